@@ -1,0 +1,46 @@
+#include "batch.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+namespace diffsim {
+
+std::vector<std::unique_ptr<Rollout>> rollout_batch(const Scene& scene, const MatrixXd& P,
+                                                    const std::vector<int>& steps,
+                                                    const Options& options,
+                                                    const std::vector<int>& active,
+                                                    GradientMode mode, int threads,
+                                                    CancelToken* cancel) {
+  const int n = static_cast<int>(P.rows());
+  if (steps.size() != 1 && static_cast<int>(steps.size()) != n) {
+    refuse("rollout_batch: steps", "must be one number or one per row of P", steps.size());
+  }
+  if (threads < 0) refuse("rollout_batch: threads", "must be >= 0 (0 = all cores)", threads);
+  if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  threads = std::min(threads, std::max(n, 1));
+
+  std::vector<std::unique_ptr<Rollout>> result(n);
+  std::vector<std::exception_ptr> error(n);
+  std::atomic<int> next{0};
+  auto work = [&] {
+    for (int i = next++; i < n; i = next++) {
+      try {
+        result[i] = std::make_unique<Rollout>(scene, P.row(i), steps[steps.size() == 1 ? 0 : i],
+                                              options, active, mode, cancel);
+      } catch (...) {
+        error[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> pool;
+  for (int t = 1; t < threads; ++t) pool.emplace_back(work);
+  work();
+  for (std::thread& t : pool) t.join();
+  for (const auto& e : error) {
+    if (e) std::rethrow_exception(e);
+  }
+  return result;
+}
+
+}  // namespace diffsim

@@ -1,0 +1,17 @@
+// Many rollouts of one scene at once. Each is computed by one thread from its own inputs alone, so
+// the results are the same bits whatever the number of threads.
+#pragma once
+
+#include "rollout.hpp"
+
+namespace diffsim {
+
+/// P: one parameter vector per row; steps: one number, or one per row; threads: 0 = all cores.
+std::vector<std::unique_ptr<Rollout>> rollout_batch(const Scene& scene, const MatrixXd& P,
+                                                    const std::vector<int>& steps,
+                                                    const Options& options,
+                                                    const std::vector<int>& active,
+                                                    GradientMode mode, int threads,
+                                                    CancelToken* cancel);
+
+}  // namespace diffsim

@@ -1,0 +1,231 @@
+#include <Eigen/Geometry>
+
+#include "../batch.hpp"
+#include "bindings.hpp"
+
+namespace py = pybind11;
+
+namespace diffsim {
+namespace {
+
+using Array = py::array_t<double>;
+using Index = py::ssize_t;
+
+GradientMode gradient_mode(const std::string& mode) {
+  if (mode == "none") return GradientMode::none;
+  if (mode == "sensitivity") return GradientMode::sensitivity;
+  if (mode == "store") return GradientMode::store;
+  if (mode == "checkpoint") return GradientMode::checkpoint;
+  refuse("rollout: mode", "must be none, sensitivity, store or checkpoint", "'" + mode + "'");
+}
+
+// One array (frames, rows, cols) from what `write(frame, out)` puts into each frame's slice.
+template <class F>
+Array per_frame(const Rollout& r, Index rows, Index cols, F&& write) {
+  Array result({static_cast<Index>(r.frames.size()), rows, cols});
+  double* out = result.mutable_data();
+  for (const Frame& frame : r.frames) {
+    Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> slice(
+        out, rows, cols);
+    write(frame, slice);
+    out += rows * cols;
+  }
+  return result;
+}
+
+// A rollout with the scene it needs kept alive, and the node kinds to unpack frames by.
+struct PyRollout {
+  std::unique_ptr<Rollout> rollout;
+  py::object scene;
+  const Scene& model() const { return scene.cast<const Scene&>(); }
+  Index nodes() const { return static_cast<Index>(model().nodes().size()); }
+};
+
+Array orientations(const PyRollout& r) {
+  const auto& nodes = r.model().nodes();
+  return per_frame(*r.rollout, r.nodes(), 4, [&](const Frame& f, auto& out) {
+    for (Index i = 0; i < r.nodes(); ++i) {
+      Eigen::Quaterniond q(1, 0, 0, 0);
+      if (nodes[i].frame >= 0) q = Eigen::Quaterniond(f.state.R[nodes[i].frame]).normalized();
+      out.row(i) = q.coeffs().transpose();
+    }
+  });
+}
+
+Array angular_velocities(const PyRollout& r) {
+  const auto& nodes = r.model().nodes();
+  return per_frame(*r.rollout, r.nodes(), 3, [&](const Frame& f, auto& out) {
+    out.setZero();
+    for (Index i = 0; i < r.nodes(); ++i) {
+      if (nodes[i].frame >= 0) out.row(i) = f.state.w[nodes[i].frame].transpose();
+    }
+  });
+}
+
+Array sensitivities(const PyRollout& r, MatrixXd Frame::* which) {
+  const auto& frames = r.rollout->frames;
+  if (frames.empty() || (frames[0].*which).rows() == 0) {
+    refuse("rollout: dx, dv", "need mode 'sensitivity'", "another mode");
+  }
+  return per_frame(*r.rollout, (frames[0].*which).rows(), (frames[0].*which).cols(),
+                   [&](const Frame& f, auto& out) { out = f.*which; });
+}
+
+PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& options,
+              const std::optional<std::vector<int>>& active, const std::string& mode,
+              CancelToken* cancel) {
+  Scene& model = scene.cast<Scene&>();
+  model.finalize();
+  const GradientMode m = gradient_mode(mode);
+  const std::vector<int> columns = active.value_or(std::vector<int>());
+  std::unique_ptr<Rollout> rollout;
+  {
+    py::gil_scoped_release release;
+    rollout = std::make_unique<Rollout>(model, p, steps, options, columns, m, cancel);
+  }
+  return {std::move(rollout), scene};
+}
+
+std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::object& steps,
+                                 const Options& options,
+                                 const std::optional<std::vector<int>>& active,
+                                 const std::string& mode, int threads, CancelToken* cancel) {
+  Scene& model = scene.cast<Scene&>();
+  model.finalize();
+  const GradientMode m = gradient_mode(mode);
+  const std::vector<int> columns = active.value_or(std::vector<int>());
+  const std::vector<int> counts = py::isinstance<py::int_>(steps)
+                                      ? std::vector<int>{steps.cast<int>()}
+                                      : steps.cast<std::vector<int>>();
+  std::vector<std::unique_ptr<Rollout>> rollouts;
+  {
+    py::gil_scoped_release release;
+    rollouts = rollout_batch(model, P, counts, options, columns, m, threads, cancel);
+  }
+  std::vector<PyRollout> result;
+  for (auto& r : rollouts) result.push_back({std::move(r), scene});
+  return result;
+}
+
+VectorXd gradient(const PyRollout& r, const MatrixXd& gx, const MatrixXd& gv) {
+  py::gil_scoped_release release;
+  return r.rollout->gradient(gx.transpose(), gv.transpose());
+}
+
+py::array_t<std::uint8_t> modes(const PyRollout& r) {
+  const Index points = r.model().contact_points();
+  const Index steps = points ? static_cast<Index>(r.rollout->codes.size()) / points : 0;
+  py::array_t<std::uint8_t> out({steps, points});
+  for (std::size_t i = 0; i < r.rollout->codes.size(); ++i) {
+    out.mutable_data()[i] = static_cast<std::uint8_t>(r.rollout->codes[i] & 7);
+  }
+  return out;
+}
+
+Array time(const PyRollout& r) {
+  Array t(static_cast<Index>(r.rollout->frames.size()));
+  for (Index i = 0; i < t.size(); ++i) t.mutable_at(i) = r.rollout->frames[i].t;
+  return t;
+}
+
+void bind_options(py::module_& m) {
+  py::class_<CancelToken>(m, "CancelToken", "Stops rollouts from another thread.")
+      .def(py::init<>())
+      .def("cancel", [](CancelToken& c) { c.cancelled = true; })
+      .def_property_readonly("cancelled", [](const CancelToken& c) { return c.cancelled.load(); })
+      .def_property_readonly("done", [](const CancelToken& c) { return c.done.load(); },
+                             "Rollouts finished so far.");
+  const Options d;
+  py::class_<Options>(m, "Options", "How to step: scheme, Newton's tolerance, what to record.")
+      .def(py::init([](double step, int order, int record_every, double tolerance,
+                       int max_iterations, int max_halvings, bool stagnate, bool record_modes) {
+             Options o{step,           order,        record_every, tolerance,
+                       max_iterations, max_halvings, stagnate,     record_modes};
+             o.check();
+             return o;
+           }),
+           py::kw_only(), py::arg("step") = d.step, py::arg("order") = d.order,
+           py::arg("record_every") = d.record_every, py::arg("tolerance") = d.tolerance,
+           py::arg("max_iterations") = d.max_iterations, py::arg("max_halvings") = d.max_halvings,
+           py::arg("stagnate") = d.stagnate, py::arg("record_modes") = d.record_modes)
+      .def_readwrite("step", &Options::step)
+      .def_readwrite("order", &Options::order)
+      .def_readwrite("record_every", &Options::record_every)
+      .def_readwrite("tolerance", &Options::tolerance)
+      .def_readwrite("max_iterations", &Options::max_iterations)
+      .def_readwrite("max_halvings", &Options::max_halvings)
+      .def_readwrite("stagnate", &Options::stagnate)
+      .def_readwrite("record_modes", &Options::record_modes);
+}
+
+}  // namespace
+
+void bind_rollout(py::module_& m) {
+  bind_options(m);
+  py::class_<PyRollout>(m, "Rollout", "A motion: frames, statuses and derivatives.")
+      .def_property_readonly("status",
+                             [](const PyRollout& r) { return to_string(r.rollout->status); })
+      .def_property_readonly("ok",
+                             [](const PyRollout& r) {
+                               return r.rollout->status == Status::converged;
+                             })
+      .def_property_readonly("message", [](const PyRollout& r) { return r.rollout->message; })
+      .def_property_readonly("time", &time, "(F,) [s]")
+      .def_property_readonly("position",
+                             [](const PyRollout& r) {
+                               return per_frame(*r.rollout, r.nodes(), 3,
+                                                [](const Frame& f, auto& out) {
+                                                  out = f.state.c.transpose();
+                                                });
+                             },
+                             "(F, bodies, 3) [m]")
+      .def_property_readonly("velocity",
+                             [](const PyRollout& r) {
+                               return per_frame(*r.rollout, r.nodes(), 3,
+                                                [](const Frame& f, auto& out) {
+                                                  out = f.state.v.transpose();
+                                                });
+                             },
+                             "(F, bodies, 3) [m/s], world")
+      .def_property_readonly("orientation", &orientations, "(F, bodies, 4), (x, y, z, w)")
+      .def_property_readonly("angular_velocity", &angular_velocities,
+                             "(F, bodies, 3) [rad/s], world")
+      .def_property_readonly("dx",
+                             [](const PyRollout& r) { return sensitivities(r, &Frame::dx); },
+                             "(F, ndof, active): d(c, psi)/dp, world")
+      .def_property_readonly("dv",
+                             [](const PyRollout& r) { return sensitivities(r, &Frame::dv); },
+                             "(F, ndof, active): d(v, omega)/dp, world")
+      .def_property_readonly("contact_force",
+                             [](const PyRollout& r) {
+                               return per_frame(*r.rollout, r.model().contact_points(), 3,
+                                                [](const Frame& f, auto& out) {
+                                                  out = f.force.transpose();
+                                                });
+                             },
+                             "(F, points, 3) [N], on the body, world")
+      .def_property_readonly("contact_point",
+                             [](const PyRollout& r) {
+                               return per_frame(*r.rollout, r.model().contact_points(), 3,
+                                                [](const Frame& f, auto& out) {
+                                                  out = f.place.transpose();
+                                                });
+                             },
+                             "(F, points, 3) [m], where the force acts, world")
+      .def_property_readonly("modes", &modes,
+                             "(steps, points): 0 open, 1 stick, 2 slip, +4 damping clamped")
+      .def_property_readonly("mode_hash", [](const PyRollout& r) { return r.rollout->mode_hash; })
+      .def_property_readonly("iterations",
+                             [](const PyRollout& r) { return py::array(py::cast(r.rollout->iterations)); })
+      .def_property_readonly("halvings", [](const PyRollout& r) { return r.rollout->halvings; })
+      .def("gradient", &gradient, py::arg("gx"), py::arg("gv"),
+           "dO/dp (active,) by the adjoint [G 4.24-4.26] from dO/dx and dO/dv (F, ndof).");
+  m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
+        py::arg("options") = Options(), py::arg("active") = py::none(),
+        py::arg("mode") = "none", py::arg("cancel") = py::none());
+  m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
+        py::arg("options") = Options(), py::arg("active") = py::none(),
+        py::arg("mode") = "none", py::arg("threads") = 0, py::arg("cancel") = py::none());
+}
+
+}  // namespace diffsim

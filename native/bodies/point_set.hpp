@@ -1,0 +1,70 @@
+// PointSet: a batch of material points fixed to nodes, the only thing forces on matter see.
+//
+// A point on a frame node has the body-frame place xhat = scale * local + radius * inset and
+//   x = c + rho, rho = R xhat,   xdot = v + omega x rho,
+//   J = d xdot/d(v, omega) = (I, -[rho]x);   J^T f = (f, rho x f)  [G A.1.3].
+// A point on a point node is the node itself (J = I); node = -1 is the world (J = 0).
+// A force may act at a lever rho_c = rho + o(x) away from x (the surface of a contact sphere).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../elements/element.hpp"
+
+namespace diffsim {
+
+struct PointSet {
+  std::string name;
+  std::vector<Node> nodes;    // the scene's nodes, copied when the set is made
+  std::vector<int> node;      // per point; -1 = world
+  Matrix3X local, inset;      // [m], [-]
+  int p_scale = -1, p_radius = -1;
+
+  int size() const { return static_cast<int>(node.size()); }
+  bool on_frame(int i) const { return node[i] >= 0 && nodes[node[i]].kind == NodeKind::frame; }
+  int dof(int i) const { return nodes[node[i]].dof; }
+  double radius(const VectorXd& p) const { return p[p_radius]; }
+
+  Vector3d lever(int i, const State& s, const VectorXd& p) const;     // rho [m]
+  Vector3d position(int i, const State& s, const VectorXd& p) const;  // x [m]
+  /// Velocity of the material at lever rho_c [m/s].
+  Vector3d velocity(int i, const State& s, const Vector3d& lever) const;
+  /// Acceleration of the material point from the node's a and alpha [m/s^2].
+  Vector3d acceleration(int i, const State& s, const Vector3d& lever, const Vector3d& a,
+                        const Vector3d& alpha) const;
+  /// d rho/d scale or d rho/d radius at fixed R [m/m].
+  Vector3d lever_by_scale(int i, const State& s) const;
+  Vector3d lever_by_radius(int i, const State& s) const;
+};
+
+/// Jacobians of one point's place, lever and velocity in its node's (x, v); 3 x node size.
+struct PointJacobian {
+  Matrix36 X;   // dx/d(c, psi)
+  Matrix36 G;   // d rho_c/d(c, psi)
+  Matrix36 W;   // dw/d(v, omega), w = material velocity at rho_c; also the transpose of J^T f
+  Matrix36 Q;   // dw/d(c, psi)
+};
+
+/// lever_slope = do/dx: how the offset from x to the point of action moves with x.
+PointJacobian point_jacobian(const PointSet& set, int i, const State& s, const Vector3d& rho,
+                             const Vector3d& rho_c, const Matrix3d& lever_slope);
+
+/// r -= J^T f.
+void add_force(const PointSet& set, int i, const Vector3d& f, const Vector3d& rho_c, VectorXd& r);
+
+/// Adds the derivative of -J_i^T f with df = F_x dx_j + F_w dw_j to block `block` = (i, j).
+void add_force_jacobian(const PointSet& rows, int i, const Vector3d& rho_c, const PointSet& cols,
+                        int j, const PointJacobian& Jj, const Matrix3d& F_x, const Matrix3d& F_w,
+                        int block, const Assembly& out);
+
+/// Adds the part of d(-J_i^T f) that comes from the moving lever: f x d rho_c, to block (i, i).
+void add_lever_jacobian(const PointSet& set, int i, const PointJacobian& J, const Vector3d& f,
+                        int block, const Assembly& out);
+
+/// Adds d(-J^T f)/dp for df and d rho_c to column `column` of dr/dp.
+void add_force_column(const PointSet& set, int i, const Vector3d& f, const Vector3d& df,
+                      const Vector3d& rho_c, const Vector3d& drho_c, int column,
+                      ParameterColumns& out);
+
+}  // namespace diffsim

@@ -1,0 +1,39 @@
+// The scalar law of frictional contact at one point: forces and their derivatives, no geometry.
+#pragma once
+
+#include "../math.hpp"
+
+namespace diffsim {
+
+enum class Friction { linear, tanh };
+enum class Damping { continuous, thesis };
+
+/// Stiffnesses at one point: the contact set's totals times the point's weight.
+struct ContactStiffness {
+  double k_n;      // [N/m]
+  double k_t;      // [N s/m]
+  double damping;  // c_n [s/m] (continuous) or k_d [N s/m] (thesis)
+  double c_f;      // [-]
+};
+
+enum ContactMode : unsigned { kOpen = 0, kStick = 1, kSlip = 2, kClamped = 4 };
+
+/// Normal force f_n >= 0 [N] for depth d = max(-g, 0) and approach speed d'.
+/// continuous: f_n = k_n d max(0, 1 + c_n d')         (default; continuous at d = 0)
+/// thesis:     f_n = max(0, k_n d + k_d d') for d > 0  [G 4.12, 4.5.2]; jumps at d = 0.
+struct NormalForce {
+  double f, by_d, by_rate, by_k, by_damping;
+  bool clamped;
+};
+NormalForce normal_force(const ContactStiffness& k, Damping law, double d, double rate);
+
+/// Friction f_t = -s v_t with the slope s(|v_t|, f_n) [N s/m].
+/// linear: s = min(k_t, c_f f_n / |v_t|) [G 4.13];  tanh: s |v_t| = c_f f_n tanh(k_t |v_t| /
+/// (c_f f_n)) [G 4.14]. by_speed is ds/d|v_t| divided by |v_t| (finite at rest).
+struct FrictionSlope {
+  double s, by_speed, by_fn, by_kt, by_cf;
+  bool slip;
+};
+FrictionSlope friction_slope(const ContactStiffness& k, Friction law, double speed, double f_n);
+
+}  // namespace diffsim

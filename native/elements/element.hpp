@@ -1,0 +1,63 @@
+// Element: one batch of forces. The only interface a new force implements.
+//
+// The residual is r = d/dt(momentum) - forces, per node in world-frame force [N] and torque about
+// the node [N m]. An element adds its part of r and, when asked, of
+//   K = dr/dx  (x: node positions c and WORLD rotation vectors psi, delta R = [delta psi]x R),
+//   B = dr/dv  (v: node velocities and world angular velocities),
+//   dr/dp      (columns of the active parameters).
+// Coordinates, time scheme and chart are the stepper's affair (bodies/kinematics.hpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "block_matrix.hpp"
+#include "state.hpp"
+
+namespace diffsim {
+
+/// Columns of dr/dp for the active parameters; all others are never evaluated.
+struct ParameterColumns {
+  const std::vector<int>* column_of;  // parameter index -> column, -1 when not active
+  MatrixXd values;                    // (ndof, active)
+  int column(int parameter) const { return (*column_of)[parameter]; }
+};
+
+/// Where an element writes. K and B are null for Need = residual; columns only for Need = param.
+struct Assembly {
+  VectorXd* r = nullptr;
+  BlockMatrix* K = nullptr;
+  BlockMatrix* B = nullptr;
+  ParameterColumns* columns = nullptr;
+};
+
+class Element {
+ public:
+  explicit Element(std::string name) : name_(std::move(name)) {}
+  virtual ~Element() = default;
+  const std::string& name() const { return name_; }
+
+  /// Node pairs whose blocks this element fills (diagonal blocks always exist).
+  virtual std::vector<std::pair<int, int>> couplings() const { return {}; }
+  /// Called once when the scene's pattern is known, to look block indices up.
+  virtual void bind(const BlockPattern&) {}
+
+  virtual void add(const Window& window, const VectorXd& p, const Assembly& out) const = 0;
+
+  /// dr_n/dx_{n-k}, dr_n/dv_{n-k} for k = 1, 2 where the element looks back (inertia only).
+  virtual bool looks_back() const { return false; }
+  virtual void add_history(const Window&, int /*k*/, const VectorXd& /*p*/, BlockMatrix& /*K*/,
+                           BlockMatrix& /*B*/) const {}
+
+  /// Branches taken at this state, one code per contact point; two motions with equal codes are
+  /// on the same smooth piece. See contact.hpp for the code.
+  virtual int mode_count() const { return 0; }
+  virtual void modes(const Window&, const VectorXd& /*p*/, std::uint16_t* /*out*/) const {}
+
+ private:
+  std::string name_;
+};
+
+}  // namespace diffsim

@@ -1,0 +1,21 @@
+#include "gravity.hpp"
+
+namespace diffsim {
+
+void Gravity::add(const Window&, const VectorXd& p, const Assembly& out) const {
+  const Vector3d g = p.segment<3>(p_gravity_);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const int dof = nodes_[i].dof, p_mass = masses_[i].mass;
+    out.r->segment<3>(dof) -= p[p_mass] * g;
+    if (!out.columns) continue;
+    if (const int c = out.columns->column(p_mass); c >= 0) {
+      out.columns->values.block<3, 1>(dof, c) -= g;
+    }
+    for (int a = 0; a < 3; ++a) {
+      const int c = out.columns->column(p_gravity_ + a);
+      if (c >= 0) out.columns->values(dof + a, c) -= p[p_mass];
+    }
+  }
+}
+
+}  // namespace diffsim

@@ -1,0 +1,79 @@
+#include "inertia.hpp"
+
+#include "../bodies/rigid_body.hpp"
+
+namespace diffsim {
+namespace {
+
+using Eigen::Map;
+
+// Adds gamma times d(momentum)/d(x, v) at one state to a node's diagonal blocks.
+void add_momentum_jacobian(const State& s, const Node& n, int node, const NodeMass& mass,
+                           const VectorXd& p, double gamma, BlockMatrix& K, BlockMatrix& B) {
+  const double m = gamma * p[mass.mass];
+  if (n.kind == NodeKind::point) {
+    Map<Matrix3d>(B.block(node)).diagonal().array() += m;
+    return;
+  }
+  const Matrix3d& R = s.R[n.frame];
+  const Matrix3d I = R * inertia_matrix(p.segment<6>(mass.inertia)) * R.transpose();
+  const Vector3d& w = s.w[n.frame];
+  Map<Matrix6> b(B.block(node)), k(K.block(node));
+  b.topLeftCorner<3, 3>().diagonal().array() += m;
+  b.bottomRightCorner<3, 3>() += gamma * I;
+  // delta L = delta psi x L - I_c (delta psi x omega)
+  k.bottomRightCorner<3, 3>() += gamma * (I * skew(w) - skew(I * w));
+}
+
+}  // namespace
+
+void Inertia::add(const Window& window, const VectorXd& p, const Assembly& out) const {
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    const Node& n = nodes_[i];
+    for (int k = 0; k <= window.depth(); ++k) {
+      const State& s = *window.at[k];
+      const double gamma = window.scheme.gamma[k];
+      out.r->segment<3>(n.dof) += gamma * p[masses_[i].mass] * s.v.col(i);
+      if (n.kind == NodeKind::point) continue;
+      const Matrix3d I0 = inertia_matrix(p.segment<6>(masses_[i].inertia));
+      const Matrix3d& R = s.R[n.frame];
+      const Vector3d L = R * (I0 * (R.transpose() * s.w[n.frame]));
+      out.r->segment<3>(n.dof + 3) += gamma * L;
+    }
+    if (out.K) {
+      add_momentum_jacobian(window.now(), n, i, masses_[i], p, window.scheme.gamma[0], *out.K,
+                            *out.B);
+    }
+    if (out.columns) add_columns(window, i, *out.columns);
+  }
+}
+
+void Inertia::add_columns(const Window& window, int i, ParameterColumns& columns) const {
+  const Node& n = nodes_[i];
+  const int mass_column = columns.column(masses_[i].mass);
+  for (int k = 0; k <= window.depth(); ++k) {
+    const State& s = *window.at[k];
+    const double gamma = window.scheme.gamma[k];
+    if (mass_column >= 0) {
+      columns.values.block<3, 1>(n.dof, mass_column) += gamma * s.v.col(i);
+    }
+    if (n.kind == NodeKind::point) continue;
+    for (int e = 0; e < 6; ++e) {
+      const int c = columns.column(masses_[i].inertia + e);
+      if (c < 0) continue;
+      const Matrix3d& R = s.R[n.frame];
+      const Vector3d L = R * (inertia_matrix(Vector6::Unit(e)) * (R.transpose() * s.w[n.frame]));
+      columns.values.block<3, 1>(n.dof + 3, c) += gamma * L;
+    }
+  }
+}
+
+void Inertia::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
+                          BlockMatrix& B) const {
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    add_momentum_jacobian(*window.at[k], nodes_[i], i, masses_[i], p, window.scheme.gamma[k], K,
+                          B);
+  }
+}
+
+}  // namespace diffsim

@@ -1,0 +1,142 @@
+#include "newton.hpp"
+
+#include <cmath>
+
+namespace diffsim {
+namespace {
+
+constexpr int kMaxBacktracks = 10;
+constexpr int kFreeSteps = 8;            // full steps taken even when ||r|| rises: contact forces
+                                         // switch on within an iteration, which a line search
+                                         // would answer with crawling
+constexpr double kMaxStepRotation = 2.;  // [rad]; a step turning further is not a step
+
+bool usable(const State& s) {
+  if (!s.c.allFinite() || !s.v.allFinite()) return false;
+  for (const Vector3d& theta : s.theta) {
+    if (!(theta.norm() < kMaxStepRotation)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* to_string(Status status) {
+  switch (status) {
+    case Status::converged: return "converged";
+    case Status::max_iterations: return "max_iterations";
+    case Status::line_search_stalled: return "line_search_stalled";
+    case Status::singular: return "singular";
+    case Status::non_finite: return "non_finite";
+    case Status::cancelled: return "cancelled";
+  }
+  return "unknown";
+}
+
+Newton::Newton(const Scene& scene) : scene_(&scene), lu_(scene.symbolic()) {
+  r_.resize(scene.ndof());
+  part_.resize(scene.ndof());
+  part_norm_.resize(scene.elements().size());
+}
+
+double Newton::evaluate(const Window& window, const VectorXd& p) {
+  K_.reset(scene_->pattern());
+  B_.reset(scene_->pattern());
+  r_.setZero();
+  reference_ = floor_;
+  double sum = 0;
+  Assembly out;
+  out.r = &part_;
+  out.K = &K_;
+  out.B = &B_;
+  for (std::size_t e = 0; e < part_norm_.size(); ++e) {
+    part_.setZero();
+    scene_->elements()[e]->add(window, p, out);
+    part_norm_[e] = part_.cwiseProduct(scene_->residual_scale()).norm();
+    sum += part_norm_[e];
+    r_ += part_;
+  }
+  if (sum > reference_) reference_ = sum;
+  return r_.cwiseProduct(scene_->residual_scale()).norm();
+}
+
+bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
+                      bool must_fall, VectorXd& u, State& now, double& reached) {
+  double t = 1;
+  for (int k = 0; k <= kMaxBacktracks; ++k, t *= 0.5) {
+    u = u0 - t * du_.col(0);
+    advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+    if (!usable(now)) continue;
+    reached = evaluate(window, p);
+    if (!std::isfinite(reached)) continue;
+    if (!must_fall || reached <= (1 - 1e-4 * t) * norm) return true;
+  }
+  return false;
+}
+
+NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
+                           VectorXd& u, State& now) {
+  NewtonReport report;
+  floor_ = 1e-6 * scene_->total_mass(p) * 9.81;
+  advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+  double norm = evaluate(window, p);
+  VectorXd previous;
+  double previous_norm = std::numeric_limits<double>::infinity();
+  for (;; ++report.iterations) {
+    report.residual = norm;
+    report.reference = reference_;
+    if (!std::isfinite(norm) || !usable(now)) {
+      report.status = Status::non_finite;
+      break;
+    }
+    const bool converged = norm <= options.tolerance * reference_;
+    if (converged && options.stagnate && !(norm < 0.5 * previous_norm)) {
+      if (norm > previous_norm) {  // the state before was better: go back to it
+        u = previous;
+        advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+        report.residual = evaluate(window, p);
+      }
+      return report;
+    }
+    if (converged && (!options.stagnate || norm == 0)) return report;
+    if (report.iterations >= options.max_iterations) {
+      report.status = Status::max_iterations;
+      break;
+    }
+    StepMap(scene_->nodes(), window.scheme, now, *window.at[1]).combine(K_, B_, A_);
+    if (!lu_.factor(A_)) {
+      report.status = Status::singular;
+      break;
+    }
+    du_ = r_;
+    lu_.solve(du_);
+    previous = u;
+    previous_norm = norm;
+    const bool must_fall = report.iterations >= kFreeSteps && !converged;
+    if (!try_step(window, p, previous, norm, must_fall, u, now, norm)) {
+      report.status = Status::line_search_stalled;
+      break;
+    }
+  }
+  find_worst(report);
+  return report;
+}
+
+void Newton::find_worst(NewtonReport& report) const {
+  std::size_t worst = 0;
+  for (std::size_t e = 1; e < part_norm_.size(); ++e) {
+    if (!(part_norm_[e] <= part_norm_[worst])) worst = e;
+  }
+  report.worst_element = scene_->elements()[worst]->name();
+  double largest = -1;
+  for (int i = 0; i < r_.size(); ++i) {
+    const double a = std::abs(r_[i]) * scene_->residual_scale()[i];
+    if (!(a <= largest)) {
+      largest = a;
+      report.worst_dof = i;
+      if (std::isnan(a)) break;
+    }
+  }
+}
+
+}  // namespace diffsim

@@ -1,0 +1,59 @@
+// Newton's method for one implicit step, on the residual norm, with a line search.
+#pragma once
+
+#include "bodies/kinematics.hpp"
+#include "scene.hpp"
+
+namespace diffsim {
+
+enum class Status {
+  converged,
+  max_iterations,
+  line_search_stalled,
+  singular,
+  non_finite,
+  cancelled
+};
+const char* to_string(Status status);
+
+struct NewtonOptions {
+  double tolerance = 1e-8;  // on ||r|| / max(sum over elements ||f_e||, f_0)
+  int max_iterations = 50;
+  bool stagnate = false;  // go on until ||r|| falls no further (derivative tests)
+};
+
+struct NewtonReport {
+  Status status = Status::converged;
+  int iterations = 0;
+  double residual = 0, reference = 0;  // [N]
+  int worst_dof = -1;
+  std::string worst_element;
+};
+
+/// One step's Newton solve with its scratch. Not for use by two threads at once.
+class Newton {
+ public:
+  explicit Newton(const Scene& scene);
+  /// Finds window.at[0] (writable as `now`) with r = 0, starting from rates u.
+  NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
+                     VectorXd& u, State& now);
+  /// Jacobian blocks at the last state evaluated (the converged one after solve).
+  const BlockMatrix& K() const { return K_; }
+  const BlockMatrix& B() const { return B_; }
+
+ private:
+  double evaluate(const Window& window, const VectorXd& p);  // scaled ||r||; fills r_, K_, B_
+  bool try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
+                bool must_fall, VectorXd& u, State& now, double& reached);
+  void find_worst(NewtonReport& report) const;
+
+  const Scene* scene_;
+  VectorXd r_, part_;
+  std::vector<double> part_norm_;
+  double reference_ = 0, floor_ = 0;
+  BlockMatrix K_, B_, A_;
+  BlockLU lu_;
+  MatrixXd du_;
+};
+
+}  // namespace diffsim

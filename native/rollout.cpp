@@ -1,0 +1,242 @@
+#include "rollout.hpp"
+
+#include <cmath>
+
+namespace diffsim {
+namespace {
+
+constexpr std::uint64_t kHashSeed = 1469598103934665603ull, kHashPrime = 1099511628211ull;
+
+std::vector<int> columns_of(const Scene& scene, const std::vector<int>& active) {
+  std::vector<int> column(scene.parameters().size(), -1);
+  for (std::size_t c = 0; c < active.size(); ++c) {
+    if (active[c] < 0 || active[c] >= scene.parameters().size() || column[active[c]] >= 0) {
+      refuse("active parameters", "must be distinct indices below " +
+                                      std::to_string(scene.parameters().size()), active[c]);
+    }
+    column[active[c]] = static_cast<int>(c);
+  }
+  return column;
+}
+
+}  // namespace
+
+void Options::check() const {
+  if (!(step > 0) || !std::isfinite(step)) refuse("options: step", "must be > 0 [s]", step);
+  if (order != 1 && order != 2) refuse("options: order", "must be 1 or 2 (BDF)", order);
+  if (record_every < 1) refuse("options: record_every", "must be >= 1", record_every);
+  if (!(tolerance > 0) || tolerance > 1) {
+    refuse("options: tolerance", "must be in (0, 1]", tolerance);
+  }
+  if (max_iterations < 1) refuse("options: max_iterations", "must be >= 1", max_iterations);
+  if (max_halvings < 0 || max_halvings > 16) {
+    refuse("options: max_halvings", "must be in [0, 16]", max_halvings);
+  }
+}
+
+Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
+                 const std::vector<int>& active, GradientMode mode, CancelToken* cancel)
+    : scene_(&scene),
+      p_(p),
+      options_(options),
+      column_of_(columns_of(scene, active)),
+      columns_(static_cast<int>(active.size())),
+      mode_(mode) {
+  options.check();
+  scene.check(p);
+  if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
+  Sensitivity S;
+  records_.push_back({TimeScheme::bdf(1, options.step), scene.start(p), 0, std::nullopt});
+  if (mode == GradientMode::sensitivity) {
+    for (int k = 0; k < 3; ++k) {
+      S.x[k].setZero(scene.ndof(), columns_);
+      S.v[k].setZero(scene.ndof(), columns_);
+    }
+    for (const auto& b : scene.bodies()) {
+      b->start_sensitivity(p, scene.nodes()[b->node()], column_of_, S.x[0], S.v[0]);
+    }
+  }
+  mode_hash = kHashSeed;
+  add_frame(0, S);
+  Stepper stepper(scene);
+  for (int n = 1; n <= steps; ++n) {
+    if (cancel && cancel->cancelled.load(std::memory_order_relaxed)) {
+      status = Status::cancelled;
+      message = "cancelled at step " + std::to_string(n);
+      break;
+    }
+    iterations.push_back(0);
+    if (!advance_step(n, 0, options.step, stepper, S)) break;
+    if (n % options.record_every == 0) {
+      records_.back().frame = static_cast<int>(frames.size());
+      add_frame(n * options.step, S);
+    }
+    if (options.record_modes) add_modes(stepper);
+  }
+  if (cancel) cancel->done.fetch_add(1, std::memory_order_relaxed);
+}
+
+const State* Rollout::past(int k) const {
+  const int i = static_cast<int>(records_.size()) - 1 - k;
+  return i >= 0 ? &records_[i].state : nullptr;
+}
+
+bool Rollout::advance_step(int step, int depth, double h, Stepper& stepper, Sensitivity& S) {
+  const TimeScheme scheme = TimeScheme::bdf(options_.order == 2 && depth_ >= 1 ? 2 : 1, h);
+  const NewtonOptions newton{options_.tolerance, options_.max_iterations, options_.stagnate};
+  const NewtonReport report =
+      stepper.step(*past(0), scheme.order == 2 ? past(1) : nullptr, scheme, p_, newton);
+  iterations.back() += report.iterations;
+  if (report.status == Status::converged) {
+    if (accept(scheme, stepper, S)) return true;
+    status = Status::singular;
+    message = "step " + std::to_string(step) + ": the converged step's Jacobian is singular";
+    return false;
+  }
+  if (depth < options_.max_halvings) {
+    if (depth == 0) ++halvings;
+    depth_ = 0;  // a changed step restarts the scheme, before and after
+    const bool done = advance_step(step, depth + 1, h / 2, stepper, S) &&
+                      advance_step(step, depth + 1, h / 2, stepper, S);
+    depth_ = 0;
+    return done;
+  }
+  status = report.status;
+  std::ostringstream text;
+  text << "step " << step << " (t = " << step * options_.step << " s): " << to_string(status)
+       << " after " << iterations.back() << " iterations, residual " << report.residual
+       << " N against " << report.reference << " N; worst element '" << report.worst_element
+       << "', worst dof " << scene_->dof_name(report.worst_dof);
+  message = text.str();
+  return false;
+}
+
+bool Rollout::accept(const TimeScheme& scheme, Stepper& stepper, Sensitivity& S) {
+  Record record{scheme, stepper.state(), -1, std::nullopt};
+  if (mode_ == GradientMode::sensitivity || mode_ == GradientMode::store) {
+    auto linear =
+        stepper.linearize(record.state, *past(0), scheme.order == 2 ? past(1) : nullptr, scheme,
+                          p_, column_of_, columns_, true);
+    if (!linear) return false;
+    if (mode_ == GradientMode::sensitivity) {
+      advance_sensitivity(*linear, S);
+    } else {
+      record.linearized = std::move(linear);
+    }
+  }
+  // Only gradients by lambda look further back than two states.
+  if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint && records_.size() > 2) {
+    records_.erase(records_.begin());
+  }
+  records_.push_back(std::move(record));
+  ++depth_;
+  return true;
+}
+
+void Rollout::advance_sensitivity(const LinearizedStep& step, Sensitivity& S) const {
+  std::swap(S.x[2], S.x[1]);
+  std::swap(S.x[1], S.x[0]);
+  std::swap(S.v[2], S.v[1]);
+  std::swap(S.v[1], S.v[0]);
+  MatrixXd &x = S.x[0], &v = S.v[0];
+  step.map.history(S.x[1], S.x[2], x, v);
+  MatrixXd rhs = step.dr_dp;
+  step.K.multiply_add(x, rhs);
+  step.B.multiply_add(v, rhs);
+  for (int k = 1; k <= step.scheme.order; ++k) {
+    step.past_K[k - 1].multiply_add(S.x[k], rhs);
+    step.past_B[k - 1].multiply_add(S.v[k], rhs);
+  }
+  rhs = -rhs;
+  step.lu.solve(rhs);
+  step.map.add_rates(rhs, x, v);
+}
+
+void Rollout::add_frame(double t, const Sensitivity& S) {
+  const State& s = records_.back().state;
+  Frame frame{t, s, S.x[0], S.v[0], {}, {}};
+  const int n = scene_->contact_points();
+  frame.force.resize(3, n);
+  frame.place.resize(3, n);
+  int at = 0;
+  Matrix3X force, place;
+  for (const Contact* c : scene_->contacts()) {
+    c->forces(s, p_, force, place);
+    frame.force.middleCols(at, force.cols()) = force;
+    frame.place.middleCols(at, place.cols()) = place;
+    at += static_cast<int>(force.cols());
+  }
+  frames.push_back(std::move(frame));
+}
+
+void Rollout::add_modes(Stepper& stepper) {
+  std::vector<std::uint16_t> now;
+  stepper.modes(records_.back().state, p_, now);
+  now.push_back(static_cast<std::uint16_t>(halvings));  // a halved step is another motion
+  for (std::uint16_t code : now) mode_hash = (mode_hash ^ code) * kHashPrime;
+  now.pop_back();
+  codes.insert(codes.end(), now.begin(), now.end());
+}
+
+VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
+  if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint) {
+    refuse("gradient", "needs a rollout of mode store or checkpoint", "another");
+  }
+  if (status != Status::converged) refuse("gradient", "needs a converged rollout", message);
+  const auto count = static_cast<Eigen::Index>(frames.size());
+  for (const MatrixXd* g : {&gx, &gv}) {
+    if (g->rows() != scene_->ndof() || g->cols() != count) {
+      refuse("gradient: dO/dx and dO/dv", "must have shape (frames, ndof) = (" +
+             std::to_string(count) + ", " + std::to_string(scene_->ndof()) + ")", g->size());
+    }
+  }
+  const int n = static_cast<int>(records_.size()) - 1;
+  // Cotangents of the poses and velocities of steps i, i-1, i-2, newest first.
+  MatrixXd x[3], v[3];
+  for (int k = 0; k < 3; ++k) {
+    x[k].setZero(scene_->ndof(), 1);
+    v[k].setZero(scene_->ndof(), 1);
+  }
+  Stepper stepper(*scene_);
+  VectorXd result = VectorXd::Zero(columns_);
+  for (int i = n; i >= 0; --i) {
+    const Record& record = records_[i];
+    if (record.frame >= 0) {
+      x[0] += gx.col(record.frame);
+      v[0] += gv.col(record.frame);
+    }
+    if (i == 0) break;
+    std::optional<LinearizedStep> again;
+    if (!record.linearized) {
+      again = stepper.linearize(record.state, records_[i - 1].state,
+                                record.scheme.order == 2 ? &records_[i - 2].state : nullptr,
+                                record.scheme, p_, column_of_, columns_, false);
+      if (!again) refuse("gradient", "needs regular steps", "a singular one");
+    }
+    const LinearizedStep& step = record.linearized ? *record.linearized : *again;
+    MatrixXd lam = step.map.rates_transposed(x[0], v[0]);
+    step.lu.solve_transposed(lam);  // lambda of [G 4.25]
+    lam = -lam;
+    if (columns_ > 0) result.noalias() += step.dr_dp.transpose() * lam.col(0);
+    step.K.multiply_transposed_add(lam, x[0]);
+    step.B.multiply_transposed_add(lam, v[0]);
+    for (int k = 1; k <= step.scheme.order; ++k) {
+      step.past_K[k - 1].multiply_transposed_add(lam, x[k]);
+      step.past_B[k - 1].multiply_transposed_add(lam, v[k]);
+    }
+    step.map.history_transposed(x[0], v[0], x[1], x[2]);
+    for (int k = 0; k < 2; ++k) {
+      std::swap(x[k], x[k + 1]);
+      std::swap(v[k], v[k + 1]);
+    }
+    x[2].setZero();
+    v[2].setZero();
+  }
+  MatrixXd X = MatrixXd::Zero(scene_->ndof(), columns_), V = X;
+  for (const auto& b : scene_->bodies()) {
+    b->start_sensitivity(p_, scene_->nodes()[b->node()], column_of_, X, V);
+  }
+  return result + X.transpose() * x[0] + V.transpose() * v[0];
+}
+
+}  // namespace diffsim

@@ -1,0 +1,87 @@
+// Rollout: many steps, what they recorded, and the derivatives of all of it.
+#pragma once
+
+#include <atomic>
+
+#include "stepper.hpp"
+
+namespace diffsim {
+
+struct Options {
+  double step = 1. / 480;  // [s]
+  int order = 2;           // BDF1 or BDF2
+  int record_every = 1;    // steps per recorded frame
+  double tolerance = 1e-8;
+  int max_iterations = 50;
+  int max_halvings = 4;  // of a step that does not converge; 0 = never halve
+  bool stagnate = false;
+  bool record_modes = false;  // contact codes and their hash
+  void check() const;
+};
+
+enum class GradientMode {
+  none,
+  sensitivity,  // S carried forward [G 4.4, 4.5]
+  store,        // linearizations kept, gradient by lambda [G 4.24-4.26]
+  checkpoint    // states kept only, every step linearized again on the way back
+};
+
+/// Shared with other threads: stops rollouts and counts finished ones.
+struct CancelToken {
+  std::atomic<bool> cancelled{false};
+  std::atomic<long> done{0};
+};
+
+/// Poses, velocities and contacts at one recorded instant.
+struct Frame {
+  double t;
+  State state;
+  MatrixXd dx, dv;              // sensitivities, mode sensitivity only
+  Matrix3X force, place;        // per contact point
+};
+
+class Rollout {
+ public:
+  /// Runs `steps` steps; throws InvalidInput for unusable input, never for a failed step.
+  Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
+          const std::vector<int>& active, GradientMode mode, CancelToken* cancel);
+
+  /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames). Modes store, checkpoint.
+  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv) const;
+
+  Status status = Status::converged;
+  std::string message;        // names step, element and dof when a step failed
+  std::vector<Frame> frames;  // frame 0 is the start
+  std::vector<int> iterations;        // Newton iterations per step
+  std::vector<std::uint16_t> codes;   // per step and contact point (record_modes)
+  std::uint64_t mode_hash = 0;
+  int halvings = 0;
+
+ private:
+  struct Record {  // one step as run (halved steps are several)
+    TimeScheme scheme;
+    State state;
+    int frame;  // recorded frame it ends, or -1
+    std::optional<LinearizedStep> linearized;
+  };
+  struct Sensitivity {
+    MatrixXd x[3], v[3];  // now and two past instants
+  };
+  bool advance_step(int step, int depth, double h, Stepper& stepper, Sensitivity& S);
+  bool accept(const TimeScheme& scheme, Stepper& stepper, Sensitivity& S);
+  void advance_sensitivity(const LinearizedStep& step, Sensitivity& S) const;
+  void add_frame(double t, const Sensitivity& S);
+  void add_modes(Stepper& stepper);
+  const State* past(int k) const;
+
+  const Scene* scene_;
+  VectorXd p_;
+  Options options_;
+  std::vector<int> column_of_;
+  int columns_;
+  GradientMode mode_;
+  std::vector<Record> records_;  // [0] is the start
+  int depth_ = 0;                // past states usable by the scheme since the last restart
+};
+
+}  // namespace diffsim
