@@ -137,9 +137,11 @@ void Scene::add_contact(const std::string& name, const ContactSet& set) {
   ContactParameters params;
   params.k_n = table_.add(name + ".k_n", "N/m", set.k_n, 0, kInfinity);
   params.k_t = table_.add(name + ".k_t", "N s/m", set.k_t, 0, kInfinity);
-  const bool thesis = set.law == Damping::thesis;
-  params.damping = table_.add(name + (thesis ? ".k_d" : ".c_n"), thesis ? "N s/m" : "s/m",
-                              set.damping, 0, kInfinity);
+  const bool continuous = set.law == Damping::continuous;
+  params.damping = table_.add(name + (continuous ? ".c_n" : ".k_d"),
+                              continuous ? "s/m" : "N s/m", set.damping, 0, kInfinity);
+  params.d_0 = set.law == Damping::ramped ? table_.add(name + ".d_0", "m", set.d_0, 1e-9, kInfinity)
+                                          : -1;
   params.c_f = table_.add(name + ".c_f", "1", set.c_f, 0, kInfinity);
   params.friction = set.friction;
   params.law = set.law;

@@ -22,7 +22,7 @@ struct ContactSet {
   std::string points;
   SdfPtr sdf;
   VectorXd weights;  // empty = equal
-  double k_n, k_t, c_f, damping;
+  double k_n, k_t, c_f, damping, d_0;
   Friction friction;
   Damping law;
 };

@@ -28,29 +28,38 @@ void add_rigid_body(Scene& scene, const std::string& name, double mass, const Ve
 }
 
 template <class E>
-E choice(const std::string& key, const std::string& got, const std::string& a, E value_a,
-         const std::string& b, E value_b) {
-  if (got == a) return value_a;
-  if (got == b) return value_b;
-  refuse("contact: " + key, "must be '" + a + "' or '" + b + "'", "'" + got + "'");
+E choice(const std::string& key, const std::string& got,
+         const std::vector<std::pair<std::string, E>>& known) {
+  std::string names;
+  for (const auto& [name, value] : known) {
+    if (got == name) return value;
+    names += (names.empty() ? "'" : ", '") + name + "'";
+  }
+  refuse("contact: " + key, "must be one of " + names, "'" + got + "'");
 }
 
 void add_contact(Scene& scene, const std::string& name, const std::string& points,
                  std::shared_ptr<Sdf> sdf, const py::object& weights, double k_n, double k_t,
-                 double c_f, double c_n, double k_d, const std::string& friction,
+                 double c_f, double c_n, double k_d, double d_0, const std::string& friction,
                  const std::string& damping) {
-  ContactSet set{points, sdf, {}, k_n, k_t, c_f, 0, Friction::linear, Damping::continuous};
+  ContactSet set{points, sdf, {}, k_n, k_t, c_f, 0, d_0, Friction::linear, Damping::continuous};
   if (!weights.is_none()) set.weights = weights.cast<VectorXd>();
-  set.friction = choice("friction", friction, "linear", Friction::linear, "tanh", Friction::tanh);
-  set.law = choice("damping", damping, "continuous", Damping::continuous, "thesis",
-                   Damping::thesis);
-  const bool thesis = set.law == Damping::thesis;
-  if ((thesis ? c_n : k_d) != 0) {
+  set.friction = choice<Friction>("friction", friction,
+                                  {{"linear", Friction::linear}, {"tanh", Friction::tanh}});
+  set.law = choice<Damping>("damping", damping,
+                            {{"continuous", Damping::continuous},
+                             {"ramped", Damping::ramped},
+                             {"thesis", Damping::thesis}});
+  const bool continuous = set.law == Damping::continuous;
+  if ((continuous ? k_d : c_n) != 0) {
     refuse("contact '" + name + "'",
-           thesis ? "damping 'thesis' takes k_d, not c_n" : "damping 'continuous' takes c_n, not k_d",
-           thesis ? c_n : k_d);
+           "damping '" + damping + (continuous ? "' takes c_n, not k_d" : "' takes k_d, not c_n"),
+           continuous ? k_d : c_n);
   }
-  set.damping = thesis ? k_d : c_n;
+  if ((set.law == Damping::ramped) != (d_0 != 0)) {
+    refuse("contact '" + name + "': d_0", "must be > 0 [m] for damping 'ramped', 0 otherwise", d_0);
+  }
+  set.damping = continuous ? c_n : k_d;
   scene.add_contact(name, set);
 }
 
@@ -167,7 +176,7 @@ void bind_scene(py::module_& m) {
           "Springs between points [N/m, N s/m, m]; rest_length 0 is linear in all directions.")
       .def("add_contact", &add_contact, py::arg("name"), py::kw_only(), py::arg("points"),
            py::arg("sdf"), py::arg("weights") = py::none(), py::arg("k_n"), py::arg("k_t"),
-           py::arg("c_f"), py::arg("c_n") = 0., py::arg("k_d") = 0.,
+           py::arg("c_f"), py::arg("c_n") = 0., py::arg("k_d") = 0., py::arg("d_0") = 0.,
            py::arg("friction") = "linear", py::arg("damping") = "continuous",
            "Points against an sdf; k_n [N/m] and k_t [N s/m] are totals of the set, shared by "
            "weights (sum 1).")

@@ -17,7 +17,8 @@ ContactStiffness Contact::stiffness(int i, const VectorXd& p) const {
   const double weight = weights_[i];
   const double damping = p[params_.damping];
   return {p[params_.k_n] * weight, p[params_.k_t] * weight,
-          params_.law == Damping::thesis ? damping * weight : damping, p[params_.c_f]};
+          params_.law == Damping::continuous ? damping : damping * weight,
+          params_.d_0 < 0 ? 0 : p[params_.d_0], p[params_.c_f]};
 }
 
 bool Contact::touch(int i, const State& s, const VectorXd& p, const Vector3d& x,
@@ -88,14 +89,15 @@ void Contact::add_jacobian(const Touch& t, const State& s, const Assembly& out) 
 void Contact::add_columns(const Touch& t, const State& s, ParameterColumns& out) const {
   const double weight = weights_[t.point];
   const Vector3d along = t.sdf.n - t.slope.by_fn * t.v_t;
-  const double damping_weight = params_.law == Damping::thesis ? weight : 1;
+  const double damping_weight = params_.law == Damping::continuous ? 1 : weight;
   const std::pair<int, Vector3d> own[] = {
       {params_.k_n, weight * t.normal.by_k * along},
       {params_.damping, damping_weight * t.normal.by_damping * along},
+      {params_.d_0, t.normal.by_d_0 * along},
       {params_.k_t, -weight * t.slope.by_kt * t.v_t},
       {params_.c_f, -t.slope.by_cf * t.v_t}};
   for (const auto& [parameter, df] : own) {
-    const int c = out.column(parameter);
+    const int c = parameter < 0 ? -1 : out.column(parameter);
     if (c < 0) continue;
     add_force_column(*points_, t.point, t.f, df, t.rho_c, Vector3d::Zero(), c, out);
   }

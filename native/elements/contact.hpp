@@ -12,7 +12,7 @@
 namespace diffsim {
 
 struct ContactParameters {
-  int k_n, k_t, damping, c_f;  // indices into p
+  int k_n, k_t, damping, d_0, c_f;  // indices into p; d_0 = -1 unless ramped
   Friction friction = Friction::linear;
   Damping law = Damping::continuous;
 };

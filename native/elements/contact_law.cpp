@@ -7,13 +7,17 @@ namespace diffsim {
 NormalForce normal_force(const ContactStiffness& k, Damping law, double d, double rate) {
   if (law == Damping::continuous) {
     const double factor = 1 + k.damping * rate;
-    if (factor <= 0) return {0, 0, 0, 0, 0, true};
+    if (factor <= 0) return {0, 0, 0, 0, 0, 0, true};
     return {k.k_n * d * factor, k.k_n * factor, k.k_n * d * k.damping,
-            d * factor,         k.k_n * d * rate, false};
+            d * factor,         k.k_n * d * rate, 0, false};
   }
-  const double f = k.k_n * d + k.damping * rate;
-  if (f <= 0) return {0, 0, 0, 0, 0, true};
-  return {f, k.k_n, k.damping, d, rate, false};
+  const bool ramped = law == Damping::ramped;
+  const double reach = d + k.d_0;
+  const double ramp = ramped ? d / reach : 1, ramp_d = ramped ? k.d_0 / (reach * reach) : 0;
+  const double f = k.k_n * d + k.damping * ramp * rate;
+  if (f <= 0) return {0, 0, 0, 0, 0, 0, true};
+  return {f, k.k_n + k.damping * ramp_d * rate, k.damping * ramp, d, ramp * rate,
+          ramped ? -k.damping * rate * ramp / reach : 0, false};
 }
 
 FrictionSlope friction_slope(const ContactStiffness& k, Friction law, double speed, double f_n) {

@@ -6,13 +6,14 @@
 namespace diffsim {
 
 enum class Friction { linear, tanh };
-enum class Damping { continuous, thesis };
+enum class Damping { continuous, ramped, thesis };
 
 /// Stiffnesses at one point: the contact set's totals times the point's weight.
 struct ContactStiffness {
   double k_n;      // [N/m]
   double k_t;      // [N s/m]
-  double damping;  // c_n [s/m] (continuous) or k_d [N s/m] (thesis)
+  double damping;  // c_n [s/m] (continuous) or k_d [N s/m] (ramped, thesis)
+  double d_0;      // depth over which the ramped law switches its damping on [m]
   double c_f;      // [-]
 };
 
@@ -21,8 +22,10 @@ enum ContactMode : unsigned { kOpen = 0, kStick = 1, kSlip = 2, kClamped = 4 };
 /// Normal force f_n >= 0 [N] for depth d = max(-g, 0) and approach speed d'.
 /// continuous: f_n = k_n d max(0, 1 + c_n d')         (default; continuous at d = 0)
 /// thesis:     f_n = max(0, k_n d + k_d d') for d > 0  [G 4.12, 4.5.2]; jumps at d = 0.
+/// ramped:     f_n = max(0, k_n d + k_d d' d/(d + d_0)): the thesis' dashpot, made continuous. It is
+///             the continuous law with c_n = k_d/(k_n d_0) while d << d_0, the thesis' once d >> d_0.
 struct NormalForce {
-  double f, by_d, by_rate, by_k, by_damping;
+  double f, by_d, by_rate, by_k, by_damping, by_d_0;
   bool clamped;
 };
 NormalForce normal_force(const ContactStiffness& k, Damping law, double d, double rate);

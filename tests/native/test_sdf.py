@@ -1,0 +1,89 @@
+"""Derivative batteries of every signed distance function: value, normal and curvature."""
+
+import numpy as np
+import pytest
+
+from diffsim_ros import _engine
+
+TURN = [0.3, -0.2, 0.1, 0.9]
+
+
+def check_sdf(sdf, points):
+    """g, n, kappa are each other's derivatives at points away from region borders."""
+    g, n, kappa, region = sdf.evaluate(points)
+    assert np.linalg.norm(n, axis=1) == pytest.approx(1)
+    assert kappa == pytest.approx(np.swapaxes(kappa, 1, 2))
+    assert region.min() >= 0
+    assert region.max() < sdf.regions
+    eps, smooth = 1e-6, 0
+    for axis in range(3):
+        step = eps * np.eye(3)[axis]
+        gp, np_, _, rp = sdf.evaluate(points + step)
+        gm, nm, _, rm = sdf.evaluate(points - step)
+        inside = (rp == region) & (rm == region)
+        smooth += inside.sum()
+        assert ((gp - gm) / (2 * eps))[inside] == pytest.approx(n[inside, axis], abs=1e-8)
+        slope = (np_ - nm) / (2 * eps)
+        assert slope[inside] == pytest.approx(kappa[inside, :, axis], abs=1e-6, rel=1e-6)
+    assert smooth > 2.9 * len(points)
+    return g, region
+
+
+@pytest.fixture
+def points():
+    return np.random.default_rng(0).uniform(-1, 1, (400, 3))
+
+
+def test_battery_of_plane(points):
+    g, _ = check_sdf(_engine.Plane([0, 0, 2], 0.25), points)
+    assert g == pytest.approx(points[:, 2] - 0.25)
+
+
+def test_battery_of_sphere(points):
+    g, _ = check_sdf(_engine.Sphere(0.6), points)
+    assert g == pytest.approx(np.linalg.norm(points, axis=1) - 0.6)
+    assert (g < 0).any()
+    assert np.all(np.isfinite(_engine.Sphere(0.6).evaluate(np.zeros((1, 3)))[1]))
+
+
+def test_battery_of_box(points):
+    """Faces, edges and corners outside and faces inside are all met; the distance is exact."""
+    half = np.array([0.5, 0.4, 0.3])
+    g, region = check_sdf(_engine.Box(half), points)
+    assert len(set(region.tolist())) == 26 + 6
+    nearest = np.clip(points, -half, half)
+    outside = g > 0
+    distance = np.linalg.norm(points - nearest, axis=1)
+    assert g[outside] == pytest.approx(distance[outside])
+    assert g[~outside] == pytest.approx(-np.min(half - np.abs(points[~outside]), axis=1))
+
+
+def test_battery_of_transformed(points):
+    place = np.array([0.2, -0.1, 0.3])
+    g, _ = check_sdf(_engine.Transformed(_engine.Box([0.5, 0.4, 0.3]), place, TURN), points)
+    x, y, z, w = np.array(TURN) / np.linalg.norm(TURN)
+    hat = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    R = np.eye(3) + 2 * w * hat + 2 * hat @ hat
+    assert g == pytest.approx(_engine.Box([0.5, 0.4, 0.3]).evaluate((points - place) @ R)[0])
+
+
+def test_battery_of_union(points):
+    members = [_engine.Sphere(0.5), _engine.Transformed(_engine.Box([0.3] * 3), [0.5, 0, 0])]
+    g, region = check_sdf(_engine.Union(members), points)
+    assert g == pytest.approx(np.minimum(*(m.evaluate(points)[0] for m in members)))
+    assert {0} < set(region.tolist())
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (lambda: _engine.Plane([0, 0, 0], 1), "plane: normal"),
+        (lambda: _engine.Sphere(-1), "sphere: radius"),
+        (lambda: _engine.Box([1, float("nan"), 1]), "box: half_extents"),
+        (lambda: _engine.Transformed(_engine.Sphere(1), [0, 0, 0], [0, 0, 0, 0]), "orientation"),
+        (lambda: _engine.Union([]), "union: members"),
+    ],
+)
+def test_unusable_shapes_are_refused_by_name(make, names):
+    with pytest.raises(_engine.InvalidInput, match=names):
+        make()

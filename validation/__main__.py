@@ -1,0 +1,43 @@
+"""`python -m validation [ITEM...]`: run full studies and write docs/results/ITEM.json."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+
+from .common import run_and_record
+
+ITEMS = {
+    "gradients": "derivatives of simulated motion against central differences (item 2)",
+    "physics": "closed forms, orders of convergence, conservation (item 3)",
+    "cube_toss": "estimation and prediction of the real cube tosses (item 4)",
+    "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
+}
+
+
+def main() -> int:
+    """Run the named items, or all; 1 when a bar is missed."""
+    parser = argparse.ArgumentParser(
+        prog="run validate",
+        epilog="\n".join(f"{name}: {what}" for name, what in ITEMS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("items", nargs="*", choices=[*ITEMS, []], metavar="ITEM")
+    names = parser.parse_args().items or list(ITEMS)
+    missed = 0
+    for name in names:
+        print(f"== {name}: {ITEMS[name]}", flush=True)
+        try:
+            figures = run_and_record(name, importlib.import_module(f"validation.{name}").study)
+        except AssertionError as error:
+            missed += 1
+            print(f"MISSED {name}: {error}", flush=True)
+        else:
+            print(json.dumps(figures, indent=2), flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

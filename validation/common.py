@@ -1,0 +1,73 @@
+"""What the studies share: counts of a fraction, binomial bounds, and where results go."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from scipy.stats import binom
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "results"
+
+
+def share(count: int, fraction: float) -> int:
+    """`count` of the full study at this fraction of it, rounded up."""
+    return math.ceil(count * fraction - 1e-9)
+
+
+def binomial_bounds(n: int, low: float, high: float, fraction: float) -> tuple[int, int]:
+    """Counts out of n that pass for a rate in [low, high].
+
+    The full study asserts the rate itself; a tenth the 99.9 % binomial bound around it.
+    """
+    if fraction >= 1:
+        return math.ceil(low * n - 1e-9), math.floor(high * n + 1e-9)
+    return int(binom.ppf(0.0005, n, low)), int(binom.ppf(0.9995, n, high))
+
+
+def cpu() -> str:
+    """Kind of CPU, for the records."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def commit() -> str:
+    """The checkout's commit, marked when files differ from it."""
+    run = ["git", "-C", str(ROOT)]
+    try:
+        head = subprocess.run([*run, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+        dirty = subprocess.run([*run, "status", "--porcelain"], capture_output=True, text=True)
+    except OSError:
+        return "unknown"
+    return head.stdout.strip() + ("+" if dirty.stdout.strip() else "")
+
+
+def record(name: str, figures: dict, seconds: float) -> Path:
+    """Write figures to docs/results/NAME.json with commit, date and kind of CPU."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    header = {
+        "commit": commit(), "date": time.strftime("%Y-%m-%d"), "cpu": cpu(),
+        "seconds": round(seconds, 1),
+    }  # fmt: skip
+    path.write_text(json.dumps(header | figures, indent=2) + "\n")
+    return path
+
+
+def run_and_record(name: str, study: Callable[..., dict]) -> dict:
+    """Run a whole study, record its figures, and return them."""
+    start = time.perf_counter()
+    figures = study()
+    record(name, figures, time.perf_counter() - start)
+    return figures
