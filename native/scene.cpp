@@ -140,9 +140,14 @@ void Scene::add_contact(const std::string& name, const ContactSet& set) {
   const bool continuous = set.law == Damping::continuous;
   params.damping = table_.add(name + (continuous ? ".c_n" : ".k_d"),
                               continuous ? "s/m" : "N s/m", set.damping, 0, kInfinity);
-  params.d_0 = set.law == Damping::ramped ? table_.add(name + ".d_0", "m", set.d_0, 1e-9, kInfinity)
-                                          : -1;
+  if (set.law == Damping::ramped) {
+    params.d_0 = table_.add(name + ".d_0", "m", set.d_0, 1e-9, kInfinity);
+  }
   params.c_f = table_.add(name + ".c_f", "1", set.c_f, 0, kInfinity);
+  if (set.f_0 > 0) {
+    params.c_s = table_.add(name + ".c_s", "1", set.c_s, 0, kInfinity);
+    params.f_0 = table_.add(name + ".f_0", "N", set.f_0, 1e-9, kInfinity);
+  }
   params.friction = set.friction;
   params.law = set.law;
   auto contact = std::make_unique<Contact>(name, &points, set.sdf, weights, params);

@@ -22,7 +22,9 @@ struct ContactSet {
   std::string points;
   SdfPtr sdf;
   VectorXd weights;  // empty = equal
-  double k_n, k_t, c_f, damping, d_0;
+  double k_n, k_t, c_f, damping;
+  double d_0;       // ramped damping only [m]
+  double c_s, f_0;  // load-dependent friction where f_0 > 0 [N]
   Friction friction;
   Damping law;
 };

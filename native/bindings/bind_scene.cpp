@@ -40,9 +40,11 @@ E choice(const std::string& key, const std::string& got,
 
 void add_contact(Scene& scene, const std::string& name, const std::string& points,
                  std::shared_ptr<Sdf> sdf, const py::object& weights, double k_n, double k_t,
-                 double c_f, double c_n, double k_d, double d_0, const std::string& friction,
+                 double c_f, double c_n, double k_d, double d_0, double c_s, double f_0,
+                 const std::string& friction,
                  const std::string& damping) {
-  ContactSet set{points, sdf, {}, k_n, k_t, c_f, 0, d_0, Friction::linear, Damping::continuous};
+  ContactSet set{points, sdf, {},  k_n, k_t, c_f, 0,
+                 d_0,    c_s, f_0, Friction::linear, Damping::continuous};
   if (!weights.is_none()) set.weights = weights.cast<VectorXd>();
   set.friction = choice<Friction>("friction", friction,
                                   {{"linear", Friction::linear}, {"tanh", Friction::tanh}});
@@ -58,6 +60,9 @@ void add_contact(Scene& scene, const std::string& name, const std::string& point
   }
   if ((set.law == Damping::ramped) != (d_0 != 0)) {
     refuse("contact '" + name + "': d_0", "must be > 0 [m] for damping 'ramped', 0 otherwise", d_0);
+  }
+  if (!(f_0 >= 0) || ((c_s != 0) != (f_0 != 0))) {
+    refuse("contact '" + name + "': f_0", "must be > 0 [N] with c_s, 0 without", f_0);
   }
   set.damping = continuous ? c_n : k_d;
   scene.add_contact(name, set);
@@ -176,7 +181,7 @@ void bind_scene(py::module_& m) {
           "Springs between points [N/m, N s/m, m]; rest_length 0 is linear in all directions.")
       .def("add_contact", &add_contact, py::arg("name"), py::kw_only(), py::arg("points"),
            py::arg("sdf"), py::arg("weights") = py::none(), py::arg("k_n"), py::arg("k_t"),
-           py::arg("c_f"), py::arg("c_n") = 0., py::arg("k_d") = 0., py::arg("d_0") = 0.,
+           py::arg("c_f"), py::arg("c_n") = 0., py::arg("k_d") = 0., py::arg("d_0") = 0., py::arg("c_s") = 0., py::arg("f_0") = 0.,
            py::arg("friction") = "linear", py::arg("damping") = "continuous",
            "Points against an sdf; k_n [N/m] and k_t [N s/m] are totals of the set, shared by "
            "weights (sum 1).")

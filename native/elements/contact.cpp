@@ -9,6 +9,8 @@ struct Contact::Touch {
   double radius, d, rate;
   Vector3d rho, rho_c, w, v_t;  // levers to x and x_c, material velocity at x_c, its tangential part
   NormalForce normal;
+  FrictionLimit limit;
+  double by_fn;  // d(friction slope)/d f_n
   FrictionSlope slope;
   Vector3d f;
 };
@@ -16,9 +18,14 @@ struct Contact::Touch {
 ContactStiffness Contact::stiffness(int i, const VectorXd& p) const {
   const double weight = weights_[i];
   const double damping = p[params_.damping];
-  return {p[params_.k_n] * weight, p[params_.k_t] * weight,
+  auto optional = [&](int parameter) { return parameter < 0 ? 0 : p[parameter]; };
+  return {p[params_.k_n] * weight,
+          p[params_.k_t] * weight,
           params_.law == Damping::continuous ? damping : damping * weight,
-          params_.d_0 < 0 ? 0 : p[params_.d_0], p[params_.c_f]};
+          optional(params_.d_0),
+          p[params_.c_f],
+          optional(params_.c_s),
+          optional(params_.f_0)};
 }
 
 bool Contact::touch(int i, const State& s, const VectorXd& p, const Vector3d& x,
@@ -36,7 +43,9 @@ bool Contact::touch(int i, const State& s, const VectorXd& p, const Vector3d& x,
   t.v_t = t.w + t.rate * n;
   const ContactStiffness k = stiffness(i, p);
   t.normal = normal_force(k, params_.law, t.d, t.rate);
-  t.slope = friction_slope(k, params_.friction, t.v_t.norm(), t.normal.f);
+  t.limit = friction_limit(k, t.normal.f);
+  t.slope = friction_slope(k.k_t, params_.friction, t.v_t.norm(), t.limit.f);
+  t.by_fn = t.slope.by_limit * t.limit.by_fn;
   t.f = t.normal.f * n - t.slope.s * t.v_t;
   return true;
 }
@@ -76,7 +85,7 @@ void Contact::add_jacobian(const Touch& t, const State& s, const Assembly& out) 
   // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn df_n)
   const Matrix3d S = -t.slope.s * Matrix3d::Identity() -
                      t.slope.by_speed * t.v_t * t.v_t.transpose();
-  const Vector3d along = n - t.slope.by_fn * t.v_t;  // df/df_n
+  const Vector3d along = n - t.by_fn * t.v_t;  // df/df_n
   const Matrix3d F_x = along * fn_x + t.normal.f * kappa + S * vt_x;
   const Matrix3d F_w = along * fn_w + S * T;
   const PointJacobian J =
@@ -88,14 +97,16 @@ void Contact::add_jacobian(const Touch& t, const State& s, const Assembly& out) 
 
 void Contact::add_columns(const Touch& t, const State& s, ParameterColumns& out) const {
   const double weight = weights_[t.point];
-  const Vector3d along = t.sdf.n - t.slope.by_fn * t.v_t;
+  const Vector3d along = t.sdf.n - t.by_fn * t.v_t;
   const double damping_weight = params_.law == Damping::continuous ? 1 : weight;
   const std::pair<int, Vector3d> own[] = {
       {params_.k_n, weight * t.normal.by_k * along},
       {params_.damping, damping_weight * t.normal.by_damping * along},
       {params_.d_0, t.normal.by_d_0 * along},
       {params_.k_t, -weight * t.slope.by_kt * t.v_t},
-      {params_.c_f, -t.slope.by_cf * t.v_t}};
+      {params_.c_f, -t.slope.by_limit * t.limit.by_cf * t.v_t},
+      {params_.c_s, -t.slope.by_limit * t.limit.by_cs * t.v_t},
+      {params_.f_0, -t.slope.by_limit * t.limit.by_f0 * t.v_t}};
   for (const auto& [parameter, df] : own) {
     const int c = parameter < 0 ? -1 : out.column(parameter);
     if (c < 0) continue;
@@ -123,7 +134,7 @@ void Contact::add_shape_column(const Touch& t, const State& s, const Vector3d& d
   const double drate = -n.dot(dw) - t.w.dot(dn);
   const double dfn = t.normal.by_d * dd + t.normal.by_rate * drate;
   const Vector3d dvt = dw + drate * n + t.rate * dn;
-  const double dslope = t.slope.by_speed * t.v_t.dot(dvt) + t.slope.by_fn * dfn;
+  const double dslope = t.slope.by_speed * t.v_t.dot(dvt) + t.by_fn * dfn;
   const Vector3d df = dfn * n + t.normal.f * dn - t.slope.s * dvt - dslope * t.v_t;
   add_force_column(*points_, t.point, t.f, df, t.rho_c, drho_c, column, out);
 }

@@ -12,7 +12,8 @@
 namespace diffsim {
 
 struct ContactParameters {
-  int k_n, k_t, damping, d_0, c_f;  // indices into p; d_0 = -1 unless ramped
+  int k_n, k_t, damping, c_f;         // indices into p
+  int d_0 = -1, c_s = -1, f_0 = -1;  // likewise; -1 where the law has none
   Friction friction = Friction::linear;
   Damping law = Damping::continuous;
 };

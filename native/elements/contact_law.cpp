@@ -20,25 +20,30 @@ NormalForce normal_force(const ContactStiffness& k, Damping law, double d, doubl
           ramped ? -k.damping * rate * ramp / reach : 0, false};
 }
 
-FrictionSlope friction_slope(const ContactStiffness& k, Friction law, double speed, double f_n) {
-  const double limit = k.c_f * f_n;
+FrictionLimit friction_limit(const ContactStiffness& k, double f_n) {
+  if (!(k.f_0 > 0)) return {k.c_f * f_n, k.c_f, f_n, 0, 0};
+  const double x = f_n / k.f_0, low = std::exp(-x);
+  const double c = k.c_f + (k.c_s - k.c_f) * low;
+  return {c * f_n, c - (k.c_s - k.c_f) * low * x, (1 - low) * f_n, low * f_n,
+          (k.c_s - k.c_f) * low * x * x};
+}
+
+FrictionSlope friction_slope(double k_t, Friction law, double speed, double limit) {
   if (law == Friction::linear) {
-    if (k.k_t * speed <= limit) return {k.k_t, 0, 0, 1, 0, false};
+    if (k_t * speed <= limit) return {k_t, 0, 0, 1, false};
     const double s = limit / speed;
-    return {s, -s / (speed * speed), k.c_f / speed, 0, f_n / speed, true};
+    return {s, -s / (speed * speed), 1 / speed, 0, true};
   }
-  if (!(limit > 0)) return {0, 0, 0, 0, 0, true};
-  const double a = k.k_t * speed / limit;  // argument of tanh
-  if (a < 1e-4) {                          // s = k_t (1 - a^2/3): avoids 0/0 at rest
-    const double cube = k.k_t / limit;
-    return {k.k_t * (1 - a * a / 3), -2. / 3 * k.k_t * cube * cube, 2. / 3 * k.k_t * a * a / f_n,
-            1 - a * a, k.c_f > 0 ? 2. / 3 * k.k_t * a * a / k.c_f : 0, false};
+  if (!(limit > 0)) return {0, 0, 0, 0, true};
+  const double a = k_t * speed / limit;  // argument of tanh
+  if (a < 1e-4) {                        // s = k_t (1 - a^2/3): avoids 0/0 at rest
+    const double slope = k_t / limit;
+    return {k_t * (1 - a * a / 3), -2. / 3 * k_t * slope * slope, 2. / 3 * slope * a * a,
+            1 - a * a, false};
   }
   const double th = std::tanh(a), slope = 1 - th * th;
   const double s = limit * th / speed;
-  const double by_limit = (th - a * slope) / speed;
-  return {s, (k.k_t * slope - s) / (speed * speed), by_limit * k.c_f, slope, by_limit * f_n,
-          a > 1};
+  return {s, (k_t * slope - s) / (speed * speed), (th - a * slope) / speed, slope, a > 1};
 }
 
 }  // namespace diffsim

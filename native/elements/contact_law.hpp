@@ -14,7 +14,9 @@ struct ContactStiffness {
   double k_t;      // [N s/m]
   double damping;  // c_n [s/m] (continuous) or k_d [N s/m] (ramped, thesis)
   double d_0;      // depth over which the ramped law switches its damping on [m]
-  double c_f;      // [-]
+  double c_f;      // friction at high load [-]
+  double c_s;      // friction at no load [-]
+  double f_0;      // load over which it falls [N] at this point; 0 = c_f at any load
 };
 
 enum ContactMode : unsigned { kOpen = 0, kStick = 1, kSlip = 2, kClamped = 4 };
@@ -30,13 +32,20 @@ struct NormalForce {
 };
 NormalForce normal_force(const ContactStiffness& k, Damping law, double d, double rate);
 
-/// Friction f_t = -s v_t with the slope s(|v_t|, f_n) [N s/m].
-/// linear: s = min(k_t, c_f f_n / |v_t|) [G 4.13];  tanh: s |v_t| = c_f f_n tanh(k_t |v_t| /
-/// (c_f f_n)) [G 4.14]. by_speed is ds/d|v_t| divided by |v_t| (finite at rest).
+/// Coulomb's limit [N]: c_f f_n, or with f_0 > 0 the load-dependent
+/// (c_f + (c_s - c_f) exp(-f_n/f_0)) f_n: c_s sliding under its weight, c_f in hard impacts.
+struct FrictionLimit {
+  double f, by_fn, by_cf, by_cs, by_f0;
+};
+FrictionLimit friction_limit(const ContactStiffness& k, double f_n);
+
+/// Friction f_t = -s v_t with the slope s(|v_t|, limit) [N s/m].
+/// linear: s = min(k_t, limit / |v_t|) [G 4.13];  tanh: s |v_t| = limit tanh(k_t |v_t| / limit)
+/// [G 4.14]. by_speed is ds/d|v_t| divided by |v_t| (finite at rest).
 struct FrictionSlope {
-  double s, by_speed, by_fn, by_kt, by_cf;
+  double s, by_speed, by_limit, by_kt;
   bool slip;
 };
-FrictionSlope friction_slope(const ContactStiffness& k, Friction law, double speed, double f_n);
+FrictionSlope friction_slope(double k_t, Friction law, double speed, double limit);
 
 }  // namespace diffsim

@@ -98,8 +98,9 @@ def test_battery_of_contact(friction, damping, kind):
         law = {"continuous": {"c_n": 0.5}, "ramped": {"k_d": 300.0, "d_0": 0.01},
                "thesis": {"k_d": 300.0}}[damping]  # fmt: skip
         for i, points in enumerate(("corners", "point")):
+            load = {"c_s": 0.7, "f_0": 3.0} if i == 0 else {}
             s.add_contact(f"contact_{i}", points=points, sdf=obstacle(kind), k_n=4000.0, k_t=k_t,
-                          c_f=0.4, friction=friction, damping=damping, **law)  # fmt: skip
+                          c_f=0.4, friction=friction, damping=damping, **law, **load)  # fmt: skip
         for _ in range(6):
             c = rng.normal(size=(2, 3)) * 0.03
             instants = random_instants(rng, 2, 1, c)
