@@ -1,0 +1,174 @@
+"""Chain of spheres [G A.2.2]: cost per step and of an exact gradient, beside MuJoCo.
+
+N spheres of 1 kg, r 0.05, spacing 0.15, two springs to each neighbour and to the world, over a
+plane; random start velocities; 1000 steps of 1/500 s. Objective (1, 1/2, 1/4) . mean final
+position, its gradient by all 6N start velocities. MuJoCo runs the same chain (free joints, spatial
+tendons, its own soft contact); its gradient is by central differences, the step size swept for the
+widest agreement. Everything runs on one thread in this process, in turn.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from diffsim_ros import _engine
+from diffsim_ros.inverse.gradient_check import check_gradient
+
+SIZES = (10, 20, 40, 100)
+STEPS, STEP = 1000, 1 / 500
+RADIUS, SPACING, HEIGHT, OFFSET = 0.05, 0.15, 0.3, 0.05
+STIFFNESS, DAMPING, K_N, C_F = 1000.0, 1.0, 1e3, 0.5
+WEIGHTS = np.array([1.0, 0.5, 0.25])
+INERTIA = 0.4 * RADIUS**2
+
+
+def velocities(n: int) -> np.ndarray:
+    """(n, 6) start velocities [m/s, rad/s]."""
+    return np.random.default_rng(0).normal(0, 0.3, (n, 6))
+
+
+def chain(n: int) -> _engine.Scene:
+    """The engine's chain."""
+    s, start = _engine.Scene(), velocities(n)
+    for i in range(n):
+        s.add_rigid_body(
+            f"ball{i}", mass=1.0, inertia=[INERTIA] * 3 + [0] * 3, radius=RADIUS,
+            position=[i * SPACING, 0, HEIGHT], velocity=start[i, :3],
+            angular_velocity=start[i, 3:],
+        )  # fmt: skip
+    balls = [f"ball{i}" for i in range(n)]
+    sides = np.array([[0, OFFSET, 0], [0, -OFFSET, 0]])
+    s.add_points("centres", bodies=balls, local=np.zeros((n, 3)), radius=RADIUS)
+    s.add_points("anchors", bodies=["", ""], local=sides + [-SPACING, 0, HEIGHT])
+    s.add_points("sides", bodies=np.repeat(balls, 2).tolist(), local=np.tile(sides, (n, 1)))
+    spring = {"stiffness": STIFFNESS, "damping": DAMPING, "rest_length": SPACING}
+    s.add_springs(
+        "first", points_a="anchors", index_a=[0, 1], points_b="sides", index_b=[0, 1], **spring
+    )
+    left = list(range(2 * n - 2))
+    s.add_springs(
+        "links", points_a="sides", index_a=left, points_b="sides", index_b=[i + 2 for i in left],
+        **spring,
+    )  # fmt: skip
+    s.add_contact(
+        "ground", points="centres", sdf=_engine.Plane([0, 0, 1], 0), weights=np.ones(n) / n,
+        k_n=n * K_N, k_t=n * K_N * STEP, c_f=C_F,
+    )  # fmt: skip
+    return s
+
+
+def active_of(scene: _engine.Scene, n: int) -> list[int]:
+    """Indices of the 6n start velocities."""
+    return [
+        scene.index(f"ball{i}.{kind}.{axis}")
+        for i in range(n)
+        for kind in ("velocity", "angular_velocity")
+        for axis in "xyz"
+    ]
+
+
+def seeds(scene, frames: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """dO/dx, dO/dv (frames, ndof) of the objective."""
+    gx = np.zeros((frames, scene.ndof))
+    for i in range(n):
+        at = scene.dof_offset(f"ball{i}")
+        gx[-1, at : at + 3] = WEIGHTS / n
+    return gx, np.zeros_like(gx)
+
+
+def best_of(repeats: int, work) -> float:
+    """Least time [s] of several runs: the least disturbed one."""
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def measure(n: int, repeats: int, steps: int) -> dict:
+    """Forward and gradient costs of the engine for n bodies."""
+    scene = chain(n)
+    p, active = scene.values, active_of(scene, n)
+    options = _engine.Options(step=STEP, order=2, record_every=steps)
+    forward = best_of(repeats, lambda: _engine.rollout(scene, p, steps, options))
+    figures = {"forward_us_per_step": forward / steps * 1e6}
+    for mode in ("store", "checkpoint"):
+        stored = {}
+
+        def gradient(mode=mode, stored=stored):
+            begin = time.perf_counter()
+            r = _engine.rollout(scene, p, steps, options, active=active, mode=mode)
+            middle = time.perf_counter()
+            stored["g"] = r.gradient(*seeds(scene, len(r.time), n))
+            stored.setdefault("split", []).append((middle - begin, time.perf_counter() - middle))
+
+        figures[f"{mode}_us_per_step"] = best_of(repeats, gradient) / steps * 1e6
+        ahead, back = np.min(stored["split"], axis=0)
+        figures[f"{mode}_forward_us_per_step"] = ahead / steps * 1e6
+        figures[f"{mode}_backward_us_per_step"] = back / steps * 1e6
+        figures[f"{mode}_gradient"] = stored["g"]
+    run = _engine.rollout(scene, p, steps, options)
+    figures["newton_iterations"] = float(run.iterations.mean())
+    return figures
+
+
+def checked(n: int, gradient: np.ndarray, steps: int) -> dict:
+    """The gradient against finite differences by the protocol of DESIGN section 3."""
+    scene = chain(n)
+    active, p0 = active_of(scene, n), scene.values
+    options = _engine.Options(
+        step=STEP, order=2, record_every=steps, tolerance=1e-10, stagnate=True, record_modes=True
+    )
+
+    def runs(X):
+        P = np.tile(p0, (len(X), 1))
+        P[:, active] = X
+        rollouts = _engine.rollout_batch(scene, P, steps, options)
+        ends = [WEIGHTS @ r.position[-1].mean(axis=0) if r.ok else np.nan for r in rollouts]
+        return ends, [r.mode_hash for r in rollouts]
+
+    exact = _engine.rollout(scene, p0, steps, options, active=active, mode="store")
+    own = exact.gradient(*seeds(scene, len(exact.time), n))
+    report = check_gradient(runs, p0[active], own, directions=3)
+    return {
+        "protocol": report.summary(),
+        "protocol_passed": report.passed,
+        "gradient_error": report.worst,
+        "default_tolerance_gradient_error": float(
+            np.linalg.norm(gradient - own) / np.linalg.norm(own)
+        ),
+    }
+
+
+def growth(sizes, times) -> float:
+    """Exponent of time over size, least squares in logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def main(out: Path | None = None, *, sizes=SIZES, repeats: int = 3, steps: int = STEPS) -> dict:
+    """Run the comparison; returns the figures (us per step, ratios)."""
+    from .chain_mujoco import measure_mujoco  # MuJoCo is a test-only dependency
+
+    figures: dict = {"steps": steps, "step_s": STEP}
+    for n in sizes:
+        ours = measure(n, repeats, steps)
+        gradients = {m: ours.pop(f"{m}_gradient") for m in ("store", "checkpoint")}
+        row = {"ours": ours, "mujoco": measure_mujoco(n, repeats if n < 100 else 1, steps)}
+        if n <= 20:
+            row["ours"] |= checked(n, gradients["store"], steps)
+        exact = min(ours["store_us_per_step"], ours["checkpoint_us_per_step"])
+        row["ratio_mujoco_differences_to_our_gradient"] = (
+            row["mujoco"]["differences_us_per_step"] / exact
+        )
+        row["ratio_our_forward_to_mujoco_forward"] = (
+            ours["forward_us_per_step"] / row["mujoco"]["forward_us_per_step"]
+        )
+        figures[f"bodies_{n}"] = row
+    for key in ("forward", "store", "checkpoint"):
+        times = [figures[f"bodies_{n}"]["ours"][f"{key}_us_per_step"] for n in sizes]
+        figures[f"growth_exponent_{key}"] = growth(sizes, times)
+    return figures

@@ -1,0 +1,206 @@
+"""From a resolved scene to the engine's scene."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.scene import shapes
+from diffsim_ros.scene.rotation import matrix_from_quaternion
+
+Array = np.ndarray
+DEEP = 0.1  # share of a body's smallest extent that may be inside a surface at the start
+
+
+def proxies_name(body: str) -> str:
+    """Name of a body's contact points in the engine: its parameters are NAME.scale, NAME.radius."""
+    return f"{body}_proxies"
+
+
+def shape_of(body: dict) -> tuple[str | None, Array]:
+    """Kind (box, sphere or None) and bounding edges [m] (3,) of a resolved body."""
+    if not body.get("shape"):
+        return None, np.zeros(3)
+    ((kind, values),) = body["shape"].items()
+    size = np.array(values["size"]) if kind == "box" else np.full(3, 2 * values["radius"])
+    return kind, size
+
+
+def mass_of(body: dict) -> float:
+    """Mass [kg] of a resolved body."""
+    return body["mass"] if "mass" in body else body["density"] * shapes.volume(*shape_of(body))
+
+
+def inertia_of(body: dict) -> Array:
+    """Inertia xx, yy, zz, xy, xz, yz about the centre of mass, body frame [kg m^2]  (6,)."""
+    inertia = body["inertia"]
+    if inertia == "uniform":
+        return mass_of(body) * shapes.uniform_inertia(*shape_of(body))
+    if isinstance(inertia, list):
+        return np.array((inertia + [0.0] * 3)[:6])
+    return np.array([inertia] * 3 + [0.0] * 3)
+
+
+def proxies_of(body: dict) -> shapes.ProxySet:
+    """Contact proxies of a resolved body."""
+    ((kind, values),) = body["proxies"].items()
+    return shapes.proxies(kind, values, shape_of(body)[1])
+
+
+def engine_options(world: dict, *, record_modes: bool = False) -> Any:
+    """_engine.Options of a resolved world; `record_modes` keeps every contact's branch."""
+    from diffsim_ros import _engine
+
+    return _engine.Options(
+        step=world["step"],
+        order=2 if world["scheme"] == "bdf2" else 1,
+        record_every=world["record_every"],
+        tolerance=world["tolerance"],
+        max_iterations=world["max_iterations"],
+        max_halvings=world["max_halvings"],
+        record_modes=record_modes,
+    )
+
+
+def engine_scene(description: dict, place: object) -> tuple[Any, dict[str, Any]]:
+    """Return (_engine.Scene, contact name -> _engine SDF) of a resolved scene.
+
+    What only the engine refuses (ValueError) comes out as an InputError of `place`.
+    """
+    from diffsim_ros import _engine
+
+    scene, surfaces = _engine.Scene(), {}
+    key = "world.gravity"
+    try:
+        scene.set_gravity(description["world"]["gravity"])
+        for name, body in description["bodies"].items():
+            key = f"bodies.{name}"
+            _add_body(scene, name, body)
+        for i, contact in enumerate(description["contact"]):
+            key = f"contact[{i}]"
+            surfaces[contact["name"]] = engine_sdf(contact["against"], description["sdfs"])
+            _add_contact(scene, contact, surfaces[contact["name"]])
+        for i, link in enumerate(description["links"]):
+            key = f"links[{i}]"
+            _add_link(scene, link)
+    except (ValueError, KeyError) as error:
+        raise InputError(place, key, str(error), "what the engine can build") from error
+    return scene, surfaces
+
+
+def _add_body(scene: Any, name: str, body: dict) -> None:
+    pose, mass = body["pose"], mass_of(body)
+    if body["type"] == "particle":
+        scene.add_particle(name, mass=mass, position=pose["position"], velocity=body["velocity"])
+    else:
+        inertia = inertia_of(body)
+        kind, size = shape_of(body)
+        scene.add_rigid_body(
+            name,
+            mass=mass,
+            inertia=inertia.tolist(),
+            position=pose["position"],
+            orientation=pose["orientation"],
+            velocity=body["velocity"],
+            angular_velocity=body["angular_velocity"],
+            radius=shapes.torque_radius(kind, size, inertia, mass),
+        )
+    if "proxies" in body:
+        points = proxies_of(body)
+        scene.add_points(
+            proxies_name(name),
+            bodies=[name] * len(points.local),
+            local=points.local,
+            inset=points.inset,
+            radius=points.radius,
+            scale=points.scale,
+        )
+
+
+def _add_contact(scene: Any, contact: dict, sdf: Any) -> None:
+    law = {key: contact[key] for key in ("c_n", "k_d", "d_0", "c_s", "f_0") if key in contact}
+    scene.add_contact(
+        contact["name"],
+        points=proxies_name(contact["points"]),
+        sdf=sdf,
+        weights=contact.get("weights"),
+        k_n=contact["k_n"],
+        k_t=contact["k_t"],
+        c_f=contact["c_f"],
+        friction=contact["friction"],
+        damping=contact["damping"],
+        **law,
+    )
+
+
+def _add_link(scene: Any, link: dict) -> None:
+    sides = {}
+    for side in "ab":
+        ends = [pair[side] for pair in link["pairs"]]
+        sides[side] = f"{link['name']}_{side}"
+        scene.add_points(
+            sides[side],
+            bodies=[end.get("body", "") for end in ends],
+            local=np.array([end["world"] if "world" in end else end["point"] for end in ends]),
+        )
+    index = list(range(len(link["pairs"])))
+    scene.add_springs(
+        link["name"],
+        points_a=sides["a"],
+        index_a=index,
+        points_b=sides["b"],
+        index_b=index,
+        stiffness=link["stiffness"],
+        damping=link["damping"],
+        rest_length=link["rest_length"],
+    )
+
+
+def engine_sdf(value: object, named: dict) -> Any:
+    """_engine SDF of a resolved surface (a name of `named`, or {kind: values})."""
+    from diffsim_ros import _engine
+
+    if isinstance(value, str):
+        return engine_sdf(named[value], named)
+    ((kind, values),) = value.items()
+    if kind == "plane":
+        return _engine.Plane(values["normal"], values["offset"])
+    if kind == "box":
+        return _engine.Box([edge / 2 for edge in values["size"]])
+    if kind == "sphere":
+        return _engine.Sphere(values["radius"])
+    if kind == "union":
+        return _engine.Union([engine_sdf(part, named) for part in values["of"]])
+    inner = engine_sdf(values["of"], named)
+    return _engine.Transformed(inner, values["position"], values["orientation"])
+
+
+def check_start(description: dict, surfaces: dict[str, Any], place: object) -> None:
+    """Refuse bodies that start deep inside a surface (InputError naming body, depth and remedy).
+
+    Deep: more than 10 % of the body's smallest extent and more than twice the depth m |g| / k_n at
+    which the body rests on its own weight.
+    """
+    gravity = math.hypot(*description["world"]["gravity"])
+    for contact in description["contact"]:
+        name = contact["points"]
+        body = description["bodies"][name]
+        points = proxies_of(body)
+        turn = body["pose"].get("orientation", [0.0, 0.0, 0.0, 1.0])
+        centres = points.centres() @ matrix_from_quaternion(turn).T
+        gap, *_ = surfaces[contact["name"]].evaluate(centres + np.array(body["pose"]["position"]))
+        depth = float(points.radius - np.min(gap))
+        resting = 2 * mass_of(body) * gravity / contact["k_n"]
+        extent = max(float(np.min(shape_of(body)[1])), 2 * points.radius)
+        limit = max(DEEP * extent, resting, 1e-6)
+        if depth > limit:
+            raise InputError(
+                place,
+                f"bodies.{name}.pose.position",
+                body["pose"]["position"],
+                f"a start at most {limit:.3g} m deep in the surface of contact {contact['name']!r}",
+                f"its deepest proxy is {depth:.4g} m inside; move the body out by that much",
+            )

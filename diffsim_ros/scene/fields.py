@@ -1,0 +1,247 @@
+"""Checked reading of YAML mappings: tables of fields in, plain values or an InputError out.
+
+A *section* is a dict name -> Field.  `Reader(place).section(fields, mapping, key)` returns a dict
+with exactly the names of the section: checked, converted to plain Python values, defaults filled
+in.  Every error names the file (`place`), the path inside it (`key`), the value and the rule.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from diffsim_ros.errors import InputError, nearest
+
+REQUIRED = "required"
+_DECIMAL = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = re.compile(rf"^({_DECIMAL})(?:/({_DECIMAL}))?(?:\s+(\S.*))?$")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One key of a section.
+
+    kind      number, integer, vector3, quaternion, rgba, bounds, inertia, numbers, points, text,
+              name, choice, mapping, list or any
+    doc       one line for docs/scene.md
+    unit      unit of the number ("" = none, "1" = dimensionless)
+    default   REQUIRED, None (absent) or the value
+    minimum   smallest value accepted; `strict` excludes the minimum itself
+    choices   words accepted, for kind "choice"
+    """
+
+    kind: str
+    doc: str
+    unit: str = ""
+    default: object = None
+    minimum: float | None = None
+    strict: bool = False
+    choices: tuple[str, ...] = ()
+
+    def rule(self) -> str:
+        """What is accepted, in words, e.g. "a finite number > 0 [kg]"."""
+        if self.kind == "choice":
+            return " or ".join(self.choices)
+        what = {
+            "number": "a finite number",
+            "integer": "a whole number",
+            "vector3": "three finite numbers",
+            "quaternion": "four finite numbers x, y, z, w that are not all zero",
+            "rgba": "three or four finite numbers",
+            "bounds": "two numbers, lower < upper",
+            "inertia": "'uniform', a number, 3 [xx, yy, zz] or 6 [xx, yy, zz, xy, xz, yz] numbers",
+            "numbers": "a list of finite numbers",
+            "points": "a list of points of three finite numbers each",
+            "text": "a text",
+            "name": "a name made of letters, digits, _ and -",
+            "mapping": "a mapping of keys to values",
+            "list": "a list",
+            "any": "a value",
+        }[self.kind]
+        limit = ""
+        if self.minimum is not None:
+            limit = f" {'>' if self.strict else '>='} {self.minimum:g}"
+        if self.kind == "rgba":
+            limit = " from 0 to 1"
+        return f"{what}{limit}{f' [{self.unit}]' if self.unit else ''}"
+
+
+Section = Mapping[str, Field]
+
+
+class Reader:
+    """Reads sections of one file; `place` is its name in errors."""
+
+    def __init__(self, place: object) -> None:
+        self.place = str(place)
+
+    def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
+        """Return (not raise) the InputError for a value of this file."""
+        return InputError(self.place, key, value, accepted, remedy)
+
+    def mapping(self, value: object, key: str, what: str = "a mapping of keys to values") -> dict:
+        """Return `value` as a dict with text keys; None is empty."""
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            raise self.error(key, value, what)
+        for name in value:
+            if not isinstance(name, str):
+                raise self.error(key, name, "a text as key", "put the key in quotes")
+        return dict(value)
+
+    def section(self, fields: Section, value: object, key: str = "") -> dict:
+        """Read one mapping: unknown keys are refused, defaults filled in (absent ones are None)."""
+        given = self.mapping(value, key)
+        for name in given:
+            if name not in fields:
+                accepted = "one of " + ", ".join(fields)
+                raise self.error(join(key, name), given[name], accepted, nearest(name, fields))
+        read = {}
+        for name, field in fields.items():
+            if given.get(name) is None:
+                if field.default is REQUIRED:
+                    raise self.error(join(key, name), None, field.rule(), "this key is required")
+                read[name] = copy.deepcopy(field.default)
+            else:
+                read[name] = self.value(field, given[name], join(key, name))
+        return read
+
+    def variant(self, variants: Mapping[str, Section], value: object, key: str) -> tuple[str, dict]:
+        """Read a mapping with exactly one key out of `variants`: {kind: section}."""
+        accepted = "a mapping with one of " + ", ".join(f"'{name}:'" for name in variants)
+        given = self.mapping({value: None} if isinstance(value, str) else value, key, accepted)
+        for name in given:
+            if name not in variants:
+                raise self.error(join(key, name), given[name], accepted, nearest(name, variants))
+        if len(given) != 1:
+            raise self.error(key, sorted(given), accepted, "give exactly one")
+        (kind, content), *_ = given.items()
+        return kind, self.section(variants[kind], content, join(key, kind))
+
+    def value(self, field: Field, value: object, key: str) -> object:
+        """Check one value against its field and return it as a plain Python value."""
+        read = getattr(self, f"_{field.kind}", None)
+        return value if read is None else read(field, value, key)
+
+    def _fail(self, field: Field, value: object, key: str, remedy: str = "") -> InputError:
+        return self.error(key, value, field.rule(), remedy)
+
+    def _number(self, field: Field, value: object, key: str) -> float:
+        number = self._plain_number(field, value, key)
+        if not math.isfinite(number):
+            raise self._fail(field, value, key)
+        low = field.minimum
+        if low is not None and (number < low or (field.strict and number == low)):
+            raise self._fail(field, value, key)
+        return number
+
+    def _plain_number(self, field: Field, value: object, key: str) -> float:
+        """A float from a number, '1e-3', '1/480' or '0.37 kg' (the unit must be the field's)."""
+        if isinstance(value, str):
+            match = _NUMBER.match(value.strip())
+            if match is None:
+                raise self._fail(field, value, key)
+            text, divisor, unit = match.groups()
+            if unit is not None and unit.strip("[] ") != field.unit:
+                unit_rule = f"the unit {field.unit}" if field.unit else "no unit"
+                raise self._fail(field, value, key, f"convert it: only {unit_rule} is accepted")
+            if divisor is not None and float(divisor) == 0:
+                raise self._fail(field, value, key)
+            return float(text) / float(divisor or 1)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self._fail(field, value, key)
+        return float(value)
+
+    def _integer(self, field: Field, value: object, key: str) -> int:
+        number = self._number(field, value, key)
+        if number != int(number):
+            raise self._fail(field, value, key)
+        return int(number)
+
+    def _list_of(self, field: Field, value: object, key: str, lengths: tuple = ()) -> list[float]:
+        if not isinstance(value, (list, tuple)) or (lengths and len(value) not in lengths):
+            raise self._fail(field, value, key)
+        item = Field("number", "", field.unit, minimum=field.minimum, strict=field.strict)
+        return [self._number(item, entry, f"{key}[{i}]") for i, entry in enumerate(value)]
+
+    def _vector3(self, field: Field, value: object, key: str) -> list[float]:
+        return self._list_of(field, value, key, (3,))
+
+    def _quaternion(self, field: Field, value: object, key: str) -> list[float]:
+        numbers = self._list_of(field, value, key, (4,))
+        norm = math.sqrt(sum(x * x for x in numbers))
+        if norm == 0:
+            raise self._fail(field, value, key)
+        if abs(norm - 1) > 0.01:
+            raise self._fail(field, value, key, f"its norm is {norm:g}; a unit quaternion has 1")
+        return numbers if abs(norm - 1) < 1e-15 else [x / norm for x in numbers]
+
+    def _rgba(self, field: Field, value: object, key: str) -> list[float]:
+        numbers = self._list_of(field, value, key, (3, 4))
+        if min(numbers) < 0 or max(numbers) > 1:
+            raise self._fail(field, value, key)
+        return numbers + [1.0] * (4 - len(numbers))
+
+    def _bounds(self, field: Field, value: object, key: str) -> list[float]:
+        if not isinstance(value, (list, tuple)) or len(value) != 2:
+            raise self._fail(field, value, key)
+        low, high = (
+            self._plain_number(field, entry, f"{key}[{i}]") for i, entry in enumerate(value)
+        )
+        if not low < high:
+            raise self._fail(field, value, key)
+        return [low, high]
+
+    def _inertia(self, field: Field, value: object, key: str) -> str | float | list[float]:
+        if value == "uniform":
+            return "uniform"
+        if isinstance(value, (list, tuple)):
+            return self._list_of(field, value, key, (3, 6))
+        if isinstance(value, str) and _NUMBER.match(value.strip()) is None:
+            raise self._fail(field, value, key)
+        return self._number(Field("number", "", field.unit, minimum=0, strict=True), value, key)
+
+    def _numbers(self, field: Field, value: object, key: str) -> list[float]:
+        return self._list_of(field, value, key)
+
+    def _points(self, field: Field, value: object, key: str) -> list[list[float]]:
+        if not isinstance(value, (list, tuple)) or not value:
+            raise self._fail(field, value, key)
+        return [self._list_of(field, entry, f"{key}[{i}]", (3,)) for i, entry in enumerate(value)]
+
+    def _text(self, field: Field, value: object, key: str) -> str:
+        if not isinstance(value, str):
+            raise self._fail(field, value, key)
+        return value
+
+    def _name(self, field: Field, value: object, key: str) -> str:
+        if not isinstance(value, str) or re.fullmatch(r"[A-Za-z0-9_-]+", value) is None:
+            raise self._fail(field, value, key)
+        return value
+
+    def _choice(self, field: Field, value: object, key: str) -> str:
+        if value not in field.choices:
+            raise self._fail(field, value, key, nearest(value, field.choices))
+        return str(value)
+
+    def _mapping(self, field: Field, value: object, key: str) -> dict:
+        return self.mapping(value, key)
+
+    def _list(self, field: Field, value: object, key: str) -> list:
+        if not isinstance(value, (list, tuple)):
+            raise self._fail(field, value, key)
+        return list(value)
+
+
+def join(key: str, name: object) -> str:
+    """Path of `name` inside `key`, e.g. join("bodies", "cube") = "bodies.cube"."""
+    return f"{key}.{name}" if key else str(name)
+
+
+def present(values: dict) -> dict:
+    """The entries that are not None."""
+    return {key: value for key, value in values.items() if value is not None}

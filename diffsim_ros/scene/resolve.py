@@ -1,0 +1,72 @@
+"""From what a user wrote to the *resolved* scene: same keys, every default evaluated.
+
+The resolved scene is plain data that loads again to the same engine scene; it is written beside
+results.  Defaults that depend on others (k_t = k_n * step, a proxy radius, a rest length, a density
+taken from a material) are evaluated here, once.
+"""
+
+from __future__ import annotations
+
+from diffsim_ros.scene import schema
+from diffsim_ros.scene.bodies import resolve_body
+from diffsim_ros.scene.connections import resolve_contact, resolve_link, resolve_sdfs
+from diffsim_ros.scene.fields import Reader, present
+
+
+def resolve(raw: object, place: object) -> dict:
+    """Return the resolved description of a scene mapping; raises InputError (see scene.fields)."""
+    reader = Reader(place)
+    scene = reader.section(schema.SCENE, raw)
+    scene["world"] = _world(reader, scene["world"])
+    scene["materials"] = {
+        name: present(reader.section(schema.MATERIAL, value, f"materials.{name}"))
+        for name, value in scene["materials"].items()
+    }
+    if not scene["bodies"]:
+        raise reader.error("bodies", scene["bodies"], "at least one body")
+    scene["bodies"] = {
+        name: resolve_body(reader, scene, name, value) for name, value in scene["bodies"].items()
+    }
+    scene["sdfs"] = resolve_sdfs(reader, scene["sdfs"])
+    scene["contact"] = [
+        resolve_contact(reader, scene, value, f"contact[{i}]")
+        for i, value in enumerate(scene["contact"])
+    ]
+    scene["links"] = [
+        resolve_link(reader, scene, value, f"links[{i}]") for i, value in enumerate(scene["links"])
+    ]
+    _unique_names(reader, scene)
+    return scene
+
+
+def steps_of(world: dict) -> int:
+    """Number of steps of a resolved world."""
+    return round(world["duration"] / world["step"])
+
+
+def _world(reader: Reader, value: object) -> dict:
+    world = reader.section(schema.WORLD, value, "world")
+    steps = round(world["duration"] / world["step"])
+    if steps < 1:
+        raise reader.error(
+            "world.duration", world["duration"], f"at least one step of {world['step']:g} s"
+        )
+    world["duration"] = steps * world["step"]
+    if world["record_every"] > steps:
+        raise reader.error(
+            "world.record_every", world["record_every"], f"at most the {steps} steps there are"
+        )
+    return world
+
+
+def _unique_names(reader: Reader, scene: dict) -> None:
+    """Bodies, contacts and links share one name space: the engine's parameters carry the name."""
+    seen = {name: f"bodies.{name}" for name in scene["bodies"]}
+    for section in ("contact", "links"):
+        for i, item in enumerate(scene[section]):
+            key = f"{section}[{i}].name"
+            if item["name"] in seen:
+                raise reader.error(
+                    key, item["name"], "a name of its own", f"{seen[item['name']]} has it already"
+                )
+            seen[item["name"]] = key
