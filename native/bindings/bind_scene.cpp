@@ -135,21 +135,10 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
   refuse("evaluate_element: name", "must be an element of the scene", "'" + name + "'");
 }
 
-}  // namespace
-
-void bind_scene(py::module_& m) {
-  py::class_<ParameterInfo>(m, "ParameterInfo", "One named entry of the parameter vector p.")
-      .def_readonly("name", &ParameterInfo::name)
-      .def_readonly("unit", &ParameterInfo::unit)
-      .def_readonly("lower", &ParameterInfo::lower)
-      .def_readonly("upper", &ParameterInfo::upper)
-      .def_readonly("initial", &ParameterInfo::initial, "Acts on the start state only.")
-      .def("__repr__", [](const ParameterInfo& i) {
-        return "<ParameterInfo " + i.name + " [" + i.unit + "]>";
-      });
+void bind_builders(py::class_<Scene>& scene) {
   const Eigen::Vector4d none(0, 0, 0, 1);
   const Vector3d zero = Vector3d::Zero();
-  py::class_<Scene>(m, "Scene", "Bodies, points, springs and contacts; SI units, world frame.")
+  scene
       .def(py::init<>())
       .def("set_gravity", &Scene::set_gravity, py::arg("g"), "Gravity [m/s^2], world.")
       .def("add_rigid_body", &add_rigid_body, py::arg("name"), py::kw_only(), py::arg("mass"),
@@ -184,7 +173,24 @@ void bind_scene(py::module_& m) {
            py::arg("c_f"), py::arg("c_n") = 0., py::arg("k_d") = 0., py::arg("d_0") = 0., py::arg("c_s") = 0., py::arg("f_0") = 0.,
            py::arg("friction") = "linear", py::arg("damping") = "continuous",
            "Points against an sdf; k_n [N/m] and k_t [N s/m] are totals of the set, shared by "
-           "weights (sum 1).")
+           "weights (sum 1).");
+}
+
+}  // namespace
+
+void bind_scene(py::module_& m) {
+  py::class_<ParameterInfo>(m, "ParameterInfo", "One named entry of the parameter vector p.")
+      .def_readonly("name", &ParameterInfo::name)
+      .def_readonly("unit", &ParameterInfo::unit)
+      .def_readonly("lower", &ParameterInfo::lower)
+      .def_readonly("upper", &ParameterInfo::upper)
+      .def_readonly("initial", &ParameterInfo::initial, "Acts on the start state only.")
+      .def("__repr__", [](const ParameterInfo& i) {
+        return "<ParameterInfo " + i.name + " [" + i.unit + "]>";
+      });
+  py::class_<Scene> scene(m, "Scene", "Bodies, points, springs, contacts; SI units, world frame.");
+  bind_builders(scene);
+  scene
       .def_property_readonly("parameters", [](const Scene& s) { return s.parameters().info(); })
       .def_property_readonly("values", &Scene::values, "Default parameter vector (np,), a copy.")
       .def("check", &Scene::check, py::arg("p"), "Raises InvalidInput for an unusable p.")

@@ -63,40 +63,48 @@ void add_force(const PointSet& set, int i, const Vector3d& f, const Vector3d& rh
   if (set.on_frame(i)) r.segment<3>(set.dof(i) + 3) -= rho_c.cross(f);
 }
 
-namespace {
-
-template <int R, int C>
-void subtract(BlockMatrix& M, int block, const Matrix36& top, const Matrix3d& lever) {
-  Eigen::Map<Eigen::Matrix<double, R, C>> b(M.block(block));
-  b.template topRows<3>() -= top.leftCols<C>();
-  if constexpr (R == 6) b.template bottomRows<3>().noalias() -= lever * top.leftCols<C>();
+ForceJacobian force_jacobian(const PointSet& set, int i, const PointJacobian& J,
+                             const Matrix3d& F_x, const Matrix3d& F_w) {
+  ForceJacobian df;
+  if (set.on_frame(i)) {
+    df.x.noalias() = F_x.lazyProduct(J.X);
+    df.x.noalias() += F_w.lazyProduct(J.Q);
+    df.v.noalias() = F_w.lazyProduct(J.W);
+  } else {
+    df.x.leftCols<3>() = F_x;
+    df.v.leftCols<3>() = F_w;
+  }
+  return df;
 }
 
-void subtract_rows(BlockMatrix& M, int block, bool frame_row, bool frame_col, const Matrix36& top,
-                   const Matrix3d& lever) {
-  if (frame_row && frame_col) return subtract<6, 6>(M, block, top, lever);
-  if (frame_row) return subtract<6, 3>(M, block, top, lever);
-  if (frame_col) return subtract<3, 6>(M, block, top, lever);
-  subtract<3, 3>(M, block, top, lever);
+namespace {
+
+// block -= sign (top; rho x top), column by column.
+template <int R, int C>
+void subtract(BlockMatrix& M, int block, const Matrix36& top, const Vector3d& rho, double sign) {
+  Eigen::Map<Eigen::Matrix<double, R, C>> b(M.block(block));
+  for (int c = 0; c < C; ++c) {
+    const Vector3d f = sign * top.col(c);
+    b.template block<3, 1>(0, c) -= f;
+    if constexpr (R == 6) b.template block<3, 1>(3, c) -= rho.cross(f);
+  }
+}
+
+void subtract_any(BlockMatrix& M, int block, bool frame_row, bool frame_column,
+                  const Matrix36& top, const Vector3d& rho, double sign) {
+  if (frame_row && frame_column) return subtract<6, 6>(M, block, top, rho, sign);
+  if (frame_row) return subtract<6, 3>(M, block, top, rho, sign);
+  if (frame_column) return subtract<3, 6>(M, block, top, rho, sign);
+  subtract<3, 3>(M, block, top, rho, sign);
 }
 
 }  // namespace
 
-void add_force_jacobian(const PointSet& rows, int i, const Vector3d& rho_c, const PointSet& cols,
-                        int j, const PointJacobian& Jj, const Matrix3d& F_x, const Matrix3d& F_w,
-                        int block, const Assembly& out) {
-  const bool frame_row = rows.on_frame(i), frame_col = cols.on_frame(j);
-  const Matrix3d lever = frame_row ? skew(rho_c) : Matrix3d::Zero();
-  Matrix36 x, w;
-  if (frame_col) {
-    x.noalias() = F_x * Jj.X + F_w * Jj.Q;
-    w.noalias() = F_w * Jj.W;
-  } else {
-    x.leftCols<3>() = F_x;
-    w.leftCols<3>() = F_w;
-  }
-  subtract_rows(*out.K, block, frame_row, frame_col, x, lever);
-  subtract_rows(*out.B, block, frame_row, frame_col, w, lever);
+void add_force_jacobian(const PointSet& rows, int i, const Vector3d& rho_c, bool frame_column,
+                        const ForceJacobian& df, double sign, int block, const Assembly& out) {
+  const bool frame_row = rows.on_frame(i);
+  subtract_any(*out.K, block, frame_row, frame_column, df.x, rho_c, sign);
+  subtract_any(*out.B, block, frame_row, frame_column, df.v, rho_c, sign);
 }
 
 void add_lever_jacobian(const PointSet& set, int i, const PointJacobian& J, const Vector3d& f,

@@ -53,10 +53,17 @@ PointJacobian point_jacobian(const PointSet& set, int i, const State& s, const V
 /// r -= J^T f.
 void add_force(const PointSet& set, int i, const Vector3d& f, const Vector3d& rho_c, VectorXd& r);
 
-/// Adds the derivative of -J_i^T f with df = F_x dx_j + F_w dw_j to block `block` = (i, j).
-void add_force_jacobian(const PointSet& rows, int i, const Vector3d& rho_c, const PointSet& cols,
-                        int j, const PointJacobian& Jj, const Matrix3d& F_x, const Matrix3d& F_w,
-                        int block, const Assembly& out);
+/// df by one point's node: df = x d(c, psi) + v d(v, omega); 3 x node size, the rest is unused.
+struct ForceJacobian {
+  Matrix36 x, v;
+};
+/// From df = F_x dx + F_w dw.
+ForceJacobian force_jacobian(const PointSet& set, int i, const PointJacobian& J,
+                             const Matrix3d& F_x, const Matrix3d& F_w);
+
+/// Adds sign times the derivative of -J_i^T f to block `block` = (i's node, the node of `df`).
+void add_force_jacobian(const PointSet& rows, int i, const Vector3d& rho_c, bool frame_column,
+                        const ForceJacobian& df, double sign, int block, const Assembly& out);
 
 /// Adds the part of d(-J_i^T f) that comes from the moving lever: f x d rho_c, to block (i, i).
 void add_lever_jacobian(const PointSet& set, int i, const PointJacobian& J, const Vector3d& f,

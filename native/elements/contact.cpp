@@ -91,7 +91,8 @@ void Contact::add_jacobian(const Touch& t, const State& s, const Assembly& out) 
   const PointJacobian J =
       point_jacobian(*points_, t.point, s, t.rho, t.rho_c, -t.radius * kappa);
   const int block = points_->node[t.point];  // diagonal blocks come first
-  add_force_jacobian(*points_, t.point, t.rho_c, *points_, t.point, J, F_x, F_w, block, out);
+  add_force_jacobian(*points_, t.point, t.rho_c, points_->on_frame(t.point),
+                     force_jacobian(*points_, t.point, J, F_x, F_w), 1, block, out);
   add_lever_jacobian(*points_, t.point, J, t.f, block, out);
 }
 

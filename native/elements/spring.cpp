@@ -82,23 +82,25 @@ void Springs::add(const Window& window, const VectorXd& p, const Assembly& out) 
 void Springs::add_jacobian(int i, const Stencil& t, const State& s, const Assembly& out) const {
   const End end[2] = {a_[i], b_[i]};
   PointJacobian J[2];
+  ForceJacobian df[2];
   for (int m = 0; m < 2; ++m) {
     if (node(end[m]) < 0) continue;
-    J[m] = point_jacobian(*sets_[end[m].set], end[m].point, s, t.rho[m], t.rho[m],
-                          Matrix3d::Zero());
+    const PointSet& set = *sets_[end[m].set];
+    J[m] = point_jacobian(set, end[m].point, s, t.rho[m], t.rho[m], Matrix3d::Zero());
+    df[m] = force_jacobian(set, end[m].point, J[m], t.F_d, t.F_e);
   }
   for (int row = 0; row < 2; ++row) {
     if (node(end[row]) < 0) continue;
+    const PointSet& set = *sets_[end[row].set];
     const double on = row == 0 ? 1 : -1;  // force on b is -f
     for (int col = 0; col < 2; ++col) {
       if (node(end[col]) < 0) continue;
       const double sign = col == 1 ? on : -on;  // d = x_b - x_a
-      add_force_jacobian(*sets_[end[row].set], end[row].point, t.rho[row], *sets_[end[col].set],
-                         end[col].point, J[col], sign * t.F_d, sign * t.F_e,
+      add_force_jacobian(set, end[row].point, t.rho[row],
+                         sets_[end[col].set]->on_frame(end[col].point), df[col], sign,
                          blocks_[i][2 * row + col], out);
     }
-    add_lever_jacobian(*sets_[end[row].set], end[row].point, J[row], on * t.f,
-                       blocks_[i][3 * row], out);
+    add_lever_jacobian(set, end[row].point, J[row], on * t.f, blocks_[i][3 * row], out);
   }
 }
 
