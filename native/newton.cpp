@@ -74,6 +74,15 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
   return false;
 }
 
+bool Newton::lost_in_rounding(const Window& window, const VectorXd& u) const {
+  const VectorXd& scale = scene_->residual_scale();
+  VectorXd past(u.size());
+  rates(scene_->nodes(), *window.at[1], past);
+  const double speed = std::max(u.cwiseQuotient(scale).norm(), past.cwiseQuotient(scale).norm());
+  return du_.col(0).cwiseQuotient(scale).norm() <=
+         4 * std::numeric_limits<double>::epsilon() * speed;
+}
+
 NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                            VectorXd& u, State& now) {
   NewtonReport report;
@@ -110,6 +119,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     }
     du_ = r_;
     lu_.solve(du_);
+    if (!converged && lost_in_rounding(window, u)) return report;
     previous = u;
     previous_norm = norm;
     const bool must_fall = report.iterations >= kFreeSteps && !converged;

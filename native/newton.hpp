@@ -45,6 +45,8 @@ class Newton {
   double evaluate(const Window& window, const VectorXd& p);  // scaled ||r||; fills r_, K_, B_
   bool try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
                 bool must_fall, VectorXd& u, State& now, double& reached);
+  /// Whether the correction du_ is below the last digits of the velocities it corrects.
+  bool lost_in_rounding(const Window& window, const VectorXd& u) const;
   void find_worst(NewtonReport& report) const;
 
   const Scene* scene_;

@@ -48,7 +48,7 @@ def damping_for(e: float) -> float:
     """
     if e == 1:
         return 0.0
-    return brentq(lambda a: np.log((1 + a) / (1 - e * a)) - a * (1 + e), 1e-9, (1 - 1e-13) / e)
+    return brentq(lambda a: np.log((1 + a) / (1 - e * a)) - a * (1 + e), 1e-4, (1 - 1e-13) / e)
 
 
 def thesis_restitution(zeta: float) -> float:
@@ -59,9 +59,7 @@ def thesis_restitution(zeta: float) -> float:
     [G 4.5.2] integrates to d = 0 with an adhesive force: its e lacks the atan2.
     """
     root = np.sqrt(1 - zeta * zeta)
-    return float(
-        np.exp(-zeta / root * (np.pi - np.arctan2(2 * zeta * root, 1 - 2 * zeta * zeta)))
-    )
+    return float(np.exp(-zeta / root * (np.pi - np.arctan2(2 * zeta * root, 1 - 2 * zeta * zeta))))
 
 
 def relative_errors(e: float, mass: float, phases, **damping) -> np.ndarray:
@@ -76,6 +74,8 @@ def relative_errors(e: float, mass: float, phases, **damping) -> np.ndarray:
     done = rollouts(scene, P, steps, h, record_modes=True)
     for r in done:
         assert r.modes.any() and not r.modes[-1].any(), "no bounce within the run"
+    if "c_n" in damping:  # the thesis' law may have no root at touchdown
+        assert not any(r.halvings for r in done), "a touchdown needed a halved step"
     return np.array([r.velocity[-1, 0, 2] for r in done]) / (e * V_IN) - 1
 
 
@@ -129,7 +129,7 @@ def study_bouncing_cube(fraction: float = 1.0, seed: int = 0) -> dict:
 
     Energy m v^2/2 + m g z (z above rest height) is taken in flight, where the scheme keeps it;
     omega dt = 0.1 with omega = sqrt(k_n / m) of the whole set (four corners touch: half of k_n).
-    Ten drops of ten bounces; mean loss and that of every bounce are held to the bar.
+    Ten drops of ten bounces; every single bounce is held to the bar.
     """
     half, mass, k_n = 0.1, 1.0, 4e4
     h = OMEGA_DT / np.sqrt(k_n / mass)
@@ -154,6 +154,6 @@ def study_bouncing_cube(fraction: float = 1.0, seed: int = 0) -> dict:
         "worst_loss": float(losses.max()), "largest_gain": float(-losses.min()),
         "asymmetry": float(tilt),
     }  # fmt: skip
-    assert losses.mean() <= 0.005, f"bouncing cube: {figures}, must lose <= 0.5 % a bounce"
+    assert losses.max() <= 0.005, f"bouncing cube: {figures}, must lose <= 0.5 % a bounce"
     assert tilt <= 1e-9, f"bouncing cube: {figures}, must stay upright"
     return figures

@@ -149,24 +149,23 @@ MOTIONS = {
 }
 
 
-def errors(motion: Motion, order: int, exact: Instant, directions):
-    """Steps h, errors of the motion and of its derivative at the end, four halvings.
+def errors(motion: Motion, order: int, exact: Instant, directions, halvings=HALVINGS):
+    """Steps h, errors of the motion and of its derivative at the end, at halvings + 1 steps.
 
-    The motion's error adds position, rotation, velocity and angular velocity, each as a share of
-    what the motion changed; the derivative's is the Frobenius norm in scaled parameters, relative.
+    The motion's error adds those of position [m], rotation [rad], velocity and angular velocity
+    (relative to their size); the derivative's is a relative Frobenius norm in the same measures.
     """
-    h = motion.step / 2.0 ** np.arange(HALVINGS + 1)
+    h = motion.step / 2.0 ** np.arange(halvings + 1)
     size = np.repeat(
         [1, 1, max(1e-3, np.linalg.norm(exact.v)), max(1e-3, np.linalg.norm(exact.w))], 3
     )
     state, slope = [], []
+    derivative = exact.derivative / size[:, None]
     for step in h:
         end = simulated(motion, step, order, directions)
         state.append(np.linalg.norm(end.minus(exact) / size))
-        slope.append(
-            np.linalg.norm((end.derivative - exact.derivative) / size[:, None])
-            / np.linalg.norm(exact.derivative / size[:, None])
-        )
+        gap = end.derivative / size[:, None] - derivative
+        slope.append(np.linalg.norm(gap) / np.linalg.norm(derivative))
     return h, np.array(state), np.array(slope)
 
 
@@ -175,13 +174,12 @@ def observed_order(h, error) -> float:
     return float(np.polyfit(np.log(h), np.log(error), 1)[0])
 
 
-
 def study_orders(fraction: float = 1.0, seed: int = 0) -> dict:
     """Orders 1 +- 0.1 (BDF1) and 2 +- 0.1 (BDF2) of motion and derivative, over four halvings.
 
     Flight, sliding and swinging; ten random motions of each in the full study. The derivative is
-    taken in three random directions of all active parameters at once. Also the errors themselves
-    must be small at the finest step: the scheme converges to the reference, not just somewhere.
+    taken in three random directions of all active parameters at once. The error itself must be
+    small at the finest step: the scheme converges to the reference, not just somewhere.
     """
     found: dict = {}
     for name, make in MOTIONS.items():
@@ -214,13 +212,14 @@ def thrown_box(rng) -> Motion:
     half, radius, mass = np.array([0.05, 0.04, 0.06]), 0.004, 0.4
     s = _engine.Scene()
     s.set_gravity([0, 0, -9.81])
-    turn = Rotation.from_rotvec(rng.uniform(0.5, 0.9) * unit(rng))
+    corner_down = Rotation.align_vectors([[0, 0, -1]], [half / np.linalg.norm(half)])[0]
+    turn = Rotation.from_rotvec(0.1 * unit(rng)) * corner_down
     place = CORNERS * (half - radius)
     low = turn.apply(place)[:, 2].min()
     s.add_rigid_body(
         "body", mass=mass, inertia=[*mass / 3 * (half @ half - half**2), 0, 0, 0],
         position=[0, 0, radius - low + 0.04], orientation=turn.as_quat(), radius=0.09,
-        velocity=[*rng.normal(size=2) * 0.5, -2.0], angular_velocity=2 * unit(rng),
+        velocity=[*rng.uniform(-0.4, 0.4, 2), -2.0], angular_velocity=2 * unit(rng),
     )  # fmt: skip
     local, inset = CORNERS * half, -CORNERS
     s.add_points("corners", bodies=["body"] * 8, local=local, inset=inset, radius=radius)
@@ -242,7 +241,7 @@ def thrown_box(rng) -> Motion:
     def once(modes):
         touching = modes > 0
         starts = np.sum(touching[1:] & ~touching[:-1])
-        return starts >= 1 and not touching[0].any()
+        return starts == 1 and not touching[0].any() and not touching[-1].any()
 
     return Motion(s, force, start_scales(s), 0.06, 1 / 1000, smooth=once)
 
@@ -250,9 +249,9 @@ def thrown_box(rng) -> Motion:
 def study_impact_order(fraction: float = 1.0, seed: int = 0) -> dict:
     """Order of motion and derivative through an impact with friction: reported, no bar.
 
-    Force laws are continuous but have kinks at touchdown, at slip and at release, and the step
-    at which a kink falls changes with h; so BDF2 cannot keep its order 2 for certain. Median and
-    range over ten throws; only convergence itself (order > 0.5) is required of the median.
+    Force laws are continuous but have kinks at touchdown, at slip and at release, and where in a
+    step a kink falls changes with h: errors jump about their trend, the gradient's most. Median and
+    range over ten throws and seven halvings; required is only that errors fall.
     """
     found: dict = {}
     for i in range(share(SEEDS, fraction)):
@@ -261,13 +260,16 @@ def study_impact_order(fraction: float = 1.0, seed: int = 0) -> dict:
         directions = rng.normal(size=(len(motion.active), 1))
         exact = reference_with_gradient(motion, directions)
         for order in (1, 2):
-            h, state, slope = errors(motion, order, exact, directions)
+            h, state, slope = errors(motion, order, exact, directions, halvings=7)
             for kind, error in (("motion", state), ("gradient", slope)):
-                found.setdefault(f"bdf{order}_{kind}", []).append(observed_order(h, error))
-    figures = {
-        f"{key}_order": {"median": float(np.median(o)), "min": min(o), "max": max(o)}
-        for key, o in found.items()
-    }
-    for key, figure in figures.items():
-        assert figure["median"] > 0.5, f"through an impact {key}: {figure}, must be > 0.5"
+                entry = found.setdefault(f"bdf{order}_{kind}", ([], []))
+                entry[0].append(observed_order(h, error))
+                entry[1].append(error[-1] / error[0])
+    figures: dict = {}
+    for key, (orders, falls) in found.items():
+        figures[key] = {
+            "median": float(np.median(orders)), "min": min(orders), "max": max(orders),
+            "error_at_finest_over_coarsest": float(max(falls)),
+        }  # fmt: skip
+        assert max(falls) < 0.2, f"through an impact {key}: {figures[key]}, errors must fall"
     return figures

@@ -69,7 +69,8 @@ def triple(P, name: str) -> np.ndarray:
 
 def inertia(P, body: str = "body") -> np.ndarray:
     """(3, 3) body-frame inertia [kg m^2] of a parameter vector."""
-    xx, yy, zz, xy, xz, yz = (P(f"{body}.inertia.{e}") for e in ("xx", "yy", "zz", "xy", "xz", "yz"))
+    xx, yy, zz = (P(f"{body}.inertia.{e}") for e in ("xx", "yy", "zz"))
+    xy, xz, yz = (P(f"{body}.inertia.{e}") for e in ("xy", "xz", "yz"))
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
@@ -80,9 +81,7 @@ def reference(motion: Motion, p: np.ndarray, times=None) -> list[Instant]:
     inverse = np.linalg.inv(I0)
     R0 = Rotation.from_rotvec(triple(P, "body.rotation"))
     L0 = R0.apply(I0 @ R0.inv().apply(triple(P, "body.angular_velocity")))
-    y0 = np.concatenate(
-        [triple(P, "body.position"), R0.as_quat(), triple(P, "body.velocity"), L0]
-    )
+    y0 = np.concatenate([triple(P, "body.position"), R0.as_quat(), triple(P, "body.velocity"), L0])
 
     force = motion.force(P)
 
@@ -98,13 +97,9 @@ def reference(motion: Motion, p: np.ndarray, times=None) -> list[Instant]:
         return np.concatenate([y[7:10], spin, f / m, tau])
 
     times = [motion.duration] if times is None else times
-    solved = solve_ivp(
-        rate, (0, times[-1]), y0, "DOP853", t_eval=times, rtol=1e-12, atol=1e-13
-    )
+    solved = solve_ivp(rate, (0, times[-1]), y0, "DOP853", t_eval=times, rtol=1e-12, atol=1e-13)
     assert solved.success, solved.message
-    return [
-        Instant(y[:3], Rotation.from_quat(y[3:7]), y[7:10], turned(y)[1]) for y in solved.y.T
-    ]
+    return [Instant(y[:3], Rotation.from_quat(y[3:7]), y[7:10], turned(y)[1]) for y in solved.y.T]
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -1,0 +1,120 @@
+"""The `diffsim` command: simulate, estimate, check-gradient, bench.
+
+Exit codes: 0 done; 2 unusable input (one line on stderr: file, key, value, what is accepted);
+3 not converged or stopped by Ctrl-C (results are written and marked so); 130 stopped at once by a
+second Ctrl-C (nothing is written).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from diffsim_ros import __version__
+from diffsim_ros.errors import InputError, NotConverged, nearest
+
+DONE, UNUSABLE, NOT_CONVERGED, INTERRUPTED = 0, 2, 3, 130
+COMMANDS = {
+    "simulate": "roll a scene out and write its motion",
+    "estimate": "estimate parameters from recordings, with uncertainty and report",
+    "check-gradient": "compare gradients with finite differences (DESIGN section 3)",
+    "bench": "run the benchmarks of bench/, all or the named ones",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """ArgumentParser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(UNUSABLE, f"{self.prog}: {message}; try {self.prog} --help\n")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Build the command line of `diffsim`."""
+    parser = _Parser(prog="diffsim", description="Differentiable simulation: real2sim, planning.")
+    parser.add_argument("--version", action="version", version=f"diffsim {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        _arguments_of(name, command)
+        command.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
+    return parser
+
+
+def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
+    if name == "simulate":
+        command.add_argument("scene", metavar="SCENE.yaml")
+    elif name == "estimate":
+        command.add_argument("estimation", metavar="ESTIMATION.yaml")
+        for option, text in (
+            ("--train", "train on all trials of these files, instead of the YAML's"),
+            ("--validate", "validate on all trials of these files, instead of the YAML's"),
+        ):
+            command.add_argument(option, nargs="+", action="extend", metavar="FILE", help=text)
+        command.add_argument(
+            "--set", nargs="+", action="extend", metavar="KEY=VALUE", default=[],
+            help="replace values of the YAML, e.g. fit.iterations=5",
+        )  # fmt: skip
+    elif name == "check-gradient":
+        command.add_argument("file", metavar="SCENE.yaml|ESTIMATION.yaml")
+        command.add_argument("--directions", type=int, default=20, help="random directions [20]")
+        command.add_argument("--seed", type=int, default=0, help="of the directions [0]")
+    else:
+        command.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run [all]")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+        hint = nearest(arguments[0], COMMANDS)
+        print(f"diffsim: {arguments[0]!r} is no command; {hint}", file=sys.stderr)
+        return UNUSABLE
+    try:
+        options = make_parser().parse_args(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    module = importlib.import_module(f"diffsim_ros.commands.{options.command.replace('-', '_')}")
+    try:
+        with _terminate_like_ctrl_c():
+            return module.run(options)
+    except InputError as error:
+        print(f"diffsim: {error}", file=sys.stderr)
+        return UNUSABLE
+    except NotConverged as error:
+        print(f"diffsim: not converged: {error}", file=sys.stderr)
+        return NOT_CONVERGED
+    except OSError as error:
+        print(f"diffsim: {_os_error(error)}; no result was written", file=sys.stderr)
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print("diffsim: stopped; no result was written", file=sys.stderr)
+        return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _terminate_like_ctrl_c() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt inside the block, so that unfinished files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _os_error(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

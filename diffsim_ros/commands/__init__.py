@@ -1,0 +1,1 @@
+"""The subcommands of `diffsim`: each module has `run(options) -> exit code`."""

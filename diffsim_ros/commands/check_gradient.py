@@ -1,0 +1,167 @@
+"""`diffsim check-gradient`: exact gradients against finite differences, for a scene or estimation.
+
+A scene is checked with the objective (1, 1/2, 1/4) . (mean final position), by its `parameters:`
+or, where it has none, by every number of the scene that is not at a bound.  An estimation is
+checked with its own objective on its first training trials, one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+from diffsim_ros import __version__
+from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.table import table
+from diffsim_ros.errors import InputError
+from diffsim_ros.output import OutputFolder, plain, write_json, write_yaml
+
+FILES = ("result.yaml", "metrics.json")
+WEIGHTS = (1.0, 0.5, 0.25)
+TRIALS = 5  # training trials of an estimation that are checked
+# A usual change of a number that the scene has as zero, or whose size says nothing, by unit.
+USUAL = {"m": 0.1, "rad": 0.1, "m/s": 1.0, "rad/s": 1.0, "m/s^2": 1.0}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, print the directions, write the report; 0 if all rules are met, else 3."""
+    if options.directions < 1:
+        raise InputError("check-gradient", "--directions", options.directions, "at least 1")
+    problems = problems_of(options.file)
+    folder, line = OutputFolder(options.out, FILES, command="check-gradient"), ProgressLine()
+    try:
+        report = run_cancellable(lambda token: check(problems, options, token, line), line=line)
+        with folder.staging() as stage:
+            write_yaml(stage / "result.yaml", document(options, problems, report))
+            write_json(stage / "metrics.json", figures(report))
+    finally:
+        line.close()
+        folder.discard_if_empty()
+    print(listing(report))
+    print(f"results in {folder.path}")
+    return 0 if report.passed else 3
+
+
+def problems_of(path: str) -> list[tuple[str, Any]]:
+    """(label, problem) of a scene or of an estimation file; raises InputError."""
+    from diffsim_ros.scene.yaml_file import read_yaml
+
+    content = read_yaml(path)
+    if isinstance(content, dict) and "scene" in content:
+        return _estimation_problems(path)
+    return [("scene", _scene_problem(path))]
+
+
+def _scene_problem(path: str) -> Any:
+    """Problem of a scene: its parameters, and the mean final position as the objective."""
+    from diffsim_ros.inverse.objectives import LinearFunctional
+    from diffsim_ros.inverse.parameters import ParameterMap
+    from diffsim_ros.inverse.simulation_problem import SimulationProblem
+    from diffsim_ros.inverse.trial import Trial
+    from diffsim_ros.scene import load_scene
+
+    model = load_scene(path)
+    if model.parameters:
+        chosen = ParameterMap([spec.parameter() for spec in model.parameters], model.engine)
+    else:
+        usual = usual_changes(model.engine)
+        chosen = ParameterMap.of_entries(model.engine, usual, usual)
+    bodies = model.engine.body_names
+    weights = tuple(w / len(bodies) for w in WEIGHTS)
+    objectives = tuple(LinearFunctional(name, position=weights) for name in bodies)
+    steps = model.steps - model.steps % model.options.record_every
+    trials = [Trial(model.place, steps, objectives)]
+    return _sharp(SimulationProblem(model.engine, model.options, chosen, trials))
+
+
+def usual_changes(engine: Any) -> dict[str, float]:
+    """Name -> usual change of every engine parameter that lies inside its bounds."""
+    values = dict(zip((i.name for i in engine.parameters), engine.values.tolist(), strict=True))
+    usual = {}
+    for info in engine.parameters:
+        value = values[info.name]
+        if not info.lower < value < info.upper:
+            continue  # a difference across a physical bound cannot be simulated
+        if ".inertia." in info.name:
+            body = info.name.split(".")[0]
+            usual[info.name] = sum(values[f"{body}.inertia.{k}"] for k in ("xx", "yy", "zz")) / 3
+        elif info.initial or value == 0:
+            usual[info.name] = USUAL.get(info.unit, 1.0)
+        else:
+            usual[info.name] = abs(value)
+    return usual
+
+
+def _estimation_problems(path: str) -> list[tuple[str, Any]]:
+    """One problem per training trial, at the first guess of the file."""
+    from diffsim_ros.real2sim.config import load_estimation
+    from diffsim_ros.real2sim.model import TossModel
+
+    config = load_estimation(path)
+    model = TossModel.build(config)
+    measurement = config.measurement
+    sigma = (measurement.sigma_position, math.radians(measurement.sigma_rotation))
+    trials = config.train.read(config.body, sigma)[:TRIALS]
+    start = model.map.start
+    return [(f"toss {trial.id}", _sharp(model.problem([trial], start))) for trial in trials]
+
+
+def _sharp(problem: Any) -> Any:
+    """Newton to stagnation and recorded branches, as the protocol wants."""
+    problem.options.stagnate = True
+    problem.options.record_modes = True
+    return problem
+
+
+def check(problems: list, options: argparse.Namespace, token: Any, line: ProgressLine) -> Any:
+    """GradientReport over all problems; the directions are shared out among them."""
+    from diffsim_ros.inverse.gradient_check import GradientReport, check_problem
+
+    share = math.ceil(options.directions / len(problems))
+    reports = []
+    for i, (label, problem) in enumerate(problems):
+        if token.cancelled:
+            break
+        line.show(f"{label} ({i + 1} of {len(problems)})", label)
+        reports.append(check_problem(problem, directions=share, seed=options.seed + i, label=label))
+    return GradientReport.merged(reports)
+
+
+def figures(report: Any) -> dict:
+    """Content of metrics.json."""
+    return {
+        "passed": int(report.passed),
+        "directions": len(report.checks),
+        "without_plateau": len(report.lacking),
+        "failed": len(report.failed),
+        "share_within_1e-6": report.fine_share,
+        "worst_error": report.worst,
+        "sensitivity_against_adjoint": report.adjoint,
+    }
+
+
+def document(options: argparse.Namespace, problems: list, report: Any) -> dict:
+    """Content of result.yaml."""
+    keys = ("label", "exact", "difference", "error", "spread", "epsilon", "clean")
+    rows = [{key: getattr(c, key) for key in keys} | {"passed": c.passed} for c in report.checks]
+    return {
+        "command": "check-gradient",
+        "version": __version__,
+        "file": str(options.file),
+        "seed": options.seed,
+        "status": "converged" if report.passed else "not_converged",
+        "message": report.summary(),
+        "parameters": list(problems[0][1].names),
+        "directions": plain(rows, undefined=None),
+    }
+
+
+def listing(report: Any) -> str:
+    """The directions as a table, and the summary."""
+    rows = [["direction", "exact", "differences", "error", "spread", ""]]
+    for c in report.checks:
+        verdict = "" if c.passed else ("out of tolerance" if c.has_plateau else "no plateau")
+        numbers = (f"{v:.9g}" for v in (c.exact, c.difference))
+        rows.append([c.label, *numbers, f"{c.error:.1e}", f"{c.spread:.1e}", verdict])
+    return table(rows) + "\n" + report.summary()

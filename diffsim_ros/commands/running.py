@@ -1,0 +1,120 @@
+"""Long work under Ctrl-C: a worker thread, a cancel token, and progress on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TextIO, TypeVar
+
+T = TypeVar("T")
+POLL = 0.05  # seconds between looks at the worker
+GRACE = 5.0  # seconds a cancelled worker has to end after a second Ctrl-C
+
+
+class ProgressLine:
+    """One line of progress: rewritten in place on a terminal, else a new line every `every` s."""
+
+    def __init__(self, stream: TextIO | None = None, every: float = 2.0) -> None:
+        self.stream = sys.stderr if stream is None else stream
+        self.every = every
+        self._terminal = self.stream.isatty()
+        self._last, self._phase, self._width = -1e9, "", 0
+
+    def __call__(self, progress: Any) -> None:
+        """Show a Progress(phase, iteration, objective, fraction_done, seconds_left)."""
+        parts = [progress.phase]
+        if progress.iteration is not None:
+            parts.append(f"iteration {progress.iteration}")
+        if progress.objective is not None:
+            parts.append(f"objective {progress.objective:.6g}")
+        if progress.fraction_done is not None:
+            parts.append(f"{100 * progress.fraction_done:.0f} %")
+        if progress.seconds_left is not None:
+            parts.append(f"{seconds(progress.seconds_left)} left")
+        self.show("  ".join(parts), progress.phase)
+
+    def show(self, text: str, phase: str = "") -> None:
+        """Show a line, unless one of the same phase was shown a moment ago."""
+        now = time.monotonic()
+        pause = 0.1 if self._terminal else self.every
+        if phase == self._phase and now - self._last < pause:
+            return
+        self._last, self._phase = now, phase
+        if self._terminal:
+            self.stream.write("\r" + text.ljust(self._width))
+            self._width = len(text)
+        else:
+            self.stream.write(text + "\n")
+        self.stream.flush()
+
+    def close(self) -> None:
+        """End the line on a terminal."""
+        if self._terminal and self._width:
+            self.stream.write("\n")
+            self.stream.flush()
+            self._width = 0
+
+
+def seconds(value: float) -> str:
+    """A duration in words, e.g. "1 min 20 s"."""
+    whole = max(0, round(value))
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
+
+
+@contextlib.contextmanager
+def _on_signal(handler: Callable[[], None]) -> Iterator[None]:
+    """Call `handler` on SIGINT and SIGTERM; does nothing outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    wanted = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: handler()) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def run_cancellable(work: Callable[[Any], T], *, line: ProgressLine | None = None) -> T:
+    """Run `work(cancel_token)` in a thread; return what it returns, raise what it raises.
+
+    The first Ctrl-C (or SIGTERM) cancels the token, so that the work returns the best so far; the
+    second raises KeyboardInterrupt.  Long calls into the engine do not delay either.
+    """
+    from diffsim_ros import _engine
+
+    token, line, presses = _engine.CancelToken(), line or ProgressLine(), []
+    outcome: dict[str, Any] = {}
+
+    def target() -> None:
+        try:
+            outcome["value"] = work(token)
+        except BaseException as error:
+            outcome["error"] = error
+
+    def pressed() -> None:
+        presses.append(time.monotonic())
+        token.cancel()
+
+    worker = threading.Thread(target=target, name="diffsim-work", daemon=True)
+    told = 0
+    with _on_signal(pressed):
+        worker.start()
+        while worker.is_alive():
+            worker.join(POLL)
+            if presses and not told:
+                told = 1
+                line.close()
+                line.show("stopping, the best so far is kept (Ctrl-C again to give up)", "stopping")
+            if len(presses) > 1:
+                worker.join(GRACE)
+                raise KeyboardInterrupt
+    line.close()
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]

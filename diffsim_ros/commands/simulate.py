@@ -1,0 +1,146 @@
+"""`diffsim simulate`: roll a scene out and write its motion."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros import __version__
+from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.output import OutputFolder, write_json, write_yaml
+
+FILES = (
+    "result.yaml", "metrics.json", "scene.yaml", "report.html", "motion.png", "energy.png",
+    "motion.mcap",
+)  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    """Simulate, write the results; 0 if every step converged, else 3 (results marked so)."""
+    from diffsim_ros.scene import load_scene
+
+    model = load_scene(options.scene)
+    folder, line = OutputFolder(options.out, FILES, command="simulate"), ProgressLine()
+    try:
+        rollout, elapsed = run_cancellable(lambda token: roll_out(model, token, line), line=line)
+        line.show("writing the results", "writing")
+        with folder.staging() as stage:
+            write_all(stage, model, rollout, elapsed)
+    finally:
+        line.close()
+        folder.discard_if_empty()
+    print(f"{rollout.status}: {rollout.message}" if rollout.message else rollout.status)
+    print(f"results in {folder.path}")
+    return 0 if rollout.ok else 3
+
+
+def roll_out(model: Any, token: Any, line: ProgressLine | None = None) -> tuple[Any, float]:
+    """Roll the scene out, with contact modes; return (rollout, seconds)."""
+    from diffsim_ros import _engine
+    from diffsim_ros.scene.build import engine_options
+
+    if line is not None:
+        line.show(f"simulating {model.steps} steps of {model.options.step:g} s", "simulate")
+    options = engine_options(model.description["world"], record_modes=True)
+    start = time.perf_counter()
+    rollout = _engine.rollout(model.engine, model.engine.values, model.steps, options, cancel=token)
+    return rollout, time.perf_counter() - start
+
+
+def write_all(stage: Path, model: Any, rollout: Any, elapsed: float) -> None:
+    """Write every file of FILES into `stage`."""
+    from diffsim_ros.commands import simulate_report
+    from diffsim_ros.real2sim import bags
+    from diffsim_ros.scene.energy import energies
+
+    energy = energies(model, rollout)
+    result = document(model, rollout, energy)
+    write_yaml(stage / "scene.yaml", model.description)
+    write_yaml(stage / "result.yaml", result)
+    write_json(stage / "metrics.json", figures(model, rollout, energy, elapsed))
+    simulate_report.write(stage, model, rollout, energy, result)
+    tracks = [
+        (f"/{name}/simulated", "world", rollout.time, position, orientation)
+        for name, position, orientation in zip(
+            model.engine.body_names,
+            np.moveaxis(rollout.position, 1, 0),
+            np.moveaxis(rollout.orientation, 1, 0),
+            strict=True,
+        )
+    ]
+    bags.write_motion(stage / "motion.mcap", tracks)
+
+
+def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
+    """Content of result.yaml: status, final state, energies, contacts, every parameter."""
+    iterations = np.asarray(rollout.iterations)
+    return {
+        "command": "simulate",
+        "version": __version__,
+        "scene": model.place,
+        "status": rollout.status,
+        "message": rollout.message,
+        "steps": {"wanted": model.steps, "done": len(iterations), "step": model.options.step},
+        "newton": {
+            "iterations_mean": float(iterations.mean()) if len(iterations) else None,
+            "iterations_max": int(iterations.max()) if len(iterations) else None,
+            "halvings": int(rollout.halvings),
+        },
+        "final": {
+            "time": float(rollout.time[-1]),
+            "bodies": {
+                name: {
+                    key: getattr(rollout, key)[-1, i].tolist()
+                    for key in ("position", "orientation", "velocity", "angular_velocity")
+                }
+                for i, name in enumerate(model.engine.body_names)
+            },
+        },
+        "energy": {
+            "unit": "J",
+            "start": {kind: float(values[0]) for kind, values in energy.items()},
+            "final": {kind: float(values[-1]) for kind, values in energy.items()},
+        },
+        "contact_modes": modes(rollout),
+        "parameters": {
+            info.name: {"value": float(value), "unit": info.unit}
+            for info, value in zip(model.engine.parameters, model.engine.values, strict=True)
+        },
+    }
+
+
+def modes(rollout: Any) -> dict[str, int]:
+    """How many contact points times steps were open, stuck or slipped."""
+    count = Counter((np.asarray(rollout.modes).astype(int) & 3).ravel().tolist())
+    return {word: count.get(code, 0) for code, word in enumerate(("open", "stick", "slip"))}
+
+
+def figures(model: Any, rollout: Any, energy: dict[str, np.ndarray], elapsed: float) -> dict:
+    """Content of metrics.json: plain numbers."""
+    iterations = np.asarray(rollout.iterations)
+    force = np.asarray(rollout.contact_force)
+    total = np.linalg.norm(force.sum(axis=1), axis=-1) if force.size else np.zeros(1)
+    return {
+        "converged": int(rollout.ok),
+        "steps": len(iterations),
+        "simulated_seconds": float(rollout.time[-1]),
+        "wall_seconds": elapsed,
+        "microseconds_per_step": 1e6 * elapsed / len(iterations) if len(iterations) else None,
+        "newton_iterations": {
+            "mean": float(iterations.mean()) if len(iterations) else None,
+            "max": int(iterations.max()) if len(iterations) else None,
+        },
+        "energy": {
+            "start": float(energy["total"][0]),
+            "final": float(energy["total"][-1]),
+            "lowest": float(energy["total"].min()),
+            "highest": float(energy["total"].max()),
+        },
+        "contact_force_peak": float(total.max()),
+        "contact_modes": modes(rollout),
+    }

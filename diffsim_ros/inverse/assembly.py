@@ -1,0 +1,142 @@
+"""From the terms of each trial to the cost, gradient and Gauss-Newton equations of the problem."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .normal_equations import NormalEquations, accumulate
+from .objectives import BodySlot, Term
+from .problem import Evaluation
+from .trial import Trial
+
+
+@dataclass(frozen=True)
+class TrialModel:
+    """A trial's rollout and terms; derivatives are by (active engine entries, own values).
+
+    own     names of the free parameters that objectives read themselves
+    active  number of active engine entries (columns of run.dx); ndof of the scene (its rows)
+    """
+
+    run: object
+    trial: Trial
+    terms: list[Term]
+    slots: list[BodySlot]
+    own: list[str]
+    active: int
+    ndof: int
+
+    def _parts(self):
+        losses = [o.loss for o in self.trial.objectives]
+        return zip(self.terms, losses, self.slots, strict=True)
+
+    def sums(self) -> tuple[float, float, int]:
+        """Robust sum S of squares, sum of the linear functionals, number of residuals."""
+        S, linear, count = 0.0, 0.0, 0
+        for term, loss, _ in self._parts():
+            if term.linear:
+                linear += float(term.residual.sum())
+                continue
+            S += float(loss(np.einsum("mq,mq->m", term.residual, term.residual))[0].sum())
+            count += term.residual.size
+        return S, linear, count
+
+    def _jacobian(self, term, slot):
+        """Residual Jacobian (M, q, active + own) through S  [Eq. 6]."""
+        J = np.zeros((*term.residual.shape, self.active + len(self.own)))
+        dofs = slice(slot.dof, slot.dof + slot.size)
+        if term.jx is not None:
+            J[..., : self.active] += term.jx @ self.run.dx[term.frames, dofs]
+        if term.jv is not None:
+            J[..., : self.active] += term.jv @ self.run.dv[term.frames, dofs]
+        for i, name in enumerate(self.own):
+            if name in term.own:
+                J[..., self.active + i] = term.own[name]
+        return J
+
+    def direct(self, slope, bend, *, second_order):
+        """Gradient and Gauss-Newton Hessian of rho(S)/2 + linear; slope, bend = rho', rho''."""
+        n = self.active + len(self.own)
+        g, H, linear = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+        for term, loss, slot in self._parts():
+            J = self._jacobian(term, slot)
+            if term.linear:
+                linear += J.sum(axis=(0, 1))
+                continue
+            _, by_term, H_term = accumulate(term.residual, J, loss, second_order=second_order)
+            g += by_term
+            H += H_term
+        H = slope * H
+        if second_order:
+            H += 2.0 * bend * np.outer(g, g)
+        return slope * g + linear, H
+
+    def adjoint(self, slope):
+        """Gradient of rho(S)/2 + linear by one backward pass."""
+        gx = np.zeros((len(self.run.position), self.ndof))
+        gv, by_own = np.zeros_like(gx), np.zeros(len(self.own))
+        for term, loss, slot in self._parts():
+            r = term.residual
+            weight = np.ones_like(r)
+            if not term.linear:
+                weight = slope * r * loss(np.einsum("mq,mq->m", r, r))[1][:, None]
+            dofs = slice(slot.dof, slot.dof + slot.size)
+            for partial, into in ((term.jx, gx), (term.jv, gv)):
+                if partial is not None:
+                    pulled = np.einsum("mqd,mq->md", partial, weight)
+                    np.add.at(into[:, dofs], term.frames, pulled)
+            for i, name in enumerate(self.own):
+                if name in term.own:
+                    by_own[i] += float(np.sum(term.own[name] * weight))
+        return np.concatenate([self.run.gradient(gx, gv), by_own])
+
+
+class Assembly:
+    """Sums the trials of one evaluation, per trial as `NormalEquations` wants them."""
+
+    def __init__(self, shape, nz, want):
+        (K, ny), self.want = shape, want
+        self.costs, self.count = np.zeros(K), 0
+        self.gz, self.Hzz = np.zeros((K, nz)), np.zeros((K, nz, nz))
+        self.gy, self.Hyz = np.zeros((K, ny)), np.zeros((K, ny, nz))
+        self.Hyy = np.zeros((K, ny, ny)) + np.eye(ny)
+
+    def add(self, k, model: TrialModel, weight, u, maps):
+        """Add trial k; maps = (T_z, T_y): d(active, own)/d(z, u), None for the value alone."""
+        S, linear, count = model.sums()
+        rho, slope, bend = (float(v) for v in model.trial.loss(S))
+        self.count += count + u.size
+        self.costs[k] = weight * (0.5 * rho + linear + 0.5 * float(u @ u))
+        if self.want == "value":
+            return
+        T_z, T_y = maps
+        if self.want == "gradient":
+            g = model.adjoint(slope)
+        else:
+            g, H = model.direct(slope, bend, second_order=self.want == "curvature")
+            self.Hzz[k] = weight * (T_z.T @ H @ T_z)
+            self.Hyz[k] = weight * (T_y.T @ H @ T_z)
+            self.Hyy[k] = weight * (T_y.T @ H @ T_y + np.eye(u.size))
+        self.gz[k], self.gy[k] = weight * (T_z.T @ g), weight * (T_y.T @ g + u)
+
+    def evaluation(self, prior, names, signature) -> Evaluation:
+        """Everything summed; prior = (residual (nz,), diagonal Jacobian (nz,))."""
+        residual, slope = prior
+        value = float(self.costs.sum() + 0.5 * residual @ residual)
+        if not math.isfinite(value):
+            bad = np.flatnonzero(~np.isfinite(self.costs))
+            return Evaluation(math.inf, tuple(f"{names[k]}: non-finite cost" for k in bad))
+        done = {"trial_costs": self.costs, "signature": signature, "count": self.count}
+        if self.want == "value":
+            return Evaluation(value, **done)
+        prior_g = residual * slope
+        gradient = (prior_g + self.gz.sum(axis=0), self.gy)
+        if self.want == "gradient":
+            return Evaluation(value, gradient=gradient, **done)
+        equations = NormalEquations(
+            prior_g, np.diag(slope**2), self.gz, self.Hzz, self.gy, self.Hyy, self.Hyz
+        )
+        return Evaluation(value, equations=equations, gradient=gradient, **done)

@@ -1,0 +1,65 @@
+"""Continuation: a row of easier problems, each started where the last one ended.
+
+Bouncing motion has a rough cost: a slightly other impact ends on another face.  Two ways to a start
+in the right valley, alone or together:
+
+    [problem.softened(f, ["ground.k_n", "ground.k_t"]) for f in (0.03, 0.2)] + [problem]
+        soft to stiff: a soft k_n spreads impacts over many steps; fewer and wider valleys
+    [problem.shortened(n) for n in horizons(frames)] + [problem]
+        short to long: few bounces first; each stage's start states are good enough for the next
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+
+from .optimizers import LMOptions, levenberg_marquardt
+from .problem import Problem
+from .solution import Solution
+
+# enough for a stage that only prepares the next
+EARLY = LMOptions(max_iterations=25, cost_tolerance=1e-5, kink_tolerance=1e-3)
+
+
+def horizons(longest: int, first: int = 6, growth: float = 1.35) -> list[int]:
+    """Frames at which to end the stages of `shortened`: first, growing, below `longest`."""
+    if first < 1 or not growth > 1.0:
+        raise InputError("horizons", "first, growth", (first, growth), "first >= 1 and growth > 1")
+    stages = [int(first)]
+    while stages[-1] * growth < longest:
+        stages.append(int(np.ceil(stages[-1] * growth)))
+    return [n for n in stages if n < longest]
+
+
+def continuation(
+    problems: Sequence[Problem], *, z=None, y=None,
+    solver: Callable[..., Solution] = levenberg_marquardt,
+    on_stage: Callable[[int], None] | None = None, early: Mapping | None = None, **settings,
+) -> list[Solution]:  # fmt: skip
+    """Solve the problems in turn; the last is the one that is meant.
+
+    on_stage  called with the stage's number before it starts
+    settings  go to the solver; `early` replaces some of them in all stages but the last, e.g.
+              {"options": EARLY}
+    Returns one Solution per stage; the last is the answer.  A stage whose start fails passes its
+    own start on.  Cancelling ends with the stages so far: the last point may be of an easier
+    problem.
+    """
+    if not problems:
+        raise InputError("continuation", "problems", 0, "at least one problem")
+    solutions: list[Solution] = []
+    for stage, problem in enumerate(problems):
+        if on_stage is not None:
+            on_stage(stage)
+        here = settings if stage == len(problems) - 1 else {**settings, **(early or {})}
+        solution = solver(problem, z, y, **here)
+        solutions.append(solution)
+        if solution.status == "cancelled":
+            break
+        if np.isfinite(solution.value):
+            z, y = solution.z, solution.y
+    return solutions

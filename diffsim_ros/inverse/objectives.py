@@ -1,0 +1,315 @@
+"""Objectives: what is measured of a rollout, as residuals with exact partials [Eqs. 4-7].
+
+An objective gives one `Term` per rollout: residuals (M, q) at M frames and their partials with
+respect to the pose tangent (dc, dphi) and the velocity tangent (dv, domega) of its body, which
+serve Gauss-Newton (through S) and the adjoint alike.  To add one: a frozen dataclass with `name`,
+`body`, `loss`, `parameters` and `term`, and a case in tests/inverse/test_objectives.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+
+from .losses import Loss
+from .rotation import (
+    left_jacobian,
+    left_jacobian_inverse,
+    quat_conjugate,
+    quat_exp,
+    quat_log,
+    quat_matrix,
+    quat_multiply,
+    skew,
+)
+
+
+@dataclass(frozen=True)
+class BodySlot:
+    """Where a body stands in a rollout: its row in position, its first dof, its number of dofs."""
+
+    index: int
+    dof: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Term:
+    """Residuals of one objective in one rollout.
+
+    residual  (M, q)     whitened (divided by sigma); of a linear functional its value, (1, 1)
+    frames    (M,)       rows of the rollout
+    jx, jv    (M, q, d)  partials by pose and velocity tangent of the body (particle: d = 3)
+    own       name -> (M, q) partials by values of parameters that the objective itself reads
+    linear    True: the cost is the residual itself, not its square
+    """
+
+    residual: np.ndarray
+    frames: np.ndarray
+    jx: np.ndarray | None = None
+    jv: np.ndarray | None = None
+    own: Mapping[str, np.ndarray] = field(default_factory=dict)
+    linear: bool = False
+
+
+class Objective(Protocol):
+    """What `SimulationProblem` needs of an objective."""
+
+    name: str
+    body: str
+    loss: Loss
+    parameters: tuple[str, ...]
+
+    def term(self, rollout, slot: BodySlot, values: Mapping[str, float]) -> Term:
+        """Residuals and partials; `values` are all parameters by name, in natural units."""
+        ...
+
+    def until(self, frame: int) -> Objective | None:
+        """Return what is left of it when the rollout ends at this frame; None: nothing."""
+        ...
+
+
+def _checked(place, key, value, shape, *, positive=False):
+    """Array of float with this shape (-1: any), finite; InputError names place and key."""
+    array = np.asarray(value, float)
+    rule = f"shape {shape} (-1: any), finite" + (", > 0" if positive else "")
+    fits = array.ndim == len(shape) and all(
+        want in (-1, got) for want, got in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        raise InputError(place, key, array.shape, rule)
+    if not np.all(np.isfinite(array)):
+        row = int(np.argwhere(~np.isfinite(array))[0][0])
+        raise InputError(place, key, f"non-finite value in row {row}", rule, "leave the frame out")
+    if positive and not np.all(array > 0):
+        raise InputError(place, key, float(array.min()), rule)
+    return array
+
+
+def _shortened(objective, frame, keys):
+    """The objective with only the frames up to `frame`, `keys` cut alike; None if none is left."""
+    kept = objective.frames <= frame
+    if kept.all():
+        return objective
+    cut = {k: getattr(objective, k)[kept] for k in keys if getattr(objective, k) is not None}
+    return replace(objective, frames=objective.frames[kept], **cut) if kept.any() else None
+
+
+def _sigma(place, key, value, count):
+    return np.broadcast_to(_checked(place, key, value, np.shape(value), positive=True), (count,))
+
+
+@dataclass(frozen=True)
+class PoseTrack:
+    """Measured poses of a body's pivot: r = [(P_sim - P)/sigma_p, log(R_sim R^T)/sigma_r]  [Eq. 4].
+
+    frames          (M,)    rows of the rollout
+    position        (M, 3)  measured pivot [m, world], or None: only rotations count
+    orientation     (M, 4)  measured, xyzw, body to world, or None: only positions count
+    sigma_position  () or (M,)  [m];  sigma_rotation () or (M,) [rad]
+    offset          (6,)    pivot in the body: position [m], rotation vector [rad], body frame
+    offset_names    ()      or 6 parameters to read the offset from (an estimated offset)
+    """
+
+    body: str
+    frames: np.ndarray
+    position: np.ndarray | None
+    orientation: np.ndarray | None
+    sigma_position: np.ndarray | float = 1e-3
+    sigma_rotation: np.ndarray | float = 0.5 * math.pi / 180
+    offset: tuple[float, ...] | None = None
+    offset_names: tuple[str, ...] = ()
+    loss: Loss = field(default_factory=Loss)
+    name: str = "pose"
+
+    def __post_init__(self):
+        count = len(self.frames)
+        put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
+        put(self, "frames", np.asarray(self.frames, np.int64))
+        if self.position is None and self.orientation is None:
+            raise InputError(place, "position", None, "a position or an orientation track")
+        if self.position is not None:
+            put(self, "position", _checked(place, "position", self.position, (count, 3)))
+        if self.orientation is not None:
+            q = _checked(place, "orientation", self.orientation, (count, 4))
+            norm = np.linalg.norm(q, axis=1, keepdims=True)
+            if np.any(np.abs(norm - 1) > 1e-3):
+                bad = float(norm[np.argmax(np.abs(norm - 1)), 0])
+                raise InputError(place, "orientation", f"norm {bad:.4g}", "unit quaternions (xyzw)")
+            put(self, "orientation", q / norm)
+        for key in ("sigma_position", "sigma_rotation"):
+            put(self, key, _sigma(place, key, getattr(self, key), count))
+        if self.offset_names and len(self.offset_names) != 6:
+            raise InputError(place, "offset_names", self.offset_names, "6 names, or none")
+        if self.offset is not None:
+            put(self, "offset", tuple(_checked(place, "offset", self.offset, (6,))))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the objective itself reads."""
+        return self.offset_names
+
+    def until(self, frame):
+        """See `Objective.until`."""
+        keys = ("position", "orientation", "sigma_position", "sigma_rotation")
+        return _shortened(self, frame, keys)
+
+    def _offset(self, values):
+        if self.offset_names:
+            return np.array([values[name] for name in self.offset_names])
+        return None if self.offset is None else np.array(self.offset)
+
+    def term(self, rollout, slot, values):
+        """Residual (M, 3 or 6), partials by (dc, dphi) and by the offset."""
+        offset = self._offset(values)
+        parts = []
+        if self.position is not None:
+            parts.append(self._positions(rollout, slot, offset))
+        if self.orientation is not None:
+            parts.append(self._rotations(rollout, slot, offset))
+        residual = np.concatenate([p[0] for p in parts], axis=1)
+        jx = np.concatenate([p[1] for p in parts], axis=1)
+        own = {}
+        for i, name in enumerate(self.offset_names):
+            own[name] = np.concatenate([p[2][:, :, i] for p in parts], axis=1)
+        return Term(residual, self.frames, jx=jx, own=own)
+
+    def _positions(self, rollout, slot, offset):
+        weight = 1.0 / self.sigma_position[:, None]
+        centre = rollout.position[self.frames, slot.index]
+        jx = np.zeros((len(self.frames), 3, slot.size))
+        jx[:, :, :3] = np.eye(3) * weight[..., None]
+        own = np.zeros((len(self.frames), 3, 6))
+        if offset is not None:
+            matrix = quat_matrix(rollout.orientation[self.frames, slot.index])
+            arm = matrix @ offset[:3]
+            centre = centre + arm
+            jx[:, :, 3:] = -skew(arm) * weight[..., None]
+            own[:, :, :3] = matrix * weight[..., None]
+        return (centre - self.position) * weight, jx, own
+
+    def _rotations(self, rollout, slot, offset):
+        weight = 1.0 / self.sigma_rotation[:, None]
+        q = rollout.orientation[self.frames, slot.index]
+        matrix = quat_matrix(q)
+        if offset is not None:
+            q = quat_multiply(q, quat_exp(offset[3:]))
+        theta = quat_log(quat_multiply(q, quat_conjugate(self.orientation)))
+        inverse = left_jacobian_inverse(theta) * weight[..., None]
+        jx = np.zeros((len(self.frames), 3, slot.size))
+        jx[:, :, 3:] = inverse
+        own = np.zeros((len(self.frames), 3, 6))
+        if offset is not None:
+            own[:, :, 3:] = inverse @ matrix @ left_jacobian(offset[3:])
+        return theta * weight, jx, own
+
+
+def metric_track(body, frames, position, orientation, length, **kwargs) -> PoseTrack:
+    """PoseTrack with |r|^2 = e_q = mean over frames of |dp|^2/length + angle^2 [m, rad^2]  [Eq. 5].
+
+    The cost is e_q/2.  `length` [m] weighs positions (cube tosses: half the width, 0.0524).
+    """
+    count = len(frames)
+    return PoseTrack(
+        body, frames, position, orientation,
+        sigma_position=np.sqrt(count * length), sigma_rotation=np.sqrt(count), name="e_q", **kwargs,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PointTrack:
+    """Measured points fixed in a body (markers; the centre of a particle): r = (x_sim - x)/sigma.
+
+    frames    (M,)       rows of the rollout
+    local     (n, 3)     points in the body frame [m]; zeros for a particle
+    position  (M, n, 3)  measured [m, world];  visible (M, n) bool, False: does not count
+    sigma     () or (M,) [m]
+    """
+
+    body: str
+    frames: np.ndarray
+    local: np.ndarray
+    position: np.ndarray
+    sigma: np.ndarray | float = 1e-3
+    visible: np.ndarray | None = None
+    loss: Loss = field(default_factory=Loss)
+    name: str = "points"
+    parameters: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        count, put = len(self.frames), object.__setattr__
+        place = f"objective {self.name!r} of {self.body!r}"
+        put(self, "frames", np.asarray(self.frames, np.int64))
+        put(self, "local", _checked(place, "local", self.local, (-1, 3)))
+        n = len(self.local)
+        seen = np.ones((count, n), bool) if self.visible is None else np.asarray(self.visible, bool)
+        if seen.shape != (count, n):
+            raise InputError(place, "visible", seen.shape, f"shape {(count, n)}")
+        position = np.array(self.position, float)
+        if position.shape == (count, n, 3):
+            position[~seen] = 0.0  # an occluded sample may hold anything, also NaN
+        put(self, "position", _checked(place, "position", position, (count, n, 3)))
+        put(self, "visible", seen)
+        put(self, "sigma", _sigma(place, "sigma", self.sigma, count))
+
+    def term(self, rollout, slot, values):
+        """Residual (M, 3n) and partials by (dc, dphi): dx = dc - [R xhat]_x dphi  [Eq. 6]."""
+        count, n = self.visible.shape
+        weight = self.visible / self.sigma[:, None]
+        x = np.repeat(rollout.position[self.frames, slot.index][:, None], n, axis=1)
+        jx = np.zeros((count, n, 3, slot.size))
+        jx[..., :3] = np.eye(3)
+        if slot.size == 6:
+            matrix = quat_matrix(rollout.orientation[self.frames, slot.index])
+            arm = np.einsum("mij,nj->mni", matrix, self.local)
+            x = x + arm
+            jx[..., 3:] = -skew(arm)
+        residual = (x - self.position) * weight[..., None]
+        jx *= weight[..., None, None]
+        return Term(residual.reshape(count, 3 * n), self.frames, jx=jx.reshape(count, 3 * n, -1))
+
+    def until(self, frame):
+        """See `Objective.until`."""
+        return _shortened(self, frame, ("position", "visible", "sigma"))
+
+
+@dataclass(frozen=True)
+class LinearFunctional:
+    """A weighted sum of a body's position and velocities at one frame, itself the cost [Eq. 7].
+
+    frame             row of the rollout, -1: the last
+    position          (3,) weights of the position [1/m]
+    velocity          (3,) weights of the velocity [s/m]; angular_velocity (3,) [s/rad], world
+    """
+
+    body: str
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    velocity: tuple[float, ...] = (0.0, 0.0, 0.0)
+    angular_velocity: tuple[float, ...] = (0.0, 0.0, 0.0)
+    frame: int = -1
+    loss: Loss = field(default_factory=Loss)
+    name: str = "functional"
+    parameters: tuple[str, ...] = ()
+
+    def term(self, rollout, slot, values):
+        """Value (1, 1) and its exact gradient by pose and velocity."""
+        frame = self.frame % len(rollout.position)
+        jx, jv = np.zeros((1, 1, slot.size)), np.zeros((1, 1, slot.size))
+        jx[0, 0, :3], jv[0, 0, :3] = self.position, self.velocity
+        value = np.dot(self.position, rollout.position[frame, slot.index])
+        value += np.dot(self.velocity, rollout.velocity[frame, slot.index])
+        if slot.size == 6:
+            jv[0, 0, 3:] = self.angular_velocity
+            spin = rollout.angular_velocity[frame, slot.index]
+            value += np.dot(self.angular_velocity, spin)
+        return Term(np.array([[value]]), np.array([frame]), jx=jx, jv=jv, linear=True)
+
+    def until(self, frame):
+        """See `Objective.until`; the last frame stays the last."""
+        return self if self.frame <= frame else None

@@ -1,0 +1,212 @@
+"""Named, scaled, bounded parameters and how they set the engine's entries [Eqs. 1, 2].
+
+The solvers see only z: one number per free parameter, of order one, in which a parameter is
+linear (value = typical * z) or logarithmic (value = exp(z)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from diffsim_ros.errors import InputError, nearest
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number to be estimated, in its natural unit.
+
+    lower, upper  bounds on the value; `scale` "log" needs value, lower >= 0 (0: no lower bound)
+    typical       size of a usual change of a linear parameter; default: prior_sigma, |value| or 1
+    prior_*       Gaussian prior in value units; on a log scale log(value) has sigma/mean
+    sets          engine entry -> (factor, power); entry = product over parameters of
+                  factor * value^power.  Empty: the entry of the same name; if there is
+                  none, an objective or a start must read the value
+    free          False: held at `value`
+    """
+
+    name: str
+    unit: str
+    value: float
+    lower: float = -math.inf
+    upper: float = math.inf
+    scale: str = "linear"
+    prior_mean: float | None = None
+    prior_sigma: float | None = None
+    sets: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    typical: float | None = None
+    free: bool = True
+
+    def __post_init__(self):
+        def refuse(key, accepted):
+            raise InputError(f"parameter {self.name}", key, getattr(self, key), accepted)
+
+        if self.scale not in ("linear", "log"):
+            refuse("scale", '"linear" or "log"')
+        if not math.isfinite(self.value):
+            refuse("value", f"a finite number [{self.unit}]")
+        if not self.lower < self.upper:
+            refuse("lower", f"less than upper = {self.upper}")
+        if not self.lower <= self.value <= self.upper:
+            refuse("value", f"within the bounds [{self.lower}, {self.upper}]")
+        if self.scale == "log" and self.value <= 0:
+            refuse("value", "greater than 0 on a log scale")
+        if (self.prior_mean is None) != (self.prior_sigma is None):
+            refuse("prior_sigma", "given together with prior_mean")
+        if self.prior_sigma is not None and not 0 < self.prior_sigma < math.inf:
+            refuse("prior_sigma", "a finite number > 0")
+        if self.scale == "log" and self.prior_mean is not None and self.prior_mean <= 0:
+            refuse("prior_mean", "greater than 0 on a log scale")
+        if self.typical is not None and not 0 < self.typical < math.inf:
+            refuse("typical", "a finite number > 0")
+
+    @property
+    def step(self) -> float:
+        """Value change of a linear parameter per unit of z."""
+        return float(self.typical or self.prior_sigma or abs(self.value) or 1.0)
+
+    def to_z(self, value: float) -> float:
+        """Scaled variable of a value; -inf for 0 or less on a log scale."""
+        if self.scale == "log":
+            return math.log(value) if value > 0 else -math.inf
+        return value / self.step
+
+
+class ParameterMap:
+    """All parameters of one estimation and the engine entries that they set.
+
+    names, lower, upper, start  of the free parameters, the last three in z (nz,)
+    logarithmic                 (nz,) bool
+    active                      engine indices that the free parameters move, ascending (na,)
+    unset                       names of parameters that set no engine entry
+    """
+
+    def __init__(self, parameters: Iterable[Parameter], scene):
+        self.parameters = tuple(parameters)
+        duplicates = {p.name for p in self.parameters if self._count(p.name) > 1}
+        if duplicates:
+            raise InputError("parameters", "name", sorted(duplicates), "each name once")
+        self.scene = scene
+        self.free = tuple(p for p in self.parameters if p.free)
+        self.names = tuple(p.name for p in self.free)
+        self.lower = np.array([p.to_z(p.lower) for p in self.free])
+        self.upper = np.array([p.to_z(p.upper) for p in self.free])
+        self.start = np.array([p.to_z(p.value) for p in self.free])
+        self.logarithmic = np.array([p.scale == "log" for p in self.free], bool)
+        self._step = np.array([p.step for p in self.free])
+        # engine index -> [(position in self.parameters, factor, power)]
+        self._factors: dict[int, list[tuple[int, float, float]]] = {}
+        self.unset = tuple(p.name for p in self.parameters if not self._entries(p))
+        for i, p in enumerate(self.parameters):
+            for entry, (factor, power) in self._entries(p).items():
+                index = self._index(p, entry)
+                self._factors.setdefault(index, []).append((i, float(factor), float(power)))
+        free = [i for i, p in enumerate(self.parameters) if p.free]
+        self._column = {i: column for column, i in enumerate(free)}
+        moving = (k for k, f in self._factors.items() if any(i in self._column for i, *_ in f))
+        self.active = tuple(sorted(moving))
+
+    def _count(self, name):
+        return sum(p.name == name for p in self.parameters)
+
+    def _entries(self, parameter):
+        if parameter.sets:
+            return parameter.sets
+        try:
+            self.scene.index(parameter.name)
+        except KeyError:
+            return {}
+        return {parameter.name: (1.0, 1.0)}
+
+    def _index(self, parameter, entry):
+        try:
+            return int(self.scene.index(entry))
+        except KeyError:
+            known = [info.name for info in self.scene.parameters]
+            raise InputError(
+                f"parameter {parameter.name}", "sets", entry, "a parameter of the scene",
+                nearest(entry, known),
+            ) from None  # fmt: skip
+
+    @classmethod
+    def of_entries(cls, scene, names: Iterable[str], typical: Mapping[str, float] | None = None):
+        """One linear, unbounded parameter per engine entry (for gradient checks)."""
+        values, typical = np.asarray(scene.values, float), typical or {}
+        units = {info.name: info.unit for info in scene.parameters}
+        return cls(
+            [
+                Parameter(n, units[n], float(values[scene.index(n)]), typical=typical.get(n))
+                for n in names
+            ],
+            scene,
+        )
+
+    def values(self, z) -> np.ndarray:
+        """Natural values (nz,) of the free parameters at z."""
+        z, log = np.asarray(z, float), self.logarithmic
+        return np.where(log, np.exp(np.where(log, z, 0.0)), self._step * z)
+
+    def value_slopes(self, z) -> np.ndarray:
+        """Slopes dvalue/dz (nz,)."""
+        return np.where(self.logarithmic, self.values(z), self._step)
+
+    def named(self, z) -> dict[str, float]:
+        """Natural values of all parameters by name, held ones included."""
+        out = {p.name: p.value for p in self.parameters}
+        out.update(zip(self.names, self.values(z).tolist(), strict=True))
+        return out
+
+    def scaled(self, values: Mapping[str, float]) -> np.ndarray:
+        """z (nz,) of named values; parameters not named keep their start."""
+        unknown = set(values) - set(self.names)
+        if unknown:
+            name = sorted(unknown)[0]
+            raise InputError("parameters", "", name, "a free parameter", nearest(name, self.names))
+        return np.array([p.to_z(float(values.get(p.name, p.value))) for p in self.free])
+
+    def engine(self, z, base) -> np.ndarray:
+        """Engine parameter vector (np,): `base` with every entry set that a parameter sets."""
+        named, p = self.named(z), np.array(base, float)
+        value = [named[q.name] for q in self.parameters]
+        for index, factors in self._factors.items():
+            p[index] = math.prod(f * value[i] ** power for i, f, power in factors)
+        return p
+
+    def jacobian(self, z) -> np.ndarray:
+        """dp[active]/dz (na, nz)."""
+        named, slopes = self.named(z), self.value_slopes(z)
+        value = [named[q.name] for q in self.parameters]
+        out = np.zeros((len(self.active), len(self.free)))
+        for row, index in enumerate(self.active):
+            factors = self._factors[index]
+            for k, (i, f, power) in enumerate(factors):
+                if i not in self._column or power == 0:
+                    continue
+                rest = math.prod(g * value[j] ** q for m, (j, g, q) in enumerate(factors) if m != k)
+                column = self._column[i]
+                out[row, column] += rest * f * power * value[i] ** (power - 1) * slopes[column]
+        return out
+
+    def prior(self, z) -> tuple[np.ndarray, np.ndarray]:
+        """Prior residual (nz,) and its diagonal Jacobian (nz,); zero where there is no prior."""
+        residual, slope = np.zeros(len(self.free)), np.zeros(len(self.free))
+        for i, p in enumerate(self.free):
+            if p.prior_sigma is None:
+                continue
+            sigma = p.prior_sigma / (p.prior_mean if p.scale == "log" else p.step)
+            residual[i], slope[i] = (z[i] - p.to_z(p.prior_mean)) / sigma, 1.0 / sigma
+        return residual, slope
+
+    def starting_at(self, values: Mapping[str, float]) -> ParameterMap:
+        """Return the same map with other start values (clipped to the bounds)."""
+        self.scaled(values)
+        changed = [
+            replace(p, value=min(max(float(values[p.name]), p.lower), p.upper))
+            if p.name in values
+            else p
+            for p in self.parameters
+        ]
+        return ParameterMap(changed, self.scene)

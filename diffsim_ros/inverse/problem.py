@@ -1,0 +1,156 @@
+"""What a solver sees: z -> cost, gradient and Gauss-Newton equations.  No engine here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+
+from .losses import Loss
+from .normal_equations import NormalEquations, accumulate
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation of a problem.
+
+    value        cost; inf when a rollout failed or was cancelled (never NaN)
+    failures     one sentence per failed trial, "" free
+    cancelled    True: a cancel token stopped it; value means nothing
+    equations    Gauss-Newton equations at this point, if asked for and all went well
+    gradient     (gz (nz,), gy (K, ny)), if asked for and all went well
+    trial_costs  (K,) cost of each trial with its nuisance prior
+    signature    the branches that the motions took (mode hashes), equal = same branches
+    count        number of residuals, those of nuisance priors included, shared priors not
+    """
+
+    value: float
+    failures: tuple[str, ...] = ()
+    cancelled: bool = False
+    equations: NormalEquations | None = None
+    gradient: tuple[np.ndarray, np.ndarray] | None = None
+    trial_costs: np.ndarray | None = None
+    signature: tuple = ()
+    count: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """True when the value is a finite cost."""
+        return not self.cancelled and math.isfinite(self.value)
+
+
+class Problem(Protocol):
+    """Minimise a cost over lower <= z <= upper and free y (K, ny)."""
+
+    names: tuple[str, ...]
+    start: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    logarithmic: np.ndarray
+    nuisance_shape: tuple[int, int]
+
+    def evaluate(self, z, y, *, want: str = "value", cancel=None) -> Evaluation:
+        """`want`: "value", "gradient" (adjoint), "equations" or "curvature".
+
+        "curvature" is "equations" with the second derivative of robust losses (uncertainty).
+        """
+        ...
+
+    def values(self, z) -> np.ndarray:
+        """Natural values (nz,) at z."""
+        ...
+
+    def value_slopes(self, z) -> np.ndarray:
+        """Slopes dvalue/dz (nz,)."""
+        ...
+
+    def weighted(self, weights) -> Problem:
+        """Return the problem with trial k counted weights[k] times."""
+        ...
+
+
+@dataclass(frozen=True)
+class LeastSquaresProblem:
+    """A closed-form problem: cost = sum_k rho(|r_k(z)|^2)/2, block k one "trial".
+
+    residuals   z -> list of blocks, each (M, q): M samples of q residuals that share one loss value
+    jacobians   z -> list of their Jacobians (M, q, nz), arrays or scipy.sparse (M*q, nz)
+    A non-finite residual is a failure of the block, not a NaN.
+    """
+
+    names: tuple[str, ...]
+    start: np.ndarray
+    residuals: Callable[[np.ndarray], Sequence[np.ndarray]]
+    jacobians: Callable[[np.ndarray], Sequence]
+    lower: np.ndarray | None = None
+    upper: np.ndarray | None = None
+    loss: Loss = field(default_factory=Loss)
+    weights: np.ndarray | None = None
+
+    def __post_init__(self):
+        n, put = len(self.names), object.__setattr__
+        for key, default in (("start", 0.0), ("lower", -np.inf), ("upper", np.inf)):
+            given = getattr(self, key)
+            put(self, key, np.full(n, default) if given is None else np.asarray(given, float))
+            if getattr(self, key).shape != (n,):
+                raise InputError("LeastSquaresProblem", key, getattr(self, key).shape, f"({n},)")
+
+    @property
+    def logarithmic(self):
+        """All linear."""
+        return np.zeros(len(self.names), bool)
+
+    @property
+    def nuisance_shape(self):
+        """No nuisance variables: (number of blocks, 0)."""
+        return len(self.residuals(self.start)), 0
+
+    def values(self, z):
+        """Return z itself."""
+        return np.asarray(z, float)
+
+    def value_slopes(self, z):
+        """Return ones."""
+        return np.ones(len(self.names))
+
+    def weighted(self, weights):
+        """Return the problem with block k counted weights[k] times."""
+        return replace(self, weights=np.asarray(weights, float))
+
+    def evaluate(self, z, y=None, *, want="value", cancel=None):
+        """See `Problem.evaluate`."""
+        blocks = [np.asarray(r, float) for r in self.residuals(z)]
+        bad = [k for k, r in enumerate(blocks) if not np.all(np.isfinite(r))]
+        if bad:
+            return Evaluation(math.inf, tuple(f"block {k}: non-finite residual" for k in bad))
+        w = np.ones(len(blocks)) if self.weights is None else self.weights
+        squared = [self.loss(np.einsum("mq,mq->m", r, r))[0].sum() for r in blocks]
+        costs = 0.5 * np.array(squared) * w
+        done = {"trial_costs": costs, "count": sum(r.size for r in blocks), "signature": ()}
+        if want == "value":
+            return Evaluation(float(costs.sum()), **done)
+        nz, g, H = len(self.names), [], []
+        for r, J in zip(blocks, self.jacobians(z), strict=True):
+            dense = J.toarray() if hasattr(J, "toarray") else np.asarray(J, float)
+            _, gk, Hk = accumulate(
+                r, dense.reshape(*r.shape, nz), self.loss, second_order=want == "curvature"
+            )
+            g.append(gk)
+            H.append(Hk)
+        gz, Hzz, K = np.array(g) * w[:, None], np.array(H) * w[:, None, None], len(blocks)
+        equations = NormalEquations(
+            np.zeros(nz), np.zeros((nz, nz)), gz, Hzz,
+            np.zeros((K, 0)), np.zeros((K, 0, 0)), np.zeros((K, 0, nz)),
+        )  # fmt: skip
+        gradient = (gz.sum(axis=0), np.zeros((K, 0)))
+        return Evaluation(float(costs.sum()), equations=equations, gradient=gradient, **done)
+
+
+def named_values(problem: Problem, z) -> Mapping[str, float]:
+    """Natural values by name."""
+    return dict(zip(problem.names, problem.values(z).tolist(), strict=True))

@@ -1,0 +1,89 @@
+"""Rotations as the inverse layer needs them: exponential map, its logarithm and Jacobians.
+
+All functions broadcast over leading axes.  Quaternions are (x, y, z, w), unit, body to world.
+The tangent of a rotation is a world rotation vector: dR = [dphi]_x R  [G A.1].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+SERIES_BELOW = 0.3  # rad; below it a Taylor series replaces the closed form (error < 1e-16)
+
+
+def skew(v):
+    """Cross-product matrix [v]_x (..., 3, 3) of v (..., 3)."""
+    v = np.asarray(v, float)
+    out = np.zeros((*v.shape, 3))
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = v[..., 2], -v[..., 1], v[..., 0]
+    return out
+
+
+def quat_multiply(a, b):
+    """Hamilton product a*b (..., 4) of quaternions (x, y, z, w)."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
+    vector = aw * bv + bw * av + np.cross(av, bv)
+    scalar = aw * bw - np.sum(av * bv, axis=-1, keepdims=True)
+    return np.concatenate([vector, scalar], axis=-1)
+
+
+def quat_conjugate(q):
+    """Inverse of unit quaternions (..., 4)."""
+    return np.asarray(q, float) * np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+def quat_exp(theta):
+    """Quaternion (..., 4) of rotation vectors theta (..., 3) [rad]."""
+    theta = np.asarray(theta, float)
+    half = 0.5 * np.linalg.norm(theta, axis=-1, keepdims=True)
+    return np.concatenate([0.5 * theta * np.sinc(half / np.pi), np.cos(half)], axis=-1)
+
+
+def quat_log(q):
+    """Rotation vector (..., 3) [rad], angle in [0, pi], of unit quaternions (..., 4)."""
+    q = np.asarray(q, float)
+    q = np.where(q[..., 3:] < 0, -q, q)
+    sine = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(sine, q[..., 3:])
+    small = sine < 1e-8
+    factor = np.where(small, 2.0, angle / np.where(small, 1.0, sine))
+    return factor * q[..., :3]
+
+
+def quat_matrix(q):
+    """Rotation matrix (..., 3, 3), body to world, of unit quaternions (..., 4)."""
+    q = np.asarray(q, float)
+    v = skew(q[..., :3])
+    return np.eye(3) + 2.0 * q[..., 3, None, None] * v + 2.0 * (v @ v)
+
+
+def left_jacobian(theta):
+    """J_l(theta) (..., 3, 3): world rotation dphi = J_l dtheta of R = exp([theta]_x)."""
+    theta = np.asarray(theta, float)
+    t2 = np.sum(theta * theta, axis=-1)
+    t = np.sqrt(t2)
+    series = t < SERIES_BELOW
+    safe = np.where(series, 1.0, t)
+    half = 0.5 * np.sinc(0.5 * t / np.pi) ** 2  # (1 - cos t) / t^2, exact at 0
+    closed = (safe - np.sin(safe)) / safe**3
+    terms = 1 - t2 / 42 * (1 - t2 / 72 * (1 - t2 / 110 * (1 - t2 / 156)))
+    taylor = (1 - t2 / 20 * terms) / 6
+    third = np.where(series, taylor, closed)
+    k = skew(theta)
+    return np.eye(3) + half[..., None, None] * k + third[..., None, None] * (k @ k)
+
+
+def left_jacobian_inverse(theta):
+    """J_l(theta)^-1 (..., 3, 3), |theta| < 2 pi, with cot(theta/2), exact at theta = pi."""
+    theta = np.asarray(theta, float)
+    t2 = np.sum(theta * theta, axis=-1)
+    t = np.sqrt(t2)
+    series = t < SERIES_BELOW
+    safe = np.where(series, 1.0, t)
+    closed = (1.0 - 0.5 * safe / np.tan(0.5 * safe)) / safe**2
+    taylor = 1 / 12 + t2 * (1 / 720 + t2 * (1 / 30240 + t2 * (1 / 1209600 + t2 / 47900160)))
+    second = np.where(series, taylor, closed)
+    k = skew(theta)
+    return np.eye(3) - 0.5 * k + second[..., None, None] * (k @ k)

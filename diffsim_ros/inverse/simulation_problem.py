@@ -1,0 +1,286 @@
+"""The estimation problem: shared parameters z over many trials, each with its own start  [Eq. 3].
+
+    cost(z, u) = |prior(z)|^2/2 + sum_k w_k [ rho_k(S_k)/2 + linear_k + |u_k|^2/2 ],
+    S_k = sum over blocks rho_b(|r|^2) of trial k.
+
+One evaluation is one call of the engine over all trials.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from diffsim_ros.errors import InputError, nearest
+
+from .assembly import Assembly, TrialModel
+from .objectives import BodySlot
+from .parameters import ParameterMap
+from .problem import Evaluation
+from .trial import Trial
+
+MODES = {"value": "none", "gradient": "store", "equations": "sensitivity"}
+
+
+class SimulationProblem:
+    """See `Problem`; `nuisance`: starts are estimated too (u ~ N(0, 1) of `InitialState`).
+
+    simulator  (scene, P, steps, options, active, mode, threads, cancel) -> rollouts
+    threads    of the engine, 0: all; the result does not depend on it
+    """
+
+    def __init__(
+        self, scene, options, parameters: ParameterMap, trials: Sequence[Trial], *,
+        nuisance: bool = False, threads: int = 0, adjoint: str = "store", simulator=None,
+    ):  # fmt: skip
+        self.scene, self.options, self.map = scene, options, parameters
+        self.trials, self.threads, self.nuisance = tuple(trials), threads, nuisance
+        self.names, self.start = parameters.names, parameters.start
+        self.lower, self.upper = parameters.lower, parameters.upper
+        self.logarithmic = parameters.logarithmic
+        self.adjoint, self._simulator = adjoint, simulator or _engine_rollouts
+        self.weights = np.array([t.weight for t in self.trials], float)
+        self._scales: dict[int, float] = {}
+        self._base = np.array(scene.values, float)
+        self._slots = _body_slots(scene)
+        self._check()
+        moving = set(parameters.active)
+        self._start_index = [self._start_entries(t) for t in self.trials]
+        for trial, index in zip(self.trials, self._start_index, strict=True):
+            if nuisance or any(s.slopes for s in trial.starts):
+                moving.update(index)
+        self.active = sorted(moving)
+        self._row = {entry: row for row, entry in enumerate(self.active)}
+        reads = {n for t in self.trials for o in t.objectives for n in o.parameters}
+        self._own = sorted(reads & set(self.names))
+
+    def _check(self):
+        if not self.trials:
+            raise InputError("SimulationProblem", "trials", 0, "at least one trial")
+        sizes = {sum(s.size for s in t.starts) for t in self.trials}
+        if self.nuisance and (len(sizes) > 1 or sizes == {0}):
+            rule = "starts of the same bodies in every trial"
+            raise InputError("SimulationProblem", "starts", sorted(sizes), rule)
+        known = {p.name for p in self.map.parameters}
+        for trial in self.trials:
+            self._check_trial(trial, known)
+        read = {n for t in self.trials for o in t.objectives for n in o.parameters}
+        read |= {n for t in self.trials for s in t.starts for n in s.slopes}
+        for name in self.map.unset:
+            if name not in read:
+                entries = [info.name for info in self.scene.parameters]
+                rule = "an entry of the scene, or a name that an objective or start reads"
+                raise InputError("parameters", "name", name, rule, nearest(name, entries))
+
+    def _check_trial(self, trial, known):
+        place = f"trial {trial.name}"
+        frames = trial.steps // self.options.record_every + 1
+        for objective in trial.objectives:
+            if objective.body not in self._slots:
+                near = nearest(objective.body, self._slots)
+                raise InputError(place, objective.name, objective.body, "a body of the scene", near)
+            used = np.atleast_1d(getattr(objective, "frames", 0))
+            if used.size == 0 or used.min() < 0 or used.max() >= frames:
+                got = "none" if used.size == 0 else f"{used.min()}..{used.max()}"
+                raise InputError(place, f"{objective.name}.frames", got, f"0..{frames - 1}")
+        names = {n for o in trial.objectives for n in o.parameters}
+        names |= {n for s in trial.starts for n in s.slopes}
+        for name in sorted(names - known):
+            raise InputError(place, "parameters", name, "a parameter", nearest(name, known))
+        for start in trial.starts:
+            if self.nuisance and start.covariance is None:
+                rule = "a covariance, as starts are nuisance variables"
+                raise InputError(place, f"start of {start.body!r}", None, rule)
+
+    def _start_entries(self, trial):
+        try:
+            index = [int(self.scene.index(n)) for s in trial.starts for n in s.entry_names()]
+        except KeyError as error:
+            rule = "a body of the scene, rigid if it has an orientation"
+            raise InputError(f"trial {trial.name}", "starts", str(error), rule) from None
+        both = set(index) & set(self.map.active)
+        if both:
+            entry = self.scene.parameters[min(both)].name
+            rule = "set by the trial's start or by a parameter, not both"
+            raise InputError(f"trial {trial.name}", "starts", entry, rule)
+        return index
+
+    @property
+    def nuisance_shape(self):
+        """(number of trials, nuisance variables of each)."""
+        size = sum(s.size for s in self.trials[0].starts) if self.nuisance else 0
+        return len(self.trials), size
+
+    def values(self, z):
+        """Natural values (nz,) at z."""
+        return self.map.values(z)
+
+    def value_slopes(self, z):
+        """Slopes dvalue/dz (nz,)."""
+        return self.map.value_slopes(z)
+
+    def weighted(self, weights) -> SimulationProblem:
+        """Return the problem with trial k counted weights[k] times; 0: not simulated."""
+        other = copy.copy(self)
+        other.weights = np.asarray(weights, float) * self.weights
+        return other
+
+    def exact(self) -> SimulationProblem:
+        """Return the problem run to stagnation with branches recorded, for gradient checks."""
+        other, o = copy.copy(self), self.options
+        kept = ("step", "order", "record_every", "tolerance", "max_iterations", "max_halvings")
+        settings = {key: getattr(o, key) for key in kept}
+        other.options = type(o)(**settings, stagnate=True, record_modes=True)
+        return other
+
+    def softened(self, factor: float, entries: Sequence[str]) -> SimulationProblem:
+        """Return the problem with these engine entries (k_n, k_t ...) multiplied by `factor`."""
+        other = copy.copy(self)
+        other._scales = {int(self.scene.index(name)): float(factor) for name in entries}
+        return other
+
+    def shortened(self, frames) -> SimulationProblem:
+        """Return the problem with every trial ended at this frame; a number or one per trial."""
+        other, last = copy.copy(self), np.broadcast_to(frames, len(self.trials))
+        every = self.options.record_every
+        other.trials = tuple(t.until(int(f), every) for t, f in zip(self.trials, last, strict=True))
+        return other
+
+    def starts(self, z, y):
+        """Estimated starts: for each trial its `InitialState`s at (z, y)."""
+        named = self.map.named(z)
+        return [
+            tuple(s.moved(u, named) for s, u in self._split(t, row))
+            for t, row in zip(self.trials, self._rows(y), strict=True)
+        ]
+
+    def rollouts(self, z, y=None, *, mode="none", cancel=None):
+        """Rollouts of all trials at (z, y), failed ones included."""
+        P = np.array([self._vector(k, z, self._rows(y)[k]) for k in range(len(self.trials))])
+        return self._run(P, range(len(self.trials)), mode, cancel)
+
+    def evaluate(self, z, y=None, *, want="value", cancel=None) -> Evaluation:
+        """See `Problem.evaluate`."""
+        return self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
+
+    def evaluate_many(self, zs, ys, *, want="value", cancel=None) -> list[Evaluation]:
+        """Evaluations at several points in one call of the engine."""
+        kept = [k for k in range(len(self.trials)) if self.weights[k] != 0]
+        points = list(zip(zs, ys, strict=True))
+        P = [self._vector(k, z, self._rows(y)[k]) for z, y in points for k in kept]
+        mode = {**MODES, "curvature": "sensitivity", "gradient": self.adjoint}[want]
+        try:
+            runs = self._run(np.array(P), kept * len(zs), mode, cancel)
+        except ValueError as error:  # the engine refuses a parameter vector: a failed step
+            if len(points) == 1:
+                return [Evaluation(math.inf, (str(error),))]
+            return [self.evaluate(z, y, want=want, cancel=cancel) for z, y in points]
+        n = len(kept)
+        return [
+            self._assembled(z, self._rows(y), dict(zip(kept, runs[i * n :], strict=False)), want)
+            for i, (z, y) in enumerate(points)
+        ]
+
+    def _run(self, P, trials, mode, cancel):
+        steps = np.array([self.trials[k].steps for k in trials])
+        active = None if mode == "none" else self.active
+        return self._simulator(
+            self.scene, P, steps, self.options, active, mode, self.threads, cancel
+        )
+
+    def _rows(self, y):
+        return [None] * len(self.trials) if not self.nuisance or y is None else np.asarray(y, float)
+
+    def _split(self, trial, row):
+        """Pairs (start, its nuisance variables or None)."""
+        if row is None and self.nuisance:
+            row = np.zeros(self.nuisance_shape[1])
+        cuts = np.cumsum([s.size for s in trial.starts])[:-1]
+        parts = [None] * len(trial.starts) if row is None else np.split(row, cuts)
+        return zip(trial.starts, parts, strict=True)
+
+    def _vector(self, k, z, row):
+        """Engine parameter vector of trial k."""
+        trial, named = self.trials[k], self.map.named(z)
+        p = self._base.copy()
+        for name, value in trial.entries.items():
+            p[self.scene.index(name)] = value
+        p = self.map.engine(z, p)
+        if trial.starts:
+            parts = [s.entries(s.offset(u, named))[0] for s, u in self._split(trial, row)]
+            p[self._start_index[k]] = np.concatenate(parts)
+        for index, factor in self._scales.items():
+            p[index] *= factor
+        return p
+
+    def _slopes(self, k, z, row):
+        """T_z (na + own, nz) and T_y (na + own, ny): d(active entries, own values)/d(z, u_k)."""
+        nz, ny, na = len(self.names), self.nuisance_shape[1], len(self.active)
+        T_z, T_y = np.zeros((na + len(self._own), nz)), np.zeros((na + len(self._own), ny))
+        T_z[[self._row[i] for i in self.map.active]] = self.map.jacobian(z)
+        value_slopes = self.map.value_slopes(z)
+        for i, name in enumerate(self._own):
+            column = self.names.index(name)
+            T_z[na + i, column] = value_slopes[column]
+        first, named, index = 0, self.map.named(z), self._start_index[k]
+        for start, u in self._split(self.trials[k], row):
+            span = slice(first, first + start.size)
+            first += start.size
+            if u is None and not start.slopes:
+                continue
+            _, by_offset = start.entries(start.offset(u, named))
+            rows = [self._row[i] for i in index[span]]
+            if u is not None:
+                T_y[rows, span] = by_offset @ start.factor
+            for name, (_, slope) in start.slopes.items():
+                if name in self.names:
+                    column = self.names.index(name)
+                    T_z[rows, column] += by_offset @ np.asarray(slope, float) * value_slopes[column]
+        for entry, factor in self._scales.items():
+            if entry in self._row:
+                T_z[self._row[entry]] *= factor
+        return T_z, T_y
+
+    def _assembled(self, z, rows, runs, want):
+        """Evaluation at (z, rows) from the rollouts {trial: rollout} of one point."""
+        if any(r.status == "cancelled" for r in runs.values()):
+            return Evaluation(math.inf, cancelled=True)
+        failures = [
+            f"{self.trials[k].name}: {r.status}: {r.message}" for k, r in runs.items() if not r.ok
+        ]
+        if failures:
+            return Evaluation(math.inf, tuple(failures))
+        named = self.map.named(z)
+        ndof = int(self.scene.ndof)
+        parts = Assembly(self.nuisance_shape, len(self.names), want)
+        for k, run in runs.items():
+            trial = self.trials[k]
+            slots = [self._slots[o.body] for o in trial.objectives]
+            terms = [
+                o.term(run, slot, named) for o, slot in zip(trial.objectives, slots, strict=True)
+            ]
+            u = np.zeros(self.nuisance_shape[1]) if rows[k] is None else rows[k]
+            maps = None if want == "value" else self._slopes(k, z, rows[k])
+            model = TrialModel(run, trial, terms, slots, self._own, len(self.active), ndof)
+            parts.add(k, model, self.weights[k], u, maps)
+        hashes = tuple(int(r.mode_hash) for r in runs.values())
+        return parts.evaluation(self.map.prior(z), [t.name for t in self.trials], hashes)
+
+
+def _body_slots(scene) -> Mapping[str, BodySlot]:
+    offsets = [int(scene.dof_offset(name)) for name in scene.body_names] + [int(scene.ndof)]
+    return {
+        name: BodySlot(i, offsets[i], offsets[i + 1] - offsets[i])
+        for i, name in enumerate(scene.body_names)
+    }
+
+
+def _engine_rollouts(scene, P, steps, options, active, mode, threads, cancel):
+    from diffsim_ros import _engine
+
+    return _engine.rollout_batch(
+        scene, P, steps, options, active=active, mode=mode, threads=threads, cancel=cancel
+    )

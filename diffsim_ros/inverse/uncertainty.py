@@ -1,0 +1,236 @@
+"""Uncertainty of an estimate: Gauss-Newton, sandwich over trials, bootstrap over trials.
+
+Which one: `gauss_newton_covariance` where the residuals are the sensor's noise (synthetic data,
+good models); `sandwich_covariance` or `bootstrap` where they are model error, which trials share
+differently (real tosses).  All are taken with the nuisance starts eliminated, i.e. marginal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.stats import norm, t
+
+from diffsim_ros.errors import InputError
+
+from .identifiability import Identifiability, identifiability
+from .optimizers import box_step
+from .problem import Evaluation, Problem
+from .solution import Solution
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Covariance and its reading; NaN where undefined (a parameter at its bound).
+
+    kind          "gauss_newton", "sandwich" or "bootstrap"
+    covariance_z  (nz, nz) of the scaled variables; correlation (nz, nz)
+    std_dev       (nz,) in natural units: dvalue/dz sigma_z
+    identifiable  (nz,), at_bound name -> "lower" | "upper", notes (nz,) sentences,
+    pairs         (name, name, correlation) that the data cannot tell apart
+    dof           degrees of freedom of the t quantile of `interval` (inf: normal)
+    samples       (B, nz) bootstrap samples of z, else None
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    z: np.ndarray
+    covariance_z: np.ndarray
+    std_dev: np.ndarray
+    correlation: np.ndarray
+    identifiable: tuple[bool, ...]
+    at_bound: Mapping[str, str]
+    notes: tuple[str, ...]
+    pairs: tuple[tuple[str, str, float], ...]
+    dof: float = np.inf
+    samples: np.ndarray | None = None
+    to_values: Callable[[np.ndarray], np.ndarray] = field(default=np.asarray, repr=False)
+
+    def interval(self, level: float = 0.95) -> np.ndarray:
+        """Confidence intervals (nz, 2) in natural units.
+
+        Percentiles of the samples, else z -+ quantile * sigma_z, both mapped to values (a log
+        parameter's interval is asymmetric and stays positive).
+        """
+        tail = 0.5 * (1.0 - level)
+        if self.samples is not None:
+            low, high = np.quantile(self.samples, [tail, 1.0 - tail], axis=0)
+        else:
+            quantile = norm.ppf(1 - tail) if np.isinf(self.dof) else t.ppf(1 - tail, self.dof)
+            reach = quantile * np.sqrt(np.diagonal(self.covariance_z))
+            low, high = self.z - reach, self.z + reach
+        return np.stack([self.to_values(low), self.to_values(high)], axis=1)
+
+
+@dataclass(frozen=True)
+class _Expansion:
+    """The cost around the solution: per-trial g (K, nz), H (K, nz, nz), y eliminated; priors."""
+
+    evaluation: Evaluation
+    g: np.ndarray
+    H: np.ndarray
+    prior_g: np.ndarray
+    prior_H: np.ndarray
+
+    @property
+    def data(self):
+        """Hessian of the data (nz, nz)."""
+        H = self.H.sum(axis=0)
+        return 0.5 * (H + H.T)
+
+
+def _expansion(problem: Problem, solution: Solution) -> _Expansion:
+    """With the losses' curvature where that is positive definite, else re-weighted."""
+    for want in ("curvature", "equations"):
+        evaluation = problem.evaluate(solution.z, solution.y, want=want)
+        if not evaluation.ok:
+            cause = "; ".join(evaluation.failures) or "cancelled"
+            raise InputError("uncertainty", "solution", cause, "a solution that can be simulated")
+        e = evaluation.equations
+        g, H, _ = e.eliminated()
+        found = _Expansion(evaluation, g, H, e.prior_g, e.prior_H)
+        scale = np.sqrt(np.maximum(np.diagonal(found.data), 1e-300))
+        inner = e.Hyy.size == 0 or np.linalg.eigvalsh(e.Hyy).min() > 0
+        outer = np.diagonal(found.data).min(initial=0) >= 0
+        if inner and outer and np.linalg.eigvalsh(found.data / np.outer(scale, scale))[0] > -1e-9:
+            break
+    return found
+
+
+def _read(problem, solution, kind, covariance, expansion, **extra) -> Uncertainty:
+    """Everything that a covariance (free parameters; NaN elsewhere) lets one say."""
+    n, slopes = len(problem.names), problem.value_slopes(solution.z)
+    seen: Identifiability = identifiability(
+        expansion.data, problem.names, problem.lower, problem.upper,
+        logarithmic=problem.logarithmic,
+    )  # fmt: skip
+    sigma = np.sqrt(np.diagonal(covariance))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = covariance / np.outer(sigma, sigma)
+    notes, able = [list(filter(None, [note])) for note in seen.notes], list(seen.identifiable)
+    for i, name in enumerate(problem.names):
+        if name in solution.at_bound:
+            notes[i].insert(0, f"stopped at its {solution.at_bound[name]} bound")
+        prior = expansion.prior_H[i, i]
+        if prior > 0 and sigma[i] ** 2 * prior > 0.9:
+            notes[i].append("its prior decides, not the data")
+            able[i] = False
+    for i in range(n):
+        correlation[i, i] = 1.0
+    return Uncertainty(
+        kind, problem.names, solution.z, covariance, sigma * np.abs(slopes), correlation,
+        tuple(able), dict(solution.at_bound), tuple("; ".join(s) for s in notes), seen.pairs,
+        to_values=problem.values, **extra,
+    )  # fmt: skip
+
+
+def _free(problem, solution):
+    return np.array([i for i, n in enumerate(problem.names) if n not in solution.at_bound], int)
+
+
+def _inverse(H):
+    """Inverse of a positive semi-definite matrix; a direction that nothing determines gets a huge
+    but finite variance, so that the parameters in it show it."""
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-12))
+    values, vectors = np.linalg.eigh(H * np.outer(scale, scale))
+    inverse = (vectors / np.maximum(values, 1e-13)) @ vectors.T
+    return inverse * np.outer(scale, scale)
+
+
+def _embedded(n, free, matrix):
+    out = np.full((n, n), np.nan)
+    out[np.ix_(free, free)] = matrix
+    return out
+
+
+def gauss_newton_covariance(
+    problem: Problem, solution: Solution, *, noise: str = "known"
+) -> Uncertainty:
+    """Covariance H^-1 of z, nuisance starts eliminated [Eq. 12].
+
+    noise  "known": the residuals were divided by the true sigmas; "estimated": all sigmas share an
+           unknown factor s, s^2 = 2 cost / (residuals - variables), and intervals use t quantiles
+    A parameter at its bound is held there; its own std_dev is NaN.
+    """
+    if noise not in ("known", "estimated"):
+        raise InputError("gauss_newton_covariance", "noise", noise, '"known" or "estimated"')
+    expansion, free = _expansion(problem, solution), _free(problem, solution)
+    factor, dof = 1.0, np.inf
+    if noise == "estimated":
+        K, ny = problem.nuisance_shape
+        dof = expansion.evaluation.count - len(free) - K * ny
+        if dof < 1:
+            rule = "more residuals than variables, to estimate the noise"
+            count = expansion.evaluation.count
+            raise InputError("gauss_newton_covariance", "residuals", count, rule)
+        factor = 2.0 * float(expansion.evaluation.trial_costs.sum()) / dof
+    H = expansion.data / factor + expansion.prior_H
+    covariance = _embedded(len(problem.names), free, _inverse(H[np.ix_(free, free)]))
+    return _read(problem, solution, "gauss_newton", covariance, expansion, dof=float(dof))
+
+
+def sandwich_covariance(problem: Problem, solution: Solution) -> Uncertainty:
+    """Covariance H^-1 [K/(K-1) sum_k g_k g_k^T] H^-1 over K independent trials [Eq. 13].
+
+    Holds whatever the residuals' distribution and correlation within a trial, for many more trials
+    than parameters; intervals use t quantiles with K - 1 degrees of freedom.
+    """
+    expansion, free = _expansion(problem, solution), _free(problem, solution)
+    K = len(expansion.g)
+    if K < 2:
+        raise InputError("sandwich_covariance", "trials", K, "at least 2 trials")
+    g = (expansion.g - expansion.g.mean(axis=0))[:, free]
+    inverse = _inverse((expansion.data + expansion.prior_H)[np.ix_(free, free)])
+    covariance = inverse @ (g.T @ g) @ inverse * (K / (K - 1))
+    found = _read(
+        problem, solution, "sandwich", _embedded(len(problem.names), free, covariance), expansion,
+        dof=float(K - 1),
+    )  # fmt: skip
+    if K > len(free):
+        return found
+    note = f"only {K} trials for {len(free)} parameters: std_dev is unreliable"
+    return replace(found, notes=tuple("; ".join(filter(None, [n, note])) for n in found.notes))
+
+
+def bootstrap(
+    problem: Problem, solution: Solution, *, samples: int = 1000, seed: int = 0,
+    refit: Callable[[Problem, np.ndarray, np.ndarray], Solution] | None = None, cancel=None,
+) -> Uncertainty:  # fmt: skip
+    """Draw the trials again with replacement and estimate again [Eq. 14].
+
+    refit  None: one Gauss-Newton step from the solution per sample, within the bounds, without a
+           single rollout; or (problem, z, y) -> Solution to solve each sample in full
+    cancel ends a full refit with the samples drawn so far (at least 2, else InputError)
+    """
+    expansion, K = _expansion(problem, solution), problem.nuisance_shape[0]
+    if K < 2 or samples < 2:
+        raise InputError("bootstrap", "trials, samples", (K, samples), "at least 2 of each")
+    generator, drawn = np.random.default_rng(seed), []
+    for _ in range(samples):
+        weights = np.bincount(generator.integers(0, K, K), minlength=K).astype(float)
+        if refit is None:
+            drawn.append(solution.z + _resampled_step(problem, solution, expansion, weights))
+            continue
+        if getattr(cancel, "cancelled", False):
+            break
+        found = refit(problem.weighted(weights), solution.z, solution.y)
+        if np.isfinite(found.value) and found.status != "cancelled":
+            drawn.append(found.z)
+    if len(drawn) < 2:
+        raise InputError("bootstrap", "samples", len(drawn), "at least 2 that could be estimated")
+    drawn = np.array(drawn)
+    covariance = np.atleast_2d(np.cov(drawn.T))
+    return _read(problem, solution, "bootstrap", covariance, expansion, samples=drawn)
+
+
+def _resampled_step(problem, solution, expansion, weights):
+    g = expansion.prior_g + weights @ expansion.g
+    H = expansion.prior_H + np.einsum("k,kij->ij", weights, expansion.H)
+    H = 0.5 * (H + H.T)
+    diagonal = np.maximum(np.diagonal(H), 1e-9 * np.diagonal(expansion.data) + 1e-12)
+    scale = 1.0 / np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(H * np.outer(scale, scale))
+    H = (vectors * np.maximum(values, 1e-9)) @ vectors.T / np.outer(scale, scale)
+    return box_step(g, H, problem.lower - solution.z, problem.upper - solution.z)

@@ -1,0 +1,125 @@
+"""The nodes from a program's side: plain calls that wait, without futures or callbacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import rclpy
+from diffsim_interfaces.action import Estimate
+from rcl_interfaces.srv import SetParameters
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+
+from diffsim_ros.nodes import convert
+from diffsim_ros.nodes.convert import Answer, Goal
+
+DISCOVERY = 30.0
+"""Seconds that nodes get to be found."""
+POLL = 0.05
+
+
+class CallFailed(RuntimeError):
+    """A node refused or did not answer; the message names it and says why."""
+
+
+class Commander:
+    """One node that talks to the others; every method returns when the answer is there.
+
+    watch  called again and again while waiting; may raise (a process died, the user gave up)
+    Use as a context; Ctrl-C raises KeyboardInterrupt from any wait.
+    """
+
+    def __init__(self, watch: Callable[[], None] = lambda: None) -> None:
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        self._watch = watch
+        self.node = rclpy.create_node("commander")
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+
+    def __enter__(self) -> Commander:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.try_shutdown()
+
+    def wait(self, condition: Callable[[], Any], what: str, limit: float = DISCOVERY) -> Any:
+        """Spin until `condition()` is true and return its value; CallFailed after `limit` [s]."""
+        end = time.monotonic() + limit
+        while not (value := condition()):
+            if time.monotonic() > end:
+                raise CallFailed(f"waited {limit:g} s for {what}")
+            self._watch()
+            self._executor.spin_once(timeout_sec=POLL)
+        return value
+
+    def _result(self, future: Future, what: str, limit: float) -> Any:
+        self.wait(future.done, what, limit)
+        return future.result()
+
+    def listen(self, kind: type, topic: str, profile: QoSProfile | int) -> list:
+        """Subscribe; returns the list that grows as messages come."""
+        heard: list = []
+        self.node.create_subscription(kind, topic, heard.append, profile)
+        return heard
+
+    def call(self, kind: type, name: str, request: Any, limit: float = DISCOVERY) -> Any:
+        """Call a service; CallFailed if it is not there or does not answer."""
+        client = self.node.create_client(kind, name)
+        try:
+            self.wait(client.service_is_ready, f"the service {name}")
+            return self._result(client.call_async(request), f"an answer of {name}", limit)
+        finally:
+            self.node.destroy_client(client)
+
+    def trigger(self, name: str, limit: float = DISCOVERY) -> str:
+        """Call a Trigger service and return its message; CallFailed if it says no."""
+        response = self.call(Trigger, name, Trigger.Request(), limit)
+        if not response.success:
+            raise CallFailed(f"{name}: {response.message}")
+        return response.message
+
+    def set_parameters(self, node: str, values: Mapping[str, Any]) -> None:
+        """Set parameters of another node; CallFailed with its reason if it refuses one."""
+        request = SetParameters.Request(
+            parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+        )
+        response = self.call(SetParameters, f"{node}/set_parameters", request)
+        for name, result in zip(values, response.results, strict=True):
+            if not result.successful:
+                raise CallFailed(f"{node}: parameter {name}: {result.reason}")
+
+    def estimate(
+        self,
+        goal: Goal,
+        feedback: Callable[[Estimate.Feedback], None],
+        *,
+        name: str = "/estimator/estimate",
+        limit: float = 3600.0,
+    ) -> Answer:
+        """Send a goal to the estimator and wait for its answer; cancelled on KeyboardInterrupt."""
+        client = ActionClient(self.node, Estimate, name)
+        try:
+            self.wait(client.server_is_ready, f"the action {name}")
+            sent = client.send_goal_async(
+                convert.goal_message(goal), lambda message: feedback(message.feedback)
+            )
+            handle = self._result(sent, f"an answer of {name}", DISCOVERY)
+            if not handle.accepted:
+                raise CallFailed(f"{name}: the goal was refused")
+            try:
+                done = self._result(handle.get_result_async(), "the estimation", limit)
+            except KeyboardInterrupt:
+                self._result(handle.cancel_goal_async(), "the cancellation", 5.0)
+                raise
+            return convert.answer(done.result)
+        finally:
+            client.destroy()

@@ -1,0 +1,245 @@
+"""What all nodes share: qualities of service, declared parameters, a life that ends with code 0.
+
+The executor spins in a thread of its own and the main thread waits for a signal, so SIGINT and
+SIGTERM are seen at once, a node can finish what it was doing (its `close`) while messages still
+flow, and the spinning thread is joined before the interpreter ends.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.exceptions import ParameterException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+
+from diffsim_ros.errors import InputError
+
+try:
+    from rclpy.impl.implementation_singleton import rclpy_implementation
+
+    RCLError = rclpy_implementation.RCLError
+except (ImportError, AttributeError):  # moved in distributions after Jazzy
+    from rclpy._rclpy_pybind11 import RCLError
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def quality(depth: int, *, reliable: bool, latched: bool = False) -> QoSProfile:
+    """A profile that keeps the last `depth` messages; latched: late subscribers get them too."""
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
+DRIVER = quality(1000, reliable=True)
+"""As motion capture drivers publish."""
+SENSOR = quality(5000, reliable=False)
+"""Best effort and volatile matches every driver; deep, because recordings may come in bursts."""
+LATCHED = quality(1, reliable=True, latched=True)
+"""Scene, result, status: the last message waits for whoever comes late."""
+STREAM = quality(10, reliable=True)
+"""Markers of a motion that plays."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One parameter: name, default (whose type is its type), description, what is accepted.
+
+    lower, upper  range of a number;  choices  accepted texts
+    """
+
+    name: str
+    default: Any
+    description: str
+    lower: float | None = None
+    upper: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def descriptor(self) -> ParameterDescriptor:
+        """The ROS description with range and constraints."""
+        result = ParameterDescriptor(
+            name=self.name, type=_type(self.default).value, description=self.description
+        )
+        if self.choices:
+            result.additional_constraints = "one of: " + ", ".join(map(repr, self.choices))
+        if self.lower is not None:
+            if isinstance(self.default, int):
+                bounds = {"from_value": int(self.lower), "to_value": int(self.upper)}
+                result.integer_range = [IntegerRange(**bounds, step=1)]
+            else:
+                bounds = {"from_value": float(self.lower), "to_value": float(self.upper)}
+                result.floating_point_range = [FloatingPointRange(**bounds, step=0.0)]
+        return result
+
+
+def _type(default: Any) -> Parameter.Type:
+    """The parameter type of a default; the empty tuple is a list of integers, [""] of texts."""
+    if default == ():
+        return Parameter.Type.INTEGER_ARRAY
+    return Parameter.Type.from_parameter_value(default)
+
+
+class BaseNode(Node):
+    """A node with declared parameters (`PARAMETERS`), that can finish and be closed in order.
+
+    `self["name"]` is the present value of a parameter; options are those of rclpy's Node.
+    """
+
+    PARAMETERS: tuple[Declared, ...] = ()
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.together = ReentrantCallbackGroup()
+        """Group of callbacks that await: others may run meanwhile."""
+        self.finished = threading.Event()
+        self._declared = {p.name: p for p in self.PARAMETERS}
+        for spec in self.PARAMETERS:
+            self.declare_parameter(spec.name, _type(spec.default), spec.descriptor())
+            if self[spec.name] is None:  # not given, or an empty list in a YAML
+                default = Parameter(spec.name, _type(spec.default), spec.default)
+                self.set_parameters([default])
+        self.add_on_set_parameters_callback(self._check)
+        for spec in self.PARAMETERS:
+            rejected = self._check([self.get_parameter(spec.name)])
+            if not rejected.successful:
+                raise InputError(
+                    f"node {name}",
+                    f"parameter {spec.name}",
+                    self[spec.name],
+                    "one of " + ", ".join(spec.choices),
+                )
+
+    def __getitem__(self, name: str) -> Any:
+        return self.get_parameter_or(name).value
+
+    def _check(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            spec = self._declared.get(parameter.name)
+            if spec and spec.choices and parameter.value not in spec.choices:
+                accepted = ", ".join(map(repr, spec.choices))
+                reason = f"{parameter.name}: got {parameter.value!r}; accepted: {accepted}"
+                return SetParametersResult(successful=False, reason=reason)
+        return SetParametersResult(successful=True)
+
+    def from_thread(self, call: Callable, *arguments: Any) -> None:
+        """Have `call(*arguments)` run by the executor; for threads with news for this node."""
+        executor = self.executor
+        if executor is not None:
+            executor.create_task(call, *arguments)
+
+    def resolve(self, future: Future, value: Any) -> None:
+        """Set the result of an awaited future from another thread (and wake the executor)."""
+        self.from_thread(future.set_result, value)
+
+    def flush(self, rounds: int = 5) -> None:
+        """Wait until the executor has worked off what other threads gave it (answers go out)."""
+        for _ in range(rounds):
+            passed = threading.Event()
+            self.from_thread(passed.set)
+            passed.wait(1.0)
+
+    def close(self) -> None:
+        """Finish or give up work, while the executor still spins; overridden where there is any."""
+
+
+def run_node(make: Callable[[], BaseNode], arguments: Sequence[str] | None = None) -> int:
+    """Make a node and spin it until SIGINT, SIGTERM or its own end; return the exit code.
+
+    0 after a signal or when the node is `finished`, 1 if a callback raised (the traceback is
+    printed), 2 if a parameter or an input is unusable (one line says which).
+    """
+    stop = threading.Event()
+    before = {s: signal.signal(s, lambda *_: stop.set()) for s in SIGNALS}
+    rclpy.init(
+        args=list(arguments) if arguments is not None else None,
+        signal_handler_options=SignalHandlerOptions.NO,
+    )
+    try:
+        node = make()
+        node.finished = stop
+        return _live(node, stop)
+    except (InputError, ParameterException) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    finally:
+        rclpy.try_shutdown()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _live(node: BaseNode, stop: threading.Event) -> int:
+    """Spin `node` in a thread until `stop`; close it, then take everything down in order."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    failures: list[BaseException] = []
+    spinner = threading.Thread(target=_spin, args=(executor, stop, failures), name="spin")
+    spinner.start()
+    try:
+        stop.wait()
+        node.close()
+    finally:
+        executor.shutdown(timeout_sec=5.0)
+        spinner.join()
+        node.destroy_node()
+    return 1 if failures else 0
+
+
+def _spin(executor: SingleThreadedExecutor, stop: threading.Event, failures: list) -> None:
+    """Spin until the executor is shut down; a callback that raises stops the node."""
+    try:
+        executor.spin()
+    except ExternalShutdownException:
+        pass
+    except RCLError as error:
+        if rclpy.ok():
+            failures.append(error)
+    except Exception as error:
+        traceback.print_exc()
+        failures.append(error)
+    finally:
+        stop.set()
+
+
+def share_folder() -> Path:
+    """Folder that holds config/, data/ and launch/: the checkout's, or the installed package's.
+
+    Raises InputError if there is neither.
+    """
+    checkout = Path(__file__).resolve().parents[2]
+    if (checkout / "config" / "nodes").is_dir():
+        return checkout
+    try:
+        from ament_index_python.packages import get_package_share_directory
+
+        return Path(get_package_share_directory("diffsim_ros"))
+    except LookupError as error:
+        raise InputError(
+            "diffsim_ros",
+            "config",
+            str(error),
+            "a checkout or an installed package",
+            "run it from the checkout, or source install/setup.bash",
+        ) from None

@@ -1,0 +1,376 @@
+"""Messages to our types and back: the only module that knows both.
+
+Every number goes through float() or int() here, because a message takes a wrong type silently and
+sends garbage; stamps are integers of nanoseconds; quaternions are (x, y, z, w) on both sides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diffsim_interfaces.action import Estimate
+from diffsim_interfaces.msg import ErrorCode, MaterialEstimate, Metric, Parameter
+from diffsim_interfaces.srv import EstimateMaterial
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
+from nav_msgs.msg import Path
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker as MarkerMessage
+from visualization_msgs.msg import MarkerArray
+
+from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
+from diffsim_ros.viz.markers import Action, Kind, Marker
+
+try:
+    from mocap4r2_msgs.msg import Markers, RigidBodies, RigidBody
+except ImportError:  # an optional package
+    Markers = RigidBodies = RigidBody = None
+
+CODES = {
+    name: getattr(ErrorCode, name)
+    for name in (
+        "SUCCESS INVALID_CONFIGURATION INVALID_DATA NOT_CONVERGED BUSY CANCELED INTERNAL".split()
+    )
+}
+"""Name of an error code -> its number."""
+
+
+# --- time, poses ------------------------------------------------------------------------------
+
+
+def nanoseconds(stamp: Time) -> int:
+    """Stamp [ns] of a message's time."""
+    return stamp.sec * NANO + stamp.nanosec
+
+
+def time_message(stamp: int) -> Time:
+    """The message's time of a stamp [ns]."""
+    return Time(sec=int(stamp // NANO), nanosec=int(stamp % NANO))
+
+
+def point(values: Sequence[float]) -> Point:
+    """A point or position [m] (3,)."""
+    x, y, z = values
+    return Point(x=float(x), y=float(y), z=float(z))
+
+
+def pose(position: Sequence[float], orientation: Sequence[float]) -> Pose:
+    """A pose: position [m] (3,), quaternion (x, y, z, w)."""
+    x, y, z, w = orientation
+    return Pose(
+        position=point(position),
+        orientation=Quaternion(x=float(x), y=float(y), z=float(z), w=float(w)),
+    )
+
+
+def unit(quaternion: Sequence[float]) -> tuple[float, ...]:
+    """The quaternion scaled to length 1 (NaN if it has none), as viewers demand."""
+    norm = math.hypot(*quaternion) or math.nan
+    return tuple(float(part) / norm for part in quaternion)
+
+
+def pose_sample(message: PoseStamped, body: str) -> PoseSample:
+    """What a tracker said about `body`, unchecked."""
+    return _sample(message.header, message.pose, body)
+
+
+def _sample(header: Any, pose_message: Pose, body: str) -> PoseSample:
+    p, q = pose_message.position, pose_message.orientation
+    return PoseSample(
+        nanoseconds(header.stamp), header.frame_id, body, (p.x, p.y, p.z), (q.x, q.y, q.z, q.w)
+    )
+
+
+def pose_message(sample: PoseSample) -> PoseStamped:
+    """A sample as a tracker's driver would send it."""
+    message = PoseStamped(pose=pose(sample.position, sample.orientation))
+    message.header.stamp = time_message(sample.stamp)
+    message.header.frame_id = sample.frame
+    return message
+
+
+def body_samples(message: RigidBodies) -> Iterator[PoseSample]:
+    """Every rigid body of one frame of a motion capture system."""
+    for body in message.rigidbodies:
+        yield _sample(message.header, body.pose, body.rigid_body_name)
+
+
+def bodies_message(samples: Sequence[PoseSample], frame_number: int) -> RigidBodies:
+    """One frame of a motion capture system; all samples have the stamp and frame of the first."""
+    message = RigidBodies(frame_number=int(frame_number))
+    message.header.stamp = time_message(samples[0].stamp)
+    message.header.frame_id = samples[0].frame
+    message.rigidbodies = [
+        RigidBody(rigid_body_name=s.body, pose=pose(s.position, s.orientation)) for s in samples
+    ]
+    return message
+
+
+def marker_frame(message: Markers) -> MarkerFrame:
+    """One frame of optical markers; an index is no identity, so only names are kept."""
+    points = [[m.translation.x, m.translation.y, m.translation.z] for m in message.markers]
+    names = [m.marker_name if m.id_type != m.USE_INDEX else "" for m in message.markers]
+    return MarkerFrame(
+        nanoseconds(message.header.stamp),
+        message.header.frame_id,
+        int(message.frame_number),
+        tuple(names),
+        np.array(points, dtype=float).reshape(-1, 3),
+    )
+
+
+# --- pictures ---------------------------------------------------------------------------------
+
+
+def path_message(stamps: Iterable[int], poses: np.ndarray, frame: str) -> Path:
+    """A path of poses (n, 7): position [m], quaternion (x, y, z, w), at stamps [ns]."""
+    path = Path()
+    path.header.frame_id = frame
+    for stamp, row in zip(stamps, poses, strict=True):
+        path.poses.append(pose_message(PoseSample(int(stamp), frame, "", row[:3], row[3:])))
+    return path
+
+
+def _colour(rgba: Sequence[float]) -> ColorRGBA:
+    return ColorRGBA(**{k: float(v) for k, v in zip("rgba", rgba, strict=True)})
+
+
+def marker_message(marker: Marker, stamp: int) -> MarkerMessage:
+    """One marker for rviz."""
+    message = MarkerMessage(
+        ns=marker.ns,
+        id=int(marker.id),
+        type=int(marker.kind),
+        action=int(marker.action),
+        pose=pose(marker.position, marker.orientation),
+        color=_colour(marker.colour),
+        points=[point(p) for p in marker.points],
+        colors=[_colour(c) for c in marker.colours],
+        text=marker.text,
+    )
+    message.header.frame_id = marker.frame_id
+    message.header.stamp = time_message(stamp)
+    message.scale.x, message.scale.y, message.scale.z = map(float, marker.scale)
+    life = round(marker.lifetime * NANO)
+    message.lifetime.sec, message.lifetime.nanosec = life // NANO, life % NANO
+    return message
+
+
+def marker_array(markers: Iterable[Marker], stamp: int) -> MarkerArray:
+    """Markers of one moment; stamp [ns]."""
+    return MarkerArray(markers=[marker_message(marker, stamp) for marker in markers])
+
+
+def marker(message: MarkerMessage) -> Marker:
+    """The description of a received marker; raises ValueError as Marker does."""
+    p, q, c = message.pose.position, message.pose.orientation, message.color
+    return Marker(
+        message.ns,
+        message.id,
+        Kind(message.type),
+        Action(message.action),
+        position=(p.x, p.y, p.z),
+        orientation=(q.x, q.y, q.z, q.w),
+        scale=(message.scale.x, message.scale.y, message.scale.z),
+        colour=(c.r, c.g, c.b, c.a),
+        points=[(v.x, v.y, v.z) for v in message.points],
+        colours=[(v.r, v.g, v.b, v.a) for v in message.colors],
+        text=message.text,
+        frame_id=message.header.frame_id,
+        lifetime=message.lifetime.sec + message.lifetime.nanosec / NANO,
+    )
+
+
+def markers(message: MarkerArray) -> list[Marker]:
+    """The descriptions of all markers of a message."""
+    return [marker(one) for one in message.markers]
+
+
+def stored_markers(raw: bytes, frame: str) -> MarkerArray:
+    """A marker array of a bag (CDR), moved into `frame`."""
+    message = deserialize_message(raw, MarkerArray)
+    for one in message.markers:
+        one.header.frame_id = frame
+    return message
+
+
+def split_markers(message: MarkerArray) -> tuple[MarkerArray, MarkerArray, bool]:
+    """What stays while a motion plays, what moves, and whether all earlier markers are deleted."""
+    still, moving, clear = [], [], False
+    for one in message.markers:
+        clear = clear or one.action == Action.DELETE_ALL
+        stays = one.ns == "table" or one.ns.startswith("path/")
+        (still if stays else moving).append(one)
+    return MarkerArray(markers=still), MarkerArray(markers=moving), clear
+
+
+# --- estimation -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What one estimation is asked for; empty fields leave the configuration as it is.
+
+    configuration  path of an estimation YAML, or its text
+    parameters     names to estimate;  train, validate  files;  source  "recorded" or "buffer"
+    out            folder of the results;  changes  KEY=VALUE
+    """
+
+    configuration: str
+    parameters: tuple[str, ...] = ()
+    train: tuple[str, ...] = ()
+    validate: tuple[str, ...] = ()
+    source: str = "recorded"
+    out: str = ""
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How an estimation ended: a name of CODES, one line, and what was found.
+
+    parameters   objects with name, unit, value, std_dev, lower, upper, identifiable, at_bound, note
+    correlation  (n, n) or empty;  metrics  nested figures;  report  absolute path or ""
+    """
+
+    code: str
+    message: str = ""
+    parameters: Sequence[Any] = ()
+    correlation: Any = ()
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    report: str = ""
+
+
+def goal(request: EstimateMaterial.Request | Estimate.Goal) -> Goal:
+    """The goal of a service request or an action goal: both have the same fields."""
+    return Goal(
+        request.configuration,
+        tuple(request.parameters),
+        tuple(request.train),
+        tuple(request.validate),
+        request.source or "recorded",
+        request.out,
+        tuple(request.set),
+    )
+
+
+def goal_message(wanted: Goal, message: Any = None) -> Estimate.Goal | EstimateMaterial.Request:
+    """Fill an action goal (or the request given) with a goal."""
+    message = Estimate.Goal() if message is None else message
+    message.configuration, message.source, message.out = (
+        wanted.configuration,
+        wanted.source,
+        wanted.out,
+    )
+    message.parameters, message.train = list(wanted.parameters), list(wanted.train)
+    message.validate, message.set = list(wanted.validate), list(wanted.changes)
+    return message
+
+
+def parameter_message(result: Any) -> Parameter:
+    """One parameter; what is unknown (None) becomes NaN."""
+    return Parameter(
+        name=str(result.name),
+        unit=str(result.unit or "1"),
+        **{key: _number(getattr(result, key)) for key in ("value", "std_dev", "lower", "upper")},
+        identifiable=bool(result.identifiable),
+        at_bound=bool(result.at_bound),
+        note=str(result.note or ""),
+    )
+
+
+def _value_message(name: str, value: float) -> Parameter:
+    """A parameter of which only the present value is known."""
+    unknown = {key: math.nan for key in ("std_dev", "lower", "upper")}
+    return Parameter(name=name, value=_number(value), identifiable=True, **unknown)
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
+def flat_metrics(metrics: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """Names with dots and numbers of nested metrics; lists are numbered, texts are left out."""
+    for key, value in metrics.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from flat_metrics(value, f"{name}.")
+        elif isinstance(value, (list, tuple)):
+            yield from flat_metrics({str(i): v for i, v in enumerate(value)}, f"{name}.")
+        elif value is None or isinstance(value, (bool, int, float, np.number)):
+            yield name, _number(value)
+
+
+def answer_message(answer: Answer, message: Any) -> Any:
+    """Fill a service response, an action result or a MaterialEstimate with an answer."""
+    message.parameters = [parameter_message(p) for p in answer.parameters]
+    message.correlation = [float(v) for v in np.asarray(answer.correlation, dtype=float).ravel()]
+    message.metrics = [Metric(name=n, value=v) for n, v in flat_metrics(answer.metrics)]
+    message.error_code = int(CODES[answer.code])
+    message.error_msg = answer.message
+    message.report_path = answer.report
+    return message
+
+
+def answer(message: Any) -> Answer:
+    """The answer in a response, result or MaterialEstimate; metrics stay flat names with dots."""
+    code = {number: name for name, number in CODES.items()}[message.error_code]
+    size = len(message.parameters)
+    flat = np.array(message.correlation, dtype=float)
+    correlation = flat.reshape(size, size) if len(flat) == size * size else flat
+    metrics = {metric.name: metric.value for metric in message.metrics}
+    return Answer(
+        code, message.error_msg, list(message.parameters), correlation, metrics, message.report_path
+    )
+
+
+def estimate_message(wanted: Goal, found: Answer) -> MaterialEstimate:
+    """The latched last result."""
+    return answer_message(found, MaterialEstimate(configuration=wanted.configuration))
+
+
+def feedback_message(progress: Any) -> Estimate.Feedback:
+    """Progress (phase, iteration, objective, fraction_done, seconds_left, parameters)."""
+    return Estimate.Feedback(
+        phase=str(progress.phase),
+        iteration=max(int(progress.iteration or 0), 0),
+        objective=_number(progress.objective),
+        fraction_done=_number(progress.fraction_done),
+        seconds_left=_number(progress.seconds_left),
+        parameters=[_value_message(n, v) for n, v in progress.parameters.items()],
+    )
+
+
+# --- diagnostics ------------------------------------------------------------------------------
+
+LEVELS = {
+    "ok": DiagnosticStatus.OK,
+    "warn": DiagnosticStatus.WARN,
+    "error": DiagnosticStatus.ERROR,
+    "stale": DiagnosticStatus.STALE,
+}
+
+
+def diagnostic(
+    level: str, name: str, message: str, values: Mapping[str, Any], hardware: str = ""
+) -> DiagnosticStatus:
+    """One diagnostic: level of LEVELS, who, one line, and figures."""
+    pairs = [KeyValue(key=str(key), value=_text(value)) for key, value in values.items()]
+    return DiagnosticStatus(
+        level=LEVELS[level], name=name, message=message, hardware_id=hardware, values=pairs
+    )
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def values_of(status: DiagnosticStatus) -> dict[str, str]:
+    """Figures of a diagnostic by name."""
+    return {pair.key: pair.value for pair in status.values}

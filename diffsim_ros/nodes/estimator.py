@@ -1,0 +1,211 @@
+"""Node `estimator`: recordings in, parameters with their uncertainty out.
+
+action    ~/estimate            diffsim_interfaces/Estimate: feedback, can be cancelled
+service   ~/estimate_material   diffsim_interfaces/EstimateMaterial: answers when done
+in        `observer`/saved      std_msgs/String: the recording that source "buffer" means
+out       ~/result              diffsim_interfaces/MaterialEstimate, latched: the last result
+
+Both ways in call diffsim_ros.real2sim.estimate.estimate in one worker thread, as the command line
+does; a second request while it works is answered BUSY at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from diffsim_interfaces.action import Estimate
+from diffsim_interfaces.msg import MaterialEstimate
+from diffsim_interfaces.srv import EstimateMaterial
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.task import Future
+from std_msgs.msg import String
+
+from diffsim_ros._engine import CancelToken
+from diffsim_ros.errors import InputError, NotConverged
+from diffsim_ros.nodes import convert
+from diffsim_ros.nodes.common import LATCHED, BaseNode, Declared, run_node
+from diffsim_ros.nodes.convert import Answer, Goal
+from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.estimate import estimate
+from diffsim_ros.real2sim.results import EstimationResult, open_folder
+
+SOURCES = ("recorded", "buffer")
+STATUS_CODES = {
+    "converged": "SUCCESS",
+    "not_converged": "NOT_CONVERGED",
+    "cancelled": "CANCELED",
+}
+
+
+def solve(goal: Goal, progress: Callable | None, cancel: CancelToken | None) -> Answer:
+    """Carry out a goal; every failure becomes an answer with its code and one line."""
+    stage = "INVALID_CONFIGURATION"
+    try:
+        config = load_estimation(
+            goal.configuration,
+            train=goal.train or None,
+            validate=goal.validate or None,
+            set=goal.changes,
+            parameters=goal.parameters or None,
+        )
+        folder = open_folder(goal.out or None)
+        stage = "INVALID_DATA"
+        result = estimate(config, out=folder, progress=progress, cancel=cancel)
+    except InputError as error:
+        return Answer(stage, str(error))
+    except NotConverged as error:
+        return Answer("NOT_CONVERGED", str(error))
+    except OSError as error:
+        return Answer("INTERNAL", f"{type(error).__name__}: {error}")
+    except Exception as error:
+        traceback.print_exc()
+        return Answer("INTERNAL", f"{type(error).__name__}: {error}")
+    return _answer(result, (folder / "report.html").absolute())
+
+
+def _answer(result: EstimationResult, report: Path) -> Answer:
+    """The answer of a result: the free parameters, in the order of their correlation matrix."""
+    by_name = {parameter.name: parameter for parameter in result.parameters}
+    return Answer(
+        STATUS_CODES[result.status],
+        "" if result.converged else result.message,
+        [by_name[name] for name in result.correlated],
+        result.correlation,
+        result.metrics,
+        str(report) if report.is_file() else "",
+    )
+
+
+class Estimator(BaseNode):
+    """One estimation at a time, in a thread; the executor stays free for everything else."""
+
+    PARAMETERS = (
+        Declared("configuration", "", "estimation YAML for requests that name none"),
+        Declared("observer", "observer", "node whose ~/saved file is the source 'buffer'"),
+        Declared("feedback_rate", 10.0, "most feedback messages per second", 0.1, 1000.0),
+    )
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("estimator", **options)
+        self._recording, self._job = "", ""
+        self._thread: threading.Thread | None = None
+        self._cancel: CancelToken | None = None
+        self.create_subscription(String, f"{self['observer']}/saved", self._on_saved, LATCHED)
+        self._result = self.create_publisher(MaterialEstimate, "~/result", LATCHED)
+        self.create_service(
+            EstimateMaterial, "~/estimate_material", self._on_service, callback_group=self.together
+        )
+        self._action = ActionServer(
+            self,
+            Estimate,
+            "~/estimate",
+            self._on_goal,
+            goal_callback=lambda _: GoalResponse.ACCEPT,
+            cancel_callback=self._on_cancel,
+            callback_group=self.together,
+        )
+
+    def _on_saved(self, message: String) -> None:
+        self._recording = message.data
+
+    async def _on_service(self, request, response):
+        answer = await self._work(convert.goal(request), "service", lambda progress: None)
+        return convert.answer_message(answer, response)
+
+    async def _on_goal(self, handle):
+        pause, told, phase = 1.0 / self["feedback_rate"], 0.0, ""
+
+        def feedback(progress) -> None:
+            nonlocal told, phase
+            now = time.monotonic()
+            if progress.phase != phase or now - told >= pause:
+                told, phase = now, progress.phase
+                self.from_thread(handle.publish_feedback, convert.feedback_message(progress))
+
+        answer = await self._work(convert.goal(handle.request), _name(handle), feedback)
+        if answer.code == "SUCCESS":
+            handle.succeed()
+        elif answer.code == "CANCELED" and handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.abort()
+        return convert.answer_message(answer, Estimate.Result())
+
+    def _on_cancel(self, handle) -> CancelResponse:
+        """Stop the running job if it is this goal's."""
+        if self._job != _name(handle):
+            return CancelResponse.REJECT
+        self._cancel.cancel()
+        return CancelResponse.ACCEPT
+
+    async def _work(self, goal: Goal, name: str, feedback: Callable) -> Answer:
+        """Run one estimation in a thread and publish its result; BUSY if there is one already."""
+        if self._job:
+            return Answer("BUSY", f"an estimation is running ({self._job}); nothing was started")
+        try:
+            goal = self._completed(goal)
+        except InputError as error:
+            return Answer("INVALID_CONFIGURATION", str(error))
+        done, cancel = Future(), CancelToken()
+
+        def run() -> None:
+            self.resolve(done, solve(goal, feedback, cancel))
+
+        self._job, self._cancel = name, cancel
+        self._thread = threading.Thread(target=run, name="estimate")
+        self.get_logger().info(f"estimating {_shown(goal.configuration)} for {name}")
+        self._thread.start()
+        try:
+            answer = await done
+        finally:
+            self._job = ""
+        self._result.publish(convert.estimate_message(goal, answer))
+        self.get_logger().info(f"{name}: {answer.code} {answer.message}".rstrip())
+        return answer
+
+    def _completed(self, goal: Goal) -> Goal:
+        """Fill what a request left open from parameters and the observer; raises InputError."""
+        if goal.source not in SOURCES:
+            raise InputError("request", "source", goal.source, " or ".join(SOURCES))
+        if goal.source == "buffer":
+            if goal.train:
+                raise InputError("request", "train", goal.train, "empty where source is buffer")
+            if not self._recording:
+                remedy = "call ~/save of the observer first"
+                raise InputError("request", "source", "buffer", "a saved recording", remedy)
+            goal = replace(goal, train=(self._recording,))
+        configuration = goal.configuration or self["configuration"]
+        if not configuration:
+            raise InputError("request", "configuration", "", "an estimation YAML: path or text")
+        return replace(goal, configuration=configuration)
+
+    def close(self) -> None:
+        """Stop a running estimation and let its answer go out."""
+        if self._cancel is not None:
+            self._cancel.cancel()
+        if self._thread is not None:
+            self._thread.join()
+        self.flush()
+
+
+def _name(handle) -> str:
+    return "goal " + bytes(handle.goal_id.uuid).hex()[:8]
+
+
+def _shown(configuration: str) -> str:
+    return "YAML text" if "\n" in configuration else configuration
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Console script `estimator`."""
+    return run_node(Estimator, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,214 @@
+"""Result files: atomic, never overwriting, checked before any work is done.
+
+`OutputFolder` is the one door through which a command writes.  It is made before the work starts
+(so that an existing result file is refused at once) and filled at the end through `staging()`:
+everything is written to a hidden folder beside its destination and moved into place file by file
+when all of it is complete, so a full disk, an exception or a signal leaves no half-written file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import math
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from diffsim_ros.errors import InputError
+
+STAGE_PREFIX = ".diffsim-"  # hidden folders and files with this prefix are ours and unfinished
+
+
+class OutputFolder:
+    """A folder for results whose `files` are known, and known not to exist yet.
+
+    path      folder; None makes a new dated one, out/YYYY-MM-DD_HH-MM-SS_COMMAND
+    files     names of the result files that will be written into it
+    command   word in the name of the dated folder
+
+    Raises InputError if a result file exists already, or the folder cannot be made or written to.
+    """
+
+    def __init__(
+        self, path: str | Path | None, files: Iterable[str] = (), *, command: str = "result"
+    ) -> None:
+        self.files = tuple(files)
+        self._made: list[Path] = []
+        self.path = Path(path) if path is not None else _dated(command)
+        self._make()
+        self.refuse_existing(self.files)
+
+    def _make(self) -> None:
+        missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
+        try:
+            for folder in reversed(missing):
+                folder.mkdir(exist_ok=True)
+                self._made.append(folder)
+            if not self.path.is_dir():
+                raise NotADirectoryError(20, "not a folder")
+            with tempfile.NamedTemporaryFile(dir=self.path, prefix=STAGE_PREFIX):
+                pass
+        except OSError as error:
+            self.discard_if_empty()
+            reason = error.strerror or str(error)
+            raise InputError(
+                self.path, "--out", reason, "a folder that can be made and written to"
+            ) from error
+
+    def refuse_existing(self, names: Iterable[str]) -> None:
+        """Raise InputError naming the first of `names` that is already in the folder."""
+        for name in names:
+            target = self.path / name
+            if os.path.lexists(target):
+                raise InputError(
+                    target,
+                    "--out",
+                    "a file that exists already",
+                    "results are never overwritten",
+                    "give another --out, or move the file away",
+                )
+
+    def __truediv__(self, name: str) -> Path:
+        return self.path / name
+
+    @contextlib.contextmanager
+    def staging(self) -> Iterator[Path]:
+        """Yield a hidden folder to write into; on success its files move into place.
+
+        On an exception (a full disk, KeyboardInterrupt) the hidden folder is removed and the
+        destination is as it was.  Files that appeared meanwhile are refused (InputError).
+        """
+        stage = Path(tempfile.mkdtemp(prefix=STAGE_PREFIX, dir=self.path))
+        try:
+            yield stage
+            written = sorted(p.relative_to(stage) for p in stage.rglob("*") if p.is_file())
+            self.refuse_existing(str(name) for name in written)
+            for name in written:
+                _sync(stage / name)
+            for name in written:
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+                move_new(stage / name, self.path / name)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+
+    def discard_if_empty(self) -> None:
+        """Remove the folders that this object made and that hold nothing."""
+        for folder in reversed(self._made):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def _dated(command: str) -> Path:
+    stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    base = Path("out") / f"{stamp}_{command}"
+    candidate, count = base, 1
+    while candidate.exists():
+        count += 1
+        candidate = base.with_name(f"{base.name}_{count}")
+    return candidate
+
+
+def _sync(path: Path) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def move_new(source: Path, target: Path) -> None:
+    """Move a finished file to `target`; raise FileExistsError instead of overwriting."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if os.path.lexists(target):
+            raise FileExistsError(17, "file exists", str(target)) from None
+        os.rename(source, target)
+    else:
+        os.unlink(source)
+
+
+def write_bytes(path: str | Path, data: bytes, *, overwrite: bool = False) -> None:
+    """Write a file at once: temporary file in the same folder, flushed, then renamed.
+
+    Raises FileExistsError if the file exists and `overwrite` is False, OSError on a full disk;
+    in both cases no partial and no temporary file is left.
+    """
+    path = Path(path)
+    temporary = path.parent / f"{STAGE_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if overwrite:
+            os.replace(temporary, path)
+        else:
+            move_new(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str, *, overwrite: bool = False) -> None:
+    """`write_bytes` of UTF-8 text."""
+    write_bytes(path, text.encode(), overwrite=overwrite)
+
+
+def write_json(path: str | Path, data: object, *, overwrite: bool = False) -> None:
+    """Write JSON of plain finite numbers; NaN and infinities become null."""
+    text = json.dumps(plain(data, undefined=None), indent=2, allow_nan=False)
+    write_text(path, text + "\n", overwrite=overwrite)
+
+
+def write_yaml(path: str | Path, data: object, *, overwrite: bool = False) -> None:
+    """Write YAML in the order of the keys; floats keep every digit, short lists stay on a line."""
+    write_text(path, yaml_text(data), overwrite=overwrite)
+
+
+def yaml_text(data: object) -> str:
+    """YAML text of `data` (see `write_yaml`)."""
+    return yaml.dump(plain(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+class _Dumper(yaml.SafeDumper):
+    """SafeDumper without anchors, that writes lists of scalars on one line."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _represent_list(dumper: yaml.SafeDumper, data: list) -> yaml.Node:
+    flow = not any(isinstance(item, (dict, list)) for item in data)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=flow)
+
+
+_Dumper.add_representer(list, _represent_list)
+
+_KEEP = object()
+
+
+def plain(value: object, *, undefined: object = _KEEP) -> object:
+    """Convert NumPy scalars, arrays, tuples, paths and mappings to plain Python values.
+
+    A non-finite number becomes `undefined` if that is given.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, undefined=undefined) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist(), undefined=undefined)
+    if isinstance(value, (list, tuple)):
+        return [plain(item, undefined=undefined) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item(), undefined=undefined)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value) and undefined is not _KEEP:
+        return undefined
+    return value

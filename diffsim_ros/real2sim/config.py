@@ -1,0 +1,258 @@
+"""An estimation YAML, read strictly: what is estimated, from which tosses, judged on which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import InputError, nearest
+from ..scene.yaml_file import parse_yaml, read_yaml
+from .options import (
+    DataOptions,
+    FitOptions,
+    MeasurementOptions,
+    OptionReader,
+    ParameterOptions,
+    RandomOptions,
+    SelectionOptions,
+    SimulationOptions,
+    TopOptions,
+    UncertaintyOptions,
+    read_options,
+)
+from .selection import Selection
+
+TEXT = "YAML text"
+
+
+@dataclass(frozen=True)
+class EstimationConfig:
+    """A checked estimation.
+
+    place         the file (or "YAML text") that messages name
+    base          folder that relative paths of the YAML start from
+    scene         scene mapping, or the path of a scene YAML
+    train         tosses that are fitted;  validate: tosses that are predicted (None: none)
+    parameters    name -> ParameterOptions, in the order of the YAML
+    source        the mapping as read, with every --set in it (provenance)
+    """
+
+    place: str
+    base: Path
+    name: str
+    scene: Mapping | Path
+    body: str
+    train: Selection
+    validate: Selection | None
+    measurement: MeasurementOptions
+    simulation: SimulationOptions
+    parameters: Mapping[str, ParameterOptions]
+    fit: FitOptions
+    uncertainty: UncertaintyOptions
+    source: Mapping
+
+    def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
+        """An InputError that names this estimation's file."""
+        return InputError(self.place, key, value, accepted, remedy)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Names of the parameters that are estimated."""
+        return tuple(name for name, p in self.parameters.items() if not p.fixed)
+
+
+def load_estimation(
+    source: str | Path | Mapping,
+    *,
+    train: Sequence[str | Path] | None = None,
+    validate: Sequence[str | Path] | None = None,
+    set: Iterable[str] = (),
+    parameters: Sequence[str] | None = None,
+) -> EstimationConfig:
+    """Read an estimation from a file, YAML text or a mapping.
+
+    train, validate  files that replace the whole list of the YAML; every toss in them is used
+    set              "KEY=VALUE" with dotted keys, e.g. "fit.iterations=5"
+    parameters       names to estimate; all others are held at their values
+    Raises InputError naming file, key, value and rule.
+    """
+    content, place, base = _content(source)
+    reader = OptionReader(place)
+    content = reader.mapping(content, "")
+    for assignment in set:
+        _assign(content, assignment, base)
+    top = read_options(TopOptions, reader, content, "")
+    chosen = _parameters(reader, top.parameters, parameters)
+    own, other = _selections(reader, top.data, base)
+    return EstimationConfig(
+        place=place,
+        base=base,
+        name=top.name,
+        scene=_scene(reader, top.scene, base),
+        body=top.body,
+        train=own if not train else Selection.whole_files(place, "--train", train),
+        validate=other if not validate else Selection.whole_files(place, "--validate", validate),
+        measurement=read_options(MeasurementOptions, reader, top.measurement, "measurement"),
+        simulation=read_options(SimulationOptions, reader, top.simulation, "simulation"),
+        parameters=chosen,
+        fit=_fit(reader, top.fit, chosen),
+        uncertainty=read_options(UncertaintyOptions, reader, top.uncertainty, "uncertainty"),
+        source=content,
+    )
+
+
+def _content(source: str | Path | Mapping) -> tuple[object, str, Path]:
+    """(parsed content, place, base folder) of a file, YAML text or mapping."""
+    if isinstance(source, Mapping):
+        return _copy(source), "estimation", Path.cwd()
+    if isinstance(source, str) and ("\n" in source or ": " in source):
+        return parse_yaml(source, TEXT), TEXT, Path.cwd()
+    path = Path(source)
+    return read_yaml(path), str(path), path.resolve().parent
+
+
+def _copy(value: object) -> object:
+    """A deep copy of nested mappings and lists, so that --set never changes the caller's."""
+    if isinstance(value, Mapping):
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _assign(content: dict, assignment: str, base: Path) -> None:
+    """Carry out one --set KEY=VALUE; KEY is a dotted path and VALUE is YAML."""
+    key, sign, text = str(assignment).partition("=")
+    if not sign or not key.strip():
+        raise InputError("--set", "", assignment, "KEY=VALUE, e.g. fit.iterations=5")
+    node, rest = content, key.strip()
+    if rest.startswith("scene.") and isinstance(content.get("scene"), str):
+        content["scene"] = read_yaml(base / content["scene"])
+    while True:
+        if rest in node or "." not in rest:
+            node[rest] = parse_yaml(text, f"--set {key}")
+            return
+        # keys may hold dots themselves (parameters.NAME.sets.gravity.z)
+        heads = [k for k in node if isinstance(k, str) and rest.startswith(k + ".")]
+        head = max(heads, key=len, default=rest.partition(".")[0])
+        if node.get(head) is None:
+            node[head] = {}
+        node, rest = node[head], rest[len(head) + 1 :]
+        if not isinstance(node, dict):
+            raise InputError("--set", key, node, "a key inside a mapping", f"{head!r} holds a value")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _fit(
+    reader: OptionReader, value: object, parameters: Mapping[str, ParameterOptions]
+) -> FitOptions:
+    """Section fit, its rules between keys checked."""
+    fit = read_options(FitOptions, reader, value, "fit")
+    if fit.initial_state == "nuisance" and fit.search_evaluations:
+        rule = "0 with initial_state: nuisance (a search has no place for starts)"
+        raise reader.error("fit.search_evaluations", fit.search_evaluations, rule)
+    if not fit.horizons or any(h != int(h) for h in fit.horizons):
+        raise reader.error("fit.horizons", list(fit.horizons), "whole numbers, at least one")
+    for name, values in fit.continuation.items():
+        key = f"fit.continuation.{name}"
+        options = parameters.get(name)
+        if options is None or options.fixed:
+            free = [n for n, p in parameters.items() if not p.fixed]
+            raise reader.error(key, name, "an estimated parameter", nearest(name, free))
+        low, high = options.bounds
+        good = isinstance(values, (list, tuple)) and values
+        if not good or not all(_is_number(v) and low <= v <= high for v in values):
+            raise reader.error(key, values, f"a list of numbers from {low:g} to {high:g}")
+    if len({len(values) for values in fit.continuation.values()}) > 1:
+        raise reader.error("fit.continuation", fit.continuation, "lists of one length")
+    return fit
+
+
+def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:
+    """Scene mapping, or the absolute path of a scene file."""
+    if isinstance(value, Mapping):
+        return value
+    if not isinstance(value, str):
+        raise reader.error("scene", value, "a scene mapping, or the path of a scene YAML")
+    path = base / value
+    if not path.is_file():
+        raise reader.error("scene", value, "an existing scene YAML", f"looked for {path}")
+    return path
+
+
+def _parameters(
+    reader: OptionReader, section: Mapping, wanted: Sequence[str] | None
+) -> dict[str, ParameterOptions]:
+    """Options of every parameter; with `wanted` only those are free."""
+    result = {}
+    for name, value in section.items():
+        key = f"parameters.{name}"
+        entry = read_options(ParameterOptions, reader, value, key)
+        if entry.bounds is None and not entry.fixed:
+            raise reader.error(f"{key}.bounds", None, "two numbers, lower < upper", "it is estimated")
+        if not entry.fixed:
+            low, high = entry.bounds
+            if not low <= entry.value <= high:
+                rule = f"a number within the bounds {low:g} to {high:g} [{entry.unit}]"
+                raise reader.error(f"{key}.value", entry.value, rule)
+            if entry.scale == "log" and low <= 0.0:
+                raise reader.error(f"{key}.bounds", [low, high], "numbers > 0 on a log scale")
+        if (entry.prior_mean is None) != (entry.prior_sigma is None):
+            got = [entry.prior_mean, entry.prior_sigma]
+            raise reader.error(key, got, "prior_mean and prior_sigma together, or neither")
+        result[name] = entry
+    if wanted:
+        for name in wanted:
+            if name not in result:
+                raise reader.error("parameters", name, "a parameter", nearest(name, result))
+        result = {n: replace(p, fixed=n not in wanted) for n, p in result.items()}
+        for name in wanted:
+            if result[name].bounds is None:
+                raise reader.error(f"parameters.{name}.bounds", None, "bounds of an estimated one")
+    if not any(not p.fixed for p in result.values()):
+        raise reader.error("parameters", sorted(result), "at least one that is not fixed")
+    return result
+
+
+def _selections(reader: OptionReader, data: Mapping, base: Path):
+    """Training and validation selections of the YAML."""
+    options = read_options(DataOptions, reader, data, "data")
+    train = _selection(reader, options.train, base, "data.train")
+    if options.validate is None:
+        return train, None
+    validate = _selection(reader, options.validate, base, "data.validate")
+    if validate.exclude_train:
+        validate = replace(validate, excluded=train)
+    return train, validate
+
+
+def _selection(reader: OptionReader, value: object, base: Path, key: str) -> Selection:
+    """One checked selection; nothing is opened yet."""
+    options = read_options(SelectionOptions, reader, value, key)
+    files = []
+    for i, name in enumerate(options.files):
+        if not isinstance(name, str):
+            raise reader.error(f"{key}.files[{i}]", name, "the path of an npz file")
+        files.append(base / name)
+    if not files:
+        raise reader.error(f"{key}.files", [], "at least one npz file")
+    trials = options.trials
+    if isinstance(trials, Mapping):
+        trials = read_options(RandomOptions, reader, trials, f"{key}.trials")
+    elif isinstance(trials, (list, tuple)):
+        bad = [t for t in trials if isinstance(t, bool) or not isinstance(t, int)]
+        if bad or not trials:
+            raise reader.error(f"{key}.trials", bad or [], "whole numbers, at least one")
+        trials = tuple(trials)
+    elif trials != "all":
+        rule = "all, a list of ids, or {random: COUNT, seed: SEED}"
+        raise reader.error(f"{key}.trials", trials, rule)
+    published = options.published
+    if isinstance(published, (list, tuple)):
+        published = tuple(base / str(name) for name in published)
+    elif published not in ("beside", "none"):
+        raise reader.error(f"{key}.published", published, "beside, none, or a list of tables")
+    return Selection(reader.place, key, tuple(files), trials, options.exclude_train, published)
+

@@ -1,0 +1,258 @@
+"""Training: Levenberg-Marquardt from several starts over growing horizons, then a search.
+
+The sum over tosses is smooth at first and rugged at full length: each impact multiplies small
+differences. So the horizon grows stage by stage, the better half of the starts goes on, and a
+population without gradients (search.py) ends it where gradients lead no further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..errors import NotConverged
+from ..inverse.optimizers import LMOptions, levenberg_marquardt
+from ..inverse.simulation_problem import SimulationProblem
+from .model import TossModel
+from .observation import Trial
+from .progress import Reporter
+from .results import Step
+from .search import Population, default_size
+from .surface import Surface
+
+START_SPREAD = 0.2
+"""Standard deviation of drawn starts, as a share of the distance between the bounds (in z)."""
+SEARCH_SPREAD = 0.05
+"""Standard deviation of the first generation, likewise."""
+SEARCH_CONVERGED = 0.02
+"""Width of the last generation, as a share of the first, below which a search has converged."""
+SURFACE_DRAWS = 3.0
+"""Draws through which the surface is laid, as a multiple of its coefficients."""
+
+
+@dataclass
+class Fit:
+    """Where training ended.
+
+    z, y        shared and nuisance variables;  value  cost there, summed over the tosses
+    problem     the last problem, all frames
+    surface     smoothed costs around the end of a search, None without one
+    kept        tosses that were fitted; dropped: sentences about those that could not be simulated
+    """
+
+    z: np.ndarray
+    y: np.ndarray
+    value: float
+    status: str
+    message: str
+    problem: SimulationProblem
+    kept: list[Trial]
+    dropped: list[str]
+    surface: Surface | None = None
+    history: list[Step] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    evaluations: int = 0
+
+
+def fit_tosses(model: TossModel, trials: Sequence[Trial], reporter: Reporter, cancel) -> Fit:
+    """Estimate the shared parameters from these tosses; raises NotConverged if none can be run."""
+    reporter.begin("fit")
+    return _Training(model, reporter, cancel).run(trials)
+
+
+class _Training:
+    """One run of the stages; keeps history and counts."""
+
+    def __init__(self, model: TossModel, reporter: Reporter, cancel) -> None:
+        self.model, self.reporter, self.cancel = model, reporter, cancel
+        self.options = model.config.fit
+        self.history: list[Step] = []
+        self.failures: list[str] = []
+        self.evaluations = 0
+        self.tosses = 1
+
+    @property
+    def cancelled(self) -> bool:
+        return bool(getattr(self.cancel, "cancelled", False))
+
+    def run(self, trials: Sequence[Trial]) -> Fit:
+        z0 = np.clip(self.model.map.start, self.model.map.lower, self.model.map.upper)
+        kept, dropped = self._runnable(trials, z0)
+        self.tosses = len(kept)
+        found = self._starts(kept, z0)
+        if not self.cancelled and self.options.search_evaluations:
+            self.reporter.begin("search")
+            found = self._search(found)
+        return replace(
+            found,
+            kept=kept,
+            dropped=dropped,
+            history=self.history,
+            failures=self.failures,
+            evaluations=self.evaluations,
+        )
+
+    def _runnable(self, trials: Sequence[Trial], z: np.ndarray):
+        """Tosses whose rollout succeeds at the first guess, and sentences about the others."""
+        problem = self.model.problem(trials, z)
+        runs = problem.rollouts(z, cancel=self.cancel)
+        self.evaluations += 1
+        kept, dropped = [], []
+        for trial, run in zip(trials, runs, strict=True):
+            if run.ok or run.status == "cancelled":
+                kept.append(trial)
+            else:
+                dropped.append(f"{trial.place}: {run.status}: {run.message}")
+        if not kept:
+            raise NotConverged(f"no toss can be simulated at the first guess: {dropped[0]}")
+        return kept, dropped
+
+    def _starts(self, trials: list[Trial], z0: np.ndarray) -> Fit:
+        """Best end of all starts: stage by stage, and the better half goes on."""
+        candidates: list[tuple[np.ndarray, np.ndarray | None]] = [(z, None) for z in self._drawn(z0)]
+        stages = self._stages()
+        for s, (model, horizon) in enumerate(stages):
+            fits = []
+            for k, (z, y) in enumerate(candidates):
+                done = (s + k / len(candidates)) / len(stages)
+                room = 1.0 / len(candidates) / len(stages)
+                fits.append(self._descend(model, trials, z, y, horizon, (done, room)))
+                if self.cancelled:
+                    break
+            fits.sort(key=lambda f: f.value)
+            if self.cancelled:
+                return replace(fits[0], status="cancelled")
+            fits = fits[: max(1, (len(fits) + 1) // 2)]
+            candidates = [(f.z, f.y) for f in fits]
+        return fits[0]
+
+    def _stages(self) -> list[tuple[TossModel, int]]:
+        """(model, horizon) of every stage: held parameters first, then growing horizons."""
+        held = self.options.continuation
+        count = len(next(iter(held.values()))) if held else 0
+        last = int(self.options.horizons[-1])
+        stages = [
+            (self.model.held({name: values[k] for name, values in held.items()}), last)
+            for k in range(count)
+        ]
+        return stages + [(self.model, int(horizon)) for horizon in self.options.horizons]
+
+    def _drawn(self, z0: np.ndarray) -> list[np.ndarray]:
+        """The YAML's start, then seeded draws around it."""
+        rng = np.random.default_rng(self.options.seed)
+        low, high = self.model.map.lower, self.model.map.upper
+        span = np.where(np.isfinite(high - low), high - low, 1.0)
+        draws = rng.standard_normal((self.options.starts - 1, len(z0)))
+        return [z0, *np.clip(z0 + START_SPREAD * span * draws, low, high)]
+
+    def _descend(self, model, trials, z, y, horizon, share) -> Fit:
+        """One Levenberg-Marquardt run; z is that of all parameters, whatever `model` holds."""
+        named = self.model.map.named(z)
+        inner = model.scaled(named)
+        problem = model.problem(trials, inner, horizon=horizon)
+        limit, (before, room) = self.options.iterations, share
+
+        def told(p) -> None:
+            done = before + room * p.iteration / limit
+            parameters = {**named, **p.parameters}
+            self._note("fit", p.iteration, p.value / self.tosses, parameters, done)
+
+        solution = levenberg_marquardt(
+            problem,
+            inner,
+            y,
+            options=LMOptions(
+                max_iterations=limit,
+                cost_tolerance=self.options.tolerance,
+                gradient_tolerance=1e-6,
+                step_tolerance=1e-6,
+            ),
+            callback=told,
+            cancel=self.cancel,
+        )
+        self.evaluations += solution.evaluations
+        self.failures += solution.failures
+        status = "converged" if solution.converged else "not_converged"
+        if solution.status == "cancelled":
+            status = "cancelled"
+        z = self.model.scaled(model.map.named(solution.z))
+        return Fit(z, solution.y, solution.value, status, solution.message, problem, trials, [])
+
+    def _note(self, phase, iteration, objective, parameters, done) -> None:
+        self.history.append(Step(phase, iteration, float(objective), dict(parameters)))
+        self.reporter.tell(done, iteration, objective, parameters)
+
+    def _search(self, start: Fit) -> Fit:
+        """Population around the best end, then a surface through its last draws."""
+        low, high = self.model.map.lower, self.model.map.upper
+        span = np.where(np.isfinite(high - low), high - low, 1.0)
+        n = len(start.z)
+        population = Population(
+            start.z, SEARCH_SPREAD * span, low, high, default_size(n), self.options.seed
+        )
+        problem = self.model.problem(start.kept, start.z)
+        budget = self.options.search_evaluations
+        wanted = int(np.ceil(SURFACE_DRAWS * Surface.coefficients(n)))
+        draws, costs, best = [], [], (start.value, start.z)
+        generations = max(1, (budget - wanted) // population.size)
+        for generation in range(generations):
+            z = population.draw()
+            per_toss = self._costs(problem, z)
+            if self.cancelled:
+                break
+            total = per_toss.sum(axis=1)
+            population.learn(z, total)
+            k = int(np.argmin(total))
+            best = min(best, (float(total[k]), z[k]), key=lambda pair: pair[0])
+            named = self.model.map.named(population.mean)
+            objective = float(np.median(total)) / self.tosses
+            done = generation * population.size / budget
+            self._note("search", generation + 1, objective, named, done)
+        if self.cancelled:
+            return replace(start, z=best[1], value=best[0], status="cancelled", message="cancelled")
+        return self._smoothed(start, population, problem, wanted, best)
+
+    def _smoothed(self, start, population, problem, wanted, best) -> Fit:
+        """Surface through fresh draws of the final population, and its minimum."""
+        draws, costs = [], []
+        while len(draws) < wanted and not self.cancelled:
+            z = population.draw()
+            per_toss = self._costs(problem, z)
+            good = np.isfinite(per_toss).all(axis=1)
+            draws += list(z[good])
+            costs += list(per_toss[good])
+            self.reporter.tell(1.0 - 0.5 * (1.0 - len(draws) / wanted), population.generation)
+        if self.cancelled:
+            return replace(start, z=best[1], value=best[0], status="cancelled", message="cancelled")
+        surface = Surface.through(np.array(draws), np.array(costs))
+        weights = np.ones(surface.costs.shape[1])
+        z = np.clip(surface.minimum(weights), self.model.map.lower, self.model.map.upper)
+        value = float(self._costs(problem, z[None])[0].sum())
+        width = population.sigma
+        status = "converged" if width < 1.0 else "not_converged"
+        message = (
+            f"search ended after {population.generation} generations with draws {width:.2g} times "
+            "as wide as at the beginning"
+        )
+        return replace(
+            start,
+            z=z,
+            value=value,
+            status=status,
+            message=message,
+            problem=problem,
+            surface=surface,
+        )
+
+    def _costs(self, problem: SimulationProblem, z: np.ndarray) -> np.ndarray:
+        """Costs (m, K) of every toss at points z (m, nz); inf where a rollout failed."""
+        found = problem.evaluate_many(list(z), [None] * len(z), cancel=self.cancel)
+        self.evaluations += len(z)
+        rows = np.full((len(z), len(problem.trials)), np.inf)
+        for row, evaluation in zip(rows, found, strict=True):
+            if evaluation.ok:
+                row[:] = evaluation.trial_costs
+            self.failures += evaluation.failures
+        return rows

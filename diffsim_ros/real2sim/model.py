@@ -1,0 +1,242 @@
+"""The simulated toss: scene, parameters and starts put together as trials of the inverse layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import InputError, nearest
+from ..inverse.losses import Cauchy, Loss, SoftL1
+from ..inverse.objectives import PoseTrack, metric_track
+from ..inverse.parameters import Parameter, ParameterMap
+from ..inverse.simulation_problem import SimulationProblem
+from ..inverse.trial import InitialState
+from ..inverse.trial import Trial as Fitted
+from ..scene.model import SceneModel, load_scene
+from .config import EstimationConfig
+from .metric import MetricOptions, Start, start_state
+from .observation import Trial
+from .options import ParameterOptions
+from .precontact import precontact_fit
+
+SAME_RATE = 1e-3
+"""Relative difference of frame spacings that one problem may hold."""
+
+
+@dataclass(frozen=True)
+class TossModel:
+    """Scene and parameters of an estimation; knows how a recorded toss becomes a rollout."""
+
+    config: EstimationConfig
+    scene: SceneModel
+    map: ParameterMap
+    metric: MetricOptions
+
+    @classmethod
+    def build(cls, config: EstimationConfig) -> TossModel:
+        """Build the scene and bind the parameters; InputError naming what does not fit."""
+        scene = load_scene(config.scene, base=config.base)
+        if config.body not in scene.bodies:
+            remedy = nearest(config.body, scene.bodies)
+            raise config.error("body", config.body, "a body of the scene", remedy)
+        parameters = [
+            _parameter(config, name, options) for name, options in config.parameters.items()
+        ]
+        measurement = config.measurement
+        metric = MetricOptions(
+            half=measurement.half_edge,
+            width=2.0 * measurement.half_edge,
+            gravity=measurement.start_gravity,
+            frames_before=measurement.frames_before,
+        )
+        return cls(config, scene, ParameterMap(parameters, scene.engine), metric)
+
+    def held(self, values: Mapping[str, float]) -> TossModel:
+        """The same model with these parameters held at values."""
+        parameters = [
+            replace(p, value=float(values[p.name]), free=False) if p.name in values else p
+            for p in self.map.parameters
+        ]
+        return replace(self, map=ParameterMap(parameters, self.scene.engine))
+
+    def scaled(self, named: Mapping[str, float]) -> np.ndarray:
+        """Scaled vector z (nz,) of the free parameters' values, within their bounds."""
+        z = self.map.scaled({name: named[name] for name in self.map.names})
+        return np.clip(z, self.map.lower, self.map.upper)
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        """Edges of the tracked body for pictures, as measured lengths [m]."""
+        edge = 2.0 * self.metric.half
+        return (edge, edge, edge)
+
+    def gravity(self, z: np.ndarray) -> np.ndarray:
+        """Gravity of the model at z, recorded lengths [m/s^2] (3,)."""
+        p = self.map.engine(z, self.scene.engine.values)
+        return p[[self.scene.engine.index(f"gravity.{axis}") for axis in "xyz"]]
+
+    def start(self, trial: Trial, z: np.ndarray, *, own_gravity: bool) -> InitialState:
+        """Start by the metric; with own_gravity its v_z follows the model's gravity."""
+        start = start_state(trial, self.metric)
+        slopes = {}
+        if own_gravity:
+            start, slopes = self._with_own_gravity(start, z)
+        return InitialState(
+            self.config.body,
+            start.position,
+            start.orientation,
+            start.velocity,
+            start.angular_velocity,
+            slopes=slopes,
+        )
+
+    def _with_own_gravity(self, start: Start, z: np.ndarray):
+        """The start with v_z refitted at the model's gravity, and its slopes by the parameters."""
+        g = -self.gravity(z)[2]
+        velocity = start.velocity + [0.0, 0.0, start.dvz_dg * (g - self.metric.gravity)]
+        index = self.scene.engine.index("gravity.z")
+        slopes = {}
+        if index in self.map.active and start.dvz_dg != 0.0:
+            by_z = -self.map.jacobian(z)[self.map.active.index(index)]
+            by_value = by_z / self.map.value_slopes(z)
+            named = self.map.named(z)
+            for name, slope in zip(self.map.names, by_value, strict=True):
+                if slope != 0.0:
+                    offset = np.zeros(12)
+                    offset[8] = start.dvz_dg * slope
+                    slopes[name] = (named[name], offset)
+        return replace(start, velocity=velocity), slopes
+
+    def free_start(self, trial: Trial, z: np.ndarray) -> InitialState:
+        """Start fitted to the flight before it, with its covariance (nuisance starts)."""
+        start, covariance = precontact_fit(trial, self.gravity(z), self.metric)
+        return InitialState(
+            self.config.body,
+            start.position,
+            start.orientation,
+            start.velocity,
+            start.angular_velocity,
+            covariance=covariance,
+        )
+
+    def sample(self, trial: Trial) -> int:
+        """Sample of the trial at which its rollout starts."""
+        return start_state(trial, self.metric).sample
+
+    def fitted(self, trial: Trial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
+        """The toss as a trial of the inverse layer; horizon: last frame after the start, 0: all."""
+        fit = self.config.fit
+        nuisance = fit.initial_state == "nuisance"
+        i = self.sample(trial)
+        frames = trial.frames[i:] - trial.frames[i]
+        # with nuisance starts, the samples up to the start are in the prior
+        first = 1 if nuisance else 0
+        keep = np.arange(first, len(frames))
+        if horizon:
+            keep = keep[frames[keep] <= horizon]
+        if len(keep) < 2:
+            raise InputError(trial.place, f"sample {i}", len(keep), "two frames after the start")
+        position, orientation = trial.position[i:][keep], trial.orientation[i:][keep]
+        track = metric_track if not nuisance else _noise_track(trial)
+        length = self.metric.half / fit.position_weight
+        objective = track(self.config.body, frames[keep], position, orientation, length)
+        start = (
+            self.free_start(trial, z)
+            if nuisance
+            else self.start(trial, z, own_gravity=self.config.measurement.own_gravity)
+        )
+        loss = self.loss if not nuisance else Loss()
+        name = f"toss {trial.id}"
+        return Fitted(name, int(frames[keep[-1]]) * spf, (objective,), (start,), loss)
+
+    @property
+    def loss(self) -> Loss:
+        """Loss of a toss's e_q."""
+        fit = self.config.fit
+        kinds = {"squared": Loss, "soft_l1": SoftL1, "cauchy": Cauchy}
+        return Loss() if fit.loss == "squared" else kinds[fit.loss](fit.loss_scale)
+
+    def engine_options(self, dt: float, spf: int):
+        """Engine options with `spf` steps per frame of dt seconds."""
+        from diffsim_ros import _engine
+
+        own = self.scene.options
+        return _engine.Options(
+            step=dt / spf,
+            order=own.order,
+            record_every=spf,
+            tolerance=own.tolerance,
+            max_iterations=own.max_iterations,
+            max_halvings=own.max_halvings,
+        )
+
+    def problem(
+        self, trials: Sequence[Trial], z: np.ndarray, *, horizon: int = 0, spf: int | None = None
+    ) -> SimulationProblem:
+        """Estimation problem of these tosses with starts and slopes taken at z."""
+        spf = spf or self.config.simulation.steps_per_frame
+        return SimulationProblem(
+            self.scene.engine,
+            self.engine_options(spacing(trials), spf),
+            self.map,
+            [self.fitted(trial, z, horizon, spf) for trial in trials],
+            nuisance=self.config.fit.initial_state == "nuisance",
+            threads=self.config.simulation.threads,
+        )
+
+
+def _noise_track(trial: Trial):
+    """PoseTrack with the sensor's sigmas, called like metric_track."""
+    sigma_p, sigma_r = trial.poses.sigma
+
+    def track(body, frames, position, orientation, _length):
+        return PoseTrack(body, frames, position, orientation, sigma_p, sigma_r)
+
+    return track
+
+
+def spacing(trials: Sequence[Trial]) -> float:
+    """Frame spacing [s] that all trials share; InputError naming one that differs."""
+    dt = trials[0].dt
+    for trial in trials:
+        if abs(trial.dt - dt) > SAME_RATE * dt:
+            rule = f"{dt:.6g} s as in {trials[0].place}"
+            raise InputError(trial.place, "dt", trial.dt, rule, "estimate the recordings apart")
+    return dt
+
+
+def _parameter(config: EstimationConfig, name: str, options: ParameterOptions) -> Parameter:
+    """One Parameter of the inverse layer."""
+    key = f"parameters.{name}"
+    low, high = options.bounds or (-np.inf, np.inf)
+    sets = {
+        entry: _factor_power(config, f"{key}.sets.{entry}", value)
+        for entry, value in options.sets.items()
+    }
+    return Parameter(
+        name,
+        options.unit,
+        options.value,
+        low if not options.fixed else -np.inf,
+        high if not options.fixed else np.inf,
+        options.scale,
+        options.prior_mean,
+        options.prior_sigma,
+        sets,
+        free=not options.fixed,
+    )
+
+
+def _factor_power(config: EstimationConfig, key: str, value: object) -> tuple[float, float]:
+    """(factor, power) of a number (the power), or of {factor, power}."""
+    numbers = {"factor": 1.0, "power": 1.0}
+    given = value if isinstance(value, Mapping) else {"power": value}
+    for name, number in given.items():
+        if name not in numbers:
+            raise config.error(f"{key}.{name}", number, "factor, power", nearest(name, numbers))
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            raise config.error(f"{key}.{name}", number, "a number")
+        numbers[name] = float(number)
+    return numbers["factor"], numbers["power"]

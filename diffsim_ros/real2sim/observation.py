@@ -1,0 +1,71 @@
+"""What a sensor saw, and one recorded motion made of it.
+
+Quaternions are (x, y, z, w), body to world; lengths are in the units of the recording
+("stored lengths": a tracker's metre need not be a metre, see docs/real2sim.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Samples of one sensor in one frame, sorted by time.
+
+    t       stamps [s], strictly increasing                              (n,)
+    kind    "pose": value is px py pz qx qy qz qw [m, 1] per body        (n, 7 * bodies)
+    frame   name of the frame that the values are given in
+    names   names of the observed bodies, in the order of the columns
+    value   the samples
+    sigma   standard deviations: position [m] and rotation [rad]         (2,)
+    source  where they come from (a file, a topic), for messages and provenance
+    """
+
+    t: np.ndarray
+    kind: str
+    frame: str
+    names: tuple[str, ...]
+    value: np.ndarray
+    sigma: np.ndarray
+    source: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One toss: poses of one body on a uniform time grid that may have holes.
+
+    id        number of the toss in its source
+    poses     Observation of kind "pose" with one body                    (n, 7)
+    dt        spacing of the grid [s]
+    frames    grid index of every sample, increasing, the first is 0      (n,)
+    velocity  velocity columns of the file, world frame: vx vy vz [m/s]
+              wx wy wz [rad/s]; None for a recording of poses alone       (n, 6) | None
+    """
+
+    id: int
+    poses: Observation
+    dt: float
+    frames: np.ndarray
+    velocity: np.ndarray | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def position(self) -> np.ndarray:
+        """Positions of the body in the frame of the observation [m], (n, 3)."""
+        return self.poses.value[:, :3]
+
+    @property
+    def orientation(self) -> np.ndarray:
+        """Unit quaternions (x, y, z, w), body to world, (n, 4)."""
+        return self.poses.value[:, 3:7]
+
+    @property
+    def place(self) -> str:
+        """File and toss, for error messages."""
+        return f"{self.poses.source}: toss {self.id}"
+
+    def __len__(self) -> int:
+        return len(self.frames)

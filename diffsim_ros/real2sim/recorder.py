@@ -1,0 +1,286 @@
+"""A stream of poses becomes trials: each sample is checked as it comes, unusable ones are counted.
+
+Only the stamps that the source wrote are used, never the time of arrival: a recording that is
+replayed faster than it happened gives the same trials.
+"""
+
+from __future__ import annotations
+
+import csv
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from ..output import OutputFolder
+from . import rotations
+from .flight import check_gravity
+from .observation import Observation, Trial
+from .tosses import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE, write_tosses
+
+NANO = 1_000_000_000
+RESET_AFTER = 10
+"""Backward stamps in a row after which the source's clock counts as set back."""
+RATE_SAMPLES = 200
+"""Samples that the present rate is taken from."""
+GRAVITY = (0.0, 0.0, -9.81)
+UP_AXES = {"z": (0.0, 0.0, 0.0, 1.0), "y": (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))}
+"""Rotation (x, y, z, w) from a recording with that axis up to z up."""
+REASONS = ("not finite", "not a rotation", "unknown frame", "duplicate stamp", "backward stamp")
+
+
+@dataclass(frozen=True)
+class PoseSample:
+    """One pose as it came: stamp [ns], frame, body, position [m], quaternion (x, y, z, w)."""
+
+    stamp: int
+    frame: str
+    body: str
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class MarkerFrame:
+    """Optical markers of one frame of a motion capture system.
+
+    stamp [ns], frame, number of the frame; names ("" where unlabelled), points [m] (n, 3)
+    """
+
+    stamp: int
+    frame: str
+    number: int
+    names: tuple[str, ...]
+    points: np.ndarray
+
+
+@dataclass
+class Drops:
+    """How many samples were dropped for one reason, and which was the first and the last."""
+
+    count: int = 0
+    first: str = ""
+    last: str = ""
+
+    def add(self, name: str) -> None:
+        """Count the sample `name`."""
+        self.count += 1
+        self.first = self.first or name
+        self.last = name
+
+
+@dataclass
+class PoseRecorder:
+    """Poses of one body in one frame, split into trials at holes of `trial_gap` seconds.
+
+    source     where the samples come from (a topic), for messages
+    frame      accepted frame; "": that of the first sample
+    up_axis    "z" or "y": the axis of the samples that points up; trials are z up
+    trial_gap  hole between two stamps that ends a trial [s]
+    limit      most samples kept; later ones are counted in `overflow`
+    Raises InputError if up_axis or trial_gap are unusable.
+    """
+
+    source: str
+    frame: str = ""
+    up_axis: str = "z"
+    trial_gap: float = 0.5
+    limit: int = 1_000_000
+    received: int = 0
+    overflow: int = 0
+    resets: int = 0
+    drops: dict[str, Drops] = field(default_factory=lambda: {r: Drops() for r in REASONS})
+
+    def __post_init__(self) -> None:
+        if self.up_axis not in UP_AXES:
+            raise InputError(self.source, "up_axis", self.up_axis, " or ".join(UP_AXES))
+        if not self.trial_gap > 0.0:
+            raise InputError(self.source, "trial_gap", self.trial_gap, "a time > 0 [s]")
+        self._stamps, self._poses, self._starts = array("q"), array("d"), array("q")
+        self._seen_frame, self._behind = self.frame, 0
+
+    def __len__(self) -> int:
+        return len(self._stamps)
+
+    def clear(self) -> None:
+        """Forget all samples and counts."""
+        self.received = self.overflow = self.resets = 0
+        self.drops = {r: Drops() for r in REASONS}
+        self.__post_init__()
+
+    @property
+    def trial_count(self) -> int:
+        """Trials so far, the present one included."""
+        return len(self._starts)
+
+    @property
+    def seen_frame(self) -> str:
+        """Frame that the kept samples are given in ("" before the first)."""
+        return self._seen_frame
+
+    @property
+    def dropped(self) -> int:
+        """Samples dropped for any reason."""
+        return sum(drop.count for drop in self.drops.values())
+
+    def add(self, sample: PoseSample) -> str:
+        """Keep a sample, or drop and count it; return the reason of the drop, "" if it is kept."""
+        self.received += 1
+        reason = self._defect(sample)
+        if reason:
+            self.drops[reason].add(f"sample {self.received - 1} at {sample.stamp / NANO:.6f} s")
+            return reason
+        if len(self._stamps) >= self.limit:
+            self.overflow += 1
+            return "buffer full"
+        gap = self.trial_gap * NANO
+        if not self._stamps or not 0 <= sample.stamp - self._stamps[-1] <= gap:
+            self._starts.append(len(self._stamps))
+        self._seen_frame, self._behind = sample.frame, 0
+        self._stamps.append(sample.stamp)
+        self._poses.extend((*sample.position, *sample.orientation))
+        return ""
+
+    def _defect(self, sample: PoseSample) -> str:
+        """The reason why a sample cannot be used; "" if it can."""
+        values = (*sample.position, *sample.orientation)
+        if not np.isfinite(values).all():
+            return "not finite"
+        if abs(np.linalg.norm(sample.orientation) - 1.0) > UNIT_TOLERANCE:
+            return "not a rotation"
+        if self._seen_frame and sample.frame != self._seen_frame:
+            return "unknown frame"
+        if not self._stamps or sample.stamp > self._stamps[-1]:
+            return ""
+        if sample.stamp == self._stamps[-1]:
+            return "duplicate stamp"
+        self._behind += 1
+        if self._behind <= RESET_AFTER:
+            return "backward stamp"
+        self.resets += 1
+        return ""
+
+    def rate(self) -> float:
+        """Samples per second of the present trial, by the stamps; nan with fewer than two."""
+        start = max(self._starts[-1], len(self) - RATE_SAMPLES) if self._starts else 0
+        if len(self) - start < 2:
+            return float("nan")
+        return (len(self) - start - 1) * NANO / (self._stamps[-1] - self._stamps[start])
+
+    def missing(self) -> int:
+        """Frames that are missing inside trials (occluded, or lost on the way)."""
+        trials = self._rows()
+        dt = _spacing([t for t, _ in trials])
+        return sum(int(np.rint(np.diff(t) / dt).sum()) - len(t) + 1 for t, _ in trials if dt > 0.0)
+
+    def trials(self, ids: Sequence[int] = ()) -> list[Trial]:
+        """The trials so far, z up, t from 0, on one time grid; those of < 8 samples are left out.
+
+        ids  numbers of the trials in the order recorded; 1, 2, 3 ... beyond the end of the list
+        Raises InputError if nothing usable was recorded.
+        """
+        rows = self._rows()
+        if not any(len(t) >= MIN_SAMPLES for t, _ in rows):
+            rule = f"at least one trial of {MIN_SAMPLES} samples"
+            raise InputError(self.source, "samples", self.summary(), rule)
+        dt = _spacing([t for t, _ in rows if len(t) >= MIN_SAMPLES])
+        numbers = list(ids) + [i for i in range(1, len(rows) + 1 + len(ids)) if i not in set(ids)]
+        return [
+            self._trial(numbers[k], t, poses, dt)
+            for k, (t, poses) in enumerate(rows)
+            if len(t) >= MIN_SAMPLES
+        ]
+
+    def _rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Stamps since the start of the trial [s] (n,) and poses (n, 7) of every trial."""
+        stamps = np.array(self._stamps, dtype=np.int64)
+        poses = np.array(self._poses, dtype=float).reshape(-1, 7)
+        edges = [*self._starts, len(stamps)]
+        return [((stamps[a:b] - stamps[a]) / NANO, poses[a:b]) for a, b in pairwise(edges)]
+
+    def _trial(self, number: int, t: np.ndarray, poses: np.ndarray, dt: float) -> Trial:
+        position, orientation = poses[:, :3], poses[:, 3:]
+        if self.up_axis != "z":
+            turn = np.array(UP_AXES[self.up_axis])
+            position = rotations.rotate(turn, position)
+            orientation = rotations.multiply(turn, orientation)
+        value = np.concatenate([position, orientation], axis=1)
+        frames = np.rint(t / dt).astype(np.int64)
+        observed = Observation(
+            t, "pose", self._seen_frame, ("body",), value, np.array(SIGMA), self.source
+        )
+        return Trial(number, observed, dt, frames)
+
+    def summary(self) -> str:
+        """One line: how many samples, trials and drops, each reason with its first sample."""
+        parts = [f"{len(self)} of {self.received} samples in {self.trial_count} trials"]
+        for reason, drop in self.drops.items():
+            if drop.count:
+                parts.append(f"{drop.count} dropped: {reason} (first: {drop.first})")
+        if self.resets:
+            parts.append(f"the source's clock was set back {self.resets} times")
+        if self.overflow:
+            parts.append(f"{self.overflow} did not fit into the buffer of {self.limit}")
+        return "; ".join(parts)
+
+    def gravity_warning(self) -> str:
+        """What contradicts free flight with z up in metres, "" if nothing does (or no trial is)."""
+        try:
+            check_gravity(self.trials(), GRAVITY)
+        except InputError as error:
+            return "" if error.key == "samples" else str(error)
+        return ""
+
+
+def _spacing(stamps: Sequence[np.ndarray]) -> float:
+    """Spacing of the time grid [s] that all trials share; 0.0 without two samples.
+
+    The median difference numbers the frames, so missing frames do not count; the slope of stamp
+    against number over whole trials averages the jitter and the rounding to nanoseconds.
+    """
+    differences = [np.diff(t) for t in stamps if len(t) > 1]
+    if not differences:
+        return 0.0
+    rough = float(np.median(np.concatenate(differences)))
+    span = sum(float(d.sum()) for d in differences)
+    return span / max(sum(float(np.rint(d / rough).sum()) for d in differences), 1.0)
+
+
+def save_trials(
+    path: str | Path, trials: Sequence[Trial], markers: Sequence[MarkerFrame] = ()
+) -> list[Path]:
+    """Write trials as tosses (.npz, poses alone with stamps) and as a table (.csv), all or none.
+
+    Markers, if any, go to a table beside them (_markers.csv). Returns the paths. Raises InputError
+    if one of the files exists already, OSError on a full disk.
+    """
+    path = Path(path)
+    tables = {path.with_suffix(".csv").name: _pose_rows(trials)}
+    if markers:
+        tables[f"{path.stem}_markers.csv"] = _marker_rows(markers)
+    names = [path.with_suffix(".npz").name, *tables]
+    folder = OutputFolder(path.parent, names)
+    with folder.staging() as stage:
+        write_tosses(stage / names[0], trials)
+        for name, rows in tables.items():
+            with (stage / name).open("w", encoding="utf-8", newline="") as stream:
+                csv.writer(stream, lineterminator="\n").writerows(rows)
+    return [folder / name for name in names]
+
+
+def _pose_rows(trials: Sequence[Trial]) -> Iterator[list]:
+    yield ["toss_id", "t", "px", "py", "pz", "qx", "qy", "qz", "qw"]
+    for trial in trials:
+        for t, row in zip(trial.poses.t, trial.poses.value, strict=True):
+            yield [trial.id, f"{t:.9f}", *(f"{v:.9g}" for v in row)]
+
+
+def _marker_rows(markers: Sequence[MarkerFrame]) -> Iterator[list]:
+    yield ["stamp_ns", "frame", "frame_number", "name", "x", "y", "z"]
+    for one in markers:
+        for name, point in zip(one.names, one.points, strict=True):
+            yield [one.stamp, one.frame, one.number, name, *(f"{v:.9g}" for v in point)]

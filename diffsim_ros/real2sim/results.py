@@ -1,0 +1,212 @@
+"""What an estimation found, and how it is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from ..output import OutputFolder, write_json, write_yaml
+
+RESULT_FILES = ("result.yaml", "metrics.json")
+REPORT_FILES = ("report.html", "motion.mcap")
+STATUSES = ("converged", "not_converged", "cancelled")
+
+
+@dataclass(frozen=True)
+class ParameterResult:
+    """One parameter: value and standard deviation in `unit`, bounds, and what the data say of it.
+
+    std_dev       None if it was held, or cannot be given
+    identifiable  False: the data do not determine it (alone, or apart from another: see note)
+    at_bound      it ended at a bound
+    note          one sentence, "" if all is well
+    """
+
+    name: str
+    unit: str
+    value: float
+    std_dev: float | None
+    lower: float | None
+    upper: float | None
+    identifiable: bool
+    at_bound: bool
+    note: str = ""
+    fixed: bool = False
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One toss, measured and simulated at the same frames from its start on (world frame, z up).
+
+    t                      time since the start [s]                      (n,)
+    *_position             centre of the body, recorded lengths [m]      (n, 3)
+    *_orientation          quaternion x, y, z, w                         (n, 4)
+    contact_point, _force  points that may touch [m], force on them [N]  (n, c, 3)
+    errors                 position_error_widths, rotation_error_deg, e_q
+    role                   "train" or "validate"
+    """
+
+    id: int
+    role: str
+    source: str
+    t: np.ndarray
+    measured_position: np.ndarray
+    measured_orientation: np.ndarray
+    simulated_position: np.ndarray
+    simulated_orientation: np.ndarray
+    size: tuple[float, float, float]
+    contact_point: np.ndarray | None = None
+    contact_force: np.ndarray | None = None
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Title of the toss in pictures."""
+        return f"toss {self.id}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of the optimisation's history."""
+
+    phase: str
+    iteration: int
+    objective: float
+    parameters: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class EstimationResult:
+    """Everything that was estimated.
+
+    status       "converged", "not_converged" or "cancelled" (the best so far is in `parameters`)
+    message      the optimiser's sentence
+    correlation  of the free parameters, in the order of `correlated` (nf, nf)
+    metrics      nested figures, as in metrics.json
+    predictions  validated tosses (or trained ones where none are validated)
+    dropped      reason -> how many samples or rollouts were left out
+    notes        what a reader should know: overlap, missing comparison, failures
+    provenance   files with their hashes, versions, seeds
+    """
+
+    name: str
+    status: str
+    message: str
+    parameters: tuple[ParameterResult, ...]
+    correlated: tuple[str, ...]
+    correlation: np.ndarray
+    metrics: Mapping
+    history: tuple[Step, ...]
+    predictions: tuple[Prediction, ...]
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+    provenance: Mapping
+    config: Mapping
+
+    @property
+    def converged(self) -> bool:
+        """True if the optimiser met its criterion."""
+        return self.status == "converged"
+
+    def values(self) -> dict[str, float]:
+        """Parameter values by name, held ones included."""
+        return {p.name: p.value for p in self.parameters}
+
+    def document(self) -> dict:
+        """The content of result.yaml: no times in it, so equal inputs give equal files."""
+        parameters = {}
+        for p in self.parameters:
+            entry = asdict(p)
+            entry.pop("name")
+            entry["bounds"] = [entry.pop("lower"), entry.pop("upper")]
+            parameters[p.name] = {key: finite(value) for key, value in entry.items()}
+        matrix = {
+            row: {
+                column: finite(float(self.correlation[i, j]))
+                for j, column in enumerate(self.correlated)
+            }
+            for i, row in enumerate(self.correlated)
+        }
+        return {
+            "name": self.name,
+            "status": self.status,
+            "message": self.message,
+            "parameters": parameters,
+            "correlation": matrix,
+            "notes": list(self.notes),
+            "dropped": dict(self.dropped),
+            "provenance": dict(self.provenance),
+            "config": dict(self.config),
+        }
+
+
+def finite(value: object) -> object:
+    """None for a number that is not finite; everything else unchanged."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def open_folder(out: str | Path | None, *, report: bool = True) -> OutputFolder:
+    """The folder for the results; InputError before any work if a result is already there."""
+    names = RESULT_FILES + (REPORT_FILES if report else ())
+    return OutputFolder(out, names, command="estimate")
+
+
+def write_results(
+    result: EstimationResult, out: OutputFolder | str | Path | None, *, report: bool = True
+) -> OutputFolder:
+    """Write result.yaml, metrics.json, and (report) report.html, PNGs and motion.mcap: all or none.
+
+    Raises InputError if one of them exists already, OSError on a full disk; nothing half-written.
+    """
+    folder = out if isinstance(out, OutputFolder) else open_folder(out, report=report)
+    with folder.staging() as stage:
+        write_yaml(stage / "result.yaml", result.document())
+        write_json(stage / "metrics.json", result.metrics)
+        if report:
+            # drawing and bags need matplotlib, jinja2 and rosbags: only where they are wanted
+            from ..viz.report import write_report
+            from .bags import write_motion
+
+            write_report(result, stage / "report.html")
+            write_motion(result, stage / "motion.mcap")
+    return folder
+
+
+def load_parameters(path: str | Path) -> dict[str, float]:
+    """Parameter values by name of a result.yaml."""
+    from ..scene.yaml_file import read_yaml
+
+    content = read_yaml(path)
+    entries = content.get("parameters") if isinstance(content, Mapping) else None
+    if not isinstance(entries, Mapping):
+        raise InputError(path, "parameters", entries, "a result.yaml of diffsim estimate")
+    values = {}
+    for name, entry in entries.items():
+        value = entry.get("value") if isinstance(entry, Mapping) else None
+        if not isinstance(value, (int, float)):
+            raise InputError(path, f"parameters.{name}.value", value, "a number")
+        values[str(name)] = float(value)
+    return values
+
+
+def median_and_mean(rows: np.ndarray, names: Sequence[str]) -> dict[str, float | None]:
+    """Mean (NAME) and median (NAME_median) of every column of rows (n, k); None without rows."""
+    result: dict[str, float | None] = {}
+    for k, name in enumerate(names):
+        column = rows[:, k] if len(rows) else None
+        result[name] = None if column is None else float(column.mean())
+        result[f"{name}_median"] = None if column is None else float(np.median(column))
+    return result
+
+
+def count_by(values: Iterable[str]) -> dict[str, int]:
+    """How often each value occurs, in the order of first occurrence."""
+    counts: dict[str, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return counts

@@ -1,0 +1,31 @@
+"""Pictures of what was measured, simulated and estimated; plain data in, files out, no ROS.
+
+motion           one body's measured and simulated motion on a common clock
+markers          pure-data marker descriptions (what rviz will show)
+meshes, render   markers -> triangles -> PNG, by a small software renderer
+plots, fit_plots arrays -> matplotlib figures
+summary, insight an estimation's result -> the plain data, and sentences, that its report shows
+player           motions -> the data of the report's playable 3D view
+report           one self-contained HTML page, and the figures in it as PNG files; report_tables
+                 are its words, scene_report is the page of a simulation
+playback         motions -> a bag that rviz2 and Foxglove play
+
+PICTURES names the PNG files that `report.write_report` may leave beside the page; it stands here so
+that a command can refuse to overwrite them before matplotlib is loaded or any work is done.
+"""
+
+PICTURES = (
+    "errors.png",
+    "error_distribution.png",
+    "paired_errors.png",
+    "error_by_trial.png",
+    "error_over_time.png",
+    "parameters.png",
+    "correlation.png",
+    "convergence.png",
+    "motion_best.png",
+    "motion_median.png",
+    "motion_hard.png",
+    "motion_worst.png",
+    "cubes.png",
+)

@@ -1,0 +1,73 @@
+"""Predicted trials as one bag: played one after the other, measured and simulated, with markers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.real2sim.bags import MarkerTrack, PoseTrack, write_motion
+from diffsim_ros.viz.markers import Action, Marker, static_markers, toss_markers
+from diffsim_ros.viz.motion import Motion
+from diffsim_ros.viz.summary import motion_of
+
+TOPICS = {"measured": "/cube/measured", "simulated": "/cube/simulated"}
+MARKER_TOPIC = "/markers"
+
+
+def write_playback(
+    path: str | os.PathLike[str],
+    predictions: Iterable[Any],
+    *,
+    frame_id: str = "world",
+    pause: float = 0.5,
+    marker_rate: float = 30.0,
+    marked: int = 12,
+) -> Path:
+    """Write predictions (or an EstimationResult) as an MCAP that rviz2 and Foxglove play.
+
+    Trials follow each other with `pause` [s] between them. All poses go on TOPICS and /tf; the
+    first `marked` trials are also drawn on /markers at `marker_rate` [Hz].
+    Raises FileExistsError if `path` exists.
+    """
+    predictions = getattr(predictions, "predictions", predictions)
+    motions = [p if isinstance(p, Motion) else motion_of(p) for p in predictions]
+    tracks: dict[str, list[tuple]] = {who: [] for who in TOPICS}
+    times: list[float] = []
+    frames: list[list[Marker]] = []
+    clock = 0.0
+    for number, motion in enumerate(motions):
+        t = motion.t - motion.t[0] + clock
+        for who, track in tracks.items():
+            position = getattr(motion, f"{who}_position")
+            if position is not None:
+                track.append((t, position, getattr(motion, f"{who}_orientation")))
+        if number < marked:
+            for k in _every(motion, marker_rate):
+                clear = [Marker("", 0, action=Action.DELETE_ALL)] if k == 0 else []
+                static = static_markers(motion, frame_id=frame_id) if k == 0 else []
+                times.append(float(t[k]))
+                frames.append(
+                    clear + static + toss_markers(motion, k, frame_id=frame_id, text=True)
+                )
+        clock = float(t[-1]) + pause
+    return write_motion(
+        path,
+        [_joined(TOPICS[who], frame_id, parts) for who, parts in tracks.items() if parts],
+        markers=[MarkerTrack(MARKER_TOPIC, times, frames)] if frames else (),
+    )
+
+
+def _joined(topic: str, frame_id: str, parts: list[tuple]) -> PoseTrack:
+    t, position, orientation = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return PoseTrack(topic, frame_id, t, position, orientation)
+
+
+def _every(motion: Motion, rate: float) -> list[int]:
+    """Frames that are about 1 / rate [s] apart, the last one included."""
+    t = motion.t - motion.t[0]
+    wanted = np.arange(0.0, t[-1] + 1e-9, 1.0 / rate)
+    return sorted({*np.searchsorted(t, wanted - 1e-9).tolist(), motion.frames - 1})

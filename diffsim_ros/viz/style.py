@@ -1,0 +1,108 @@
+"""One look for every picture: colours that colour-blind readers tell apart, fonts, saving."""
+
+from __future__ import annotations
+
+import base64
+import io
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette: distinct under the three common kinds of colour blindness.
+MEASURED = "#E69F00"
+SIMULATED = "#0072B2"
+OTHERS = {"mujoco": "#CC79A7", "drake": "#009E73", "bullet": "#D55E00"}
+SPARE = ("#56B4E9", "#8C6D31", "#7B7B7B")
+INK = "#1F2933"
+MUTED = "#6B7785"
+GRID = "#E4E8EC"
+WARN = "#D55E00"
+
+LABELS = {"ours": "diffsim", "mujoco": "MuJoCo", "drake": "Drake", "bullet": "Bullet"}
+
+RC = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["Inter", "Helvetica Neue", "Arial", "DejaVu Sans"],
+    "font.size": 10.0,
+    "axes.titlesize": 11.0,
+    "axes.titleweight": "semibold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 8.0,
+    "axes.labelsize": 10.0,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#B8C1CA",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "legend.frameon": False,
+    "legend.fontsize": 9.0,
+    "lines.linewidth": 1.8,
+    "lines.solid_capstyle": "round",
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+}
+
+
+def colour_of(name: str) -> str:
+    """Return the hex colour of a simulator ("ours", "mujoco", ...); unknown names share a few."""
+    if name == "ours":
+        return SIMULATED
+    known = OTHERS.get(name.lower())
+    return known or SPARE[sum(map(ord, name)) % len(SPARE)]
+
+
+def label_of(name: str) -> str:
+    """Return the name as people write it ("mujoco" -> "MuJoCo")."""
+    return LABELS.get(name.lower(), name)
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Apply the look to figures made inside the block; global matplotlib state stays untouched."""
+    with mpl.rc_context():
+        with _quiet_fonts():
+            mpl.rcParams.update(RC)
+            yield
+
+
+@contextmanager
+def _quiet_fonts() -> Iterator[None]:
+    logger = logging.getLogger("matplotlib.font_manager")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # absent first-choice fonts are expected, not news
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of width x height inches on no display (constrained layout)."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def png_bytes(figure: Figure, dpi: int = 144) -> bytes:
+    """Return the figure as PNG; equal figures give equal bytes (no date inside)."""
+    buffer = io.BytesIO()
+    with styled():
+        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def data_uri(png: bytes) -> str:
+    """Return the PNG as a data URI for an <img> of a self-contained page."""
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")

@@ -1,0 +1,160 @@
+"""Each objective's partials against finite differences of its residual in intrinsic coordinates."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.inverse import LinearFunctional, PointTrack, PoseTrack, metric_track
+from diffsim_ros.inverse.objectives import BodySlot
+from diffsim_ros.inverse.rotation import quat_exp, quat_log, quat_multiply
+
+FRAMES = np.array([1, 3, 4])
+SLOT, BALL = BodySlot(1, 3, 6), BodySlot(0, 0, 3)
+OFFSET = ("ox", "oy", "oz", "ax", "ay", "az")
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(11)
+
+
+def rollout(generator):
+    q = generator.normal(size=(5, 2, 4))
+    return SimpleNamespace(
+        position=generator.normal(size=(5, 2, 3)),
+        orientation=q / np.linalg.norm(q, axis=-1, keepdims=True),
+        velocity=generator.normal(size=(5, 2, 3)),
+        angular_velocity=generator.normal(size=(5, 2, 3)),
+    )
+
+
+def moved(run, slot, frame, dx, dv):
+    """The rollout with the body's state at one frame moved by tangents dx, dv (6,)."""
+    new = SimpleNamespace(**{k: v.copy() for k, v in vars(run).items()})
+    i = slot.index
+    new.position[frame, i] += dx[:3]
+    new.orientation[frame, i] = quat_multiply(quat_exp(dx[3:]), run.orientation[frame, i])
+    new.velocity[frame, i] += dv[:3]
+    new.angular_velocity[frame, i] += dv[3:]
+    return new
+
+
+def objectives(generator):
+    q = generator.normal(size=(3, 4))
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    x, sigma = generator.normal(size=(3, 3)), np.array([0.1, 0.2, 0.3])
+    local, seen = generator.normal(size=(4, 3)), generator.random((3, 4)) > 0.3
+    markers = generator.normal(size=(3, 4, 3))
+    markers[~seen] = np.nan
+    return {
+        "pose": (PoseTrack("cube", FRAMES, x, q, sigma, 0.05), SLOT),
+        "pivot": (PoseTrack("cube", FRAMES, x, q, 0.1, sigma, offset=tuple(x.ravel()[:6])), SLOT),
+        "estimated pivot": (PoseTrack("cube", FRAMES, x, q, sigma, 0.1, offset_names=OFFSET), SLOT),
+        "position": (PoseTrack("cube", FRAMES, x, None, sigma), SLOT),
+        "rotation": (PoseTrack("cube", FRAMES, None, q, sigma_rotation=sigma), SLOT),
+        "metric": (metric_track("cube", FRAMES, x, q, 0.0524), SLOT),
+        "markers": (PointTrack("cube", FRAMES, local, markers, sigma, visible=seen), SLOT),
+        "particle": (PointTrack("ball", FRAMES, np.zeros((1, 3)), x[:, None]), BALL),
+        "functional": (LinearFunctional("cube", (1, 0.5, 0.25), (2, 0, 1), (0, 3, 1)), SLOT),
+        "particle's": (LinearFunctional("ball", (1, 0.5, 0.25), (2, 0, 1), frame=2), BALL),
+    }
+
+
+VALUES = dict(zip(OFFSET, [0.02, -0.03, 0.1, 0.4, -0.2, 0.1], strict=True))
+KINDS = list(objectives(np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_partials_by_the_state(kind, generator):
+    objective, slot = objectives(generator)[kind]
+    run, eps = rollout(generator), 1e-6
+    term = objective.term(run, slot, VALUES)
+    assert np.any(term.jx), "nothing depends on the pose"
+    for row, frame in enumerate(term.frames):
+        for dof in range(2 * slot.size):
+            d = np.zeros((2, 6))
+            d[dof // slot.size, dof % slot.size] = eps
+            up = objective.term(moved(run, slot, frame, *d), slot, VALUES).residual
+            down = objective.term(moved(run, slot, frame, *-d), slot, VALUES).residual
+            partial = term.jx if dof < slot.size else term.jv
+            exact = 0.0 if partial is None else partial[row, :, dof % slot.size]
+            scale = max(1.0, np.abs(term.jx).max())
+            np.testing.assert_allclose((up - down)[row] / (2 * eps), exact, atol=1e-8 * scale)
+            others = np.delete(up - down, row, axis=0)
+            assert not np.any(others), "a frame's residual depends on another frame"
+
+
+def test_partials_by_an_estimated_pivot(generator):
+    objective, slot = objectives(generator)["estimated pivot"]
+    run, eps = rollout(generator), 1e-6
+    own = objective.term(run, slot, VALUES).own
+    assert objective.parameters == OFFSET and set(own) == set(OFFSET)
+    for name in OFFSET:
+        residuals = [
+            objective.term(run, slot, {**VALUES, name: VALUES[name] + s}).residual
+            for s in (eps, -eps)
+        ]
+        difference = (residuals[0] - residuals[1]) / (2 * eps)
+        np.testing.assert_allclose(own[name], difference, atol=1e-7)
+
+
+def test_residuals_are_what_they_say(generator):
+    run = rollout(generator)
+    objective, _ = objectives(generator)["pose"]
+    residual = objective.term(run, SLOT, {}).residual
+    dp = run.position[FRAMES, 1] - objective.position
+    np.testing.assert_allclose(residual[:, :3], dp / [[0.1], [0.2], [0.3]])
+    inverse = objective.orientation * [-1, -1, -1, 1]
+    angle = np.linalg.norm(quat_log(quat_multiply(run.orientation[FRAMES, 1], inverse)), axis=1)
+    np.testing.assert_allclose(np.linalg.norm(residual[:, 3:], axis=1), angle / 0.05)
+
+
+def test_metric_track_is_e_q(generator):
+    run = rollout(generator)
+    objective, _ = objectives(generator)["metric"]
+    residual = objective.term(run, SLOT, {}).residual
+    dp = np.linalg.norm(run.position[FRAMES, 1] - objective.position, axis=1)
+    relative = quat_multiply(run.orientation[FRAMES, 1], objective.orientation * [-1, -1, -1, 1])
+    angle = 2 * np.arctan2(np.linalg.norm(relative[:, :3], axis=1), np.abs(relative[:, 3]))
+    assert np.sum(residual**2) == pytest.approx(np.mean(dp**2 / 0.0524 + angle**2))
+
+
+def test_hidden_markers_do_not_count(generator):
+    objective, _ = objectives(generator)["markers"]
+    assert not objective.visible.all()
+    residual = objective.term(rollout(generator), SLOT, {}).residual.reshape(3, 4, 3)
+    assert np.all(residual[~objective.visible] == 0) and np.all(residual[objective.visible] != 0)
+
+
+def test_functional_value(generator):
+    run = rollout(generator)
+    functional = LinearFunctional("cube", (1, 0.5, 0.25), (0, 0, 1), (0, 3, 0))
+    value = run.position[-1, 1] @ [1, 0.5, 0.25] + run.velocity[-1, 1, 2]
+    value += 3 * run.angular_velocity[-1, 1, 1]
+    term = functional.term(run, SLOT, {})
+    assert term.linear and term.frames[0] == 4
+    assert term.residual[0, 0] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"position": np.full((3, 3), np.nan)}, "non-finite value in row 0"),
+        ({"position": np.zeros((2, 3))}, "shape"),
+        ({"position": None, "orientation": None}, "a position or an orientation"),
+        ({"orientation": np.ones((3, 4))}, "unit quaternions"),
+        ({"sigma_position": 0.0}, "> 0"),
+        ({"offset_names": ("a",)}, "6 names"),
+        ({"offset": (1.0, 2.0)}, "shape"),
+    ],
+)
+def test_bad_tracks_are_named(change, says):
+    q = np.tile([0, 0, 0, 1.0], (3, 1))
+    given = {"body": "cube", "frames": FRAMES, "position": np.zeros((3, 3)), "orientation": q}
+    with pytest.raises(InputError, match=says) as caught:
+        PoseTrack(**{**given, **change})
+    assert "cube" in str(caught.value)
+    with pytest.raises(InputError, match="visible"):
+        PointTrack("cube", FRAMES, np.zeros((2, 3)), np.zeros((3, 2, 3)), visible=np.ones((2, 2)))

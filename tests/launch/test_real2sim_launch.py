@@ -1,0 +1,97 @@
+"""launch/real2sim.launch.py with stand-ins for `launch`: what it would start exists and fits."""
+
+import importlib.util
+import re
+import sys
+import typing
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "launch" / "real2sim.launch.py"
+SHARE = "/share/diffsim_ros"
+STRINGS = typing.List[str]  # noqa: UP006  (launch compares with `is`)
+
+
+class Recorded:
+    """Anything of launch: keeps the arguments that it was made with."""
+
+    def __init__(self, *arguments, **options):
+        self.arguments, self.options = arguments, options
+
+
+def stand_ins():
+    """Modules of launch and launch_ros that the file imports."""
+    names = {
+        "launch": ["LaunchDescription"],
+        "launch.actions": ["DeclareLaunchArgument"],
+        "launch.conditions": ["IfCondition"],
+        "launch.substitutions": ["LaunchConfiguration", "PythonExpression"],
+        "launch_ros": [],
+        "launch_ros.actions": ["Node"],
+        "launch_ros.parameter_descriptions": ["ParameterValue"],
+        "ament_index_python": [],
+        "ament_index_python.packages": [],
+    }
+    modules = {}
+    for module, classes in names.items():
+        modules[module] = ModuleType(module)
+        for name in classes:
+            setattr(modules[module], name, type(name, (Recorded,), {}))
+    modules["ament_index_python.packages"].get_package_share_directory = lambda _: SHARE
+    return modules
+
+
+@pytest.fixture
+def entities(monkeypatch):
+    """Everything in the launch description."""
+    for name, module in stand_ins().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    spec = importlib.util.spec_from_file_location("real2sim_launch", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (found,) = module.generate_launch_description().arguments
+    return found
+
+
+def nodes(entities):
+    return [e.options for e in entities if type(e).__name__ == "Node"]
+
+
+def test_every_argument_has_a_default_and_a_description(entities):
+    declared = [e for e in entities if type(e).__name__ == "DeclareLaunchArgument"]
+    assert {e.arguments[0] for e in declared} >= {"data", "pose_topics", "rviz"}
+    for entity in declared:
+        assert isinstance(entity.options["default_value"], str)
+        assert entity.options["description"]
+
+
+def test_every_executable_is_installed(entities):
+    cmake = (ROOT / "CMakeLists.txt").read_text()
+    installed = re.search(r"foreach\(_node IN ITEMS ([\w ]+)\)", cmake).group(1).split()
+    started = [n["executable"] for n in nodes(entities) if n["package"] == "diffsim_ros"]
+    assert sorted(started) == sorted(installed)
+
+
+def test_parameters_are_those_of_the_yaml_and_files_exist(entities):
+    for node in nodes(entities):
+        if node["package"] != "diffsim_ros":
+            continue
+        file, overrides = node["parameters"]
+        path = ROOT / Path(file).relative_to(SHARE)
+        listed = yaml.safe_load(path.read_text())[node["name"]]["ros__parameters"]
+        for name, value in overrides.items():
+            assert name in listed
+            kind = value.options["value_type"]
+            assert kind in (str, float) or kind is STRINGS, "launch accepts no other type"
+            assert isinstance(listed[name], list if kind is STRINGS else kind), name
+
+
+def test_rviz_is_optional_and_its_file_exists(entities):
+    (rviz,) = [n for n in nodes(entities) if n["package"] == "rviz2"]
+    assert type(rviz["condition"]).__name__ == "IfCondition"
+    file = rviz["arguments"][1]
+    assert (ROOT / Path(file).relative_to(SHARE)).is_file()

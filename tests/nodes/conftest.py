@@ -1,0 +1,172 @@
+"""Real rclpy for the tests: one domain of their own, nodes spun in threads, waits with a limit."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+os.environ.setdefault("ROS_PYTHON_CHECK_FIELDS", "1")  # read when message modules are imported
+os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOSSES = ROOT / "data" / "cube_toss" / "tosses.npz"
+LIMIT = 15.0
+"""Seconds that a wait may take; discovery alone takes up to 3."""
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.ros)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ros_domain():
+    """A ROS_DOMAIN_ID that no other run uses: given by ./run test, or locked here."""
+    if "ROS_DOMAIN_ID" in os.environ:
+        yield
+        return
+    nodes = pytest.importorskip("diffsim_ros.nodes.processes")
+    with nodes.own_domain():
+        yield
+
+
+class Ros:
+    """A node of the test's own, further nodes, each spun in a thread; and waits."""
+
+    def __init__(self):
+        import rclpy
+        from rclpy.signals import SignalHandlerOptions
+
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        self._running = []
+        self.node = self.start(rclpy.create_node("tester"))
+
+    def start(self, node):
+        """Spin a node in a thread of its own until the test ends."""
+        from rclpy.executors import SingleThreadedExecutor
+
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        thread = threading.Thread(target=self._spin, args=(executor,))
+        thread.start()
+        self._running.append((node, executor, thread))
+        return node
+
+    @staticmethod
+    def _spin(executor):
+        from rclpy.executors import ExternalShutdownException
+
+        try:
+            executor.spin()
+        except ExternalShutdownException:
+            pass
+
+    def close(self):
+        """Stop everything in reverse order."""
+        import rclpy
+
+        for node, executor, thread in reversed(self._running):
+            if hasattr(node, "close"):
+                node.close()
+            executor.shutdown()
+            thread.join()
+            node.destroy_node()
+        rclpy.shutdown()
+
+    def until(self, condition, what, limit=LIMIT):
+        """Wait until `condition()` is true and return its value; fail naming `what`."""
+        end, pause = time.monotonic() + limit, threading.Event()
+        while time.monotonic() < end:
+            value = condition()
+            if value:
+                return value
+            pause.wait(0.01)
+        pytest.fail(f"waited {limit:g} s for {what() if callable(what) else what}")
+
+    def listen(self, kind, topic, profile):
+        """Subscribe; returns the growing list of messages."""
+        heard = []
+        self.node.create_subscription(kind, topic, heard.append, profile)
+        return heard
+
+    def call(self, kind, name, request=None, limit=LIMIT):
+        """Call a service and return its response."""
+        return self.until(self.ask(kind, name, request), f"the response of {name}", limit)
+
+    def ask(self, kind, name, request=None):
+        """Call a service; returns a function that is None until the response is there."""
+        client = self.node.create_client(kind, name)
+        assert client.wait_for_service(LIMIT), f"no service {name}"
+        future = client.call_async(kind.Request() if request is None else request)
+        return lambda: future.result() if future.done() else None
+
+
+@pytest.fixture
+def ros(ros_domain):
+    """A Ros that is closed after the test."""
+    harness = Ros()
+    try:
+        yield harness
+    finally:
+        harness.close()
+
+
+class Processes:
+    """Nodes as processes of their own, interrupted and waited for at the end."""
+
+    def __init__(self, folder):
+        self.folder, self.running, self.names = folder, [], Counter()
+
+    def start(self, name, **parameters):
+        """Start `python -m diffsim_ros.nodes.NAME` with parameters."""
+        import yaml
+
+        arguments = []
+        for key, value in parameters.items():
+            text = yaml.safe_dump(value, default_flow_style=True).split("\n")[0]
+            arguments += ["-p", f"{key}:={text}"]
+        command = [sys.executable, "-m", f"diffsim_ros.nodes.{name}", "--ros-args", *arguments]
+        self.names[name] += 1
+        log = open(self.folder / f"{name}{self.names[name]}.log", "w")
+        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        process = subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdout=log, stderr=log, text=True
+        )
+        process.log = Path(log.name)
+        log.close()
+        self.running.append(process)
+        return process
+
+    @staticmethod
+    def end(process, number=signal.SIGINT):
+        """Send a signal and return the exit code."""
+        process.send_signal(number)
+        return process.wait(LIMIT)
+
+
+@pytest.fixture
+def processes(tmp_path, ros_domain):
+    """Processes that are gone after the test."""
+    started = Processes(tmp_path)
+    try:
+        yield started
+    finally:
+        for process in started.running:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+@pytest.fixture(scope="session")
+def tosses():
+    """Path of the measured tosses."""
+    return TOSSES

@@ -1,0 +1,109 @@
+"""The demo: four processes, real messages, one report; and nothing left behind on Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("rclpy")
+
+from diffsim_ros.nodes import demo
+from diffsim_ros.nodes.convert import Answer
+
+SMALL = ("fit.starts=1", "fit.iterations=2", "fit.search_evaluations=0")
+
+
+def children(pid):
+    """Processes whose parent is `pid`."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def test_the_whole_way_from_recorded_poses_to_a_report(tmp_path, capsys):
+    out = tmp_path / "out"
+    code = demo.main(["--out", str(out), "--train", "2", "--validate", "2", "--set", *SMALL])
+    printed = capsys.readouterr()
+    assert code in (0, 3), printed.err
+    assert not children(os.getpid())
+    for words in ("friction", "±", "diffsim_ros", "drake", "mujoco", "bullet", "rviz2 -d"):
+        assert words in printed.out
+    assert "0 were lost" in printed.out and "estimate:" in printed.err
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["validate"]["tosses"] == 2
+    assert metrics["validate"]["published"]["drake"]["tosses"] == 2
+    for name in demo.FILES:
+        assert (out / name).stat().st_size > 0, name
+    again = demo.main(["--out", str(out)])
+    assert again == 2 and "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all_processes(tmp_path, number):
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "diffsim_ros.nodes.demo", "--out", str(out)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(demo.__file__).parents[2],
+    )
+    try:
+        line = process.stderr.readline()
+        assert "starting replay" in line
+        end, pause = time.monotonic() + 30.0, threading.Event()
+        while len(started := children(process.pid)) < 4 and time.monotonic() < end:
+            pause.wait(0.02)
+        assert len(started) == 4
+        process.send_signal(number)
+        rest = process.communicate(timeout=30.0)[1]
+        assert process.returncode == 130 and "stopped; all nodes have ended" in rest
+        assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]
+        assert not (out / "result.yaml").exists()
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def test_a_node_that_dies_is_named_with_its_last_words(tmp_path):
+    from diffsim_ros.errors import InputError
+    from diffsim_ros.nodes.processes import Fleet
+
+    with Fleet(tmp_path / "logs") as fleet:
+        fleet.start("replay", {"data": "/no/such.npz"})
+        fleet.running["replay"].wait(30.0)
+        with pytest.raises(InputError, match=r"node replay.*exit code 2.*such\.npz"):
+            fleet.check()
+
+
+def test_the_table_compares_on_the_same_tosses():
+    figures = {"position_error_widths": 0.125, "rotation_error_deg": 14.04, "e_q": 0.2}
+    metrics = {f"validate.{k}": v for k, v in figures.items()}
+    metrics |= {f"validate.published.drake.{k}": 2 * v for k, v in figures.items()}
+    lines = demo.error_table(metrics).splitlines()
+    assert lines[1].split() == ["diffsim_ros", "12.5", "14.0", "0.200"]
+    assert lines[2].split() == ["drake", "25.0", "28.1", "0.400"]
+
+
+def test_parameters_are_printed_with_sigma():
+    unknown = {"unit": "N/m", "note": "held"}
+    parameters = [
+        SimpleNamespace(name="friction", value=0.18371, std_dev=0.005, unit="1", note=""),
+        SimpleNamespace(name="k", value=30000.0, std_dev=float("nan"), **unknown),
+    ]
+    text = demo.parameter_table(Answer("SUCCESS", parameters=parameters))
+    assert "0.1837 ± 0.0050" in text and "30000" in text

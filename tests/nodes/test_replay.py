@@ -1,0 +1,141 @@
+"""The replay is a driver: its topics, quality of service, rate and stamps."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.nodes import convert
+from diffsim_ros.nodes.common import LATCHED, SENSOR
+from diffsim_ros.nodes.replay import Replay
+from diffsim_ros.real2sim.recorder import NANO
+from diffsim_ros.real2sim.tosses import read_tosses
+
+
+@pytest.fixture
+def replay(ros, tosses):
+    """Start a Replay of two tosses, fast, with other parameters."""
+
+    def start(**parameters):
+        values = {
+            "data": str(tosses),
+            "trials": [3, 1],
+            "rate_factor": 50.0,
+            "gap": 0.5,
+            "settle": 0.3,
+        }
+        values = {name: v for name, v in (values | parameters).items() if v is not None}
+        overrides = [Parameter(name, value=v) for name, v in values.items()]
+        return ros.start(Replay(parameter_overrides=overrides))
+
+    return start
+
+
+def test_poses_come_as_recorded_with_gaps_between_tosses(ros, replay, tosses):
+    heard = ros.listen(PoseStamped, "/cube/pose", SENSOR)
+    done = ros.listen(Bool, "/replay/done", LATCHED)
+    status = ros.listen(DiagnosticStatus, "/replay/status", LATCHED)
+    replay()
+    ros.until(lambda: len(heard) == 226, "226 poses")
+    ros.until(lambda: done and done[-1].data, "the end")
+    samples = [convert.pose_sample(message, "cube") for message in heard]
+    by_id = {t.id: t for t in read_tosses(tosses, [1, 3])}
+    poses = np.array([[*s.position, *s.orientation] for s in samples])
+    np.testing.assert_array_equal(poses[:111], by_id[3].poses.value)
+    np.testing.assert_array_equal(poses[111:], by_id[1].poses.value)
+    assert {s.frame for s in samples} == {"world"}
+    steps = np.diff([s.stamp for s in samples])
+    assert steps[110] == pytest.approx(0.5 * NANO, abs=2)
+    np.testing.assert_allclose(np.delete(steps, 110), NANO / 148, atol=2)
+    last = ros.until(lambda: "done" in status[-1].message and status[-1], "the last status")
+    assert convert.values_of(last)["fraction"] == "1"
+
+
+def test_quality_of_service_is_a_drivers(ros, replay):
+    replay(autostart=False)
+
+    def publishers():
+        return ros.node.get_publishers_info_by_topic("/cube/pose")
+
+    (info,) = ros.until(publishers, "the publisher")
+    assert info.qos_profile.reliability == ReliabilityPolicy.RELIABLE
+    assert info.qos_profile.durability == DurabilityPolicy.VOLATILE
+
+
+def test_speed_is_that_of_the_recording_times_the_factor(ros, replay):
+    heard = []
+    now = ros.node.get_clock().now
+    ros.node.create_subscription(
+        PoseStamped, "/cube/pose", lambda m: heard.append(now().nanoseconds), SENSOR
+    )
+    replay(trials=[1], rate_factor=2.0)
+    ros.until(lambda: len(heard) == 115, "115 poses")
+    assert (heard[-1] - heard[0]) / NANO == pytest.approx(114 / 148 / 2, rel=0.3)
+
+
+def test_a_second_play_comes_later_in_stamps_too(ros, replay):
+    heard = ros.listen(PoseStamped, "/cube/pose", SENSOR)
+    done = ros.listen(Bool, "/replay/done", LATCHED)
+    node = replay(autostart=False, rate_factor=1000.0)
+    node.set_parameters([Parameter("trials", value=[4])])
+    assert ros.call(Trigger, "/replay/play").message == "102 samples of 1 trials"
+    ros.until(lambda: done and done[-1].data, "the first end")
+    assert ros.call(Trigger, "/replay/play").success
+    ros.until(lambda: len(heard) == 204, "204 poses")
+    stamps = np.array([convert.nanoseconds(m.header.stamp) for m in heard])
+    assert np.diff(stamps).min() > 0 and stamps[102] - stamps[101] >= 0.5 * NANO
+
+
+def test_it_waits_for_subscribers_and_can_be_stopped(ros, replay):
+    status = ros.listen(DiagnosticStatus, "/replay/status", LATCHED)
+    replay()
+    ros.until(lambda: status and "waiting" in status[-1].message, "waiting")
+    busy = ros.call(Trigger, "/replay/play")
+    assert not busy.success and "waiting" in busy.message
+    assert ros.call(Trigger, "/replay/stop").message == "0 samples sent"
+    ros.until(lambda: "stopped" in status[-1].message, "stopped")
+
+
+def test_rigid_bodies(ros, replay):
+    pytest.importorskip("mocap4r2_msgs")
+    heard = ros.listen(convert.RigidBodies, "/rigid_bodies", SENSOR)
+    replay(messages="rigid_bodies", trials=[1], body="box", frame_id="map")
+    ros.until(lambda: len(heard) == 115, "115 frames")
+    (sample,) = convert.body_samples(heard[7])
+    assert (heard[7].frame_number, sample.body, sample.frame) == (7, "box", "map")
+
+
+def test_a_bag_plays(ros, replay, tmp_path):
+    from diffsim_ros.real2sim.bags import write_motion
+
+    position = np.arange(30.0).reshape(10, 3)
+    orientation = np.tile([0.0, 0.0, 0.0, 1.0], (10, 1))
+    bag = tmp_path / "cube.mcap"
+    write_motion(bag, [("/tracker/pose", "map", np.arange(10) * 0.01, position, orientation)])
+    heard = ros.listen(PoseStamped, "/cube/pose", SENSOR)
+    replay(data=str(bag), trials=None)
+    ros.until(lambda: len(heard) == 10, "10 poses")
+    back = [convert.pose_sample(m, "cube").position for m in heard]
+    np.testing.assert_array_equal(back, position)
+    assert heard[0].header.frame_id == "map"
+
+
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"data": ""}, "parameter data"),
+        ({"data": "/no/such.npz"}, r"/no/such\.npz"),
+        ({"trials": [2_000_000]}, "toss_id: got 2000000"),
+    ],
+)
+def test_unusable_parameters_are_input_errors(ros, replay, parameters, words):
+    with pytest.raises(InputError, match=words):
+        replay(**parameters)

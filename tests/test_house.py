@@ -1,0 +1,254 @@
+"""House rules that a machine can check: sizes, imports, batteries, documented keys."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "diffsim_ros"
+NATIVE = ROOT / "native"
+FILE_CEILING, FUNCTION_CEILING = 500, 80
+
+# Package part -> parts that it must not import, at module level or inside functions.
+# The arrows of DESIGN.md sections 1 and 5: scene -> inverse -> real2sim -> nodes; viz draws plain
+# data; errors and output are below everything.
+FORBIDDEN = {
+    "errors": {"output", "scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
+    "output": {"scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
+    "scene": {"real2sim", "viz", "commands", "cli", "nodes"},
+    "inverse": {"scene", "real2sim", "viz", "commands", "cli", "nodes"},
+    "real2sim": {"commands", "cli", "nodes"},
+    "viz": {"inverse", "real2sim", "commands", "cli", "nodes"},
+    "commands": {"cli", "nodes"},
+    "cli": {"nodes"},
+    "nodes": {"cli"},
+}
+ROS = re.compile(
+    r"rclpy|rosidl\w*|ament\w*|launch\w*|tf2\w*|rosgraph\w*|builtin_interfaces|diffsim_interfaces"
+    r"|\w+_msgs|\w+_srvs"
+)
+# Plain data of real2sim that pictures may know, although reports are written from real2sim.
+PLAIN_DATA = ("diffsim_ros.real2sim.bags.", "diffsim_ros.real2sim.comparison.")
+# The engine is native code; inside it only bindings/ may know Python.
+HEAVY = {"scipy", "matplotlib", "rosbags", "open3d", "mujoco", "torch", "diffsim_ros._engine"}
+
+
+def python_files():
+    skip = {".venv", "build", "install", "log", "out", ".git"}
+    for path in sorted(ROOT.rglob("*.py")):
+        if not skip & set(path.relative_to(ROOT).parts) and not path.is_relative_to(
+            ROOT / "shared"
+        ):
+            yield path
+
+
+def native_files():
+    return sorted(p for p in NATIVE.rglob("*") if p.suffix in (".hpp", ".cpp"))
+
+
+def imports(path):
+    """(absolute module name, line) of every import of a file of the package."""
+    package = path.relative_to(ROOT).with_suffix("").parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            module = ".".join(base + ([node.module] if node.module else []))
+            yield from ((f"{module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def part(path):
+    """First folder, or stem, of a file inside the package."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def cpp_functions(text):
+    """(line, number of lines) of function bodies: outermost braces that belong to no type."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', "0", text)
+    stack, head, line, found = [], "", 1, []
+    for character in text:
+        if character == "{":
+            words = re.split(r"[;{}]", head)[-1]
+            outer = re.search(r"\b(namespace|class|struct|union|enum|extern)\b", words)
+            inside = any(kind == "function" for kind, _ in stack)
+            code = "function" if not outer and "(" in words and not inside else "other"
+            stack.append((code, line))
+            head = ""
+        elif character == "}":
+            if stack:
+                kind, start = stack.pop()
+                if kind == "function":
+                    found.append((start, line - start + 1))
+            head = ""
+        else:
+            head = "" if character == ";" else head + character
+        line += character == "\n"
+    return found
+
+
+def test_files_are_short():
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in [*python_files(), *native_files()]
+        if (lines := len(path.read_text().splitlines())) > FILE_CEILING
+    }
+    assert not long
+
+
+def test_functions_are_short():
+    long = {}
+    for path in python_files():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                lines = node.end_lineno - node.lineno + 1
+                if lines > FUNCTION_CEILING:
+                    long[f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"] = lines
+    for path in native_files():
+        for line, lines in cpp_functions(path.read_text()):
+            if lines > FUNCTION_CEILING:
+                long[f"{path.relative_to(ROOT)}:{line}"] = lines
+    assert not long
+
+
+def test_the_counter_of_cpp_functions_counts():
+    text = """
+namespace a {
+struct B : C {  // {
+  int f() const { return 1; }
+  double x = 3;
+};
+void g(int i) {
+  if (i) {
+    h("}");
+  }
+}
+}  // namespace a
+"""
+    assert cpp_functions(text) == [(4, 1), (7, 5)]
+
+
+@pytest.mark.parametrize("name", sorted(FORBIDDEN))
+def test_imports_follow_the_arrows(name):
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if part(path) != name:
+            continue
+        for module, line in imports(path):
+            pieces = module.split(".")
+            if name == "viz" and module.startswith(PLAIN_DATA):
+                continue
+            if pieces[0] == "diffsim_ros" and len(pieces) > 1 and pieces[1] in FORBIDDEN[name]:
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {module}")
+    assert not wrong
+
+
+def test_real2sim_imports_pictures_only_where_it_writes_them():
+    """viz knows plain data of real2sim, so the other way is inside functions: no circles."""
+    wrong = []
+    for path in sorted((PACKAGE / "real2sim").glob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and "viz" in ast.unparse(node):
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}")
+    assert not wrong
+
+
+def test_every_part_of_the_package_has_its_arrows():
+    parts = {part(path) for path in PACKAGE.rglob("*.py")} - {"__init__"}
+    assert parts <= set(FORBIDDEN)
+
+
+def test_only_nodes_import_ros():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if part(path) != "nodes"
+        for module, line in imports(path)
+        if ROS.fullmatch(module.split(".")[0])
+    ]
+    assert not wrong
+
+
+def test_only_convert_knows_messages_of_sensors_and_markers():
+    known = re.compile(r"(geometry|sensor|visualization|nav|trajectory|control|mocap4r2)_msgs")
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in sorted((PACKAGE / "nodes").glob("*.py"))
+        if path.name != "convert.py"
+        for module, line in imports(path)
+        if known.match(module.split(".")[0]) and not module.split(".")[-1][0].isupper()
+    ]
+    assert not wrong
+
+
+def test_importing_the_package_is_cheap():
+    names = {module for module, _ in imports(PACKAGE / "__init__.py")}
+    assert not {n for n in names if n.split(".")[0] in HEAVY | {"numpy"}}
+    for path in (PACKAGE / "cli.py", PACKAGE / "errors.py"):
+        top = ast.parse(path.read_text()).body
+        modules = [n for n in top if isinstance(n, (ast.Import, ast.ImportFrom))]
+        text = "\n".join(ast.unparse(n) for n in modules)
+        assert not re.search(r"numpy|scipy|matplotlib|_engine", text)
+
+
+def test_native_knows_no_ros_and_python_only_in_bindings():
+    assert native_files()
+    wrong = []
+    for path in native_files():
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            include = re.match(r"\s*#\s*include\s*[<\"]([^>\"]+)", line)
+            target = include[1] if include else ""
+            python = re.match(r"pybind11|Python\.h|numpy", target)
+            if (python and path.parent.name != "bindings") or re.search(r"rclcpp|_msgs", target):
+                wrong.append(f"{path.relative_to(ROOT)}:{number} {line.strip()}")
+    assert not wrong
+
+
+def test_native_arrows():
+    """math and sdf know no bodies, bodies know no elements, nothing includes bindings."""
+    below = {"sdf": ("bodies/", "elements/", "bindings/"), "bodies": ("bindings/",),
+             "elements": ("bindings/",)}  # fmt: skip
+    wrong = []
+    for path in native_files():
+        for target in re.findall(r'#include "([^"]+)"', path.read_text()):
+            if any(word in target for word in below.get(path.parent.name, ())):
+                wrong.append(f"{path.relative_to(ROOT)} includes {target}")
+    assert not wrong
+
+
+def cpp_classes(folder, base):
+    """Names of the classes of a folder of native/ that derive from `base`."""
+    found = set()
+    for path in (NATIVE / folder).glob("*.hpp"):
+        found |= set(re.findall(rf"\bclass (\w+)(?: final)? : public {base}\b", path.read_text()))
+    return found
+
+
+@pytest.mark.parametrize(("folder", "base"), [("elements", "Element"), ("sdf", "Sdf")])
+def test_every_element_and_sdf_has_a_derivative_battery(folder, base):
+    """tests/native has, for each class, a test named test_battery_..._CLASS (or its snake case)."""
+    classes = cpp_classes(folder, base)
+    assert classes, f"no class derives from {base} in native/{folder}"
+    batteries = " ".join(
+        node.name
+        for path in (ROOT / "tests" / "native").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and "battery" in node.name
+    )
+    missing = []
+    for name in sorted(classes):
+        stem = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower().rstrip("s")
+        if stem not in batteries:
+            missing.append(f"{name}: no test named test_battery_..._{stem}")
+    assert not missing
+
+
+def test_documented_keys_of_scene_files_are_those_accepted():
+    from diffsim_ros.scene.schema import markdown
+
+    assert markdown() in (ROOT / "docs" / "scene.md").read_text(), (
+        "docs/scene.md is not up to date: paste the output of python -m diffsim_ros.scene.schema"
+    )

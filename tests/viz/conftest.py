@@ -1,0 +1,146 @@
+"""A made-up estimation: smooth tosses whose simulation drifts away, and plausible figures."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from diffsim_ros.viz.motion import Motion, world_corners
+
+EDGE = 0.1048
+RATE = 148.0
+
+
+def toss(number, drift, n=40, contacts=True):
+    """A sliding, turning cube; the simulated one leaves it by `drift` [m] and 10 * drift [rad]."""
+    t = np.arange(n) / RATE
+    grown = np.clip(t / t[-1], 0, 1) ** 2
+    height = EDGE / 2 + 0.1 * np.abs(np.cos(6 * t)) * np.exp(-4 * t)
+    measured = np.stack([0.1 * number + 0.4 * t, 0.2 - 0.3 * t, height], axis=1)
+    simulated = measured + np.outer(grown, [drift, -drift / 2, 0.0])
+    turn = [quaternion_z(3 * t), quaternion_z(3 * t + 10 * drift * grown)]
+    point = force = None
+    if contacts:
+        size = (EDGE,) * 3
+        point = np.stack([world_corners(simulated[k], turn[1][k], size) for k in range(n)])
+        force = np.zeros_like(point)
+        force[n // 2 :, :4, 2] = 0.9
+    motion = Motion(
+        f"toss {number}", t, measured, turn[0], simulated, turn[1], (EDGE,) * 3, point, force
+    )
+    distance, angle = motion.position_error(), motion.rotation_error()
+    errors = {
+        "position_error_widths": float(distance.mean() / EDGE),
+        "rotation_error_deg": float(np.degrees(angle.mean())),
+        "e_q": float((distance**2 / (EDGE / 2) + angle**2).mean()),
+    }
+    keys = ("t", "measured_position", "measured_orientation", "simulated_position",
+            "simulated_orientation", "size", "contact_point", "contact_force")  # fmt: skip
+    fields = {key: getattr(motion, key) for key in keys}
+    published = {
+        name: {key: factor * value for key, value in errors.items()}
+        for name, factor in (("mujoco", 1.6), ("drake", 1.3))
+    }
+    return SimpleNamespace(
+        id=number, name=f"toss {number}", role="validate", source="made up", errors=errors,
+        published=published, **fields,
+    )  # fmt: skip
+
+
+def quaternion_z(angle):
+    """Quaternions x, y, z, w (n, 4) of turns about z [rad]."""
+    zero = np.zeros_like(angle)
+    return np.stack([zero, zero, np.sin(angle / 2), np.cos(angle / 2)], axis=1)
+
+
+def parameter(name, value, std_dev, **more):
+    """A ParameterResult-like object."""
+    base = {"unit": "1", "lower": 0.0, "upper": 1.0, "identifiable": True, "at_bound": False,
+            "note": "", "fixed": False}  # fmt: skip
+    return SimpleNamespace(name=name, value=value, std_dev=std_dev, **{**base, **more})
+
+
+def rival(predictions, name):
+    """What comparison.compare reports of one simulator."""
+    entry = {"tosses": len(predictions)}
+    for q in predictions[0].errors:
+        theirs = np.array([p.published[name][q] for p in predictions])
+        ours = np.array([p.errors[q] for p in predictions])
+        entry[q], entry[f"{q}_median"] = float(theirs.mean()), float(np.median(theirs))
+        difference = float((ours - theirs).mean())
+        entry[f"{q}_difference"] = difference
+        entry[f"{q}_difference_interval"] = [1.5 * difference, 0.5 * difference]
+    return entry
+
+
+def made_up(count=12):
+    """An EstimationResult-like object with `count` validated tosses."""
+    predictions = tuple(toss(i, 0.004 * (i + 1)) for i in range(count))
+    figures = {q: float(np.mean([p.errors[q] for p in predictions])) for q in predictions[0].errors}
+    published = {name: rival(predictions, name) for name in ("mujoco", "drake")}
+    return SimpleNamespace(
+        name="cube_toss",
+        status="converged",
+        message="relative decrease 3e-6 below 1e-5 after 4 iterations",
+        parameters=(
+            parameter("friction", 0.2134, 0.0021),
+            parameter("stiffness", 5200.0, 210.0, unit="N/m", lower=100.0, upper=1e5),
+            parameter("radius", 0.01, None, unit="m", upper=0.01, at_bound=True),
+            parameter("scale", 1.0, 0.1, identifiable=False, note="correlated 0.995 with radius"),
+            parameter("mass", 0.37, None, unit="kg", lower=None, upper=None, fixed=True),
+        ),
+        correlated=("friction", "stiffness", "radius", "scale"),
+        correlation=np.eye(4) + 0.5 * (1 - np.eye(4)),
+        metrics={
+            "train": {"tosses": 30},
+            "validate": {"tosses": count, **figures, "published": published},
+        },
+        history=tuple(
+            SimpleNamespace(
+                phase="soft" if i < 2 else "stiff", iteration=i, objective=10.0 / (i + 1)
+            )
+            for i in range(5)
+        ),
+        predictions=predictions,
+        dropped={"missing frames": 3, "failed rollouts": 0},
+        notes=("a note <with> markup & signs",),
+        provenance={
+            "configuration": "cube.yaml",
+            "data": [{"source": "a.npz", "sha256": "ab" * 32}],
+        },
+        config={
+            "data": {"train": {"files": ["a.npz"], "trials": {"random": 30, "seed": 1}}},
+            "parameters": {"friction": {"value": 0.3, "prior_mean": 0.2, "prior_sigma": 0.1}},
+        },
+    )
+
+
+@pytest.fixture
+def motion():
+    """One toss of 40 frames with contacts."""
+    from diffsim_ros.viz.summary import motion_of
+
+    return motion_of(toss(1, 0.02))
+
+
+@pytest.fixture(scope="session")
+def result():
+    """A made-up estimation of twelve validated tosses."""
+    return made_up()
+
+
+@pytest.fixture(scope="session")
+def page(result, tmp_path_factory):
+    """Folder with its report and pictures, written once."""
+    import datetime
+
+    from diffsim_ros.viz.report import write_report
+
+    folder = tmp_path_factory.mktemp("report")
+    write_report(
+        result,
+        folder / "report.html",
+        command="diffsim estimate cube.yaml",
+        written=datetime.datetime(2026, 1, 2),
+    )
+    return folder

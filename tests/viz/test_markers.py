@@ -1,0 +1,118 @@
+"""What rviz does not forgive, and that a frame shows what the motion holds."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from diffsim_ros.viz.markers import (
+    LONGEST_ARROW,
+    Action,
+    Kind,
+    Marker,
+    check_unique,
+    static_markers,
+    strobe_markers,
+    toss_markers,
+)
+from diffsim_ros.viz.motion import world_corners
+
+
+def by_namespace(markers):
+    return {marker.ns: marker for marker in markers}
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"scale": (1.0, 0.0, 1.0)}, "scales that CUBE uses"),
+        ({"kind": Kind.LINE_STRIP, "scale": (0.0, 1.0, 1.0)}, "scales that LINE_STRIP uses"),
+        ({"kind": Kind.TRIANGLE_LIST, "points": [(0, 0, 0)] * 4}, "multiple of 3 points, got 4"),
+        ({"kind": Kind.LINE_LIST, "points": [(0, 0, 0)] * 3}, "multiple of 2 points, got 3"),
+        ({"kind": Kind.ARROW, "points": [(0, 0, 0)]}, "0 or 2 points"),
+        ({"orientation": (0, 0, 0, 2)}, "unit quaternion"),
+        ({"position": (0, np.inf, 0)}, "finite"),
+        ({"colour": (0, 0, 1.2, 1)}, "colour"),
+        ({"kind": Kind.POINTS, "points": [(0, 0, 0)] * 2, "colours": [(0, 0, 0, 1)]}, "1 colours"),
+    ],
+)
+def test_a_marker_that_rviz_would_drop_is_refused_by_name(fields, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        Marker("here", 7, **fields)
+    assert "here/7" in str(caught.value)
+
+
+def test_unused_scales_may_be_zero_and_markers_cannot_change():
+    line = Marker("a", 0, Kind.LINE_STRIP, scale=(0.01, 0, 0), points=[(0, 0, 0), (1, 0, 0)])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        line.ns = "b"
+    with pytest.raises(ValueError, match="read-only"):
+        line.points[0, 0] = 1.0
+
+
+def test_a_frame_shows_both_cubes_where_they_are(motion):
+    found = by_namespace(toss_markers(motion, 30, frame_id="map"))
+    measured, simulated = found["measured/cube"], found["simulated/cube"]
+    assert measured.position == pytest.approx(motion.measured_position[30])
+    assert simulated.orientation == pytest.approx(motion.simulated_orientation[30])
+    assert measured.colour[3] < 0.5 and simulated.colour[3] == 1.0  # a ghost, and a solid
+    assert {marker.frame_id for marker in found.values()} == {"map"}
+
+
+def test_residuals_join_the_same_corner_of_both_cubes(motion):
+    points = by_namespace(toss_markers(motion, 30))["residual"].points.reshape(-1, 2, 3)
+    size = motion.size
+    for i, pose in enumerate(("measured", "simulated")):
+        position = getattr(motion, f"{pose}_position")[30]
+        expected = world_corners(position, getattr(motion, f"{pose}_orientation")[30], size)
+        assert points[:, i] == pytest.approx(expected)
+
+
+def test_forces_are_arrows_and_vanish_with_the_contact(motion):
+    def forces(k):
+        return [m for m in toss_markers(motion, k, force_scale=0.1) if m.ns == "contact_force"]
+
+    before, after = forces(0), forces(30)
+    assert [m.id for m in before] == [m.id for m in after] == list(range(8))
+    assert all(m.action is Action.DELETE for m in before)
+    arrows = [m for m in after if m.action is Action.ADD]
+    assert len(arrows) == 4
+    assert arrows[0].points[1] - arrows[0].points[0] == pytest.approx([0, 0, 0.09])
+    assert arrows[0].points[0] == pytest.approx(motion.contact_point[30, 0])
+
+
+def test_the_force_of_an_impact_stays_in_the_picture(motion):
+    markers = toss_markers(motion, 30, force_scale=10.0)
+    points = next(m.points for m in markers if m.ns == "contact_force")
+    assert points[1] - points[0] == pytest.approx([0, 0, LONGEST_ARROW])
+
+
+def test_ids_are_unique_for_several_motions_at_once(motion):
+    markers = static_markers([motion, motion])
+    for index in (0, 1):
+        markers += toss_markers(motion, 5, index=index, text=True)
+    check_unique(markers)
+    check_unique(static_markers(motion) + strobe_markers(motion))
+    with pytest.raises(ValueError, match="twice"):
+        check_unique(markers + toss_markers(motion, 6))
+
+
+def test_the_table_reaches_under_the_whole_motion_with_its_top_at_zero(motion):
+    table = by_namespace(static_markers(motion, ground_size=0.1))["table"]
+    assert table.position[2] + table.scale[2] / 2 == pytest.approx(0.0)
+    low = table.position[:2] - np.array(table.scale[:2]) / 2
+    high = table.position[:2] + np.array(table.scale[:2]) / 2
+    for track in (motion.measured_position, motion.simulated_position):
+        assert (track[:, :2] > low).all() and (track[:, :2] < high).all()
+
+
+def test_a_motion_without_measurement_shows_only_the_simulation(motion):
+    alone = dataclasses.replace(motion, measured_position=None, measured_orientation=None)
+    names = {marker.ns for marker in static_markers(alone) + toss_markers(alone, 3, text=True)}
+    assert "simulated/cube" in names
+    assert not any("measured" in name or name == "residual" for name in names)
+
+
+def test_a_frame_that_is_not_there_is_refused(motion):
+    with pytest.raises(IndexError, match="40 frames, asked for 40"):
+        toss_markers(motion, 40)

@@ -1,0 +1,222 @@
+"""The page: complete, self-contained, and honest about what it is given."""
+
+import copy
+import datetime
+import json
+import re
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from diffsim_ros.viz import PICTURES
+from diffsim_ros.viz.insight import chosen, limits, recording
+from diffsim_ros.viz.report import page_of, write_report
+from diffsim_ros.viz.scene_report import write_simulation_report
+from diffsim_ros.viz.summary import summarise
+
+
+class Page(HTMLParser):
+    """Collects tags, attributes and text, and fails on tags that are left open."""
+
+    VOID = frozenset({"meta", "img", "input", "br", "link"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.words = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def check_self_contained(source):
+    """No address, no file and no link out of the page."""
+    assert not re.search(r"https?:|//[a-z0-9-]+\.[a-z]", source, re.IGNORECASE)
+    assert not re.search(r"@import|url\(", source)
+    page = Page(source)
+    assert page.open == []
+    for tag, attributes in page.tags:
+        assert tag not in ("link", "iframe", "object", "embed")
+        for key in ("src", "href"):
+            value = attributes.get(key)
+            assert value is None or value.startswith(("data:", "#"))
+    anchors = {a["href"][1:] for _, a in page.tags if a.get("href", "").startswith("#")}
+    assert anchors <= {a["id"] for _, a in page.tags if "id" in a}
+    return page
+
+
+@pytest.fixture(scope="module")
+def source(page):
+    return (page / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_report_is_one_file_that_needs_no_network(source):
+    check_self_contained(source)
+
+
+def test_the_report_shows_what_was_found(source, result):
+    text = Page(source).text
+    best = result.metrics["validate"]
+    for words in (
+        "cube toss", "converged", "0.2134", "0.0021", "5200", "not identifiable", "at bound",
+        "correlated 0.995 with radius", "held", "MuJoCo", "Drake", "missing frames", "a.npz",
+        "diffsim estimate cube.yaml", "What limits it", "2026-01-02", "12 tosses",
+        f"{best['rotation_error_deg']:.3g} degrees",
+    ):  # fmt: skip
+        assert words in text, words
+    assert "a note <with> markup & signs" in text  # escaped in the source, shown as written
+    assert "failed rollouts" not in text  # nothing failed
+
+
+def test_the_playable_motion_holds_the_measured_and_the_simulated_cube(source, result):
+    block = re.search(r'<script id="motions" type="application/json">(.*?)</script>', source, re.S)
+    motions = json.loads(block[1])
+    assert motions[0]["name"].endswith("the median prediction")
+    assert any(m["name"].startswith("toss 11 ") for m in motions)  # the worst
+    first = next(m for m in motions if m["name"].startswith("toss 0 "))
+    expected = result.predictions[0]
+    solid, ghost = first["bodies"]
+    assert (solid["name"], ghost["name"], ghost["ghost"]) == ("simulated", "measured", True)
+    assert np.array(ghost["p"]) == pytest.approx(expected.measured_position, abs=1e-5)
+    assert np.array(solid["q"]) == pytest.approx(expected.simulated_orientation, abs=1e-5)
+    assert len(first["forces"]) == len(first["t"]) == 40
+    assert first["forces"][0] == [] and len(first["forces"][-1]) == 4
+
+
+def test_every_picture_is_announced_so_that_none_is_overwritten(page):
+    written = {path.name for path in page.iterdir()} - {"report.html"}
+    assert written <= set(PICTURES)
+    assert {"errors.png", "parameters.png", "cubes.png", "motion_worst.png"} <= written
+
+
+def without_figures(result):
+    """The page's words and motion alone, which are quick to make."""
+    return page_of(summarise(result), {}, "", datetime.datetime(2026, 1, 2))
+
+
+def test_equal_results_give_equal_pages(result):
+    assert without_figures(result) == without_figures(result)
+
+
+def test_pictures_beside_the_page_are_optional(result, tmp_path):
+    bare = copy.copy(result)
+    bare.predictions, bare.parameters = (), ()
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    with_pictures = write_report(bare, tmp_path / "a" / "report.html")
+    assert {path.name for path in with_pictures} == {
+        "report.html",
+        "convergence.png",
+        "correlation.png",
+    }
+    alone = write_report(bare, tmp_path / "b" / "report.html", pictures=False)
+    assert list((tmp_path / "b").iterdir()) == alone
+
+
+def test_bad_news_comes_first(result):
+    worse = copy.copy(result)
+    worse.status = "not_converged"
+    text = Page(without_figures(worse)).text
+    assert "not converged" in text
+    assert text.index("the parameters are the best so far") < text.index("Measured against")
+
+
+def test_a_result_without_predictions_still_gives_a_page(result):
+    bare = copy.copy(result)
+    bare.predictions, bare.metrics, bare.history = (), {"train": {"tosses": 3}}, ()
+    assert "No toss was predicted" in check_self_contained(without_figures(bare)).text
+
+
+def test_a_missing_comparison_is_left_out_and_said(result):
+    alone = copy.copy(result)
+    figures = result.metrics["validate"].items()
+    alone.metrics = {"validate": {key: value for key, value in figures if key != "published"}}
+    text = check_self_contained(without_figures(alone)).text
+    assert "no comparison" in text and "MuJoCo" not in text
+
+
+def test_published_errors_are_paired_by_trial(result):
+    summary = summarise(result)
+    errors = summary.errors["e_q"]
+    assert errors["drake"] == pytest.approx(1.3 * errors["ours"])
+    assert [c.simulator for c in summary.comparisons["e_q"]] == ["drake", "mujoco"]
+    assert summary.comparisons["e_q"][0].verdict == "better"
+
+
+def test_trials_without_published_errors_are_left_out_of_the_pairs(result):
+    partly = copy.copy(result)
+    partly.predictions = tuple(copy.copy(p) for p in result.predictions)
+    partly.predictions[3].published = {}
+    summary = summarise(partly)
+    assert len(summary.judged) == 12
+    assert summary.error_ids == tuple(i for i in range(12) if i != 3)
+
+
+def test_the_trials_to_look_at_run_from_best_to_worst(result):
+    picks = chosen(summarise(result))
+    assert picks[0] == ("best", 0) and picks[-1] == ("worst", 11)
+    assert [index for _, index in picks] == sorted({index for _, index in picks})
+
+
+def test_the_limits_count_cubes_on_another_face(result):
+    tipped = copy.copy(result)
+    tipped.predictions = tuple(copy.copy(p) for p in result.predictions)
+    quarter = np.array([np.sin(np.pi / 4), 0, 0, np.cos(np.pi / 4)])  # a quarter turn about x
+    turned = np.array(tipped.predictions[2].simulated_orientation)
+    turned[-1] = quarter
+    tipped.predictions[2].simulated_orientation = turned
+    sentences = " ".join(limits(summarise(tipped)))
+    assert "1 of 12 predicted cubes end on another face" in sentences
+    assert "0 of 12" in " ".join(limits(summarise(result)))
+
+
+def test_the_recording_tells_rate_and_gaps(result):
+    facts = dict(recording(summarise(result)))
+    assert "480 poses at 148.0 Hz" in facts["Frames"] and facts["Gaps"] == "none"
+    gappy = copy.copy(result)
+    gappy.predictions = tuple(copy.copy(p) for p in result.predictions)
+    t = np.array(gappy.predictions[0].t)
+    t[20:] += 0.1
+    gappy.predictions[0].t = t
+    assert dict(recording(summarise(gappy)))["Gaps"] == "1, the longest 107 ms"
+
+
+def test_the_page_of_a_simulation(motion, tmp_path):
+    scene = SimpleNamespace(
+        bodies={"block": SimpleNamespace(kind="box", size=(0.1, 0.1, 0.1)),
+                "tip": SimpleNamespace(kind="point", size=(0.0, 0.0, 0.0))},
+        sdfs=[SimpleNamespace(name="floor", kind="plane", position=(0, 0, 0),
+                              orientation=(0, 0, 0, 1), size=(0, 0, 0)),
+              SimpleNamespace(name="post", kind="sphere", position=(1, 0, 0),
+                              orientation=(0, 0, 0, 1), size=(0.2, 0.2, 0.2))],
+        description={"name": "two_bodies", "world": {"step": 0.01}}, path=None, steps=40,
+        options=SimpleNamespace(step=0.01),
+    )  # fmt: skip
+    two = np.stack([motion.measured_position] * 2, axis=1)
+    turns = np.stack([motion.measured_orientation] * 2, axis=1)
+    rollout = SimpleNamespace(
+        time=motion.t, position=two, orientation=turns, velocity=two, angular_velocity=two,
+        status="line_search_stalled", message="step 39: worst element floor", halvings=2,
+        iterations=[2] * 40, contact_point=motion.contact_point,
+        contact_force=motion.contact_force,
+    )  # fmt: skip
+    path = write_simulation_report(scene, rollout, tmp_path / "report.html", command="diffsim x")
+    page = check_self_contained(path.read_text(encoding="utf-8"))
+    for words in ("two bodies", "line search stalled", "worst element floor", "2 halved", "tip"):
+        assert words in page.text, words
