@@ -67,18 +67,36 @@ void subtract_product(double* target, const double* left, const double* right, i
   });
 }
 
+// Gauss-Jordan with partial pivoting; fixed sizes unroll, which Eigen's general LU does not.
 template <int N>
 bool invert(const double* block, int n, double* inverse) {
-  Map<const Block<N, N>> A(block, n, n);
-  // Rows and columns mix metres and radians, so the pivot test is relative to its own row.
-  Eigen::PartialPivLU<Block<N, N>> lu(A);
-  const auto pivots = lu.matrixLU().diagonal().cwiseAbs().eval();
+  using Square = Block<N, N>;
+  Square A = Map<const Square>(block, n, n);
+  Map<Square> B(inverse, n, n);
+  B.setIdentity();
   const double largest = A.cwiseAbs().maxCoeff();
-  if (!std::isfinite(largest) || !(pivots.minCoeff() > 1e-300)) return false;
-  Map<Block<N, N>> result(inverse, n, n);
-  result = lu.inverse();
-  return result.allFinite() &&
-         result.cwiseAbs().maxCoeff() * A.cwiseAbs().maxCoeff() < 1e17;
+  if (!std::isfinite(largest)) return false;
+  for (int k = 0; k < n; ++k) {
+    int pivot = k;
+    for (int i = k + 1; i < n; ++i) {
+      if (std::abs(A(i, k)) > std::abs(A(pivot, k))) pivot = i;
+    }
+    if (!(std::abs(A(pivot, k)) > 1e-300)) return false;
+    if (pivot != k) {
+      A.row(k).swap(A.row(pivot));
+      B.row(k).swap(B.row(pivot));
+    }
+    const double scale = 1 / A(k, k);
+    A.row(k) *= scale;
+    B.row(k) *= scale;
+    for (int i = 0; i < n; ++i) {
+      const double factor = A(i, k);
+      if (i == k || factor == 0) continue;
+      A.row(i) -= factor * A.row(k);
+      B.row(i) -= factor * B.row(k);
+    }
+  }
+  return B.allFinite() && B.cwiseAbs().maxCoeff() * largest < 1e17;
 }
 
 }  // namespace

@@ -39,16 +39,18 @@ Newton::Newton(const Scene& scene) : scene_(&scene), lu_(scene.symbolic()) {
   part_norm_.resize(scene.elements().size());
 }
 
-double Newton::evaluate(const Window& window, const VectorXd& p) {
-  K_.reset(scene_->pattern());
-  B_.reset(scene_->pattern());
+double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacobian) {
   r_.setZero();
   reference_ = floor_;
   double sum = 0;
   Assembly out;
   out.r = &part_;
-  out.K = &K_;
-  out.B = &B_;
+  if (with_jacobian) {
+    K_.reset(scene_->pattern());
+    B_.reset(scene_->pattern());
+    out.K = &K_;
+    out.B = &B_;
+  }
   for (std::size_t e = 0; e < part_norm_.size(); ++e) {
     part_.setZero();
     scene_->elements()[e]->add(window, p, out);
@@ -61,13 +63,14 @@ double Newton::evaluate(const Window& window, const VectorXd& p) {
 }
 
 bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
-                      bool must_fall, VectorXd& u, State& now, double& reached) {
+                      bool must_fall, bool with_jacobian, VectorXd& u, State& now,
+                      double& reached) {
   double t = 1;
   for (int k = 0; k <= kMaxBacktracks; ++k, t *= 0.5) {
     u = u0 - t * du_.col(0);
     advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     if (!usable(now)) continue;
-    reached = evaluate(window, p);
+    reached = evaluate(window, p, with_jacobian);
     if (!std::isfinite(reached)) continue;
     if (!must_fall || reached <= (1 - 1e-4 * t) * norm) return true;
   }
@@ -88,7 +91,9 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   NewtonReport report;
   floor_ = 1e-6 * scene_->total_mass(p) * 9.81;
   advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
-  double norm = evaluate(window, p);
+  // Where the Jacobian is not wanted at the end, each state is first judged by its residual alone.
+  const bool eager = options.keep_jacobian || options.stagnate;
+  double norm = evaluate(window, p, eager);
   VectorXd previous;
   double previous_norm = std::numeric_limits<double>::infinity();
   for (;; ++report.iterations) {
@@ -103,7 +108,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       if (norm > previous_norm) {  // the state before was better: go back to it
         u = previous;
         advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
-        report.residual = evaluate(window, p);
+        report.residual = evaluate(window, p, true);
       }
       return report;
     }
@@ -112,6 +117,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       report.status = Status::max_iterations;
       break;
     }
+    if (!eager) evaluate(window, p, true);
     StepMap(scene_->nodes(), window.scheme, now, *window.at[1]).combine(K_, B_, A_);
     if (!lu_.factor(A_)) {
       report.status = Status::singular;
@@ -123,7 +129,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     previous = u;
     previous_norm = norm;
     const bool must_fall = report.iterations >= kFreeSteps && !converged;
-    if (!try_step(window, p, previous, norm, must_fall, u, now, norm)) {
+    if (!try_step(window, p, previous, norm, must_fall, eager, u, now, norm)) {
       report.status = Status::line_search_stalled;
       break;
     }

@@ -20,6 +20,7 @@ struct NewtonOptions {
   double tolerance = 1e-8;  // on ||r|| / max(sum over elements ||f_e||, f_0)
   int max_iterations = 50;
   bool stagnate = false;  // go on until ||r|| falls no further (derivative tests)
+  bool keep_jacobian = true;  // leave K and B of the converged state behind
 };
 
 struct NewtonReport {
@@ -37,14 +38,15 @@ class Newton {
   /// Finds window.at[0] (writable as `now`) with r = 0, starting from rates u.
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                      VectorXd& u, State& now);
-  /// Jacobian blocks at the last state evaluated (the converged one after solve).
+  /// Jacobian blocks at the converged state (keep_jacobian).
   const BlockMatrix& K() const { return K_; }
   const BlockMatrix& B() const { return B_; }
 
  private:
-  double evaluate(const Window& window, const VectorXd& p);  // scaled ||r||; fills r_, K_, B_
+  /// Scaled ||r||; fills r_ and, with_jacobian, K_ and B_.
+  double evaluate(const Window& window, const VectorXd& p, bool with_jacobian);
   bool try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
-                bool must_fall, VectorXd& u, State& now, double& reached);
+                bool must_fall, bool with_jacobian, VectorXd& u, State& now, double& reached);
   /// Whether the correction du_ is below the last digits of the velocities it corrects.
   bool lost_in_rounding(const Window& window, const VectorXd& u) const;
   void find_worst(NewtonReport& report) const;

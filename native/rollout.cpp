@@ -44,6 +44,12 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
       mode_(mode) {
   options.check();
   scene.check(p);
+  step_column_of_.assign(column_of_.size(), -1);
+  for (int parameter : active) {
+    if (scene.parameters().info()[parameter].initial) continue;
+    step_column_of_[parameter] = static_cast<int>(step_columns_.size());
+    step_columns_.push_back(column_of_[parameter]);
+  }
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
   Sensitivity S;
   records_.push_back({TimeScheme::bdf(1, options.step), scene.start(p), 0, std::nullopt});
@@ -83,7 +89,9 @@ const State* Rollout::past(int k) const {
 
 bool Rollout::advance_step(int step, int depth, double h, Stepper& stepper, Sensitivity& S) {
   const TimeScheme scheme = TimeScheme::bdf(options_.order == 2 && depth_ >= 1 ? 2 : 1, h);
-  const NewtonOptions newton{options_.tolerance, options_.max_iterations, options_.stagnate};
+  const bool linearizes = mode_ == GradientMode::sensitivity || mode_ == GradientMode::store;
+  const NewtonOptions newton{options_.tolerance, options_.max_iterations, options_.stagnate,
+                             linearizes};
   const NewtonReport report =
       stepper.step(*past(0), scheme.order == 2 ? past(1) : nullptr, scheme, p_, newton);
   iterations.back() += report.iterations;
@@ -116,7 +124,7 @@ bool Rollout::accept(const TimeScheme& scheme, Stepper& stepper, Sensitivity& S)
   if (mode_ == GradientMode::sensitivity || mode_ == GradientMode::store) {
     auto linear =
         stepper.linearize(record.state, *past(0), scheme.order == 2 ? past(1) : nullptr, scheme,
-                          p_, column_of_, columns_, true);
+                          p_, step_column_of_, static_cast<int>(step_columns_.size()), true);
     if (!linear) return false;
     if (mode_ == GradientMode::sensitivity) {
       advance_sensitivity(*linear, S);
@@ -140,7 +148,10 @@ void Rollout::advance_sensitivity(const LinearizedStep& step, Sensitivity& S) co
   std::swap(S.v[1], S.v[0]);
   MatrixXd &x = S.x[0], &v = S.v[0];
   step.map.history(S.x[1], S.x[2], x, v);
-  MatrixXd rhs = step.dr_dp;
+  MatrixXd rhs = MatrixXd::Zero(scene_->ndof(), columns_);
+  for (std::size_t c = 0; c < step_columns_.size(); ++c) {
+    rhs.col(step_columns_[c]) = step.dr_dp.col(static_cast<Eigen::Index>(c));
+  }
   step.K.multiply_add(x, rhs);
   step.B.multiply_add(v, rhs);
   for (int k = 1; k <= step.scheme.order; ++k) {
@@ -210,14 +221,17 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
     if (!record.linearized) {
       again = stepper.linearize(record.state, records_[i - 1].state,
                                 record.scheme.order == 2 ? &records_[i - 2].state : nullptr,
-                                record.scheme, p_, column_of_, columns_, false);
+                                record.scheme, p_, step_column_of_,
+                                static_cast<int>(step_columns_.size()), false);
       if (!again) refuse("gradient", "needs regular steps", "a singular one");
     }
     const LinearizedStep& step = record.linearized ? *record.linearized : *again;
     MatrixXd lam = step.map.rates_transposed(x[0], v[0]);
     step.lu.solve_transposed(lam);  // lambda of [G 4.25]
     lam = -lam;
-    if (columns_ > 0) result.noalias() += step.dr_dp.transpose() * lam.col(0);
+    for (std::size_t c = 0; c < step_columns_.size(); ++c) {
+      result[step_columns_[c]] += step.dr_dp.col(static_cast<Eigen::Index>(c)).dot(lam.col(0));
+    }
     step.K.multiply_transposed_add(lam, x[0]);
     step.B.multiply_transposed_add(lam, v[0]);
     for (int k = 1; k <= step.scheme.order; ++k) {

@@ -77,7 +77,9 @@ class Rollout {
   const Scene* scene_;
   VectorXd p_;
   Options options_;
-  std::vector<int> column_of_;
+  std::vector<int> column_of_;       // parameter -> active column, -1
+  std::vector<int> step_column_of_;  // parameter -> column of dr/dp, -1: start parameters have none
+  std::vector<int> step_columns_;    // column of dr/dp -> active column
   int columns_;
   GradientMode mode_;
   std::vector<Record> records_;  // [0] is the start

@@ -5,7 +5,11 @@ namespace diffsim {
 NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeScheme& scheme,
                            const VectorXd& p, const NewtonOptions& options) {
   const Window window{{&next_, &prev, prev2}, scheme};
-  rates(scene_->nodes(), prev, u_);  // predictor: go on as before
+  rates(scene_->nodes(), prev, u_);  // predictor: go on as before, accelerating as before
+  if (prev2) {
+    rates(scene_->nodes(), *prev2, before_);
+    u_ = 2 * u_ - before_;
+  }
   NewtonReport report = newton_.solve(window, p, options, u_, next_);
   if (report.status == Status::converged) return report;
   u_.setZero();  // safe retry: start from where we are

@@ -20,7 +20,7 @@ struct LinearizedStep {
 class Stepper {
  public:
   explicit Stepper(const Scene& scene)
-      : scene_(&scene), newton_(scene), u_(scene.ndof()), next_(make_state(scene.nodes())) {}
+      : scene_(&scene), newton_(scene), u_(scene.ndof()), before_(scene.ndof()), next_(make_state(scene.nodes())) {}
 
   /// One step from prev (and prev2 for BDF2). On success `state()` is the new state.
   NewtonReport step(const State& prev, const State* prev2, const TimeScheme& scheme,
@@ -40,7 +40,7 @@ class Stepper {
  private:
   const Scene* scene_;
   Newton newton_;
-  VectorXd u_;
+  VectorXd u_, before_;
   State next_;
 };
 

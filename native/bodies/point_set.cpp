@@ -39,21 +39,27 @@ Vector3d PointSet::lever_by_radius(int i, const State& s) const {
 }
 
 PointJacobian point_jacobian(const PointSet& set, int i, const State& s, const Vector3d& rho,
-                             const Vector3d& rho_c, const Matrix3d& lever_slope) {
+                             const Vector3d& rho_c, const Matrix3d* lever_slope) {
   PointJacobian J;
-  J.X.leftCols<3>().setIdentity();
-  J.W.leftCols<3>().setIdentity();
-  if (!set.on_frame(i)) {  // right halves are never read
-    J.G.setZero();
-    J.Q.setZero();
-    return J;
-  }
+  if (!set.on_frame(i)) return J;  // a point node's J is the identity; nothing here is read
   const Matrix3d hat = skew(rho);
+  const Vector3d& w = s.w[set.nodes[set.node[i]].frame];
+  J.X.leftCols<3>().setIdentity();
   J.X.rightCols<3>() = -hat;
+  J.W.leftCols<3>().setIdentity();
   J.W.rightCols<3>() = -skew(rho_c);
-  J.G.leftCols<3>() = lever_slope;
-  J.G.rightCols<3>() = -hat - lever_slope * hat;
-  J.Q = skew(s.w[set.nodes[set.node[i]].frame]) * J.G;
+  J.G.leftCols<3>().setZero();
+  J.G.rightCols<3>() = -hat;
+  J.Q.leftCols<3>().setZero();
+  // [w]x [rho]x = rho w^T - (w.rho) I
+  J.Q.rightCols<3>() = -rho * w.transpose();
+  J.Q.rightCols<3>().diagonal().array() += w.dot(rho);
+  if (lever_slope) {
+    Matrix36 more;
+    more << *lever_slope, -*lever_slope * hat;
+    J.G += more;
+    J.Q += skew(w) * more;
+  }
   return J;
 }
 
@@ -111,7 +117,8 @@ void add_lever_jacobian(const PointSet& set, int i, const PointJacobian& J, cons
                         int block, const Assembly& out) {
   if (!set.on_frame(i)) return;
   // tau = rho_c x f, so d tau = -f x d rho_c and the residual's part is +f x d rho_c.
-  Eigen::Map<Matrix6>(out.K->block(block)).bottomRows<3>().noalias() += skew(f) * J.G;
+  Eigen::Map<Matrix6> K(out.K->block(block));
+  for (int c = 0; c < 6; ++c) K.block<3, 1>(3, c) += f.cross(Vector3d(J.G.col(c)));
 }
 
 void add_force_column(const PointSet& set, int i, const Vector3d& f, const Vector3d& df,

@@ -46,9 +46,9 @@ struct PointJacobian {
   Matrix36 Q;   // dw/d(c, psi)
 };
 
-/// lever_slope = do/dx: how the offset from x to the point of action moves with x.
+/// lever_slope = do/dx: how the offset from x to the point of action moves with x; null = not at all.
 PointJacobian point_jacobian(const PointSet& set, int i, const State& s, const Vector3d& rho,
-                             const Vector3d& rho_c, const Matrix3d& lever_slope);
+                             const Vector3d& rho_c, const Matrix3d* lever_slope = nullptr);
 
 /// r -= J^T f.
 void add_force(const PointSet& set, int i, const Vector3d& f, const Vector3d& rho_c, VectorXd& r);

@@ -88,8 +88,9 @@ void Contact::add_jacobian(const Touch& t, const State& s, const Assembly& out) 
   const Vector3d along = n - t.by_fn * t.v_t;  // df/df_n
   const Matrix3d F_x = along * fn_x + t.normal.f * kappa + S * vt_x;
   const Matrix3d F_w = along * fn_w + S * T;
-  const PointJacobian J =
-      point_jacobian(*points_, t.point, s, t.rho, t.rho_c, -t.radius * kappa);
+  const Matrix3d slope = -t.radius * kappa;
+  const PointJacobian J = point_jacobian(*points_, t.point, s, t.rho, t.rho_c,
+                                         slope.isZero(0) ? nullptr : &slope);
   const int block = points_->node[t.point];  // diagonal blocks come first
   add_force_jacobian(*points_, t.point, t.rho_c, points_->on_frame(t.point),
                      force_jacobian(*points_, t.point, J, F_x, F_w), 1, block, out);

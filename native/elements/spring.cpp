@@ -86,7 +86,7 @@ void Springs::add_jacobian(int i, const Stencil& t, const State& s, const Assemb
   for (int m = 0; m < 2; ++m) {
     if (node(end[m]) < 0) continue;
     const PointSet& set = *sets_[end[m].set];
-    J[m] = point_jacobian(set, end[m].point, s, t.rho[m], t.rho[m], Matrix3d::Zero());
+    J[m] = point_jacobian(set, end[m].point, s, t.rho[m], t.rho[m]);
     df[m] = force_jacobian(set, end[m].point, J[m], t.F_d, t.F_e);
   }
   for (int row = 0; row < 2; ++row) {
