@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -149,8 +149,3 @@ class LeastSquaresProblem:
         )  # fmt: skip
         gradient = (gz.sum(axis=0), np.zeros((K, 0)))
         return Evaluation(float(costs.sum()), equations=equations, gradient=gradient, **done)
-
-
-def named_values(problem: Problem, z) -> Mapping[str, float]:
-    """Natural values by name."""
-    return dict(zip(problem.names, problem.values(z).tolist(), strict=True))

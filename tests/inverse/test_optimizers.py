@@ -20,7 +20,8 @@ from diffsim_ros.inverse import (
     lbfgs,
     levenberg_marquardt,
 )
-from diffsim_ros.inverse.optimizers import box_step
+from diffsim_ros.inverse.optimizers import _Descent, box_step
+from diffsim_ros.inverse.solution import Recorder
 
 SOLVERS = [levenberg_marquardt, lbfgs]
 
@@ -296,3 +297,22 @@ def test_a_minimum_at_a_kink_is_one():
     solution = levenberg_marquardt(problem)
     assert solution.status == "kink" and solution.converged, solution.message
     assert solution.value <= 1.01 * 2.5 and solution.iterations < 60
+
+
+def test_a_minimum_in_a_corner_is_recognised_by_its_slope():
+    problem, minimum, _ = CASES["rosenbrock, both"]
+    solution = levenberg_marquardt(problem, np.array(minimum))
+    assert solution.status == "gradient" and solution.iterations == 0
+    held = levenberg_marquardt(problem, np.array([0.5, 1.0]))
+    assert held.history[-1].gradient < 1e-8
+
+
+def test_a_failure_looks_like_a_bowl_to_the_line_search():
+    problem = decay()
+    descent = _Descent(problem, Recorder(problem, 9, None), None)
+    good, bad = np.array([1.0, 0.5]), np.array([1.0, 0.05])
+    value, _ = descent(good)
+    surrogate, slope = descent(bad)
+    assert surrogate >= value + 1.0 and descent.best[0] == value
+    assert slope @ (good - bad) < 0, "downhill is back"
+    assert descent.failed == ("block 0: non-finite residual",)
