@@ -9,68 +9,62 @@ namespace {
 
 using Eigen::Dynamic;
 using Eigen::Map;
+
+// Plain loops with compile-time sizes where blocks are 3 or 6 wide; they vectorise as well as
+// Eigen's products do and compile in a fraction of the time. N = Dynamic: the size n at run time.
+template <int N>
+constexpr int size_of(int n) {
+  return N == Dynamic ? n : N;
+}
+
+// y += sign * block * x for `count` columns of x and y, column strides ldx, ldy.
 template <int R, int C>
-using Block = Eigen::Matrix<double, R, C>;
-
-// Calls f(R, C) with compile-time sizes where they are the common 3 and 6, Dynamic otherwise.
-template <class F>
-void with_sizes(int rows, int cols, F&& f) {
-  auto columns = [&](auto r) {
-    constexpr int R = decltype(r)::value;
-    if (cols == 3) return f(r, std::integral_constant<int, 3>());
-    if (cols == 6) return f(r, std::integral_constant<int, 6>());
-    return f(std::integral_constant<int, R>(), std::integral_constant<int, Dynamic>());
-  };
-  if (rows == 3) return columns(std::integral_constant<int, 3>());
-  if (rows == 6) return columns(std::integral_constant<int, 6>());
-  return columns(std::integral_constant<int, Dynamic>());
-}
-
-template <class X>
-void add_product(const double* block, int rows, int cols, const X& x, double sign,
-                 Eigen::Ref<MatrixXd> y) {
-  with_sizes(rows, cols, [&](auto r, auto c) {
-    Map<const Block<decltype(r)::value, decltype(c)::value>> B(block, rows, cols);
-    if (x.cols() == 1) {
-      y.col(0).noalias() += sign * (B * x.col(0));
-    } else {
-      y.noalias() += sign * (B * x);
+void product(const double* block, int rows, int cols, const double* x, Eigen::Index ldx, double* y,
+             Eigen::Index ldy, Eigen::Index count, double sign) {
+  rows = size_of<R>(rows);
+  cols = size_of<C>(cols);
+  for (Eigen::Index k = 0; k < count; ++k, x += ldx, y += ldy) {
+    for (int j = 0; j < cols; ++j) {
+      const double factor = sign * x[j];
+      for (int i = 0; i < rows; ++i) y[i] += block[j * rows + i] * factor;
     }
-  });
-}
-
-template <class X>
-void add_transposed_product(const double* block, int rows, int cols, const X& x, double sign,
-                            Eigen::Ref<MatrixXd> y) {
-  with_sizes(rows, cols, [&](auto r, auto c) {
-    Map<const Block<decltype(r)::value, decltype(c)::value>> B(block, rows, cols);
-    if (x.cols() == 1) {
-      y.col(0).noalias() += sign * (B.transpose() * x.col(0));
-    } else {
-      y.noalias() += sign * (B.transpose() * x);
-    }
-  });
-}
-
-// target -= left * right; aliasing is impossible (three different blocks).
-void subtract_product(double* target, const double* left, const double* right, int rows, int inner,
-                      int cols) {
-  if (rows == 6 && inner == 6 && cols == 6) {
-    Map<Matrix6>(target).noalias() -= Map<const Matrix6>(left) * Map<const Matrix6>(right);
-    return;
   }
-  with_sizes(rows, cols, [&](auto r, auto c) {
-    constexpr int R = decltype(r)::value, C = decltype(c)::value;
-    Map<Block<R, C>>(target, rows, cols).noalias() -=
-        Map<const Block<R, Dynamic>>(left, rows, inner) *
-        Map<const Block<Dynamic, C>>(right, inner, cols);
-  });
+}
+
+// y += sign * block^T * x, likewise.
+template <int R, int C>
+void transposed_product(const double* block, int rows, int cols, const double* x, Eigen::Index ldx,
+                        double* y, Eigen::Index ldy, Eigen::Index count, double sign) {
+  rows = size_of<R>(rows);
+  cols = size_of<C>(cols);
+  for (Eigen::Index k = 0; k < count; ++k, x += ldx, y += ldy) {
+    for (int j = 0; j < cols; ++j) {
+      double sum = 0;
+      for (int i = 0; i < rows; ++i) sum += block[j * rows + i] * x[i];
+      y[j] += sign * sum;
+    }
+  }
+}
+
+using Product = void (*)(const double*, int, int, const double*, Eigen::Index, double*,
+                         Eigen::Index, Eigen::Index, double);
+
+Product product_for(int rows, int cols) {
+  if (rows == 6 && cols == 6) return product<6, 6>;
+  if (rows == 3 && cols == 3) return product<3, 3>;
+  return product<Dynamic, Dynamic>;
+}
+
+Product transposed_product_for(int rows, int cols) {
+  if (rows == 6 && cols == 6) return transposed_product<6, 6>;
+  if (rows == 3 && cols == 3) return transposed_product<3, 3>;
+  return transposed_product<Dynamic, Dynamic>;
 }
 
 // Gauss-Jordan with partial pivoting; fixed sizes unroll, which Eigen's general LU does not.
 template <int N>
 bool invert(const double* block, int n, double* inverse) {
-  using Square = Block<N, N>;
+  using Square = Eigen::Matrix<double, N, N>;
   Square A = Map<const Square>(block, n, n);
   Map<Square> B(inverse, n, n);
   B.setIdentity();
@@ -125,8 +119,8 @@ void BlockMatrix::multiply_add(const MatrixXd& x, MatrixXd& y) const {
   const auto& P = *pattern;
   for (int b = 0; b < P.blocks(); ++b) {
     const int i = P.row[b], j = P.col[b];
-    add_product(block(b), P.size[i], P.size[j], x.middleRows(P.dof[j], P.size[j]), 1.,
-                y.middleRows(P.dof[i], P.size[i]));
+    product_for(P.size[i], P.size[j])(block(b), P.size[i], P.size[j], x.data() + P.dof[j], x.rows(),
+                                      y.data() + P.dof[i], y.rows(), x.cols(), 1);
   }
 }
 
@@ -134,8 +128,9 @@ void BlockMatrix::multiply_transposed_add(const MatrixXd& x, MatrixXd& y) const 
   const auto& P = *pattern;
   for (int b = 0; b < P.blocks(); ++b) {
     const int i = P.row[b], j = P.col[b];
-    add_transposed_product(block(b), P.size[i], P.size[j], x.middleRows(P.dof[i], P.size[i]), 1.,
-                           y.middleRows(P.dof[j], P.size[j]));
+    transposed_product_for(P.size[i], P.size[j])(block(b), P.size[i], P.size[j],
+                                                 x.data() + P.dof[i], x.rows(),
+                                                 y.data() + P.dof[j], y.rows(), x.cols(), 1);
   }
 }
 
@@ -192,6 +187,7 @@ bool BlockLU::factor(const BlockMatrix& A) {
     values_.segment(S.scatter_[b], S.lengths_[b]) =
         VectorXd::Map(A.block(static_cast<int>(b)), S.lengths_[b]);
   }
+  VectorXd lower;
   for (const BlockSymbolic::Pivot& pivot : S.pivots_) {
     const int n = S.size_[pivot.node];
     double* inverse = inverse_.data() + pivot.inverse;
@@ -201,15 +197,15 @@ bool BlockLU::factor(const BlockMatrix& A) {
                                   : invert<Dynamic>(diagonal, n, inverse);
     if (!regular) return false;
     for (const BlockSymbolic::Coupling& c : pivot.couplings) {
-      with_sizes(S.size_[c.node], n, [&](auto r, auto s) {
-        constexpr int R = decltype(r)::value, N = decltype(s)::value;
-        Map<Block<R, N>> lower(values_.data() + c.lower, S.size_[c.node], n);
-        lower = (lower * Map<const Block<N, N>>(inverse, n, n)).eval();
-      });
+      const int rows = S.size_[c.node];
+      lower.setZero(rows * n);
+      product_for(rows, n)(values_.data() + c.lower, rows, n, inverse, n, lower.data(), rows, n, 1);
+      values_.segment(c.lower, rows * n) = lower;
     }
     for (const BlockSymbolic::Update& u : pivot.updates) {
-      subtract_product(values_.data() + u.target, values_.data() + u.left,
-                       values_.data() + u.right, u.rows, u.inner, u.cols);
+      product_for(u.rows, u.inner)(values_.data() + u.left, u.rows, u.inner,
+                                   values_.data() + u.right, u.inner, values_.data() + u.target,
+                                   u.rows, u.cols, -1);
     }
   }
   return true;
@@ -217,46 +213,51 @@ bool BlockLU::factor(const BlockMatrix& A) {
 
 void BlockLU::solve(MatrixXd& x) const {
   const BlockSymbolic& S = *symbolic_;
+  const Eigen::Index ld = x.rows(), count = x.cols();
+  MatrixXd own;
   for (const BlockSymbolic::Pivot& p : S.pivots_) {
     const int n = S.size_[p.node];
     for (const BlockSymbolic::Coupling& c : p.couplings) {
-      add_product(values_.data() + c.lower, S.size_[c.node], n, x.middleRows(S.dof_[p.node], n), -1.,
-                  x.middleRows(S.dof_[c.node], S.size_[c.node]));
+      product_for(S.size_[c.node], n)(values_.data() + c.lower, S.size_[c.node], n,
+                                      x.data() + S.dof_[p.node], ld, x.data() + S.dof_[c.node], ld,
+                                      count, -1);
     }
   }
   for (auto p = S.pivots_.rbegin(); p != S.pivots_.rend(); ++p) {
     const int n = S.size_[p->node];
-    MatrixXd own = x.middleRows(S.dof_[p->node], n);
+    own = x.middleRows(S.dof_[p->node], n);
     for (const BlockSymbolic::Coupling& c : p->couplings) {
-      add_product(values_.data() + c.upper, n, S.size_[c.node],
-                  x.middleRows(S.dof_[c.node], S.size_[c.node]), -1., own);
+      product_for(n, S.size_[c.node])(values_.data() + c.upper, n, S.size_[c.node],
+                                      x.data() + S.dof_[c.node], ld, own.data(), n, count, -1);
     }
     x.middleRows(S.dof_[p->node], n).setZero();
-    add_product(inverse_.data() + p->inverse, n, n, own, 1.,
-                x.middleRows(S.dof_[p->node], n));
+    product_for(n, n)(inverse_.data() + p->inverse, n, n, own.data(), n,
+                      x.data() + S.dof_[p->node], ld, count, 1);
   }
 }
 
 void BlockLU::solve_transposed(MatrixXd& x) const {
   const BlockSymbolic& S = *symbolic_;
+  const Eigen::Index ld = x.rows(), count = x.cols();
+  MatrixXd own;
   for (const BlockSymbolic::Pivot& p : S.pivots_) {
     const int n = S.size_[p.node];
-    const MatrixXd own = x.middleRows(S.dof_[p.node], n);
+    own = x.middleRows(S.dof_[p.node], n);
     x.middleRows(S.dof_[p.node], n).setZero();
-    add_transposed_product(inverse_.data() + p.inverse, n, n, own, 1.,
-                           x.middleRows(S.dof_[p.node], n));
+    transposed_product_for(n, n)(inverse_.data() + p.inverse, n, n, own.data(), n,
+                                 x.data() + S.dof_[p.node], ld, count, 1);
     for (const BlockSymbolic::Coupling& c : p.couplings) {
-      add_transposed_product(values_.data() + c.upper, n, S.size_[c.node],
-                             x.middleRows(S.dof_[p.node], n), -1.,
-                             x.middleRows(S.dof_[c.node], S.size_[c.node]));
+      transposed_product_for(n, S.size_[c.node])(values_.data() + c.upper, n, S.size_[c.node],
+                                                 x.data() + S.dof_[p.node], ld,
+                                                 x.data() + S.dof_[c.node], ld, count, -1);
     }
   }
   for (auto p = S.pivots_.rbegin(); p != S.pivots_.rend(); ++p) {
     const int n = S.size_[p->node];
     for (const BlockSymbolic::Coupling& c : p->couplings) {
-      add_transposed_product(values_.data() + c.lower, S.size_[c.node], n,
-                             x.middleRows(S.dof_[c.node], S.size_[c.node]), -1.,
-                             x.middleRows(S.dof_[p->node], n));
+      transposed_product_for(S.size_[c.node], n)(values_.data() + c.lower, S.size_[c.node], n,
+                                                 x.data() + S.dof_[c.node], ld,
+                                                 x.data() + S.dof_[p->node], ld, count, -1);
     }
   }
 }

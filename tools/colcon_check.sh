@@ -70,10 +70,8 @@ for mode in "${modes[@]}"; do
   esac
   checkout=$work/$mode
   copy_checkout "$checkout"
-  cmake_args=(-DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Release)
-  # Recorded include folders of the machine that made the wheels; a distribution has none.
-  [[ ! -e $VIRTUAL_ENV/local_setup.sh ]] ||
-    cmake_args+=("-DCMAKE_PROJECT_INCLUDE=$checkout/tools/wheels_fix.cmake")
+  cmake_args=(-DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Release
+    "-DCMAKE_PROJECT_INCLUDE=$checkout/tools/wheels_fix.cmake")  # for the wheels; else no effect
   start=$SECONDS
   (
     cd "$checkout"

@@ -115,20 +115,21 @@ build_native() {
 }
 
 build_interfaces() {  # FOLDER of one interface package: into the prefix .venv
-  local build options=()
+  local build
   build=$BUILD/interfaces/$(basename "$1")
-  [[ $ROS_MODE != wheels ]] || options=(-DCMAKE_PROJECT_INCLUDE="$ROOT/tools/wheels_fix.cmake")
   rm -rf "$build"
   cmake -S "$1" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
-    -DCMAKE_INSTALL_PREFIX="$VENV" -DPython3_EXECUTABLE="$VENV/bin/python" "${options[@]}"
+    -DCMAKE_INSTALL_PREFIX="$VENV" -DPython3_EXECUTABLE="$VENV/bin/python" \
+    -DCMAKE_PROJECT_INCLUDE="$ROOT/tools/wheels_fix.cmake"  # changes nothing with a distribution
   cmake --build "$build" --parallel "$(nproc)"
   cmake --install "$build"
 }
 
 install_package() {
   local share=$VENV/share folder
-  DIFFSIM_ENGINE_BUILT=1 "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input \
-    --no-build-isolation --no-deps --config-settings editable_mode=compat -e "$ROOT"
+  env -u PYTHONPATH DIFFSIM_ENGINE_BUILT=1 "$VENV/bin/python" -m pip install \
+    --disable-pip-version-check --no-input --no-build-isolation --no-deps \
+    --config-settings editable_mode=compat -e "$ROOT"
   # What colcon would install: the ament index then knows diffsim_ros and its share folder.
   install -D -m 644 "$ROOT/resource/diffsim_ros" \
     "$share/ament_index/resource_index/packages/diffsim_ros"
@@ -164,7 +165,7 @@ install_system_packages() {
     sudo=(sudo)
     [[ -z ${CI-} ]] || sudo+=(-n)
     if [[ $YES != true && $YES != 1 ]] || ! command -v sudo > /dev/null; then
-      die "missing system packages (./run --yes installs them): sudo ${apt[*]}"
+      die "install this as root, or through sudo with ./run --yes: ${apt[*]}"
     fi
   fi
   say "${apt[*]}"
