@@ -7,7 +7,18 @@ import time
 import mujoco
 import numpy as np
 
-from .chain import C_F, DAMPING, HEIGHT, OFFSET, RADIUS, SPACING, STEP, STIFFNESS, WEIGHTS, velocities
+from .chain import (
+    C_F,
+    DAMPING,
+    HEIGHT,
+    OFFSET,
+    RADIUS,
+    SPACING,
+    STEP,
+    STIFFNESS,
+    WEIGHTS,
+    velocities,
+)
 
 EPSILONS = (1e-3, 1e-4, 1e-5, 1e-6)
 
@@ -73,7 +84,8 @@ def measure_mujoco(n: int, repeats: int, steps: int) -> dict:
         along = rng.normal(size=start.shape)
         along /= np.linalg.norm(along)
         slopes = [
-            (final(m, d, start + e * along, steps) - final(m, d, start - e * along, steps)) / (2 * e)
+            (final(m, d, start + e * along, steps) - final(m, d, start - e * along, steps))
+            / (2 * e)
             for e in EPSILONS
         ]
         spreads.append(np.ptp(slopes) / max(np.max(np.abs(slopes)), 1e-12))

@@ -6,12 +6,9 @@
 
 namespace diffsim {
 
-std::vector<std::unique_ptr<Rollout>> rollout_batch(const Scene& scene, const MatrixXd& P,
-                                                    const std::vector<int>& steps,
-                                                    const Options& options,
-                                                    const std::vector<int>& active,
-                                                    GradientMode mode, int threads,
-                                                    CancelToken* cancel) {
+std::vector<std::unique_ptr<Rollout>> rollout_batch(
+    const Scene& scene, const MatrixXd& P, const std::vector<int>& steps, const Options& options,
+    const std::vector<int>& active, GradientMode mode, int threads, CancelToken* cancel) {
   const int n = static_cast<int>(P.rows());
   if (steps.size() != 1 && static_cast<int>(steps.size()) != n) {
     refuse("rollout_batch: steps", "must be one number or one per row of P", steps.size());

@@ -7,11 +7,8 @@
 namespace diffsim {
 
 /// P: one parameter vector per row; steps: one number, or one per row; threads: 0 = all cores.
-std::vector<std::unique_ptr<Rollout>> rollout_batch(const Scene& scene, const MatrixXd& P,
-                                                    const std::vector<int>& steps,
-                                                    const Options& options,
-                                                    const std::vector<int>& active,
-                                                    GradientMode mode, int threads,
-                                                    CancelToken* cancel);
+std::vector<std::unique_ptr<Rollout>> rollout_batch(
+    const Scene& scene, const MatrixXd& P, const std::vector<int>& steps, const Options& options,
+    const std::vector<int>& active, GradientMode mode, int threads, CancelToken* cancel);
 
 }  // namespace diffsim

@@ -129,13 +129,12 @@ void BlockMatrix::multiply_transposed_add(const MatrixXd& x, MatrixXd& y) const 
   for (int b = 0; b < P.blocks(); ++b) {
     const int i = P.row[b], j = P.col[b];
     transposed_product_for(P.size[i], P.size[j])(block(b), P.size[i], P.size[j],
-                                                 x.data() + P.dof[i], x.rows(),
-                                                 y.data() + P.dof[j], y.rows(), x.cols(), 1);
+                                                 x.data() + P.dof[i], x.rows(), y.data() + P.dof[j],
+                                                 y.rows(), x.cols(), 1);
   }
 }
 
-BlockSymbolic::BlockSymbolic(const BlockPattern& pattern)
-    : size_(pattern.size), dof_(pattern.dof) {
+BlockSymbolic::BlockSymbolic(const BlockPattern& pattern) : size_(pattern.size), dof_(pattern.dof) {
   const int n = pattern.nodes();
   std::vector<std::set<int>> neighbours(n);
   for (int b = 0; b < pattern.blocks(); ++b) {
@@ -159,8 +158,8 @@ BlockSymbolic::BlockSymbolic(const BlockPattern& pattern)
     for (int i : rest) pivot.couplings.push_back({i, place(i, k), place(k, i)});
     for (const Coupling& a : pivot.couplings) {
       for (const Coupling& b : pivot.couplings) {
-        pivot.updates.push_back({place(a.node, b.node), a.lower, b.upper, size_[a.node], size_[k],
-                                 size_[b.node]});
+        pivot.updates.push_back(
+            {place(a.node, b.node), a.lower, b.upper, size_[a.node], size_[k], size_[b.node]});
       }
     }
     for (int i : rest) {
@@ -231,8 +230,8 @@ void BlockLU::solve(MatrixXd& x) const {
                                       x.data() + S.dof_[c.node], ld, own.data(), n, count, -1);
     }
     x.middleRows(S.dof_[p->node], n).setZero();
-    product_for(n, n)(inverse_.data() + p->inverse, n, n, own.data(), n,
-                      x.data() + S.dof_[p->node], ld, count, 1);
+    product_for(n, n)(inverse_.data() + p->inverse, n, n, own.data(), n, x.data() + S.dof_[p->node],
+                      ld, count, 1);
   }
 }
 

@@ -23,12 +23,18 @@ bool usable(const State& s) {
 
 const char* to_string(Status status) {
   switch (status) {
-    case Status::converged: return "converged";
-    case Status::max_iterations: return "max_iterations";
-    case Status::line_search_stalled: return "line_search_stalled";
-    case Status::singular: return "singular";
-    case Status::non_finite: return "non_finite";
-    case Status::cancelled: return "cancelled";
+    case Status::converged:
+      return "converged";
+    case Status::max_iterations:
+      return "max_iterations";
+    case Status::line_search_stalled:
+      return "line_search_stalled";
+    case Status::singular:
+      return "singular";
+    case Status::non_finite:
+      return "non_finite";
+    case Status::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }

@@ -19,7 +19,7 @@ const char* to_string(Status status);
 struct NewtonOptions {
   double tolerance = 1e-8;  // on ||r|| / max(sum over elements ||f_e||, f_0)
   int max_iterations = 50;
-  bool stagnate = false;  // go on until ||r|| falls no further (derivative tests)
+  bool stagnate = false;      // go on until ||r|| falls no further (derivative tests)
   bool keep_jacobian = true;  // leave K and B of the converged state behind
 };
 

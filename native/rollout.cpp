@@ -11,8 +11,9 @@ std::vector<int> columns_of(const Scene& scene, const std::vector<int>& active) 
   std::vector<int> column(scene.parameters().size(), -1);
   for (std::size_t c = 0; c < active.size(); ++c) {
     if (active[c] < 0 || active[c] >= scene.parameters().size() || column[active[c]] >= 0) {
-      refuse("active parameters", "must be distinct indices below " +
-                                      std::to_string(scene.parameters().size()), active[c]);
+      refuse("active parameters",
+             "must be distinct indices below " + std::to_string(scene.parameters().size()),
+             active[c]);
     }
     column[active[c]] = static_cast<int>(c);
   }
@@ -123,8 +124,8 @@ bool Rollout::accept(const TimeScheme& scheme, Stepper& stepper, Sensitivity& S)
   Record record{scheme, stepper.state(), -1, std::nullopt};
   if (mode_ == GradientMode::sensitivity || mode_ == GradientMode::store) {
     auto linear =
-        stepper.linearize(record.state, *past(0), scheme.order == 2 ? past(1) : nullptr, scheme,
-                          p_, step_column_of_, static_cast<int>(step_columns_.size()), true);
+        stepper.linearize(record.state, *past(0), scheme.order == 2 ? past(1) : nullptr, scheme, p_,
+                          step_column_of_, static_cast<int>(step_columns_.size()), true);
     if (!linear) return false;
     if (mode_ == GradientMode::sensitivity) {
       advance_sensitivity(*linear, S);
@@ -197,8 +198,10 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
   const auto count = static_cast<Eigen::Index>(frames.size());
   for (const MatrixXd* g : {&gx, &gv}) {
     if (g->rows() != scene_->ndof() || g->cols() != count) {
-      refuse("gradient: dO/dx and dO/dv", "must have shape (frames, ndof) = (" +
-             std::to_string(count) + ", " + std::to_string(scene_->ndof()) + ")", g->size());
+      refuse("gradient: dO/dx and dO/dv",
+             "must have shape (frames, ndof) = (" + std::to_string(count) + ", " +
+                 std::to_string(scene_->ndof()) + ")",
+             g->size());
     }
   }
   const int n = static_cast<int>(records_.size()) - 1;

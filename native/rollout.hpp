@@ -36,8 +36,8 @@ struct CancelToken {
 struct Frame {
   double t;
   State state;
-  MatrixXd dx, dv;              // sensitivities, mode sensitivity only
-  Matrix3X force, place;        // per contact point
+  MatrixXd dx, dv;        // sensitivities, mode sensitivity only
+  Matrix3X force, place;  // per contact point
 };
 
 class Rollout {
@@ -50,10 +50,10 @@ class Rollout {
   VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv) const;
 
   Status status = Status::converged;
-  std::string message;        // names step, element and dof when a step failed
-  std::vector<Frame> frames;  // frame 0 is the start
-  std::vector<int> iterations;        // Newton iterations per step
-  std::vector<std::uint16_t> codes;   // per step and contact point (record_modes)
+  std::string message;               // names step, element and dof when a step failed
+  std::vector<Frame> frames;         // frame 0 is the start
+  std::vector<int> iterations;       // Newton iterations per step
+  std::vector<std::uint16_t> codes;  // per step and contact point (record_modes)
   std::uint64_t mode_hash = 0;
   int halvings = 0;
 

@@ -64,8 +64,9 @@ Matrix3d left_jacobian_inverse(const Vector3d& theta) {
   double g;  // (1 - (t/2) cot(t/2)) / t^2
   if (s < kSeriesBelow) {
     // Bernoulli numbers: sum |B_2k| s^(k-1) / (2k)!, k = 1 ... 8.
-    constexpr double c[] = {1. / 12,          1. / 720,          1. / 30240,
-                            1. / 1209600,     1. / 47900160,     691. / 1307674368000.,
+    constexpr double c[] = {1. / 12,           1. / 720,
+                            1. / 30240,        1. / 1209600,
+                            1. / 47900160,     691. / 1307674368000.,
                             1. / 74724249600., 3617. / 10670622842880000.};
     g = 0;
     for (int k = 7; k >= 0; --k) g = g * s + c[k];

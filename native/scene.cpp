@@ -11,9 +11,7 @@
 
 namespace diffsim {
 
-Scene::Scene() {
-  p_gravity_ = table_.add3("gravity", "m/s^2", Vector3d(0, 0, -9.81), false);
-}
+Scene::Scene() { p_gravity_ = table_.add3("gravity", "m/s^2", Vector3d(0, 0, -9.81), false); }
 
 void Scene::set_gravity(const Vector3d& g) {
   if (!g.allFinite()) refuse("gravity", "must be finite [m/s^2]", g.transpose());
@@ -21,7 +19,8 @@ void Scene::set_gravity(const Vector3d& g) {
 }
 
 void Scene::check_new(const std::string& kind, const std::string& name) const {
-  if (final_) refuse(kind + " '" + name + "'", "must be added before the first rollout", "a new one");
+  if (final_)
+    refuse(kind + " '" + name + "'", "must be added before the first rollout", "a new one");
   if (name.empty() || name.find('.') != std::string::npos) {
     refuse(kind, "names must not be empty or hold a dot", "'" + name + "'");
   }
@@ -35,16 +34,16 @@ void Scene::add_node(NodeKind kind) {
 void Scene::add_rigid_body(const std::string& name, double mass, const Vector6& inertia,
                            const RigidBodyStart& start, double radius) {
   check_new("rigid body", name);
-  bodies_.push_back(std::make_unique<RigidBody>(name, static_cast<int>(nodes_.size()), table_,
-                                                mass, inertia, start, radius));
+  bodies_.push_back(std::make_unique<RigidBody>(name, static_cast<int>(nodes_.size()), table_, mass,
+                                                inertia, start, radius));
   add_node(NodeKind::frame);
 }
 
 void Scene::add_particle(const std::string& name, double mass, const Vector3d& position,
                          const Vector3d& velocity) {
   check_new("particle", name);
-  bodies_.push_back(std::make_unique<Particle>(name, static_cast<int>(nodes_.size()), table_,
-                                               mass, position, velocity));
+  bodies_.push_back(std::make_unique<Particle>(name, static_cast<int>(nodes_.size()), table_, mass,
+                                               position, velocity));
   add_node(NodeKind::point);
 }
 
@@ -67,14 +66,13 @@ const PointSet& Scene::point_set(const std::string& name) const {
 }
 
 void Scene::add_points(const std::string& name, const std::vector<std::string>& bodies,
-                       const Matrix3X& local, const Matrix3X& inset, double radius,
-                       double scale) {
+                       const Matrix3X& local, const Matrix3X& inset, double radius, double scale) {
   check_new("points", name);
   const std::string place = "points '" + name + "'";
   if (local.cols() == 0) refuse(place + ": local", "must hold at least one point", 0);
   if (static_cast<Eigen::Index>(bodies.size()) != local.cols()) {
-    refuse(place + ": bodies", "must name one body per point (" + std::to_string(local.cols()) + ")",
-           bodies.size());
+    refuse(place + ": bodies",
+           "must name one body per point (" + std::to_string(local.cols()) + ")", bodies.size());
   }
   if (inset.cols() != 0 && inset.cols() != local.cols()) {
     refuse(place + ": inset", "must be empty or of the size of local", inset.cols());
@@ -114,8 +112,8 @@ void Scene::add_springs(const std::string& name, const SpringBatch& batch) {
   params.stiffness = table_.add(name + ".stiffness", "N/m", batch.stiffness, 0, kInfinity);
   params.damping = table_.add(name + ".damping", "N s/m", batch.damping, 0, kInfinity);
   params.rest_length = table_.add(name + ".rest_length", "m", batch.rest_length, 0, kInfinity);
-  forces_.push_back(std::make_unique<Springs>(
-      name, std::vector<const PointSet*>{sets[0], sets[1]}, ends[0], ends[1], params));
+  forces_.push_back(std::make_unique<Springs>(name, std::vector<const PointSet*>{sets[0], sets[1]},
+                                              ends[0], ends[1], params));
 }
 
 void Scene::add_contact(const std::string& name, const ContactSet& set) {
@@ -138,8 +136,8 @@ void Scene::add_contact(const std::string& name, const ContactSet& set) {
   params.k_n = table_.add(name + ".k_n", "N/m", set.k_n, 0, kInfinity);
   params.k_t = table_.add(name + ".k_t", "N s/m", set.k_t, 0, kInfinity);
   const bool continuous = set.law == Damping::continuous;
-  params.damping = table_.add(name + (continuous ? ".c_n" : ".k_d"),
-                              continuous ? "s/m" : "N s/m", set.damping, 0, kInfinity);
+  params.damping = table_.add(name + (continuous ? ".c_n" : ".k_d"), continuous ? "s/m" : "N s/m",
+                              set.damping, 0, kInfinity);
   if (set.law == Damping::ramped) {
     params.d_0 = table_.add(name + ".d_0", "m", set.d_0, 1e-9, kInfinity);
   }

@@ -11,16 +11,20 @@ namespace diffsim {
 struct LinearizedStep {
   StepMap map;
   TimeScheme scheme;
-  BlockLU lu;                      // of A = dr/du
-  BlockMatrix K, B;                // dr/dx_n, dr/dv_n
+  BlockLU lu;                        // of A = dr/du
+  BlockMatrix K, B;                  // dr/dx_n, dr/dv_n
   BlockMatrix past_K[2], past_B[2];  // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
-  MatrixXd dr_dp;                  // (ndof, active)
+  MatrixXd dr_dp;                    // (ndof, active)
 };
 
 class Stepper {
  public:
   explicit Stepper(const Scene& scene)
-      : scene_(&scene), newton_(scene), u_(scene.ndof()), before_(scene.ndof()), next_(make_state(scene.nodes())) {}
+      : scene_(&scene),
+        newton_(scene),
+        u_(scene.ndof()),
+        before_(scene.ndof()),
+        next_(make_state(scene.nodes())) {}
 
   /// One step from prev (and prev2 for BDF2). On success `state()` is the new state.
   NewtonReport step(const State& prev, const State* prev2, const TimeScheme& scheme,

@@ -46,7 +46,9 @@ def commit() -> str:
     """The checkout's commit, marked when files differ from it."""
     run = ["git", "-C", str(ROOT)]
     try:
-        head = subprocess.run([*run, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+        head = subprocess.run(
+            [*run, "rev-parse", "--short", "HEAD"], capture_output=True, text=True
+        )
         dirty = subprocess.run([*run, "status", "--porcelain"], capture_output=True, text=True)
     except OSError:
         return "unknown"

@@ -75,9 +75,7 @@ def add_box(s, rng, name: str, fast: bool) -> str:
     inertia = mass / 3 * (half @ half - half**2) * rng.uniform(0.95, 1.05, 3)
     products = rng.normal(size=3) * 0.02 * inertia.min()
     begin = start(rng, 0.0, fast)
-    theta = _engine.exp_rotation(
-        _engine.log_rotation(rotation_matrix(begin["orientation"]))
-    )
+    theta = _engine.exp_rotation(_engine.log_rotation(rotation_matrix(begin["orientation"])))
     reach = np.abs((CORNERS * (half - radius)) @ theta.T[:, 2]).max() + radius
     begin["position"][2] += reach
     s.add_rigid_body(

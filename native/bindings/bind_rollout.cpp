@@ -133,8 +133,8 @@ void bind_options(py::module_& m) {
       .def(py::init<>())
       .def("cancel", [](CancelToken& c) { c.cancelled = true; })
       .def_property_readonly("cancelled", [](const CancelToken& c) { return c.cancelled.load(); })
-      .def_property_readonly("done", [](const CancelToken& c) { return c.done.load(); },
-                             "Rollouts finished so far.");
+      .def_property_readonly(
+          "done", [](const CancelToken& c) { return c.done.load(); }, "Rollouts finished so far.");
   const Options d;
   py::class_<Options>(m, "Options", "How to step: scheme, Newton's tolerance, what to record.")
       .def(py::init([](double step, int order, int record_every, double tolerance,
@@ -165,67 +165,62 @@ void bind_rollout(py::module_& m) {
   py::class_<PyRollout>(m, "Rollout", "A motion: frames, statuses and derivatives.")
       .def_property_readonly("status",
                              [](const PyRollout& r) { return to_string(r.rollout->status); })
-      .def_property_readonly("ok",
-                             [](const PyRollout& r) {
-                               return r.rollout->status == Status::converged;
-                             })
+      .def_property_readonly(
+          "ok", [](const PyRollout& r) { return r.rollout->status == Status::converged; })
       .def_property_readonly("message", [](const PyRollout& r) { return r.rollout->message; })
       .def_property_readonly("time", &time, "(F,) [s]")
-      .def_property_readonly("position",
-                             [](const PyRollout& r) {
-                               return per_frame(*r.rollout, r.nodes(), 3,
-                                                [](const Frame& f, auto& out) {
-                                                  out = f.state.c.transpose();
-                                                });
-                             },
-                             "(F, bodies, 3) [m]")
-      .def_property_readonly("velocity",
-                             [](const PyRollout& r) {
-                               return per_frame(*r.rollout, r.nodes(), 3,
-                                                [](const Frame& f, auto& out) {
-                                                  out = f.state.v.transpose();
-                                                });
-                             },
-                             "(F, bodies, 3) [m/s], world")
+      .def_property_readonly(
+          "position",
+          [](const PyRollout& r) {
+            return per_frame(*r.rollout, r.nodes(), 3,
+                             [](const Frame& f, auto& out) { out = f.state.c.transpose(); });
+          },
+          "(F, bodies, 3) [m]")
+      .def_property_readonly(
+          "velocity",
+          [](const PyRollout& r) {
+            return per_frame(*r.rollout, r.nodes(), 3,
+                             [](const Frame& f, auto& out) { out = f.state.v.transpose(); });
+          },
+          "(F, bodies, 3) [m/s], world")
       .def_property_readonly("orientation", &orientations, "(F, bodies, 4), (x, y, z, w)")
       .def_property_readonly("angular_velocity", &angular_velocities,
                              "(F, bodies, 3) [rad/s], world")
-      .def_property_readonly("dx",
-                             [](const PyRollout& r) { return sensitivities(r, &Frame::dx); },
-                             "(F, ndof, active): d(c, psi)/dp, world")
-      .def_property_readonly("dv",
-                             [](const PyRollout& r) { return sensitivities(r, &Frame::dv); },
-                             "(F, ndof, active): d(v, omega)/dp, world")
-      .def_property_readonly("contact_force",
-                             [](const PyRollout& r) {
-                               return per_frame(*r.rollout, r.model().contact_points(), 3,
-                                                [](const Frame& f, auto& out) {
-                                                  out = f.force.transpose();
-                                                });
-                             },
-                             "(F, points, 3) [N], on the body, world")
-      .def_property_readonly("contact_point",
-                             [](const PyRollout& r) {
-                               return per_frame(*r.rollout, r.model().contact_points(), 3,
-                                                [](const Frame& f, auto& out) {
-                                                  out = f.place.transpose();
-                                                });
-                             },
-                             "(F, points, 3) [m], where the force acts, world")
+      .def_property_readonly(
+          "dx", [](const PyRollout& r) { return sensitivities(r, &Frame::dx); },
+          "(F, ndof, active): d(c, psi)/dp, world")
+      .def_property_readonly(
+          "dv", [](const PyRollout& r) { return sensitivities(r, &Frame::dv); },
+          "(F, ndof, active): d(v, omega)/dp, world")
+      .def_property_readonly(
+          "contact_force",
+          [](const PyRollout& r) {
+            return per_frame(*r.rollout, r.model().contact_points(), 3,
+                             [](const Frame& f, auto& out) { out = f.force.transpose(); });
+          },
+          "(F, points, 3) [N], on the body, world")
+      .def_property_readonly(
+          "contact_point",
+          [](const PyRollout& r) {
+            return per_frame(*r.rollout, r.model().contact_points(), 3,
+                             [](const Frame& f, auto& out) { out = f.place.transpose(); });
+          },
+          "(F, points, 3) [m], where the force acts, world")
       .def_property_readonly("modes", &modes,
                              "(steps, points): 0 open, 1 stick, 2 slip, +4 damping clamped")
       .def_property_readonly("mode_hash", [](const PyRollout& r) { return r.rollout->mode_hash; })
-      .def_property_readonly("iterations",
-                             [](const PyRollout& r) { return py::array(py::cast(r.rollout->iterations)); })
+      .def_property_readonly(
+          "iterations",
+          [](const PyRollout& r) { return py::array(py::cast(r.rollout->iterations)); })
       .def_property_readonly("halvings", [](const PyRollout& r) { return r.rollout->halvings; })
       .def("gradient", &gradient, py::arg("gx"), py::arg("gv"),
            "dO/dp (active,) by the adjoint [G 4.24-4.26] from dO/dx and dO/dv (F, ndof).");
   m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
-        py::arg("options") = Options(), py::arg("active") = py::none(),
-        py::arg("mode") = "none", py::arg("cancel") = py::none());
+        py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
+        py::arg("cancel") = py::none());
   m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
-        py::arg("options") = Options(), py::arg("active") = py::none(),
-        py::arg("mode") = "none", py::arg("threads") = 0, py::arg("cancel") = py::none());
+        py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
+        py::arg("threads") = 0, py::arg("cancel") = py::none());
 }
 
 }  // namespace diffsim

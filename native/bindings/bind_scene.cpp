@@ -1,8 +1,8 @@
 #include <Eigen/Geometry>
 
+#include "../bodies/kinematics.hpp"
 #include "../rotation.hpp"
 #include "../scene.hpp"
-#include "../bodies/kinematics.hpp"
 #include "bindings.hpp"
 
 namespace py = pybind11;
@@ -41,10 +41,9 @@ E choice(const std::string& key, const std::string& got,
 void add_contact(Scene& scene, const std::string& name, const std::string& points,
                  std::shared_ptr<Sdf> sdf, const py::object& weights, double k_n, double k_t,
                  double c_f, double c_n, double k_d, double d_0, double c_s, double f_0,
-                 const std::string& friction,
-                 const std::string& damping) {
-  ContactSet set{points, sdf, {},  k_n, k_t, c_f, 0,
-                 d_0,    c_s, f_0, Friction::linear, Damping::continuous};
+                 const std::string& friction, const std::string& damping) {
+  ContactSet set{
+      points, sdf, {}, k_n, k_t, c_f, 0, d_0, c_s, f_0, Friction::linear, Damping::continuous};
   if (!weights.is_none()) set.weights = weights.cast<VectorXd>();
   set.friction = choice<Friction>("friction", friction,
                                   {{"linear", Friction::linear}, {"tanh", Friction::tanh}});
@@ -99,7 +98,8 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
   Window window{{nullptr, nullptr, nullptr}, TimeScheme::bdf(order, step)};
   for (int k = 0; k <= order; ++k) {
     const auto& i = instants[k];
-    if (i.size() != 4) refuse("evaluate_element: instants", "must be (c, theta, v, omega)", i.size());
+    if (i.size() != 4)
+      refuse("evaluate_element: instants", "must be (c, theta, v, omega)", i.size());
     state[k] = make(scene, i[0], i[1], i[2], i[3]);
     window.at[k] = &state[k];
   }
@@ -138,8 +138,7 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
 void bind_builders(py::class_<Scene>& scene) {
   const Eigen::Vector4d none(0, 0, 0, 1);
   const Vector3d zero = Vector3d::Zero();
-  scene
-      .def(py::init<>())
+  scene.def(py::init<>())
       .def("set_gravity", &Scene::set_gravity, py::arg("g"), "Gravity [m/s^2], world.")
       .def("add_rigid_body", &add_rigid_body, py::arg("name"), py::kw_only(), py::arg("mass"),
            py::arg("inertia"), py::arg("position") = zero, py::arg("orientation") = none,
@@ -161,17 +160,17 @@ void bind_builders(py::class_<Scene>& scene) {
       .def(
           "add_springs",
           [](Scene& s, const std::string& name, const std::string& a, const std::vector<int>& ia,
-             const std::string& b, const std::vector<int>& ib, double k, double c, double rest) {
-            s.add_springs(name, {a, b, ia, ib, k, c, rest});
-          },
+             const std::string& b, const std::vector<int>& ib, double k, double c,
+             double rest) { s.add_springs(name, {a, b, ia, ib, k, c, rest}); },
           py::arg("name"), py::kw_only(), py::arg("points_a"), py::arg("index_a"),
           py::arg("points_b"), py::arg("index_b"), py::arg("stiffness"), py::arg("damping") = 0.,
           py::arg("rest_length") = 0.,
           "Springs between points [N/m, N s/m, m]; rest_length 0 is linear in all directions.")
       .def("add_contact", &add_contact, py::arg("name"), py::kw_only(), py::arg("points"),
            py::arg("sdf"), py::arg("weights") = py::none(), py::arg("k_n"), py::arg("k_t"),
-           py::arg("c_f"), py::arg("c_n") = 0., py::arg("k_d") = 0., py::arg("d_0") = 0., py::arg("c_s") = 0., py::arg("f_0") = 0.,
-           py::arg("friction") = "linear", py::arg("damping") = "continuous",
+           py::arg("c_f"), py::arg("c_n") = 0., py::arg("k_d") = 0., py::arg("d_0") = 0.,
+           py::arg("c_s") = 0., py::arg("f_0") = 0., py::arg("friction") = "linear",
+           py::arg("damping") = "continuous",
            "Points against an sdf; k_n [N/m] and k_t [N s/m] are totals of the set, shared by "
            "weights (sum 1).");
 }
@@ -190,8 +189,7 @@ void bind_scene(py::module_& m) {
       });
   py::class_<Scene> scene(m, "Scene", "Bodies, points, springs, contacts; SI units, world frame.");
   bind_builders(scene);
-  scene
-      .def_property_readonly("parameters", [](const Scene& s) { return s.parameters().info(); })
+  scene.def_property_readonly("parameters", [](const Scene& s) { return s.parameters().info(); })
       .def_property_readonly("values", &Scene::values, "Default parameter vector (np,), a copy.")
       .def("check", &Scene::check, py::arg("p"), "Raises InvalidInput for an unusable p.")
       .def(
@@ -229,9 +227,10 @@ void bind_scene(py::module_& m) {
                                return names;
                              })
       .def_property_readonly("ndof", &Scene::ndof)
-      .def("dof_offset",
-           [](const Scene& s, const std::string& body) { return s.nodes()[s.node_of(body)].dof; },
-           py::arg("body"))
+      .def(
+          "dof_offset",
+          [](const Scene& s, const std::string& body) { return s.nodes()[s.node_of(body)].dof; },
+          py::arg("body"))
       .def("evaluate_element", &evaluate_element, py::arg("name"), py::arg("p"),
            py::arg("instants"), py::arg("step"),
            "r, K = dr/dx, B = dr/dv, dr_dp and past (K, B) of one element at given instants "

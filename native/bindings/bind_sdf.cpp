@@ -11,8 +11,7 @@ py::tuple evaluate(const Sdf& sdf, const Points& x) {
   std::vector<SdfSample> samples;
   sdf.evaluate(x.transpose(), samples);
   const py::ssize_t n = x.rows();
-  py::array_t<double> g(n), normal({n, py::ssize_t{3}}),
-      kappa({n, py::ssize_t{3}, py::ssize_t{3}});
+  py::array_t<double> g(n), normal({n, py::ssize_t{3}}), kappa({n, py::ssize_t{3}, py::ssize_t{3}});
   py::array_t<int> region(n);
   for (py::ssize_t i = 0; i < n; ++i) {
     const SdfSample& s = samples[i];

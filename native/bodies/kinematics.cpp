@@ -123,8 +123,7 @@ void StepMap::history_transposed(const MatrixXd& hx, const MatrixXd& hv, MatrixX
     const auto hp = hx.middleRows<3>(n.dof + 3);
     x1.middleRows<3>(n.dof + 3).noalias() += m.E.transpose() * hp;
     if (!two) continue;
-    const MatrixXd theta =
-        m.J.transpose() * hp + m.D.transpose() * hv.middleRows<3>(n.dof + 3);
+    const MatrixXd theta = m.J.transpose() * hp + m.D.transpose() * hv.middleRows<3>(n.dof + 3);
     x1.middleRows<3>(n.dof + 3).noalias() += m.C1.transpose() * theta;
     x2.middleRows<3>(n.dof + 3).noalias() += m.C2.transpose() * theta;
   }

@@ -1,8 +1,8 @@
 // How nodes move in one step, and the exact derivative of that: the chart and the scheme live here.
 //
 // A frame's chart is re-centred at every step: R_n = exp([theta_n]x) R_{n-1}, so |theta| is the
-// rotation of one step and no singularity of exponential coordinates is ever near ([G 4.6.2] changes
-// chart at |theta| = pi instead). u = (c_dot, theta_dot) is Newton's unknown;
+// rotation of one step and no singularity of exponential coordinates is ever near ([G 4.6.2]
+// changes chart at |theta| = pi instead). u = (c_dot, theta_dot) is Newton's unknown;
 //   theta_n = alpha u + carry theta_{n-1}' , omega_n = J_l(theta_n) theta_dot_n ,
 // with theta_{n-1}' the previous step's theta: minus it is R_{n-2} seen in the new chart, exactly.
 #pragma once
@@ -39,8 +39,7 @@ class StepMap {
   void add_rates(const MatrixXd& U, MatrixXd& x, MatrixXd& v) const;
 
   /// Transposes of the two above, for the adjoint.
-  void history_transposed(const MatrixXd& hx, const MatrixXd& hv, MatrixXd& x1,
-                          MatrixXd& x2) const;
+  void history_transposed(const MatrixXd& hx, const MatrixXd& hv, MatrixXd& x1, MatrixXd& x2) const;
   MatrixXd rates_transposed(const MatrixXd& x, const MatrixXd& v) const;
 
  private:

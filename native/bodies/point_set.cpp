@@ -96,8 +96,8 @@ void subtract(BlockMatrix& M, int block, const Matrix36& top, const Vector3d& rh
   }
 }
 
-void subtract_any(BlockMatrix& M, int block, bool frame_row, bool frame_column,
-                  const Matrix36& top, const Vector3d& rho, double sign) {
+void subtract_any(BlockMatrix& M, int block, bool frame_row, bool frame_column, const Matrix36& top,
+                  const Vector3d& rho, double sign) {
   if (frame_row && frame_column) return subtract<6, 6>(M, block, top, rho, sign);
   if (frame_row) return subtract<6, 3>(M, block, top, rho, sign);
   if (frame_column) return subtract<3, 6>(M, block, top, rho, sign);

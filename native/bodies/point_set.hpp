@@ -16,9 +16,9 @@ namespace diffsim {
 
 struct PointSet {
   std::string name;
-  std::vector<Node> nodes;    // the scene's nodes, copied when the set is made
-  std::vector<int> node;      // per point; -1 = world
-  Matrix3X local, inset;      // [m], [-]
+  std::vector<Node> nodes;  // the scene's nodes, copied when the set is made
+  std::vector<int> node;    // per point; -1 = world
+  Matrix3X local, inset;    // [m], [-]
   int p_scale = -1, p_radius = -1;
 
   int size() const { return static_cast<int>(node.size()); }
@@ -40,13 +40,14 @@ struct PointSet {
 
 /// Jacobians of one point's place, lever and velocity in its node's (x, v); 3 x node size.
 struct PointJacobian {
-  Matrix36 X;   // dx/d(c, psi)
-  Matrix36 G;   // d rho_c/d(c, psi)
-  Matrix36 W;   // dw/d(v, omega), w = material velocity at rho_c; also the transpose of J^T f
-  Matrix36 Q;   // dw/d(c, psi)
+  Matrix36 X;  // dx/d(c, psi)
+  Matrix36 G;  // d rho_c/d(c, psi)
+  Matrix36 W;  // dw/d(v, omega), w = material velocity at rho_c; also the transpose of J^T f
+  Matrix36 Q;  // dw/d(c, psi)
 };
 
-/// lever_slope = do/dx: how the offset from x to the point of action moves with x; null = not at all.
+/// lever_slope = do/dx: how the offset from x to the point of action moves with x; null = not at
+/// all.
 PointJacobian point_jacobian(const PointSet& set, int i, const State& s, const Vector3d& rho,
                              const Vector3d& rho_c, const Matrix3d* lever_slope = nullptr);
 

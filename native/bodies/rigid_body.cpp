@@ -26,15 +26,14 @@ RigidBody::RigidBody(const std::string& name, int node, ParameterTable& table, d
   position_ = table.add3(name + ".position", "m", start.position, true);
   rotation_ = table.add3(name + ".rotation", "rad", start.rotation, true);
   velocity_ = table.add3(name + ".velocity", "m/s", start.velocity, true);
-  angular_velocity_ =
-      table.add3(name + ".angular_velocity", "rad/s", start.angular_velocity, true);
+  angular_velocity_ = table.add3(name + ".angular_velocity", "rad/s", start.angular_velocity, true);
   check(table.values());
 }
 
 void RigidBody::check(const VectorXd& p) const {
   const Matrix3d I = inertia_matrix(p.segment<6>(inertia_));
-  const Vector3d moments = Eigen::SelfAdjointEigenSolver<Matrix3d>(I, Eigen::EigenvaluesOnly)
-                               .eigenvalues();
+  const Vector3d moments =
+      Eigen::SelfAdjointEigenSolver<Matrix3d>(I, Eigen::EigenvaluesOnly).eigenvalues();
   // A real mass distribution also obeys the triangle inequality of principal moments.
   if (!(moments[0] > 0) || moments[2] > (moments[0] + moments[1]) * (1 + 1e-9)) {
     refuse("rigid body '" + name() + "': inertia",

@@ -7,7 +7,8 @@ struct Contact::Touch {
   int point;
   SdfSample sdf;
   double radius, d, rate;
-  Vector3d rho, rho_c, w, v_t;  // levers to x and x_c, material velocity at x_c, its tangential part
+  Vector3d rho, rho_c, w,
+      v_t;  // levers to x and x_c, material velocity at x_c, its tangential part
   NormalForce normal;
   FrictionLimit limit;
   double by_fn;  // d(friction slope)/d f_n
@@ -83,14 +84,14 @@ void Contact::add_jacobian(const Touch& t, const State& s, const Assembly& out) 
   // v_t = w - n (n.w)  =>  dv_t = T dw + n d d' (its x part) - (n.w) dn
   const Matrix3d vt_x = n * rate_x + t.rate * kappa;
   // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn df_n)
-  const Matrix3d S = -t.slope.s * Matrix3d::Identity() -
-                     t.slope.by_speed * t.v_t * t.v_t.transpose();
+  const Matrix3d S =
+      -t.slope.s * Matrix3d::Identity() - t.slope.by_speed * t.v_t * t.v_t.transpose();
   const Vector3d along = n - t.by_fn * t.v_t;  // df/df_n
   const Matrix3d F_x = along * fn_x + t.normal.f * kappa + S * vt_x;
   const Matrix3d F_w = along * fn_w + S * T;
   const Matrix3d slope = -t.radius * kappa;
-  const PointJacobian J = point_jacobian(*points_, t.point, s, t.rho, t.rho_c,
-                                         slope.isZero(0) ? nullptr : &slope);
+  const PointJacobian J =
+      point_jacobian(*points_, t.point, s, t.rho, t.rho_c, slope.isZero(0) ? nullptr : &slope);
   const int block = points_->node[t.point];  // diagonal blocks come first
   add_force_jacobian(*points_, t.point, t.rho_c, points_->on_frame(t.point),
                      force_jacobian(*points_, t.point, J, F_x, F_w), 1, block, out);
@@ -122,8 +123,8 @@ void Contact::add_columns(const Touch& t, const State& s, ParameterColumns& out)
   }
 }
 
-void Contact::add_shape_column(const Touch& t, const State& s, const Vector3d& drho,
-                               double dradius, int column, ParameterColumns& out) const {
+void Contact::add_shape_column(const Touch& t, const State& s, const Vector3d& drho, double dradius,
+                               int column, ParameterColumns& out) const {
   const Vector3d& n = t.sdf.n;
   const Vector3d dn = t.sdf.kappa * drho;
   const double dd = dradius - n.dot(drho);

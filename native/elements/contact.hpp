@@ -1,8 +1,8 @@
 // Frictional contact of a weighted set of points or spheres against a signed distance function.
 //
 // The sphere of radius r around x touches where x_c = x - r n; gap g(x) - r, depth d = max(-gap,
-// 0), d' = -n . w with w the material velocity at x_c. The force f = f_n n + f_t acts at x_c. A set's
-// k_n and k_t are totals; point i carries w_i of them (DESIGN: weights sum to 1).
+// 0), d' = -n . w with w the material velocity at x_c. The force f = f_n n + f_t acts at x_c. A
+// set's k_n and k_t are totals; point i carries w_i of them (DESIGN: weights sum to 1).
 #pragma once
 
 #include "../bodies/point_set.hpp"
@@ -12,7 +12,7 @@
 namespace diffsim {
 
 struct ContactParameters {
-  int k_n, k_t, damping, c_f;         // indices into p
+  int k_n, k_t, damping, c_f;        // indices into p
   int d_0 = -1, c_s = -1, f_0 = -1;  // likewise; -1 where the law has none
   Friction friction = Friction::linear;
   Damping law = Damping::continuous;

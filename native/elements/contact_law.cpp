@@ -8,16 +8,26 @@ NormalForce normal_force(const ContactStiffness& k, Damping law, double d, doubl
   if (law == Damping::continuous) {
     const double factor = 1 + k.damping * rate;
     if (factor <= 0) return {0, 0, 0, 0, 0, 0, true};
-    return {k.k_n * d * factor, k.k_n * factor, k.k_n * d * k.damping,
-            d * factor,         k.k_n * d * rate, 0, false};
+    return {k.k_n * d * factor,
+            k.k_n * factor,
+            k.k_n * d * k.damping,
+            d * factor,
+            k.k_n * d * rate,
+            0,
+            false};
   }
   const bool ramped = law == Damping::ramped;
   const double reach = d + k.d_0;
   const double ramp = ramped ? d / reach : 1, ramp_d = ramped ? k.d_0 / (reach * reach) : 0;
   const double f = k.k_n * d + k.damping * ramp * rate;
   if (f <= 0) return {0, 0, 0, 0, 0, 0, true};
-  return {f, k.k_n + k.damping * ramp_d * rate, k.damping * ramp, d, ramp * rate,
-          ramped ? -k.damping * rate * ramp / reach : 0, false};
+  return {f,
+          k.k_n + k.damping * ramp_d * rate,
+          k.damping * ramp,
+          d,
+          ramp * rate,
+          ramped ? -k.damping * rate * ramp / reach : 0,
+          false};
 }
 
 FrictionLimit friction_limit(const ContactStiffness& k, double f_n) {
@@ -38,8 +48,8 @@ FrictionSlope friction_slope(double k_t, Friction law, double speed, double limi
   const double a = k_t * speed / limit;  // argument of tanh
   if (a < 1e-4) {                        // s = k_t (1 - a^2/3): avoids 0/0 at rest
     const double slope = k_t / limit;
-    return {k_t * (1 - a * a / 3), -2. / 3 * k_t * slope * slope, 2. / 3 * slope * a * a,
-            1 - a * a, false};
+    return {k_t * (1 - a * a / 3), -2. / 3 * k_t * slope * slope, 2. / 3 * slope * a * a, 1 - a * a,
+            false};
   }
   const double th = std::tanh(a), slope = 1 - th * th;
   const double s = limit * th / speed;

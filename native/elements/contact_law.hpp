@@ -24,8 +24,10 @@ enum ContactMode : unsigned { kOpen = 0, kStick = 1, kSlip = 2, kClamped = 4 };
 /// Normal force f_n >= 0 [N] for depth d = max(-g, 0) and approach speed d'.
 /// continuous: f_n = k_n d max(0, 1 + c_n d')         (default; continuous at d = 0)
 /// thesis:     f_n = max(0, k_n d + k_d d') for d > 0  [G 4.12, 4.5.2]; jumps at d = 0.
-/// ramped:     f_n = max(0, k_n d + k_d d' d/(d + d_0)): the thesis' dashpot, made continuous. It is
-///             the continuous law with c_n = k_d/(k_n d_0) while d << d_0, the thesis' once d >> d_0.
+/// ramped:     f_n = max(0, k_n d + k_d d' d/(d + d_0)): the thesis' dashpot, made continuous. It
+/// is
+///             the continuous law with c_n = k_d/(k_n d_0) while d << d_0, the thesis' once d >>
+///             d_0.
 struct NormalForce {
   double f, by_d, by_rate, by_k, by_damping, by_d_0;
   bool clamped;

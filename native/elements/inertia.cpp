@@ -71,8 +71,7 @@ void Inertia::add_columns(const Window& window, int i, ParameterColumns& columns
 void Inertia::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                           BlockMatrix& B) const {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-    add_momentum_jacobian(*window.at[k], nodes_[i], i, masses_[i], p, window.scheme.gamma[k], K,
-                          B);
+    add_momentum_jacobian(*window.at[k], nodes_[i], i, masses_[i], p, window.scheme.gamma[k], K, B);
   }
 }
 

@@ -6,9 +6,9 @@ namespace diffsim {
 
 // One spring's kinematics, force on a, and the force's derivatives.
 struct Springs::Stencil {
-  Vector3d rho[2];   // levers of a, b
-  Vector3d f;        // on a
-  Matrix3d F_d, F_e; // df/dd, df/dd'
+  Vector3d rho[2];    // levers of a, b
+  Vector3d f;         // on a
+  Matrix3d F_d, F_e;  // df/dd, df/dd'
   Vector3d by_k, by_c, by_rest;
 };
 
@@ -41,8 +41,7 @@ Springs::Stencil Springs::stencil(int i, const State& s, const VectorXd& p) cons
   t.rho[0] = A.lever(a_[i].point, s, p);
   t.rho[1] = B.lever(b_[i].point, s, p);
   const Vector3d d = B.position(b_[i].point, s, p) - A.position(a_[i].point, s, p);
-  const Vector3d e =
-      B.velocity(b_[i].point, s, t.rho[1]) - A.velocity(a_[i].point, s, t.rho[0]);
+  const Vector3d e = B.velocity(b_[i].point, s, t.rho[1]) - A.velocity(a_[i].point, s, t.rho[0]);
   const double k = p[params_.stiffness], c = p[params_.damping], rest = p[params_.rest_length];
   if (rest == 0) {
     t.f = k * d + c * e;
@@ -114,9 +113,8 @@ void Springs::add_columns(int i, const Stencil& t, const State& s, const VectorX
     add_force_column(*set[1], point[1], -t.f, -df, t.rho[1], drho_b, column, out);
   };
   const Vector3d zero = Vector3d::Zero();
-  const std::pair<int, const Vector3d*> own[] = {{params_.stiffness, &t.by_k},
-                                                 {params_.damping, &t.by_c},
-                                                 {params_.rest_length, &t.by_rest}};
+  const std::pair<int, const Vector3d*> own[] = {
+      {params_.stiffness, &t.by_k}, {params_.damping, &t.by_c}, {params_.rest_length, &t.by_rest}};
   for (const auto& [parameter, df] : own) {
     if (const int c = out.column(parameter); c >= 0) add_both(c, *df, zero, zero);
   }
@@ -125,8 +123,8 @@ void Springs::add_columns(int i, const Stencil& t, const State& s, const VectorX
     for (const bool scale : {true, false}) {
       const int c = out.column(scale ? set[m]->p_scale : set[m]->p_radius);
       if (c < 0) continue;
-      const Vector3d drho = scale ? set[m]->lever_by_scale(point[m], s)
-                                  : set[m]->lever_by_radius(point[m], s);
+      const Vector3d drho =
+          scale ? set[m]->lever_by_scale(point[m], s) : set[m]->lever_by_radius(point[m], s);
       const double sign = m == 1 ? 1 : -1;
       Vector3d dv = zero;
       if (set[m]->on_frame(point[m])) {

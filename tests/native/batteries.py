@@ -47,9 +47,7 @@ def packed(scene, d):
 
 def agree(exact, difference_at, scale: float) -> tuple[bool, float]:
     """Whether difference_at(eps) meets `exact` for the best of three eps, and how well."""
-    worst = min(
-        np.abs(exact - difference_at(eps)).max() for eps in (1e-4, 1e-5, 1e-6)
-    )
+    worst = min(np.abs(exact - difference_at(eps)).max() for eps in (1e-4, 1e-5, 1e-6))
     return worst <= 1e-7 * (np.abs(exact).max() + scale), worst
 
 
