@@ -2,7 +2,7 @@
 
 The protocol is DESIGN.md section 3's (diffsim_ros.inverse.gradient_check): Newton to stagnation,
 random directions in scaled parameters, plateau of clean differences. Besides random directions in
-all parameters together, each scene checks directions within two kinds of parameter alone.
+all parameters together, each scene checks directions within three kinds of parameter alone.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ BARS = {  # scenes of each regime the full study must have reached
     "plane": 20, "box": 20, "sphere": 20, "union": 20,
 }  # fmt: skip
 KINDS = (
-    "mass", "inertia", "scale", "radius", "k_n", "k_t", "c_n", "c_f", "gravity", "stiffness",
-    "damping", "rest_length", "position", "rotation", "velocity", "angular_velocity",
+    "mass", "inertia", "scale", "radius", "k_n", "k_t", "c_n", "k_d", "d_0", "c_f", "c_s", "f_0",
+    "gravity", "stiffness", "damping", "rest_length", "position", "rotation", "velocity",
+    "angular_velocity",
 )  # fmt: skip
 KIND_BAR = 20
 DIRECTIONS = 2
-OWN = 2  # kinds of parameter checked on their own, per scene
+OWN = 3  # kinds of parameter checked on their own, per scene
 
 
 def kind_of(name: str) -> str:
@@ -131,7 +132,7 @@ def regimes(scene: RandomScene, rollout) -> set[str]:
 
 
 def check_scene(scene: RandomScene, seed: int, kinds: list[str]):
-    """(report, S against lambda, regimes) of one scene; `kinds` also get directions of their own."""
+    """(report, S against lambda, regimes) of one scene; `kinds` get directions of their own."""
     engine, rng = scene.engine, np.random.default_rng(seed + 10_000)
     options = _engine.Options(
         step=scene.step, order=scene.order, record_every=1, tolerance=1e-10, stagnate=True,

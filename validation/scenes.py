@@ -156,10 +156,15 @@ def random_scene(seed: int) -> RandomScene:
     sdf = obstacle(rng, kind)
     for i, name in enumerate(points):
         k_n = 10 ** rng.uniform(2.5, 3.7)
+        c_f = rng.uniform(0.1, 0.4) if fast else rng.uniform(0.5, 1.2)
+        law: dict = {"damping": "continuous", "c_n": rng.uniform(0.0, 0.6)}
+        if (seed + i) % 3 == 1:
+            law = {"damping": "ramped", "k_d": rng.uniform(1, 20), "d_0": rng.uniform(1e-3, 1e-2)}
+        if (seed + i) % 4 == 2:
+            law |= {"c_s": c_f + rng.uniform(0.1, 0.3), "f_0": rng.uniform(0.5, 5)}
         s.add_contact(
-            f"contact_{i}", points=name, sdf=sdf, k_n=k_n, k_t=rng.uniform(2, 60),
-            c_f=rng.uniform(0.1, 0.4) if fast else rng.uniform(0.5, 1.2),
-            c_n=rng.uniform(0.0, 0.6), friction=friction,
+            f"contact_{i}", points=name, sdf=sdf, k_n=k_n, k_t=rng.uniform(2, 60), c_f=c_f,
+            friction=friction, **law,
         )  # fmt: skip
     steps = int(rng.integers(40, 120))
     return RandomScene(s, steps, float(step), 1 + (seed // 2) % 2, kind, friction)
