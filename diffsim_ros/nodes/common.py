@@ -42,6 +42,8 @@ except (ImportError, AttributeError):  # moved in distributions after Jazzy
     from rclpy._rclpy_pybind11 import RCLError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+POLL = 0.1
+"""Seconds until a signal is noticed at the latest."""
 
 
 def quality(depth: int, *, reliable: bool, latched: bool = False) -> QoSProfile:
@@ -192,35 +194,52 @@ def run_node(make: Callable[[], BaseNode], arguments: Sequence[str] | None = Non
 
 def _live(node: BaseNode, stop: threading.Event) -> int:
     """Spin `node` in a thread until `stop`; close it, then take everything down in order."""
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    failures: list[BaseException] = []
-    spinner = threading.Thread(target=_spin, args=(executor, stop, failures), name="spin")
-    spinner.start()
+    spinner = Spinner(node, stop)
     try:
-        stop.wait()
+        # looked at now and then: a signal that another thread receives does not end a long wait
+        while not stop.wait(POLL):
+            pass
         node.close()
     finally:
-        executor.shutdown(timeout_sec=5.0)
-        spinner.join()
+        spinner.end()
         node.destroy_node()
-    return 1 if failures else 0
+    return 1 if spinner.failure else 0
 
 
-def _spin(executor: SingleThreadedExecutor, stop: threading.Event, failures: list) -> None:
-    """Spin until the executor is shut down; a callback that raises stops the node."""
-    try:
-        executor.spin()
-    except ExternalShutdownException:
-        pass
-    except RCLError as error:
-        if rclpy.ok():
-            failures.append(error)
-    except Exception as error:
-        traceback.print_exc()
-        failures.append(error)
-    finally:
-        stop.set()
+class Spinner:
+    """Spins a node in a thread of its own from the moment it is made until `end`.
+
+    ended    set when spinning is over, also because a callback raised
+    failure  what a callback raised (the traceback is printed), None if none did
+    """
+
+    def __init__(self, node: Node, ended: threading.Event | None = None) -> None:
+        self.failure: BaseException | None = None
+        self.ended = ended or threading.Event()
+        self._halt = threading.Event()
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(node)
+        self._thread = threading.Thread(target=self._spin, name="spin")
+        self._thread.start()
+
+    def _spin(self) -> None:
+        try:
+            while not self._halt.is_set():
+                self._executor.spin_once()
+        except (ExternalShutdownException, RCLError) as error:
+            self.failure = error if rclpy.ok() else None
+        except Exception as error:
+            traceback.print_exc()
+            self.failure = error
+        finally:
+            self.ended.set()
+
+    def end(self) -> None:
+        """Stop spinning, wait for the thread, then take the executor down (in that order)."""
+        self._halt.set()
+        self._executor.create_task(lambda: None)
+        self._thread.join()
+        self._executor.shutdown()
 
 
 def share_folder() -> Path:

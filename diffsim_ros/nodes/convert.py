@@ -296,12 +296,15 @@ def _number(value: Any) -> float:
 
 
 def flat_metrics(metrics: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Names with dots and numbers of nested metrics; lists are numbered, texts are left out."""
+    """Names with dots and numbers of nested metrics; lists of numbers are numbered from 0.
+
+    Texts and lists of mappings (figures of single tosses) are left to metrics.json.
+    """
     for key, value in metrics.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
             yield from flat_metrics(value, f"{name}.")
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, (list, tuple)) and not any(isinstance(v, Mapping) for v in value):
             yield from flat_metrics({str(i): v for i, v in enumerate(value)}, f"{name}.")
         elif value is None or isinstance(value, (bool, int, float, np.number)):
             yield name, _number(value)

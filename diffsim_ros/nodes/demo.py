@@ -45,7 +45,7 @@ TOPIC = "/cube/pose"
 RATE_FACTOR = 10.0
 GAP = 0.6
 """Seconds between two tosses, in stamps; more than the observer's trial_gap."""
-SETTINGS: tuple[str, ...] = ()
+SETTINGS = ("fit.search_evaluations=300",)
 """Changes of config/estimation/cube_toss.yaml that keep the demo short."""
 FIGURES = ("position_error_widths", "rotation_error_deg", "e_q")
 

@@ -193,6 +193,11 @@ class Estimator(BaseNode):
             self._thread.join()
         self.flush()
 
+    def destroy_node(self) -> None:
+        """Take the action server down too: it would keep the node alive and be found by clients."""
+        self._action.destroy()
+        super().destroy_node()
+
 
 def _name(handle) -> str:
     return "goal " + bytes(handle.goal_id.uuid).hex()[:8]

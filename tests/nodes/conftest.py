@@ -16,8 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOSSES = ROOT / "data" / "cube_toss" / "tosses.npz"
-LIMIT = 15.0
-"""Seconds that a wait may take; discovery alone takes up to 3."""
+LIMIT = 40.0
+"""Seconds that a wait may take: starting a process on a busy machine takes 10, discovery 3."""
 
 
 def pytest_collection_modifyitems(items):
@@ -46,40 +46,31 @@ class Ros:
         from rclpy.signals import SignalHandlerOptions
 
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        self._running = []
+        self._running, self._clients = [], []
         self.node = self.start(rclpy.create_node("tester"))
 
     def start(self, node):
         """Spin a node in a thread of its own until the test ends."""
-        from rclpy.executors import SingleThreadedExecutor
+        from diffsim_ros.nodes.common import Spinner
 
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        thread = threading.Thread(target=self._spin, args=(executor,))
-        thread.start()
-        self._running.append((node, executor, thread))
+        self._running.append((node, Spinner(node)))
         return node
-
-    @staticmethod
-    def _spin(executor):
-        from rclpy.executors import ExternalShutdownException
-
-        try:
-            executor.spin()
-        except ExternalShutdownException:
-            pass
 
     def close(self):
         """Stop everything in reverse order."""
         import rclpy
 
-        for node, executor, thread in reversed(self._running):
+        for client in self._clients:
+            client.destroy()
+        failures = []
+        for node, spinner in reversed(self._running):
             if hasattr(node, "close"):
                 node.close()
-            executor.shutdown()
-            thread.join()
+            spinner.end()
             node.destroy_node()
+            failures += filter(None, [spinner.failure])
         rclpy.shutdown()
+        assert not failures, failures
 
     def until(self, condition, what, limit=LIMIT):
         """Wait until `condition()` is true and return its value; fail naming `what`."""
@@ -96,6 +87,15 @@ class Ros:
         heard = []
         self.node.create_subscription(kind, topic, heard.append, profile)
         return heard
+
+    def action(self, kind, name):
+        """A client of an action whose server is there."""
+        from rclpy.action import ActionClient
+
+        client = ActionClient(self.node, kind, name)
+        self._clients.append(client)
+        assert client.wait_for_server(LIMIT), f"no action {name}"
+        return client
 
     def call(self, kind, name, request=None, limit=LIMIT):
         """Call a service and return its response."""
@@ -138,6 +138,7 @@ class Processes:
         log = open(self.folder / f"{name}{self.names[name]}.log", "w")
         paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        environment["PYTHONFAULTHANDLER"] = "1"
         process = subprocess.Popen(
             command, cwd=self.folder, env=environment, stdout=log, stderr=log, text=True
         )
@@ -148,9 +149,14 @@ class Processes:
 
     @staticmethod
     def end(process, number=signal.SIGINT):
-        """Send a signal and return the exit code."""
+        """Send a signal and return the exit code; a node that hangs shows where."""
         process.send_signal(number)
-        return process.wait(LIMIT)
+        try:
+            return process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)
+            process.wait()
+            pytest.fail(f"no end after signal {number}:\n{process.log.read_text()}")
 
 
 @pytest.fixture

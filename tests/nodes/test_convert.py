@@ -133,7 +133,11 @@ def parameter(**changes):
 
 
 def test_answer_round_trip_in_all_three_messages():
-    metrics = {"validate": {"e_q": 0.2, "best": {"name": "drake", "mean": None}}, "range": [1, 2]}
+    metrics = {
+        "validate": {"e_q": 0.2, "best": {"name": "drake", "mean": None}},
+        "range": [1, 2],
+        "per_toss": [{"e_q": 1.0}],
+    }
     answer = convert.Answer(
         "NOT_CONVERGED",
         "why",
@@ -157,6 +161,7 @@ def test_answer_round_trip_in_all_three_messages():
         assert back.metrics["validate.e_q"] == 0.2 and back.metrics["range.1"] == 2.0
         assert math.isnan(back.metrics["validate.best.mean"])
         assert "validate.best.name" not in back.metrics
+        assert not [name for name in back.metrics if name.startswith("per_toss")]
 
 
 def test_feedback_carries_what_is_known():

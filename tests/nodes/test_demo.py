@@ -45,7 +45,8 @@ def test_the_whole_way_from_recorded_poses_to_a_report(tmp_path, capsys):
     metrics = json.loads((out / "metrics.json").read_text())
     assert metrics["validate"]["tosses"] == 2
     assert metrics["validate"]["published"]["drake"]["tosses"] == 2
-    for name in demo.FILES:
+    always = ("result.yaml", "report.html", "motion.mcap", "errors.png", demo.PICTURE)
+    for name in (*always, *demo.RECORDED.values()):
         assert (out / name).stat().st_size > 0, name
     again = demo.main(["--out", str(out)])
     assert again == 2 and "exists already" in capsys.readouterr().err

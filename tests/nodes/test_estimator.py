@@ -15,7 +15,6 @@ from action_msgs.msg import GoalStatus
 from diffsim_interfaces.action import Estimate
 from diffsim_interfaces.msg import MaterialEstimate
 from diffsim_interfaces.srv import EstimateMaterial
-from rclpy.action import ActionClient
 from std_msgs.msg import String
 
 from diffsim_ros.errors import InputError, NotConverged
@@ -44,8 +43,7 @@ class Client:
     def __init__(self, ros):
         self.ros = ros
         self.node = ros.start(estimator.Estimator())
-        self.action = ActionClient(ros.node, Estimate, "/estimator/estimate")
-        assert self.action.wait_for_server(15.0)
+        self.action = ros.action(Estimate, "/estimator/estimate")
         self.feedback = []
 
     def send(self, goal):
@@ -285,11 +283,59 @@ def test_service_action_and_library_agree_to_the_last_digit(client, direct, tmp_
     assert by_action.report == str(tmp_path / "action" / "report.html")
 
 
+def spoiled(arrays, defect):
+    """Arrays of one toss with a defect, and the words that must name it."""
+    state = arrays["state"]
+    if defect == "NaN":
+        state[7, 1] = np.nan
+        return "toss 1: sample 7, py"
+    if defect == "backward stamp":
+        arrays["t"] = np.arange(len(state)) * float(arrays["dt"])
+        arrays["t"][9] = arrays["t"][2]
+        return "toss 1: sample 9, t"
+    if defect == "Y-up":
+        state[:, [1, 2]] = state[:, [2, 1]] * [1.0, -1.0]
+        return "Y-up"
+    if defect == "millimetres":
+        state[:, :3] *= 1000.0
+        return "in millimetres"
+    if defect == "missing array":
+        del arrays["dt"]
+        return "dt: got"
+    raise AssertionError(defect)
+
+
+@pytest.mark.parametrize(
+    "defect", ["NaN", "backward stamp", "Y-up", "millimetres", "missing array", "no zip"]
+)
+def test_unusable_recordings_are_named(client, tosses, tmp_path, defect):
+    file = tmp_path / "bad.npz"
+    if defect == "no zip":
+        file.write_bytes(b"not an archive")
+        words = "bad.npz"
+    else:
+        with np.load(tosses) as data:
+            rows = int(data["length"][0])
+            arrays = {"toss_id": data["toss_id"][:1], "start": data["start"][:1]}
+            arrays |= {
+                "length": data["length"][:1],
+                "dt": data["dt"],
+                "state": data["state"][:rows],
+            }
+        words = spoiled(arrays, defect)
+        np.savez(file, **arrays)
+    out = tmp_path / "out"
+    goal = Goal(CONFIGURATION, train=(str(file),), changes=SMALL[1:], out=str(out))
+    answer = client.service(goal)
+    assert answer.code == "INVALID_DATA" and "bad.npz" in answer.message, answer.message
+    assert words in answer.message
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_mid_estimation_leaves_nothing_half_written(ros, processes, tmp_path, number):
     process = processes.start("estimator")
-    action = ActionClient(ros.node, Estimate, "/estimator/estimate")
-    assert action.wait_for_server(15.0)
+    action = ros.action(Estimate, "/estimator/estimate")
     feedback = []
     changes = (*SMALL[:4], "fit.search_evaluations=1000000")
     goal = Goal(CONFIGURATION, changes=changes, out=str(tmp_path / "out"))

@@ -72,17 +72,17 @@ def test_every_node_ends_with_code_0_on_a_signal(ros, processes, tosses, number)
     ros.until(lambda: set(NODES) <= set(ros.node.get_node_names()), "four nodes")
     for process in processes.running:
         process.send_signal(number)
-    assert [p.wait(15.0) for p in processes.running] == [0, 0, 0, 0]
+    assert [p.wait(40.0) for p in processes.running] == [0, 0, 0, 0]
     for process in processes.running:
         assert "Traceback" not in process.log.read_text()
 
 
 def test_unusable_parameters_end_a_node_with_code_2_and_one_line(processes):
     wrong = processes.start("replay", data="/no/such.npz")
-    assert wrong.wait(15.0) == 2
+    assert wrong.wait(40.0) == 2
     assert "/no/such.npz" in wrong.log.read_text() and "Traceback" not in wrong.log.read_text()
     wrong = processes.start("observer", period="fast")
-    assert wrong.wait(15.0) == 2
+    assert wrong.wait(40.0) == 2
     assert "period" in wrong.log.read_text() and "Traceback" not in wrong.log.read_text()
 
 
