@@ -19,17 +19,20 @@ from .model import TossModel
 from .observation import Trial
 from .progress import Reporter
 from .results import Step
-from .search import Population, default_size
-from .surface import Surface
+from .surface import Surface, better_half
 
 START_SPREAD = 0.2
 """Standard deviation of drawn starts, as a share of the distance between the bounds (in z)."""
-SEARCH_SPREAD = 0.05
-"""Standard deviation of the first generation, likewise."""
-SEARCH_CONVERGED = 0.02
-"""Width of the last generation, as a share of the first, below which a search has converged."""
-SURFACE_DRAWS = 3.0
-"""Draws through which the surface is laid, as a multiple of its coefficients."""
+SEARCH_SPREAD = 0.03
+"""Standard deviation of the draws of a search, likewise."""
+SEARCH_ROUNDS = 4
+"""Rounds of draws; after each the centre moves to the smooth minimum of all so far."""
+ENOUGH_DRAWS = 1.5
+"""Draws that a surface needs, as a multiple of its coefficients."""
+SETTLED = 0.02
+"""Relative gain of the last round below which a search has converged."""
+BATCH = 16
+"""Points whose rollouts go to the engine at once."""
 
 
 @dataclass
@@ -111,7 +114,9 @@ class _Training:
 
     def _starts(self, trials: list[Trial], z0: np.ndarray) -> Fit:
         """Best end of all starts: stage by stage, and the better half goes on."""
-        candidates: list[tuple[np.ndarray, np.ndarray | None]] = [(z, None) for z in self._drawn(z0)]
+        candidates: list[tuple[np.ndarray, np.ndarray | None]] = [
+            (z, None) for z in self._drawn(z0)
+        ]
         stages = self._stages()
         for s, (model, horizon) in enumerate(stages):
             fits = []
@@ -123,7 +128,9 @@ class _Training:
                     break
             fits.sort(key=lambda f: f.value)
             if self.cancelled:
-                return replace(fits[0], status="cancelled")
+                # a stage may hold parameters; whoever reads the result asks for all of them
+                whole = self.model.problem(trials, fits[0].z)
+                return replace(fits[0], status="cancelled", problem=whole)
             fits = fits[: max(1, (len(fits) + 1) // 2)]
             candidates = [(f.z, f.y) for f in fits]
         return fits[0]
@@ -185,66 +192,78 @@ class _Training:
         self.reporter.tell(done, iteration, objective, parameters)
 
     def _search(self, start: Fit) -> Fit:
-        """Population around the best end, then a surface through its last draws."""
+        """Rounds of draws around the best point so far, which moves to their smooth minimum."""
         low, high = self.model.map.lower, self.model.map.upper
-        span = np.where(np.isfinite(high - low), high - low, 1.0)
-        n = len(start.z)
-        population = Population(
-            start.z, SEARCH_SPREAD * span, low, high, default_size(n), self.options.seed
-        )
+        spread = SEARCH_SPREAD * np.where(np.isfinite(high - low), high - low, 1.0)
+        rng, n = np.random.default_rng(self.options.seed), len(start.z)
         problem = self.model.problem(start.kept, start.z)
-        budget = self.options.search_evaluations
-        wanted = int(np.ceil(SURFACE_DRAWS * Surface.coefficients(n)))
-        draws, costs, best = [], [], (start.value, start.z)
-        generations = max(1, (budget - wanted) // population.size)
-        for generation in range(generations):
-            z = population.draw()
-            per_toss = self._costs(problem, z)
+        weights = np.ones(len(start.kept))
+        count = -(-self.options.search_evaluations // SEARCH_ROUNDS)
+        centre, surface, gain = start.z, None, np.inf
+        z, costs = np.zeros((0, n)), np.zeros((0, len(weights)))
+        for k in range(SEARCH_ROUNDS):
+            draws = centre + spread * rng.standard_normal((count, n))
+            found = self._drawn_costs(problem, np.clip(draws, low, high), k)
             if self.cancelled:
                 break
-            total = per_toss.sum(axis=1)
-            population.learn(z, total)
-            k = int(np.argmin(total))
-            best = min(best, (float(total[k]), z[k]), key=lambda pair: pair[0])
-            named = self.model.map.named(population.mean)
-            objective = float(np.median(total)) / self.tosses
-            done = generation * population.size / budget
-            self._note("search", generation + 1, objective, named, done)
-        if self.cancelled:
-            return replace(start, z=best[1], value=best[0], status="cancelled", message="cancelled")
-        return self._smoothed(start, population, problem, wanted, best)
+            z, costs = np.concatenate([z, found[0]]), np.concatenate([costs, found[1]])
+            if not len(z):
+                continue
+            total = costs.sum(axis=1)
+            before = centre
+            # a surface through few draws around a far start would only follow their ripples
+            if k == 0 or len(z) < ENOUGH_DRAWS * Surface.coefficients(n):
+                centre = better_half(z, total)
+            else:
+                surface = Surface.through(z, costs)
+                centre = np.clip(surface.minimum(weights), low, high)
+                level = surface.value(weights, centre)
+                gain = (surface.value(weights, before) - level) / abs(level)
+            self._note(
+                "search",
+                k + 1,
+                float(np.median(total[-count:])) / self.tosses,
+                self.model.map.named(centre),
+                (k + 1) / SEARCH_ROUNDS,
+            )
+        return self._searched(start, problem, centre, surface, gain)
 
-    def _smoothed(self, start, population, problem, wanted, best) -> Fit:
-        """Surface through fresh draws of the final population, and its minimum."""
-        draws, costs = [], []
-        while len(draws) < wanted and not self.cancelled:
-            z = population.draw()
-            per_toss = self._costs(problem, z)
-            good = np.isfinite(per_toss).all(axis=1)
-            draws += list(z[good])
-            costs += list(per_toss[good])
-            self.reporter.tell(1.0 - 0.5 * (1.0 - len(draws) / wanted), population.generation)
+    def _searched(self, start, problem, z, surface, gain) -> Fit:
+        """The end of a search as a Fit; it has converged when the last round gained little."""
         if self.cancelled:
-            return replace(start, z=best[1], value=best[0], status="cancelled", message="cancelled")
-        surface = Surface.through(np.array(draws), np.array(costs))
-        weights = np.ones(surface.costs.shape[1])
-        z = np.clip(surface.minimum(weights), self.model.map.lower, self.model.map.upper)
+            return replace(start, z=z, status="cancelled", message="cancelled; the best so far")
         value = float(self._costs(problem, z[None])[0].sum())
-        width = population.sigma
-        status = "converged" if width < 1.0 else "not_converged"
+        settled = abs(gain) < SETTLED
         message = (
-            f"search ended after {population.generation} generations with draws {width:.2g} times "
-            "as wide as at the beginning"
+            f"{'converged' if settled else 'not converged'}: the last of {SEARCH_ROUNDS} rounds "
+            f"lowered the smoothed cost by {100.0 * gain:.2g} %"
+            if surface is not None
+            else "the search had too few draws for a surface; raise fit.search_evaluations"
         )
         return replace(
             start,
             z=z,
             value=value,
-            status=status,
+            status="converged" if settled else "not_converged",
             message=message,
             problem=problem,
             surface=surface,
         )
+
+    def _drawn_costs(self, problem: SimulationProblem, z: np.ndarray, k: int):
+        """Draws of round k that could be simulated, and their costs; told batch by batch."""
+        kept, rows = [], []
+        for first in range(0, len(z), BATCH):
+            batch = z[first : first + BATCH]
+            costs = self._costs(problem, batch)
+            good = np.isfinite(costs).all(axis=1)
+            kept.append(batch[good])
+            rows.append(costs[good])
+            if self.cancelled:
+                break
+            done = (k + (first + len(batch)) / len(z)) / SEARCH_ROUNDS
+            self.reporter.tell(done, k + 1)
+        return np.concatenate(kept), np.concatenate(rows)
 
     def _costs(self, problem: SimulationProblem, z: np.ndarray) -> np.ndarray:
         """Costs (m, K) of every toss at points z (m, nz); inf where a rollout failed."""

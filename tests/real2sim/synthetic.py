@@ -15,10 +15,10 @@ def arrays(tosses: int = 3, frames: int = 30, columns: int = 13) -> dict:
     for k in range(tosses):
         state = np.zeros((frames, 13))
         state[:, 0] = 0.1 * k + 0.5 * t
-        state[:, 2] = 0.4 + 0.3 * t - 0.5 * 9.81 * t**2
+        state[:, 2] = 0.4 + (0.3 + 0.01 * k) * t - 0.5 * 9.81 * t**2
         turn = rotations.exponential(t[:, None] * np.array([1.0, 2.0, 0.5 + k]))
         state[:, 3], state[:, 4:7] = turn[:, 3], turn[:, :3]
-        state[:, 7], state[:, 9] = 0.5, 0.3 - 9.81 * t
+        state[:, 7], state[:, 9] = 0.5, 0.3 + 0.01 * k - 9.81 * t
         state[:, 10:] = [1.0, 2.0, 0.5 + k]
         rows.append(state[:, :columns])
     return {
@@ -30,3 +30,109 @@ def arrays(tosses: int = 3, frames: int = 30, columns: int = 13) -> dict:
     }
 
 
+SCENE = {
+    "world": {"step": 0.001, "duration": 0.1},
+    "bodies": {
+        "cube": {
+            "shape": {"box": {"size": [0.1, 0.1, 0.1]}},
+            "mass": 0.4,
+            "inertia": 0.0008,
+            "pose": {"position": [0.0, 0.0, 0.3]},
+            "proxies": {"corners": {"radius": 0.005}},
+        }
+    },
+    "sdfs": {"table": {"plane": {}}},
+    "contact": [
+        {
+            "name": "table",
+            "points": "cube",
+            "against": "table",
+            "k_n": 4000.0,
+            "k_t": 40.0,
+            "c_n": 0.4,
+            "c_f": 0.3,
+        }
+    ],
+}
+"""A soft cube that bounces, slides and comes to rest; the truth of the synthetic tosses."""
+
+RATE = 100.0
+
+
+def recorded(tosses: int, seed: int, noise: tuple[float, float], seconds: float = 0.5) -> dict:
+    """Simulated tosses of SCENE with noise [m], [rad], as arrays of a toss file (poses)."""
+    from diffsim_ros import _engine
+    from diffsim_ros.inverse.rotation import quat_exp, quat_log, quat_multiply
+    from diffsim_ros.scene.model import load_scene
+
+    rng = np.random.default_rng(seed)
+    engine = load_scene(SCENE).engine
+    steps_per_frame, frames = 10, int(seconds * RATE)
+    options = _engine.Options(step=1.0 / RATE / steps_per_frame, record_every=steps_per_frame)
+    rows = []
+    for _ in range(tosses):
+        p = engine.values
+        start = {
+            "position": [0.0, 0.0, rng.uniform(0.16, 0.2)],
+            "rotation": quat_log(quat_exp(rng.normal(0.0, 1.0, 3))),
+            "velocity": [*rng.normal(0.0, 0.8, 2), rng.uniform(-0.6, -0.2)],
+            "angular_velocity": rng.normal(0.0, 3.0, 3),
+        }
+        for kind, values in start.items():
+            for axis, value in zip("xyz", values, strict=True):
+                p[engine.index(f"cube.{kind}.{axis}")] = value
+        run = _engine.rollout(engine, p, frames * steps_per_frame, options)
+        assert run.ok, run.message
+        position = run.position[:, 0] + rng.normal(0.0, noise[0], (frames + 1, 3))
+        turn = quat_exp(rng.normal(0.0, noise[1], (frames + 1, 3)))
+        q = quat_multiply(turn, run.orientation[:, 0])
+        rows.append(np.concatenate([position, q[:, [3, 0, 1, 2]]], axis=1))
+    length = np.full(tosses, frames + 1)
+    return {
+        "toss_id": np.arange(tosses) + 1,
+        "start": np.arange(tosses) * (frames + 1),
+        "length": length,
+        "state": np.concatenate(rows),
+        "dt": np.float64(1.0 / RATE),
+    }
+
+
+def estimation(train: str, validate: str | None = None, **sections: dict) -> dict:
+    """An estimation of friction, stiffness and damping of SCENE from files of tosses."""
+    data: dict = {"train": {"files": [train]}}
+    if validate is not None:
+        data["validate"] = {"files": [validate], "exclude_train": False}
+    return {
+        "name": "synthetic",
+        "body": "cube",
+        "scene": SCENE,
+        "data": data,
+        "measurement": {"half_edge": 0.05, "sigma_position": 1e-3, "sigma_rotation": 0.5},
+        "simulation": {"steps_per_frame": 10},
+        "parameters": {
+            "friction": {
+                "value": 0.25,
+                "bounds": [0.05, 1.0],
+                "scale": "log",
+                "sets": {"table.c_f": 1},
+            },
+            "stiffness": {
+                "value": 5000.0,
+                "unit": "N/m",
+                "bounds": [500.0, 50000.0],
+                "scale": "log",
+                "sets": {"table.k_n": 1},
+            },
+            "damping": {
+                "value": 0.3,
+                "unit": "s/m",
+                "bounds": [0.01, 5.0],
+                "scale": "log",
+                "sets": {"table.c_n": 1},
+            },
+        },
+        **sections,
+    }
+
+
+TRUTH = {"friction": 0.3, "stiffness": 4000.0, "damping": 0.4}

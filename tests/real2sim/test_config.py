@@ -71,6 +71,15 @@ def test_draws_are_seeded_and_leave_out_what_is_trained_on(folder):
     assert ids(load_estimation(other).train) != ids(config.train)
 
 
+def test_copies_of_trained_tosses_are_not_validated_on(folder):
+    data = arrays(tosses=10)
+    state = data["state"].reshape(10, 30, 13)
+    state[9, :, 2] = state[0, :, 2]  # toss 19 is toss 10, turned about the vertical
+    np.savez(folder / "a.npz", **{**data, "state": state.reshape(-1, 13)})
+    config = load_estimation(content(folder), set=["data.train.trials=[10, 11]"])
+    assert ids(config.validate) == list(range(12, 19))
+
+
 def test_files_of_the_command_line_replace_one_list_and_leave_the_other(folder):
     yaml = load_estimation(content(folder))
     train = load_estimation(content(folder), train=[folder / "b.npz"])
@@ -177,7 +186,14 @@ DEFECTS = {
         lambda m: m.update(fit={"initial_state": "nuisance", "search_evaluations": 9}),
         "fit.search_evaluations",
     ),
-    "soft at the end": (broken("fit/soften", [1, 0.1]), "fit.soften"),
+    "continuation of nothing": (
+        broken("fit/continuation", {"mass": [0.2]}),
+        "fit.continuation.mass: .*estimated parameter",
+    ),
+    "continuation out of bounds": (
+        broken("fit/continuation", {"friction": [0.2, 0.9]}),
+        "fit.continuation.friction: .*0.1 to 0.5",
+    ),
 }
 
 
@@ -193,7 +209,7 @@ def test_defect_is_refused_by_key(folder, name):
 
 def test_unknown_ids_and_too_large_draws_are_refused_when_read(folder):
     config = load_estimation(content(folder), set=["data.train.trials=[10, 99]"])
-    with pytest.raises(InputError, match="data.train.trials: got 99"):
+    with pytest.raises(InputError, match=r"data.train.trials: got 99"):
         config.train.keys()
     config = load_estimation(content(folder), set=["data.train.trials.random=11"])
     with pytest.raises(InputError, match="random: got 11; accepted: at most 10"):
@@ -214,7 +230,9 @@ def test_duplicate_keys_of_a_file_are_refused(folder):
 
 
 def sections() -> list[type]:
-    return [c for c in vars(options).values() if isinstance(c, type) and c.__name__.endswith("Options")]
+    return [
+        c for c in vars(options).values() if isinstance(c, type) and c.__name__.endswith("Options")
+    ]
 
 
 @pytest.mark.parametrize("section", sections(), ids=lambda c: c.__name__)

@@ -68,7 +68,7 @@ def test_errors_of_a_known_offset_and_turn():
     p = np.zeros((5, 3))
     turn = np.array([0.0, 0.0, np.radians(10.0)])
     turned = rotations.multiply(rotations.exponential(turn), q)
-    errors = toss_errors(p + [0.01048, 0.0, 0.0], -turned, p, q, MetricOptions())
+    errors = toss_errors(p + np.array([0.01048, 0.0, 0.0]), -turned, p, q, MetricOptions())
     assert errors.position == pytest.approx(0.1)
     assert errors.rotation == pytest.approx(10.0)
     assert errors.e_q == pytest.approx(0.01048**2 / 0.0524 + np.radians(10.0) ** 2)

@@ -1,0 +1,227 @@
+"""From synthetic tosses to parameters: the truth comes back, and nothing depends on who calls."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from diffsim_ros import _engine
+from diffsim_ros.errors import InputError
+from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.estimate import estimate
+from diffsim_ros.real2sim.results import load_parameters, open_folder
+from diffsim_ros.real2sim.tosses import read_tosses
+from tests.real2sim.synthetic import TRUTH, estimation, recorded
+
+NOISE = (1e-3, math.radians(0.5))
+NUISANCE = {
+    "fit": {"initial_state": "nuisance", "iterations": 30, "horizons": [12, 25, 0]},
+    "uncertainty": {"method": "covariance"},
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> tuple[str, str]:
+    """Six noisy tosses to train on, and four exact ones to predict."""
+    folder = tmp_path_factory.mktemp("tosses")
+    np.savez(folder / "train.npz", **recorded(6, seed=1, noise=NOISE))
+    np.savez(folder / "validate.npz", **recorded(4, seed=2, noise=(0.0, 0.0)))
+    return str(folder / "train.npz"), str(folder / "validate.npz")
+
+
+@pytest.fixture(scope="module")
+def result(files):
+    return estimate(estimation(*files, **NUISANCE))
+
+
+def test_the_truth_comes_back_within_its_standard_deviation(result):
+    assert result.status == "converged", result.message
+    for p in result.parameters:
+        assert p.identifiable and not p.at_bound
+        assert 0.0 < p.std_dev < 0.15 * p.value
+        assert abs(p.value - TRUTH[p.name]) < 3.0 * p.std_dev, p
+
+
+def test_predictions_of_exact_tosses_are_good(result):
+    figures = result.metrics["validate"]
+    assert figures["tosses"] == 4 and figures["failed"] == 0
+    assert figures["position_error_widths"] < 0.05
+    assert figures["e_q"] < 0.05
+    assert figures["published"] == {}
+    assert any("no published errors" in note for note in result.notes)
+
+
+def test_open_loop_fit_recovers_it_too_and_threads_change_no_digit(files):
+    found = [
+        estimate(
+            estimation(
+                *files,
+                fit={"iterations": 10, "search_evaluations": 60, "loss": "squared"},
+                simulation={"steps_per_frame": 10, "threads": threads},
+            )
+        )
+        for threads in (1, 2)
+    ]
+    assert found[0].document()["parameters"] == found[1].document()["parameters"]
+    np.testing.assert_array_equal(found[0].correlation, found[1].correlation)
+    for p in found[0].parameters:
+        assert p.value == pytest.approx(TRUTH[p.name], rel=0.35), p
+        assert p.std_dev > 0.0
+
+
+def test_file_text_mapping_and_observations_agree_to_the_digit(files, tmp_path):
+    mapping = estimation(files[0], fit={"iterations": 3}, uncertainty={"method": "sandwich"})
+    (tmp_path / "e.yaml").write_text(yaml.safe_dump(mapping))
+    sigma = (1e-3, np.radians(0.5))
+    results = [
+        estimate(mapping),
+        estimate(tmp_path / "e.yaml"),
+        estimate(yaml.safe_dump(mapping)),
+        estimate(mapping, observations=read_tosses(files[0], sigma=sigma)),
+    ]
+    first = results[0].document()
+    for other in results[1:]:
+        assert other.document()["parameters"] == first["parameters"]
+        assert other.document()["correlation"] == first["correlation"]
+
+
+def test_two_parameters_that_do_the_same_are_named(files):
+    mapping = estimation(files[0], **NUISANCE)
+    # friction = first * second: only the product is seen
+    mapping["parameters"]["friction"]["sets"] = {"table.c_f": 1}
+    mapping["parameters"]["grip"] = {
+        "value": 1.0,
+        "bounds": [0.3, 3.0],
+        "scale": "log",
+        "sets": {"table.c_f": 1},
+    }
+    found = {p.name: p for p in estimate(mapping).parameters}
+    for name, other in (("friction", "grip"), ("grip", "friction")):
+        assert not found[name].identifiable and other in found[name].note
+    assert found["stiffness"].identifiable
+
+
+def test_progress_rises_to_one_and_names_its_phases(files):
+    told = []
+    estimate(estimation(*files, fit={"iterations": 3}), progress=told.append)
+    fractions = [p.fraction_done for p in told]
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0
+    assert {"read", "fit", "uncertainty", "validate"} <= {p.phase for p in told}
+    assert all(p.seconds_left is None or p.seconds_left >= 0.0 for p in told)
+    named = [p for p in told if p.phase == "fit" and p.iteration]
+    assert named and set(TRUTH) <= set(named[-1].parameters)
+
+
+def test_cancelled_estimation_keeps_the_best_so_far(files):
+    cancel, told = _engine.CancelToken(), []
+
+    def stop(p) -> None:
+        told.append(p)
+        if p.phase == "fit" and p.iteration == 2:
+            cancel.cancel()
+
+    result = estimate(estimation(*files), progress=stop, cancel=cancel)
+    assert result.status == "cancelled" and result.metrics["status"] == "cancelled"
+    values = result.values()
+    assert all(math.isfinite(v) for v in values.values())
+    assert values["friction"] != 0.25  # it had moved already
+    assert result.metrics.get("validate") is None
+
+
+def test_results_are_plain_finite_and_never_overwritten(files, tmp_path):
+    config = estimation(*files, fit={"iterations": 2})
+    result = estimate(config, out=tmp_path / "out", report=False)
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    for name in ("position_error_widths", "rotation_error_deg", "e_q"):
+        assert metrics["validate"][name] == result.metrics["validate"][name]
+        assert metrics["validate"][f"{name}_median"] > 0.0
+    assert {"with_own_gravity", "start_rules"} <= set(metrics["validate"])
+    document = yaml.safe_load((tmp_path / "out" / "result.yaml").read_text())
+    assert list(document["parameters"]) == list(TRUTH)
+    entry = document["parameters"]["friction"]
+    assert {"value", "unit", "std_dev", "bounds", "identifiable", "at_bound", "note"} <= set(entry)
+    assert document["scene"]["table.c_f"] == entry["value"]
+    assert load_parameters(tmp_path / "out" / "result.yaml") == result.values()
+    before = (tmp_path / "out" / "result.yaml").read_bytes()
+    with pytest.raises(InputError, match=r"result.yaml.*never overwritten"):
+        estimate(config, out=tmp_path / "out", report=False)
+    assert (tmp_path / "out" / "result.yaml").read_bytes() == before
+
+
+def test_a_failing_estimation_leaves_nothing_behind(files, tmp_path):
+    config = load_estimation(estimation(files[0]), set=["body=cub"])
+    with pytest.raises(InputError, match=r"body: got 'cub'.*'cube'"):
+        estimate(config, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert open_folder(tmp_path / "out").path.exists()
+
+
+def test_full_disk_leaves_nothing_half_written(files, tmp_path, monkeypatch):
+    from diffsim_ros.real2sim import results
+
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(results, "write_json", full)
+    with pytest.raises(OSError, match="No space left"):
+        estimate(estimation(files[0], fit={"iterations": 1}), out=tmp_path / "out", report=False)
+    left = list((tmp_path / "out").iterdir()) if (tmp_path / "out").exists() else []
+    assert left == []
+
+
+@pytest.mark.parametrize(
+    ("turn", "pattern"),
+    [
+        (lambda s: s[:, [0, 2, 1, 3, 4, 5, 6]], "Y-up|parallel to the world's gravity"),
+        (lambda s: s * np.array([10.0] * 3 + [1.0] * 4), "free flight"),
+    ],
+)
+def test_recordings_that_contradict_gravity_are_refused(tmp_path, turn, pattern):
+    data = recorded(2, seed=3, noise=(0.0, 0.0))
+    np.savez(tmp_path / "bad.npz", **{**data, "state": turn(data["state"])})
+    with pytest.raises(InputError, match=pattern):
+        estimate(estimation(str(tmp_path / "bad.npz")))
+
+
+def test_rates_that_differ_are_refused(files, tmp_path):
+    data = recorded(2, seed=3, noise=(0.0, 0.0))
+    np.savez(tmp_path / "slow.npz", **{**data, "dt": np.float64(0.0101)})
+    mapping = estimation(files[0])
+    mapping["data"]["train"]["files"].append(str(tmp_path / "slow.npz"))
+    mapping["measurement"]["check_gravity"] = False
+    with pytest.raises(InputError, match=r"slow.npz: toss 1: dt"):
+        estimate(mapping)
+
+
+def test_unknown_scene_entry_of_a_parameter_is_refused(files):
+    mapping = estimation(files[0])
+    mapping["parameters"]["friction"]["sets"] = {"table.cf": 1}
+    with pytest.raises(InputError, match=r"table.cf"):
+        estimate(mapping)
+
+
+def test_a_toss_that_cannot_be_simulated_is_left_out_and_named(files, monkeypatch):
+    from diffsim_ros.inverse.simulation_problem import SimulationProblem
+
+    plain = SimulationProblem.rollouts
+
+    class Failed:
+        ok, status, message = False, "line_search_stalled", "step 3"
+
+    def rollouts(self, z, y=None, **settings):
+        runs = plain(self, z, y, **settings)
+        return [
+            Failed() if t.name == "toss 2" else r for t, r in zip(self.trials, runs, strict=True)
+        ]
+
+    monkeypatch.setattr(SimulationProblem, "rollouts", rollouts)
+    result = estimate(estimation(files[0], fit={"iterations": 2}))
+    assert result.metrics["train"]["toss_ids"] == [1, 3, 4, 5, 6]
+    assert any("not fitted" in n and "toss 2: line_search_stalled" in n for n in result.notes)
+    assert all(math.isfinite(v) for v in result.values().values())
+    assert Path(result.provenance["data"][0]["source"]).name == "train.npz"
