@@ -4,7 +4,7 @@ N spheres of 1 kg, r 0.05, spacing 0.15, two springs to each neighbour and to th
 plane; random start velocities; 1000 steps of 1/500 s. Objective (1, 1/2, 1/4) . mean final
 position, its gradient by all 6N start velocities. MuJoCo runs the same chain (free joints, spatial
 tendons, its own soft contact); its gradient is by central differences, the step size swept for the
-widest agreement. Everything runs on one thread in this process, in turn.
+widest agreement. Everything runs on one thread in this process, in turn; times are CPU times.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def chain(n: int) -> _engine.Scene:
     balls = [f"ball{i}" for i in range(n)]
     sides = np.array([[0, OFFSET, 0], [0, -OFFSET, 0]])
     s.add_points("centres", bodies=balls, local=np.zeros((n, 3)), radius=RADIUS)
-    s.add_points("anchors", bodies=["", ""], local=sides + [-SPACING, 0, HEIGHT])
+    s.add_points("anchors", bodies=["", ""], local=sides + np.array([-SPACING, 0, HEIGHT]))
     s.add_points("sides", bodies=np.repeat(balls, 2).tolist(), local=np.tile(sides, (n, 1)))
     spring = {"stiffness": STIFFNESS, "damping": DAMPING, "rest_length": SPACING}
     s.add_springs(
@@ -80,12 +80,12 @@ def seeds(scene, frames: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_of(repeats: int, work) -> float:
-    """Least time [s] of several runs: the least disturbed one."""
+    """Least CPU time [s] of several runs on one thread: the least disturbed one."""
     times = []
     for _ in range(repeats):
-        begin = time.perf_counter()
+        begin = time.process_time()
         work()
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
     return min(times)
 
 
@@ -100,47 +100,52 @@ def measure(n: int, repeats: int, steps: int) -> dict:
         stored = {}
 
         def gradient(mode=mode, stored=stored):
-            begin = time.perf_counter()
+            begin = time.process_time()
             r = _engine.rollout(scene, p, steps, options, active=active, mode=mode)
-            middle = time.perf_counter()
-            stored["g"] = r.gradient(*seeds(scene, len(r.time), n))
-            stored.setdefault("split", []).append((middle - begin, time.perf_counter() - middle))
+            middle = time.process_time()
+            r.gradient(*seeds(scene, len(r.time), n))
+            stored.setdefault("split", []).append((middle - begin, time.process_time() - middle))
 
         figures[f"{mode}_us_per_step"] = best_of(repeats, gradient) / steps * 1e6
         ahead, back = np.min(stored["split"], axis=0)
         figures[f"{mode}_forward_us_per_step"] = ahead / steps * 1e6
         figures[f"{mode}_backward_us_per_step"] = back / steps * 1e6
-        figures[f"{mode}_gradient"] = stored["g"]
     run = _engine.rollout(scene, p, steps, options)
     figures["newton_iterations"] = float(run.iterations.mean())
     return figures
 
 
-def checked(n: int, gradient: np.ndarray, steps: int) -> dict:
-    """The gradient against finite differences by the protocol of DESIGN section 3."""
+def checked(n: int, steps: int) -> dict:
+    """The gradient against finite differences by the protocol of DESIGN section 3.
+
+    tolerance_error: how far the gradient at the default tolerance is from the one at stagnation.
+    """
     scene = chain(n)
     active, p0 = active_of(scene, n), scene.values
-    options = _engine.Options(
+    exact = _engine.Options(
         step=STEP, order=2, record_every=steps, tolerance=1e-10, stagnate=True, record_modes=True
     )
+
+    def gradient(options):
+        r = _engine.rollout(scene, p0, steps, options, active=active, mode="store")
+        return r.gradient(*seeds(scene, len(r.time), n))
 
     def runs(X):
         P = np.tile(p0, (len(X), 1))
         P[:, active] = X
-        rollouts = _engine.rollout_batch(scene, P, steps, options)
+        rollouts = _engine.rollout_batch(scene, P, steps, exact)
         ends = [WEIGHTS @ r.position[-1].mean(axis=0) if r.ok else np.nan for r in rollouts]
         return ends, [r.mode_hash for r in rollouts]
 
-    exact = _engine.rollout(scene, p0, steps, options, active=active, mode="store")
-    own = exact.gradient(*seeds(scene, len(exact.time), n))
-    report = check_gradient(runs, p0[active], own, directions=3)
+    own = gradient(exact)
+    usual = gradient(_engine.Options(step=STEP, order=2, record_every=steps))
+    report = check_gradient(runs, p0[active], own, directions=5)
     return {
         "protocol": report.summary(),
         "protocol_passed": report.passed,
+        "out_of_tolerance": len(report.failed),
         "gradient_error": report.worst,
-        "default_tolerance_gradient_error": float(
-            np.linalg.norm(gradient - own) / np.linalg.norm(own)
-        ),
+        "tolerance_error": float(np.linalg.norm(usual - own) / np.linalg.norm(own)),
     }
 
 
@@ -149,17 +154,19 @@ def growth(sizes, times) -> float:
     return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
 
 
-def main(out: Path | None = None, *, sizes=SIZES, repeats: int = 3, steps: int = STEPS) -> dict:
+def main(out: Path | None = None, *, sizes=SIZES, repeats: int = 5, steps: int = STEPS) -> dict:
     """Run the comparison; returns the figures (us per step, ratios)."""
     from .chain_mujoco import measure_mujoco  # MuJoCo is a test-only dependency
 
     figures: dict = {"steps": steps, "step_s": STEP}
     for n in sizes:
         ours = measure(n, repeats, steps)
-        gradients = {m: ours.pop(f"{m}_gradient") for m in ("store", "checkpoint")}
         row = {"ours": ours, "mujoco": measure_mujoco(n, repeats if n < 100 else 1, steps)}
         if n <= 20:
-            row["ours"] |= checked(n, gradients["store"], steps)
+            # Over the whole motion branches change so densely that clean differences are lost in
+            # rounding; a fifth of it is checked too.
+            row["ours"]["whole_motion"] = checked(n, steps)
+            row["ours"]["first_fifth"] = checked(n, steps // 5)
         exact = min(ours["store_us_per_step"], ours["checkpoint_us_per_step"])
         row["ratio_mujoco_differences_to_our_gradient"] = (
             row["mujoco"]["differences_us_per_step"] / exact
