@@ -138,7 +138,9 @@ def _assign(content: dict, assignment: str, base: Path) -> None:
             node[head] = {}
         node, rest = node[head], rest[len(head) + 1 :]
         if not isinstance(node, dict):
-            raise InputError("--set", key, node, "a key inside a mapping", f"{head!r} holds a value")
+            raise InputError(
+                "--set", key, node, "a key inside a mapping", f"{head!r} holds a value"
+            )
 
 
 def _is_number(value: object) -> bool:
@@ -191,7 +193,9 @@ def _parameters(
         key = f"parameters.{name}"
         entry = read_options(ParameterOptions, reader, value, key)
         if entry.bounds is None and not entry.fixed:
-            raise reader.error(f"{key}.bounds", None, "two numbers, lower < upper", "it is estimated")
+            raise reader.error(
+                f"{key}.bounds", None, "two numbers, lower < upper", "it is estimated"
+            )
         if not entry.fixed:
             low, high = entry.bounds
             if not low <= entry.value <= high:
@@ -255,4 +259,3 @@ def _selection(reader: OptionReader, value: object, base: Path, key: str) -> Sel
     elif published not in ("beside", "none"):
         raise reader.error(f"{key}.published", published, "beside, none, or a list of tables")
     return Selection(reader.place, key, tuple(files), trials, options.exclude_train, published)
-

@@ -107,7 +107,9 @@ class _Estimation:
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())
         metrics["status"] = status
-        return self._result(model, data, fit, uncertainty, metrics, predicted.predictions, notes, status)
+        return self._result(
+            model, data, fit, uncertainty, metrics, predicted.predictions, notes, status
+        )
 
     def _read(self, observations: Observations | None) -> _Data:
         """Tosses of the YAML's selections, or those handed over."""
@@ -160,9 +162,7 @@ class _Estimation:
     def _validate(self, model: TossModel, data: _Data, fit: Fit):
         """Predictions and figures of validation, and of the trained tosses."""
         own = self.config.measurement.own_gravity
-        trained = predict(
-            model, fit.kept, fit.z, own_gravity=own, role="train", cancel=self.cancel
-        )
+        trained = predict(model, fit.kept, fit.z, own_gravity=own, role="train", cancel=self.cancel)
         train = {**self._training(fit, data), **figures(trained)}
         self.reporter.tell(0.4, 1)
         if not data.validate:
@@ -203,6 +203,7 @@ class _Estimation:
             notes=tuple(notes),
             provenance=provenance(self.config.place, sources),
             config=self.config.source,
+            scene=model.entries(fit.z),
         )
 
 
@@ -241,5 +242,13 @@ def _parameters(model: TossModel, fit: Fit, uncertainty: Uncertainty | None):
         elif name in at_bound:
             note = f"stopped at its {at_bound[name]} bound"
         yield ParameterResult(
-            name, options.unit, named[name], std_dev, low, high, identifiable, name in at_bound, note
+            name,
+            options.unit,
+            named[name],
+            std_dev,
+            low,
+            high,
+            identifiable,
+            name in at_bound,
+            note,
         )

@@ -30,7 +30,8 @@ SEARCH_ROUNDS = 4
 ENOUGH_DRAWS = 1.5
 """Draws that a surface needs, as a multiple of its coefficients."""
 SETTLED = 0.02
-"""Relative gain of the last round below which a search has converged."""
+"""A search has converged when its last round gained less than this share of the cost, or less than
+two standard errors of the gain over the tosses."""
 BATCH = 16
 """Points whose rollouts go to the engine at once."""
 
@@ -199,7 +200,7 @@ class _Training:
         problem = self.model.problem(start.kept, start.z)
         weights = np.ones(len(start.kept))
         count = -(-self.options.search_evaluations // SEARCH_ROUNDS)
-        centre, surface, gain = start.z, None, np.inf
+        centre, surface, gain = start.z, None, (np.inf, 0.0)
         z, costs = np.zeros((0, n)), np.zeros((0, len(weights)))
         for k in range(SEARCH_ROUNDS):
             draws = centre + spread * rng.standard_normal((count, n))
@@ -217,8 +218,7 @@ class _Training:
             else:
                 surface = Surface.through(z, costs)
                 centre = np.clip(surface.minimum(weights), low, high)
-                level = surface.value(weights, centre)
-                gain = (surface.value(weights, before) - level) / abs(level)
+                gain = _gain(surface, before, centre)
             self._note(
                 "search",
                 k + 1,
@@ -233,10 +233,11 @@ class _Training:
         if self.cancelled:
             return replace(start, z=z, status="cancelled", message="cancelled; the best so far")
         value = float(self._costs(problem, z[None])[0].sum())
-        settled = abs(gain) < SETTLED
+        settled = gain[0] <= max(SETTLED, 2.0 * gain[1])
         message = (
-            f"{'converged' if settled else 'not converged'}: the last of {SEARCH_ROUNDS} rounds "
-            f"lowered the smoothed cost by {100.0 * gain:.2g} %"
+            f"the last of {SEARCH_ROUNDS} rounds of the search "
+            f"lowered the smoothed cost by {100 * gain[0]:.2g} %, with a standard error over the "
+            f"tosses of {100 * gain[1]:.2g} %"
             if surface is not None
             else "the search had too few draws for a surface; raise fit.search_evaluations"
         )
@@ -275,3 +276,12 @@ class _Training:
                 row[:] = evaluation.trial_costs
             self.failures += evaluation.failures
         return rows
+
+
+def _gain(surface: Surface, before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
+    """Decrease of the smoothed cost and its standard error over tosses, relative to the cost."""
+    now = surface.values(after)
+    gained = surface.values(before) - now
+    level = abs(float(now.mean())) or 1.0
+    error = float(gained.std(ddof=1)) / np.sqrt(len(gained)) if len(gained) > 1 else 0.0
+    return float(gained.mean()) / level, error / level

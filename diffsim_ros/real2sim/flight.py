@@ -1,4 +1,4 @@
-"""What free flight says about a recording: the direction and size of gravity, hence axes and units."""
+"""What free flight says about a recording: direction and size of gravity, hence axes and units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metric of data/cube_toss/README.md: where a rollout starts, with what velocity, how wrong it is.
+"""The metric of data/cube_toss/README.md: start of a rollout, its velocity, and its errors.
 
 A toss is simulated open loop from 3 frames before its centre first falls below sqrt(3) half edges,
 with the measured pose and a velocity refitted on the frames up to that one. All lengths are those

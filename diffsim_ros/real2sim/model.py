@@ -42,7 +42,9 @@ class TossModel:
             remedy = nearest(config.body, scene.bodies)
             raise config.error("body", config.body, "a body of the scene", remedy)
         parameters = [
-            _parameter(config, name, options) for name, options in config.parameters.items()
+            # sorted, so that the order of the keys in a YAML changes no digit
+            _parameter(config, name, options)
+            for name, options in sorted(config.parameters.items())
         ]
         measurement = config.measurement
         metric = MetricOptions(
@@ -72,6 +74,12 @@ class TossModel:
         edge = 2.0 * self.metric.half
         return (edge, edge, edge)
 
+    def entries(self, z: np.ndarray) -> dict[str, float]:
+        """Scene entries that the parameters set at z, by name, in the units of the scene."""
+        p = self.map.engine(z, self.scene.engine.values)
+        names = dict.fromkeys(entry for q in self.map.parameters for entry in q.sets)
+        return {name: float(p[self.scene.engine.index(name)]) for name in names}
+
     def gravity(self, z: np.ndarray) -> np.ndarray:
         """Gravity of the model at z, recorded lengths [m/s^2] (3,)."""
         p = self.map.engine(z, self.scene.engine.values)
@@ -95,23 +103,30 @@ class TossModel:
     def _with_own_gravity(self, start: Start, z: np.ndarray):
         """The start with v_z refitted at the model's gravity, and its slopes by the parameters."""
         g = -self.gravity(z)[2]
-        velocity = start.velocity + [0.0, 0.0, start.dvz_dg * (g - self.metric.gravity)]
-        index = self.scene.engine.index("gravity.z")
-        slopes = {}
-        if index in self.map.active and start.dvz_dg != 0.0:
-            by_z = -self.map.jacobian(z)[self.map.active.index(index)]
-            by_value = by_z / self.map.value_slopes(z)
-            named = self.map.named(z)
-            for name, slope in zip(self.map.names, by_value, strict=True):
-                if slope != 0.0:
-                    offset = np.zeros(12)
-                    offset[8] = start.dvz_dg * slope
-                    slopes[name] = (named[name], offset)
-        return replace(start, velocity=velocity), slopes
+        velocity = start.velocity.copy()
+        velocity[2] += start.dvz_dg * (g - self.metric.gravity)
+        by_gravity = np.zeros((12, 3))
+        by_gravity[8, 2] = -start.dvz_dg
+        return replace(start, velocity=velocity), self._gravity_slopes(z, by_gravity)
+
+    def _gravity_slopes(self, z: np.ndarray, by_gravity: np.ndarray):
+        """Slopes of a start by the parameters that set gravity: name -> (value, (12,)).
+
+        by_gravity  (12, 3) change of (dc, dphi, dv, domega) with the model's gravity vector
+        """
+        jacobian = self.map.jacobian(z) / self.map.value_slopes(z)
+        offsets, named = np.zeros((12, len(self.map.names))), self.map.named(z)
+        for k, axis in enumerate("xyz"):
+            index = self.scene.engine.index(f"gravity.{axis}")
+            if index in self.map.active:
+                row = jacobian[self.map.active.index(index)]
+                offsets += np.outer(by_gravity[:, k], row)
+        columns = zip(self.map.names, offsets.T, strict=True)
+        return {name: (named[name], column) for name, column in columns if column.any()}
 
     def free_start(self, trial: Trial, z: np.ndarray) -> InitialState:
         """Start fitted to the flight before it, with its covariance (nuisance starts)."""
-        start, covariance = precontact_fit(trial, self.gravity(z), self.metric)
+        start, covariance, by_gravity = precontact_fit(trial, self.gravity(z), self.metric)
         return InitialState(
             self.config.body,
             start.position,
@@ -119,6 +134,7 @@ class TossModel:
             start.velocity,
             start.angular_velocity,
             covariance=covariance,
+            slopes=self._gravity_slopes(z, by_gravity),
         )
 
     def sample(self, trial: Trial) -> int:

@@ -1,5 +1,6 @@
 """Options of an estimation: one dataclass per section of the YAML, whose fields are its keys."""
 
+# ruff: noqa: RUF009  `option` returns a dataclasses.field, nothing is shared between instances
 from __future__ import annotations
 
 import dataclasses
@@ -55,9 +56,7 @@ class SelectionOptions:
 
     files: tuple = option("list", "npz files, relative to the YAML", REQUIRED)
     trials: object = option("any", "all, a list of ids, or {random: COUNT, seed: SEED}", "all")
-    exclude_train: bool = option(
-        "flag", "leave out tosses that the YAML trains on", True
-    )
+    exclude_train: bool = option("flag", "leave out tosses that the YAML trains on", True)
     published: object = option(
         "any", "beside (a table next to each file), none, or a list of tables", "beside"
     )
@@ -95,9 +94,7 @@ class MeasurementOptions:
     frames_before: int = option(
         "integer", "frames from the start to the first below sqrt(3) half edges", 3, minimum=0
     )
-    check_gravity: bool = option(
-        "flag", "compare free flight with the world's gravity", True
-    )
+    check_gravity: bool = option("flag", "compare free flight with the world's gravity", True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,11 +135,14 @@ class FitOptions:
         "number", "root of the e_q beyond which a toss counts less", 0.1, minimum=0, strict=True
     )
     horizons: tuple = option(
-        "numbers", "frames after the start that are fitted, stage by stage (0: all)", (0,), minimum=0
+        "numbers",
+        "frames after the start that are fitted, stage by stage (0: all)",
+        (0,),
+        minimum=0,
     )
     continuation: dict = option(
         "mapping",
-        "parameter -> values at which it is held, stage by stage, before it is free (soft to stiff)",
+        "parameter -> values at which it is held, stage by stage, before it is free",
         {},
     )
     starts: int = option("integer", "starting points: the YAML's, then seeded draws", 1, minimum=1)
@@ -152,7 +152,10 @@ class FitOptions:
         "number", "relative decrease of the objective that ends a stage", 1e-5, minimum=0
     )
     search_evaluations: int = option(
-        "integer", "objectives evaluated by the final search without gradients (0: none)", 0, minimum=0
+        "integer",
+        "objectives evaluated by the final search without gradients (0: none)",
+        0,
+        minimum=0,
     )
 
 
@@ -182,7 +185,9 @@ class ParameterOptions:
     prior_mean: float = option("number", "mean of a Gaussian prior", None)
     prior_sigma: float = option("number", "its standard deviation", None, minimum=0, strict=True)
     sets: dict = option(
-        "mapping", "scene parameter -> power, or {factor, power}: factor * product of powers", REQUIRED
+        "mapping",
+        "scene parameter -> power, or {factor, power}: factor * product of powers",
+        REQUIRED,
     )
     doc: str = option("text", "what it is, for the report", "")
 
@@ -192,7 +197,9 @@ class TopOptions:
     """Top level of an estimation YAML."""
 
     name: str = option("name", "name of the estimation", "estimation")
-    scene: object = option("any", "scene YAML (relative to this file), or a scene mapping", REQUIRED)
+    scene: object = option(
+        "any", "scene YAML (relative to this file), or a scene mapping", REQUIRED
+    )
     body: str = option("text", "the body that was tracked", REQUIRED)
     data: dict = option("mapping", "recordings", REQUIRED)
     measurement: dict = option("mapping", "noise and metric", None)

@@ -38,7 +38,9 @@ class Reporter:
     plan   (phase, expected effort) in the order in which they come, in any common unit
     """
 
-    def __init__(self, callback: ProgressCallback | None, plan: Sequence[tuple[str, float]]) -> None:
+    def __init__(
+        self, callback: ProgressCallback | None, plan: Sequence[tuple[str, float]]
+    ) -> None:
         self.callback = callback
         self.effort = dict(plan)
         self.total = sum(self.effort.values()) or 1.0

@@ -87,6 +87,7 @@ class EstimationResult:
     status       "converged", "not_converged" or "cancelled" (the best so far is in `parameters`)
     message      the optimiser's sentence
     correlation  of the free parameters, in the order of `correlated` (nf, nf)
+    scene        entries of the scene that the parameters set, by name
     metrics      nested figures, as in metrics.json
     predictions  validated tosses (or trained ones where none are validated)
     dropped      reason -> how many samples or rollouts were left out
@@ -107,6 +108,7 @@ class EstimationResult:
     notes: tuple[str, ...]
     provenance: Mapping
     config: Mapping
+    scene: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def converged(self) -> bool:
@@ -137,6 +139,7 @@ class EstimationResult:
             "status": self.status,
             "message": self.message,
             "parameters": parameters,
+            "scene": dict(self.scene),
             "correlation": matrix,
             "notes": list(self.notes),
             "dropped": dict(self.dropped),
@@ -152,7 +155,11 @@ def finite(value: object) -> object:
 
 def open_folder(out: str | Path | None, *, report: bool = True) -> OutputFolder:
     """The folder for the results; InputError before any work if a result is already there."""
-    names = RESULT_FILES + (REPORT_FILES if report else ())
+    names = RESULT_FILES
+    if report:
+        from ..viz import PICTURES
+
+        names += REPORT_FILES + PICTURES
     return OutputFolder(out, names, command="estimate")
 
 
@@ -169,11 +176,12 @@ def write_results(
         write_json(stage / "metrics.json", result.metrics)
         if report:
             # drawing and bags need matplotlib, jinja2 and rosbags: only where they are wanted
+            from ..viz.playback import write_playback
             from ..viz.report import write_report
-            from .bags import write_motion
 
             write_report(result, stage / "report.html")
-            write_motion(result, stage / "motion.mcap")
+            if result.predictions:
+                write_playback(stage / "motion.mcap", result)
     return folder
 
 

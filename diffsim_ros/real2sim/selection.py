@@ -13,7 +13,7 @@ from .comparison import Published, beside, read_published
 from .metric import TossErrors
 from .observation import Trial
 from .options import RandomOptions
-from .tosses import read_tosses, toss_ids
+from .tosses import read_tosses, repeated, toss_ids
 
 Key = tuple[Path, int]
 
@@ -26,7 +26,7 @@ class Selection:
     files       npz files, absolute
     trials      "all", ids, or a seeded draw
     published   "beside", "none" or tables of other simulators' errors
-    excluded    selection whose tosses are left out, if any
+    excluded    selection whose tosses, and copies of them, are left out, if any
     """
 
     place: str
@@ -46,8 +46,8 @@ class Selection:
         """(file, toss id) of every selected toss, in the order of files and ids."""
         pool = [(file.resolve(), i) for file in dict.fromkeys(self.files) for i in toss_ids(file)]
         if self.excluded is not None:
-            gone = set(self.excluded.keys())
-            pool = [key for key in pool if key not in gone]
+            gone = set(_originals(self.excluded.keys()))
+            pool = [k for k, o in zip(pool, _originals(pool), strict=True) if o not in gone]
         if isinstance(self.trials, tuple):
             return self._listed(pool)
         if isinstance(self.trials, RandomOptions):
@@ -96,7 +96,7 @@ class Selection:
         return [read_published(path) for path in paths]
 
     def published_for(self, trials: Sequence[Trial]) -> list[dict[str, TossErrors]]:
-        """Per trial: simulator -> published errors; a table beside a file serves that file alone."""
+        """Per trial: simulator -> published errors; a table beside a file serves it alone."""
         tables = self.tables()
         result = []
         for trial in trials:
@@ -108,6 +108,12 @@ class Selection:
             ]
             result.append(_merged(near, trial.id))
         return result
+
+
+def _originals(keys: Sequence[Key]) -> list[Key]:
+    """Every key, a copy (tosses.repeated) replaced by the toss that it repeats."""
+    copies = {file: repeated(file) for file in dict.fromkeys(file for file, _ in keys)}
+    return [(file, copies[file].get(i, i)) for file, i in keys]
 
 
 def _merged(tables: Sequence[Published], toss: int) -> dict[str, TossErrors]:

@@ -35,7 +35,9 @@ def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty |
             found = bootstrap(fit.problem, solution, samples=options.samples, seed=options.seed)
             return found, f"bootstrap over {len(fit.kept)} tosses, one Gauss-Newton step each"
         if options.method == "sandwich":
-            return sandwich_covariance(fit.problem, solution), f"sandwich over {len(fit.kept)} tosses"
+            return sandwich_covariance(
+                fit.problem, solution
+            ), f"sandwich over {len(fit.kept)} tosses"
         return gauss_newton_covariance(fit.problem, solution), "covariance from the sensor's noise"
     except (InputError, np.linalg.LinAlgError) as error:
         return None, f"no standard deviations: {error}"

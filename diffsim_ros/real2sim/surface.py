@@ -48,13 +48,24 @@ class Surface:
 
         rows  indices of the draws to use (a resampling of them), default all
         """
+        g, H = self._quadratic(weights, rows)
+        return self.centre + self.L @ _trusted_minimum(g, H, RADIUS)
+
+    def values(self, z: np.ndarray) -> np.ndarray:
+        """Smoothed cost of every toss at z (n,), (K,)."""
+        features = _features(np.linalg.solve(self.L, (self.z - self.centre).T).T)
+        coefficients = np.linalg.lstsq(features, self.costs, rcond=None)[0]
+        return (_features(np.linalg.solve(self.L, z - self.centre)[None]) @ coefficients)[0]
+
+    def _quadratic(self, weights: np.ndarray, rows: np.ndarray | None):
+        """Slope (n,) and curvature (n, n) of the weighted cost in u."""
         z, costs = (self.z, self.costs) if rows is None else (self.z[rows], self.costs[rows])
         u = np.linalg.solve(self.L, (z - self.centre).T).T
         coefficients = np.linalg.lstsq(_features(u), costs @ weights, rcond=None)[0]
         n = u.shape[1]
-        g, H = coefficients[1 : n + 1], np.zeros((n, n))
+        H = np.zeros((n, n))
         H[np.triu_indices(n)] = coefficients[n + 1 :]
-        return self.centre + self.L @ _trusted_minimum(g, H + H.T, RADIUS)
+        return coefficients[1 : n + 1], H + H.T
 
     def bootstrap(self, samples: int, seed: int) -> np.ndarray:
         """Minima (samples, n) over resampled tosses and draws."""
@@ -65,6 +76,13 @@ class Surface:
             weights = np.bincount(rng.integers(0, K, K), minlength=K) / K
             minima.append(self.minimum(weights, rng.integers(0, m, m)))
         return np.array(minima)
+
+
+def better_half(z: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Mean (n,) of the better half of draws z (m, n), the best weighing most; costs (m,)."""
+    order = np.argsort(costs, kind="stable")[: max(1, len(costs) // 2)]
+    weights = np.log(len(order) + 0.5) - np.log(np.arange(1, len(order) + 1))
+    return (weights / weights.sum()) @ z[order]
 
 
 def _features(u: np.ndarray) -> np.ndarray:

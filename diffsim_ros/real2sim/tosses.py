@@ -31,6 +31,8 @@ MAX_SPEED = 100.0
 """Speed between two frames [m/s] beyond which positions are not in metres."""
 MAX_JITTER = 0.4
 """Accepted distance of a stamp from the time grid, in frames."""
+SAME_HEIGHT = 1e-6
+"""Largest difference of heights [m] between a toss and its copy."""
 SIGMA = (1e-3, np.radians(0.5))
 """Default standard deviations of a pose: position [m], rotation [rad]."""
 
@@ -64,6 +66,27 @@ def toss_ids(path: str | Path) -> list[int]:
     """Ids of the tosses in a file, sorted."""
     path = Path(path)
     return sorted(int(i) for i in _index(path, _load(path))[0])
+
+
+def repeated(path: str | Path) -> dict[int, int]:
+    """Tosses that repeat another one of the file, turned about the vertical: id -> first such id.
+
+    Heights do not change under such a turn, so equal lengths and equal heights tell a copy.
+    """
+    path = Path(path)
+    arrays = _load(path)
+    ids, start, length, _ = _index(path, arrays)
+    first: dict[int, int] = {}
+    seen: dict[int, list[tuple[int, np.ndarray]]] = {}
+    for k in np.argsort(ids, kind="stable"):
+        height = arrays["state"][int(start[k]) : int(start[k]) + int(length[k]), 2]
+        for other, known in seen.setdefault(len(height), []):
+            if np.abs(height - known).max(initial=0.0) < SAME_HEIGHT:
+                first[int(ids[k])] = first.get(other, other)
+                break
+        else:
+            seen[len(height)].append((int(ids[k]), height))
+    return first
 
 
 def _load(path: Path) -> dict[str, np.ndarray]:
@@ -107,7 +130,9 @@ def _index(path: Path, arrays: dict[str, np.ndarray]):
             got = f"start {start[k]}, length {length[k]}"
             rule = f"rows inside the {len(state)} rows of state"
             raise InputError(f"{path}: toss {ids[k]}", "start/length", got, rule)
-    if "t" in arrays and (arrays["t"].shape != (len(state),) or arrays["t"].dtype.kind not in "fiu"):
+    if "t" in arrays and (
+        arrays["t"].shape != (len(state),) or arrays["t"].dtype.kind not in "fiu"
+    ):
         raise InputError(path, "t", arrays["t"].shape, f"stamps of shape ({len(state)},)")
     return ids, start, length, float(dt.item())
 

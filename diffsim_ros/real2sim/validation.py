@@ -44,7 +44,7 @@ def predict(
     role: str,
     cancel=None,
 ) -> Predicted:
-    """Open-loop rollouts of all tosses at z, from the metric's start; nothing is fitted per toss."""
+    """Open-loop rollouts of all tosses at z from the metric's start; nothing is fitted per toss."""
     simulation = model.config.simulation
     spf = simulation.validate_steps_per_frame or simulation.steps_per_frame
     runs: dict[int, object] = {}

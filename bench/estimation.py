@@ -1,0 +1,207 @@
+"""Estimation of contact parameters from 50 recorded tosses: exact S, differences, CMA-ES.
+
+Tosses are rolled out open loop from fixed starts, so that all four methods minimise the very same
+objective, from the same first guess, on the same threads, in this process and in turn:
+
+    exact     Levenberg-Marquardt, Jacobian from the engine's sensitivities S
+    central   the same solver and objective, Jacobian by central differences (2 n + 1 rollouts)
+    forward   the same by forward differences (n + 1 rollouts)
+    cma       CMA-ES (package cma, its default population and a first spread of 30 %), until it
+              reaches `exact`'s objective or its budget is spent
+
+A rollout is one toss simulated once.  `cpu_s` are seconds of all threads together, in which waiting
+for a busy machine does not count; ratios are of these.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from diffsim_ros.inverse.objectives import BodySlot
+from diffsim_ros.inverse.optimizers import LMOptions, levenberg_marquardt
+from diffsim_ros.inverse.problem import LeastSquaresProblem
+from diffsim_ros.inverse.simulation_problem import SimulationProblem
+from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.model import TossModel
+
+CONFIG = Path(__file__).resolve().parent.parent / "config" / "estimation" / "cube_toss.yaml"
+TOSSES = 50
+HORIZONS = (30, 0)  # frames of each toss that are fitted; 0: all
+DIFFERENCE = 1e-5  # of a scaled variable
+REACHED = 1e-3  # relative distance from the objective of `exact` at which CMA-ES has reached it
+EVALUATIONS = 1000  # budget of CMA-ES, each TOSSES rollouts
+SPREAD = 0.3  # first standard deviation of CMA-ES in scaled variables
+SOLVER = LMOptions(
+    max_iterations=60, cost_tolerance=1e-5, gradient_tolerance=1e-6, step_tolerance=1e-6
+)
+
+
+class Counted:
+    """The engine's simulator, counting rollouts."""
+
+    def __init__(self):
+        self.rollouts = 0
+
+    def __call__(self, scene, P, steps, options, active, mode, threads, cancel):
+        """Roll out a batch."""
+        from diffsim_ros import _engine
+
+        self.rollouts += len(P)
+        return _engine.rollout_batch(
+            scene, P, steps, options, active=active, mode=mode, threads=threads, cancel=cancel
+        )
+
+
+def contact_names(config) -> list[str]:
+    """Free parameters that act through contact alone."""
+    inner = (".k_n", ".k_t", ".k_d", ".c_n", ".d_0", ".c_f", ".c_s", ".f_0", ".radius")
+    return [
+        name
+        for name, options in config.parameters.items()
+        if not options.fixed and all(entry.endswith(inner) for entry in options.sets)
+    ]
+
+
+def problem_of(tosses: int, horizon: int) -> tuple[SimulationProblem, Counted]:
+    """The estimation problem of the configuration's first training tosses, and its counter."""
+    names = contact_names(load_estimation(CONFIG))
+    config = load_estimation(CONFIG, parameters=names)
+    model = TossModel.build(config)
+    sigma = (config.measurement.sigma_position, np.radians(config.measurement.sigma_rotation))
+    trials = config.train.read(config.body, sigma)[:tosses]
+    template = model.problem(trials, model.map.start, horizon=horizon)
+    counter = Counted()
+    problem = SimulationProblem(
+        template.scene, template.options, template.map, template.trials,
+        threads=template.threads, simulator=counter,
+    )  # fmt: skip
+    return problem, counter
+
+
+class Differenced(LeastSquaresProblem):
+    """The same problem with a Jacobian by differences: one block of residuals per toss."""
+
+    def __init__(self, problem: SimulationProblem, *, central: bool):
+        self.inner, self.central = problem, central
+        self.slot = BodySlot(0, 0, 6)  # the scene's only body
+        super().__init__(
+            problem.names, problem.start, self._residuals, self._jacobians, problem.lower,
+            problem.upper, problem.trials[0].loss,
+        )  # fmt: skip
+
+    @property
+    def nuisance_shape(self):
+        """(number of tosses, 0)."""
+        return len(self.inner.trials), 0
+
+    def values(self, z):
+        """Natural values (nz,) at z."""
+        return self.inner.values(z)
+
+    def _residuals(self, z):
+        """Residuals (1, q) of every toss; a failed rollout's are infinite."""
+        named, blocks = self.inner.map.named(z), []
+        for trial, run in zip(self.inner.trials, self.inner.rollouts(z), strict=True):
+            (objective,) = trial.objectives
+            if run.ok:
+                blocks.append(objective.term(run, self.slot, named).residual.reshape(1, -1))
+            else:
+                blocks.append(np.full((1, 6 * len(objective.frames)), np.inf))
+        return blocks
+
+    def _jacobians(self, z):
+        """Jacobians (1, q, nz) of every toss; steps turn round at the bounds."""
+        columns = []
+        base = None if self.central else self._residuals(z)
+        for i in range(len(z)):
+            up, down = np.array(z), np.array(z)
+            up[i] = min(z[i] + DIFFERENCE, self.upper[i])
+            if self.central or up[i] == z[i]:
+                down[i] = max(z[i] - DIFFERENCE, self.lower[i])
+            ahead = self._residuals(up) if up[i] != z[i] else base or self._residuals(z)
+            behind = self._residuals(down) if down[i] != z[i] else base or self._residuals(z)
+            width = up[i] - down[i]
+            columns.append([(a - b) / width for a, b in zip(ahead, behind, strict=True)])
+        return [np.stack(per_toss, axis=-1) for per_toss in zip(*columns, strict=True)]
+
+
+class Clock:
+    """CPU and wall seconds, and rollouts of a counter, since it was made."""
+
+    def __init__(self, counter: Counted):
+        self.counter, self.before = counter, counter.rollouts
+        self.cpu, self.wall = time.process_time(), time.perf_counter()
+
+    def read(self) -> dict:
+        """What was spent so far."""
+        return {
+            "cpu_s": time.process_time() - self.cpu,
+            "wall_s": time.perf_counter() - self.wall,
+            "rollouts": self.counter.rollouts - self.before,
+        }
+
+
+def descent(problem, counter: Counted) -> tuple[dict, np.ndarray]:
+    """Figures of one Levenberg-Marquardt run, and its end z."""
+    clock = Clock(counter)
+    solution = levenberg_marquardt(problem, options=SOLVER)
+    figures = clock.read() | {
+        "objective": solution.value, "iterations": solution.iterations, "status": solution.status,
+        "parameters": dict(solution.parameters),
+    }  # fmt: skip
+    return figures, solution.z
+
+
+def evolution(problem: SimulationProblem, counter: Counted, goal: float, budget: int) -> dict:
+    """Figures of CMA-ES until it reaches the goal, and what the rest of its budget brings."""
+    import cma  # a test-only dependency
+
+    settings = {
+        "bounds": [problem.lower.tolist(), problem.upper.tolist()], "seed": 1, "verbose": -9,
+        "maxfevals": budget,
+    }  # fmt: skip
+    search = cma.CMAEvolutionStrategy(problem.start, SPREAD, settings)
+    clock, best, reached = Clock(counter), np.inf, None
+    while not search.stop():
+        points = search.ask()
+        found = problem.evaluate_many(points, [None] * len(points))
+        costs = [e.value if e.ok else 1e9 for e in found]
+        search.tell(points, costs)
+        best = min(best, *costs)
+        if reached is None and best <= goal * (1 + REACHED):
+            reached = clock.read() | {"objective": best}
+    at_end = clock.read() | {"objective": best}
+    return {"reached": reached is not None} | (reached or at_end) | {"at_budget": at_end}
+
+
+def compared(tosses: int, horizon: int, evaluations: int) -> dict:
+    """All four methods on one objective."""
+    problem, counter = problem_of(tosses, horizon)
+    figures: dict = {"parameters": list(problem.names), "tosses": tosses, "frames": horizon}
+    figures["start_objective"] = problem.evaluate(problem.start).value
+    figures["exact"], _ = descent(problem, counter)
+    for kind in ("central", "forward"):
+        differenced = Differenced(problem, central=kind == "central")
+        figures[kind], z = descent(differenced, counter)
+        # the very same objective: its value by the exact problem
+        figures[kind]["objective_check"] = problem.evaluate(z).value
+    goal = figures["exact"]["objective"]
+    figures["cma"] = evolution(problem, counter, goal, evaluations)
+    for kind in ("central", "forward", "cma"):
+        for quantity in ("cpu_s", "rollouts"):
+            ratio = figures[kind][quantity] / figures["exact"][quantity]
+            figures[f"{kind}_to_exact_{quantity}"] = ratio
+    return figures
+
+
+def main(
+    out: Path | None = None, *, tosses: int = TOSSES, horizons=HORIZONS, evaluations=EVALUATIONS
+) -> dict:
+    """Run the comparison for every horizon; returns the figures."""
+    return {
+        f"frames_{horizon or 'all'}": compared(tosses, horizon, evaluations)
+        for horizon in horizons
+    }
