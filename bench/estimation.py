@@ -202,6 +202,5 @@ def main(
 ) -> dict:
     """Run the comparison for every horizon; returns the figures."""
     return {
-        f"frames_{horizon or 'all'}": compared(tosses, horizon, evaluations)
-        for horizon in horizons
+        f"frames_{horizon or 'all'}": compared(tosses, horizon, evaluations) for horizon in horizons
     }

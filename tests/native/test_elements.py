@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.native.batteries import check_element, random_instants
 
 from diffsim_ros import _engine
+from tests.native.batteries import check_element, random_instants
 
 CORNERS = np.array([[a, b, c] for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)], float)
 

@@ -108,7 +108,7 @@ def test_contact_forces_balance_the_change_of_momentum():
     options = _engine.Options(step=1 / 1000, order=1, tolerance=1e-12)
     r = _engine.rollout(s, s.values, 400, options)
     assert np.abs(r.contact_force).max() > 1
-    total = r.contact_force.sum(axis=1)[1:] + [0, 0, -9.81 * 0.37]
+    total = r.contact_force.sum(axis=1)[1:] + np.array([0, 0, -9.81 * 0.37])
     change = 0.37 * np.diff(r.velocity[:, 0], axis=0) * 1000
     assert total == pytest.approx(change, abs=1e-6)
 
