@@ -8,17 +8,19 @@ import pytest
 from diffsim_ros.real2sim import rotations
 from validation.calibration import (
     BEFORE,
+    REPETITIONS,
     SIGMA_POSITION,
     SIGMA_ROTATION,
     Thrower,
     coverage,
     study,
 )
+from validation.common import share
 
 
 def test_a_tenth_of_the_intervals_cover():
     figures = study(fraction=0.1, seed=0)
-    assert figures["repetitions"] == 20
+    assert figures["repetitions"] == share(REPETITIONS, 0.1)
     assert figures["confounded"].keys() == {"mass", "normal_stiffness"}
 
 
