@@ -34,7 +34,7 @@ REPETITIONS, TOSSES = 250, 5
 COVERAGE = (0.90, 0.99)
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided 95 %
 RATE, STEPS_PER_FRAME = 148.0, 8
-BEFORE, AFTER = 12, 60  # frames of flight before the rollout's start, frames behind it
+BEFORE, AFTER = 12, 45  # frames of flight before the rollout's start, frames behind it
 SIGMA_POSITION, SIGMA_ROTATION = 1e-3, np.radians(0.5)
 EDGE, MASS = 0.1048, 0.37
 
@@ -102,7 +102,7 @@ def configuration(parameters: Mapping) -> EstimationConfig:
             "parameters": parameters,
             "fit": {
                 "initial_state": "nuisance", "iterations": 60,
-                "horizons": [6, 9, 13, 18, 25, 34, 46, 0],
+                "horizons": [6, 9, 13, 18, 25, 34, 0],
             },
             "uncertainty": {"method": "covariance"},
         }

@@ -89,13 +89,26 @@ def _forget(content: dict, *suffixes: str) -> None:
             content["fit"].get("continuation", {}).pop(name, None)
 
 
+def _setter(content: dict, suffix: str) -> dict:
+    """The parameter that sets this entry."""
+    section = content["parameters"].values()
+    found = [p for p in section if any(entry.endswith(suffix) for entry in p["sets"])]
+    assert len(found) == 1, f"one parameter must set *{suffix}, {len(found)} do"
+    return found[0]
+
+
 def _hold(content: dict, suffix: str, value: float) -> None:
     """Hold the parameter that sets this entry."""
-    section = content["parameters"]
-    names = [n for n, p in section.items() if any(e.endswith(suffix) for e in p["sets"])]
-    assert len(names) == 1, f"one parameter sets *{suffix}, got {names}"
-    section[names[0]] |= {"value": value, "fixed": True}
-    section[names[0]].pop("bounds", None)
+    parameter = _setter(content, suffix)
+    parameter |= {"value": value, "fixed": True}
+    parameter.pop("bounds", None)
+
+
+def _release(content: dict, suffix: str, low: float, high: float) -> None:
+    """Estimate the parameter that sets this entry, if the configuration does not."""
+    parameter = _setter(content, suffix)
+    if parameter.pop("fixed", False):
+        parameter.setdefault("bounds", [low, high])
 
 
 def law(kind: str) -> Callable[[dict], None]:
@@ -110,9 +123,9 @@ def law(kind: str) -> Callable[[dict], None]:
         if kind == "continuous":
             contact.pop("k_d", None)
             _forget(content, ".k_d")
-            contact["c_n"] = 0.5
+            contact["c_n"] = 3.0
             content["parameters"]["normal_damping"] = {
-                "value": 0.5, "unit": "s/m", "bounds": [0.01, 10.0], "scale": "log",
+                "value": 3.0, "unit": "s/m", "bounds": [0.05, 50.0], "scale": "log",
                 "sets": {f"{contact['name']}.c_n": 1},
             }  # fmt: skip
 
@@ -132,6 +145,7 @@ VARIANTS: Mapping[str, Callable[[dict], None]] = {
     "damping_ramped": law("ramped"),
     "damping_thesis": law("thesis"),
     "sharp_corners": lambda content: _hold(content, "_proxies.radius", 0.0),
+    "length_scale_fitted": lambda content: _release(content, "_proxies.scale", 0.96, 1.06),
     "length_scale_1": lambda content: _hold(content, "_proxies.scale", 1.0),
     "inertia_nominal": lambda content: _hold(content, ".inertia.xx", NOMINAL_INERTIA),
     "friction_constant": constant_friction,
@@ -155,7 +169,7 @@ def ablations(content: Mapping, budget: Mapping, names: Sequence[str]) -> dict:
     for name in names:
         config = variant(name, content, budget)
         if table and config.source == configured_as:
-            continue  # the configuration's own damping law
+            continue  # the configuration has this already
         result = estimate(config, report=False)
         rows = per_toss(result)
         reference = reference or rows
