@@ -284,5 +284,5 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     assert not off, "; ".join(off)
     if fraction >= 1:
         # the tracker's length scale too, hence gravity: reported, not asserted
-        figures["with_length_scale"] = coverage(count, seed + 1, tuple(SPECS))
+        figures["with_length_scale"] = coverage(share(count, 0.1), seed + 1, tuple(SPECS))
     return figures
