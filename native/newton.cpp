@@ -65,6 +65,8 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
     r_ += part_;
   }
   if (sum > reference_) reference_ = sum;
+  out.r = &r_;
+  scene_->drive(window, p, out);
   return r_.cwiseProduct(scene_->residual_scale()).norm();
 }
 

@@ -35,7 +35,7 @@ struct CancelToken {
 /// Poses, velocities and contacts at one recorded instant.
 struct Frame {
   double t;
-  State state;
+  std::shared_ptr<const State> state;
   MatrixXd dx, dv;        // sensitivities, mode sensitivity only
   Matrix3X force, place;  // per contact point
 };
@@ -60,27 +60,28 @@ class Rollout {
  private:
   struct Record {  // one step as run (halved steps are several)
     TimeScheme scheme;
-    State state;
+    double t;  // where it ends [s]
+    std::shared_ptr<State> state;
     int frame;  // recorded frame it ends, or -1
     std::optional<LinearizedStep> linearized;
   };
   struct Sensitivity {
-    MatrixXd x[3], v[3];  // now and two past instants
+    MatrixXd x[3], v[3];  // now and two past instants; columns by support.hpp's order
   };
-  bool advance_step(int step, int depth, double h, Stepper& stepper, Sensitivity& S);
-  bool accept(const TimeScheme& scheme, Stepper& stepper, Sensitivity& S);
-  void advance_sensitivity(const LinearizedStep& step, Sensitivity& S) const;
+  bool advance_step(int step, int depth, double t, double h, Stepper& stepper, Sensitivity& S);
+  bool accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensitivity& S);
+  /// Window on records i, i-1, i-2 as record i's scheme looked back.
+  Window window(std::size_t i) const;
+  void forget_increments();
+  void start_sensitivity(MatrixXd& X, MatrixXd& V) const;
+  void advance_sensitivity(const LinearizedStep& step, double t, Sensitivity& S) const;
   void add_frame(double t, const Sensitivity& S);
   void add_modes(Stepper& stepper);
-  const State* past(int k) const;
 
   const Scene* scene_;
   VectorXd p_;
   Options options_;
-  std::vector<int> column_of_;       // parameter -> active column, -1
-  std::vector<int> step_column_of_;  // parameter -> column of dr/dp, -1: start parameters have none
-  std::vector<int> step_columns_;    // column of dr/dp -> active column
-  int columns_;
+  ActiveColumns active_;
   GradientMode mode_;
   std::vector<Record> records_;  // [0] is the start
   int depth_ = 0;                // past states usable by the scheme since the last restart

@@ -46,7 +46,7 @@ Array orientations(const PyRollout& r) {
   return per_frame(*r.rollout, r.nodes(), 4, [&](const Frame& f, auto& out) {
     for (Index i = 0; i < r.nodes(); ++i) {
       Eigen::Quaterniond q(1, 0, 0, 0);
-      if (nodes[i].frame >= 0) q = Eigen::Quaterniond(f.state.R[nodes[i].frame]).normalized();
+      if (nodes[i].frame >= 0) q = Eigen::Quaterniond(f.state->R[nodes[i].frame]).normalized();
       out.row(i) = q.coeffs().transpose();
     }
   });
@@ -57,7 +57,7 @@ Array angular_velocities(const PyRollout& r) {
   return per_frame(*r.rollout, r.nodes(), 3, [&](const Frame& f, auto& out) {
     out.setZero();
     for (Index i = 0; i < r.nodes(); ++i) {
-      if (nodes[i].frame >= 0) out.row(i) = f.state.w[nodes[i].frame].transpose();
+      if (nodes[i].frame >= 0) out.row(i) = f.state->w[nodes[i].frame].transpose();
     }
   });
 }
@@ -113,7 +113,7 @@ VectorXd gradient(const PyRollout& r, const MatrixXd& gx, const MatrixXd& gv) {
 }
 
 py::array_t<std::uint8_t> modes(const PyRollout& r) {
-  const Index points = r.model().contact_points();
+  const Index points = r.model().mode_count();
   const Index steps = points ? static_cast<Index>(r.rollout->codes.size()) / points : 0;
   py::array_t<std::uint8_t> out({steps, points});
   for (std::size_t i = 0; i < r.rollout->codes.size(); ++i) {
@@ -173,19 +173,19 @@ void bind_rollout(py::module_& m) {
           "position",
           [](const PyRollout& r) {
             return per_frame(*r.rollout, r.nodes(), 3,
-                             [](const Frame& f, auto& out) { out = f.state.c.transpose(); });
+                             [](const Frame& f, auto& out) { out = f.state->c.transpose(); });
           },
-          "(F, bodies, 3) [m]")
+          "(F, nodes, 3) [m]; Scene.nodes_of(body) gives its rows")
       .def_property_readonly(
           "velocity",
           [](const PyRollout& r) {
             return per_frame(*r.rollout, r.nodes(), 3,
-                             [](const Frame& f, auto& out) { out = f.state.v.transpose(); });
+                             [](const Frame& f, auto& out) { out = f.state->v.transpose(); });
           },
-          "(F, bodies, 3) [m/s], world")
-      .def_property_readonly("orientation", &orientations, "(F, bodies, 4), (x, y, z, w)")
+          "(F, nodes, 3) [m/s], world")
+      .def_property_readonly("orientation", &orientations, "(F, nodes, 4), (x, y, z, w)")
       .def_property_readonly("angular_velocity", &angular_velocities,
-                             "(F, bodies, 3) [rad/s], world")
+                             "(F, nodes, 3) [rad/s], world")
       .def_property_readonly(
           "dx", [](const PyRollout& r) { return sensitivities(r, &Frame::dx); },
           "(F, ndof, active): d(c, psi)/dp, world")
@@ -195,14 +195,14 @@ void bind_rollout(py::module_& m) {
       .def_property_readonly(
           "contact_force",
           [](const PyRollout& r) {
-            return per_frame(*r.rollout, r.model().contact_points(), 3,
+            return per_frame(*r.rollout, r.model().contact_count(), 3,
                              [](const Frame& f, auto& out) { out = f.force.transpose(); });
           },
           "(F, points, 3) [N], on the body, world")
       .def_property_readonly(
           "contact_point",
           [](const PyRollout& r) {
-            return per_frame(*r.rollout, r.model().contact_points(), 3,
+            return per_frame(*r.rollout, r.model().contact_count(), 3,
                              [](const Frame& f, auto& out) { out = f.place.transpose(); });
           },
           "(F, points, 3) [m], where the force acts, world")

@@ -18,6 +18,17 @@ struct ContactParameters {
   Damping law = Damping::continuous;
 };
 
+struct ContactSet {
+  std::string points;
+  SdfPtr sdf;
+  VectorXd weights;  // empty = equal
+  double k_n, k_t, c_f, damping;
+  double d_0;       // ramped damping only [m]
+  double c_s, f_0;  // load-dependent friction where f_0 > 0 [N]
+  Friction friction;
+  Damping law;
+};
+
 class Contact : public Element {
  public:
   Contact(std::string name, const PointSet* points, SdfPtr sdf, VectorXd weights,
@@ -34,7 +45,8 @@ class Contact : public Element {
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
 
   /// Force on the body and point of action, world, per point; zero force and x while open.
-  void forces(const State& s, const VectorXd& p, Matrix3X& force, Matrix3X& place) const;
+  int contact_count() const override { return points_->size(); }
+  void forces(const State& s, const VectorXd& p, Matrix3X& force, Matrix3X& place) const override;
 
  private:
   struct Touch;  // one point in contact
@@ -53,5 +65,7 @@ class Contact : public Element {
   VectorXd weights_;
   ContactParameters params_;
 };
+
+void add_contact(Scene& scene, const std::string& name, const ContactSet& set);
 
 }  // namespace diffsim
