@@ -70,6 +70,12 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
   return r_.cwiseProduct(scene_->residual_scale()).norm();
 }
 
+bool Newton::guard(const VectorXd& p, VectorXd& u, const State& now) {
+  bool any = false;
+  for (const auto& e : scene_->elements()) any |= e->guard(from_, now, p, u, guarded_);
+  return any;
+}
+
 bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
                       bool must_fall, bool with_jacobian, VectorXd& u, State& now,
                       double& reached) {
@@ -78,6 +84,9 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
     u = u0 - t * du_.col(0);
     advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     if (!usable(now)) continue;
+    if (t == 1 && !must_fall && guard(p, u, now)) {
+      advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+    }
     reached = evaluate(window, p, with_jacobian);
     if (!std::isfinite(reached)) continue;
     if (!must_fall || reached <= (1 - 1e-4 * t) * norm) return true;
@@ -97,6 +106,7 @@ bool Newton::lost_in_rounding(const Window& window, const VectorXd& u) const {
 NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                            VectorXd& u, State& now) {
   NewtonReport report;
+  guarded_.assign(scene_->nodes().size(), 0);
   floor_ = 1e-6 * scene_->total_mass(p) * 9.81;
   advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
   // Where the Jacobian is not wanted at the end, each state is first judged by its residual alone.
@@ -134,6 +144,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     du_ = r_;
     lu_.solve(du_);
     if (!converged && lost_in_rounding(window, u)) return report;
+    from_ = now;
     previous = u;
     previous_norm = norm;
     const bool must_fall = report.iterations >= kFreeSteps && !converged;

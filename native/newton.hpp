@@ -47,6 +47,8 @@ class Newton {
   double evaluate(const Window& window, const VectorXd& p, bool with_jacobian);
   bool try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
                 bool must_fall, bool with_jacobian, VectorXd& u, State& now, double& reached);
+  /// Lets elements put back what the full step from from_ to now has jumped over.
+  bool guard(const VectorXd& p, VectorXd& u, const State& now);
   /// Whether the correction du_ is below the last digits of the velocities it corrects.
   bool lost_in_rounding(const Window& window, const VectorXd& u) const;
   void find_worst(NewtonReport& report) const;
@@ -58,6 +60,8 @@ class Newton {
   BlockMatrix K_, B_, A_;
   BlockLU lu_;
   MatrixXd du_;
+  State from_;
+  std::vector<unsigned char> guarded_;  // per node, in this step
 };
 
 }  // namespace diffsim
