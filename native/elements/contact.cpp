@@ -73,6 +73,7 @@ void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) 
   for_each_touch(s, p, [&](const Touch& t) {
     add_force(*points_, t.point, t.f, t.rho_c, *out.r);
     if (out.K) add_jacobian(t, s, out);
+    if (out.symmetric) *out.symmetric = false;
     if (out.columns) add_columns(t, s, *out.columns);
   });
 }

@@ -31,6 +31,7 @@ struct Assembly {
   BlockMatrix* K = nullptr;
   BlockMatrix* B = nullptr;
   ParameterColumns* columns = nullptr;
+  bool* symmetric = nullptr;  // set false by elements whose K or B is far from symmetric
 };
 
 class Element {
