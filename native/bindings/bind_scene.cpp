@@ -96,6 +96,8 @@ void bind_scene(py::module_& m) {
   bind_bodies(scene);
   bind_spring(scene);
   bind_contact(scene);
+  bind_solid(scene);
+  bind_bench(scene);
   scene.def_property_readonly("parameters", [](const Scene& s) { return s.parameters().info(); })
       .def_property_readonly("values", &Scene::values, "Default parameter vector (np,), a copy.")
       .def("check", &Scene::check, py::arg("p"), "Raises InvalidInput for an unusable p.")

@@ -23,6 +23,8 @@ Vector3d rotation_vector(const std::string& place, const Eigen::Vector4d& orient
 void bind_bodies(pybind11::class_<Scene>& scene);
 void bind_spring(pybind11::class_<Scene>& scene);
 void bind_contact(pybind11::class_<Scene>& scene);
+void bind_solid(pybind11::class_<Scene>& scene);
+void bind_bench(pybind11::class_<Scene>& scene);
 
 void bind_sdf(pybind11::module_& m);
 void bind_scene(pybind11::module_& m);
