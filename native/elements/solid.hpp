@@ -21,9 +21,9 @@ class Solid : public Element {
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
 
  private:
-  struct Batch {  // eight tetrahedra; the last batch repeats its last one beyond `lanes`
-    int at[4][kLanes];   // 3 * (node - first node)
-    LaneIndex element;   // index of the tetrahedron as it was given
+  struct Batch {        // eight tetrahedra; the last batch repeats its last one beyond `lanes`
+    int at[4][kLanes];  // 3 * (node - first node)
+    LaneIndex element;  // index of the tetrahedron as it was given
     int lanes;
   };
   struct Instant;  // where this body's positions and velocities lie

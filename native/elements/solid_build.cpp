@@ -117,9 +117,9 @@ SolidMaterial make_material(ParameterTable& table, const std::string& name, cons
                                     elements, per_element(parts[0]), spec.young_field);
   m.part[1] = add_element_parameter(table, name + ".poisson", "1", spec.poisson, -0.99, 0.49999,
                                     elements, per_element(parts[1]), {});
-  m.part[2] = add_element_parameter(table, name + ".viscosity", "Pa s", spec.viscosity, 0,
-                                    kInfinity, elements, per_element(parts[2]),
-                                    spec.viscosity_field);
+  m.part[2] =
+      add_element_parameter(table, name + ".viscosity", "Pa s", spec.viscosity, 0, kInfinity,
+                            elements, per_element(parts[2]), spec.viscosity_field);
   return m;
 }
 
@@ -134,9 +134,8 @@ void add_solid(Scene& scene, const std::string& name, const SolidSpec& spec) {
   check_field(place + ": density_field", spec.density_field, tets.size(), false);
   const auto model = choice(place + ": model", spec.model, "neo_hookean", SolidModel::neo_hookean,
                             "neo_hookean_safe", SolidModel::neo_hookean_safe);
-  const auto viscosity =
-      choice(place + ": viscosity_model", spec.viscosity_model, "invariant",
-             ViscosityModel::invariant, "linear", ViscosityModel::linear);
+  const auto viscosity = choice(place + ": viscosity_model", spec.viscosity_model, "invariant",
+                                ViscosityModel::invariant, "linear", ViscosityModel::linear);
   VectorXd share = VectorXd::Zero(spec.vertices.cols());  // nodal volumes
   for (std::size_t e = 0; e < tets.size(); ++e) {
     const double weight = spec.density_field.empty() ? 1 : spec.density_field[e];

@@ -19,7 +19,7 @@ namespace diffsim {
 
 /// Rest shape of eight tetrahedra.
 struct TetRest {
-  Wide volume;  // [m^3]
+  Wide volume;   // [m^3]
   Wide gram[6];  // G_11 G_22 G_33 G_12 G_13 G_23 [1/m^2]
 };
 
@@ -128,8 +128,8 @@ inline void tet_blocks(const TetRest& rest, const TetShape& s, const Wide T[6],
     for (int a = 0; a < 4; ++a) nh[a] = rates.weight * h[a];
     for (int i = 0; i < 3; ++i) {
       for (int j = 0; j < 3; ++j) {
-        N[3 * j + i] = nh[1][i] * rates.edot[0][j] + nh[2][i] * rates.edot[1][j] +
-                       nh[3][i] * rates.edot[2][j];
+        N[3 * j + i] =
+            nh[1][i] * rates.edot[0][j] + nh[2][i] * rates.edot[1][j] + nh[3][i] * rates.edot[2][j];
         M[3 * j + i] = nh[1][i] * s.e[0][j] + nh[2][i] * s.e[1][j] + nh[3][i] * s.e[2][j];
       }
     }
