@@ -1,6 +1,7 @@
 #include <ctime>
 
 #include "../linear_solver/krylov_solver.hpp"
+#include "../linear_solver/multifrontal_lu.hpp"
 #include "bindings.hpp"
 
 namespace py = pybind11;
@@ -34,16 +35,46 @@ py::dict linear_solve(const std::vector<int>& sizes, const std::vector<std::pair
     refuse("linear_solve", "values and rhs must fit the pattern", values.size());
   }
   const BlockMatrix A{&pattern, values};
-  KrylovSolver solver(std::make_shared<const SweepPattern>(pattern));
   bool regular = true;
   MatrixXd x;
   SolveReport report;
-  const double prepare = clock_ms(repeat, [&] { regular = solver.prepare(A, symmetric); });
-  if (regular && transposed) solver.solve_transposed(A, x = rhs, 0.5);
-  const double solve = !regular ? 0 : clock_ms(repeat, [&] {
-    x = rhs;
-    report = transposed ? solver.solve_transposed(A, x, tolerance) : solver.solve(A, x, tolerance);
-  });
+  double prepare = 0, solve = 0;
+  if (method == "krylov") {
+    KrylovSolver solver(std::make_shared<const SweepPattern>(pattern));
+    prepare = clock_ms(repeat, [&] { regular = solver.prepare(A, symmetric); });
+    if (regular && transposed) solver.solve_transposed(A, x = rhs, 0.5);
+    if (regular)
+      solve = clock_ms(repeat, [&] {
+        x = rhs;
+        report =
+            transposed ? solver.solve_transposed(A, x, tolerance) : solver.solve(A, x, tolerance);
+      });
+  } else if (method == "lu") {
+    MultifrontalLU<double> solver(std::make_shared<const FrontalPattern>(pattern));
+    prepare = clock_ms(repeat, [&] { regular = solver.factor(A); });
+    if (regular)
+      solve = clock_ms(repeat, [&] {
+        x = rhs;
+        transposed ? solver.solve_transposed(x) : solver.solve(x);
+      });
+  } else if (method == "lu32") {
+    MultifrontalLU<float> solver(std::make_shared<const FrontalPattern>(pattern));
+    prepare = clock_ms(repeat, [&] { regular = solver.factor(A); });
+    if (regular)
+      solve = clock_ms(repeat, [&] {
+        x = rhs;
+        transposed ? solver.solve_transposed(x) : solver.solve(x);
+      });
+  } else if (method == "block") {
+    BlockSymbolic symbolic(pattern);
+    BlockLU solver(symbolic);
+    prepare = clock_ms(repeat, [&] { regular = solver.factor(A); });
+    if (regular)
+      solve = clock_ms(repeat, [&] {
+        x = rhs;
+        transposed ? solver.solve_transposed(x) : solver.solve(x);
+      });
+  }
   py::dict out;
   out["x"] = x;
   out["reached"] = regular && report.reached;
