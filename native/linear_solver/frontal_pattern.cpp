@@ -49,9 +49,9 @@ std::vector<Supernode> eliminate(const Graph& graph, const std::vector<int>& ord
 // in calls than zeros cost.
 bool tolerable(int pivots, double share) {
   if (pivots <= 12) return true;
-  if (pivots <= 48) return share < 0.5;
-  if (pivots <= 96) return share < 0.12;
-  return share < 0.05;
+  if (pivots <= 24) return share < 0.3;
+  if (pivots <= 64) return share < 0.08;
+  return share < 0.03;
 }
 
 // Takes children into their parent where that pays, the cheapest first.
@@ -63,8 +63,7 @@ void amalgamate(std::vector<Supernode>& super) {
       double least = 0;
       for (int c : p.children) {
         const Supernode& s = super[c];
-        const double fresh =
-            2. * s.pivot_size * (p.pivot_size + p.update_size - s.update_size);
+        const double fresh = 2. * s.pivot_size * (p.pivot_size + p.update_size - s.update_size);
         const double zeros = s.zeros + p.zeros + fresh;
         const double pivots = s.pivot_size + p.pivot_size;
         const double share = zeros / (pivots * (pivots + 2. * p.update_size));
@@ -117,9 +116,8 @@ std::vector<int> postorder(const std::vector<Supernode>& super) {
     }
     opened[s] = 1;
     std::vector<int> children = super[s].children;
-    std::stable_sort(children.begin(), children.end(), [&](int a, int b) {
-      return super[a].update_size < super[b].update_size;
-    });
+    std::stable_sort(children.begin(), children.end(),
+                     [&](int a, int b) { return super[a].update_size < super[b].update_size; });
     stack.insert(stack.end(), children.begin(), children.end());
   }
   return out;
@@ -145,93 +143,127 @@ class WorkSpace {
   std::map<int, int> used_;  // start -> end
 };
 
+/// Numbers supernodes and their unknowns, then finds the places of everything that meets in a
+/// front.
+class Builder {
+ public:
+  Builder(const BlockPattern& pattern, FrontalPattern& out) : pattern_(pattern), out_(out) {
+    const int n = pattern.nodes();
+    std::vector<std::pair<int, int>> pairs;
+    for (int b = n; b < pattern.blocks(); ++b) pairs.emplace_back(pattern.row[b], pattern.col[b]);
+    graph_ = make_graph(n, std::move(pairs));
+    initial_ = elimination_order(graph_, pattern.size);
+    position_.resize(n);
+    for (int k = 0; k < n; ++k) position_[initial_[k]] = k;
+    super_ = eliminate(graph_, initial_, position_, pattern.size);
+    amalgamate(super_);
+    sequence_ = postorder(super_);
+    dof_.resize(n);
+    local_.resize(n);
+  }
+
+  void build() {
+    number();
+    WorkSpace space;
+    for (std::size_t f = 0; f < out_.fronts.size(); ++f) {
+      place(f, space);
+      for (int k : super_[sequence_[f]].pivots) enter(out_.fronts[f], k);
+    }
+    out_.work = space.size;
+  }
+
+ private:
+  int size(int k) const { return pattern_.size[initial_[k]]; }
+
+  // Elimination order of the unknowns, and the fronts with their children.
+  void number() {
+    std::vector<int> front_of(pattern_.nodes());
+    int next = 0;
+    for (int s : sequence_) {
+      FrontalPattern::Front front{};
+      front.first = next;
+      front.pivots = super_[s].pivot_size;
+      front.updates = super_[s].update_size;
+      for (int k : super_[s].pivots) {
+        dof_[k] = next;
+        append(out_.order, pattern_.dof[initial_[k]], next, size(k));
+        next += size(k);
+      }
+      for (int c : super_[s].children) front.children.push_back(front_of[c]);
+      front_of[s] = static_cast<int>(out_.fronts.size());
+      out_.fronts.push_back(std::move(front));
+    }
+    std::sort(out_.order.begin(), out_.order.end(),
+              [](const Run& a, const Run& b) { return a.from < b.from; });
+    // In elimination order, so that a child's updates keep their sequence in the parent.
+    for (int s : sequence_) {
+      updates_.push_back(super_[s].updates);
+      std::sort(updates_.back().begin(), updates_.back().end(),
+                [&](int a, int b) { return dof_[a] < dof_[b]; });
+    }
+  }
+
+  // Room for factor and F22, and where the children's F22 go.
+  void place(std::size_t f, WorkSpace& space) {
+    FrontalPattern::Front& front = out_.fronts[f];
+    const int p = front.pivots, u = front.updates;
+    front.panel = out_.values;
+    front.upper = front.panel + (p + u) * p;
+    out_.values = front.upper + p * u;
+    out_.widest = std::max(out_.widest, p + u);
+    for (int k : super_[sequence_[f]].pivots) local_[k] = dof_[k] - front.first;
+    int at = p;
+    for (int k : updates_[f]) {
+      local_[k] = at;
+      append(front.rows, at - p, dof_[k], size(k));
+      at += size(k);
+    }
+    front.contribution = space.take(u * u);
+    for (int child : front.children) {
+      FrontalPattern::Front& c = out_.fronts[child];
+      int from = 0;
+      for (int k : updates_[child]) {  // a run lies either in the pivots or in the updates
+        append(c.to_parent, from, local_[k], size(k), local_[k] != p);
+        from += size(k);
+      }
+      space.give_back(c.contribution, c.updates * c.updates);
+    }
+  }
+
+  // Blocks of pivot node k with itself and with later nodes.
+  void enter(FrontalPattern::Front& front, int k) {
+    const int p = front.pivots, ld = p + front.updates;
+    auto add = [&](int row, int col, int block) {
+      const int r = local_[row], c = local_[col];
+      const bool in_panel = c < p;
+      front.entries.push_back({pattern_.offset[block], size(row),
+                               in_panel ? front.panel + c * ld + r : front.upper + (c - p) * p + r,
+                               in_panel ? ld : p, size(col)});
+    };
+    const int i = initial_[k];
+    add(k, k, i);
+    for (int e = graph_.begin[i]; e < graph_.begin[i + 1]; ++e) {
+      const int j = graph_.neighbour[e], m = position_[j];
+      if (dof_[m] < dof_[k]) continue;  // entered with the earlier of the two
+      add(k, m, pattern_.index(i, j));
+      add(m, k, pattern_.index(j, i));
+    }
+  }
+
+  const BlockPattern& pattern_;
+  FrontalPattern& out_;
+  Graph graph_;
+  std::vector<int> initial_, position_;  // first order of the nodes; everything below is by place
+  std::vector<Supernode> super_;
+  std::vector<int> sequence_;              // of supernodes
+  std::vector<std::vector<int>> updates_;  // per front
+  std::vector<int> dof_, local_;           // in elimination order; in the front at hand
+};
+
 }  // namespace
 
 FrontalPattern::FrontalPattern(const BlockPattern& pattern) : ndof(pattern.ndof) {
-  const int n = pattern.nodes();
-  std::vector<std::pair<int, int>> pairs;
-  for (int b = 0; b < pattern.blocks(); ++b) {
-    if (pattern.row[b] != pattern.col[b]) pairs.emplace_back(pattern.row[b], pattern.col[b]);
-  }
-  const Graph graph = make_graph(n, std::move(pairs));
-  const std::vector<int> initial = elimination_order(graph, pattern.size);
-  std::vector<int> position(n);
-  for (int k = 0; k < n; ++k) position[initial[k]] = k;
-  std::vector<Supernode> super = eliminate(graph, initial, position, pattern.size);
-  amalgamate(super);
-  const std::vector<int> sequence = postorder(super);
-
-  std::vector<int> dof(n), owner(n), front_of(n);  // by initial position
-  int next = 0;
-  for (int s : sequence) {
-    Front front{};
-    front.first = next;
-    for (int k : super[s].pivots) {
-      const int i = initial[k];
-      dof[k] = next;
-      owner[k] = static_cast<int>(fronts.size());
-      append(order, pattern.dof[i], next, pattern.size[i]);
-      next += pattern.size[i];
-    }
-    front_of[s] = static_cast<int>(fronts.size());
-    front.pivots = super[s].pivot_size;
-    front.updates = super[s].update_size;
-    for (int c : super[s].children) front.children.push_back(front_of[c]);
-    fronts.push_back(std::move(front));
-  }
-  std::sort(order.begin(), order.end(), [](const Run& a, const Run& b) { return a.from < b.from; });
-
-  // Updates of every front in elimination order, so that those of a parent keep their sequence.
-  std::vector<std::vector<int>> updates(fronts.size());
-  for (std::size_t f = 0; f < fronts.size(); ++f) {
-    updates[f] = super[sequence[f]].updates;
-    std::sort(updates[f].begin(), updates[f].end(), [&](int a, int b) { return dof[a] < dof[b]; });
-  }
-  std::vector<int> local(n, -1);
-  WorkSpace space;
-  for (std::size_t f = 0; f < fronts.size(); ++f) {
-    Front& front = fronts[f];
-    front.panel = values;
-    front.upper = values + (front.pivots + front.updates) * front.pivots;
-    values = front.upper + front.pivots * front.updates;
-    widest = std::max(widest, front.pivots + front.updates);
-    int at = front.pivots;
-    for (int k : super[sequence[f]].pivots) local[k] = dof[k] - front.first;
-    for (int k : updates[f]) {
-      local[k] = at;
-      append(front.rows, at - front.pivots, dof[k], pattern.size[initial[k]]);
-      at += pattern.size[initial[k]];
-    }
-    front.contribution = space.take(front.updates * front.updates);
-    for (int c : front.children) {
-      int from = 0;
-      for (int k : updates[c]) {
-        append(fronts[c].to_parent, from, local[k], pattern.size[initial[k]],
-               local[k] != front.pivots);
-        from += pattern.size[initial[k]];
-      }
-      space.give_back(fronts[c].contribution, fronts[c].updates * fronts[c].updates);
-    }
-    for (int k : super[sequence[f]].pivots) {
-      auto enter = [&](int row, int col, int block) {
-        const int r = local[row], c = local[col], p = front.pivots, ld = p + front.updates;
-        const bool in_panel = c < p;
-        front.entries.push_back({pattern.offset[block], pattern.size[pattern.row[block]],
-                                 in_panel ? front.panel + c * ld + r
-                                          : front.upper + (c - p) * p + r,
-                                 in_panel ? ld : p, pattern.size[pattern.col[block]]});
-      };
-      const int i = initial[k];
-      enter(k, k, i);
-      for (int e = graph.begin[i]; e < graph.begin[i + 1]; ++e) {
-        const int j = graph.neighbour[e], m = position[j];
-        if (dof[m] < dof[k]) continue;  // entered with the earlier of the two
-        enter(k, m, pattern.index(i, j));
-        enter(m, k, pattern.index(j, i));
-      }
-    }
-  }
-  work = space.size;
+  Builder(pattern, *this).build();
 }
 
 }  // namespace diffsim

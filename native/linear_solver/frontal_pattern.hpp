@@ -12,8 +12,7 @@ namespace diffsim {
 ///   F = [F11 F12; F21 F22],
 /// whose columns [F11; F21] ("panel", (p + u) x p) and F12 (p x u) become factors and whose F22 is
 /// handed on to the parent.
-class FrontalPattern {
- public:
+struct FrontalPattern {
   explicit FrontalPattern(const BlockPattern& pattern);
 
   /// Consecutive unknowns: `length` from `from` on go to `to` on.
@@ -26,10 +25,10 @@ class FrontalPattern {
     int columns;
   };
   struct Front {
-    int pivots, updates;     // p, u
-    int first;               // of the pivots, in elimination order
-    int panel, upper;        // where factor values start
-    int contribution;        // where F22 starts in the work space
+    int pivots, updates;  // p, u
+    int first;            // of the pivots, in elimination order
+    int panel, upper;     // where factor values start
+    int contribution;     // where F22 starts in the work space
     std::vector<int> children;
     std::vector<Run> to_parent;  // updates -> unknowns of the parent's front
     std::vector<Run> rows;       // updates -> elimination order
@@ -37,11 +36,8 @@ class FrontalPattern {
   };
 
   std::vector<Front> fronts;
-  std::vector<Run> order;  // degrees of freedom -> elimination order
+  std::vector<Run> order;                          // degrees of freedom -> elimination order
   int ndof = 0, values = 0, work = 0, widest = 0;  // widest: max of p + u
-
- private:
-  void place(const std::vector<int>& parent);
 };
 
 }  // namespace diffsim

@@ -10,7 +10,8 @@ namespace {
 using Eigen::OuterStride;
 
 template <class S>
-using ConstView = Eigen::Map<const Eigen::Matrix<S, Eigen::Dynamic, Eigen::Dynamic>, 0, OuterStride<>>;
+using ConstView =
+    Eigen::Map<const Eigen::Matrix<S, Eigen::Dynamic, Eigen::Dynamic>, 0, OuterStride<>>;
 
 }  // namespace
 

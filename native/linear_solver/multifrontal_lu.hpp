@@ -18,6 +18,7 @@ class MultifrontalLU {
   MultifrontalLU() = default;
   explicit MultifrontalLU(std::shared_ptr<const FrontalPattern> pattern) : P_(std::move(pattern)) {}
 
+  bool ready() const { return P_ != nullptr; }
   /// False when a pivot vanishes or is not finite.
   bool factor(const BlockMatrix& A);
   void solve(MatrixXd& x);             // x <- A^-1 x
