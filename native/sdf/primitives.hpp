@@ -11,6 +11,7 @@ class Plane : public Sdf {
   Plane(const Vector3d& normal, double offset);
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 1; }
+  double thickness() const override { return kUnbounded; }
 
  private:
   Vector3d normal_;
@@ -23,6 +24,7 @@ class Sphere : public Sdf {
   explicit Sphere(double radius);
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 1; }
+  double thickness() const override { return 2 * radius_; }
 
  private:
   double radius_;
@@ -34,6 +36,7 @@ class Box : public Sdf {
   explicit Box(const Vector3d& half_extents);
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 33; }  // 27 outside (3 per axis), 6 faces inside
+  double thickness() const override { return 2 * half_.minCoeff(); }
 
  private:
   SdfSample at(const Vector3d& x) const;

@@ -1,6 +1,7 @@
 // Signed distance functions: the obstacles contact points are held against.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -8,8 +9,11 @@
 
 namespace diffsim {
 
-/// Gap g [m] (< 0 inside), its gradient n (unit), its Hessian kappa [1/m], and the number of the
-/// smooth piece the point lies on (a face, an edge, a member of a union).
+/// Gap g [m] (< 0 inside), its gradient n, its Hessian kappa [1/m], and the number of the smooth
+/// piece the point lies on (a face, an edge, a member of a union).
+///
+/// n is the exact gradient of g whatever g is. Where g is a distance |n| = 1; where it is a bound
+/// (smooth blends, interpolated level sets near creases) |n| may differ from 1, see docs/engine.md.
 struct SdfSample {
   double g = 0;
   Vector3d n = Vector3d::Zero();
@@ -24,7 +28,12 @@ class Sdf {
   virtual void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const = 0;
   /// How many different values `region` can take.
   virtual int regions() const = 0;
+  /// Smallest thickness of the solid [m], infinite for a half-space: a point that moves more than
+  /// half of it in a step may pass through unnoticed.
+  virtual double thickness() const = 0;
 };
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 using SdfPtr = std::shared_ptr<const Sdf>;
 
