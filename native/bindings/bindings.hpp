@@ -13,6 +13,7 @@ namespace diffsim {
 using Points = Eigen::Matrix<double, Eigen::Dynamic, 3, Eigen::RowMajor>;
 
 void bind_sdf(pybind11::module_& m);
+void bind_level_set(pybind11::module_& m);
 void bind_scene(pybind11::module_& m);
 void bind_rollout(pybind11::module_& m);
 void bind_math(pybind11::module_& m);

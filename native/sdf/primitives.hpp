@@ -38,8 +38,9 @@ class Box : public Sdf {
   int regions() const override { return 33; }  // 27 outside (3 per axis), 6 faces inside
   double thickness() const override { return 2 * half_.minCoeff(); }
 
- private:
   SdfSample at(const Vector3d& x) const;
+
+ private:
   Vector3d half_;
 };
 
