@@ -1,5 +1,8 @@
+#include <optional>
+
 #include "../sdf/csg.hpp"
 #include "../sdf/half_spaces.hpp"
+#include "../sdf/outline.hpp"
 #include "../sdf/primitives.hpp"
 #include "../sdf/revolved.hpp"
 #include "bindings.hpp"
@@ -25,6 +28,24 @@ py::tuple evaluate(const Sdf& sdf, const Points& x) {
     }
   }
   return py::make_tuple(g, normal, kappa, region);
+}
+
+// Surface within a box, by default a little more than the sdf's bounds.
+py::tuple outline_of(const Sdf& sdf, std::optional<Vector3d> low, std::optional<Vector3d> high,
+                     int cells) {
+  Eigen::AlignedBox3d box = sdf.bounds();
+  const Vector3d margin = Vector3d::Constant(2 * box.sizes().maxCoeff() / std::max(cells - 4, 1));
+  box = {low.value_or(box.min() - margin), high.value_or(box.max() + margin)};
+  const Outline found = outline(sdf, box, cells);
+  py::array_t<double> vertices({found.vertices.size(), std::size_t{3}});
+  py::array_t<int> triangles({found.triangles.size(), std::size_t{3}});
+  for (std::size_t i = 0; i < found.vertices.size(); ++i) {
+    for (int a = 0; a < 3; ++a) vertices.mutable_at(i, a) = found.vertices[i][a];
+  }
+  for (std::size_t i = 0; i < found.triangles.size(); ++i) {
+    for (int a = 0; a < 3; ++a) triangles.mutable_at(i, a) = found.triangles[i][a];
+  }
+  return py::make_tuple(vertices, triangles);
 }
 
 using Members = std::vector<std::shared_ptr<Sdf>>;
@@ -75,7 +96,20 @@ void bind_sdf(py::module_& m) {
            "region (n,), the smooth piece a point lies on.")
       .def_property_readonly("regions", &Sdf::regions)
       .def_property_readonly("thickness", &Sdf::thickness,
-                             "Smallest thickness [m]; infinite for a half-space.");
+                             "Smallest thickness [m]; infinite for a half-space.")
+      .def(
+          "bounds",
+          [](const Sdf& s, double level) {
+            const Eigen::AlignedBox3d box = s.bounds(level);
+            return py::make_tuple(Vector3d(box.min()), Vector3d(box.max()));
+          },
+          py::arg("level") = 0.,
+          "Corners (low, high) of a box that holds all points with g < level [m]; infinite where "
+          "none is known.")
+      .def("outline", &outline_of, py::arg("low") = py::none(), py::arg("high") = py::none(),
+           py::arg("cells") = 48,
+           "The surface as (vertices (n, 3) [m], triangles (m, 3)), for pictures; cells along the "
+           "longest side of the box, which a surface without bounds needs.");
   py::class_<Plane, Sdf, std::shared_ptr<Plane>>(m, "Plane", "g = n.x - offset [m].")
       .def(py::init<const Vector3d&, double>(), py::arg("normal"), py::arg("offset") = 0.);
   py::class_<Sphere, Sdf, std::shared_ptr<Sphere>>(m, "Sphere", "Sphere about its origin.")

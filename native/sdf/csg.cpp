@@ -28,6 +28,13 @@ void Transformed::evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const
   }
 }
 
+Eigen::AlignedBox3d Transformed::bounds(double level) const {
+  const Eigen::AlignedBox3d inner = inner_->bounds(level);
+  if (!inner.sizes().allFinite()) return everywhere();
+  const Vector3d half = R_.cwiseAbs() * inner.sizes() / 2, centre = R_ * inner.center() + position_;
+  return {centre - half, centre + half};
+}
+
 Offset::Offset(SdfPtr inner, double distance) : inner_(std::move(inner)), distance_(distance) {
   if (!inner_) refuse("offset: sdf", "must be given", "none");
   if (!std::isfinite(distance)) refuse("offset: distance", "must be finite [m]", distance);
@@ -111,6 +118,18 @@ double Boolean::thickness() const {
   if (operation_ == Operation::difference) return least;
   for (const SdfPtr& m : members_) least = std::min(least, m->thickness());
   return least;
+}
+
+Eigen::AlignedBox3d Boolean::bounds(double level) const {
+  if (operation_ == Operation::complement) return everywhere();
+  if (operation_ == Operation::difference) return members_[0]->bounds(level);
+  const bool all = operation_ == Operation::union_;
+  if (all) level += width_ / 6 * static_cast<double>(members_.size() - 1);  // what blends add
+  Eigen::AlignedBox3d box = members_[0]->bounds(level);
+  for (const SdfPtr& m : members_) {
+    box = all ? box.merged(m->bounds(level)) : box.intersection(m->bounds(level));
+  }
+  return box;
 }
 
 // Everything is a least of members, some of them turned inside out: max(a, -b) = -min(-a, b).

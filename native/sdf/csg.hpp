@@ -13,6 +13,7 @@ class Transformed : public Sdf {
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return inner_->regions(); }
   double thickness() const override { return inner_->thickness(); }
+  Eigen::AlignedBox3d bounds(double level) const override;
 
  private:
   SdfPtr inner_;
@@ -28,6 +29,9 @@ class Offset : public Sdf {
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return inner_->regions(); }
   double thickness() const override { return inner_->thickness() + 2 * distance_; }
+  Eigen::AlignedBox3d bounds(double level) const override {
+    return inner_->bounds(level + distance_);
+  }
 
  private:
   SdfPtr inner_;
@@ -57,6 +61,7 @@ class Boolean : public Sdf {
   int regions() const override { return regions_; }
   /// Least of the members that are not taken away: an upper bound where members cut each other.
   double thickness() const override;
+  Eigen::AlignedBox3d bounds(double level) const override;
 
  private:
   void load(std::size_t member, const Matrix3X& x, std::vector<SdfSample>& out) const;

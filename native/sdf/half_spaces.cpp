@@ -113,6 +113,15 @@ int HalfSpaces::regions() const {
   return static_cast<int>(offsets_.size() + edges_.size() + vertices_.size());
 }
 
+Eigen::AlignedBox3d HalfSpaces::bounds(double level) const {
+  Eigen::AlignedBox3d box;
+  for (const Vector3d& v : vertices_) box.extend(v);
+  for (const Edge& edge : edges_) {
+    if (edge.vertex_low < 0 || edge.vertex_high < 0) return everywhere();
+  }
+  return vertices_.empty() ? everywhere() : grown(box, std::max(level, 0.));
+}
+
 void HalfSpaces::add_edge(int i, int j) {
   Edge edge;
   edge.along = normals_.col(i).cross(normals_.col(j));

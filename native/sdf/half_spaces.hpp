@@ -18,6 +18,7 @@ class HalfSpaces : public Sdf {
   int regions() const override;
   /// Twice the radius of the largest ball inside (at most the least width).
   double thickness() const override { return 2 * radius_; }
+  Eigen::AlignedBox3d bounds(double level) const override;
 
  private:
   struct Edge {

@@ -60,6 +60,10 @@ class LevelSet : public Sdf {
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 1 + bounds_.regions(); }  // near; far, by the side of q
   double thickness() const override { return values_.thickness; }
+  /// The mesh's box, grown by what the interpolant falls short of the distance.
+  Eigen::AlignedBox3d bounds(double level) const override {
+    return grown({values_.low, values_.high}, values_.voxel + 1.1 * std::max(level, 0.));
+  }
   const LevelSetValues& values() const { return values_; }
   /// Bytes held for evaluation.
   std::size_t memory() const;

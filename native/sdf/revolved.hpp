@@ -19,6 +19,9 @@ class Capsule : public Sdf {
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 3; }  // lower cap, shaft, upper cap
   double thickness() const override { return 2 * radius_; }
+  Eigen::AlignedBox3d bounds(double level) const override {
+    return about_origin({radius_, radius_, half_length_ + radius_}, level);
+  }
 
  private:
   double half_length_, radius_;
@@ -31,6 +34,9 @@ class Cylinder : public Sdf {
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 5; }  // side, lower and upper face, lower and upper rim
   double thickness() const override { return 2 * std::min(half_height_, radius_); }
+  Eigen::AlignedBox3d bounds(double level) const override {
+    return about_origin({radius_, radius_, half_height_}, level);
+  }
 
  private:
   double half_height_, radius_;
@@ -43,6 +49,10 @@ class Torus : public Sdf {
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 1; }
   double thickness() const override { return 2 * tube_radius_; }
+  Eigen::AlignedBox3d bounds(double level) const override {
+    const double reach = ring_radius_ + tube_radius_;
+    return about_origin({reach, reach, tube_radius_}, level);
+  }
 
  private:
   double ring_radius_, tube_radius_;

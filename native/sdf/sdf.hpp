@@ -1,6 +1,8 @@
 // Signed distance functions: the obstacles contact points are held against.
 #pragma once
 
+#include <Eigen/Geometry>
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -31,6 +33,21 @@ class Sdf {
   /// Smallest thickness of the solid [m], infinite for a half-space: a point that moves more than
   /// half of it in a step may pass through unnoticed.
   virtual double thickness() const = 0;
+  /// A box that holds all points with g < level [m]; infinite where none is known.
+  virtual Eigen::AlignedBox3d bounds(double level = 0) const = 0;
+
+ protected:
+  static Eigen::AlignedBox3d everywhere() {
+    const double far = std::numeric_limits<double>::infinity();
+    return {Vector3d::Constant(-far), Vector3d::Constant(far)};
+  }
+  /// The bounds of an exact distance to a solid in the box -half to half.
+  static Eigen::AlignedBox3d about_origin(const Vector3d& half, double level) {
+    return grown({-half, half}, std::max(level, 0.));
+  }
+  static Eigen::AlignedBox3d grown(const Eigen::AlignedBox3d& box, double by) {
+    return {box.min() - Vector3d::Constant(by), box.max() + Vector3d::Constant(by)};
+  }
 };
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
