@@ -10,10 +10,13 @@
 
 namespace diffsim {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 struct ParameterInfo {
   std::string name, unit;
-  double lower, upper;  // physical bounds (not an optimiser's)
-  bool initial;         // support: true = acts on the start state only, false = in every step
+  double lower, upper;                         // physical bounds (not an optimiser's)
+  bool initial;                                // support: true = acts on the start state only
+  double begin = -kInfinity, end = kInfinity;  // else: in steps that end in this span [s]
 };
 
 class ParameterTable {
@@ -25,6 +28,11 @@ class ParameterTable {
   int add3(const std::string& name, const std::string& unit, const Vector3d& value, bool initial);
 
   void set(int index, double value) { value_[index] = value; }
+  /// Restricts a parameter to steps that end in [begin, end] seconds.
+  void set_support(int index, double begin, double end) {
+    info_[index].begin = begin;
+    info_[index].end = end;
+  }
   /// Refuses a vector of the wrong length, a non-finite entry, or one outside its bounds.
   void check(const VectorXd& p) const;
   int index(const std::string& name) const;  // throws std::out_of_range
@@ -39,7 +47,5 @@ class ParameterTable {
   std::vector<double> value_;
   std::unordered_map<std::string, int> index_;
 };
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace diffsim

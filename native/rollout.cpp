@@ -7,17 +7,11 @@ namespace {
 
 constexpr std::uint64_t kHashSeed = 1469598103934665603ull, kHashPrime = 1099511628211ull;
 
-std::vector<int> columns_of(const Scene& scene, const std::vector<int>& active) {
-  std::vector<int> column(scene.parameters().size(), -1);
-  for (std::size_t c = 0; c < active.size(); ++c) {
-    if (active[c] < 0 || active[c] >= scene.parameters().size() || column[active[c]] >= 0) {
-      refuse("active parameters",
-             "must be distinct indices below " + std::to_string(scene.parameters().size()),
-             active[c]);
-    }
-    column[active[c]] = static_cast<int>(c);
-  }
-  return column;
+// A (rows, places) matrix of S with its columns in the caller's order; places not begun are zero.
+MatrixXd in_order(const MatrixXd& S, const std::vector<int>& order) {
+  MatrixXd all = MatrixXd::Zero(S.rows(), static_cast<Eigen::Index>(order.size()));
+  for (Eigen::Index place = 0; place < S.cols(); ++place) all.col(order[place]) = S.col(place);
+  return all;
 }
 
 }  // namespace
@@ -29,6 +23,9 @@ void Options::check() const {
   if (!(tolerance > 0) || tolerance > 1) {
     refuse("options: tolerance", "must be in (0, 1]", tolerance);
   }
+  if (!(gradient_tolerance > 0) || gradient_tolerance > 1) {
+    refuse("options: gradient_tolerance", "must be in (0, 1]", gradient_tolerance);
+  }
   if (max_iterations < 1) refuse("options: max_iterations", "must be >= 1", max_iterations);
   if (max_halvings < 0 || max_halvings > 16) {
     refuse("options: max_halvings", "must be in [0, 16]", max_halvings);
@@ -37,31 +34,16 @@ void Options::check() const {
 
 Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
                  const std::vector<int>& active, GradientMode mode, CancelToken* cancel)
-    : scene_(&scene),
-      p_(p),
-      options_(options),
-      column_of_(columns_of(scene, active)),
-      columns_(static_cast<int>(active.size())),
-      mode_(mode) {
+    : scene_(&scene), p_(p), options_(options), active_(scene.parameters(), active), mode_(mode) {
   options.check();
   scene.check(p);
-  step_column_of_.assign(column_of_.size(), -1);
-  for (int parameter : active) {
-    if (scene.parameters().info()[parameter].initial) continue;
-    step_column_of_[parameter] = static_cast<int>(step_columns_.size());
-    step_columns_.push_back(column_of_[parameter]);
-  }
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
   Sensitivity S;
-  records_.push_back({TimeScheme::bdf(1, options.step), scene.start(p), 0, std::nullopt});
+  records_.push_back({TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)),
+                      0, std::nullopt});
   if (mode == GradientMode::sensitivity) {
-    for (int k = 0; k < 3; ++k) {
-      S.x[k].setZero(scene.ndof(), columns_);
-      S.v[k].setZero(scene.ndof(), columns_);
-    }
-    for (const auto& b : scene.bodies()) {
-      b->start_sensitivity(p, scene.nodes()[b->node()], column_of_, S.x[0], S.v[0]);
-    }
+    start_sensitivity(S.x[0], S.v[0]);
+    for (int k = 1; k < 3; ++k) S.x[k] = S.v[k] = MatrixXd::Zero(scene.ndof(), S.x[0].cols());
   }
   mode_hash = kHashSeed;
   add_frame(0, S);
@@ -73,7 +55,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
       break;
     }
     iterations.push_back(0);
-    if (!advance_step(n, 0, options.step, stepper, S)) break;
+    if (!advance_step(n, 0, n * options.step, options.step, stepper, S)) break;
     if (n % options.record_every == 0) {
       records_.back().frame = static_cast<int>(frames.size());
       add_frame(n * options.step, S);
@@ -83,21 +65,40 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   if (cancel) cancel->done.fetch_add(1, std::memory_order_relaxed);
 }
 
-const State* Rollout::past(int k) const {
-  const int i = static_cast<int>(records_.size()) - 1 - k;
-  return i >= 0 ? &records_[i].state : nullptr;
+void Rollout::start_sensitivity(MatrixXd& X, MatrixXd& V) const {
+  MatrixXd x = MatrixXd::Zero(scene_->ndof(), active_.size()), v = x;
+  for (const auto& b : scene_->bodies()) {
+    b->start_sensitivity(p_, scene_->nodes(), active_.all(), x, v);
+  }
+  const int begun = active_.begun(0);
+  X.resize(scene_->ndof(), begun);
+  V.resize(scene_->ndof(), begun);
+  for (int place = 0; place < begun; ++place) {
+    X.col(place) = x.col(active_.order()[place]);
+    V.col(place) = v.col(active_.order()[place]);
+  }
 }
 
-bool Rollout::advance_step(int step, int depth, double h, Stepper& stepper, Sensitivity& S) {
+Window Rollout::window(std::size_t i) const {
+  const TimeScheme& scheme = records_[i].scheme;
+  return {{records_[i].state.get(), records_[i - 1].state.get(),
+           scheme.order == 2 ? records_[i - 2].state.get() : nullptr},
+          scheme,
+          records_[i].t};
+}
+
+bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& stepper,
+                           Sensitivity& S) {
   const TimeScheme scheme = TimeScheme::bdf(options_.order == 2 && depth_ >= 1 ? 2 : 1, h);
   const bool linearizes = mode_ == GradientMode::sensitivity || mode_ == GradientMode::store;
   const NewtonOptions newton{options_.tolerance, options_.max_iterations, options_.stagnate,
                              linearizes};
-  const NewtonReport report =
-      stepper.step(*past(0), scheme.order == 2 ? past(1) : nullptr, scheme, p_, newton);
+  const std::size_t last = records_.size() - 1;
+  const State* before = scheme.order == 2 ? records_[last - 1].state.get() : nullptr;
+  const NewtonReport report = stepper.step(*records_[last].state, before, scheme, t, p_, newton);
   iterations.back() += report.iterations;
   if (report.status == Status::converged) {
-    if (accept(scheme, stepper, S)) return true;
+    if (accept(scheme, t, stepper, S)) return true;
     status = Status::singular;
     message = "step " + std::to_string(step) + ": the converged step's Jacobian is singular";
     return false;
@@ -105,8 +106,8 @@ bool Rollout::advance_step(int step, int depth, double h, Stepper& stepper, Sens
   if (depth < options_.max_halvings) {
     if (depth == 0) ++halvings;
     depth_ = 0;  // a changed step restarts the scheme, before and after
-    const bool done = advance_step(step, depth + 1, h / 2, stepper, S) &&
-                      advance_step(step, depth + 1, h / 2, stepper, S);
+    const bool done = advance_step(step, depth + 1, t - h / 2, h / 2, stepper, S) &&
+                      advance_step(step, depth + 1, t, h / 2, stepper, S);
     depth_ = 0;
     return done;
   }
@@ -120,38 +121,54 @@ bool Rollout::advance_step(int step, int depth, double h, Stepper& stepper, Sens
   return false;
 }
 
-bool Rollout::accept(const TimeScheme& scheme, Stepper& stepper, Sensitivity& S) {
-  Record record{scheme, stepper.state(), -1, std::nullopt};
+bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensitivity& S) {
+  records_.push_back({scheme, t, std::make_shared<State>(stepper.state()), -1, std::nullopt});
   if (mode_ == GradientMode::sensitivity || mode_ == GradientMode::store) {
     auto linear =
-        stepper.linearize(record.state, *past(0), scheme.order == 2 ? past(1) : nullptr, scheme, p_,
-                          step_column_of_, static_cast<int>(step_columns_.size()), true);
-    if (!linear) return false;
-    if (mode_ == GradientMode::sensitivity) {
-      advance_sensitivity(*linear, S);
-    } else {
-      record.linearized = std::move(linear);
+        stepper.linearize(window(records_.size() - 1), p_, active_, {true, options_.stagnate});
+    const bool forward = mode_ == GradientMode::sensitivity;
+    if (!linear || (forward && !advance_sensitivity(*linear, t, S))) {
+      records_.pop_back();
+      return false;
+    }
+    if (!forward) {
+      records_.back().linearized = std::move(linear);
     }
   }
+  forget_increments();
   // Only gradients by lambda look further back than two states.
-  if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint && records_.size() > 2) {
+  if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint && records_.size() > 3) {
     records_.erase(records_.begin());
   }
-  records_.push_back(std::move(record));
   ++depth_;
   return true;
 }
 
-void Rollout::advance_sensitivity(const LinearizedStep& step, Sensitivity& S) const {
+void Rollout::forget_increments() {
+  // Steps start from the last state's increment; linearizations need none.
+  if (records_.size() >= 2) records_[records_.size() - 2].state->dc.resize(3, 0);
+}
+
+bool Rollout::advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S) const {
   std::swap(S.x[2], S.x[1]);
   std::swap(S.x[1], S.x[0]);
   std::swap(S.v[2], S.v[1]);
   std::swap(S.v[1], S.v[0]);
+  const int begun = active_.begun(t);
+  const auto held = S.x[1].cols();
+  if (begun > held) {
+    for (int k = 0; k < 3; ++k) {
+      for (MatrixXd* M : {&S.x[k], &S.v[k]}) {
+        M->conservativeResize(Eigen::NoChange, begun);
+        M->rightCols(begun - held).setZero();
+      }
+    }
+  }
   MatrixXd &x = S.x[0], &v = S.v[0];
   step.map.history(S.x[1], S.x[2], x, v);
-  MatrixXd rhs = MatrixXd::Zero(scene_->ndof(), columns_);
-  for (std::size_t c = 0; c < step_columns_.size(); ++c) {
-    rhs.col(step_columns_[c]) = step.dr_dp.col(static_cast<Eigen::Index>(c));
+  MatrixXd rhs = MatrixXd::Zero(scene_->ndof(), begun);
+  for (std::size_t c = 0; c < step.columns.size(); ++c) {
+    rhs.col(step.columns[c]) = step.dr_dp.col(static_cast<Eigen::Index>(c));
   }
   step.K.multiply_add(x, rhs);
   step.B.multiply_add(v, rhs);
@@ -160,37 +177,43 @@ void Rollout::advance_sensitivity(const LinearizedStep& step, Sensitivity& S) co
     step.past_B[k - 1].multiply_add(S.v[k], rhs);
   }
   rhs = -rhs;
-  step.lu.solve(rhs);
+  if (!step.solver.solve(rhs, options_.gradient_tolerance)) return false;
   step.map.add_rates(rhs, x, v);
+  return true;
 }
 
 void Rollout::add_frame(double t, const Sensitivity& S) {
-  const State& s = records_.back().state;
-  Frame frame{t, s, S.x[0], S.v[0], {}, {}};
-  const int n = scene_->contact_points();
+  Frame frame{t, records_.back().state, {}, {}, {}, {}};
+  if (mode_ == GradientMode::sensitivity) {
+    frame.dx = in_order(S.x[0], active_.order());
+    frame.dv = in_order(S.v[0], active_.order());
+  }
+  const int n = scene_->contact_count();
   frame.force.resize(3, n);
   frame.place.resize(3, n);
   int at = 0;
   Matrix3X force, place;
-  for (const Contact* c : scene_->contacts()) {
-    c->forces(s, p_, force, place);
-    frame.force.middleCols(at, force.cols()) = force;
-    frame.place.middleCols(at, place.cols()) = place;
-    at += static_cast<int>(force.cols());
+  for (const auto& e : scene_->elements()) {
+    const int count = e->contact_count();
+    if (count == 0) continue;
+    e->forces(*frame.state, p_, force, place);
+    frame.force.middleCols(at, count) = force;
+    frame.place.middleCols(at, count) = place;
+    at += count;
   }
   frames.push_back(std::move(frame));
 }
 
 void Rollout::add_modes(Stepper& stepper) {
   std::vector<std::uint16_t> now;
-  stepper.modes(records_.back().state, p_, now);
+  stepper.modes(*records_.back().state, p_, now);
   now.push_back(static_cast<std::uint16_t>(halvings));  // a halved step is another motion
   for (std::uint16_t code : now) mode_hash = (mode_hash ^ code) * kHashPrime;
   now.pop_back();
   codes.insert(codes.end(), now.begin(), now.end());
 }
 
-VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
+VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
   if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint) {
     refuse("gradient", "needs a rollout of mode store or checkpoint", "another");
   }
@@ -212,9 +235,10 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
     v[k].setZero(scene_->ndof(), 1);
   }
   Stepper stepper(*scene_);
-  VectorXd result = VectorXd::Zero(columns_);
+  ActiveColumns active = active_;
+  VectorXd held = VectorXd::Zero(active_.size());  // by place
   for (int i = n; i >= 0; --i) {
-    const Record& record = records_[i];
+    Record& record = records_[i];
     if (record.frame >= 0) {
       x[0] += gx.col(record.frame);
       v[0] += gv.col(record.frame);
@@ -222,18 +246,17 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
     if (i == 0) break;
     std::optional<LinearizedStep> again;
     if (!record.linearized) {
-      again = stepper.linearize(record.state, records_[i - 1].state,
-                                record.scheme.order == 2 ? &records_[i - 2].state : nullptr,
-                                record.scheme, p_, step_column_of_,
-                                static_cast<int>(step_columns_.size()), false);
+      again = stepper.linearize(window(i), p_, active, {false, options_.stagnate});
       if (!again) refuse("gradient", "needs regular steps", "a singular one");
     }
-    const LinearizedStep& step = record.linearized ? *record.linearized : *again;
+    LinearizedStep& step = record.linearized ? *record.linearized : *again;
     MatrixXd lam = step.map.rates_transposed(x[0], v[0]);
-    step.lu.solve_transposed(lam);  // lambda of [G 4.25]
+    if (!step.solver.solve_transposed(lam, options_.gradient_tolerance)) {  // lambda of [G 4.25]
+      refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
+    }
     lam = -lam;
-    for (std::size_t c = 0; c < step_columns_.size(); ++c) {
-      result[step_columns_[c]] += step.dr_dp.col(static_cast<Eigen::Index>(c)).dot(lam.col(0));
+    for (std::size_t c = 0; c < step.columns.size(); ++c) {
+      held[step.columns[c]] += step.dr_dp.col(static_cast<Eigen::Index>(c)).dot(lam.col(0));
     }
     step.K.multiply_transposed_add(lam, x[0]);
     step.B.multiply_transposed_add(lam, v[0]);
@@ -249,11 +272,12 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
     x[2].setZero();
     v[2].setZero();
   }
-  MatrixXd X = MatrixXd::Zero(scene_->ndof(), columns_), V = X;
-  for (const auto& b : scene_->bodies()) {
-    b->start_sensitivity(p_, scene_->nodes()[b->node()], column_of_, X, V);
-  }
-  return result + X.transpose() * x[0] + V.transpose() * v[0];
+  MatrixXd X, V;
+  start_sensitivity(X, V);
+  held.head(X.cols()) += X.transpose() * x[0] + V.transpose() * v[0];
+  VectorXd result(active_.size());
+  for (int place = 0; place < active_.size(); ++place) result[active_.order()[place]] = held[place];
+  return result;
 }
 
 }  // namespace diffsim

@@ -15,7 +15,8 @@ struct Options {
   int max_iterations = 50;
   int max_halvings = 4;  // of a step that does not converge; 0 = never halve
   bool stagnate = false;
-  bool record_modes = false;  // contact codes and their hash
+  bool record_modes = false;         // contact codes and their hash
+  double gradient_tolerance = 1e-8;  // of the linear solves for S and lambda
   void check() const;
 };
 
@@ -35,7 +36,7 @@ struct CancelToken {
 /// Poses, velocities and contacts at one recorded instant.
 struct Frame {
   double t;
-  State state;
+  std::shared_ptr<const State> state;
   MatrixXd dx, dv;        // sensitivities, mode sensitivity only
   Matrix3X force, place;  // per contact point
 };
@@ -47,7 +48,7 @@ class Rollout {
           const std::vector<int>& active, GradientMode mode, CancelToken* cancel);
 
   /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames). Modes store, checkpoint.
-  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv) const;
+  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv);
 
   Status status = Status::converged;
   std::string message;               // names step, element and dof when a step failed
@@ -60,27 +61,28 @@ class Rollout {
  private:
   struct Record {  // one step as run (halved steps are several)
     TimeScheme scheme;
-    State state;
+    double t;  // where it ends [s]
+    std::shared_ptr<State> state;
     int frame;  // recorded frame it ends, or -1
     std::optional<LinearizedStep> linearized;
   };
   struct Sensitivity {
-    MatrixXd x[3], v[3];  // now and two past instants
+    MatrixXd x[3], v[3];  // now and two past instants; columns by support.hpp's order
   };
-  bool advance_step(int step, int depth, double h, Stepper& stepper, Sensitivity& S);
-  bool accept(const TimeScheme& scheme, Stepper& stepper, Sensitivity& S);
-  void advance_sensitivity(const LinearizedStep& step, Sensitivity& S) const;
+  bool advance_step(int step, int depth, double t, double h, Stepper& stepper, Sensitivity& S);
+  bool accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensitivity& S);
+  /// Window on records i, i-1, i-2 as record i's scheme looked back.
+  Window window(std::size_t i) const;
+  void forget_increments();
+  void start_sensitivity(MatrixXd& X, MatrixXd& V) const;
+  bool advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S) const;
   void add_frame(double t, const Sensitivity& S);
   void add_modes(Stepper& stepper);
-  const State* past(int k) const;
 
   const Scene* scene_;
   VectorXd p_;
   Options options_;
-  std::vector<int> column_of_;       // parameter -> active column, -1
-  std::vector<int> step_column_of_;  // parameter -> column of dr/dp, -1: start parameters have none
-  std::vector<int> step_columns_;    // column of dr/dp -> active column
-  int columns_;
+  ActiveColumns active_;
   GradientMode mode_;
   std::vector<Record> records_;  // [0] is the start
   int depth_ = 0;                // past states usable by the scheme since the last restart

@@ -1,15 +1,22 @@
 #include "scene.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "bodies/kinematics.hpp"
-#include "bodies/particle.hpp"
 #include "elements/gravity.hpp"
 #include "elements/inertia.hpp"
-#include "elements/spring.hpp"
 
 namespace diffsim {
+namespace {
+
+template <class Named>
+std::string names_of(const Named& all) {
+  std::string known;
+  for (const auto& one : all) known += (known.empty() ? "" : ", ") + one;
+  return "must be one of [" + known + "]";
+}
+
+}  // namespace
 
 Scene::Scene() { p_gravity_ = table_.add3("gravity", "m/s^2", Vector3d(0, 0, -9.81), false); }
 
@@ -19,168 +26,110 @@ void Scene::set_gravity(const Vector3d& g) {
 }
 
 void Scene::check_new(const std::string& kind, const std::string& name) const {
-  if (final_)
+  if (final_) {
     refuse(kind + " '" + name + "'", "must be added before the first rollout", "a new one");
+  }
   if (name.empty() || name.find('.') != std::string::npos) {
     refuse(kind, "names must not be empty or hold a dot", "'" + name + "'");
   }
 }
 
-void Scene::add_node(NodeKind kind) {
-  nodes_.push_back({kind, ndof_, kind == NodeKind::frame ? frames_++ : -1});
-  ndof_ += nodes_.back().size();
-}
-
-void Scene::add_rigid_body(const std::string& name, double mass, const Vector6& inertia,
-                           const RigidBodyStart& start, double radius) {
-  check_new("rigid body", name);
-  bodies_.push_back(std::make_unique<RigidBody>(name, static_cast<int>(nodes_.size()), table_, mass,
-                                                inertia, start, radius));
-  add_node(NodeKind::frame);
-}
-
-void Scene::add_particle(const std::string& name, double mass, const Vector3d& position,
-                         const Vector3d& velocity) {
-  check_new("particle", name);
-  bodies_.push_back(std::make_unique<Particle>(name, static_cast<int>(nodes_.size()), table_, mass,
-                                               position, velocity));
-  add_node(NodeKind::point);
-}
-
-int Scene::node_of(const std::string& body) const {
-  for (const auto& b : bodies_) {
-    if (b->name() == body) return b->node();
+void Scene::add_body(std::unique_ptr<Body> body) {
+  for (int i = 0; i < body->count(); ++i) {
+    nodes_.push_back({body->kind(), ndof_, body->kind() == NodeKind::frame ? frames_++ : -1});
+    ndof_ += nodes_.back().size();
   }
-  std::string known;
-  for (const auto& b : bodies_) known += (known.empty() ? "" : ", ") + b->name();
-  refuse("body", "must be one of [" + known + "]", "'" + body + "'");
+  for (const NodeMass& m : body->masses()) masses_.push_back(m);
+  if (body->driven()) driven_.push_back(body.get());
+  bodies_.push_back(std::move(body));
+}
+
+const PointSet* Scene::add_point_set(PointSet set) {
+  set.nodes = nodes_;
+  sets_.push_back(std::move(set));
+  return &sets_.back();
+}
+
+void Scene::add_element(std::unique_ptr<Element> element) {
+  elements_.push_back(std::move(element));
+}
+
+const Body& Scene::body(const std::string& name) const {
+  std::vector<std::string> known;
+  for (const auto& b : bodies_) {
+    if (b->name() == name) return *b;
+    known.push_back(b->name());
+  }
+  refuse("body", names_of(known), "'" + name + "'");
+}
+
+int Scene::node_of(const std::string& name) const {
+  const Body& b = body(name);
+  if (b.count() != 1) {
+    refuse("body '" + name + "'", "must be a rigid body, particle or handle here",
+           "a deformable body", "name its points instead");
+  }
+  return b.node();
 }
 
 const PointSet& Scene::point_set(const std::string& name) const {
+  std::vector<std::string> known;
   for (const PointSet& s : sets_) {
     if (s.name == name) return s;
+    known.push_back(s.name);
   }
-  std::string known;
-  for (const PointSet& s : sets_) known += (known.empty() ? "" : ", ") + s.name;
-  refuse("points", "must be one of [" + known + "]", "'" + name + "'");
-}
-
-void Scene::add_points(const std::string& name, const std::vector<std::string>& bodies,
-                       const Matrix3X& local, const Matrix3X& inset, double radius, double scale) {
-  check_new("points", name);
-  const std::string place = "points '" + name + "'";
-  if (local.cols() == 0) refuse(place + ": local", "must hold at least one point", 0);
-  if (static_cast<Eigen::Index>(bodies.size()) != local.cols()) {
-    refuse(place + ": bodies",
-           "must name one body per point (" + std::to_string(local.cols()) + ")", bodies.size());
-  }
-  if (inset.cols() != 0 && inset.cols() != local.cols()) {
-    refuse(place + ": inset", "must be empty or of the size of local", inset.cols());
-  }
-  if (!local.allFinite() || !inset.allFinite()) refuse(place, "must be finite [m]", "nan or inf");
-  PointSet set;
-  set.name = name;
-  for (const std::string& b : bodies) set.node.push_back(b.empty() ? -1 : node_of(b));
-  set.nodes = nodes_;
-  set.local = local;
-  set.inset = inset.cols() ? inset : Matrix3X::Zero(3, local.cols());
-  set.p_scale = table_.add(name + ".scale", "1", scale, 1e-9, kInfinity);
-  set.p_radius = table_.add(name + ".radius", "m", radius, 0, kInfinity);
-  sets_.push_back(std::move(set));
-}
-
-void Scene::add_springs(const std::string& name, const SpringBatch& batch) {
-  check_new("springs", name);
-  const std::string place = "springs '" + name + "'";
-  const PointSet* sets[2] = {&point_set(batch.points_a), &point_set(batch.points_b)};
-  const std::vector<int>* index[2] = {&batch.index_a, &batch.index_b};
-  std::vector<Springs::End> ends[2];
-  if (batch.index_a.empty() || batch.index_a.size() != batch.index_b.size()) {
-    refuse(place, "index_a and index_b must have the same, non-zero length",
-           batch.index_a.size() != batch.index_b.size() ? "different lengths" : "none");
-  }
-  for (int m = 0; m < 2; ++m) {
-    for (int i : *index[m]) {
-      if (i < 0 || i >= sets[m]->size()) {
-        refuse(place + ": point index",
-               "must be in [0, " + std::to_string(sets[m]->size() - 1) + "]", i);
-      }
-      ends[m].push_back({m, i});
-    }
-  }
-  SpringParameters params;
-  params.stiffness = table_.add(name + ".stiffness", "N/m", batch.stiffness, 0, kInfinity);
-  params.damping = table_.add(name + ".damping", "N s/m", batch.damping, 0, kInfinity);
-  params.rest_length = table_.add(name + ".rest_length", "m", batch.rest_length, 0, kInfinity);
-  forces_.push_back(std::make_unique<Springs>(name, std::vector<const PointSet*>{sets[0], sets[1]},
-                                              ends[0], ends[1], params));
-}
-
-void Scene::add_contact(const std::string& name, const ContactSet& set) {
-  check_new("contact", name);
-  const std::string place = "contact '" + name + "'";
-  const PointSet& points = point_set(set.points);
-  if (!set.sdf) refuse(place + ": sdf", "must be given", "none");
-  if (std::count(points.node.begin(), points.node.end(), -1) > 0) {
-    refuse(place + ": points", "must all be on bodies", "points fixed to the world");
-  }
-  VectorXd weights = set.weights;
-  if (weights.size() == 0) weights = VectorXd::Constant(points.size(), 1. / points.size());
-  if (weights.size() != points.size() || !weights.allFinite() || weights.minCoeff() < 0 ||
-      std::abs(weights.sum() - 1) > 1e-9) {
-    refuse(place + ": weights",
-           "must be " + std::to_string(points.size()) + " numbers >= 0 with sum 1",
-           weights.transpose());
-  }
-  ContactParameters params;
-  params.k_n = table_.add(name + ".k_n", "N/m", set.k_n, 0, kInfinity);
-  params.k_t = table_.add(name + ".k_t", "N s/m", set.k_t, 0, kInfinity);
-  const bool continuous = set.law == Damping::continuous;
-  params.damping = table_.add(name + (continuous ? ".c_n" : ".k_d"), continuous ? "s/m" : "N s/m",
-                              set.damping, 0, kInfinity);
-  if (set.law == Damping::ramped) {
-    params.d_0 = table_.add(name + ".d_0", "m", set.d_0, 1e-9, kInfinity);
-  }
-  params.c_f = table_.add(name + ".c_f", "1", set.c_f, 0, kInfinity);
-  if (set.f_0 > 0) {
-    params.c_s = table_.add(name + ".c_s", "1", set.c_s, 0, kInfinity);
-    params.f_0 = table_.add(name + ".f_0", "N", set.f_0, 1e-9, kInfinity);
-  }
-  params.friction = set.friction;
-  params.law = set.law;
-  auto contact = std::make_unique<Contact>(name, &points, set.sdf, weights, params);
-  contacts_.push_back(contact.get());
-  forces_.push_back(std::move(contact));
+  refuse("points", names_of(known), "'" + name + "'");
 }
 
 void Scene::finalize() {
   if (final_) return;
   if (nodes_.empty()) refuse("scene", "must hold at least one body", "none");
-  std::vector<NodeMass> masses;
-  for (const auto& b : bodies_) masses.push_back(b->mass());
-  elements_.push_back(std::make_unique<Inertia>(nodes_, masses));
-  elements_.push_back(std::make_unique<Gravity>(nodes_, masses, p_gravity_));
-  for (auto& f : forces_) elements_.push_back(std::move(f));
-  forces_.clear();
+  elements_.insert(elements_.begin(), std::make_unique<Gravity>(nodes_, masses_, p_gravity_));
+  elements_.insert(elements_.begin(), std::make_unique<Inertia>(nodes_, masses_));
 
   std::vector<int> sizes;
   for (const Node& n : nodes_) sizes.push_back(n.size());
-  std::vector<std::pair<int, int>> pairs;
+  std::vector<std::pair<int, int>> pairs, past;
   for (const auto& e : elements_) {
     const auto more = e->couplings();
     pairs.insert(pairs.end(), more.begin(), more.end());
+    if (e->looks_back()) past.insert(past.end(), more.begin(), more.end());
   }
   pattern_ = BlockPattern(sizes, pairs);
-  diagonal_ = BlockPattern(sizes, {});
-  symbolic_ = BlockSymbolic(pattern_);
-  for (const auto& e : elements_) e->bind(pattern_);
+  past_pattern_ = BlockPattern(sizes, past);
+  symbolic_ = std::make_unique<StepSymbolic>(pattern_);
+  for (const auto& e : elements_) e->bind(pattern_, past_pattern_);
   scale_.setOnes(ndof_);
   for (const auto& b : bodies_) {
     if (b->kind() == NodeKind::frame) {
       scale_.segment<3>(nodes_[b->node()].dof + 3).setConstant(1 / b->radius());
     }
   }
+  driven_blocks_.resize(driven_.size());
+  for (std::size_t d = 0; d < driven_.size(); ++d) {
+    for (int b = 0; b < pattern_.blocks(); ++b) {
+      if (pattern_.row[b] == driven_[d]->node()) driven_blocks_[d].push_back(b);
+    }
+  }
   final_ = true;
+}
+
+void Scene::drive(const Window& window, const VectorXd& p, const Assembly& out) const {
+  if (driven_.empty()) return;
+  // Any positive weight is right; this one keeps the rows comparable with inertia's.
+  const double weight = total_mass(p) * window.scheme.gamma[0] / window.scheme.alpha;
+  for (std::size_t d = 0; d < driven_.size(); ++d) {
+    const Node& n = nodes_[driven_[d]->node()];
+    out.r->segment(n.dof, n.size()).setZero();
+    for (BlockMatrix* M : {out.K, out.B}) {
+      if (!M) continue;
+      for (int b : driven_blocks_[d]) {
+        VectorXd::Map(M->block(b), n.size() * pattern_.size[pattern_.col[b]]).setZero();
+      }
+    }
+    if (out.columns) out.columns->values.middleRows(n.dof, n.size()).setZero();
+    driven_[d]->add_rows(window, p, nodes_, weight, out);
+  }
 }
 
 void Scene::check(const VectorXd& p) const {
@@ -188,21 +137,29 @@ void Scene::check(const VectorXd& p) const {
   for (const auto& b : bodies_) b->check(p);
 }
 
-int Scene::contact_points() const {
+int Scene::contact_count() const {
   int n = 0;
-  for (const Contact* c : contacts_) n += c->mode_count();
+  for (const auto& e : elements_) n += e->contact_count();
+  return n;
+}
+
+int Scene::mode_count() const {
+  int n = 0;
+  for (const auto& e : elements_) n += e->mode_count();
   return n;
 }
 
 double Scene::total_mass(const VectorXd& p) const {
-  double m = 0;
-  for (const auto& b : bodies_) m += p[b->mass().mass];
-  return m;
+  double total = 0;
+  for (const NodeMass& m : masses_) {
+    if (m.mass >= 0) total += m.value(p);
+  }
+  return total > 0 ? total : 1;  // nothing but handles: 1 kg stands for the scale
 }
 
 State Scene::start(const VectorXd& p) const {
   State s = make_state(nodes_);
-  for (const auto& b : bodies_) b->start(p, nodes_[b->node()], s);
+  for (const auto& b : bodies_) b->start(p, nodes_, s);
   return s;
 }
 
@@ -210,8 +167,11 @@ std::string Scene::dof_name(int dof) const {
   const char* part[] = {".position.x", ".position.y", ".position.z",
                         ".rotation.x", ".rotation.y", ".rotation.z"};
   for (const auto& b : bodies_) {
-    const Node& n = nodes_[b->node()];
-    if (dof >= n.dof && dof < n.dof + n.size()) return b->name() + part[dof - n.dof];
+    for (int i = 0; i < b->count(); ++i) {
+      const Node& n = nodes_[b->node() + i];
+      if (dof < n.dof || dof >= n.dof + n.size()) continue;
+      return b->name() + (b->count() > 1 ? "[" + std::to_string(i) + "]" : "") + part[dof - n.dof];
+    }
   }
   return "none";
 }

@@ -46,6 +46,7 @@ struct TimeScheme {
 struct Window {
   const State* at[3];
   TimeScheme scheme;
+  double t = 0;  // of the newest state [s]
   const State& now() const { return *at[0]; }
   int depth() const { return scheme.order; }  // how many past states enter
 };

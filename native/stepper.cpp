@@ -2,42 +2,50 @@
 
 namespace diffsim {
 
+void Stepper::predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p) {
+  for (const Body* b : scene_->driven()) b->predict(prev, scheme, t, p, scene_->nodes(), u_);
+}
+
 NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeScheme& scheme,
-                           const VectorXd& p, const NewtonOptions& options) {
-  const Window window{{&next_, &prev, prev2}, scheme};
-  rates(scene_->nodes(), prev, u_);  // predictor: go on as before, accelerating as before
+                           double t, const VectorXd& p, const NewtonOptions& options) {
+  const Window window{{&next_, &prev, prev2}, scheme, t};
+  rates(scene_->nodes(), prev, u_);  // go on as before, accelerating as before
   if (prev2) {
     rates(scene_->nodes(), *prev2, before_);
     u_ = 2 * u_ - before_;
   }
+  predict(prev, scheme, t, p);
   NewtonReport report = newton_.solve(window, p, options, u_, next_);
   if (report.status == Status::converged) return report;
   u_.setZero();  // safe retry: start from where we are
+  predict(prev, scheme, t, p);
   NewtonReport again = newton_.solve(window, p, options, u_, next_);
   again.iterations += report.iterations;
   return again;
 }
 
-std::optional<LinearizedStep> Stepper::linearize(const State& now, const State& prev,
-                                                 const State* prev2, const TimeScheme& scheme,
-                                                 const VectorXd& p,
-                                                 const std::vector<int>& column_of, int columns,
-                                                 bool fresh) {
-  const Window window{{&now, &prev, prev2}, scheme};
-  LinearizedStep step{StepMap(scene_->nodes(), scheme, now, prev),
-                      scheme,
-                      BlockLU(scene_->symbolic()),
+std::optional<LinearizedStep> Stepper::linearize(const Window& window, const VectorXd& p,
+                                                 ActiveColumns& active, const How& how) {
+  LinearizedStep step{StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]),
+                      window.scheme,
+                      StepSolver(scene_->symbolic()),
+                      {},
                       {},
                       {},
                       {},
                       {},
                       {}};
+  active.select(window.t);
+  step.columns = active.columns();
+  const auto columns = static_cast<Eigen::Index>(step.columns.size());
   VectorXd r = VectorXd::Zero(scene_->ndof());
-  ParameterColumns parameter{&column_of, MatrixXd::Zero(scene_->ndof(), columns)};
+  ParameterColumns parameter{&active.column_of(), MatrixXd::Zero(scene_->ndof(), columns)};
+  bool symmetric = !how.fresh || newton_.symmetric();
   Assembly out;
+  out.symmetric = &symmetric;
   out.r = &r;
   out.columns = &parameter;
-  if (fresh) {
+  if (how.fresh) {
     step.K = newton_.K();
     step.B = newton_.B();
   } else {
@@ -47,26 +55,26 @@ std::optional<LinearizedStep> Stepper::linearize(const State& now, const State& 
     out.B = &step.B;
   }
   for (int k = 1; k <= window.depth(); ++k) {
-    step.past_K[k - 1].reset(scene_->diagonal());
-    step.past_B[k - 1].reset(scene_->diagonal());
+    step.past_K[k - 1].reset(scene_->past_pattern());
+    step.past_B[k - 1].reset(scene_->past_pattern());
   }
   for (const auto& e : scene_->elements()) {
-    if (!fresh || columns > 0) e->add(window, p, out);
+    if (!how.fresh || columns > 0) e->add(window, p, out);
     if (!e->looks_back()) continue;
     for (int k = 1; k <= window.depth(); ++k) {
       e->add_history(window, k, p, step.past_K[k - 1], step.past_B[k - 1]);
     }
   }
+  scene_->drive(window, p, out);
   step.dr_dp = std::move(parameter.values);
-  BlockMatrix A;
-  step.map.combine(step.K, step.B, A);
-  if (!step.lu.factor(A)) return std::nullopt;
+  step.map.combine(step.K, step.B, step.solver.A);
+  if (!step.solver.prepare(symmetric, how.exact)) return std::nullopt;
   return step;
 }
 
 void Stepper::modes(const State& now, const VectorXd& p, std::vector<std::uint16_t>& out) const {
   const Window window{{&now, nullptr, nullptr}, TimeScheme::bdf(1, 1.)};
-  out.resize(scene_->contact_points());
+  out.resize(scene_->mode_count());
   std::uint16_t* at = out.data();
   for (const auto& e : scene_->elements()) {
     if (e->mode_count() == 0) continue;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "newton.hpp"
+#include "support.hpp"
 
 namespace diffsim {
 
@@ -11,10 +12,11 @@ namespace diffsim {
 struct LinearizedStep {
   StepMap map;
   TimeScheme scheme;
-  BlockLU lu;                        // of A = dr/du
+  StepSolver solver;                 // of A = dr/du
   BlockMatrix K, B;                  // dr/dx_n, dr/dv_n
   BlockMatrix past_K[2], past_B[2];  // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
-  MatrixXd dr_dp;                    // (ndof, active)
+  MatrixXd dr_dp;                    // (ndof, columns): parameters that act in this step
+  std::vector<int> columns;          // column of dr_dp -> place in S (support.hpp)
 };
 
 class Stepper {
@@ -26,22 +28,25 @@ class Stepper {
         before_(scene.ndof()),
         next_(make_state(scene.nodes())) {}
 
-  /// One step from prev (and prev2 for BDF2). On success `state()` is the new state.
-  NewtonReport step(const State& prev, const State* prev2, const TimeScheme& scheme,
+  /// One step from prev (and prev2 for BDF2) to time t. On success `state()` is the new state.
+  NewtonReport step(const State& prev, const State* prev2, const TimeScheme& scheme, double t,
                     const VectorXd& p, const NewtonOptions& options);
   const State& state() const { return next_; }
 
-  /// Linearization at a state that solves the step from prev, prev2. Empty when A is singular.
-  /// `fresh`: the Jacobian blocks of the last step() are still those of `now`.
-  std::optional<LinearizedStep> linearize(const State& now, const State& prev, const State* prev2,
-                                          const TimeScheme& scheme, const VectorXd& p,
-                                          const std::vector<int>& column_of, int columns,
-                                          bool fresh);
+  /// Linearization where window.now() solves the step. Empty when A is singular.
+  struct How {
+    bool fresh;  // the Jacobian blocks of the last step() are still those of window.now()
+    bool exact;  // solve by elimination whatever the size
+  };
+  std::optional<LinearizedStep> linearize(const Window& window, const VectorXd& p,
+                                          ActiveColumns& active, const How& how);
 
-  /// Contact codes of all contact points (contact.hpp) at a state.
+  /// Mode codes (element.hpp) of all elements at a state.
   void modes(const State& now, const VectorXd& p, std::vector<std::uint16_t>& out) const;
 
  private:
+  void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
+
   const Scene* scene_;
   Newton newton_;
   VectorXd u_, before_;

@@ -62,28 +62,32 @@ def quat_matrix(q):
 def left_jacobian(theta):
     """J_l(theta) (..., 3, 3): world rotation dphi = J_l dtheta of R = exp([theta]_x)."""
     theta = np.asarray(theta, float)
-    t2 = np.sum(theta * theta, axis=-1)
-    t = np.sqrt(t2)
-    series = t < SERIES_BELOW
-    safe = np.where(series, 1.0, t)
-    half = 0.5 * np.sinc(0.5 * t / np.pi) ** 2  # (1 - cos t) / t^2, exact at 0
+    t2, series, safe = _angle(theta)
+    half = 0.5 * np.sinc(0.5 * np.sqrt(t2) / np.pi) ** 2  # (1 - cos t) / t^2, exact at 0
     closed = (safe - np.sin(safe)) / safe**3
     terms = 1 - t2 / 42 * (1 - t2 / 72 * (1 - t2 / 110 * (1 - t2 / 156)))
     taylor = (1 - t2 / 20 * terms) / 6
-    third = np.where(series, taylor, closed)
-    k = skew(theta)
-    return np.eye(3) + half[..., None, None] * k + third[..., None, None] * (k @ k)
+    return _polynomial(theta, half, np.where(series, taylor, closed))
 
 
 def left_jacobian_inverse(theta):
     """J_l(theta)^-1 (..., 3, 3), |theta| < 2 pi, with cot(theta/2), exact at theta = pi."""
     theta = np.asarray(theta, float)
+    t2, series, safe = _angle(theta)
+    closed = (1.0 - 0.5 * safe / np.tan(0.5 * safe)) / safe**2
+    taylor = 1 / 12 + t2 * (1 / 720 + t2 * (1 / 30240 + t2 * (1 / 1209600 + t2 / 47900160)))
+    return _polynomial(theta, np.full_like(t2, -0.5), np.where(series, taylor, closed))
+
+
+def _angle(theta):
+    """|theta|^2 (...), where the series is used, and |theta| or 1 there (no division by 0)."""
     t2 = np.sum(theta * theta, axis=-1)
     t = np.sqrt(t2)
     series = t < SERIES_BELOW
-    safe = np.where(series, 1.0, t)
-    closed = (1.0 - 0.5 * safe / np.tan(0.5 * safe)) / safe**2
-    taylor = 1 / 12 + t2 * (1 / 720 + t2 * (1 / 30240 + t2 * (1 / 1209600 + t2 / 47900160)))
-    second = np.where(series, taylor, closed)
+    return t2, series, np.where(series, 1.0, t)
+
+
+def _polynomial(theta, a, b):
+    """1 + a [theta]_x + b [theta]_x^2 (..., 3, 3)."""
     k = skew(theta)
-    return np.eye(3) - 0.5 * k + second[..., None, None] * (k @ k)
+    return np.eye(3) + a[..., None, None] * k + b[..., None, None] * (k @ k)

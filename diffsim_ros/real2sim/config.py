@@ -35,7 +35,7 @@ class EstimationConfig:
     scene         scene mapping, or the path of a scene YAML
     train         tosses that are fitted;  validate: tosses that are predicted (None: none)
     parameters    name -> ParameterOptions, in the order of the YAML
-    source        the mapping as read, with every --set in it (provenance)
+    source        the mapping as read, with every --set, --train and --validate in it (provenance)
     """
 
     place: str
@@ -85,14 +85,18 @@ def load_estimation(
     top = read_options(TopOptions, reader, content, "")
     chosen = _parameters(reader, top.parameters, parameters)
     own, other = _selections(reader, top.data, base)
+    if train:
+        own = _replaced(content, "train", Selection.whole_files(place, "--train", train))
+    if validate:
+        other = _replaced(content, "validate", Selection.whole_files(place, "--validate", validate))
     return EstimationConfig(
         place=place,
         base=base,
         name=top.name,
         scene=_scene(reader, top.scene, base),
         body=top.body,
-        train=own if not train else Selection.whole_files(place, "--train", train),
-        validate=other if not validate else Selection.whole_files(place, "--validate", validate),
+        train=own,
+        validate=other,
         measurement=read_options(MeasurementOptions, reader, top.measurement, "measurement"),
         simulation=read_options(SimulationOptions, reader, top.simulation, "simulation"),
         parameters=chosen,
@@ -100,6 +104,13 @@ def load_estimation(
         uncertainty=read_options(UncertaintyOptions, reader, top.uncertainty, "uncertainty"),
         source=content,
     )
+
+
+def _replaced(content: dict, role: str, selection: Selection) -> Selection:
+    """Note in the mapping as read which files replace those of a role; returns their selection."""
+    files = [str(file) for file in selection.files]
+    content["data"][role] = {"files": files, "trials": "all", "exclude_train": False}
+    return selection
 
 
 def _content(source: str | Path | Mapping) -> tuple[object, str, Path]:

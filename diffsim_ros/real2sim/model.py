@@ -91,14 +91,7 @@ class TossModel:
         slopes = {}
         if own_gravity:
             start, slopes = self._with_own_gravity(start, z)
-        return InitialState(
-            self.config.body,
-            start.position,
-            start.orientation,
-            start.velocity,
-            start.angular_velocity,
-            slopes=slopes,
-        )
+        return self._initial(start, slopes=slopes)
 
     def _with_own_gravity(self, start: Start, z: np.ndarray):
         """The start with v_z refitted at the model's gravity, and its slopes by the parameters."""
@@ -127,15 +120,13 @@ class TossModel:
     def free_start(self, trial: Trial, z: np.ndarray) -> InitialState:
         """Start fitted to the flight before it, with its covariance (nuisance starts)."""
         start, covariance, by_gravity = precontact_fit(trial, self.gravity(z), self.metric)
-        return InitialState(
-            self.config.body,
-            start.position,
-            start.orientation,
-            start.velocity,
-            start.angular_velocity,
-            covariance=covariance,
-            slopes=self._gravity_slopes(z, by_gravity),
-        )
+        slopes = self._gravity_slopes(z, by_gravity)
+        return self._initial(start, covariance=covariance, slopes=slopes)
+
+    def _initial(self, start: Start, **belief) -> InitialState:
+        """The tracked body at this start; belief: covariance and slopes of InitialState."""
+        pose, twist = (start.position, start.orientation), (start.velocity, start.angular_velocity)
+        return InitialState(self.config.body, *pose, *twist, **belief)
 
     def sample(self, trial: Trial) -> int:
         """Sample of the trial at which its rollout starts."""

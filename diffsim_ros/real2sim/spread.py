@@ -27,7 +27,8 @@ def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty |
         found = _over_surface(fit, options)
         return found, (
             f"bootstrap of {options.samples} resampled sets of {len(fit.kept)} tosses, each "
-            "minimised on the surface through the last draws of the search"
+            "minimised on the surface through the last draws of the search; other "
+            "training sets can differ by more along flat directions (docs/real2sim.md)"
         )
     solution = _solution(fit)
     try:

@@ -12,7 +12,6 @@ from diffsim_ros.scene.bodies import box_size, orientation
 from diffsim_ros.scene.fields import Reader, join, present
 from diffsim_ros.scene.rotation import matrix_from_quaternion
 
-CONTACT_VALUES = ("k_n", "k_t", "c_f", "c_n", "k_d", "d_0", "c_s", "f_0")
 DAMPING_VALUES = {"continuous": {"c_n": 0.0}, "ramped": {"k_d": 0.0, "d_0": 5e-4},
                   "thesis": {"k_d": 0.0}}  # fmt: skip
 """Values that each damping law takes, and what they are when given nowhere."""
@@ -90,7 +89,7 @@ def _contact_values(reader: Reader, scene: dict, contact: dict, body: dict, key:
                 f"{' and '.join(takes)} with damping: {contact['damping']}",
                 "choose another damping, or remove the key",
             )
-    for name in CONTACT_VALUES:
+    for name in schema.CONTACT_VALUES:
         if contact[name] is None and name not in unused:
             contact[name] = material.get(name)
     if (contact["c_s"] is None) != (contact["f_0"] is None):

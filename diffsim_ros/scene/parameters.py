@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from diffsim_ros.errors import nearest
 from diffsim_ros.scene import build, schema
-from diffsim_ros.scene.connections import CONTACT_VALUES
 from diffsim_ros.scene.fields import Reader
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def targets(description: dict, engine: Any) -> dict[str, Target]:
     for name, body in description["bodies"].items():
         found |= _body_targets(name, body, single)
     for i, contact in enumerate(description["contact"]):
-        for key in CONTACT_VALUES:
+        for key in schema.CONTACT_VALUES:
             if key in contact:
                 target = single(f"{contact['name']}.{key}")
                 found[f"contact.{contact['name']}.{key}"] = target

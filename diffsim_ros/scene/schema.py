@@ -55,8 +55,7 @@ WORLD: Section = {
     "max_halvings": Field("integer", "times a failing step may be halved", default=4, minimum=0),
 }
 
-MATERIAL: Section = {
-    "density": DENSITY,
+CONTACT_VALUES: Section = {
     "k_n": K_N,
     "k_t": K_T,
     "c_f": C_F,
@@ -66,6 +65,9 @@ MATERIAL: Section = {
     "c_s": C_S,
     "f_0": F_0,
 }
+"""Keys of a contact that its body's material may give instead."""
+
+MATERIAL: Section = {"density": DENSITY, **CONTACT_VALUES}
 
 POSE: Section = {
     "position": Field("vector3", "centre of mass at the start, world frame", "m", [0.0, 0.0, 0.0]),
@@ -161,14 +163,7 @@ CONTACT: Section = {
     "name": Field("name", "absent: BODY_SURFACE"),
     "points": Field("name", "body whose proxies touch", default=REQUIRED),
     "against": Field("any", "surface: a name of `sdfs` or an inline one", default=REQUIRED),
-    "k_n": K_N,
-    "k_t": K_T,
-    "c_f": C_F,
-    "c_n": C_N,
-    "k_d": K_D,
-    "d_0": D_0,
-    "c_s": C_S,
-    "f_0": F_0,
+    **CONTACT_VALUES,
     "friction": Field("choice", "friction law", default="linear", choices=("linear", "tanh")),
     "damping": Field(
         "choice",

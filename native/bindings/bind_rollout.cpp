@@ -46,7 +46,7 @@ Array orientations(const PyRollout& r) {
   return per_frame(*r.rollout, r.nodes(), 4, [&](const Frame& f, auto& out) {
     for (Index i = 0; i < r.nodes(); ++i) {
       Eigen::Quaterniond q(1, 0, 0, 0);
-      if (nodes[i].frame >= 0) q = Eigen::Quaterniond(f.state.R[nodes[i].frame]).normalized();
+      if (nodes[i].frame >= 0) q = Eigen::Quaterniond(f.state->R[nodes[i].frame]).normalized();
       out.row(i) = q.coeffs().transpose();
     }
   });
@@ -57,7 +57,7 @@ Array angular_velocities(const PyRollout& r) {
   return per_frame(*r.rollout, r.nodes(), 3, [&](const Frame& f, auto& out) {
     out.setZero();
     for (Index i = 0; i < r.nodes(); ++i) {
-      if (nodes[i].frame >= 0) out.row(i) = f.state.w[nodes[i].frame].transpose();
+      if (nodes[i].frame >= 0) out.row(i) = f.state->w[nodes[i].frame].transpose();
     }
   });
 }
@@ -107,13 +107,13 @@ std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::
   return result;
 }
 
-VectorXd gradient(const PyRollout& r, const MatrixXd& gx, const MatrixXd& gv) {
+VectorXd gradient(PyRollout& r, const MatrixXd& gx, const MatrixXd& gv) {
   py::gil_scoped_release release;
   return r.rollout->gradient(gx.transpose(), gv.transpose());
 }
 
 py::array_t<std::uint8_t> modes(const PyRollout& r) {
-  const Index points = r.model().contact_points();
+  const Index points = r.model().mode_count();
   const Index steps = points ? static_cast<Index>(r.rollout->codes.size()) / points : 0;
   py::array_t<std::uint8_t> out({steps, points});
   for (std::size_t i = 0; i < r.rollout->codes.size(); ++i) {
@@ -138,16 +138,18 @@ void bind_options(py::module_& m) {
   const Options d;
   py::class_<Options>(m, "Options", "How to step: scheme, Newton's tolerance, what to record.")
       .def(py::init([](double step, int order, int record_every, double tolerance,
-                       int max_iterations, int max_halvings, bool stagnate, bool record_modes) {
-             Options o{step,           order,        record_every, tolerance,
-                       max_iterations, max_halvings, stagnate,     record_modes};
+                       int max_iterations, int max_halvings, bool stagnate, bool record_modes,
+                       double gradient_tolerance) {
+             Options o{step,         order,    record_every, tolerance,         max_iterations,
+                       max_halvings, stagnate, record_modes, gradient_tolerance};
              o.check();
              return o;
            }),
            py::kw_only(), py::arg("step") = d.step, py::arg("order") = d.order,
            py::arg("record_every") = d.record_every, py::arg("tolerance") = d.tolerance,
            py::arg("max_iterations") = d.max_iterations, py::arg("max_halvings") = d.max_halvings,
-           py::arg("stagnate") = d.stagnate, py::arg("record_modes") = d.record_modes)
+           py::arg("stagnate") = d.stagnate, py::arg("record_modes") = d.record_modes,
+           py::arg("gradient_tolerance") = d.gradient_tolerance)
       .def_readwrite("step", &Options::step)
       .def_readwrite("order", &Options::order)
       .def_readwrite("record_every", &Options::record_every)
@@ -155,7 +157,8 @@ void bind_options(py::module_& m) {
       .def_readwrite("max_iterations", &Options::max_iterations)
       .def_readwrite("max_halvings", &Options::max_halvings)
       .def_readwrite("stagnate", &Options::stagnate)
-      .def_readwrite("record_modes", &Options::record_modes);
+      .def_readwrite("record_modes", &Options::record_modes)
+      .def_readwrite("gradient_tolerance", &Options::gradient_tolerance);
 }
 
 }  // namespace
@@ -173,19 +176,19 @@ void bind_rollout(py::module_& m) {
           "position",
           [](const PyRollout& r) {
             return per_frame(*r.rollout, r.nodes(), 3,
-                             [](const Frame& f, auto& out) { out = f.state.c.transpose(); });
+                             [](const Frame& f, auto& out) { out = f.state->c.transpose(); });
           },
-          "(F, bodies, 3) [m]")
+          "(F, nodes, 3) [m]; Scene.nodes_of(body) gives its rows")
       .def_property_readonly(
           "velocity",
           [](const PyRollout& r) {
             return per_frame(*r.rollout, r.nodes(), 3,
-                             [](const Frame& f, auto& out) { out = f.state.v.transpose(); });
+                             [](const Frame& f, auto& out) { out = f.state->v.transpose(); });
           },
-          "(F, bodies, 3) [m/s], world")
-      .def_property_readonly("orientation", &orientations, "(F, bodies, 4), (x, y, z, w)")
+          "(F, nodes, 3) [m/s], world")
+      .def_property_readonly("orientation", &orientations, "(F, nodes, 4), (x, y, z, w)")
       .def_property_readonly("angular_velocity", &angular_velocities,
-                             "(F, bodies, 3) [rad/s], world")
+                             "(F, nodes, 3) [rad/s], world")
       .def_property_readonly(
           "dx", [](const PyRollout& r) { return sensitivities(r, &Frame::dx); },
           "(F, ndof, active): d(c, psi)/dp, world")
@@ -195,14 +198,14 @@ void bind_rollout(py::module_& m) {
       .def_property_readonly(
           "contact_force",
           [](const PyRollout& r) {
-            return per_frame(*r.rollout, r.model().contact_points(), 3,
+            return per_frame(*r.rollout, r.model().contact_count(), 3,
                              [](const Frame& f, auto& out) { out = f.force.transpose(); });
           },
           "(F, points, 3) [N], on the body, world")
       .def_property_readonly(
           "contact_point",
           [](const PyRollout& r) {
-            return per_frame(*r.rollout, r.model().contact_points(), 3,
+            return per_frame(*r.rollout, r.model().contact_count(), 3,
                              [](const Frame& f, auto& out) { out = f.place.transpose(); });
           },
           "(F, points, 3) [m], where the force acts, world")

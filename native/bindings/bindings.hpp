@@ -9,13 +9,28 @@
 
 namespace diffsim {
 
+class Scene;
+
 /// Rows of points, (n, 3), as Python holds them.
 using Points = Eigen::Matrix<double, Eigen::Dynamic, 3, Eigen::RowMajor>;
+
+/// The same, (3, n), as the engine holds them; None gives no column.
+Matrix3X columns(const pybind11::object& points);
+/// Rotation vector of a quaternion (x, y, z, w); refuses one without direction.
+Vector3d rotation_vector(const std::string& place, const Eigen::Vector4d& orientation);
+
+// One per builder; bind_scene calls them.
+void bind_bodies(pybind11::class_<Scene>& scene);
+void bind_spring(pybind11::class_<Scene>& scene);
+void bind_contact(pybind11::class_<Scene>& scene);
+void bind_solid(pybind11::class_<Scene>& scene);
+void bind_bench(pybind11::class_<Scene>& scene);
 
 void bind_sdf(pybind11::module_& m);
 void bind_level_set(pybind11::module_& m);
 void bind_scene(pybind11::module_& m);
 void bind_rollout(pybind11::module_& m);
+void bind_linear_solver(pybind11::module_& m);
 void bind_math(pybind11::module_& m);
 
 }  // namespace diffsim

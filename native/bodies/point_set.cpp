@@ -1,9 +1,13 @@
 #include "point_set.hpp"
 
+#include "../scene.hpp"
+
 namespace diffsim {
 
 Vector3d PointSet::lever(int i, const State& s, const VectorXd& p) const {
-  const Vector3d place = p[p_scale] * local.col(i) + p[p_radius] * inset.col(i);
+  Vector3d place = local.col(i);
+  if (p_scale >= 0) place *= p[p_scale];
+  if (p_radius >= 0) place += p[p_radius] * inset.col(i);
   if (node[i] < 0) return place;
   const Node& n = nodes[node[i]];
   return n.kind == NodeKind::frame ? Vector3d(s.R[n.frame] * place) : Vector3d::Zero();
@@ -130,6 +134,53 @@ void add_force_column(const PointSet& set, int i, const Vector3d& f, const Vecto
   if (set.on_frame(i)) {
     values.segment<3>(set.dof(i) + 3) -= rho_c.cross(df) + drho_c.cross(f);
   }
+}
+
+void add_points(Scene& scene, const std::string& name, const std::vector<std::string>& bodies,
+                const Matrix3X& local, const Matrix3X& inset, double radius, double scale) {
+  scene.check_new("points", name);
+  const std::string place = "points '" + name + "'";
+  if (local.cols() == 0) refuse(place + ": local", "must hold at least one point", 0);
+  if (static_cast<Eigen::Index>(bodies.size()) != local.cols()) {
+    refuse(place + ": bodies",
+           "must name one body per point (" + std::to_string(local.cols()) + ")", bodies.size());
+  }
+  if (inset.cols() != 0 && inset.cols() != local.cols()) {
+    refuse(place + ": inset", "must be empty or of the size of local", inset.cols());
+  }
+  if (!local.allFinite() || !inset.allFinite()) refuse(place, "must be finite [m]", "nan or inf");
+  PointSet set;
+  set.name = name;
+  for (const std::string& b : bodies) set.node.push_back(b.empty() ? -1 : scene.node_of(b));
+  set.local = local;
+  set.inset = inset.cols() ? inset : Matrix3X::Zero(3, local.cols());
+  set.p_scale = scene.table().add(name + ".scale", "1", scale, 1e-9, kInfinity);
+  set.p_radius = scene.table().add(name + ".radius", "m", radius, 0, kInfinity);
+  scene.add_point_set(std::move(set));
+}
+
+void add_subset(Scene& scene, const std::string& name, const std::string& from,
+                const std::vector<int>& index, double radius) {
+  scene.check_new("points", name);
+  const PointSet& whole = scene.point_set(from);
+  const std::string place = "points '" + name + "'";
+  if (index.empty()) refuse(place + ": index", "must hold at least one point", 0);
+  PointSet set;
+  set.name = name;
+  const auto n = static_cast<Eigen::Index>(index.size());
+  set.local.resize(3, n);
+  set.inset.setZero(3, n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    if (index[i] < 0 || index[i] >= whole.size()) {
+      refuse(place + ": index", "must be in [0, " + std::to_string(whole.size() - 1) + "]",
+             index[i]);
+    }
+    set.node.push_back(whole.node[index[i]]);
+    set.local.col(i) = whole.local.col(index[i]);
+  }
+  set.p_scale = whole.p_scale;
+  set.p_radius = scene.table().add(name + ".radius", "m", radius, 0, kInfinity);
+  scene.add_point_set(std::move(set));
 }
 
 }  // namespace diffsim

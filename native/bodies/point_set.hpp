@@ -14,17 +14,19 @@
 
 namespace diffsim {
 
+class Scene;
+
 struct PointSet {
   std::string name;
-  std::vector<Node> nodes;  // the scene's nodes, copied when the set is made
-  std::vector<int> node;    // per point; -1 = world
-  Matrix3X local, inset;    // [m], [-]
-  int p_scale = -1, p_radius = -1;
+  std::vector<Node> nodes;          // the scene's nodes, copied when the set is made
+  std::vector<int> node;            // per point; -1 = world
+  Matrix3X local, inset;            // [m], [-]
+  int p_scale = -1, p_radius = -1;  // -1: scale 1, radius 0, neither a parameter
 
   int size() const { return static_cast<int>(node.size()); }
   bool on_frame(int i) const { return node[i] >= 0 && nodes[node[i]].kind == NodeKind::frame; }
   int dof(int i) const { return nodes[node[i]].dof; }
-  double radius(const VectorXd& p) const { return p[p_radius]; }
+  double radius(const VectorXd& p) const { return p_radius < 0 ? 0 : p[p_radius]; }
 
   Vector3d lever(int i, const State& s, const VectorXd& p) const;     // rho [m]
   Vector3d position(int i, const State& s, const VectorXd& p) const;  // x [m]
@@ -74,5 +76,14 @@ void add_lever_jacobian(const PointSet& set, int i, const PointJacobian& J, cons
 void add_force_column(const PointSet& set, int i, const Vector3d& f, const Vector3d& df,
                       const Vector3d& rho_c, const Vector3d& drho_c, int column,
                       ParameterColumns& out);
+
+/// Points named `name` at scale * local + radius * inset (3, n) of the body named per point, "" =
+/// the world; inset may be empty (zero).
+void add_points(Scene& scene, const std::string& name, const std::vector<std::string>& bodies,
+                const Matrix3X& local, const Matrix3X& inset, double radius, double scale);
+
+/// Points `index` of the set `from` again, as contact spheres of their own radius [m].
+void add_subset(Scene& scene, const std::string& name, const std::string& from,
+                const std::vector<int>& index, double radius);
 
 }  // namespace diffsim

@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 
 #include "../rotation.hpp"
+#include "../scene.hpp"
 
 namespace diffsim {
 
@@ -14,7 +15,7 @@ Matrix3d inertia_matrix(const Eigen::Ref<const Vector6>& e) {
 
 RigidBody::RigidBody(const std::string& name, int node, ParameterTable& table, double mass,
                      const Vector6& inertia, const RigidBodyStart& start, double radius)
-    : Body(name, node), radius_(radius) {
+    : Body(name, NodeKind::frame, node), radius_(radius) {
   if (!(radius > 0)) refuse("rigid body '" + name + "': radius", "must be > 0 [m]", radius);
   mass_ = table.add(name + ".mass", "kg", mass, 1e-12, kInfinity);
   const char* entry[] = {".xx", ".yy", ".zz", ".xy", ".xz", ".yz"};
@@ -46,23 +47,32 @@ void RigidBody::check(const VectorXd& p) const {
   }
 }
 
-void RigidBody::start(const VectorXd& p, const Node& n, State& s) const {
+void RigidBody::start(const VectorXd& p, const std::vector<Node>& nodes, State& s) const {
+  const int frame = nodes[node()].frame;
   s.c.col(node()) = p.segment<3>(position_);
   s.v.col(node()) = p.segment<3>(velocity_);
-  s.R[n.frame] = exp_rotation(p.segment<3>(rotation_));
-  s.w[n.frame] = p.segment<3>(angular_velocity_);
+  s.R[frame] = exp_rotation(p.segment<3>(rotation_));
+  s.w[frame] = p.segment<3>(angular_velocity_);
 }
 
-void RigidBody::start_sensitivity(const VectorXd& p, const Node& n,
+void RigidBody::start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
                                   const std::vector<int>& column_of, MatrixXd& X,
                                   MatrixXd& V) const {
   const Matrix3d J = left_jacobian(p.segment<3>(rotation_));
+  const int dof = nodes[node()].dof;
   for (int i = 0; i < 3; ++i) {
-    if (const int c = column_of[position_ + i]; c >= 0) X(n.dof + i, c) = 1;
-    if (const int c = column_of[rotation_ + i]; c >= 0) X.block<3, 1>(n.dof + 3, c) = J.col(i);
-    if (const int c = column_of[velocity_ + i]; c >= 0) V(n.dof + i, c) = 1;
-    if (const int c = column_of[angular_velocity_ + i]; c >= 0) V(n.dof + 3 + i, c) = 1;
+    if (const int c = column_of[position_ + i]; c >= 0) X(dof + i, c) = 1;
+    if (const int c = column_of[rotation_ + i]; c >= 0) X.block<3, 1>(dof + 3, c) = J.col(i);
+    if (const int c = column_of[velocity_ + i]; c >= 0) V(dof + i, c) = 1;
+    if (const int c = column_of[angular_velocity_ + i]; c >= 0) V(dof + 3 + i, c) = 1;
   }
+}
+
+void add_rigid_body(Scene& scene, const std::string& name, double mass, const Vector6& inertia,
+                    const RigidBodyStart& start, double radius) {
+  scene.check_new("rigid body", name);
+  scene.add_body(std::make_unique<RigidBody>(name, scene.next_node(), scene.table(), mass, inertia,
+                                             start, radius));
 }
 
 }  // namespace diffsim

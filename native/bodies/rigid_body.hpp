@@ -5,6 +5,8 @@
 
 namespace diffsim {
 
+class Scene;
+
 struct RigidBodyStart {
   Vector3d position;          // centre of mass, world [m]
   Vector3d rotation;          // rotation vector of body to world [rad]
@@ -17,18 +19,21 @@ class RigidBody : public Body {
   /// inertia: xx yy zz xy xz yz [kg m^2] in the body frame about the centre of mass.
   RigidBody(const std::string& name, int node, ParameterTable& table, double mass,
             const Vector6& inertia, const RigidBodyStart& start, double radius);
-  NodeKind kind() const override { return NodeKind::frame; }
   double radius() const override { return radius_; }
-  NodeMass mass() const override { return {mass_, inertia_}; }
+  std::vector<NodeMass> masses() const override { return {{mass_, inertia_}}; }
   void check(const VectorXd& p) const override;
-  void start(const VectorXd& p, const Node& node, State& s) const override;
-  void start_sensitivity(const VectorXd& p, const Node& node, const std::vector<int>& column_of,
-                         MatrixXd& X, MatrixXd& V) const override;
+  void start(const VectorXd& p, const std::vector<Node>& nodes, State& s) const override;
+  void start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
+                         const std::vector<int>& column_of, MatrixXd& X,
+                         MatrixXd& V) const override;
 
  private:
   int mass_, inertia_, position_, rotation_, velocity_, angular_velocity_;
   double radius_;
 };
+
+void add_rigid_body(Scene& scene, const std::string& name, double mass, const Vector6& inertia,
+                    const RigidBodyStart& start, double radius);
 
 /// Symmetric matrix of xx yy zz xy xz yz.
 Matrix3d inertia_matrix(const Eigen::Ref<const Vector6>& entries);

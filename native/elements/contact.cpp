@@ -1,5 +1,9 @@
 #include "contact.hpp"
 
+#include <algorithm>
+
+#include "../scene.hpp"
+
 namespace diffsim {
 
 // Everything about one point in contact; df = F_x dx + F_w dw, and F_d = df/dd at fixed x, w.
@@ -69,6 +73,7 @@ void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) 
   for_each_touch(s, p, [&](const Touch& t) {
     add_force(*points_, t.point, t.f, t.rho_c, *out.r);
     if (out.K) add_jacobian(t, s, out);
+    if (out.symmetric) *out.symmetric = false;
     if (out.columns) add_columns(t, s, *out.columns);
   });
 }
@@ -111,7 +116,7 @@ void Contact::add_columns(const Touch& t, const State& s, ParameterColumns& out)
       {params_.c_s, -t.slope.by_limit * t.limit.by_cs * t.v_t},
       {params_.f_0, -t.slope.by_limit * t.limit.by_f0 * t.v_t}};
   for (const auto& [parameter, df] : own) {
-    const int c = parameter < 0 ? -1 : out.column(parameter);
+    const int c = out.column(parameter);
     if (c < 0) continue;
     add_force_column(*points_, t.point, t.f, df, t.rho_c, Vector3d::Zero(), c, out);
   }
@@ -142,6 +147,33 @@ void Contact::add_shape_column(const Touch& t, const State& s, const Vector3d& d
   add_force_column(*points_, t.point, t.f, df, t.rho_c, drho_c, column, out);
 }
 
+bool Contact::guard(const State& from, const State& to, const VectorXd& p, VectorXd& u,
+                    std::vector<unsigned char>& used) const {
+  constexpr unsigned char kMost = 3;  // per node and step: without a bound Newton may cycle
+  thread_local Matrix3X x;
+  thread_local std::vector<SdfSample> sample;
+  bool any = false;
+  for_each_touch(to, p, [&](const Touch& t) {
+    const int node = points_->node[t.point];
+    if (points_->on_frame(t.point) || used[node] >= kMost) return;
+    x = points_->position(t.point, from, p);
+    sdf_->evaluate(x, sample);
+    Touch before;
+    const bool touched = touch(t.point, from, p, x.col(0), sample[0], before);
+    if (touched) {
+      const double slip = before.limit.f / stiffness(t.point, p).k_t;
+      const Vector3d way = t.v_t - before.v_t;
+      const double along = -before.v_t.dot(way) / way.squaredNorm();
+      if (!(before.v_t.norm() > slip) || t.v_t.dot(before.v_t) >= 0) return;
+      if ((before.v_t + along * way).norm() > slip) return;
+    }
+    u.segment<3>(points_->dof(t.point)) -= t.v_t;
+    ++used[node];
+    any = true;
+  });
+  return any;
+}
+
 void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
   std::fill(out, out + points_->size(), std::uint16_t{0});
   for_each_touch(window.now(), p, [&](const Touch& t) {
@@ -159,6 +191,42 @@ void Contact::forces(const State& s, const VectorXd& p, Matrix3X& force, Matrix3
     force.col(t.point) = t.f;
     place.col(t.point) -= t.radius * t.sdf.n;
   });
+}
+
+void add_contact(Scene& scene, const std::string& name, const ContactSet& set) {
+  scene.check_new("contact", name);
+  const std::string place = "contact '" + name + "'";
+  const PointSet& points = scene.point_set(set.points);
+  if (!set.sdf) refuse(place + ": sdf", "must be given", "none");
+  if (std::count(points.node.begin(), points.node.end(), -1) > 0) {
+    refuse(place + ": points", "must all be on bodies", "points fixed to the world");
+  }
+  VectorXd weights = set.weights;
+  if (weights.size() == 0) weights = VectorXd::Constant(points.size(), 1. / points.size());
+  if (weights.size() != points.size() || !weights.allFinite() || weights.minCoeff() < 0 ||
+      std::abs(weights.sum() - 1) > 1e-9) {
+    refuse(place + ": weights",
+           "must be " + std::to_string(points.size()) + " numbers >= 0 with sum 1",
+           weights.transpose());
+  }
+  ParameterTable& table = scene.table();
+  ContactParameters params;
+  params.k_n = table.add(name + ".k_n", "N/m", set.k_n, 0, kInfinity);
+  params.k_t = table.add(name + ".k_t", "N s/m", set.k_t, 0, kInfinity);
+  const bool continuous = set.law == Damping::continuous;
+  params.damping = table.add(name + (continuous ? ".c_n" : ".k_d"), continuous ? "s/m" : "N s/m",
+                             set.damping, 0, kInfinity);
+  if (set.law == Damping::ramped) {
+    params.d_0 = table.add(name + ".d_0", "m", set.d_0, 1e-9, kInfinity);
+  }
+  params.c_f = table.add(name + ".c_f", "1", set.c_f, 0, kInfinity);
+  if (set.f_0 > 0) {
+    params.c_s = table.add(name + ".c_s", "1", set.c_s, 0, kInfinity);
+    params.f_0 = table.add(name + ".f_0", "N", set.f_0, 1e-9, kInfinity);
+  }
+  params.friction = set.friction;
+  params.law = set.law;
+  scene.add_element(std::make_unique<Contact>(name, &points, set.sdf, weights, params));
 }
 
 }  // namespace diffsim

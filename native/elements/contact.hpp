@@ -18,6 +18,17 @@ struct ContactParameters {
   Damping law = Damping::continuous;
 };
 
+struct ContactSet {
+  std::string points;
+  SdfPtr sdf;
+  VectorXd weights;  // empty = equal
+  double k_n, k_t, c_f, damping;
+  double d_0;       // ramped damping only [m]
+  double c_s, f_0;  // load-dependent friction where f_0 > 0 [N]
+  Friction friction;
+  Damping law;
+};
+
 class Contact : public Element {
  public:
   Contact(std::string name, const PointSet* points, SdfPtr sdf, VectorXd weights,
@@ -33,8 +44,14 @@ class Contact : public Element {
   int mode_count() const override { return points_->size(); }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
 
+  /// A node whose tangential velocity passed through the sticking range, or that has just met the
+  /// obstacle, goes on from zero tangential velocity: full steps overshoot there (SOLVER study).
+  bool guard(const State& from, const State& to, const VectorXd& p, VectorXd& u,
+             std::vector<unsigned char>& used) const override;
+
   /// Force on the body and point of action, world, per point; zero force and x while open.
-  void forces(const State& s, const VectorXd& p, Matrix3X& force, Matrix3X& place) const;
+  int contact_count() const override { return points_->size(); }
+  void forces(const State& s, const VectorXd& p, Matrix3X& force, Matrix3X& place) const override;
 
  private:
   struct Touch;  // one point in contact
@@ -53,5 +70,7 @@ class Contact : public Element {
   VectorXd weights_;
   ContactParameters params_;
 };
+
+void add_contact(Scene& scene, const std::string& name, const ContactSet& set);
 
 }  // namespace diffsim

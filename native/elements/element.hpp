@@ -22,7 +22,7 @@ namespace diffsim {
 struct ParameterColumns {
   const std::vector<int>* column_of;  // parameter index -> column, -1 when not active
   MatrixXd values;                    // (ndof, active)
-  int column(int parameter) const { return (*column_of)[parameter]; }
+  int column(int parameter) const { return parameter < 0 ? -1 : (*column_of)[parameter]; }
 };
 
 /// Where an element writes. K and B are null for Need = residual; columns only for Need = param.
@@ -31,6 +31,7 @@ struct Assembly {
   BlockMatrix* K = nullptr;
   BlockMatrix* B = nullptr;
   ParameterColumns* columns = nullptr;
+  bool* symmetric = nullptr;  // set false by elements whose K or B is far from symmetric
 };
 
 class Element {
@@ -41,8 +42,9 @@ class Element {
 
   /// Node pairs whose blocks this element fills (diagonal blocks always exist).
   virtual std::vector<std::pair<int, int>> couplings() const { return {}; }
-  /// Called once when the scene's pattern is known, to look block indices up.
-  virtual void bind(const BlockPattern&) {}
+  /// Called once when the scene's patterns are known, to look block indices up: of K and B, and of
+  /// the history blocks of elements that look back.
+  virtual void bind(const BlockPattern& /*pattern*/, const BlockPattern& /*past*/) {}
 
   virtual void add(const Window& window, const VectorXd& p, const Assembly& out) const = 0;
 
@@ -51,10 +53,22 @@ class Element {
   virtual void add_history(const Window&, int /*k*/, const VectorXd& /*p*/, BlockMatrix& /*K*/,
                            BlockMatrix& /*B*/) const {}
 
-  /// Branches taken at this state, one code per contact point; two motions with equal codes are
-  /// on the same smooth piece. See contact.hpp for the code.
+  /// Branches taken at this state, one code per contact point, joint limit ...; two motions with
+  /// equal codes are on the same smooth piece. See contact.hpp for the code of contact points.
   virtual int mode_count() const { return 0; }
   virtual void modes(const Window&, const VectorXd& /*p*/, std::uint16_t* /*out*/) const {}
+
+  /// Newton's full step from one state to another may jump over a narrow regime (friction turning
+  /// round). Puts rates u of point nodes back where that is; `used` counts per node. True if any.
+  virtual bool guard(const State& /*from*/, const State& /*to*/, const VectorXd& /*p*/,
+                     VectorXd& /*u*/, std::vector<unsigned char>& /*used*/) const {
+    return false;
+  }
+
+  /// Contact points that report a force; `forces` gives it and where it acts, world, per point.
+  virtual int contact_count() const { return 0; }
+  virtual void forces(const State&, const VectorXd& /*p*/, Matrix3X& /*force*/,
+                      Matrix3X& /*place*/) const {}
 
  private:
   std::string name_;

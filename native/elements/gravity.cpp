@@ -6,14 +6,16 @@ void Gravity::add(const Window&, const VectorXd& p, const Assembly& out) const {
   const Vector3d g = p.segment<3>(p_gravity_);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const int dof = nodes_[i].dof, p_mass = masses_[i].mass;
-    out.r->segment<3>(dof) -= p[p_mass] * g;
+    if (p_mass < 0) continue;
+    const double m = masses_[i].value(p);
+    out.r->segment<3>(dof) -= m * g;
     if (!out.columns) continue;
     if (const int c = out.columns->column(p_mass); c >= 0) {
-      out.columns->values.block<3, 1>(dof, c) -= g;
+      out.columns->values.block<3, 1>(dof, c) -= masses_[i].share * g;
     }
     for (int a = 0; a < 3; ++a) {
       const int c = out.columns->column(p_gravity_ + a);
-      if (c >= 0) out.columns->values(dof + a, c) -= p[p_mass];
+      if (c >= 0) out.columns->values(dof + a, c) -= m;
     }
   }
 }

@@ -10,7 +10,7 @@ using Eigen::Map;
 // Adds gamma times d(momentum)/d(x, v) at one state to a node's diagonal blocks.
 void add_momentum_jacobian(const State& s, const Node& n, int node, const NodeMass& mass,
                            const VectorXd& p, double gamma, BlockMatrix& K, BlockMatrix& B) {
-  const double m = gamma * p[mass.mass];
+  const double m = gamma * mass.value(p);
   if (n.kind == NodeKind::point) {
     Map<Matrix3d>(B.block(node)).diagonal().array() += m;
     return;
@@ -30,10 +30,11 @@ void add_momentum_jacobian(const State& s, const Node& n, int node, const NodeMa
 void Inertia::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     const Node& n = nodes_[i];
+    if (masses_[i].mass < 0) continue;
     for (int k = 0; k <= window.depth(); ++k) {
       const State& s = *window.at[k];
       const double gamma = window.scheme.gamma[k];
-      out.r->segment<3>(n.dof) += gamma * p[masses_[i].mass] * s.v.col(i);
+      out.r->segment<3>(n.dof) += gamma * masses_[i].value(p) * s.v.col(i);
       if (n.kind == NodeKind::point) continue;
       const Matrix3d I0 = inertia_matrix(p.segment<6>(masses_[i].inertia));
       const Matrix3d& R = s.R[n.frame];
@@ -44,6 +45,7 @@ void Inertia::add(const Window& window, const VectorXd& p, const Assembly& out) 
       add_momentum_jacobian(window.now(), n, i, masses_[i], p, window.scheme.gamma[0], *out.K,
                             *out.B);
     }
+    if (out.symmetric && n.kind == NodeKind::frame) *out.symmetric = false;
     if (out.columns) add_columns(window, i, *out.columns);
   }
 }
@@ -55,7 +57,7 @@ void Inertia::add_columns(const Window& window, int i, ParameterColumns& columns
     const State& s = *window.at[k];
     const double gamma = window.scheme.gamma[k];
     if (mass_column >= 0) {
-      columns.values.block<3, 1>(n.dof, mass_column) += gamma * s.v.col(i);
+      columns.values.block<3, 1>(n.dof, mass_column) += gamma * masses_[i].share * s.v.col(i);
     }
     if (n.kind == NodeKind::point) continue;
     for (int e = 0; e < 6; ++e) {
@@ -71,6 +73,7 @@ void Inertia::add_columns(const Window& window, int i, ParameterColumns& columns
 void Inertia::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                           BlockMatrix& B) const {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    if (masses_[i].mass < 0) continue;
     add_momentum_jacobian(*window.at[k], nodes_[i], i, masses_[i], p, window.scheme.gamma[k], K, B);
   }
 }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "../scene.hpp"
+
 namespace diffsim {
 
 // One spring's kinematics, force on a, and the force's derivatives.
@@ -21,7 +23,7 @@ std::vector<std::pair<int, int>> Springs::couplings() const {
   return pairs;
 }
 
-void Springs::bind(const BlockPattern& pattern) {
+void Springs::bind(const BlockPattern& pattern, const BlockPattern&) {
   blocks_.clear();
   for (std::size_t i = 0; i < a_.size(); ++i) {
     const int n[2] = {node(a_[i]), node(b_[i])};
@@ -133,6 +135,34 @@ void Springs::add_columns(int i, const Stencil& t, const State& s, const VectorX
       add_both(c, sign * (t.F_d * drho + t.F_e * dv), m == 0 ? drho : zero, m == 1 ? drho : zero);
     }
   }
+}
+
+void add_springs(Scene& scene, const std::string& name, const SpringBatch& batch) {
+  scene.check_new("springs", name);
+  const std::string place = "springs '" + name + "'";
+  const PointSet* sets[2] = {&scene.point_set(batch.points_a), &scene.point_set(batch.points_b)};
+  const std::vector<int>* index[2] = {&batch.index_a, &batch.index_b};
+  std::vector<Springs::End> ends[2];
+  if (batch.index_a.empty() || batch.index_a.size() != batch.index_b.size()) {
+    refuse(place, "index_a and index_b must have the same, non-zero length",
+           batch.index_a.size() != batch.index_b.size() ? "different lengths" : "none");
+  }
+  for (int m = 0; m < 2; ++m) {
+    for (int i : *index[m]) {
+      if (i < 0 || i >= sets[m]->size()) {
+        refuse(place + ": point index",
+               "must be in [0, " + std::to_string(sets[m]->size() - 1) + "]", i);
+      }
+      ends[m].push_back({m, i});
+    }
+  }
+  ParameterTable& table = scene.table();
+  SpringParameters params;
+  params.stiffness = table.add(name + ".stiffness", "N/m", batch.stiffness, 0, kInfinity);
+  params.damping = table.add(name + ".damping", "N s/m", batch.damping, 0, kInfinity);
+  params.rest_length = table.add(name + ".rest_length", "m", batch.rest_length, 0, kInfinity);
+  scene.add_element(std::make_unique<Springs>(name, std::vector<const PointSet*>{sets[0], sets[1]},
+                                              ends[0], ends[1], params));
 }
 
 }  // namespace diffsim

@@ -15,6 +15,12 @@ struct SpringParameters {
   int stiffness, damping, rest_length;  // [N/m], [N s/m], [m]
 };
 
+struct SpringBatch {
+  std::string points_a, points_b;
+  std::vector<int> index_a, index_b;
+  double stiffness, damping, rest_length;
+};
+
 class Springs : public Element {
  public:
   struct End {
@@ -28,7 +34,7 @@ class Springs : public Element {
         b_(std::move(b)),
         params_(params) {}
   std::vector<std::pair<int, int>> couplings() const override;
-  void bind(const BlockPattern& pattern) override;
+  void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
 
  private:
@@ -44,5 +50,7 @@ class Springs : public Element {
   SpringParameters params_;
   std::vector<std::array<int, 4>> blocks_;  // aa, ab, ba, bb; -1 where an end is the world
 };
+
+void add_springs(Scene& scene, const std::string& name, const SpringBatch& batch);
 
 }  // namespace diffsim

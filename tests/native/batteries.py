@@ -36,13 +36,20 @@ def perturbed(instants, k: int, dx, dv, eps: float, frames):
     return moved
 
 
+def node_count(scene) -> int:
+    first, count = scene.nodes_of(scene.body_names[-1])
+    return first + count
+
+
 def packed(scene, d):
     """(nodes, 6) tangent direction as the dof vector of the scene (points have 3 dofs)."""
     ends = [*(scene.dof_offset(n) for n in scene.body_names[1:]), scene.ndof]
-    return np.concatenate(
-        [d[i, : end - scene.dof_offset(n)]
-         for i, (n, end) in enumerate(zip(scene.body_names, ends, strict=True))]
-    )  # fmt: skip
+    parts = []
+    for name, end in zip(scene.body_names, ends, strict=True):
+        first, count = scene.nodes_of(name)
+        size = (end - scene.dof_offset(name)) // count
+        parts.append(d[first : first + count, :size].ravel())
+    return np.concatenate(parts)
 
 
 def agree(exact, difference_at, scale: float) -> tuple[bool, float]:
@@ -53,7 +60,7 @@ def agree(exact, difference_at, scale: float) -> tuple[bool, float]:
 
 def check_element(scene, name: str, p, instants, rng, frames) -> dict:
     """Run the battery at one state; raises AssertionError naming the derivative that is wrong."""
-    nodes = len(scene.body_names)
+    nodes = node_count(scene)
     out = scene.evaluate_element(name, p, instants, STEP)
     size = np.abs(out["r"]).max() + 1.0  # [N], the scale of a force that cancels to nothing
     zero = np.zeros((nodes, 6))

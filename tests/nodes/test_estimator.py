@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 import threading
 from functools import partial
 from pathlib import Path
@@ -265,21 +267,36 @@ def direct(tmp_path_factory):
     return code, figures(convert.answer(message)), out
 
 
-def test_service_action_and_library_agree_to_the_last_digit(client, direct, tmp_path):
+def command(out):
+    """What `diffsim estimate` prints, run as a user does: its exit code, its table."""
+    changes = [word for change in SMALL for word in ("--set", change)]
+    line = [sys.executable, "-m", "diffsim_ros.cli", "estimate", CONFIGURATION, *changes]
+    done = subprocess.run([*line, "--out", str(out)], capture_output=True, text=True, timeout=120)
+    assert done.returncode in (0, 3), done.stderr
+    return done.returncode, done.stdout
+
+
+def test_all_four_ways_agree_to_the_last_digit(client, direct, tmp_path):
     code, expected, folder = direct
     goal = partial(Goal, CONFIGURATION, changes=SMALL)
+    exit_code, shown = command(tmp_path / "command")
     _, by_action = client.run(goal(out=str(tmp_path / "action")))
     by_service = client.service(goal(out=str(tmp_path / "service")))
     assert by_action.code == by_service.code == code, by_action.message
+    assert (exit_code == 0) == (code == "SUCCESS")
     assert figures(by_action) == expected
     assert figures(by_service) == expected
     want = json.loads((folder / "metrics.json").read_text())
-    for name in ("action", "service"):
+    for name in ("action", "service", "command"):
         got = json.loads((tmp_path / name / "metrics.json").read_text())
         want["timing"] = got["timing"] = None
-        assert got == want
+        assert got == want, name
         text = (tmp_path / name / "result.yaml").read_text()
-        assert text == (folder / "result.yaml").read_text()
+        assert text == (folder / "result.yaml").read_text(), name
+    free = [p for p in by_action.parameters if p.std_dev is not None]
+    assert len(free) > 3
+    for p in free:
+        assert any(row.split()[:2] == [p.name, f"{p.value:.6g}"] for row in shown.splitlines())
     assert by_action.report == str(tmp_path / "action" / "report.html")
 
 

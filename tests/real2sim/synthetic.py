@@ -97,6 +97,11 @@ def recorded(tosses: int, seed: int, noise: tuple[float, float], seconds: float 
     }
 
 
+def _log(value: float, unit: str, bounds: list, entry: str) -> dict:
+    """A parameter of the logarithm of one scene entry."""
+    return {"value": value, "unit": unit, "bounds": bounds, "scale": "log", "sets": {entry: 1}}
+
+
 def estimation(train: str, validate: str | None = None, **sections: dict) -> dict:
     """An estimation of friction, stiffness and damping of SCENE from files of tosses."""
     data: dict = {"train": {"files": [train]}}
@@ -110,26 +115,9 @@ def estimation(train: str, validate: str | None = None, **sections: dict) -> dic
         "measurement": {"half_edge": 0.05, "sigma_position": 1e-3, "sigma_rotation": 0.5},
         "simulation": {"steps_per_frame": 10},
         "parameters": {
-            "friction": {
-                "value": 0.25,
-                "bounds": [0.05, 1.0],
-                "scale": "log",
-                "sets": {"table.c_f": 1},
-            },
-            "stiffness": {
-                "value": 5000.0,
-                "unit": "N/m",
-                "bounds": [500.0, 50000.0],
-                "scale": "log",
-                "sets": {"table.k_n": 1},
-            },
-            "damping": {
-                "value": 0.3,
-                "unit": "s/m",
-                "bounds": [0.01, 5.0],
-                "scale": "log",
-                "sets": {"table.c_n": 1},
-            },
+            "friction": _log(0.25, "1", [0.05, 1.0], "table.c_f"),
+            "stiffness": _log(5000.0, "N/m", [500.0, 50000.0], "table.k_n"),
+            "damping": _log(0.3, "s/m", [0.01, 5.0], "table.c_n"),
         },
         **sections,
     }

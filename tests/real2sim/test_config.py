@@ -90,6 +90,18 @@ def test_files_of_the_command_line_replace_one_list_and_leave_the_other(folder):
     assert ids(validate.train) == ids(yaml.train)
 
 
+def test_what_is_kept_for_the_record_names_the_files_that_were_used(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    asked = content(folder)
+    before = repr(asked)
+    used = load_estimation(asked, train=["b.npz"], validate=["a.npz", "b.npz"])
+    again = load_estimation(used.source)
+    assert used.source["data"]["train"]["files"] == [str(folder / "b.npz")]
+    assert again.train.keys() == used.train.keys()
+    assert again.validate.keys() == used.validate.keys()
+    assert repr(asked) == before
+
+
 def test_relative_files_start_at_the_yaml_or_at_the_current_folder(folder, monkeypatch):
     import yaml
 

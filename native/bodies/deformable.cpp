@@ -1,0 +1,56 @@
+#include "deformable.hpp"
+
+#include "../rotation.hpp"
+
+namespace diffsim {
+
+DeformableBody::DeformableBody(const std::string& name, int first, ParameterTable& table,
+                               Matrix3X X, Matter matter, const RigidBodyStart& start)
+    : Body(name, NodeKind::point, first, static_cast<int>(X.cols())),
+      X_(std::move(X)),
+      share_(std::move(matter.share)) {
+  mass_ = table.add(name + "." + matter.name, matter.unit, matter.value, 1e-12, kInfinity);
+  position_ = table.add3(name + ".position", "m", start.position, true);
+  rotation_ = table.add3(name + ".rotation", "rad", start.rotation, true);
+  velocity_ = table.add3(name + ".velocity", "m/s", start.velocity, true);
+  angular_velocity_ = table.add3(name + ".angular_velocity", "rad/s", start.angular_velocity, true);
+}
+
+std::vector<NodeMass> DeformableBody::masses() const {
+  std::vector<NodeMass> all;
+  for (int i = 0; i < count(); ++i) all.push_back({mass_, -1, share_[i]});
+  return all;
+}
+
+void DeformableBody::start(const VectorXd& p, const std::vector<Node>&, State& s) const {
+  const Matrix3X arm = exp_rotation(p.segment<3>(rotation_)) * X_;
+  const Vector3d c = p.segment<3>(position_), v = p.segment<3>(velocity_);
+  const Vector3d w = p.segment<3>(angular_velocity_);
+  s.c.middleCols(node(), count()) = arm.colwise() + c;
+  s.v.middleCols(node(), count()) = (skew(w) * arm).colwise() + v;
+}
+
+void DeformableBody::start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
+                                       const std::vector<int>& column_of, MatrixXd& X,
+                                       MatrixXd& V) const {
+  const Matrix3d R = exp_rotation(p.segment<3>(rotation_));
+  const Matrix3d J = left_jacobian(p.segment<3>(rotation_));
+  const Matrix3d W = skew(p.segment<3>(angular_velocity_));
+  for (int i = 0; i < count(); ++i) {
+    const int dof = nodes[node() + i].dof;
+    const Matrix3d minus_hat = -skew(R * X_.col(i));  // d(R X) = -[R X]x d psi
+    for (int a = 0; a < 3; ++a) {
+      if (const int c = column_of[position_ + a]; c >= 0) X(dof + a, c) = 1;
+      if (const int c = column_of[velocity_ + a]; c >= 0) V(dof + a, c) = 1;
+      if (const int c = column_of[rotation_ + a]; c >= 0) {
+        X.block<3, 1>(dof, c) = minus_hat * J.col(a);
+        V.block<3, 1>(dof, c) = W * minus_hat * J.col(a);
+      }
+      if (const int c = column_of[angular_velocity_ + a]; c >= 0) {
+        V.block<3, 1>(dof, c) = minus_hat.col(a);
+      }
+    }
+  }
+}
+
+}  // namespace diffsim

@@ -1,0 +1,54 @@
+// A driven handle: a frame whose pose is prescribed by keys, one parameter each.
+//
+// Between keys (every `interval` seconds) position and rotation vector are linear in time; after
+// the last key the handle rests. Its rows of the residual are
+//   r = weight (c - c*(t), log(R R*(t)^T)),
+// so it is where it must be in every step, its velocity follows through the scheme's beta, and what
+// is glued to it is driven by elimination. Forces on it are reactions and move nothing.
+#pragma once
+
+#include "body.hpp"
+
+namespace diffsim {
+
+class Scene;
+
+struct HandleMotion {
+  double interval;              // between keys [s]
+  Matrix3X position, rotation;  // (3, keys) [m], [rad], world
+};
+
+class Handle : public Body {
+ public:
+  Handle(const std::string& name, int node, ParameterTable& table, const HandleMotion& motion,
+         double radius);
+  double radius() const override { return radius_; }
+  std::vector<NodeMass> masses() const override { return {NodeMass{}}; }  // its mass moves nothing
+  void check(const VectorXd& p) const override;
+  void start(const VectorXd& p, const std::vector<Node>& nodes, State& s) const override;
+  void start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
+                         const std::vector<int>& column_of, MatrixXd& X,
+                         MatrixXd& V) const override;
+  bool driven() const override { return true; }
+  void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p,
+               const std::vector<Node>& nodes, VectorXd& u) const override;
+  void add_rows(const Window& window, const VectorXd& p, const std::vector<Node>& nodes,
+                double weight, const Assembly& out) const override;
+
+ private:
+  struct Target {
+    Vector3d c, theta;
+    int key;  // c = (1 - s) c[key] + s c[key + 1], theta likewise
+    double s;
+  };
+  Target target(const VectorXd& p, double t) const;
+  int position(int key) const { return first_ + 6 * key; }
+  int rotation(int key) const { return first_ + 6 * key + 3; }
+
+  double interval_, radius_;
+  int keys_, first_;
+};
+
+void add_handle(Scene& scene, const std::string& name, const HandleMotion& motion, double radius);
+
+}  // namespace diffsim

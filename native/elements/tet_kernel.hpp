@@ -1,0 +1,173 @@
+// Eight linear tetrahedra at a time: forces and their Jacobians in closed form.
+//
+// With edges e_a = x_a - x_0, rest gradients b_a of the shape functions and their Gram matrix
+// G_ab = b_a.b_b (a, b = 1..3), F = sum_a e_a b_a^T and the force on node a is V P b_a. Nothing but
+// G and the volume V of the rest shape is needed:
+//   J = e_1.(e_2 x e_3)/(6V),  k_a = cof(F) b_a = (e_b x e_c)/(6V),  h_a = F b_a = sum_c e_c G_ca
+// Neo-Hookean (solid_law): P = mu F + q(J) cof F. Rotation-invariant viscosity: P = 2 nu F D,
+// D = (F^T F' + F'^T F)/2, b_a.D b_b = (h_a.w_b + w_a.h_b)/2 with w_a = F' b_a. Together
+//   f_a = V (sum_c e_c T_ca + q k_a),   T_ca = mu G_ca + 2 nu b_c.D b_a,
+//   df_a/dx_b = V (T_ab I + c k_a k_b^T - q [F (b_a x b_b)]x + nu (h_b w_a^T + G_ab N)),
+//   df_a/dv_b = V nu (h_b h_a^T + G_ab M),   N = F F'^T,  M = F F^T,  c = dq/dJ,
+// where F (b_a x b_b) is an edge of the deformed tetrahedron divided by 6V. Quantities of node 0
+// are minus the sum of the others'.
+#pragma once
+
+#include "wide.hpp"
+
+namespace diffsim {
+
+/// Rest shape of eight tetrahedra.
+struct TetRest {
+  Wide volume;  // [m^3]
+  Wide gram[6];  // G_11 G_22 G_33 G_12 G_13 G_23 [1/m^2]
+};
+
+/// Place of b_a.b_b among the six numbers of a symmetric matrix, a, b = 1..3.
+constexpr int symmetric(int a, int b) { return a == b ? a - 1 : a + b; }
+
+/// Lame's constants [Pa] and viscosity [Pa s] per element; forces are linear in them.
+struct Moduli {
+  Wide mu, lambda, viscosity;
+};
+
+/// q = (dPsi/dJ of the volumetric part) and dq/dJ.
+struct Volumetric {
+  Wide q, slope;
+};
+
+/// mu/2 (I_C - 3) - mu ln J + lambda/2 (ln J)^2.
+struct NeoHookean {
+  static Volumetric at(const Wide& J, const Moduli& m, bool with_slope) {
+    const Wide inverse = 1.0 / J, s = m.lambda * log(J) - m.mu;
+    return {s * inverse, with_slope ? (m.lambda - s) * inverse * inverse : wide(0)};
+  }
+};
+
+/// mu/2 (I_C - 3) - mu (J - 1) + lambda'/2 (J - 1)^2, lambda' = lambda + mu: finite for any J.
+struct NeoHookeanSafe {
+  static Volumetric at(const Wide& J, const Moduli& m, bool) {
+    const Wide lambda = m.lambda + m.mu;
+    return {lambda * (J - 1.0) - m.mu, lambda};
+  }
+};
+
+/// Edges of eight tetrahedra and what follows from them without any material.
+struct TetShape {
+  Wide3 e[3], k[3];  // edges; 6V cof(F) b_a
+  Wide J;
+
+  TetShape(const TetRest& rest, const Wide3& x0, const Wide3& x1, const Wide3& x2,
+           const Wide3& x3) {
+    e[0] = x1 - x0;
+    e[1] = x2 - x0;
+    e[2] = x3 - x0;
+    k[0] = cross(e[1], e[2]);
+    k[1] = cross(e[2], e[0]);
+    k[2] = cross(e[0], e[1]);
+    J = dot(e[0], k[0]) / (6.0 * rest.volume);
+  }
+};
+
+/// sum_c e_c G_ca for a = 1..3.
+inline void times_symmetric(const Wide3 e[3], const Wide G[6], Wide3 out[3]) {
+  for (int a = 1; a <= 3; ++a) {
+    out[a - 1] = G[symmetric(1, a)] * e[0] + G[symmetric(2, a)] * e[1] + G[symmetric(3, a)] * e[2];
+  }
+}
+
+/// 2 nu V b_a.D b_b added to T.
+inline void add_viscous(const Wide& weight, const Wide3 h[3], const Wide3 w[3], Wide T[6]) {
+  for (int a = 0; a < 3; ++a) T[a] += weight * 2.0 * dot(h[a], w[a]);
+  T[3] += weight * (dot(h[0], w[1]) + dot(w[0], h[1]));
+  T[4] += weight * (dot(h[0], w[2]) + dot(w[0], h[2]));
+  T[5] += weight * (dot(h[1], w[2]) + dot(w[1], h[2]));
+}
+
+/// f_a of nodes 1..3 from V T and V q/(6V) = q/6.
+inline void tet_forces(const TetShape& s, const Wide T[6], const Wide& q, Wide3 f[4]) {
+  times_symmetric(s.e, T, f + 1);
+  const Wide sixth = q * (1.0 / 6.0);
+  for (int a = 0; a < 3; ++a) f[a + 1] = f[a + 1] + sixth * s.k[a];
+  f[0] = -(f[1] + f[2] + f[3]);
+}
+
+/// The same for all four nodes: node 0's is minus the others' sum.
+inline void with_node_0(const Wide3 of[3], Wide3 all[4]) {
+  all[0] = -(of[0] + of[1] + of[2]);
+  for (int a = 0; a < 3; ++a) all[a + 1] = of[a];
+}
+inline void with_node_0(const Wide G[6], Wide all[4][4]) {
+  for (int a = 1; a <= 3; ++a) {
+    for (int b = 1; b <= 3; ++b) all[a][b] = G[symmetric(a, b)];
+    all[a][0] = all[0][a] = -(all[a][1] + all[a][2] + all[a][3]);
+  }
+  all[0][0] = -(all[0][1] + all[0][2] + all[0][3]);
+}
+
+/// What the viscous parts of the blocks are made of; all of it but `weight` only where viscous.
+struct TetRates {
+  Wide3 h[3], w[3], edot[3];
+  Wide weight;  // V nu
+};
+
+/// Hands block (a, b) of K, and of B where viscous, to sink(a, b, K, B), column by column.
+template <bool kViscous, class Sink>
+inline void tet_blocks(const TetRest& rest, const TetShape& s, const Wide T[6],
+                       const Volumetric& vol, const TetRates& rates, Sink&& sink) {
+  Wide t[4][4], g[4][4], N[9], M[9];
+  Wide3 k[4], ck[4], h[4], w[4], nh[4];
+  with_node_0(T, t);
+  with_node_0(s.k, k);
+  const Wide c = vol.slope / (36.0 * rest.volume), sixth = vol.q * (1.0 / 6.0);
+  for (int a = 0; a < 4; ++a) ck[a] = c * k[a];
+  if (kViscous) {
+    with_node_0(rest.gram, g);
+    with_node_0(rates.h, h);
+    with_node_0(rates.w, w);
+    for (int a = 0; a < 4; ++a) nh[a] = rates.weight * h[a];
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) {
+        N[3 * j + i] = nh[1][i] * rates.edot[0][j] + nh[2][i] * rates.edot[1][j] +
+                       nh[3][i] * rates.edot[2][j];
+        M[3 * j + i] = nh[1][i] * s.e[0][j] + nh[2][i] * s.e[1][j] + nh[3][i] * s.e[2][j];
+      }
+    }
+  }
+  const Wide3 edge[4][4] = {{{}, s.e[2] - s.e[1], s.e[0] - s.e[2], s.e[1] - s.e[0]},
+                            {{}, {}, s.e[2], -s.e[1]},
+                            {{}, {}, {}, s.e[0]},
+                            {}};
+  for (int a = 0; a < 4; ++a) {
+    for (int b = a; b < 4; ++b) {
+      Wide K[9], Kt[9], B[9], Bt[9];
+      const Wide3 u = sixth * edge[a][b];  // zero where a == b
+      for (int j = 0; j < 3; ++j) {
+        for (int i = 0; i < 3; ++i) K[3 * j + i] = ck[a][i] * k[b][j];
+        K[4 * j] += t[a][b];
+      }
+      if (a != b) {
+        K[3] += u.z, K[6] -= u.y, K[7] += u.x;  // - [u]x
+        K[1] -= u.z, K[2] += u.y, K[5] -= u.x;
+      }
+      for (int j = 0; j < 3; ++j) {
+        for (int i = 0; i < 3; ++i) Kt[3 * j + i] = K[3 * i + j];
+      }
+      if (kViscous) {
+        for (int j = 0; j < 3; ++j) {
+          for (int i = 0; i < 3; ++i) {
+            const Wide n = g[a][b] * N[3 * j + i];
+            K[3 * j + i] += nh[b][i] * w[a][j] + n;
+            Kt[3 * j + i] += nh[a][i] * w[b][j] + n;
+            B[3 * j + i] = nh[b][i] * h[a][j] + g[a][b] * M[3 * j + i];
+            Bt[3 * i + j] = B[3 * j + i];
+          }
+        }
+      }
+      sink(a, b, K, B);
+      if (a != b) sink(b, a, Kt, Bt);
+    }
+  }
+}
+
+}  // namespace diffsim

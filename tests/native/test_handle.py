@@ -1,0 +1,101 @@
+"""Driven handles: a prescribed pose, what hangs on it, and derivatives by every key."""
+
+import numpy as np
+import pytest
+
+from diffsim_ros import _engine
+
+KEYS, INTERVAL, STEP = 5, 0.1, 0.01
+
+
+def hand_and_box():
+    """A box on a string from a hand that moves and turns through five keys."""
+    rng = np.random.default_rng(0)
+    s = _engine.Scene()
+    s.add_handle("hand", interval=INTERVAL, position=0.1 * rng.normal(size=(KEYS, 3)),
+                 rotation=0.3 * rng.normal(size=(KEYS, 3)), radius=0.1)  # fmt: skip
+    s.add_rigid_body("box", mass=1.0, inertia=[0.01, 0.012, 0.014, 0, 0, 0],
+                     position=[0, 0, -0.3], radius=0.1)  # fmt: skip
+    s.add_points("grip", bodies=["hand"], local=[[0.05, 0, 0]])
+    s.add_points("eye", bodies=["box"], local=[[0.05, 0, 0.05]])
+    s.add_springs("string", points_a="grip", index_a=[0], points_b="eye", index_b=[0],
+                  stiffness=200.0, damping=1.0, rest_length=0.2)  # fmt: skip
+    return s
+
+
+def test_a_handle_is_where_its_keys_say():
+    """On keys, between them (linear), and at rest after the last one."""
+    s = hand_and_box()
+    p = s.values
+    r = _engine.rollout(s, p, 60, _engine.Options(step=STEP))
+    assert r.ok
+    keys = np.array([[p[s.index(f"hand.position[{k}].{a}")] for a in "xyz"] for k in range(KEYS)])
+    turns = np.array([[p[s.index(f"hand.rotation[{k}].{a}")] for a in "xyz"] for k in range(KEYS)])
+    assert r.position[::10, 0][:KEYS] == pytest.approx(keys, abs=1e-12)
+    assert r.position[13, 0] == pytest.approx(0.7 * keys[1] + 0.3 * keys[2], abs=1e-12)
+    assert r.position[-1, 0] == pytest.approx(keys[-1], abs=1e-12)
+    turned = _engine.exp_rotation(0.7 * turns[1] + 0.3 * turns[2])
+    x, y, z, w = r.orientation[13, 0]
+    assert [x, y, z] == pytest.approx(
+        np.sign(w) * _quaternion(_engine.log_rotation(turned)), abs=1e-12
+    )
+    assert r.velocity[15, 0] == pytest.approx((keys[2] - keys[1]) / INTERVAL, abs=1e-9)
+
+
+def _quaternion(theta):
+    angle = np.linalg.norm(theta)
+    return np.sin(angle / 2) * theta / angle
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_derivatives_by_keys_match_differences_and_the_adjoint(order):
+    s = hand_and_box()
+    p, steps = s.values, 45
+    active = [i for i, q in enumerate(s.parameters) if q.name.split(".")[0] in ("hand", "string")]
+    active.reverse()  # the caller's order is kept, whatever the engine's
+    o = _engine.Options(step=STEP, order=order, stagnate=True)
+    r = _engine.rollout(s, p, steps, o, active=active, mode="sensitivity")
+    gx = np.zeros((steps + 1, s.ndof))
+    gx[20, 6:9], gx[-1, 6:9] = [0.3, -1, 0.2], [1, 0.5, 0.25]
+    exact = np.einsum("fd,fda->a", gx, r.dx)
+    for mode in ("store", "checkpoint"):
+        again = _engine.rollout(s, p, steps, o, active=active, mode=mode)
+        assert again.gradient(gx, 0 * gx) == pytest.approx(exact, rel=1e-12, abs=1e-13)
+
+    def objective(q):
+        motion = _engine.rollout(s, q, steps, o)
+        return sum(gx[f, 6:9] @ motion.position[f, 1] for f in (20, steps))
+
+    for k, i in enumerate(active):
+        ends = [objective(p + e * np.eye(len(p))[i]) for e in (1e-5, -1e-5)]
+        assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(exact[k], abs=1e-7), s.parameters[i].name
+    late = [k for k, i in enumerate(active) if s.parameters[i].begin > 0.2 + STEP]
+    assert late
+    assert np.all(r.dx[:20][:, :, late] == 0)
+
+
+def test_forces_on_a_handle_move_nothing():
+    """Momentum of the box alone obeys the string's force; the handle's rows are its own."""
+    s = hand_and_box()
+    out = _engine.rollout(s, s.values, 10, _engine.Options(step=STEP))
+    s2 = hand_and_box()
+    p2 = s2.values
+    p2[s2.index("string.stiffness")] = 0
+    free = _engine.rollout(s2, p2, 10, _engine.Options(step=STEP))
+    assert free.position[:, 0] == pytest.approx(out.position[:, 0], abs=1e-13)
+    assert abs(free.position[-1, 1] - out.position[-1, 1]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"interval": 0.0}, "interval: must be > 0"),
+        ({"position": np.zeros((0, 3))}, "must hold a key"),
+        ({"rotation": np.zeros((2, 3))}, "one key per position"),
+        ({"radius": -1.0}, "radius: must be > 0"),
+    ],
+)
+def test_bad_handles_are_refused(change, text):
+    s = _engine.Scene()
+    with pytest.raises(ValueError, match=text):
+        s.add_handle("h", **({"interval": 0.1, "position": np.zeros((3, 3))} | change))
