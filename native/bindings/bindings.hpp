@@ -27,6 +27,7 @@ void bind_solid(pybind11::class_<Scene>& scene);
 void bind_bench(pybind11::class_<Scene>& scene);
 
 void bind_sdf(pybind11::module_& m);
+void bind_level_set(pybind11::module_& m);
 void bind_scene(pybind11::module_& m);
 void bind_rollout(pybind11::module_& m);
 void bind_linear_solver(pybind11::module_& m);

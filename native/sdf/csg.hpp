@@ -1,4 +1,4 @@
-// Signed distance functions made of others: placed in the world, and united.
+// Signed distance functions made of others: placed in the world, grown, and combined.
 #pragma once
 
 #include "sdf.hpp"
@@ -12,6 +12,8 @@ class Transformed : public Sdf {
   Transformed(SdfPtr inner, const Vector3d& position, const Eigen::Vector4d& quaternion);
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return inner_->regions(); }
+  double thickness() const override { return inner_->thickness(); }
+  Eigen::AlignedBox3d bounds(double level) const override;
 
  private:
   SdfPtr inner_;
@@ -19,16 +21,56 @@ class Transformed : public Sdf {
   Vector3d position_;
 };
 
-/// Union of obstacles: the member with the least gap (an exact distance outside, a bound inside).
-class Union : public Sdf {
+/// `inner` grown by `distance` (shrunk where negative): g = g_inner - distance. Growth rounds the
+/// convex edges of an exact distance by that radius.
+class Offset : public Sdf {
  public:
-  explicit Union(std::vector<SdfPtr> members);
+  Offset(SdfPtr inner, double distance);
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
-  int regions() const override { return regions_; }
+  int regions() const override { return inner_->regions(); }
+  double thickness() const override { return inner_->thickness() + 2 * distance_; }
+  Eigen::AlignedBox3d bounds(double level) const override {
+    return inner_->bounds(level + distance_);
+  }
 
  private:
+  SdfPtr inner_;
+  double distance_;
+};
+
+/// What a Boolean does: difference takes all further members away from the first; complement is
+/// the outside of the union of its members (the walls of a container).
+enum class Operation { union_, intersection, difference, complement };
+
+/// Members combined, sharply (width 0) or with a blend of the given width.
+///
+/// Sharp: min of the gaps for a union, max for an intersection, max(a, -b) for a difference. These
+/// are exact distances on the side where the nearest surface point is on a member's own surface
+/// (outside a union, inside an intersection) and bounds of the true distance elsewhere.
+///
+/// Blended, pair after pair, with t = max(0, 1 - |a - b|/width) and [C2 everywhere]
+///   g = min(a, b) - width t^3 / 6,       w_far = t^2 / 2 (1 - w_far for the nearer member),
+///   n = w_a n_a + w_b n_b,   kappa = w_a kappa_a + w_b kappa_b - t / width (n_a - n_b)(n_a -
+///   n_b)^T
+/// for a union; the others by max(a, b) = -min(-a, -b). The blend adds (union) or removes
+/// (intersection) at most width / 6 where a = b. There g is a bound and |n| < 1.
+class Boolean : public Sdf {
+ public:
+  Boolean(Operation operation, std::vector<SdfPtr> members, double width);
+  void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
+  int regions() const override { return regions_; }
+  /// Least of the members that are not taken away: an upper bound where members cut each other.
+  double thickness() const override;
+  Eigen::AlignedBox3d bounds(double level) const override;
+
+ private:
+  void load(std::size_t member, const Matrix3X& x, std::vector<SdfSample>& out) const;
+
+  Operation operation_;
   std::vector<SdfPtr> members_;
-  int regions_;
+  double width_;
+  std::vector<int> count_;  // pieces of the first m + 1 members combined
+  int regions_ = 0;
 };
 
 }  // namespace diffsim

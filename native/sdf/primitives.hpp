@@ -11,6 +11,8 @@ class Plane : public Sdf {
   Plane(const Vector3d& normal, double offset);
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 1; }
+  double thickness() const override { return kUnbounded; }
+  Eigen::AlignedBox3d bounds(double) const override { return everywhere(); }
 
  private:
   Vector3d normal_;
@@ -23,6 +25,10 @@ class Sphere : public Sdf {
   explicit Sphere(double radius);
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 1; }
+  double thickness() const override { return 2 * radius_; }
+  Eigen::AlignedBox3d bounds(double level) const override {
+    return about_origin(Vector3d::Constant(radius_), level);
+  }
 
  private:
   double radius_;
@@ -34,9 +40,12 @@ class Box : public Sdf {
   explicit Box(const Vector3d& half_extents);
   void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
   int regions() const override { return 33; }  // 27 outside (3 per axis), 6 faces inside
+  double thickness() const override { return 2 * half_.minCoeff(); }
+  Eigen::AlignedBox3d bounds(double level) const override { return about_origin(half_, level); }
+
+  SdfSample at(const Vector3d& x) const;
 
  private:
-  SdfSample at(const Vector3d& x) const;
   Vector3d half_;
 };
 

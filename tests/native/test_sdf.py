@@ -4,29 +4,9 @@ import numpy as np
 import pytest
 
 from diffsim_ros import _engine
+from tests.native.sdf_battery import check_sdf
 
 TURN = [0.3, -0.2, 0.1, 0.9]
-
-
-def check_sdf(sdf, points):
-    """g, n, kappa are each other's derivatives at points away from region borders."""
-    g, n, kappa, region = sdf.evaluate(points)
-    assert np.linalg.norm(n, axis=1) == pytest.approx(1)
-    assert kappa == pytest.approx(np.swapaxes(kappa, 1, 2))
-    assert region.min() >= 0
-    assert region.max() < sdf.regions
-    eps, smooth = 1e-6, 0
-    for axis in range(3):
-        step = eps * np.eye(3)[axis]
-        gp, np_, _, rp = sdf.evaluate(points + step)
-        gm, nm, _, rm = sdf.evaluate(points - step)
-        inside = (rp == region) & (rm == region)
-        smooth += inside.sum()
-        assert ((gp - gm) / (2 * eps))[inside] == pytest.approx(n[inside, axis], abs=1e-8)
-        slope = (np_ - nm) / (2 * eps)
-        assert slope[inside] == pytest.approx(kappa[inside, :, axis], abs=1e-6, rel=1e-6)
-    assert smooth > 2.9 * len(points)
-    return g, region
 
 
 @pytest.fixture
@@ -65,13 +45,6 @@ def test_battery_of_transformed(points):
     hat = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     R = np.eye(3) + 2 * w * hat + 2 * hat @ hat
     assert g == pytest.approx(_engine.Box([0.5, 0.4, 0.3]).evaluate((points - place) @ R)[0])
-
-
-def test_battery_of_union(points):
-    members = [_engine.Sphere(0.5), _engine.Transformed(_engine.Box([0.3] * 3), [0.5, 0, 0])]
-    g, region = check_sdf(_engine.Union(members), points)
-    assert g == pytest.approx(np.minimum(*(m.evaluate(points)[0] for m in members)))
-    assert {0} < set(region.tolist())
 
 
 @pytest.mark.parametrize(

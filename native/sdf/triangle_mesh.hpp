@@ -1,0 +1,68 @@
+// Closed triangle meshes: checks, and exact signed distances by a tree of bounding boxes.
+//
+// The sign is that of (x - p) . N with p the nearest point and N the normal of the face, edge or
+// vertex it lies on, angle-weighted at vertices [Baerentzen, Aanaes 2005, "Signed distance
+// computation using the angle weighted pseudonormal"]: right for every closed, oriented mesh.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sdf.hpp"
+
+namespace diffsim {
+
+using Triangle = std::array<int, 3>;
+
+class TriangleMesh {
+ public:
+  /// vertices (3, n) [m]; triangles: counter-clockwise seen from outside. Equal vertices are
+  /// merged. Refused: indices out of range, vertices not finite, degenerate triangles, edges not
+  /// shared by exactly two triangles of opposite sense, a mesh turned inside out.
+  TriangleMesh(const Matrix3X& vertices, const std::vector<Triangle>& triangles);
+
+  const std::vector<Vector3d>& vertices() const { return vertices_; }
+  const std::vector<Triangle>& triangles() const { return triangles_; }
+  const Vector3d& low() const { return low_; }
+  const Vector3d& high() const { return high_; }
+  double volume() const { return volume_; }
+
+  /// Signed distance of x [m], < 0 inside. `within`: a known upper bound of its magnitude.
+  double distance(const Vector3d& x, double within = kUnbounded) const;
+  /// Whether the surface is nearer than `within`.
+  bool near(const Vector3d& x, double within) const;
+  /// Distance straight inwards from a triangle's centroid to the opposite surface [m], taken at
+  /// every triangle; the value that a twentieth of the surface falls below (edges that taper to
+  /// nothing would make the least one zero).
+  double thickness() const;
+
+ private:
+  struct Node {
+    Eigen::AlignedBox3d box;
+    int first = 0, count = 0;  // triangles of a leaf; count 0: children first, first + 1
+  };
+  struct Nearest {
+    double squared;
+    int triangle = -1, feature = 0;  // 0: face; 1, 2, 3: vertex; 4, 5, 6: edge after vertex 1, 2, 3
+    Vector3d point;
+  };
+  void merge_vertices(const Matrix3X& vertices);
+  void check_indices(int vertices) const;
+  void check_shapes() const;
+  void find_normals();
+  void build(int node, int first, int count);
+  void nearest_in(const Node& leaf, const Vector3d& x, Nearest& best) const;
+  Nearest nearest(const Vector3d& x, double within) const;
+  double ray(const Vector3d& from, const Vector3d& along) const;
+  Vector3d corner(int triangle, int k) const { return vertices_[triangles_[triangle][k]]; }
+
+  std::vector<Vector3d> vertices_;
+  std::vector<Triangle> triangles_;
+  std::vector<std::array<Vector3d, 7>> normals_;  // per triangle, by feature
+  std::vector<int> order_;                        // triangles in the order of the leaves
+  std::vector<Node> nodes_;
+  Vector3d low_, high_;
+  double volume_ = 0;
+};
+
+}  // namespace diffsim
