@@ -10,7 +10,7 @@ Keys::Keys(ParameterTable& table, const std::string& name, const std::string& un
     : first_(table.size()),
       size_(static_cast<int>(keys.values.rows())),
       count_(static_cast<int>(keys.values.cols())),
-      interval_(keys.interval) {
+      interval_(count_ > 1 ? keys.interval : 1) {
   if (count_ == 0) refuse(name, "must hold at least one key", 0);
   if (count_ > 1 && !(interval_ > 0 && std::isfinite(interval_))) {
     refuse(name + ": interval", "must be > 0 [s] where there are several keys", interval_);
