@@ -205,7 +205,7 @@ void Rollout::add_frame(double t, const Sensitivity& S) {
 
 void Rollout::add_modes(Stepper& stepper) {
   std::vector<std::uint16_t> now;
-  stepper.modes(*records_.back().state, p_, now);
+  stepper.modes(*records_.back().state, records_.back().t, p_, now);
   now.push_back(static_cast<std::uint16_t>(halvings));  // a halved step is another motion
   for (std::uint16_t code : now) mode_hash = (mode_hash ^ code) * kHashPrime;
   now.pop_back();

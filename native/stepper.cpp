@@ -65,8 +65,9 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
   return step.solver.prepare(symmetric, how.exact);
 }
 
-void Stepper::modes(const State& now, const VectorXd& p, std::vector<std::uint16_t>& out) const {
-  const Window window{{&now, nullptr, nullptr}, TimeScheme::bdf(1, 1.)};
+void Stepper::modes(const State& now, double t, const VectorXd& p,
+                    std::vector<std::uint16_t>& out) const {
+  const Window window{{&now, nullptr, nullptr}, TimeScheme::bdf(1, 1.), t};
   out.resize(scene_->mode_count());
   std::uint16_t* at = out.data();
   for (const auto& e : scene_->elements()) {

@@ -41,8 +41,8 @@ class Stepper {
   bool linearize(const Window& window, const VectorXd& p, ActiveColumns& active, const How& how,
                  LinearizedStep& out);
 
-  /// Mode codes (element.hpp) of all elements at a state.
-  void modes(const State& now, const VectorXd& p, std::vector<std::uint16_t>& out) const;
+  /// Mode codes (element.hpp) of all elements at a state at time t [s].
+  void modes(const State& now, double t, const VectorXd& p, std::vector<std::uint16_t>& out) const;
 
  private:
   void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
