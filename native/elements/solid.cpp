@@ -1,6 +1,7 @@
 #include "solid.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace diffsim {
@@ -13,20 +14,6 @@ void scatter(const Wide3& f, const int* at, int lanes, double* to) {
     place[0] += f.x[lane];
     place[1] += f.y[lane];
     place[2] += f.z[lane];
-  }
-}
-
-// Adds the first `lanes` column-major 3x3 blocks to the values at the given offsets.
-void scatter(const Wide block[9], const int* at, int lanes, double* values) {
-  typedef double Row __attribute__((vector_size(8 * kLanes), aligned(8), may_alias));
-  Wide row[kLanes];
-  for (int i = 0; i < kLanes; ++i) row[i] = block[i];
-  transpose(row);
-  for (int lane = 0; lane < lanes; ++lane) {
-    double* place = values + at[lane];
-    Row& first = *reinterpret_cast<Row*>(place);
-    first += row[lane];
-    place[8] += block[8][lane];
   }
 }
 
@@ -80,13 +67,18 @@ Solid::Solid(std::string name, const PointSet* points, const Matrix3X& X,
     for (int lane = 0; lane < kLanes; ++lane) {
       const int e = order[begin + std::min(lane, batch.lanes - 1)];
       batch.element[lane] = e;
+      std::array<int, 4> t = tets[e];
+      std::sort(t.begin(), t.end(),
+                [&](int a, int b) { return points->node[a] < points->node[b]; });
       Matrix3d D;
       for (int a = 0; a < 4; ++a) {
-        batch.at[a][lane] = 3 * (points->node[tets[e][a]] - first_node_);
-        if (a > 0) D.col(a - 1) = X.col(tets[e][a]) - X.col(tets[e][0]);
+        batch.at[a][lane] = 3 * (points->node[t[a]] - first_node_);
+        if (a > 0) D.col(a - 1) = X.col(t[a]) - X.col(t[0]);
       }
       const Matrix3d b = D.inverse(), G = b * b.transpose();  // rows of b: gradients
-      rest.volume[lane] = D.determinant() / 6;
+      const double volume = D.determinant() / 6;
+      rest.volume[lane] = std::abs(volume);
+      rest.sign[lane] = volume > 0 ? 1 : -1;
       for (int i = 1; i <= 3; ++i) {
         for (int j = i; j <= 3; ++j) rest.gram[symmetric(i, j)][lane] = G(i - 1, j - 1);
       }
@@ -94,36 +86,31 @@ Solid::Solid(std::string name, const PointSet* points, const Matrix3X& X,
     batch_.push_back(batch);
     rest_.push_back(rest);
   }
+  find_edges();
 }
 
-std::vector<std::pair<int, int>> Solid::couplings() const {
+void Solid::find_edges() {
+  auto node = [&](const Batch& b, int a, int lane) { return first_node_ + b.at[a][lane] / 3; };
   std::vector<std::pair<int, int>> pairs;
   for (const Batch& b : batch_) {
     for (int lane = 0; lane < b.lanes; ++lane) {
-      for (int i = 0; i < 4; ++i) {
-        for (int j = i + 1; j < 4; ++j) {
-          pairs.emplace_back(first_node_ + b.at[i][lane] / 3, first_node_ + b.at[j][lane] / 3);
-        }
+      for (int k = 0; k < 6; ++k) {
+        pairs.emplace_back(node(b, kFirst[k], lane), node(b, kSecond[k], lane));
       }
     }
   }
-  return pairs;
+  edges_.set_pairs(std::move(pairs));
+  for (const Batch& b : batch_) {
+    edge_.emplace_back();
+    for (int k = 0; k < 6; ++k) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        edge_.back()[k][lane] = edges_.find(node(b, kFirst[k], lane), node(b, kSecond[k], lane));
+      }
+    }
+  }
 }
 
-void Solid::bind(const BlockPattern& pattern, const BlockPattern&) {
-  block_.resize(batch_.size());
-  for (std::size_t k = 0; k < batch_.size(); ++k) {
-    const Batch& b = batch_[k];
-    for (int i = 0; i < 4; ++i) {
-      for (int j = 0; j < 4; ++j) {
-        for (int lane = 0; lane < kLanes; ++lane) {
-          block_[k][4 * i + j][lane] = pattern.offset[pattern.index(
-              first_node_ + b.at[i][lane] / 3, first_node_ + b.at[j][lane] / 3)];
-        }
-      }
-    }
-  }
-}
+void Solid::bind(const BlockPattern& pattern, const BlockPattern&) { edges_.bind(pattern); }
 
 template <class Law, class Sink>
 void Solid::forces(const Instant& now, const ModuliView& moduli, bool viscous, Sink&& sink) const {
@@ -139,7 +126,7 @@ void Solid::forces(const Instant& now, const ModuliView& moduli, bool viscous, S
       add_viscous(rates.weight, rates.h, rates.w, T);
     }
     Wide3 f[4];
-    tet_forces(shape, T, Law::at(shape.J, m, false).q, f);
+    tet_forces(rest, shape, T, Law::at(shape.J, m, false).q, f);
     sink(b, f);
   }
 }
@@ -147,7 +134,7 @@ void Solid::forces(const Instant& now, const ModuliView& moduli, bool viscous, S
 template <class Law, bool kViscous>
 void Solid::blocks(const Instant& now, const ModuliView& moduli, const Assembly& out) const {
   double* r = out.r->data() + first_dof_;
-  double *K_values = out.K->values.data(), *B_values = out.B->values.data();
+  const EdgeBlocks::Buffer buffer = edges_.buffer(kViscous ? 3 : 1);
   for (std::size_t k = 0; k < batch_.size(); ++k) {
     const Batch& b = batch_[k];
     const TetRest& rest = rest_[k];
@@ -162,15 +149,33 @@ void Solid::blocks(const Instant& now, const ModuliView& moduli, const Assembly&
     }
     const Volumetric vol = Law::at(shape.J, m, true);
     Wide3 f[4];
-    tet_forces(shape, T, vol.q, f);
+    tet_forces(rest, shape, T, vol.q, f);
     for (int a = 0; a < 4; ++a) scatter(f[a], b.at[a], b.lanes, r);
-    const auto& block = block_[k];
-    tet_blocks<kViscous>(rest, shape, T, vol, rates,
-                         [&](int i, int j, const Wide K[9], const Wide B[9]) {
-                           const int* at = block[4 * i + j].data();
-                           scatter(K, at, b.lanes, K_values);
-                           if (kViscous) scatter(B, at, b.lanes, B_values);
-                         });
+    const ElasticBlocks elastic(rest, shape, T, vol);
+    if (!kViscous) {
+      for (int pair = 0; pair < 6; ++pair) {
+        Wide K[9];
+        elastic.at(pair, K);
+        buffer.add(K, 0, edge_[k][pair].data(), b.lanes);
+      }
+      continue;
+    }
+    const ViscousBlocks viscous(rest, shape, rates);
+    for (int pair = 0; pair < 6; ++pair) {
+      Wide K[9], Kt[9], B[9];
+      elastic.at(pair, K);
+      for (int i = 0; i < 9; ++i) Kt[i] = K[3 * (i % 3) + i / 3];
+      viscous.at(pair, K, Kt, B);
+      const int* at = edge_[k][pair].data();
+      buffer.add(K, 0, at, b.lanes);
+      buffer.add(Kt, 1, at, b.lanes);
+      buffer.add(B, 2, at, b.lanes);
+    }
+  }
+  if (kViscous) {
+    edges_.finish(buffer, *out.K, *out.B);
+  } else {
+    edges_.finish_symmetric(buffer, *out.K);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../bodies/point_set.hpp"
+#include "edge_blocks.hpp"
 #include "material.hpp"
 
 namespace diffsim {
@@ -16,7 +17,7 @@ class Solid : public Element {
   Solid(std::string name, const PointSet* points, const Matrix3X& X,
         const std::vector<std::array<int, 4>>& tets, SolidMaterial material, SolidModel model,
         ViscosityModel viscosity);
-  std::vector<std::pair<int, int>> couplings() const override;
+  std::vector<std::pair<int, int>> couplings() const override { return edges_.pairs(); }
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
 
@@ -36,6 +37,7 @@ class Solid : public Element {
   template <class Law>
   void columns(const Instant& now, const VectorXd& p, ParameterColumns& out) const;
   bool viscous(const VectorXd& p) const;
+  void find_edges();
 
   const PointSet* points_;
   SolidMaterial material_;
@@ -44,7 +46,8 @@ class Solid : public Element {
   int first_node_ = 0, first_dof_ = 0;
   std::vector<TetRest> rest_;  // per batch, as all below
   std::vector<Batch> batch_;
-  std::vector<std::array<std::array<int, kLanes>, 16>> block_;  // value offset of block 4 a + b
+  std::vector<std::array<LaneIndex, 6>> edge_;  // of the pairs a < b
+  EdgeBlocks edges_;
 };
 
 }  // namespace diffsim
