@@ -134,7 +134,9 @@ void BlockMatrix::multiply_transposed_add(const MatrixXd& x, MatrixXd& y) const 
   }
 }
 
-BlockSymbolic::BlockSymbolic(const BlockPattern& pattern) : size_(pattern.size), dof_(pattern.dof) {
+bool BlockSymbolic::analyse(const BlockPattern& pattern, long most) {
+  size_ = pattern.size;
+  dof_ = pattern.dof;
   const int n = pattern.nodes();
   std::vector<std::set<int>> neighbours(n);
   for (int b = 0; b < pattern.blocks(); ++b) {
@@ -155,6 +157,8 @@ BlockSymbolic::BlockSymbolic(const BlockPattern& pattern) : size_(pattern.size),
     Pivot pivot{k, place(k, k), inverses_, {}, {}};
     inverses_ += size_[k] * size_[k];
     const std::vector<int> rest(neighbours[k].begin(), neighbours[k].end());
+    most -= static_cast<long>(rest.size()) * static_cast<long>(rest.size());
+    if (most < 0) return false;
     for (int i : rest) pivot.couplings.push_back({i, place(i, k), place(k, i)});
     for (const Coupling& a : pivot.couplings) {
       for (const Coupling& b : pivot.couplings) {
@@ -176,6 +180,7 @@ BlockSymbolic::BlockSymbolic(const BlockPattern& pattern) : size_(pattern.size),
     scatter_.push_back(at.at({pattern.row[b], pattern.col[b]}));
     lengths_.push_back(size_[pattern.row[b]] * size_[pattern.col[b]]);
   }
+  return true;
 }
 
 bool BlockLU::factor(const BlockMatrix& A) {

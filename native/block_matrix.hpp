@@ -1,6 +1,7 @@
 // Sparse matrices of dense node blocks, with a structurally symmetric pattern, and their LU.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -48,7 +49,11 @@ struct BlockMatrix {
 class BlockSymbolic {
  public:
   BlockSymbolic() = default;
-  explicit BlockSymbolic(const BlockPattern& pattern);
+  explicit BlockSymbolic(const BlockPattern& pattern) {
+    analyse(pattern, std::numeric_limits<long>::max());
+  }
+  /// False, and unusable, where elimination takes more than `most` block products.
+  bool analyse(const BlockPattern& pattern, long most);
 
  private:
   friend class BlockLU;

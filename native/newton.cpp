@@ -11,6 +11,17 @@ constexpr int kFreeSteps = 8;            // full steps taken even when ||r|| ris
                                          // would answer with crawling
 constexpr double kMaxStepRotation = 2.;  // [rad]; a step turning further is not a step
 
+constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jacobian serves again
+
+// How well to solve for a correction (Eisenstat and Walker's second choice): no better than Newton
+// itself will do, nor than the end needs.
+double forcing(bool symmetric, double norm, double previous, double end) {
+  const double first = symmetric ? 1e-3 : 1e-1;
+  if (!std::isfinite(previous)) return first;
+  const double ratio = norm / previous;
+  return std::min(first, std::max(0.9 * ratio * ratio, 0.3 * end / norm));
+}
+
 bool usable(const State& s) {
   if (!s.c.allFinite() || !s.v.allFinite()) return false;
   for (const Vector3d& theta : s.theta) {
@@ -39,7 +50,7 @@ const char* to_string(Status status) {
   return "unknown";
 }
 
-Newton::Newton(const Scene& scene) : scene_(&scene), lu_(scene.symbolic()) {
+Newton::Newton(const Scene& scene) : scene_(&scene), solver_(scene.symbolic()) {
   r_.resize(scene.ndof());
   part_.resize(scene.ndof());
   part_norm_.resize(scene.elements().size());
@@ -56,6 +67,8 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
     B_.reset(scene_->pattern());
     out.K = &K_;
     out.B = &B_;
+    symmetric_ = true;
+    out.symmetric = &symmetric_;
   }
   for (std::size_t e = 0; e < part_norm_.size(); ++e) {
     part_.setZero();
@@ -70,6 +83,12 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
   return r_.cwiseProduct(scene_->residual_scale()).norm();
 }
 
+bool Newton::guard(const VectorXd& p, VectorXd& u, const State& now) {
+  bool any = false;
+  for (const auto& e : scene_->elements()) any |= e->guard(from_, now, p, u, guarded_);
+  return any;
+}
+
 bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
                       bool must_fall, bool with_jacobian, VectorXd& u, State& now,
                       double& reached) {
@@ -78,6 +97,9 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
     u = u0 - t * du_.col(0);
     advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     if (!usable(now)) continue;
+    if (t == 1 && !must_fall && guard(p, u, now)) {
+      advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+    }
     reached = evaluate(window, p, with_jacobian);
     if (!std::isfinite(reached)) continue;
     if (!must_fall || reached <= (1 - 1e-4 * t) * norm) return true;
@@ -94,16 +116,33 @@ bool Newton::lost_in_rounding(const Window& window, const VectorXd& u) const {
          4 * std::numeric_limits<double>::epsilon() * speed;
 }
 
+bool Newton::correct(const Window& window, bool reuse, bool exact, double tolerance) {
+  if (!reuse) {
+    StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]).combine(K_, B_, solver_.A);
+    if (!solver_.prepare(symmetric_, exact)) return false;
+  }
+  du_ = r_;
+  return solver_.solve(du_, tolerance);
+}
+
 NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                            VectorXd& u, State& now) {
   NewtonReport report;
+  guarded_.assign(scene_->nodes().size(), 0);
   floor_ = 1e-6 * scene_->total_mass(p) * 9.81;
   advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
-  // Where the Jacobian is not wanted at the end, each state is first judged by its residual alone.
-  const bool eager = options.keep_jacobian || options.stagnate;
+  // Small scenes: residual and Jacobian together. Large ones: each state is first judged by its
+  // residual alone, and a Jacobian that serves well serves again.
+  const bool small = scene_->symbolic().direct();
+  const bool eager = small && (options.keep_jacobian || options.stagnate);
   double norm = evaluate(window, p, eager);
   VectorXd previous;
   double previous_norm = std::numeric_limits<double>::infinity();
+  bool jacobian = eager, prepared = false;  // K_, B_ are those of `now`; solver_ holds a matrix
+  auto finish = [&] {
+    if (options.keep_jacobian && !jacobian) evaluate(window, p, true);
+    return report;
+  };
   for (;; ++report.iterations) {
     report.residual = norm;
     report.reference = reference_;
@@ -117,23 +156,26 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
         u = previous;
         advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
         report.residual = evaluate(window, p, true);
+        jacobian = true;
       }
-      return report;
+      return finish();
     }
-    if (converged && (!options.stagnate || norm == 0)) return report;
+    if (converged && (!options.stagnate || norm == 0)) return finish();
     if (report.iterations >= options.max_iterations) {
       report.status = Status::max_iterations;
       break;
     }
-    if (!eager) evaluate(window, p, true);
-    StepMap(scene_->nodes(), window.scheme, now, *window.at[1]).combine(K_, B_, A_);
-    if (!lu_.factor(A_)) {
+    const bool reuse =
+        !small && prepared && !options.stagnate && norm < kReuseBelow * previous_norm;
+    if (!reuse && !jacobian) evaluate(window, p, true);
+    const double goal = forcing(symmetric_, norm, previous_norm, options.tolerance * reference_);
+    if (!correct(window, reuse, options.stagnate, goal)) {
       report.status = Status::singular;
       break;
     }
-    du_ = r_;
-    lu_.solve(du_);
-    if (!converged && lost_in_rounding(window, u)) return report;
+    prepared = true;
+    if (!converged && lost_in_rounding(window, u)) return finish();
+    from_ = now;
     previous = u;
     previous_norm = norm;
     const bool must_fall = report.iterations >= kFreeSteps && !converged;
@@ -141,6 +183,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       report.status = Status::line_search_stalled;
       break;
     }
+    jacobian = eager;
   }
   find_worst(report);
   return report;

@@ -41,12 +41,17 @@ class Newton {
   /// Jacobian blocks at the converged state (keep_jacobian).
   const BlockMatrix& K() const { return K_; }
   const BlockMatrix& B() const { return B_; }
+  bool symmetric() const { return symmetric_; }  // whether they are, nearly
 
  private:
   /// Scaled ||r||; fills r_ and, with_jacobian, K_ and B_.
   double evaluate(const Window& window, const VectorXd& p, bool with_jacobian);
   bool try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
                 bool must_fall, bool with_jacobian, VectorXd& u, State& now, double& reached);
+  /// Sets du_ to the correction; with a fresh Jacobian unless `reuse`.
+  bool correct(const Window& window, bool reuse, bool exact, double tolerance);
+  /// Lets elements put back what the full step from from_ to now has jumped over.
+  bool guard(const VectorXd& p, VectorXd& u, const State& now);
   /// Whether the correction du_ is below the last digits of the velocities it corrects.
   bool lost_in_rounding(const Window& window, const VectorXd& u) const;
   void find_worst(NewtonReport& report) const;
@@ -55,9 +60,12 @@ class Newton {
   VectorXd r_, part_;
   std::vector<double> part_norm_;
   double reference_ = 0, floor_ = 0;
-  BlockMatrix K_, B_, A_;
-  BlockLU lu_;
+  BlockMatrix K_, B_;
+  StepSolver solver_;
+  bool symmetric_ = false;
   MatrixXd du_;
+  State from_;
+  std::vector<unsigned char> guarded_;  // per node, in this step
 };
 
 }  // namespace diffsim

@@ -23,6 +23,9 @@ void Options::check() const {
   if (!(tolerance > 0) || tolerance > 1) {
     refuse("options: tolerance", "must be in (0, 1]", tolerance);
   }
+  if (!(gradient_tolerance > 0) || gradient_tolerance > 1) {
+    refuse("options: gradient_tolerance", "must be in (0, 1]", gradient_tolerance);
+  }
   if (max_iterations < 1) refuse("options: max_iterations", "must be >= 1", max_iterations);
   if (max_halvings < 0 || max_halvings > 16) {
     refuse("options: max_halvings", "must be in [0, 16]", max_halvings);
@@ -121,14 +124,14 @@ bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& ste
 bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensitivity& S) {
   records_.push_back({scheme, t, std::make_shared<State>(stepper.state()), -1, std::nullopt});
   if (mode_ == GradientMode::sensitivity || mode_ == GradientMode::store) {
-    auto linear = stepper.linearize(window(records_.size() - 1), p_, active_, true);
-    if (!linear) {
+    auto linear =
+        stepper.linearize(window(records_.size() - 1), p_, active_, {true, options_.stagnate});
+    const bool forward = mode_ == GradientMode::sensitivity;
+    if (!linear || (forward && !advance_sensitivity(*linear, t, S))) {
       records_.pop_back();
       return false;
     }
-    if (mode_ == GradientMode::sensitivity) {
-      advance_sensitivity(*linear, t, S);
-    } else {
+    if (!forward) {
       records_.back().linearized = std::move(linear);
     }
   }
@@ -146,7 +149,7 @@ void Rollout::forget_increments() {
   if (records_.size() >= 2) records_[records_.size() - 2].state->dc.resize(3, 0);
 }
 
-void Rollout::advance_sensitivity(const LinearizedStep& step, double t, Sensitivity& S) const {
+bool Rollout::advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S) const {
   std::swap(S.x[2], S.x[1]);
   std::swap(S.x[1], S.x[0]);
   std::swap(S.v[2], S.v[1]);
@@ -174,8 +177,9 @@ void Rollout::advance_sensitivity(const LinearizedStep& step, double t, Sensitiv
     step.past_B[k - 1].multiply_add(S.v[k], rhs);
   }
   rhs = -rhs;
-  step.lu.solve(rhs);
+  if (!step.solver.solve(rhs, options_.gradient_tolerance)) return false;
   step.map.add_rates(rhs, x, v);
+  return true;
 }
 
 void Rollout::add_frame(double t, const Sensitivity& S) {
@@ -209,7 +213,7 @@ void Rollout::add_modes(Stepper& stepper) {
   codes.insert(codes.end(), now.begin(), now.end());
 }
 
-VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
+VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
   if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint) {
     refuse("gradient", "needs a rollout of mode store or checkpoint", "another");
   }
@@ -234,7 +238,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
   ActiveColumns active = active_;
   VectorXd held = VectorXd::Zero(active_.size());  // by place
   for (int i = n; i >= 0; --i) {
-    const Record& record = records_[i];
+    Record& record = records_[i];
     if (record.frame >= 0) {
       x[0] += gx.col(record.frame);
       v[0] += gv.col(record.frame);
@@ -242,12 +246,14 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) const {
     if (i == 0) break;
     std::optional<LinearizedStep> again;
     if (!record.linearized) {
-      again = stepper.linearize(window(i), p_, active, false);
+      again = stepper.linearize(window(i), p_, active, {false, options_.stagnate});
       if (!again) refuse("gradient", "needs regular steps", "a singular one");
     }
-    const LinearizedStep& step = record.linearized ? *record.linearized : *again;
+    LinearizedStep& step = record.linearized ? *record.linearized : *again;
     MatrixXd lam = step.map.rates_transposed(x[0], v[0]);
-    step.lu.solve_transposed(lam);  // lambda of [G 4.25]
+    if (!step.solver.solve_transposed(lam, options_.gradient_tolerance)) {  // lambda of [G 4.25]
+      refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
+    }
     lam = -lam;
     for (std::size_t c = 0; c < step.columns.size(); ++c) {
       held[step.columns[c]] += step.dr_dp.col(static_cast<Eigen::Index>(c)).dot(lam.col(0));

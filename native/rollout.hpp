@@ -15,7 +15,8 @@ struct Options {
   int max_iterations = 50;
   int max_halvings = 4;  // of a step that does not converge; 0 = never halve
   bool stagnate = false;
-  bool record_modes = false;  // contact codes and their hash
+  bool record_modes = false;         // contact codes and their hash
+  double gradient_tolerance = 1e-8;  // of the linear solves for S and lambda
   void check() const;
 };
 
@@ -47,7 +48,7 @@ class Rollout {
           const std::vector<int>& active, GradientMode mode, CancelToken* cancel);
 
   /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames). Modes store, checkpoint.
-  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv) const;
+  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv);
 
   Status status = Status::converged;
   std::string message;               // names step, element and dof when a step failed
@@ -74,7 +75,7 @@ class Rollout {
   Window window(std::size_t i) const;
   void forget_increments();
   void start_sensitivity(MatrixXd& X, MatrixXd& V) const;
-  void advance_sensitivity(const LinearizedStep& step, double t, Sensitivity& S) const;
+  bool advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S) const;
   void add_frame(double t, const Sensitivity& S);
   void add_modes(Stepper& stepper);
 

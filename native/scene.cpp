@@ -97,7 +97,7 @@ void Scene::finalize() {
   }
   pattern_ = BlockPattern(sizes, pairs);
   past_pattern_ = BlockPattern(sizes, past);
-  symbolic_ = BlockSymbolic(pattern_);
+  symbolic_ = std::make_unique<StepSymbolic>(pattern_);
   for (const auto& e : elements_) e->bind(pattern_, past_pattern_);
   scale_.setOnes(ndof_);
   for (const auto& b : bodies_) {

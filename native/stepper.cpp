@@ -25,10 +25,10 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
 }
 
 std::optional<LinearizedStep> Stepper::linearize(const Window& window, const VectorXd& p,
-                                                 ActiveColumns& active, bool fresh) {
+                                                 ActiveColumns& active, const How& how) {
   LinearizedStep step{StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]),
                       window.scheme,
-                      BlockLU(scene_->symbolic()),
+                      StepSolver(scene_->symbolic()),
                       {},
                       {},
                       {},
@@ -40,10 +40,12 @@ std::optional<LinearizedStep> Stepper::linearize(const Window& window, const Vec
   const auto columns = static_cast<Eigen::Index>(step.columns.size());
   VectorXd r = VectorXd::Zero(scene_->ndof());
   ParameterColumns parameter{&active.column_of(), MatrixXd::Zero(scene_->ndof(), columns)};
+  bool symmetric = !how.fresh || newton_.symmetric();
   Assembly out;
+  out.symmetric = &symmetric;
   out.r = &r;
   out.columns = &parameter;
-  if (fresh) {
+  if (how.fresh) {
     step.K = newton_.K();
     step.B = newton_.B();
   } else {
@@ -57,7 +59,7 @@ std::optional<LinearizedStep> Stepper::linearize(const Window& window, const Vec
     step.past_B[k - 1].reset(scene_->past_pattern());
   }
   for (const auto& e : scene_->elements()) {
-    if (!fresh || columns > 0) e->add(window, p, out);
+    if (!how.fresh || columns > 0) e->add(window, p, out);
     if (!e->looks_back()) continue;
     for (int k = 1; k <= window.depth(); ++k) {
       e->add_history(window, k, p, step.past_K[k - 1], step.past_B[k - 1]);
@@ -65,9 +67,8 @@ std::optional<LinearizedStep> Stepper::linearize(const Window& window, const Vec
   }
   scene_->drive(window, p, out);
   step.dr_dp = std::move(parameter.values);
-  BlockMatrix A;
-  step.map.combine(step.K, step.B, A);
-  if (!step.lu.factor(A)) return std::nullopt;
+  step.map.combine(step.K, step.B, step.solver.A);
+  if (!step.solver.prepare(symmetric, how.exact)) return std::nullopt;
   return step;
 }
 

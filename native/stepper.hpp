@@ -12,7 +12,7 @@ namespace diffsim {
 struct LinearizedStep {
   StepMap map;
   TimeScheme scheme;
-  BlockLU lu;                        // of A = dr/du
+  StepSolver solver;                 // of A = dr/du
   BlockMatrix K, B;                  // dr/dx_n, dr/dv_n
   BlockMatrix past_K[2], past_B[2];  // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
   MatrixXd dr_dp;                    // (ndof, columns): parameters that act in this step
@@ -34,9 +34,12 @@ class Stepper {
   const State& state() const { return next_; }
 
   /// Linearization where window.now() solves the step. Empty when A is singular.
-  /// `fresh`: the Jacobian blocks of the last step() are still those of window.now().
+  struct How {
+    bool fresh;  // the Jacobian blocks of the last step() are still those of window.now()
+    bool exact;  // solve by elimination whatever the size
+  };
   std::optional<LinearizedStep> linearize(const Window& window, const VectorXd& p,
-                                          ActiveColumns& active, bool fresh);
+                                          ActiveColumns& active, const How& how);
 
   /// Mode codes (element.hpp) of all elements at a state.
   void modes(const State& now, const VectorXd& p, std::vector<std::uint16_t>& out) const;

@@ -107,7 +107,7 @@ std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::
   return result;
 }
 
-VectorXd gradient(const PyRollout& r, const MatrixXd& gx, const MatrixXd& gv) {
+VectorXd gradient(PyRollout& r, const MatrixXd& gx, const MatrixXd& gv) {
   py::gil_scoped_release release;
   return r.rollout->gradient(gx.transpose(), gv.transpose());
 }
@@ -138,16 +138,18 @@ void bind_options(py::module_& m) {
   const Options d;
   py::class_<Options>(m, "Options", "How to step: scheme, Newton's tolerance, what to record.")
       .def(py::init([](double step, int order, int record_every, double tolerance,
-                       int max_iterations, int max_halvings, bool stagnate, bool record_modes) {
-             Options o{step,           order,        record_every, tolerance,
-                       max_iterations, max_halvings, stagnate,     record_modes};
+                       int max_iterations, int max_halvings, bool stagnate, bool record_modes,
+                       double gradient_tolerance) {
+             Options o{step,         order,    record_every, tolerance,         max_iterations,
+                       max_halvings, stagnate, record_modes, gradient_tolerance};
              o.check();
              return o;
            }),
            py::kw_only(), py::arg("step") = d.step, py::arg("order") = d.order,
            py::arg("record_every") = d.record_every, py::arg("tolerance") = d.tolerance,
            py::arg("max_iterations") = d.max_iterations, py::arg("max_halvings") = d.max_halvings,
-           py::arg("stagnate") = d.stagnate, py::arg("record_modes") = d.record_modes)
+           py::arg("stagnate") = d.stagnate, py::arg("record_modes") = d.record_modes,
+           py::arg("gradient_tolerance") = d.gradient_tolerance)
       .def_readwrite("step", &Options::step)
       .def_readwrite("order", &Options::order)
       .def_readwrite("record_every", &Options::record_every)
@@ -155,7 +157,8 @@ void bind_options(py::module_& m) {
       .def_readwrite("max_iterations", &Options::max_iterations)
       .def_readwrite("max_halvings", &Options::max_halvings)
       .def_readwrite("stagnate", &Options::stagnate)
-      .def_readwrite("record_modes", &Options::record_modes);
+      .def_readwrite("record_modes", &Options::record_modes)
+      .def_readwrite("gradient_tolerance", &Options::gradient_tolerance);
 }
 
 }  // namespace

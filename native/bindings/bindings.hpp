@@ -29,6 +29,7 @@ void bind_bench(pybind11::class_<Scene>& scene);
 void bind_sdf(pybind11::module_& m);
 void bind_scene(pybind11::module_& m);
 void bind_rollout(pybind11::module_& m);
+void bind_linear_solver(pybind11::module_& m);
 void bind_math(pybind11::module_& m);
 
 }  // namespace diffsim

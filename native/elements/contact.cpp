@@ -73,6 +73,7 @@ void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) 
   for_each_touch(s, p, [&](const Touch& t) {
     add_force(*points_, t.point, t.f, t.rho_c, *out.r);
     if (out.K) add_jacobian(t, s, out);
+    if (out.symmetric) *out.symmetric = false;
     if (out.columns) add_columns(t, s, *out.columns);
   });
 }
@@ -144,6 +145,33 @@ void Contact::add_shape_column(const Touch& t, const State& s, const Vector3d& d
   const double dslope = t.slope.by_speed * t.v_t.dot(dvt) + t.by_fn * dfn;
   const Vector3d df = dfn * n + t.normal.f * dn - t.slope.s * dvt - dslope * t.v_t;
   add_force_column(*points_, t.point, t.f, df, t.rho_c, drho_c, column, out);
+}
+
+bool Contact::guard(const State& from, const State& to, const VectorXd& p, VectorXd& u,
+                    std::vector<unsigned char>& used) const {
+  constexpr unsigned char kMost = 3;  // per node and step: without a bound Newton may cycle
+  thread_local Matrix3X x;
+  thread_local std::vector<SdfSample> sample;
+  bool any = false;
+  for_each_touch(to, p, [&](const Touch& t) {
+    const int node = points_->node[t.point];
+    if (points_->on_frame(t.point) || used[node] >= kMost) return;
+    x = points_->position(t.point, from, p);
+    sdf_->evaluate(x, sample);
+    Touch before;
+    const bool touched = touch(t.point, from, p, x.col(0), sample[0], before);
+    if (touched) {
+      const double slip = before.limit.f / stiffness(t.point, p).k_t;
+      const Vector3d way = t.v_t - before.v_t;
+      const double along = -before.v_t.dot(way) / way.squaredNorm();
+      if (!(before.v_t.norm() > slip) || t.v_t.dot(before.v_t) >= 0) return;
+      if ((before.v_t + along * way).norm() > slip) return;
+    }
+    u.segment<3>(points_->dof(t.point)) -= t.v_t;
+    ++used[node];
+    any = true;
+  });
+  return any;
 }
 
 void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {

@@ -44,6 +44,11 @@ class Contact : public Element {
   int mode_count() const override { return points_->size(); }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
 
+  /// A node whose tangential velocity passed through the sticking range, or that has just met the
+  /// obstacle, goes on from zero tangential velocity: full steps overshoot there (SOLVER study).
+  bool guard(const State& from, const State& to, const VectorXd& p, VectorXd& u,
+             std::vector<unsigned char>& used) const override;
+
   /// Force on the body and point of action, world, per point; zero force and x while open.
   int contact_count() const override { return points_->size(); }
   void forces(const State& s, const VectorXd& p, Matrix3X& force, Matrix3X& place) const override;

@@ -31,6 +31,7 @@ struct Assembly {
   BlockMatrix* K = nullptr;
   BlockMatrix* B = nullptr;
   ParameterColumns* columns = nullptr;
+  bool* symmetric = nullptr;  // set false by elements whose K or B is far from symmetric
 };
 
 class Element {
@@ -56,6 +57,13 @@ class Element {
   /// equal codes are on the same smooth piece. See contact.hpp for the code of contact points.
   virtual int mode_count() const { return 0; }
   virtual void modes(const Window&, const VectorXd& /*p*/, std::uint16_t* /*out*/) const {}
+
+  /// Newton's full step from one state to another may jump over a narrow regime (friction turning
+  /// round). Puts rates u of point nodes back where that is; `used` counts per node. True if any.
+  virtual bool guard(const State& /*from*/, const State& /*to*/, const VectorXd& /*p*/,
+                     VectorXd& /*u*/, std::vector<unsigned char>& /*used*/) const {
+    return false;
+  }
 
   /// Contact points that report a force; `forces` gives it and where it acts, world, per point.
   virtual int contact_count() const { return 0; }

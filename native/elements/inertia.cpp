@@ -45,6 +45,7 @@ void Inertia::add(const Window& window, const VectorXd& p, const Assembly& out) 
       add_momentum_jacobian(window.now(), n, i, masses_[i], p, window.scheme.gamma[0], *out.K,
                             *out.B);
     }
+    if (out.symmetric && n.kind == NodeKind::frame) *out.symmetric = false;
     if (out.columns) add_columns(window, i, *out.columns);
   }
 }

@@ -1,0 +1,138 @@
+#include "krylov_solver.hpp"
+
+namespace diffsim {
+namespace {
+
+// Further than this single precision gains less per product than a fresh start.
+constexpr double kDeepest = 1e-5;
+
+// r <- residual columns first, first + 1, ... each divided by its norm.
+template <class K>
+void load(const SweepPattern& P, const MatrixXd& r, const VectorXd& norms, Eigen::Index first,
+          KrylovVectors<K>& w) {
+  const Eigen::Index count = std::min<Eigen::Index>(K::columns, r.cols() - first);
+  for (int s = 0; s < 4 * P.groups; ++s) {
+    for (int row = 0; row < 3; ++row) {
+      for (Eigen::Index c = 0; c < K::columns; ++c) {
+        const bool filled = P.dof[s] >= 0 && c < count && norms[first + c] > 0;
+        K::at(w.r[s / 4], s % 4, row, static_cast<int>(c)) =
+            filled ? static_cast<float>(r(P.dof[s] + row, first + c) / norms[first + c]) : 0;
+      }
+    }
+  }
+}
+
+// x += norm * T x_scaled.
+template <class K>
+void unload(const SweepPattern& P, const SweepMatrix& M, const VectorXd& norms, Eigen::Index first,
+            const KrylovVectors<K>& w, MatrixXd& x) {
+  const Eigen::Index count = std::min<Eigen::Index>(K::columns, x.cols() - first);
+  typename K::Cell cell;
+  for (int s = 0; s < 4 * P.groups; ++s) {
+    if (s % 4 == 0) K::transform(M.right[s / 4], w.x[s / 4], cell.v);
+    if (P.dof[s] < 0) continue;
+    for (Eigen::Index c = 0; c < count; ++c) {
+      for (int row = 0; row < 3; ++row) {
+        x(P.dof[s] + row, first + c) +=
+            norms[first + c] * K::at(cell, s % 4, row, static_cast<int>(c));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool KrylovSolver::prepare(const BlockMatrix& A, bool symmetric) {
+  symmetric_ = symmetric;
+  mirrored_ready_ = false;
+  const bool regular = direct_.prepare(*P_, A.values, false);
+  definite_ = symmetric && direct_.definite;
+  return regular;
+}
+
+SolveReport KrylovSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolerance) {
+  return refine(A, x, tolerance, false);
+}
+
+SolveReport KrylovSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance) {
+  if (symmetric_) return refine(A, x, tolerance, false);
+  if (!mirrored_ready_) mirrored_ready_ = mirrored_.prepare(*P_, A.values, true);
+  return refine(A, x, tolerance, true);
+}
+
+template <class K>
+void KrylovSolver::correct(KrylovVectors<K>& w, const SweepMatrix& M, const VectorXd& eta,
+                           Eigen::Index first, bool& reached, SolveReport& report) {
+  w.resize(P_->groups);
+  const VectorXd& norms = scratch_.norm;
+  load(*P_, scratch_.r, norms, first, w);
+  typename K::Scalars wanted;
+  for (int c = 0; c < K::columns; ++c) {
+    wanted[c] = first + c < norms.size() ? static_cast<float>(eta[first + c]) : 1.f;
+  }
+  int products = 0;
+  KrylovMethods<K> methods(*P_, M, w, products, max_products - report.products);
+  methods.precondition();
+  const KrylovEnd end = definite_ ? methods.conjugate_gradients(wanted) : methods.bicgstab(wanted);
+  if (end == KrylovEnd::indefinite) definite_ = false;
+  reached = reached && end == KrylovEnd::reached;
+  scratch_.products = std::max(scratch_.products, products);
+  unload(*P_, M, norms, first, w, scratch_.d);
+}
+
+// Refinement: corrections in single precision until the residual in double precision is small.
+SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double tolerance,
+                                 bool transposed) {
+  const SweepMatrix& M = transposed ? mirrored_ : direct_;
+  Scratch& s = scratch_;
+  s.b = x;
+  s.r = x;
+  x.setZero();
+  const VectorXd start = s.b.colwise().norm().transpose();
+  s.norm = start;
+  SolveReport report;
+  report.residual = start.maxCoeff() > 0 ? 1 : 0;
+  while (report.residual > tolerance) {
+    const VectorXd eta = (tolerance * start.cwiseQuotient(s.norm)).cwiseMax(kDeepest).cwiseMin(1);
+    for (Eigen::Index k = 0; k < eta.size(); ++k) {
+      if (s.norm[k] <= tolerance * start[k]) s.norm[k] = 0;
+    }
+    s.d.setZero(x.rows(), x.cols());
+    s.products = 0;
+    bool reached = true;
+    for (Eigen::Index first = 0; first < x.cols();) {
+      if (x.cols() - first == 1) {
+        correct(s.one, M, eta, first++, reached, report);
+      } else {
+        correct(s.eight, M, eta, first, reached, report);
+        first += EightColumns::columns;
+      }
+    }
+    report.products += s.products;
+    s.best = x;
+    x += s.d;
+    if (reached && tolerance >= kLoose) {
+      report.residual = tolerance;
+      return report;
+    }
+    s.r = s.b;
+    s.product.subtract_product(*P_, A.values, transposed, x, s.r);
+    s.norm = s.r.colwise().norm().transpose();
+    const double before = report.residual;
+    report.residual = 0;
+    for (Eigen::Index k = 0; k < start.size(); ++k) {
+      const double left = start[k] > 0 ? s.norm[k] / start[k] : 0;
+      if (!(left <= report.residual)) report.residual = left;  // so that NaN wins
+    }
+    const bool fell = report.residual < 0.5 * before;
+    if (!(report.residual < before)) {
+      x = s.best;
+      report.residual = before;
+    }
+    if (!fell || report.products >= max_products) break;
+  }
+  report.reached = report.residual <= tolerance;
+  return report;
+}
+
+}  // namespace diffsim

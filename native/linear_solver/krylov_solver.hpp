@@ -1,0 +1,61 @@
+// Iterative solver of step matrices: Krylov methods with block SGS, residuals in double precision.
+#pragma once
+
+#include "krylov_methods.hpp"
+#include "residual.hpp"
+
+namespace diffsim {
+
+/// How a solve ended.
+struct SolveReport {
+  bool reached = true;  // the tolerance, for every right-hand side
+  int products = 0;     // products with A (two per iteration of BiCGSTAB), 0 for direct solvers
+  double residual = 0;  // largest |b - A x| / |b|; direct solvers leave 0
+};
+
+/// Solves A x = b with conjugate gradients where the caller says that A is symmetric and BiCGSTAB
+/// otherwise. Copies share the symbolic part; scratch is not copied. One thread at a time.
+class KrylovSolver {
+ public:
+  KrylovSolver() = default;
+  explicit KrylovSolver(std::shared_ptr<const SweepPattern> pattern) : P_(std::move(pattern)) {}
+
+  /// Scales and converts A. False where a diagonal block is singular or not finite.
+  bool prepare(const BlockMatrix& A, bool symmetric);
+  /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column; A as in prepare(), whose
+  /// values residuals are taken from. On failure x holds the best iterate reached.
+  /// Tolerances above kLoose are judged by the single precision recurrence, else by b - A x itself.
+  SolveReport solve(const BlockMatrix& A, MatrixXd& x, double tolerance);
+  SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance);
+
+  static constexpr double kLoose = 1e-4;
+  int max_products = 400;  // per right-hand side (eight of them advance together)
+
+ private:
+  struct Scratch {
+    KrylovVectors<OneColumn> one;
+    KrylovVectors<EightColumns> eight;
+    MatrixXd b, r, d, best;
+    VectorXd norm;
+    Residual product;
+    int products = 0;
+    Scratch() = default;
+    Scratch(const Scratch&) {}
+    Scratch& operator=(const Scratch&) { return *this; }
+    Scratch(Scratch&&) = default;
+    Scratch& operator=(Scratch&&) = default;
+  };
+
+  SolveReport refine(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
+  /// d += the correction of residual columns from `first` on, reduced to eta of their norms.
+  template <class K>
+  void correct(KrylovVectors<K>& vectors, const SweepMatrix& M, const VectorXd& eta,
+               Eigen::Index first, bool& reached, SolveReport& report);
+
+  std::shared_ptr<const SweepPattern> P_;
+  SweepMatrix direct_, mirrored_;
+  bool symmetric_ = false, definite_ = false, mirrored_ready_ = false;
+  Scratch scratch_;
+};
+
+}  // namespace diffsim

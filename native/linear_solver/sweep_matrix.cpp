@@ -1,0 +1,179 @@
+#include "sweep_matrix.hpp"
+
+#include <cmath>
+#include <cstring>
+
+namespace diffsim {
+namespace {
+
+using Source = SweepPattern::Source;
+using Triangle = SweepPattern::Triangle;
+using V4d [[gnu::vector_size(32)]] = double;
+
+constexpr double kLeastPivot = 1e-4;  // of the largest entry
+
+// Lower Cholesky factor of D's symmetric part. Where friction makes that part indefinite, the
+// square roots of D's diagonal. Returns whether the symmetric part is definite.
+bool symmetric_factor(const Matrix3d& D, double least, Matrix3d& C) {
+  C.setZero();
+  C(0, 0) = std::sqrt(D(0, 0));
+  C(1, 0) = 0.5 * (D(1, 0) + D(0, 1)) / C(0, 0);
+  C(2, 0) = 0.5 * (D(2, 0) + D(0, 2)) / C(0, 0);
+  const double second = D(1, 1) - C(1, 0) * C(1, 0);
+  C(1, 1) = std::sqrt(second);
+  C(2, 1) = (0.5 * (D(2, 1) + D(1, 2)) - C(2, 0) * C(1, 0)) / C(1, 1);
+  const double third = D(2, 2) - C(2, 0) * C(2, 0) - C(2, 1) * C(2, 1);
+  C(2, 2) = std::sqrt(third);
+  if (D(0, 0) > least && second > least && third > least) return true;
+  C.setZero();
+  const double floor = kLeastPivot * D.cwiseAbs().maxCoeff();
+  for (int i = 0; i < 3; ++i) C(i, i) = std::sqrt(std::max(std::abs(D(i, i)), floor));
+  return false;
+}
+
+// D = (a column-major 3x3) -> S, T, C of SweepMatrix. False when D is singular.
+bool scale_block(const double* a, int stride, bool transposed, Matrix3d& S, Matrix3d& T,
+                 Matrix3d& C, bool& all_definite) {
+  Matrix3d D;
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 3; ++i) D(i, j) = a[j * stride + i];
+  }
+  if (transposed) D.transposeInPlace();
+  const double largest = D.cwiseAbs().maxCoeff();
+  if (!(largest > 0 && std::isfinite(largest))) return false;
+  const double asymmetry = std::max(
+      {std::abs(D(0, 1) - D(1, 0)), std::abs(D(0, 2) - D(2, 0)), std::abs(D(1, 2) - D(2, 1))});
+  const bool symmetric = asymmetry < 1e-12 * largest;
+  const bool definite = symmetric_factor(D, symmetric ? 0 : kLeastPivot * largest, C);
+  S.setZero();
+  S(0, 0) = 1 / C(0, 0);
+  S(1, 1) = 1 / C(1, 1);
+  S(2, 2) = 1 / C(2, 2);
+  S(1, 0) = -C(1, 0) * S(0, 0) * S(1, 1);
+  S(2, 1) = -C(2, 1) * S(1, 1) * S(2, 2);
+  S(2, 0) = -(C(2, 0) * S(0, 0) + C(2, 1) * S(1, 0)) * S(2, 2);
+  if (definite && symmetric) {
+    T = S.transpose();
+    return T.allFinite();
+  }
+  all_definite = all_definite && definite;
+  const Matrix3d unit = S * D * S.transpose();
+  if (!(std::abs(unit.determinant()) > 1e-12)) return false;
+  T = S.transpose() * unit.inverse();  // = D^-1 C
+  return T.allFinite();
+}
+
+void store(const Matrix3d& m, int k, FourBlocks& out) {
+  for (int c = 0; c < 3; ++c) {
+    float* column = reinterpret_cast<float*>(&out.column[c]) + 4 * k;
+    for (int i = 0; i < 3; ++i) column[i] = static_cast<float>(m(i, c));
+    column[3] = 0;
+  }
+}
+
+// Four columns in single precision, side by side.
+inline V16 four_columns(const double* const* part, int first) {
+  V4 column[4];
+  for (int k = 0; k < 4; ++k) {
+    V4d v;
+    std::memcpy(&v, part[k] + first, sizeof v);
+    column[k] = __builtin_convertvector(v, V4);
+  }
+  return join(column[0], column[1], column[2], column[3]);
+}
+
+// Element (row, col) of A or of A^T in every place of its lane. Columns were read four wide, the
+// third one place early, so that nothing outside a block is touched.
+template <bool transposed, int row, int col>
+V16 element(const V16* a) {
+  constexpr int r = transposed ? col : row, c = transposed ? row : col;
+  return component<c == 2 ? r + 1 : r>(a[c]);
+}
+
+template <bool transposed, int col>
+V16 scaled_column(const FourBlocks& S, const V16* a) {
+  return S.column[0] * element<transposed, 0, col>(a) +
+         S.column[1] * element<transposed, 1, col>(a) +
+         S.column[2] * element<transposed, 2, col>(a);
+}
+
+// m = -S A T for the four parts of one step; `right` holds T by slot.
+template <bool transposed>
+inline void scale_step(const FourBlocks& S, const Source* source, const double* values,
+                       const int* slot, const FourBlocks* right, FourBlocks& m) {
+  const double* part[4];
+  const float* T[4];
+  const int stride = source[0].stride;
+  for (int k = 0; k < 4; ++k) {
+    part[k] = values + source[k].offset;
+    T[k] = lane(right[slot[k] / 4], 0, slot[k] % 4);
+  }
+  V16 a[3];
+  bool same = true;
+  for (int k = 1; k < 4; ++k) same = same && source[k].stride == stride;
+  if (same) {
+    for (int c = 0; c < 3; ++c) a[c] = four_columns(part, c * stride - (c == 2));
+  } else {
+    for (int c = 0; c < 3; ++c) {
+      const double* column[4];
+      for (int k = 0; k < 4; ++k) column[k] = part[k] + c * source[k].stride - (c == 2);
+      a[c] = four_columns(column, 0);
+    }
+  }
+  const V16 left[3] = {scaled_column<transposed, 0>(S, a), scaled_column<transposed, 1>(S, a),
+                       scaled_column<transposed, 2>(S, a)};
+  for (int c = 0; c < 3; ++c) {
+    const V16 t = join(load4(T[0] + 16 * c), load4(T[1] + 16 * c), load4(T[2] + 16 * c),
+                       load4(T[3] + 16 * c));
+    m.column[c] =
+        -(left[0] * component<0>(t) + left[1] * component<1>(t) + left[2] * component<2>(t));
+  }
+}
+
+template <bool transposed>
+void scale_triangle(const SweepPattern& P, const Triangle& triangle, const VectorXd& values,
+                    const SweepMatrix& M, std::vector<FourBlocks>& out) {
+  out.resize(triangle.begin.back());
+  const auto& source = transposed ? triangle.mirrored : triangle.direct;
+  for (int g = 0; g < P.groups; ++g) {
+    for (int s = triangle.begin[g]; s < triangle.begin[g + 1]; ++s) {
+      scale_step<transposed>(M.left[g], &source[4 * s], values.data(), &triangle.slot[4 * s],
+                             M.right.data(), out[s]);
+    }
+  }
+}
+
+}  // namespace
+
+bool SweepMatrix::prepare(const SweepPattern& P, const VectorXd& values, bool transposed) {
+  const std::size_t groups = P.groups;
+  left.resize(groups + 1);
+  right.resize(groups + 1);  // the last for the empty slot
+  unscale.resize(groups + 1);
+  definite = true;
+  Matrix3d S, T, C;
+  for (int s = 0; s < 4 * P.groups; ++s) {
+    const Source& D = P.diagonal[s];
+    if (P.dof[s] < 0) {
+      S.setZero();
+      T.setZero();
+      C.setZero();
+    } else if (!scale_block(values.data() + D.offset, D.stride, transposed, S, T, C, definite)) {
+      return false;
+    }
+    store(S, s % 4, left[s / 4]);
+    store(T, s % 4, right[s / 4]);
+    store(C, s % 4, unscale[s / 4]);
+  }
+  right[groups] = FourBlocks{};
+  if (transposed) {
+    scale_triangle<true>(P, P.lower, values, *this, lower);
+    scale_triangle<true>(P, P.upper, values, *this, upper);
+  } else {
+    scale_triangle<false>(P, P.lower, values, *this, lower);
+    scale_triangle<false>(P, P.upper, values, *this, upper);
+  }
+  return true;
+}
+
+}  // namespace diffsim

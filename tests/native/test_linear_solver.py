@@ -1,0 +1,202 @@
+"""Linear solvers of step matrices against SciPy's sparse LU."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from scipy.sparse.linalg import splu
+
+from diffsim_ros import _engine
+
+from tests.native.fem_matrices import elastic_ball, pack
+
+
+def assemble(sizes, pairs, values):
+    """The engine's blocks as a SciPy matrix."""
+    dof = np.concatenate([[0], np.cumsum(sizes)])
+    order = [(i, i) for i in range(len(sizes))]
+    for i, j in pairs:
+        order += [(i, j), (j, i)]
+    rows, cols = [], []
+    for i, j in order:
+        col, row = np.meshgrid(np.arange(dof[j], dof[j + 1]), np.arange(dof[i], dof[i + 1]))
+        rows.append(row.T.ravel())
+        cols.append(col.T.ravel())
+    return sparse.csc_matrix((values, (np.concatenate(rows), np.concatenate(cols))))
+
+
+def bodies_and_points(seed, bodies=7, points=40, skew=0.3):
+    """Nodes of 6 and 3 degrees of freedom, coupled at random, nonsymmetric, diagonal strong."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.permutation([6] * bodies + [3] * points)
+    n = len(sizes)
+    blocks = {}
+    for i, j in {tuple(sorted(rng.choice(n, 2, replace=False))) for _ in range(3 * n)}:
+        coupling = rng.normal(size=(sizes[i], sizes[j]))
+        blocks[int(i), int(j)] = coupling
+        blocks[int(j), int(i)] = coupling.T + skew * rng.normal(size=coupling.T.shape)
+    for i, size in enumerate(sizes):
+        blocks[i, i] = 9 * np.eye(size) + skew * rng.normal(size=(size, size))
+    return pack(sizes.tolist(), blocks)
+
+
+def solve(system, rhs, symmetric=False, **options):
+    return _engine.linear_solve(*system, rhs, symmetric=symmetric, **options)
+
+
+def residuals(matrix, x, rhs):
+    return np.linalg.norm(rhs - matrix @ x, axis=0) / np.linalg.norm(rhs, axis=0)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("step", [1 / 240, 1 / 60])
+@pytest.mark.parametrize("contact", [False, True])
+@pytest.mark.parametrize("tets", [480, 2688])
+def test_krylov_reaches_the_tolerance_asked_for(tets, contact, step, rng):
+    *system, symmetric = elastic_ball(tets, step, contact=contact)
+    A = assemble(*system)
+    rhs = rng.normal(size=(A.shape[0], 1))
+    for tolerance in (1e-1, 1e-3, 1e-6, 1e-10):
+        for transposed in (False, True):
+            got = solve(system, rhs, symmetric, tolerance=tolerance, transposed=transposed)
+            assert got["reached"]
+            # Loose tolerances are judged in single precision.
+            assert residuals(A.T if transposed else A, got["x"], rhs) < tolerance * 1.01
+
+
+@pytest.mark.parametrize("contact", [False, True])
+def test_krylov_solution_is_that_of_sparse_lu(contact, rng):
+    *system, symmetric = elastic_ball(2688, contact=contact)
+    A = assemble(*system)
+    rhs = rng.normal(size=(A.shape[0], 1))
+    lu = splu(A)
+    for transposed, trans in ((False, "N"), (True, "T")):
+        exact = lu.solve(rhs, trans)
+        got = solve(system, rhs, symmetric, tolerance=1e-12, transposed=transposed)["x"]
+        assert np.linalg.norm(got - exact) < 1e-10 * np.linalg.norm(exact)
+
+
+def test_friction_makes_the_ball_nonsymmetric():
+    A = assemble(*elastic_ball(480)[:3])
+    assert abs(A - A.T).max() > 0.1 * abs(A).max()
+
+
+@pytest.mark.parametrize("columns", [2, 6, 8, 9, 13])
+@pytest.mark.parametrize("contact", [False, True])
+def test_krylov_many_right_hand_sides(columns, contact, rng):
+    *system, symmetric = elastic_ball(480, contact=contact)
+    A = assemble(*system)
+    rhs = rng.normal(size=(A.shape[0], columns)) * 10.0 ** rng.integers(-9, 9, columns)
+    for transposed in (False, True):
+        got = solve(system, rhs, symmetric, tolerance=1e-9, transposed=transposed)
+        assert got["reached"]
+        assert residuals(A.T if transposed else A, got["x"], rhs).max() < 1e-9
+
+
+def test_krylov_zero_right_hand_sides(rng):
+    *system, symmetric = elastic_ball(480)
+    rhs = rng.normal(size=(450, 3))
+    rhs[:, 1] = 0
+    got = solve(system, rhs, symmetric)
+    assert got["reached"] and not got["x"][:, 1].any() and got["x"][:, 0].any()
+    got = solve(system, 0 * rhs, symmetric)
+    assert got["reached"] and not got["x"].any() and got["products"] == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_krylov_bodies_and_points(seed, rng):
+    system = bodies_and_points(seed)
+    A = assemble(*system)
+    rhs = rng.normal(size=(A.shape[0], 1 + 4 * (seed % 2)))
+    for transposed in (False, True):
+        got = solve(system, rhs, tolerance=1e-10, transposed=transposed)
+        assert got["reached"]
+        assert residuals(A.T if transposed else A, got["x"], rhs).max() < 1e-10
+
+
+def test_krylov_needs_few_products(rng):
+    """The sweeps precondition as SGS in RCM order does (counts of a SciPy model, and a margin)."""
+    for contact, most in ((False, 25), (True, 40)):
+        *system, symmetric = elastic_ball(2688, contact=contact)
+        rhs = rng.normal(size=(3 * len(system[0]), 1))
+        got = solve(system, rhs, symmetric, tolerance=1e-6)
+        assert got["products"] <= most
+
+
+def test_krylov_strong_friction_leaves_diagonal_blocks_indefinite(rng):
+    system = elastic_ball(480, k_n=2e5, c_f=3.0)[:3]
+    A = assemble(*system)
+    blocks = [A[k : k + 3, k : k + 3].toarray() for k in range(0, A.shape[0], 3)]
+    assert min(np.linalg.eigvalsh(b + b.T).min() for b in blocks) < 0
+    rhs = rng.normal(size=(A.shape[0], 1))
+    got = solve(system, rhs, tolerance=1e-9)
+    assert got["reached"]
+    assert residuals(A, got["x"], rhs) < 1e-9
+
+
+def test_krylov_indefinite_matrix_is_solved_or_reported(rng):
+    sizes, pairs, values, _ = elastic_ball(480, contact=False)
+    A = assemble(sizes, pairs, values)
+    values = values.copy()
+    mean = A.diagonal().mean()
+    for i in range(len(sizes)):  # shifted into the spectrum: CG must notice
+        values[9 * i : 9 * i + 9 : 4] -= 0.5 * mean
+    A = assemble(sizes, pairs, values)
+    assert np.linalg.eigvalsh(A.toarray())[0] < 0
+    rhs = rng.normal(size=(A.shape[0], 1))
+    got = solve((sizes, pairs, values), rhs, True, tolerance=1e-8)
+    assert np.isfinite(got["x"]).all()
+    assert got["reached"] == bool(residuals(A, got["x"], rhs) <= 1e-8)
+    assert got["residual"] == pytest.approx(residuals(A, got["x"], rhs)[0], rel=1e-6)
+
+
+def test_krylov_stiff_contact_is_no_obstacle_to_cg(rng):
+    *system, _ = elastic_ball(480, k_n=1e8, c_f=0.0)
+    A = assemble(*system)
+    assert abs(A - A.T).max() < 1e-12 * abs(A).max()
+    rhs = rng.normal(size=(A.shape[0], 1))
+    got = solve(system, rhs, True, tolerance=1e-10)
+    assert got["reached"] and got["products"] < 50
+    assert residuals(A, got["x"], rhs) < 1e-10
+
+
+def test_krylov_reports_what_it_cannot_solve(rng):
+    """A circulant of ones off the diagonal: no iteration of this kind gets anywhere."""
+    n = 60
+    blocks = {(i, i): 1e-3 * np.eye(3) for i in range(n)}
+    for i in range(n):
+        j = (i + 1) % n
+        blocks[i, j], blocks[j, i] = np.eye(3), -np.eye(3)
+    system = pack([3] * n, blocks)
+    rhs = rng.normal(size=(3 * n, 1))
+    got = solve(system, rhs, tolerance=1e-8)
+    assert not got["reached"] and np.isfinite(got["x"]).all()
+    assert got["residual"] <= 1
+
+
+def test_krylov_refuses_singular_and_non_finite_diagonals():
+    *system, _ = elastic_ball(480)
+    for bad in (0.0, np.nan, np.inf):
+        values = system[2].copy()
+        values[9 * 17 : 9 * 18] = bad
+        got = solve((*system[:2], values), np.ones((450, 1)))
+        assert not got["regular"] and not got["reached"]
+    values = system[2].copy()
+    values[9 * 150 + 40] = np.nan
+    got = solve((*system[:2], values), np.ones((450, 1)))
+    assert not got["reached"]
+
+
+def test_krylov_same_input_same_bits(rng):
+    *system, _ = elastic_ball(480)
+    rhs = rng.normal(size=(450, 6))
+    first, second = (solve(system, rhs)["x"] for _ in range(2))
+    assert (first == second).all()
+
+
+def test_krylov_refuses_odd_nodes():
+    with pytest.raises(_engine.InvalidInput, match="3 or 6 degrees of freedom, got 4"):
+        solve(pack([3, 4], {(0, 0): np.eye(3), (1, 1): np.eye(4)}), np.ones((7, 1)))
