@@ -63,6 +63,7 @@ Solid::Solid(std::string name, const PointSet* points, const Matrix3X& X,
   for (int begin = 0; begin < count; begin += kLanes) {
     Batch batch;
     TetRest rest;
+    Gradient gradient;
     batch.lanes = std::min(kLanes, count - begin);
     for (int lane = 0; lane < kLanes; ++lane) {
       const int e = order[begin + std::min(lane, batch.lanes - 1)];
@@ -78,6 +79,7 @@ Solid::Solid(std::string name, const PointSet* points, const Matrix3X& X,
       const Matrix3d b = D.inverse(), G = b * b.transpose();  // rows of b: gradients
       const double volume = D.determinant() / 6;
       rest.volume[lane] = std::abs(volume);
+      for (int i = 0; i < 9; ++i) gradient.b[i / 3][i % 3][lane] = b(i / 3, i % 3);
       rest.sign[lane] = volume > 0 ? 1 : -1;
       for (int i = 1; i <= 3; ++i) {
         for (int j = i; j <= 3; ++j) rest.gram[symmetric(i, j)][lane] = G(i - 1, j - 1);
@@ -85,6 +87,7 @@ Solid::Solid(std::string name, const PointSet* points, const Matrix3X& X,
     }
     batch_.push_back(batch);
     rest_.push_back(rest);
+    if (viscosity_ == ViscosityModel::linear) gradient_.push_back(gradient);
   }
   find_edges();
 }
@@ -113,28 +116,8 @@ void Solid::find_edges() {
 void Solid::bind(const BlockPattern& pattern, const BlockPattern&) { edges_.bind(pattern); }
 
 template <class Law, class Sink>
-void Solid::forces(const Instant& now, const ModuliView& moduli, bool viscous, Sink&& sink) const {
-  for (std::size_t k = 0; k < batch_.size(); ++k) {
-    const Batch& b = batch_[k];
-    const TetRest& rest = rest_[k];
-    const TetShape shape = now.shape(rest, b);
-    const Moduli m = moduli(b.element);
-    Wide T[6];
-    for (int i = 0; i < 6; ++i) T[i] = rest.volume * m.mu * rest.gram[i];
-    if (viscous) {
-      const TetRates rates = now.rates(rest, b, shape, m.viscosity);
-      add_viscous(rates.weight, rates.h, rates.w, T);
-    }
-    Wide3 f[4];
-    tet_forces(rest, shape, T, Law::at(shape.J, m, false).q, f);
-    sink(b, f);
-  }
-}
-
-template <class Law, bool kViscous>
-void Solid::blocks(const Instant& now, const ModuliView& moduli, const Assembly& out) const {
-  double* r = out.r->data() + first_dof_;
-  const EdgeBlocks::Buffer buffer = edges_.buffer(kViscous ? 3 : 1);
+void Solid::forces(const Instant& now, const ModuliView& moduli, ViscosityModel viscosity,
+                   Sink&& sink) const {
   for (std::size_t k = 0; k < batch_.size(); ++k) {
     const Batch& b = batch_[k];
     const TetRest& rest = rest_[k];
@@ -143,39 +126,64 @@ void Solid::blocks(const Instant& now, const ModuliView& moduli, const Assembly&
     Wide T[6];
     for (int i = 0; i < 6; ++i) T[i] = rest.volume * m.mu * rest.gram[i];
     TetRates rates;
-    if (kViscous) {
-      rates = now.rates(rest, b, shape, m.viscosity);
-      add_viscous(rates.weight, rates.h, rates.w, T);
-    }
+    if (viscosity != ViscosityModel::none) rates = now.rates(rest, b, shape, m.viscosity);
+    if (viscosity == ViscosityModel::invariant) add_viscous(rates.weight, rates.h, rates.w, T);
+    Wide3 f[4];
+    tet_forces(rest, shape, T, Law::at(shape.J, m, false).q, f);
+    if (viscosity == ViscosityModel::linear) add_linear_viscous(gradient_[k].b, rates, f);
+    sink(b, f);
+  }
+}
+
+template <class Law, ViscosityModel kViscosity>
+void Solid::blocks(const Instant& now, const ModuliView& moduli, const Assembly& out) const {
+  constexpr bool kElastic = kViscosity == ViscosityModel::none;
+  constexpr bool kInvariant = kViscosity == ViscosityModel::invariant;
+  double* r = out.r->data() + first_dof_;
+  const EdgeBlocks::Buffer buffer = edges_.buffer(kElastic ? 1 : 3);
+  for (std::size_t k = 0; k < batch_.size(); ++k) {
+    const Batch& b = batch_[k];
+    const TetRest& rest = rest_[k];
+    const TetShape shape = now.shape(rest, b);
+    const Moduli m = moduli(b.element);
+    Wide T[6];
+    for (int i = 0; i < 6; ++i) T[i] = rest.volume * m.mu * rest.gram[i];
+    TetRates rates;
+    if (!kElastic) rates = now.rates(rest, b, shape, m.viscosity);
+    if (kInvariant) add_viscous(rates.weight, rates.h, rates.w, T);
     const Volumetric vol = Law::at(shape.J, m, true);
     Wide3 f[4];
     tet_forces(rest, shape, T, vol.q, f);
+    if (!kElastic && !kInvariant) add_linear_viscous(gradient_[k].b, rates, f);
     for (int a = 0; a < 4; ++a) scatter(f[a], b.at[a], b.lanes, r);
     const ElasticBlocks elastic(rest, shape, T, vol);
-    if (!kViscous) {
-      for (int pair = 0; pair < 6; ++pair) {
-        Wide K[9];
-        elastic.at(pair, K);
-        buffer.add(K, 0, edge_[k][pair].data(), b.lanes);
+    const auto viscous = [&] {
+      if constexpr (kViscosity == ViscosityModel::linear) {
+        return LinearViscousBlocks(rest, gradient_[k].b, rates.weight);
+      } else {
+        return ViscousBlocks(rest, shape, rates);  // unused where elastic
       }
-      continue;
-    }
-    const ViscousBlocks viscous(rest, shape, rates);
+    }();
     for (int pair = 0; pair < 6; ++pair) {
-      Wide K[9], Kt[9], B[9];
+      Wide K[9];
       elastic.at(pair, K);
-      for (int i = 0; i < 9; ++i) Kt[i] = K[3 * (i % 3) + i / 3];
-      viscous.at(pair, K, Kt, B);
       const int* at = edge_[k][pair].data();
-      buffer.add(K, 0, at, b.lanes);
-      buffer.add(Kt, 1, at, b.lanes);
-      buffer.add(B, 2, at, b.lanes);
+      if constexpr (kElastic) {
+        buffer.add(K, 0, at, b.lanes);
+      } else {
+        Wide Kt[9], B[9];
+        for (int i = 0; i < 9; ++i) Kt[i] = K[3 * (i % 3) + i / 3];
+        viscous.at(pair, K, Kt, B);
+        buffer.add(K, 0, at, b.lanes);
+        buffer.add(Kt, 1, at, b.lanes);
+        buffer.add(B, 2, at, b.lanes);
+      }
     }
   }
-  if (kViscous) {
-    edges_.finish(buffer, *out.K, *out.B);
-  } else {
+  if (kElastic) {
     edges_.finish_symmetric(buffer, *out.K);
+  } else {
+    edges_.finish(buffer, *out.K, *out.B);
   }
 }
 
@@ -185,16 +193,17 @@ void Solid::columns(const Instant& now, const VectorXd& p, ParameterColumns& out
     const ElementParameter& parameter = material_.part[part];
     const ModuliView rate(material_, p, static_cast<MaterialPart>(part));
     const bool viscous = static_cast<MaterialPart>(part) == MaterialPart::viscosity;
+    const ViscosityModel model = viscous ? viscosity_ : ViscosityModel::none;
     if (!parameter.per_element) {
       const int c = out.column(parameter.first);
       if (c < 0) continue;
       double* column = out.values.col(c).data() + first_dof_;
-      forces<Law>(now, rate, viscous, [&](const Batch& b, const Wide3 f[4]) {
+      forces<Law>(now, rate, model, [&](const Batch& b, const Wide3 f[4]) {
         for (int a = 0; a < 4; ++a) scatter(f[a], b.at[a], b.lanes, column);
       });
       continue;
     }
-    forces<Law>(now, rate, viscous, [&](const Batch& b, const Wide3 f[4]) {
+    forces<Law>(now, rate, model, [&](const Batch& b, const Wide3 f[4]) {
       for (int lane = 0; lane < b.lanes; ++lane) {
         const int c = out.column(parameter.first + b.element[lane]);
         if (c < 0) continue;
@@ -207,23 +216,23 @@ void Solid::columns(const Instant& now, const VectorXd& p, ParameterColumns& out
   }
 }
 
-bool Solid::viscous(const VectorXd& p) const {
-  const ElementParameter& v = material_.of(MaterialPart::viscosity);
-  return v.per_element || p[v.first] != 0;
-}
-
 template <class Law>
 void Solid::add_with(const Instant& now, const VectorXd& p, const Assembly& out) const {
   const ModuliView moduli(material_, p);
+  const ElementParameter& eta = material_.of(MaterialPart::viscosity);
+  const bool viscous = eta.per_element || p[eta.first] != 0;
+  const ViscosityModel model = viscous ? viscosity_ : ViscosityModel::none;
   if (!out.K) {
     double* r = out.r->data() + first_dof_;
-    forces<Law>(now, moduli, viscous(p), [&](const Batch& b, const Wide3 f[4]) {
+    forces<Law>(now, moduli, model, [&](const Batch& b, const Wide3 f[4]) {
       for (int a = 0; a < 4; ++a) scatter(f[a], b.at[a], b.lanes, r);
     });
-  } else if (viscous(p)) {
-    blocks<Law, true>(now, moduli, out);
+  } else if (model == ViscosityModel::none) {
+    blocks<Law, ViscosityModel::none>(now, moduli, out);
+  } else if (model == ViscosityModel::invariant) {
+    blocks<Law, ViscosityModel::invariant>(now, moduli, out);
   } else {
-    blocks<Law, false>(now, moduli, out);
+    blocks<Law, ViscosityModel::linear>(now, moduli, out);
   }
   if (out.columns) columns<Law>(now, p, *out.columns);
 }

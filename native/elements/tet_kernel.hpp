@@ -70,6 +70,12 @@ struct TetShape {
   }
 };
 
+/// What viscosity needs besides.
+struct TetRates {
+  Wide3 h[3], w[3], edot[3];
+  Wide weight;  // V nu
+};
+
 /// sum_c e_c G_ca for a = 1..3.
 inline void times_symmetric(const Wide3 e[3], const Wide G[6], Wide3 out[3]) {
   for (int a = 1; a <= 3; ++a) {
@@ -83,6 +89,17 @@ inline void add_viscous(const Wide& weight, const Wide3 h[3], const Wide3 w[3], 
   T[3] += weight * (dot(h[0], w[1]) + dot(w[0], h[1]));
   T[4] += weight * (dot(h[0], w[2]) + dot(w[0], h[2]));
   T[5] += weight * (dot(h[1], w[2]) + dot(w[1], h[2]));
+}
+
+/// Forces of the linear viscosity P = nu (F' + F'^T) on nodes 1..3: V nu (w_a + F'^T b_a).
+inline void add_linear_viscous(const Wide3 b[3], const TetRates& r, Wide3 f[4]) {
+  for (int a = 0; a < 3; ++a) {
+    Wide3 sum = r.w[a];
+    for (int c = 0; c < 3; ++c) sum = sum + dot(r.edot[c], b[a]) * b[c];
+    sum = r.weight * sum;
+    f[a + 1] = f[a + 1] + sum;
+    f[0] = f[0] - sum;
+  }
 }
 
 /// f_a from V T and q.
@@ -108,12 +125,6 @@ inline void of_pairs(const Wide G[6], Wide pair[6]) {
   pair[2] = -(G[4] + G[5] + G[2]);
   for (int i = 0; i < 3; ++i) pair[3 + i] = G[3 + i];
 }
-
-/// What viscosity needs besides.
-struct TetRates {
-  Wide3 h[3], w[3], edot[3];
-  Wide weight;  // V nu
-};
 
 /// Elastic blocks of the pairs.
 class ElasticBlocks {
@@ -179,6 +190,27 @@ class ViscousBlocks {
  private:
   Wide g_[6], N_[9], M_[9];
   Wide3 h_[4], w_[4], nh_[4];
+};
+
+/// B_ab = V nu (G_ab I + b_b b_a^T) of the linear viscosity.
+class LinearViscousBlocks {
+ public:
+  LinearViscousBlocks(const TetRest& rest, const Wide3 b[3], const Wide& weight) {
+    of_pairs(rest.gram, g_);
+    with_node_0(b, b_);
+    for (int a = 0; a < 4; ++a) nb_[a] = weight * b_[a];
+    for (Wide& g : g_) g *= weight;
+  }
+  void at(int pair, Wide[9], Wide[9], Wide B[9]) const {
+    for (int j = 0; j < 3; ++j) {
+      for (int i = 0; i < 3; ++i) B[3 * j + i] = nb_[kSecond[pair]][i] * b_[kFirst[pair]][j];
+      B[4 * j] += g_[pair];
+    }
+  }
+
+ private:
+  Wide g_[6];
+  Wide3 b_[4], nb_[4];
 };
 
 }  // namespace diffsim
