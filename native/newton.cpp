@@ -15,11 +15,13 @@ constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jaco
 
 // How well to solve for a correction (Eisenstat and Walker's second choice): no better than Newton
 // itself will do, nor than the end needs.
-double forcing(bool symmetric, double norm, double previous, double end) {
+double forcing(bool symmetric, bool reuse, double norm, double previous, double end) {
   const double first = symmetric ? 1e-3 : 1e-1;
   if (!std::isfinite(previous)) return first;
   const double ratio = norm / previous;
-  return std::min(first, std::max(0.9 * ratio * ratio, 0.3 * end / norm));
+  // A Jacobian used again gains what it gained last time, at best.
+  const double gain = reuse ? 0.3 * ratio : 0.9 * ratio * ratio;
+  return std::min(first, std::max(gain, 0.3 * end / norm));
 }
 
 bool usable(const State& s) {
@@ -168,7 +170,8 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     const bool reuse =
         !small && prepared && !options.stagnate && norm < kReuseBelow * previous_norm;
     if (!reuse && !jacobian) evaluate(window, p, true);
-    const double goal = forcing(symmetric_, norm, previous_norm, options.tolerance * reference_);
+    const double goal =
+        forcing(symmetric_, reuse, norm, previous_norm, options.tolerance * reference_);
     if (!correct(window, reuse, options.stagnate, goal)) {
       report.status = Status::singular;
       break;

@@ -39,8 +39,8 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   scene.check(p);
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
   Sensitivity S;
-  records_.push_back({TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)),
-                      0, std::nullopt});
+  records_.push_back(
+      {TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
   if (mode == GradientMode::sensitivity) {
     start_sensitivity(S.x[0], S.v[0]);
     for (int k = 1; k < 3; ++k) S.x[k] = S.v[k] = MatrixXd::Zero(scene.ndof(), S.x[0].cols());
@@ -122,17 +122,16 @@ bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& ste
 }
 
 bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensitivity& S) {
-  records_.push_back({scheme, t, std::make_shared<State>(stepper.state()), -1, std::nullopt});
-  if (mode_ == GradientMode::sensitivity || mode_ == GradientMode::store) {
-    auto linear =
-        stepper.linearize(window(records_.size() - 1), p_, active_, {true, options_.stagnate});
-    const bool forward = mode_ == GradientMode::sensitivity;
-    if (!linear || (forward && !advance_sensitivity(*linear, t, S))) {
+  records_.push_back({scheme, t, std::make_shared<State>(stepper.state()), -1, nullptr});
+  const bool forward = mode_ == GradientMode::sensitivity;
+  if (forward || mode_ == GradientMode::store) {
+    std::unique_ptr<LinearizedStep>& linear = forward ? forward_ : records_.back().linearized;
+    if (!linear) linear = std::make_unique<LinearizedStep>(*scene_);
+    if (!stepper.linearize(window(records_.size() - 1), p_, active_, {true, options_.stagnate},
+                           *linear) ||
+        (forward && !advance_sensitivity(*linear, t, S))) {
       records_.pop_back();
       return false;
-    }
-    if (!forward) {
-      records_.back().linearized = std::move(linear);
     }
   }
   forget_increments();
@@ -206,7 +205,7 @@ void Rollout::add_frame(double t, const Sensitivity& S) {
 
 void Rollout::add_modes(Stepper& stepper) {
   std::vector<std::uint16_t> now;
-  stepper.modes(*records_.back().state, p_, now);
+  stepper.modes(*records_.back().state, records_.back().t, p_, now);
   now.push_back(static_cast<std::uint16_t>(halvings));  // a halved step is another motion
   for (std::uint16_t code : now) mode_hash = (mode_hash ^ code) * kHashPrime;
   now.pop_back();
@@ -236,6 +235,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
   }
   Stepper stepper(*scene_);
   ActiveColumns active = active_;
+  LinearizedStep again(*scene_);
   VectorXd held = VectorXd::Zero(active_.size());  // by place
   for (int i = n; i >= 0; --i) {
     Record& record = records_[i];
@@ -244,12 +244,11 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
       v[0] += gv.col(record.frame);
     }
     if (i == 0) break;
-    std::optional<LinearizedStep> again;
-    if (!record.linearized) {
-      again = stepper.linearize(window(i), p_, active, {false, options_.stagnate});
-      if (!again) refuse("gradient", "needs regular steps", "a singular one");
+    LinearizedStep& step = record.linearized ? *record.linearized : again;
+    if (!record.linearized &&
+        !stepper.linearize(window(i), p_, active, {false, options_.stagnate}, again)) {
+      refuse("gradient", "needs regular steps", "a singular one");
     }
-    LinearizedStep& step = record.linearized ? *record.linearized : *again;
     MatrixXd lam = step.map.rates_transposed(x[0], v[0]);
     if (!step.solver.solve_transposed(lam, options_.gradient_tolerance)) {  // lambda of [G 4.25]
       refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");

@@ -63,8 +63,8 @@ class Rollout {
     TimeScheme scheme;
     double t;  // where it ends [s]
     std::shared_ptr<State> state;
-    int frame;  // recorded frame it ends, or -1
-    std::optional<LinearizedStep> linearized;
+    int frame;                                   // recorded frame it ends, or -1
+    std::unique_ptr<LinearizedStep> linearized;  // mode store
   };
   struct Sensitivity {
     MatrixXd x[3], v[3];  // now and two past instants; columns by support.hpp's order
@@ -84,8 +84,9 @@ class Rollout {
   Options options_;
   ActiveColumns active_;
   GradientMode mode_;
-  std::vector<Record> records_;  // [0] is the start
-  int depth_ = 0;                // past states usable by the scheme since the last restart
+  std::vector<Record> records_;              // [0] is the start
+  std::unique_ptr<LinearizedStep> forward_;  // of the last step, mode sensitivity
+  int depth_ = 0;  // past states usable by the scheme since the last restart
 };
 
 }  // namespace diffsim

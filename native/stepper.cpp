@@ -24,26 +24,20 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
   return again;
 }
 
-std::optional<LinearizedStep> Stepper::linearize(const Window& window, const VectorXd& p,
-                                                 ActiveColumns& active, const How& how) {
-  LinearizedStep step{StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]),
-                      window.scheme,
-                      StepSolver(scene_->symbolic()),
-                      {},
-                      {},
-                      {},
-                      {},
-                      {},
-                      {}};
+bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active,
+                        const How& how, LinearizedStep& step) {
+  step.map = StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]);
+  step.scheme = window.scheme;
   active.select(window.t);
   step.columns = active.columns();
   const auto columns = static_cast<Eigen::Index>(step.columns.size());
-  VectorXd r = VectorXd::Zero(scene_->ndof());
-  ParameterColumns parameter{&active.column_of(), MatrixXd::Zero(scene_->ndof(), columns)};
+  residual_.setZero(scene_->ndof());
+  ParameterColumns parameter{&active.column_of(), std::move(step.dr_dp)};
+  parameter.values.setZero(scene_->ndof(), columns);
   bool symmetric = !how.fresh || newton_.symmetric();
   Assembly out;
   out.symmetric = &symmetric;
-  out.r = &r;
+  out.r = &residual_;
   out.columns = &parameter;
   if (how.fresh) {
     step.K = newton_.K();
@@ -68,12 +62,12 @@ std::optional<LinearizedStep> Stepper::linearize(const Window& window, const Vec
   scene_->drive(window, p, out);
   step.dr_dp = std::move(parameter.values);
   step.map.combine(step.K, step.B, step.solver.A);
-  if (!step.solver.prepare(symmetric, how.exact)) return std::nullopt;
-  return step;
+  return step.solver.prepare(symmetric, how.exact);
 }
 
-void Stepper::modes(const State& now, const VectorXd& p, std::vector<std::uint16_t>& out) const {
-  const Window window{{&now, nullptr, nullptr}, TimeScheme::bdf(1, 1.)};
+void Stepper::modes(const State& now, double t, const VectorXd& p,
+                    std::vector<std::uint16_t>& out) const {
+  const Window window{{&now, nullptr, nullptr}, TimeScheme::bdf(1, 1.), t};
   out.resize(scene_->mode_count());
   std::uint16_t* at = out.data();
   for (const auto& e : scene_->elements()) {

@@ -1,8 +1,6 @@
 // Stepper: one step, and its exact linearization. Rollouts, S and lambda use only these.
 #pragma once
 
-#include <optional>
-
 #include "newton.hpp"
 #include "support.hpp"
 
@@ -10,6 +8,7 @@ namespace diffsim {
 
 /// dr_n at a converged step: all that sensitivities and adjoint need of it.
 struct LinearizedStep {
+  explicit LinearizedStep(const Scene& scene) : solver(scene.symbolic()) {}
   StepMap map;
   TimeScheme scheme;
   StepSolver solver;                 // of A = dr/du
@@ -33,23 +32,24 @@ class Stepper {
                     const VectorXd& p, const NewtonOptions& options);
   const State& state() const { return next_; }
 
-  /// Linearization where window.now() solves the step. Empty when A is singular.
+  /// Linearization where window.now() solves the step, into `out` (whose memory is used again).
+  /// False when A is singular.
   struct How {
     bool fresh;  // the Jacobian blocks of the last step() are still those of window.now()
     bool exact;  // solve by elimination whatever the size
   };
-  std::optional<LinearizedStep> linearize(const Window& window, const VectorXd& p,
-                                          ActiveColumns& active, const How& how);
+  bool linearize(const Window& window, const VectorXd& p, ActiveColumns& active, const How& how,
+                 LinearizedStep& out);
 
-  /// Mode codes (element.hpp) of all elements at a state.
-  void modes(const State& now, const VectorXd& p, std::vector<std::uint16_t>& out) const;
+  /// Mode codes (element.hpp) of all elements at a state at time t [s].
+  void modes(const State& now, double t, const VectorXd& p, std::vector<std::uint16_t>& out) const;
 
  private:
   void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
 
   const Scene* scene_;
   Newton newton_;
-  VectorXd u_, before_;
+  VectorXd u_, before_, residual_;
   State next_;
 };
 

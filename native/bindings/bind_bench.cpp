@@ -14,7 +14,8 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// CPU seconds per call of one element's `add` at the scene's start: (residual alone, with K and B).
+/// CPU seconds per call of one element's `add` at the scene's start: (residual alone, with K and
+/// B).
 py::tuple time_element(Scene& scene, const std::string& name, const VectorXd& p, int calls) {
   scene.finalize();
   if (calls < 1) refuse("time_element: calls", "must be >= 1", calls);
@@ -41,8 +42,9 @@ py::tuple time_element(Scene& scene, const std::string& name, const VectorXd& p,
 }  // namespace
 
 void bind_bench(py::class_<Scene>& scene) {
-  scene.def("time_element", &time_element, py::arg("name"), py::arg("p"), py::arg("calls") = 100,
-            "CPU seconds per evaluation of one element at the start: (residual, residual with K and B).");
+  scene.def(
+      "time_element", &time_element, py::arg("name"), py::arg("p"), py::arg("calls") = 100,
+      "CPU seconds per evaluation of one element at the start: (residual, residual with K and B).");
 }
 
 }  // namespace diffsim

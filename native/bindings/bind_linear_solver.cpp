@@ -1,6 +1,6 @@
 #include <ctime>
 
-#include "../linear_solver/krylov_solver.hpp"
+#include "../linear_solver/linear_solver.hpp"
 #include "bindings.hpp"
 
 namespace py = pybind11;
@@ -26,42 +26,113 @@ double clock_ms(int repeat, F work) {
   return least;
 }
 
-py::dict linear_solve(const std::vector<int>& sizes, const std::vector<std::pair<int, int>>& pairs,
-                      const VectorXd& values, const MatrixXd& rhs, const std::string& method,
-                      bool transposed, double tolerance, bool symmetric, int repeat) {
-  const BlockPattern pattern(sizes, pairs);
-  if (values.size() != pattern.values || rhs.rows() != pattern.ndof) {
-    refuse("linear_solve", "values and rhs must fit the pattern", values.size());
-  }
-  const BlockMatrix A{&pattern, values};
-  KrylovSolver solver(std::make_shared<const SweepPattern>(pattern));
-  bool regular = true;
-  MatrixXd x;
-  SolveReport report;
-  const double prepare = clock_ms(repeat, [&] { regular = solver.prepare(A, symmetric); });
-  if (regular && transposed) solver.solve_transposed(A, x = rhs, 0.5);
-  const double solve = !regular ? 0 : clock_ms(repeat, [&] {
-    x = rhs;
-    report = transposed ? solver.solve_transposed(A, x, tolerance) : solver.solve(A, x, tolerance);
-  });
-  py::dict out;
-  out["x"] = x;
-  out["reached"] = regular && report.reached;
-  out["regular"] = regular;
-  out["products"] = report.products;
-  out["residual"] = report.residual;
-  out["prepare_ms"] = prepare;
-  out["solve_ms"] = solve;
-  return out;
+const std::vector<std::pair<std::string, LinearSolver::Method>>& methods() {
+  using Method = LinearSolver::Method;
+  static const std::vector<std::pair<std::string, Method>> known{{"automatic", Method::automatic},
+                                                                 {"krylov", Method::krylov},
+                                                                 {"lagged", Method::lagged},
+                                                                 {"direct", Method::direct}};
+  return known;
 }
+
+LinearSolver::Method method_of(const std::string& name) {
+  for (const auto& [known, method] : methods()) {
+    if (known == name) return method;
+  }
+  refuse("linear_solve: method", "must be 'automatic', 'krylov', 'lagged' or 'direct'",
+         "'" + name + "'");
+}
+
+std::string name_of(LinearSolver::Method method) {
+  for (const auto& [name, known] : methods()) {
+    if (known == method) return name;
+  }
+  return "";
+}
+
+/// A solver kept over several matrices of one pattern, as a rollout keeps it.
+class PyLinearSolver {
+ public:
+  PyLinearSolver(const std::vector<int>& sizes, const std::vector<std::pair<int, int>>& pairs,
+                 const std::string& method)
+      : pattern_(sizes, pairs),
+        symbolic_(std::make_shared<LinearPattern>(pattern_)),
+        solver_(symbolic_, method_of(method)) {
+    A_.reset(pattern_);
+  }
+
+  bool factor(const VectorXd& values, bool symmetric, int repeat) {
+    if (values.size() != pattern_.values) {
+      refuse("LinearSolver.factor: values", "must be " + std::to_string(pattern_.values) + " long",
+             values.size());
+    }
+    A_.values = values;
+    factor_ms_ = clock_ms(repeat, [&] { regular_ = solver_.factor(A_, symmetric); });
+    return regular_;
+  }
+
+  py::dict solve(const MatrixXd& rhs, double tolerance, bool transposed, int repeat) {
+    if (rhs.rows() != pattern_.ndof) {
+      refuse("LinearSolver.solve: rhs", "must have " + std::to_string(pattern_.ndof) + " rows",
+             rhs.rows());
+    }
+    MatrixXd x = rhs;
+    SolveReport report{false, 0, 1};
+    double took = 0;
+    if (regular_) {
+      auto once = [&] {
+        x = rhs;
+        report = transposed ? solver_.solve_transposed(A_, x, tolerance)
+                            : solver_.solve(A_, x, tolerance);
+      };
+      if (repeat > 1) once();  // what is made on first use
+      took = clock_ms(repeat, once);
+    }
+    py::dict out;
+    out["x"] = x;
+    out["regular"] = regular_;
+    out["reached"] = report.reached;
+    out["products"] = report.products;
+    out["residual"] = report.residual;
+    out["method"] = name_of(solver_.active());
+    out["factor_ms"] = factor_ms_;
+    out["solve_ms"] = took;
+    return out;
+  }
+
+ private:
+  BlockPattern pattern_;
+  std::shared_ptr<const LinearPattern> symbolic_;
+  LinearSolver solver_;
+  BlockMatrix A_;
+  bool regular_ = false;
+  double factor_ms_ = 0;
+};
 
 }  // namespace
 
 void bind_linear_solver(py::module_& m) {
-  m.def("linear_solve", &linear_solve, py::arg("sizes"), py::arg("pairs"), py::arg("values"),
-        py::arg("rhs"), py::arg("method") = "krylov", py::arg("transposed") = false,
-        py::arg("tolerance") = 1e-8, py::arg("symmetric") = false, py::arg("repeat") = 1,
-        "Solves one system of node blocks; for tests and benchmarks of the linear solvers.");
+  py::class_<PyLinearSolver>(m, "LinearSolver",
+                             "Solver of systems of node blocks; for tests and benchmarks.")
+      .def(py::init<const std::vector<int>&, const std::vector<std::pair<int, int>>&,
+                    const std::string&>(),
+           py::arg("sizes"), py::arg("pairs"), py::arg("method") = "automatic")
+      .def("factor", &PyLinearSolver::factor, py::arg("values"), py::arg("symmetric") = false,
+           py::arg("repeat") = 1)
+      .def("solve", &PyLinearSolver::solve, py::arg("rhs"), py::arg("tolerance") = 1e-8,
+           py::arg("transposed") = false, py::arg("repeat") = 1);
+  m.def(
+      "linear_solve",
+      [](const std::vector<int>& sizes, const std::vector<std::pair<int, int>>& pairs,
+         const VectorXd& values, const MatrixXd& rhs, const std::string& method, bool transposed,
+         double tolerance, bool symmetric, int repeat) {
+        PyLinearSolver solver(sizes, pairs, method);
+        solver.factor(values, symmetric, repeat);
+        return solver.solve(rhs, tolerance, transposed, repeat);
+      },
+      py::arg("sizes"), py::arg("pairs"), py::arg("values"), py::arg("rhs"),
+      py::arg("method") = "automatic", py::arg("transposed") = false, py::arg("tolerance") = 1e-8,
+      py::arg("symmetric") = false, py::arg("repeat") = 1, "One system; see LinearSolver.");
 }
 
 }  // namespace diffsim

@@ -31,12 +31,13 @@ MatrixXd dense(const BlockMatrix& M) {
 
 /// One element's r, K, B, dr/dp at three instants given as (c, theta, v, omega), newest first.
 py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd& p,
-                          const std::vector<std::vector<MatrixXd>>& instants, double step) {
+                          const std::vector<std::vector<MatrixXd>>& instants, double step,
+                          double t) {
   scene.finalize();
   const int order = static_cast<int>(instants.size()) - 1;
   if (order != 1 && order != 2) refuse("evaluate_element: instants", "must be 2 or 3", order + 1);
   State state[3];
-  Window window{{nullptr, nullptr, nullptr}, TimeScheme::bdf(order, step)};
+  Window window{{nullptr, nullptr, nullptr}, TimeScheme::bdf(order, step), t};
   for (int k = 0; k <= order; ++k) {
     const auto& i = instants[k];
     if (i.size() != 4)
@@ -98,6 +99,8 @@ void bind_scene(py::module_& m) {
   bind_contact(scene);
   bind_solid(scene);
   bind_bench(scene);
+  bind_joint(scene);
+  bind_forces(scene);
   scene.def_property_readonly("parameters", [](const Scene& s) { return s.parameters().info(); })
       .def_property_readonly("values", &Scene::values, "Default parameter vector (np,), a copy.")
       .def("check", &Scene::check, py::arg("p"), "Raises InvalidInput for an unusable p.")
@@ -151,7 +154,7 @@ void bind_scene(py::module_& m) {
           },
           py::arg("body"), "(first, count): a body's rows in a rollout's position, velocity ...")
       .def("evaluate_element", &evaluate_element, py::arg("name"), py::arg("p"),
-           py::arg("instants"), py::arg("step"),
+           py::arg("instants"), py::arg("step"), py::arg("t") = 0.,
            "r, K = dr/dx, B = dr/dv, dr_dp and past (K, B) of one element at given instants "
            "[(c, theta, v, omega) each (nodes, 3)], newest first: for derivative tests.");
 }

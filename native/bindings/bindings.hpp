@@ -16,6 +16,8 @@ using Points = Eigen::Matrix<double, Eigen::Dynamic, 3, Eigen::RowMajor>;
 
 /// The same, (3, n), as the engine holds them; None gives no column.
 Matrix3X columns(const pybind11::object& points);
+/// A number, (n,) or (n, 3) as keys over time; `size` (1 or 3) components each.
+MatrixXd key_values(const std::string& place, const pybind11::object& values, int size);
 /// Rotation vector of a quaternion (x, y, z, w); refuses one without direction.
 Vector3d rotation_vector(const std::string& place, const Eigen::Vector4d& orientation);
 
@@ -25,6 +27,8 @@ void bind_spring(pybind11::class_<Scene>& scene);
 void bind_contact(pybind11::class_<Scene>& scene);
 void bind_solid(pybind11::class_<Scene>& scene);
 void bind_bench(pybind11::class_<Scene>& scene);
+void bind_joint(pybind11::class_<Scene>& scene);
+void bind_forces(pybind11::class_<Scene>& scene);
 
 void bind_sdf(pybind11::module_& m);
 void bind_level_set(pybind11::module_& m);

@@ -29,6 +29,7 @@ void rates(const std::vector<Node>& nodes, const State& s, VectorXd& u);
 /// where H collects what the two past poses do at fixed u.
 class StepMap {
  public:
+  StepMap() = default;
   StepMap(const std::vector<Node>& nodes, const TimeScheme& scheme, const State& now,
           const State& prev);
   /// A = K X_u + B V_u, the Jacobian of r by u.
@@ -49,8 +50,8 @@ class StepMap {
     Matrix3d E;       // exp([theta_n]x)
     Matrix3d C1, C2;  // d(carry theta_{n-1})/d psi_{n-1}, /d psi_{n-2}
   };
-  const std::vector<Node>* nodes_;
-  TimeScheme scheme_;
+  const std::vector<Node>* nodes_ = nullptr;
+  TimeScheme scheme_{};
   std::vector<Frame> frames_;
 };
 

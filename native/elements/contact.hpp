@@ -1,8 +1,11 @@
 // Frictional contact of a weighted set of points or spheres against a signed distance function.
 //
 // The sphere of radius r around x touches where x_c = x - r n; gap g(x) - r, depth d = max(-gap,
-// 0), d' = -n . w with w the material velocity at x_c. The force f = f_n n + f_t acts at x_c. A
-// set's k_n and k_t are totals; point i carries w_i of them (DESIGN: weights sum to 1).
+// 0), d' = -n . w with w the velocity of the point's material at x_c against the obstacle's. The
+// force f = f_n n + f_t acts at x_c, on the point's node and, turned round, on the obstacle's. The
+// obstacle stands still or is carried by a frame node (a rigid body, a handle): g, n and kappa are
+// then given in that node's frame. A set's k_n and k_t are totals; point i carries w_i of them
+// (DESIGN: weights sum to 1; to 1/2 in each direction of a pair of bodies).
 #pragma once
 
 #include "../bodies/point_set.hpp"
@@ -18,26 +21,24 @@ struct ContactParameters {
   Damping law = Damping::continuous;
 };
 
-struct ContactSet {
-  std::string points;
-  SdfPtr sdf;
-  VectorXd weights;  // empty = equal
-  double k_n, k_t, c_f, damping;
-  double d_0;       // ramped damping only [m]
-  double c_s, f_0;  // load-dependent friction where f_0 > 0 [N]
-  Friction friction;
-  Damping law;
+/// The frame node in whose frame an sdf is given.
+struct Carrier {
+  int node = -1;             // -1 = the world
+  int dof = -1, frame = -1;  // as in Node
 };
 
 class Contact : public Element {
  public:
-  Contact(std::string name, const PointSet* points, SdfPtr sdf, VectorXd weights,
+  Contact(std::string name, const PointSet* points, SdfPtr sdf, Carrier carrier, VectorXd weights,
           ContactParameters params)
       : Element(std::move(name)),
         points_(points),
         sdf_(std::move(sdf)),
+        carrier_(carrier),
         weights_(std::move(weights)),
         params_(params) {}
+  std::vector<std::pair<int, int>> couplings() const override;
+  void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
 
   /// Code per point: mode (ContactMode bits) + 8 * (1 + region) while in contact, 0 while open.
@@ -55,22 +56,54 @@ class Contact : public Element {
 
  private:
   struct Touch;  // one point in contact
-  bool touch(int i, const State& s, const VectorXd& p, const Vector3d& x, const SdfSample& sample,
-             Touch& t) const;
+  struct End;    // how its force moves with one of the two nodes
+  bool touch(int i, const State& s, const VectorXd& p, const SdfSample& sample, Touch& t) const;
   ContactStiffness stiffness(int i, const VectorXd& p) const;
-  void add_jacobian(const Touch& t, const State& s, const Assembly& out) const;
-  void add_columns(const Touch& t, const State& s, ParameterColumns& out) const;
-  void add_shape_column(const Touch& t, const State& s, const Vector3d& drho, double dradius,
-                        int column, ParameterColumns& out) const;
+  void to_frame_of_sdf(const State& s, Matrix3X& x) const;
   template <class F>
   void for_each_touch(const State& s, const VectorXd& p, F&& f) const;
 
+  void add_residual(const Touch& t, VectorXd& r) const;
+  void add_jacobian(const Touch& t, const Assembly& out) const;
+  void add_blocks(const Touch& t, const End& row, const End& column, int block,
+                  const Assembly& out) const;
+  void add_columns(const Touch& t, const State& s, ParameterColumns& out) const;
+  void add_column(const Touch& t, const Vector3d& df, const Vector3d& drho_c,
+                  const Vector3d& dsigma_c, int column, ParameterColumns& out) const;
+  void add_shape_column(const Touch& t, const Vector3d& drho, double dradius, int column,
+                        ParameterColumns& out) const;
+
   const PointSet* points_;
   SdfPtr sdf_;
+  Carrier carrier_;
   VectorXd weights_;
   ContactParameters params_;
+  std::vector<std::pair<int, int>> blocks_;  // (point, carrier) and (carrier, point), per point
 };
 
-void add_contact(Scene& scene, const std::string& name, const ContactSet& set);
+/// Points against an obstacle carried by a body ("" = the world).
+struct ContactSet {
+  std::string points;
+  SdfPtr sdf;
+  std::string carrier;
+  VectorXd weights;  // sum 1; empty = equal
+};
+
+/// What the two directions of a pair share.
+struct ContactLaw {
+  double k_n, k_t, c_f, damping;
+  double d_0;       // ramped damping only [m]
+  double c_s, f_0;  // load-dependent friction where f_0 > 0 [N]
+  Friction friction;
+  Damping normal;
+};
+
+void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
+                 const ContactLaw& law);
+
+/// Two bodies, each with points against the other's sdf: each direction carries half of k_n, k_t
+/// under one set of parameters. The elements are `name.a` (a's points) and `name.b`.
+void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a,
+                      const ContactSet& b, const ContactLaw& law);
 
 }  // namespace diffsim

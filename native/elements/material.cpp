@@ -62,8 +62,8 @@ Moduli ModuliView::operator()(const LaneIndex& element) const {
   if (by_ >= 0 && by == MaterialPart::viscosity) {
     return {wide(0), wide(0), viscosity.weight(element)};
   }
-  const Wide E = by_ >= 0 && by == MaterialPart::young ? young.weight(element)
-                                                       : young.at(element, *p_);
+  const Wide E =
+      by_ >= 0 && by == MaterialPart::young ? young.weight(element) : young.at(element, *p_);
   const Wide eta = by_ >= 0 ? wide(0) : viscosity.at(element, *p_);
   if (!poisson.per_element) return {mu_ * E, lambda_ * E, eta};
   const Wide nu = poisson.at(element, *p_);

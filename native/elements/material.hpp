@@ -15,8 +15,8 @@ using LaneIndex = std::array<int, kLanes>;
 
 /// One material parameter over all elements.
 struct ElementParameter {
-  int first = -1;            // index into p
-  bool per_element = false;  // p[first + element] instead of p[first]
+  int first = -1;             // index into p
+  bool per_element = false;   // p[first + element] instead of p[first]
   std::vector<double> field;  // per element, multiplies; empty = 1
   Wide at(const LaneIndex& element, const VectorXd& p) const;
   /// d(at)/dp: the field.
@@ -45,8 +45,8 @@ class ModuliView {
   double mu_ = 0, lambda_ = 0;  // of E = 1, where Poisson's ratio is one for all
 };
 
-/// Adds `name` times the field to the table; when per_element name[0], name[1] ..., which start from
-/// value times the field.
+/// Adds `name` times the field to the table; when per_element name[0], name[1] ..., which start
+/// from value times the field.
 ElementParameter add_element_parameter(ParameterTable& table, const std::string& name,
                                        const std::string& unit, double value, double lower,
                                        double upper, int elements, bool per_element,

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "../bodies/deformable.hpp"
+#include "../rotation.hpp"
 #include "../scene.hpp"
 #include "solid.hpp"
 
@@ -117,9 +118,9 @@ SolidMaterial make_material(ParameterTable& table, const std::string& name, cons
                                     elements, per_element(parts[0]), spec.young_field);
   m.part[1] = add_element_parameter(table, name + ".poisson", "1", spec.poisson, -0.99, 0.49999,
                                     elements, per_element(parts[1]), {});
-  m.part[2] = add_element_parameter(table, name + ".viscosity", "Pa s", spec.viscosity, 0,
-                                    kInfinity, elements, per_element(parts[2]),
-                                    spec.viscosity_field);
+  m.part[2] =
+      add_element_parameter(table, name + ".viscosity", "Pa s", spec.viscosity, 0, kInfinity,
+                            elements, per_element(parts[2]), spec.viscosity_field);
   return m;
 }
 
@@ -134,9 +135,8 @@ void add_solid(Scene& scene, const std::string& name, const SolidSpec& spec) {
   check_field(place + ": density_field", spec.density_field, tets.size(), false);
   const auto model = choice(place + ": model", spec.model, "neo_hookean", SolidModel::neo_hookean,
                             "neo_hookean_safe", SolidModel::neo_hookean_safe);
-  const auto viscosity =
-      choice(place + ": viscosity_model", spec.viscosity_model, "invariant",
-             ViscosityModel::invariant, "linear", ViscosityModel::linear);
+  const auto viscosity = choice(place + ": viscosity_model", spec.viscosity_model, "invariant",
+                                ViscosityModel::invariant, "linear", ViscosityModel::linear);
   VectorXd share = VectorXd::Zero(spec.vertices.cols());  // nodal volumes
   for (std::size_t e = 0; e < tets.size(); ++e) {
     const double weight = spec.density_field.empty() ? 1 : spec.density_field[e];
@@ -152,8 +152,11 @@ void add_solid(Scene& scene, const std::string& name, const SolidSpec& spec) {
   points.local = points.inset = Matrix3X::Zero(3, spec.vertices.cols());
   const SolidMaterial material =
       make_material(scene.table(), name, spec, static_cast<int>(tets.size()));
+  // The linear viscosity compares directions of the rest shape and of the world: they meet in the
+  // orientation the body is built with.
   scene.add_element(std::make_unique<Solid>(name, scene.add_point_set(std::move(points)),
-                                            spec.vertices, tets, material, model, viscosity));
+                                            exp_rotation(spec.start.rotation) * spec.vertices, tets,
+                                            material, model, viscosity));
 }
 
 }  // namespace diffsim

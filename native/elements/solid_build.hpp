@@ -9,11 +9,11 @@
 namespace diffsim {
 
 struct SolidSpec {
-  Matrix3X vertices;                                      // (3, n) [m], body frame
+  Matrix3X vertices;                                        // (3, n) [m], body frame
   Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic> tets;  // (m, 4)
-  double density, young, poisson, viscosity;              // [kg/m^3], [Pa], [1], [Pa s]
-  std::string model = "neo_hookean";                      // or neo_hookean_safe
-  std::string viscosity_model = "invariant";              // or linear
+  double density, young, poisson, viscosity;                // [kg/m^3], [Pa], [1], [Pa s]
+  std::string model = "neo_hookean";                        // or neo_hookean_safe
+  std::string viscosity_model = "invariant";                // or linear
   RigidBodyStart start;  // of the vertices' origin; spin about it
   // Per element, multiply the parameter; empty = 1.
   std::vector<double> young_field, viscosity_field, density_field;

@@ -2,17 +2,37 @@
 
 #include <cmath>
 
-#include "../scene.hpp"
+#include "point_shape.hpp"
 
 namespace diffsim {
 
+// What all springs of a batch share at one p.
+struct Springs::Law {
+  double k, c, rest;
+  bool all_directions;  // scalar rest length zero
+};
+
 // One spring's kinematics, force on a, and the force's derivatives.
 struct Springs::Stencil {
+  Vector3d d, e;      // x_b - x_a, its rate
   Vector3d rho[2];    // levers of a, b
   Vector3d f;         // on a
-  Matrix3d F_d, F_e;  // df/dd, df/dd'
+  Matrix3d F_d, F_e;  // df/dd, df/de
   Vector3d by_k, by_c, by_rest;
+  unsigned char mode;
 };
+
+Springs::Springs(std::string name, std::vector<const PointSet*> sets, std::vector<End> a,
+                 std::vector<End> b, SpringParameters params, VectorXd natural, VectorXd factors,
+                 bool tension_only)
+    : Element(std::move(name)),
+      sets_(std::move(sets)),
+      a_(std::move(a)),
+      b_(std::move(b)),
+      params_(params),
+      natural_(std::move(natural)),
+      factors_(std::move(factors)),
+      tension_only_(tension_only) {}
 
 std::vector<std::pair<int, int>> Springs::couplings() const {
   std::vector<std::pair<int, int>> pairs;
@@ -24,8 +44,10 @@ std::vector<std::pair<int, int>> Springs::couplings() const {
 }
 
 void Springs::bind(const BlockPattern& pattern, const BlockPattern&) {
+  plain_.clear();
+  general_.clear();
   blocks_.clear();
-  for (std::size_t i = 0; i < a_.size(); ++i) {
+  for (int i = 0; i < static_cast<int>(a_.size()); ++i) {
     const int n[2] = {node(a_[i]), node(b_[i])};
     std::array<int, 4> b;
     for (int r = 0; r < 2; ++r) {
@@ -33,55 +55,115 @@ void Springs::bind(const BlockPattern& pattern, const BlockPattern&) {
         b[2 * r + c] = n[r] < 0 || n[c] < 0 ? -1 : pattern.index(n[r], n[c]);
       }
     }
-    blocks_.push_back(b);
+    if (plain(a_[i]) && plain(b_[i])) {
+      plain_.push_back({i, n[0], n[1], pattern.dof[n[0]], pattern.dof[n[1]], b});
+    } else {
+      general_.push_back(i);
+      blocks_.push_back(b);
+    }
   }
 }
 
-Springs::Stencil Springs::stencil(int i, const State& s, const VectorXd& p) const {
+Springs::Law Springs::law(const VectorXd& p) const {
+  const double rest = p[params_.rest];
+  return {p[params_.stiffness], p[params_.damping], rest, natural_.size() == 0 && rest == 0};
+}
+
+// Everything of the stencil that follows from d and e.
+inline void Springs::evaluate(const Law& law, int i, Stencil& t) const {
+  const double factor = factors_.size() ? factors_[i] : 1;
+  const double k = factor * law.k, c = tension_only_ ? law.c : factor * law.c;
+  if (law.all_directions) {
+    t.f = k * t.d + c * t.e;
+    t.F_d = k * Matrix3d::Identity();
+    t.F_e = c * Matrix3d::Identity();
+    t.by_k = factor * t.d;
+    t.by_c = factor * t.e;
+    t.by_rest = Vector3d::Zero();
+    t.mode = 1;
+    return;
+  }
+  const double natural = natural_.size() ? natural_[i] : 1;
+  const double l = std::sqrt(t.d.squaredNorm());
+  // Two ends in one place leave the direction open; no force is the symmetric choice.
+  const double inverse = l > 0 ? 1 / l : 0;
+  const Vector3d u = inverse * t.d;
+  const double rate = u.dot(t.e), stretch = l - natural * law.rest;
+  const Tension at =
+      tension_only_ ? string_tension(k, c, stretch, rate) : linear_tension(k, c, stretch, rate);
+  t.mode = at.mode;
+  t.f = at.T * u;
+  // du = (I - u u^T) dd / l, dT = by_l u.dd + by_rate (u.de + e.du)
+  const double bend = at.T * inverse;
+  const Vector3d across = inverse * (t.e - rate * u);
+  t.F_d = u * ((at.by_l - bend) * u + at.by_rate * across).transpose();
+  t.F_d.diagonal().array() += bend;
+  t.F_e = at.by_rate * u * u.transpose();
+  t.by_k = factor * at.by_k * u;
+  t.by_c = (tension_only_ ? 1 : factor) * at.by_c * u;
+  t.by_rest = -natural * at.by_l * u;
+}
+
+Springs::Stencil Springs::stencil(const Law& law, int i, const State& s, const VectorXd& p) const {
   const PointSet &A = *sets_[a_[i].set], &B = *sets_[b_[i].set];
   Stencil t;
   t.rho[0] = A.lever(a_[i].point, s, p);
   t.rho[1] = B.lever(b_[i].point, s, p);
-  const Vector3d d = B.position(b_[i].point, s, p) - A.position(a_[i].point, s, p);
-  const Vector3d e = B.velocity(b_[i].point, s, t.rho[1]) - A.velocity(a_[i].point, s, t.rho[0]);
-  const double k = p[params_.stiffness], c = p[params_.damping], rest = p[params_.rest_length];
-  if (rest == 0) {
-    t.f = k * d + c * e;
-    t.F_d = k * Matrix3d::Identity();
-    t.F_e = c * Matrix3d::Identity();
-    t.by_k = d;
-    t.by_c = e;
-    t.by_rest = Vector3d::Zero();
-    return t;
-  }
-  const double l = d.norm();
-  // Two ends in one place leave the direction open; no force is the symmetric choice.
-  const Vector3d u = l > 0 ? Vector3d(d / l) : Vector3d::Zero();
-  const double rate = u.dot(e), tension = k * (l - rest) + c * rate;
-  const Matrix3d U = u * u.transpose();
-  const Matrix3d T = l > 0 ? Matrix3d((Matrix3d::Identity() - U) / l) : Matrix3d::Zero();
-  t.f = tension * u;
-  t.F_d = k * U + c * u * (T * e).transpose() + tension * T;
-  t.F_e = c * U;
-  t.by_k = (l - rest) * u;
-  t.by_c = rate * u;
-  t.by_rest = -k * u;
+  t.d = B.position(b_[i].point, s, p) - A.position(a_[i].point, s, p);
+  t.e = B.velocity(b_[i].point, s, t.rho[1]) - A.velocity(a_[i].point, s, t.rho[0]);
+  evaluate(law, i, t);
   return t;
 }
 
 void Springs::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   const State& s = window.now();
-  for (int i = 0; i < static_cast<int>(a_.size()); ++i) {
-    const Stencil t = stencil(i, s, p);
+  const Law law = this->law(p);
+  for (const Plain& at : plain_) add_plain(law, at, s, out);
+  for (std::size_t g = 0; g < general_.size(); ++g) {
+    const int i = general_[g];
+    const Stencil t = stencil(law, i, s, p);
     add_force(*sets_[a_[i].set], a_[i].point, t.f, t.rho[0], *out.r);
     add_force(*sets_[b_[i].set], b_[i].point, -t.f, t.rho[1], *out.r);
-    if (out.K) add_jacobian(i, t, s, out);
-    if (out.columns) add_columns(i, t, s, p, *out.columns);
+    if (out.K) add_jacobian(static_cast<int>(g), t, s, out);
+    if (out.columns) add_columns(i, t, s, *out.columns);
   }
 }
 
-void Springs::add_jacobian(int i, const Stencil& t, const State& s, const Assembly& out) const {
-  const End end[2] = {a_[i], b_[i]};
+// J = I at both ends: plain 3x3 blocks.
+void Springs::add_plain(const Law& law, const Plain& at, const State& s,
+                        const Assembly& out) const {
+  Stencil t;
+  t.d = s.c.col(at.node_b) - s.c.col(at.node_a);
+  t.e = s.v.col(at.node_b) - s.v.col(at.node_a);
+  evaluate(law, at.spring, t);
+  out.r->segment<3>(at.dof_a) -= t.f;
+  out.r->segment<3>(at.dof_b) += t.f;
+  if (out.K) {
+    using Block = Eigen::Map<Matrix3d>;
+    for (const bool rate : {false, true}) {
+      if (rate && law.c == 0) break;
+      BlockMatrix& M = rate ? *out.B : *out.K;
+      const Matrix3d& F = rate ? t.F_e : t.F_d;
+      Block(M.block(at.block[0])) += F;
+      Block(M.block(at.block[1])) -= F;
+      Block(M.block(at.block[2])) -= F;
+      Block(M.block(at.block[3])) += F;
+    }
+  }
+  if (!out.columns) return;
+  const std::pair<int, const Vector3d*> own[] = {
+      {params_.stiffness, &t.by_k}, {params_.damping, &t.by_c}, {params_.rest, &t.by_rest}};
+  for (const auto& [parameter, df] : own) {
+    const int c = out.columns->column(parameter);
+    if (c < 0) continue;
+    out.columns->values.block<3, 1>(at.dof_a, c) -= *df;
+    out.columns->values.block<3, 1>(at.dof_b, c) += *df;
+  }
+}
+
+void Springs::add_jacobian(int g, const Stencil& t, const State& s, const Assembly& out) const {
+  const End end[2] = {a_[general_[g]], b_[general_[g]]};
+  const std::array<int, 4>& blocks = blocks_[g];
   PointJacobian J[2];
   ForceJacobian df[2];
   for (int m = 0; m < 2; ++m) {
@@ -99,70 +181,42 @@ void Springs::add_jacobian(int i, const Stencil& t, const State& s, const Assemb
       const double sign = col == 1 ? on : -on;  // d = x_b - x_a
       add_force_jacobian(set, end[row].point, t.rho[row],
                          sets_[end[col].set]->on_frame(end[col].point), df[col], sign,
-                         blocks_[i][2 * row + col], out);
+                         blocks[2 * row + col], out);
     }
-    add_lever_jacobian(set, end[row].point, J[row], on * t.f, blocks_[i][3 * row], out);
+    add_lever_jacobian(set, end[row].point, J[row], on * t.f, blocks[3 * row], out);
   }
 }
 
-void Springs::add_columns(int i, const Stencil& t, const State& s, const VectorXd&,
-                          ParameterColumns& out) const {
-  const PointSet* set[2] = {sets_[a_[i].set], sets_[b_[i].set]};
-  const int point[2] = {a_[i].point, b_[i].point};
+void Springs::add_columns(int i, const Stencil& t, const State& s, ParameterColumns& out) const {
+  const End end[2] = {a_[i], b_[i]};
+  const Vector3d zero = Vector3d::Zero();
   auto add_both = [&](int column, const Vector3d& df, const Vector3d& drho_a,
                       const Vector3d& drho_b) {
-    add_force_column(*set[0], point[0], t.f, df, t.rho[0], drho_a, column, out);
-    add_force_column(*set[1], point[1], -t.f, -df, t.rho[1], drho_b, column, out);
+    add_force_column(*sets_[end[0].set], end[0].point, t.f, df, t.rho[0], drho_a, column, out);
+    add_force_column(*sets_[end[1].set], end[1].point, -t.f, -df, t.rho[1], drho_b, column, out);
   };
-  const Vector3d zero = Vector3d::Zero();
   const std::pair<int, const Vector3d*> own[] = {
-      {params_.stiffness, &t.by_k}, {params_.damping, &t.by_c}, {params_.rest_length, &t.by_rest}};
+      {params_.stiffness, &t.by_k}, {params_.damping, &t.by_c}, {params_.rest, &t.by_rest}};
   for (const auto& [parameter, df] : own) {
     if (const int c = out.column(parameter); c >= 0) add_both(c, *df, zero, zero);
   }
   // The ends' own shape parameters move the points; two ends of one set share them.
   for (int m = 0; m < 2; ++m) {
-    for (const bool scale : {true, false}) {
-      const int c = out.column(scale ? set[m]->p_scale : set[m]->p_radius);
-      if (c < 0) continue;
-      const Vector3d drho =
-          scale ? set[m]->lever_by_scale(point[m], s) : set[m]->lever_by_radius(point[m], s);
-      const double sign = m == 1 ? 1 : -1;
-      Vector3d dv = zero;
-      if (set[m]->on_frame(point[m])) {
-        dv = s.w[set[m]->nodes[set[m]->node[point[m]]].frame].cross(drho);
-      }
-      add_both(c, sign * (t.F_d * drho + t.F_e * dv), m == 0 ? drho : zero, m == 1 ? drho : zero);
-    }
+    const double sign = m == 1 ? 1 : -1;
+    for_each_shape_column(*sets_[end[m].set], end[m].point, s, out,
+                          [&](int c, const Vector3d& drho, const Vector3d& dv) {
+                            add_both(c, sign * (t.F_d * drho + t.F_e * dv), m == 0 ? drho : zero,
+                                     m == 1 ? drho : zero);
+                          });
   }
 }
 
-void add_springs(Scene& scene, const std::string& name, const SpringBatch& batch) {
-  scene.check_new("springs", name);
-  const std::string place = "springs '" + name + "'";
-  const PointSet* sets[2] = {&scene.point_set(batch.points_a), &scene.point_set(batch.points_b)};
-  const std::vector<int>* index[2] = {&batch.index_a, &batch.index_b};
-  std::vector<Springs::End> ends[2];
-  if (batch.index_a.empty() || batch.index_a.size() != batch.index_b.size()) {
-    refuse(place, "index_a and index_b must have the same, non-zero length",
-           batch.index_a.size() != batch.index_b.size() ? "different lengths" : "none");
+void Springs::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
+  if (!tension_only_) return;
+  const Law law = this->law(p);
+  for (int i = 0; i < static_cast<int>(a_.size()); ++i) {
+    out[i] = stencil(law, i, window.now(), p).mode;
   }
-  for (int m = 0; m < 2; ++m) {
-    for (int i : *index[m]) {
-      if (i < 0 || i >= sets[m]->size()) {
-        refuse(place + ": point index",
-               "must be in [0, " + std::to_string(sets[m]->size() - 1) + "]", i);
-      }
-      ends[m].push_back({m, i});
-    }
-  }
-  ParameterTable& table = scene.table();
-  SpringParameters params;
-  params.stiffness = table.add(name + ".stiffness", "N/m", batch.stiffness, 0, kInfinity);
-  params.damping = table.add(name + ".damping", "N s/m", batch.damping, 0, kInfinity);
-  params.rest_length = table.add(name + ".rest_length", "m", batch.rest_length, 0, kInfinity);
-  scene.add_element(std::make_unique<Springs>(name, std::vector<const PointSet*>{sets[0], sets[1]},
-                                              ends[0], ends[1], params));
 }
 
 }  // namespace diffsim

@@ -2,16 +2,10 @@
 #pragma once
 
 #include "krylov_methods.hpp"
+#include "report.hpp"
 #include "residual.hpp"
 
 namespace diffsim {
-
-/// How a solve ended.
-struct SolveReport {
-  bool reached = true;  // the tolerance, for every right-hand side
-  int products = 0;     // products with A (two per iteration of BiCGSTAB), 0 for direct solvers
-  double residual = 0;  // largest |b - A x| / |b|; direct solvers leave 0
-};
 
 /// Solves A x = b with conjugate gradients where the caller says that A is symmetric and BiCGSTAB
 /// otherwise. Copies share the symbolic part; scratch is not copied. One thread at a time.

@@ -39,8 +39,8 @@ def bodies_and_points(seed, bodies=7, points=40, skew=0.3):
     return pack(sizes.tolist(), blocks)
 
 
-def solve(system, rhs, symmetric=False, **options):
-    return _engine.linear_solve(*system, rhs, symmetric=symmetric, **options)
+def solve(system, rhs, symmetric=False, method="krylov", **options):
+    return _engine.linear_solve(*system, rhs, method, symmetric=symmetric, **options)
 
 
 def residuals(matrix, x, rhs):
@@ -190,13 +190,153 @@ def test_krylov_refuses_singular_and_non_finite_diagonals():
     assert not got["reached"]
 
 
-def test_krylov_same_input_same_bits(rng):
+@pytest.mark.parametrize("method", ["automatic", "krylov", "lagged", "direct"])
+def test_same_input_same_bits(method, rng):
     *system, _ = elastic_ball(480)
     rhs = rng.normal(size=(450, 6))
-    first, second = (solve(system, rhs)["x"] for _ in range(2))
+    first, second = (solve(system, rhs, method=method)["x"] for _ in range(2))
     assert (first == second).all()
 
 
 def test_krylov_refuses_odd_nodes():
     with pytest.raises(_engine.InvalidInput, match="3 or 6 degrees of freedom, got 4"):
         solve(pack([3, 4], {(0, 0): np.eye(3), (1, 1): np.eye(4)}), np.ones((7, 1)))
+
+
+@pytest.mark.parametrize("tets", [480, 2688, 10368])
+def test_direct_solution_is_that_of_sparse_lu(tets, rng):
+    *system, symmetric = elastic_ball(tets, poisson=0.49)
+    A = assemble(*system)
+    rhs = rng.normal(size=(A.shape[0], 1))
+    got = {t: solve(system, rhs, symmetric, "direct", transposed=t)["x"] for t in (False, True)}
+    if tets < 10000:
+        lu = splu(A)
+        for transposed, trans in ((False, "N"), (True, "T")):
+            exact = lu.solve(rhs, trans)
+            assert np.linalg.norm(got[transposed] - exact) < 1e-10 * np.linalg.norm(exact)
+    assert residuals(A, got[False], rhs) < 1e-13
+    assert residuals(A.T, got[True], rhs) < 1e-13
+
+
+@pytest.mark.parametrize("columns", [1, 2, 6, 17])
+@pytest.mark.parametrize("seed", range(5))
+def test_direct_bodies_and_points(seed, columns, rng):
+    """Also where pivots must be exchanged: the diagonal is weak inside its blocks."""
+    sizes, pairs, values = bodies_and_points(seed, bodies=10 + seed, points=50, skew=1.0)
+    rotated = values.copy()
+    at = 0
+    for size in sizes:  # rows of diagonal blocks in reverse: zeros come to the diagonal
+        block = rotated[at : at + size * size].reshape(size, size)
+        rotated[at : at + size * size] = block[:, ::-1].ravel()
+        at += size * size
+    for entries in (values, rotated):
+        A = assemble(sizes, pairs, entries)
+        rhs = rng.normal(size=(A.shape[0], columns))
+        for transposed in (False, True):
+            got = solve((sizes, pairs, entries), rhs, method="direct", transposed=transposed)
+            assert got["reached"]
+            assert residuals(A.T if transposed else A, got["x"], rhs).max() < 1e-12
+
+
+@pytest.mark.parametrize("length", [1, 2, 30, 300])
+def test_direct_chains(length, rng):
+    """Trees are left to the block LU."""
+    blocks = {(i, i): 6 * np.eye(6) + rng.normal(size=(6, 6)) for i in range(length)}
+    for i in range(1, length):
+        j = int(rng.integers(max(0, i - 3), i))
+        blocks[i, j], blocks[j, i] = rng.normal(size=(2, 6, 6))
+    system = pack([6] * length, blocks)
+    A = assemble(*system)
+    rhs = rng.normal(size=(6 * length, 2))
+    got = solve(system, rhs, method="automatic")
+    assert got["method"] == "direct"
+    assert residuals(A, got["x"], rhs).max() < 1e-10
+
+
+def test_direct_unconnected_points(rng):
+    system = pack([3] * 40, {(i, i): np.eye(3) * (i + 1) for i in range(40)})
+    rhs = rng.normal(size=(120, 1))
+    for method in ("automatic", "krylov", "lagged", "direct"):
+        got = solve(system, rhs, method=method, tolerance=1e-10)
+        assert got["x"] == pytest.approx(rhs / np.repeat(np.arange(1, 41), 3)[:, None])
+
+
+@pytest.mark.parametrize("method", ["automatic", "lagged", "direct"])
+def test_singular_and_non_finite_matrices_are_reported(method):
+    sizes, pairs, values, _ = elastic_ball(480, contact=False)
+    rhs = np.ones((450, 1))
+    for bad in (np.nan, np.inf):
+        broken = values.copy()
+        broken[9 * 150 + 40] = bad
+        got = solve((sizes, pairs, broken), rhs, method=method)
+        # The Krylov solver looks at diagonal blocks first and at the others as it goes.
+        assert not got["regular"] or method == "automatic"
+        assert not got["reached"] and np.isfinite(got["x"]).all()
+    touching = [k for k, pair in enumerate(pairs) if 17 in pair]
+    broken = values.copy()
+    broken[9 * 17 : 9 * 18] = 0
+    for k in touching:
+        broken[9 * 150 + 18 * k : 9 * 150 + 18 * (k + 1)] = 0
+    assert not solve((sizes, pairs, broken), rhs, method=method)["regular"]
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_lagged_factor_serves_neighbouring_matrices(columns, rng):
+    """Contacts come and go and the step changes; the factor is made anew only when it is poor."""
+    sizes, pairs, _, _ = elastic_ball(480)
+    solver = _engine.LinearSolver(sizes, pairs, "lagged")
+    products = []
+    for step, contact in [(1 / 240, False), (1 / 220, False), (1 / 200, True), (1 / 20, True)] * 2:
+        values = elastic_ball(480, step, contact=contact)[2]
+        A = assemble(sizes, pairs, values)
+        assert solver.factor(values)
+        rhs = rng.normal(size=(450, columns))
+        for transposed in (False, True):
+            got = solver.solve(rhs, 1e-9, transposed)
+            assert got["reached"] and got["method"] == "lagged"
+            assert residuals(A.T if transposed else A, got["x"], rhs).max() < 1e-9
+            products.append(got["products"])
+    assert products[0] <= 3  # its own factor: refinement only
+    assert 3 < max(products) <= 24 * 3
+
+
+def test_automatic_goes_on_where_krylov_ends(rng):
+    """Nearly incompressible at a large step: products run out, a factor takes over and is kept."""
+    sizes, pairs, values, _ = elastic_ball(480, 1 / 4, 0.4999, contact=True)
+    A = assemble(sizes, pairs, values)
+    rhs = rng.normal(size=(450, 2))
+    assert not solve((sizes, pairs, values), rhs, tolerance=1e-10)["reached"]
+    solver = _engine.LinearSolver(sizes, pairs)
+    used = []
+    for _ in range(12):
+        assert solver.factor(values)
+        got = solver.solve(rhs, 1e-10)
+        assert got["reached"] and residuals(A, got["x"], rhs).max() < 1e-10
+        used.append(got["method"])
+    assert set(used) <= {"lagged", "direct"}
+    easy = elastic_ball(480, 1 / 240)[2]
+    for _ in range(20):
+        assert solver.factor(easy)
+        used.append(solver.solve(rhs, 1e-6)["method"])
+    assert used[-1] == "krylov"
+
+
+def test_automatic_indefinite_matrix(rng):
+    sizes, pairs, values, _ = elastic_ball(480, contact=False)
+    shift = 0.5 * assemble(sizes, pairs, values).diagonal().mean()
+    for i in range(len(sizes)):
+        values[9 * i : 9 * i + 9 : 4] -= shift
+    A = assemble(sizes, pairs, values)
+    rhs = rng.normal(size=(450, 1))
+    got = solve((sizes, pairs, values), rhs, True, "automatic", tolerance=1e-9)
+    assert got["reached"] and residuals(A, got["x"], rhs) < 1e-9
+
+
+def test_linear_solve_refuses():
+    system = elastic_ball(480)[:3]
+    with pytest.raises(_engine.InvalidInput, match=r"method: must be .*got 'best'"):
+        solve(system, np.ones((450, 1)), method="best")
+    with pytest.raises(_engine.InvalidInput, match="values: must be"):
+        solve((*system[:2], system[2][:-1]), np.ones((450, 1)))
+    with pytest.raises(_engine.InvalidInput, match="rhs: must have 450 rows"):
+        solve(system, np.ones((449, 1)))

@@ -1,0 +1,118 @@
+#include <Eigen/Geometry>
+
+#include "../bodies/kinematics.hpp"
+#include "../elements/joint_limit.hpp"
+#include "../elements/motor.hpp"
+#include "../scene.hpp"
+#include "bindings.hpp"
+
+namespace py = pybind11;
+
+namespace diffsim {
+namespace {
+
+using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using Index = py::ssize_t;
+
+// A rollout's frame as a state: what joints look at.
+State frame_state(const Scene& scene, const Array& x, const Array& q, const Array& v,
+                  const Array& w, Index frame) {
+  State s = make_state(scene.nodes());
+  for (Index i = 0; i < static_cast<Index>(scene.nodes().size()); ++i) {
+    s.c.col(i) = Vector3d::Map(x.data(frame, i));
+    s.v.col(i) = Vector3d::Map(v.data(frame, i));
+    const int f = scene.nodes()[i].frame;
+    if (f < 0) continue;
+    s.R[f] = Eigen::Quaterniond(Eigen::Vector4d::Map(q.data(frame, i))).toRotationMatrix();
+    s.w[f] = Vector3d::Map(w.data(frame, i));
+  }
+  return s;
+}
+
+py::dict joint_motion(const Scene& scene, const std::string& name, const VectorXd& p,
+                      const py::object& rollout) {
+  const Joint& joint = joint_named(scene, "joint_motion", name);
+  scene.check(p);
+  const Array x(rollout.attr("position")), q(rollout.attr("orientation")),
+      v(rollout.attr("velocity")), w(rollout.attr("angular_velocity"));
+  const Index frames = x.shape(0);
+  if (x.shape(1) != static_cast<Index>(scene.nodes().size())) {
+    refuse("joint_motion: rollout", "must be of this scene", x.shape(1), "pass its own rollout");
+  }
+  Array coordinate(frames), rate(frames), opening(frames), tilt(frames), energy(frames);
+  Array force({frames, Index{3}}), torque({frames, Index{3}});
+  for (Index i = 0; i < frames; ++i) {
+    const JointReport at = joint.report(frame_state(scene, x, q, v, w, i), p);
+    coordinate.mutable_at(i) = at.q;
+    rate.mutable_at(i) = at.rate;
+    opening.mutable_at(i) = at.opening;
+    tilt.mutable_at(i) = at.tilt;
+    energy.mutable_at(i) = at.energy;
+    Vector3d::Map(force.mutable_data(i, 0)) = at.force;
+    Vector3d::Map(torque.mutable_data(i, 0)) = at.torque;
+  }
+  py::dict out;
+  out["coordinate"] = coordinate;
+  out["rate"] = rate;
+  out["opening"] = opening;
+  out["tilt"] = tilt;
+  out["energy"] = energy;
+  out["force"] = force;
+  out["torque"] = torque;
+  return out;
+}
+
+void make_joint(Scene& scene, const std::string& name, const std::string& kind,
+                const std::string& a, const std::string& b, const Vector3d& position,
+                const Vector3d& axis, const std::optional<Vector3d>& second_axis,
+                const std::optional<double>& stiffness, const std::optional<double>& damping,
+                const std::optional<double>& rotational_stiffness,
+                const std::optional<double>& rotational_damping, double friction_damping) {
+  add_joint(scene, name,
+            {kind, a, b, position, axis, second_axis, stiffness, damping, rotational_stiffness,
+             rotational_damping, friction_damping});
+}
+
+}  // namespace
+
+void bind_joint(py::class_<Scene>& scene) {
+  scene
+      .def(
+          "add_joint", &make_joint, py::arg("name"), py::kw_only(), py::arg("kind"),
+          py::arg("body_a") = "", py::arg("body_b"), py::arg("position"),
+          py::arg("axis") = Vector3d(0, 0, 1), py::arg("second_axis") = py::none(),
+          py::arg("stiffness") = py::none(), py::arg("damping") = py::none(),
+          py::arg("rotational_stiffness") = py::none(), py::arg("rotational_damping") = py::none(),
+          py::arg("friction_damping") = 0.,
+          "ball, hinge, slider, weld, planar or universal by penalty, between two bodies or one "
+          "and the world \"\"; position and axes in the world, at the scene's start pose. Defaults "
+          "of stiffness and damping follow from the bodies' masses (docs/engine.md).")
+      .def(
+          "add_motor",
+          [](Scene& s, const std::string& name, const std::string& joint, const std::string& kind,
+             const py::object& keys, double interval, double stiffness, double damping) {
+            const MatrixXd values = key_values("motor '" + name + "': keys", keys, 1);
+            add_motor(s, name, {joint, kind, stiffness, damping, {interval, values}});
+          },
+          py::arg("name"), py::kw_only(), py::arg("joint"), py::arg("kind") = "position",
+          py::arg("keys"), py::arg("interval") = 0., py::arg("stiffness") = 0.,
+          py::arg("damping") = 0.,
+          "On a joint's angle or displacement: 'position' follows keys with stiffness and damping, "
+          "'torque' ('force' on sliders) applies them; keys are a number, or (n,) `interval` "
+          "seconds apart, linear in between; parameters NAME.target[k], .torque[k] or .force[k].")
+      .def(
+          "add_joint_limit",
+          [](Scene& s, const std::string& name, const std::string& joint,
+             const std::optional<double>& lower, const std::optional<double>& upper,
+             double stiffness, double damping) {
+            add_joint_limit(s, name, {joint, lower, upper, stiffness, damping});
+          },
+          py::arg("name"), py::kw_only(), py::arg("joint"), py::arg("lower") = py::none(),
+          py::arg("upper") = py::none(), py::arg("stiffness"), py::arg("damping") = 0.,
+          "One-sided penalty beyond lower or upper [rad or m]; damping in s/rad or s/m.")
+      .def("joint_motion", &joint_motion, py::arg("name"), py::arg("p"), py::arg("rollout"),
+           "Per frame: coordinate [rad or m] and rate, opening [m], tilt [rad], energy stored [J], "
+           "force [N] and torque [N m] on body_b.");
+}
+
+}  // namespace diffsim

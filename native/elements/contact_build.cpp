@@ -1,0 +1,127 @@
+// Builders of contacts: names, refusals and parameters.
+#include <algorithm>
+#include <cmath>
+
+#include "../scene.hpp"
+#include "contact.hpp"
+
+namespace diffsim {
+namespace {
+
+std::string quoted(const std::string& name) { return "'" + name + "'"; }
+
+Carrier carrier_of(const Scene& scene, const std::string& place, const std::string& carrier) {
+  if (carrier.empty()) return {};
+  const Body& body = scene.body(carrier);
+  if (body.kind() != NodeKind::frame) {
+    refuse(place + ": carrier", "must be a rigid body or a handle", quoted(carrier),
+           "obstacles do not deform: contact between two deformable bodies, or of one with "
+           "itself, is not modelled");
+  }
+  const Node& node = scene.nodes()[body.node()];
+  return {body.node(), node.dof, node.frame};
+}
+
+void check_points(const std::string& place, const ContactSet& set, const PointSet& points,
+                  int carrier) {
+  if (carrier < 0 && std::count(points.node.begin(), points.node.end(), -1) > 0) {
+    refuse(place + ": points", "must all be on bodies", "points fixed to the world",
+           "only an sdf with a carrier can meet those");
+  }
+  if (carrier < 0) return;
+  const auto own = std::find(points.node.begin(), points.node.end(), carrier);
+  if (own != points.node.end()) {
+    refuse(place + ": carrier", "must not carry points of the set itself",
+           "point " + std::to_string(own - points.node.begin()) + " of " + quoted(set.points) +
+               " on " + quoted(set.carrier),
+           "leave such points out (add_subset)");
+  }
+}
+
+VectorXd weights_of(const std::string& place, const VectorXd& given, int count) {
+  if (given.size() == 0) return VectorXd::Constant(count, 1. / count);
+  if (given.size() != count || !given.allFinite() || given.minCoeff() < 0 ||
+      std::abs(given.sum() - 1) > 1e-9) {
+    refuse(place + ": weights", "must be " + std::to_string(count) + " numbers >= 0 with sum 1",
+           given.transpose());
+  }
+  return given;
+}
+
+ContactParameters add_parameters(ParameterTable& table, const std::string& name,
+                                 const ContactLaw& law) {
+  ContactParameters params;
+  params.k_n = table.add(name + ".k_n", "N/m", law.k_n, 0, kInfinity);
+  params.k_t = table.add(name + ".k_t", "N s/m", law.k_t, 0, kInfinity);
+  const bool continuous = law.normal == Damping::continuous;
+  params.damping = table.add(name + (continuous ? ".c_n" : ".k_d"), continuous ? "s/m" : "N s/m",
+                             law.damping, 0, kInfinity);
+  if (law.normal == Damping::ramped) {
+    params.d_0 = table.add(name + ".d_0", "m", law.d_0, 1e-9, kInfinity);
+  }
+  params.c_f = table.add(name + ".c_f", "1", law.c_f, 0, kInfinity);
+  if (law.f_0 > 0) {
+    params.c_s = table.add(name + ".c_s", "1", law.c_s, 0, kInfinity);
+    params.f_0 = table.add(name + ".f_0", "N", law.f_0, 1e-9, kInfinity);
+  }
+  params.friction = law.friction;
+  params.law = law.normal;
+  return params;
+}
+
+/// The checked direction of a contact that carries `share` of its law.
+struct Direction {
+  const PointSet* points;
+  Carrier carrier;
+  VectorXd weights;
+};
+
+Direction direction(const Scene& scene, const std::string& place, const ContactSet& set,
+                    double share) {
+  const PointSet& points = scene.point_set(set.points);
+  if (!set.sdf) refuse(place + ": sdf", "must be given", "none");
+  const Carrier carrier = carrier_of(scene, place, set.carrier);
+  check_points(place, set, points, carrier.node);
+  return {&points, carrier, share * weights_of(place, set.weights, points.size())};
+}
+
+}  // namespace
+
+void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
+                 const ContactLaw& law) {
+  scene.check_new("contact", name);
+  Direction way = direction(scene, "contact '" + name + "'", set, 1);
+  const ContactParameters params = add_parameters(scene.table(), name, law);
+  scene.add_element(std::make_unique<Contact>(name, way.points, set.sdf, way.carrier,
+                                              std::move(way.weights), params));
+}
+
+void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a,
+                      const ContactSet& b, const ContactLaw& law) {
+  scene.check_new("contact", name);
+  const ContactSet* set[2] = {&a, &b};
+  const char* end[2] = {".a", ".b"};
+  Direction way[2];
+  for (int m = 0; m < 2; ++m) {
+    const std::string place = "contact '" + name + end[m] + "'";
+    if (set[m]->carrier.empty()) {
+      refuse(place + ": carrier", "must name a body", "''", "a fixed obstacle takes add_contact");
+    }
+    way[m] = direction(scene, place, *set[m], 0.5);
+  }
+  for (int m = 0; m < 2; ++m) {
+    const auto& node = way[m].points->node;
+    if (std::count(node.begin(), node.end(), way[1 - m].carrier.node) != way[m].points->size()) {
+      refuse("contact '" + name + end[m] + "': points",
+             "must all be on " + quoted(set[1 - m]->carrier) + ", which carries the other sdf",
+             quoted(set[m]->points));
+    }
+  }
+  const ContactParameters params = add_parameters(scene.table(), name, law);
+  for (int m = 0; m < 2; ++m) {
+    scene.add_element(std::make_unique<Contact>(name + end[m], way[m].points, set[m]->sdf,
+                                                way[m].carrier, std::move(way[m].weights), params));
+  }
+}
+
+}  // namespace diffsim

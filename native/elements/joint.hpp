@@ -1,0 +1,114 @@
+// Joints by penalty between two rigid bodies, or one and the world  [G 4.5.4].
+//
+// With a the axis (fixed in body a), d and e of joint_pose.hpp and w = omega_b - omega_a:
+//   G   = P(k d + c e) + c_free (a.e) a,      P = alpha I + beta a a^T: the held translations
+//   tau = Q c_r w + c_free Q' w - sum_i E_i'(s_i) a_i x b_i,   E_i = -share_i k_r s_i, s_i =
+//   a_i.b_i
+// G acts on a and -G on b, both at x_b; tau on a and -tau on b: no net force, no net torque. The
+// stiffness parts come from the energy k d.P d/2 + sum_i E_i (+ const). A hinge's E = k_r (1 -
+// a_3.b_3) is [G]'s constraint |a_3 - b_3|^2 k_r/2; a weld has three pairs with half of k_r each,
+// together k_r (1 - cos angle); a universal joint has E = k_r s^2/2 between its two axes.
+#pragma once
+
+#include <optional>
+
+#include "joint_pose.hpp"
+
+namespace diffsim {
+
+class Scene;
+
+/// What a kind of joint holds and what it leaves free.
+struct JointKind {
+  /// (alpha I + beta a a^T).
+  struct Along {
+    double alpha, beta;
+    Vector3d operator()(const Vector3d& a, const Vector3d& x) const {
+      return alpha * x + beta * a.dot(x) * a;
+    }
+    Matrix3d matrix(const Vector3d& a) const {
+      return alpha * Matrix3d::Identity() + beta * a * a.transpose();
+    }
+  };
+  enum class Pairs : unsigned char { none, axis, all, cross };
+  enum class Coordinate : unsigned char { none, angle, displacement };
+  const char* name;
+  Along translation, rotation;      // held directions (rotation: those damped)
+  Along free_slide, free_rotation;  // where friction_damping acts
+  Pairs pairs;
+  Coordinate coordinate;
+  bool has_axis() const { return pairs == Pairs::cross || coordinate != Coordinate::none; }
+  bool has_friction() const {
+    return free_slide.beta != 0 || free_rotation.alpha != 0 || free_rotation.beta != 0;
+  }
+};
+
+struct JointParameters {
+  int stiffness, damping;                                  // [N/m], [N s/m]
+  int rotational_stiffness = -1, rotational_damping = -1;  // [N m/rad], [N m s/rad]
+  int friction_damping = -1;                               // [N s/m] or [N m s/rad]
+};
+
+/// A joint as it stands at one instant, for reports.
+struct JointReport {
+  double q, rate;          // coordinate; nan where it has none
+  double opening, tilt;    // |held d| [m]; held rotation [rad]
+  Vector3d force, torque;  // on body b, at x_b [N], [N m]
+  double energy;           // stored in the penalties [J]
+};
+
+class Joint : public Element {
+ public:
+  Joint(std::string name, const JointKind& kind, NodePair nodes, std::array<JointPlace, 2> place,
+        JointParameters params)
+      : Element(std::move(name)),
+        kind_(kind),
+        nodes_(std::move(nodes)),
+        place_(std::move(place)),
+        params_(params) {}
+  std::vector<std::pair<int, int>> couplings() const override { return nodes_.couplings(); }
+  void bind(const BlockPattern& pattern, const BlockPattern&) override { nodes_.bind(pattern); }
+  void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+
+  const JointKind& kind() const { return kind_; }
+  const NodePair& nodes() const { return nodes_; }
+  /// Angle or displacement, where the kind has one.
+  JointCoordinate coordinate(const State& s) const;
+  JointReport report(const State& s, const VectorXd& p) const;
+
+ private:
+  struct Pair;  // one term E_i at a state
+  struct Values;
+  Values values(const VectorXd& p) const;
+  int pairs(const JointPose& j, const Values& v, Pair out[3]) const;
+  void add_jacobian(const JointPose& j, const Values& v, const Vector3d& G, const Pair* pair,
+                    int count, const Assembly& out) const;
+  void add_columns(const JointPose& j, const Pair* pair, int count, ParameterColumns& out) const;
+
+  JointKind kind_;
+  NodePair nodes_;
+  std::array<JointPlace, 2> place_;
+  JointParameters params_;
+};
+
+struct JointSpec {
+  std::string kind, body_a, body_b;     // "" = the world
+  Vector3d position, axis;              // world, at the scene's start pose
+  std::optional<Vector3d> second_axis;  // universal: fixed in b, perpendicular to axis
+  std::optional<double> stiffness, damping, rotational_stiffness, rotational_damping;
+  double friction_damping = 0;
+};
+
+/// Defaults, evaluated once and written as parameters (m: the larger of the two masses, m_r the
+/// reduced mass, l: the longest of lever arms and body radii):
+///   stiffness = 2 * 10 m 9.81 / 1e-4 m: ten times the link's weight opens the joint by 0.5e-4 m;
+///   rotational_stiffness = stiffness l^2: and, at the lever arm l, tilts it by 0.5e-4 m / l;
+///   damping = 2 sqrt(stiffness m_r) (critical), rotational_damping = damping l^2.
+void add_joint(Scene& scene, const std::string& name, const JointSpec& spec);
+
+/// The scene's joint of this name; refuses an unknown one. `place` says who asks.
+const Joint& joint_named(const Scene& scene, const std::string& place, const std::string& name);
+/// And one that has neither angle nor displacement.
+const Joint& driven_joint(const Scene& scene, const std::string& place, const std::string& name);
+
+}  // namespace diffsim

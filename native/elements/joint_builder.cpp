@@ -1,0 +1,181 @@
+#include <cmath>
+
+#include "../scene.hpp"
+#include "joint.hpp"
+
+namespace diffsim {
+namespace {
+
+using Pairs = JointKind::Pairs;
+using Coordinate = JointKind::Coordinate;
+
+// Held translations, held (damped) rotations, then where friction_damping acts.
+const JointKind kKinds[] = {
+    {"ball", {1, 0}, {0, 0}, {0, 0}, {1, 0}, Pairs::none, Coordinate::none},
+    {"hinge", {1, 0}, {1, -1}, {0, 0}, {0, 1}, Pairs::axis, Coordinate::angle},
+    {"slider", {1, -1}, {1, 0}, {0, 1}, {0, 0}, Pairs::all, Coordinate::displacement},
+    {"weld", {1, 0}, {1, 0}, {0, 0}, {0, 0}, Pairs::all, Coordinate::none},
+    {"planar", {0, 1}, {1, -1}, {0, 0}, {0, 1}, Pairs::axis, Coordinate::angle},
+    {"universal", {1, 0}, {0, 0}, {0, 0}, {1, 0}, Pairs::cross, Coordinate::none}};
+
+constexpr double kOpening = 1e-4;  // [m] at most ...
+constexpr double kLoads = 10;      // ... at so many weights of the heavier link ...
+constexpr double kReserve = 2;     // ... with this factor in hand
+constexpr double kGravity = 9.81;  // [m/s^2]
+
+const JointKind& kind_named(const std::string& place, const std::string& name) {
+  std::string known;
+  for (const JointKind& kind : kKinds) {
+    if (name == kind.name) return kind;
+    known += (known.empty() ? "'" : ", '") + std::string(kind.name) + "'";
+  }
+  refuse(place + ": kind", "must be one of " + known, "'" + name + "'");
+}
+
+struct JointEnd {
+  int node = -1;                // -1: the world
+  double mass = 0, radius = 0;  // mass 0: the world or a handle
+};
+
+JointEnd end_of(const Scene& scene, const std::string& place, const std::string& body,
+                const JointKind& kind) {
+  if (body.empty()) return {};
+  JointEnd end;
+  end.node = scene.node_of(body);
+  const Body& b = scene.body(body);
+  const bool point = b.kind() == NodeKind::point;
+  if (point && (kind.pairs != Pairs::none || kind.free_slide.beta != 0)) {
+    refuse(place, std::string("a ") + kind.name + " joins frames only", "particle '" + body + "'",
+           "use kind 'ball', or a rigid body");
+  }
+  const NodeMass mass = b.masses()[0];
+  if (mass.mass >= 0) end.mass = mass.value(scene.values());
+  if (!point) end.radius = b.radius();
+  return end;
+}
+
+Vector3d unit(const std::string& place, const Vector3d& axis) {
+  if (!axis.allFinite() || axis.norm() < 1e-9) {
+    refuse(place, "must be a finite, non-zero direction", axis.transpose());
+  }
+  return axis.normalized();
+}
+
+// The joint's axes in the world at the start: the third is its axis, the first the second_axis.
+Matrix3d axes_of(const std::string& place, const JointKind& kind, const JointSpec& spec) {
+  if (spec.second_axis.has_value() != (kind.pairs == Pairs::cross)) {
+    refuse(place + ": second_axis", "is for kind 'universal', which needs it",
+           spec.second_axis ? "one" : "none");
+  }
+  const Vector3d z = kind.has_axis() ? unit(place + ": axis", spec.axis) : Vector3d::UnitZ();
+  Vector3d x;
+  if (spec.second_axis) {
+    x = unit(place + ": second_axis", *spec.second_axis);
+    if (std::abs(x.dot(z)) > 1e-6) {
+      refuse(place + ": second_axis", "must be perpendicular to axis",
+             spec.second_axis->transpose(),
+             "take it from the cross product of axis and another direction");
+    }
+  } else {
+    int least = 0;
+    z.cwiseAbs().minCoeff(&least);
+    x = Vector3d::Unit(least);
+  }
+  x = (x - x.dot(z) * z).normalized();
+  Matrix3d axes;
+  axes << x, z.cross(x), z;
+  return axes;
+}
+
+JointParameters parameters(ParameterTable& table, const std::string& name, const std::string& place,
+                           const JointKind& kind, const JointSpec& spec, const JointEnd end[2],
+                           double arm) {
+  const double m = std::max(end[0].mass, end[1].mass), other = std::min(end[0].mass, end[1].mass);
+  const double reduced = other > 0 ? m * other / (m + other) : m;
+  const double k = spec.stiffness.value_or(kReserve * kLoads * kGravity / kOpening * m);
+  const double c = spec.damping.value_or(2 * std::sqrt(std::max(k, 0.) * reduced));
+  JointParameters params;
+  params.stiffness = table.add(name + ".stiffness", "N/m", k, 0, kInfinity);
+  params.damping = table.add(name + ".damping", "N s/m", c, 0, kInfinity);
+  if (kind.pairs != Pairs::none) {
+    params.rotational_stiffness =
+        table.add(name + ".rotational_stiffness", "N m/rad",
+                  spec.rotational_stiffness.value_or(k * arm * arm), 0, kInfinity);
+    params.rotational_damping =
+        table.add(name + ".rotational_damping", "N m s/rad",
+                  spec.rotational_damping.value_or(c * arm * arm), 0, kInfinity);
+  } else if (spec.rotational_stiffness || spec.rotational_damping) {
+    refuse(place + ": rotational_stiffness, rotational_damping", "a ball holds no rotation",
+           "a value");
+  }
+  if (kind.has_friction()) {
+    const bool slides = kind.free_slide.beta != 0;
+    params.friction_damping = table.add(name + ".friction_damping", slides ? "N s/m" : "N m s/rad",
+                                        spec.friction_damping, 0, kInfinity);
+  } else if (spec.friction_damping != 0) {
+    refuse(place + ": friction_damping", "a weld moves in no direction", spec.friction_damping);
+  }
+  return params;
+}
+
+}  // namespace
+
+void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
+  scene.check_new("joint", name);
+  const std::string place = "joint '" + name + "'";
+  const JointKind& kind = kind_named(place, spec.kind);
+  if (spec.body_a == spec.body_b) {
+    refuse(place, "body_a and body_b must be two bodies, or one and the world \"\"",
+           "'" + spec.body_a + "' twice");
+  }
+  const JointEnd end[2] = {end_of(scene, place, spec.body_a, kind),
+                           end_of(scene, place, spec.body_b, kind)};
+  if (end[0].mass == 0 && end[1].mass == 0) {
+    refuse(place, "one end at least must be a body that moves freely",
+           "'" + spec.body_a + "' and '" + spec.body_b + "'", "drive a handle by its keys instead");
+  }
+  if (!spec.position.allFinite()) {
+    refuse(place + ": position", "must be finite [m]", spec.position.transpose());
+  }
+  const Matrix3d axes = axes_of(place, kind, spec);
+  NodePair nodes(scene.nodes(), end[0].node, end[1].node);
+  const State start = scene.start(scene.values());
+  std::array<JointPlace, 2> at;
+  double arm = 0;
+  for (int m = 0; m < 2; ++m) {
+    const NodePair::Pose pose = nodes.pose(m, start);
+    at[m] = {pose.R.transpose() * (spec.position - pose.c), pose.R.transpose() * axes};
+    if (end[m].node >= 0) arm = std::max({arm, at[m].point.norm(), end[m].radius});
+  }
+  const JointParameters params = parameters(scene.table(), name, place, kind, spec, end, arm);
+  // A particle is its own point: it must be where the joint is.
+  for (int m = 0; m < 2; ++m) {
+    if (end[m].node < 0 || scene.nodes()[end[m].node].kind == NodeKind::frame) continue;
+    if (at[m].point.norm() > 1e-9) {
+      refuse(place + ": position", "must be where its particle starts", spec.position.transpose());
+    }
+    at[m].point.setZero();
+  }
+  scene.add_element(std::make_unique<Joint>(name, kind, nodes, at, params));
+}
+
+const Joint& joint_named(const Scene& scene, const std::string& place, const std::string& name) {
+  std::string known;
+  for (const auto& e : scene.elements()) {
+    const auto* joint = dynamic_cast<const Joint*>(e.get());
+    if (!joint) continue;
+    if (joint->name() == name) return *joint;
+    known += (known.empty() ? "" : ", ") + joint->name();
+  }
+  refuse(place + ": joint", "must be one of [" + known + "]", "'" + name + "'");
+}
+
+const Joint& driven_joint(const Scene& scene, const std::string& place, const std::string& name) {
+  const Joint& joint = joint_named(scene, place, name);
+  if (joint.kind().coordinate == Coordinate::none) {
+    refuse(place + ": joint", "must be a hinge, planar joint or slider", joint.kind().name);
+  }
+  return joint;
+}
+
+}  // namespace diffsim

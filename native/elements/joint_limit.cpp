@@ -1,0 +1,107 @@
+#include "joint_limit.hpp"
+
+#include <cmath>
+
+#include "../scene.hpp"
+
+namespace diffsim {
+namespace {
+
+constexpr double kNearCut = 3 * M_PI / 4;  // [rad] from the middle of the limits
+
+}  // namespace
+
+struct JointLimit::Press {
+  double from_middle;  // of an angle [rad]; 0 for a displacement
+  double d, side;      // depth; +1 beyond upper, -1 beyond lower, 0 free
+  double grip;         // 1 + c d', or 0 where that is negative
+  double rate;         // d'
+  bool clamped;
+};
+
+JointLimit::Press JointLimit::press(const JointCoordinate& at, const VectorXd& p) const {
+  const bool has_lower = params_.lower >= 0, has_upper = params_.upper >= 0;
+  const double lower = has_lower ? p[params_.lower] : -kInfinity;
+  const double upper = has_upper ? p[params_.upper] : kInfinity;
+  Press press{0, 0, 0, 0, 0, false};
+  double q = at.q;
+  if (joint_->kind().coordinate == JointKind::Coordinate::angle) {
+    const double middle = !has_lower   ? upper - M_PI / 2
+                          : !has_upper ? lower + M_PI / 2
+                                       : (lower + upper) / 2;
+    press.from_middle = std::remainder(q - middle, 2 * M_PI);
+    q = middle + press.from_middle;
+  }
+  if (q > upper) {
+    press.side = 1;
+    press.d = q - upper;
+  } else if (q < lower) {
+    press.side = -1;
+    press.d = lower - q;
+  } else {
+    return press;
+  }
+  press.rate = press.side * at.rate;
+  press.grip = 1 + p[params_.damping] * press.rate;
+  press.clamped = press.grip < 0;
+  if (press.clamped) press.grip = 0;
+  return press;
+}
+
+void JointLimit::add(const Window& window, const VectorXd& p, const Assembly& out) const {
+  const JointCoordinate at = joint_->coordinate(window.now());
+  const Press press = this->press(at, p);
+  if (press.side == 0) return;
+  const double k = p[params_.stiffness], c = press.clamped ? 0 : p[params_.damping];
+  const NodePair& nodes = joint_->nodes();
+  // phi = -side k d grip, with dd = side dq and dd' = side dq'
+  add_coordinate_force(nodes, at, -press.side * k * press.d * press.grip, -k * press.grip,
+                       -k * press.d * c, out);
+  if (!out.columns) return;
+  auto add_column = [&](int parameter, double by) {
+    const int column = out.columns->column(parameter);
+    if (column >= 0) nodes.add(by * at.g, column, *out.columns);
+  };
+  add_column(params_.stiffness, -press.side * press.d * press.grip);
+  add_column(params_.damping, press.clamped ? 0 : -press.side * k * press.d * press.rate);
+  add_column(press.side > 0 ? params_.upper : params_.lower, k * press.grip);
+}
+
+void JointLimit::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
+  const Press at = press(joint_->coordinate(window.now()), p);
+  int code = at.side == 0 ? 0 : at.side > 0 ? 1 : 2;
+  if (at.clamped) code += 4;
+  if (std::abs(at.from_middle) > kNearCut) code += at.from_middle > 0 ? 8 : 16;
+  *out = static_cast<std::uint16_t>(code);
+}
+
+void add_joint_limit(Scene& scene, const std::string& name, const JointLimitSpec& spec) {
+  scene.check_new("joint limit", name);
+  const std::string place = "joint limit '" + name + "'";
+  const Joint& joint = driven_joint(scene, place, spec.joint);
+  const bool turns = joint.kind().coordinate == JointKind::Coordinate::angle;
+  if (!spec.lower && !spec.upper) refuse(place, "needs lower or upper", "neither");
+  if (spec.lower && spec.upper) {
+    const double range = *spec.upper - *spec.lower;
+    if (!(range > 0)) refuse(place, "lower must be below upper", range, "swap them");
+    if (turns && range >= 2 * M_PI) {
+      refuse(place, "an angle is known within one turn: upper - lower must be < 2 pi", range,
+             "leave the limit out, or use a position motor");
+    }
+  }
+  ParameterTable& table = scene.table();
+  const std::string unit = turns ? "rad" : "m";
+  JointLimit::Parameters params{-1, -1, -1, -1};
+  if (spec.lower) {
+    params.lower = table.add(name + ".lower", unit, *spec.lower, -kInfinity, kInfinity);
+  }
+  if (spec.upper) {
+    params.upper = table.add(name + ".upper", unit, *spec.upper, -kInfinity, kInfinity);
+  }
+  params.stiffness =
+      table.add(name + ".stiffness", turns ? "N m/rad" : "N/m", spec.stiffness, 0, kInfinity);
+  params.damping = table.add(name + ".damping", "s/" + unit, spec.damping, 0, kInfinity);
+  scene.add_element(std::make_unique<JointLimit>(name, &joint, params));
+}
+
+}  // namespace diffsim

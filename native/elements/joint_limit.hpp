@@ -1,0 +1,45 @@
+// Limits on the free coordinate q of a joint: one-sided penalties with continuous damping.
+//
+//   d = q - upper or lower - q where > 0,   phi = -+ k d max(0, 1 + c d')
+// as in contact [docs/engine.md (10)]: no force at d = 0 whatever the speed, and never a pull. An
+// angle is unwrapped about the middle of its limits, so its branch cut is as far from both as can
+// be (with one limit only: half a turn past a quarter turn inside it).
+#pragma once
+
+#include "joint.hpp"
+
+namespace diffsim {
+
+struct JointLimitSpec {
+  std::string joint;
+  std::optional<double> lower, upper;  // [rad] or [m]
+  double stiffness, damping;           // [N m/rad] or [N/m]; [s/rad] or [s/m]
+};
+
+class JointLimit : public Element {
+ public:
+  struct Parameters {
+    int lower, upper, stiffness, damping;  // lower, upper: -1 where there is none
+  };
+  JointLimit(std::string name, const Joint* joint, Parameters params)
+      : Element(std::move(name)), joint_(joint), params_(params) {}
+  std::vector<std::pair<int, int>> couplings() const override {
+    return joint_->nodes().couplings();
+  }
+  void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+  /// 0 free, 1 beyond upper, 2 beyond lower; + 4 where damping clamps the force at zero; + 8 or 16
+  /// near either side of an angle's branch cut.
+  int mode_count() const override { return 1; }
+  void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
+
+ private:
+  struct Press;  // how far beyond which limit
+  Press press(const JointCoordinate& at, const VectorXd& p) const;
+
+  const Joint* joint_;
+  Parameters params_;
+};
+
+void add_joint_limit(Scene& scene, const std::string& name, const JointLimitSpec& spec);
+
+}  // namespace diffsim

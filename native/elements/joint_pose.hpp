@@ -1,0 +1,63 @@
+// Kinematics of a joint between two frames a and b (either may be the world), and its coordinate.
+//
+// The joint's point and axes are fixed in both bodies; x_m is the point, A and B the axes in the
+// world (third column: the joint's axis). All forces act at x_b, on both bodies, so that they are
+// internal whatever the joint has opened:
+//   d = x_b - x_a,  l_a = x_b - c_a,  l_b = x_b - c_b,
+//   e = v_b + omega_b x l_b - v_a - omega_a x l_a   (rate of d as seen from a),  w = omega_b -
+//   omega_a
+#pragma once
+
+#include "node_pair.hpp"
+
+namespace diffsim {
+
+/// A joint in one body's frame: its point from the node [m], and its axes as columns.
+struct JointPlace {
+  Vector3d point;
+  Matrix3d axes;
+};
+
+struct JointPose {
+  JointPose(const NodePair& nodes, const std::array<JointPlace, 2>& place, const State& s);
+
+  Matrix3d A, B;
+  Vector3d rho_a, l_a, l_b, d, e, w, w_a, w_b;
+
+  // Derivatives by the twelve directions of NodePair; _v: by velocities.
+  Matrix3x12 d_x() const;
+  Matrix3x12 e_x() const;
+  Matrix3x12 e_v() const;
+  /// e_v^T G: the generalized force of G on b and -G on a, both at x_b; and its change at fixed G.
+  Vector12 spread(const Vector3d& G) const;
+  Matrix12 spread_x(const Vector3d& G) const;
+  /// A direction fixed in a turns with it.
+  static Matrix3x12 fixed_in_a_x(const Vector3d& a);
+};
+
+/// The generalized force of the torque t on b and -t on a.
+Vector12 spread_torque(const Vector3d& t);
+Matrix12 spread_torque(const Matrix3x12& dt);
+
+/// n = a x b for a fixed in a and b fixed in b; s = a.b has d s = n . (d psi_a - d psi_b).
+Matrix3x12 cross_x(const Vector3d& a, const Vector3d& b);
+
+/// A scalar coordinate q of a joint: a generalized force phi on it is phi g.
+struct JointCoordinate {
+  double q, rate;   // [rad] or [m], per second
+  Vector12 g;       // dq/dx = d rate/dv
+  Matrix12 g_x;     // dg/dx
+  Vector12 rate_x;  // d rate/dx
+};
+
+/// Angle of b against a about the axis: q = atan2(a_2.b_1 - a_1.b_2, a_1.b_1 + a_2.b_2), in
+/// (-pi, pi]: the twist of the relative rotation, smooth but for that branch cut.
+JointCoordinate joint_angle(const JointPose& j);
+/// Displacement q = a_3 . d of b along the axis, which is fixed in a.
+JointCoordinate joint_displacement(const JointPose& j);
+
+/// Adds a generalized force phi with derivatives by q and its rate to r and, when asked, K and B.
+void add_coordinate_force(const NodePair& nodes, const JointCoordinate& at, double phi, double by_q,
+                          double by_rate, const Assembly& out);
+
+}  // namespace diffsim

@@ -1,0 +1,49 @@
+// Motors on the free coordinate q of a joint: a hinge's angle or a slider's displacement.
+//
+//   position: phi = k (q* - q) + c (q*' - q')   [G 4.5.4, as a torque on the angle itself]
+//   torque, force: phi = phi*(t)
+// phi acts on body b along the coordinate and as its reaction on body a. q*, phi* are keys over
+// time (keys.hpp). For an angle q* - q is taken within (-pi, pi], so a target may go on turning;
+// the motor's torque jumps only where it is half a turn off.
+#pragma once
+
+#include "../keys.hpp"
+#include "joint.hpp"
+
+namespace diffsim {
+
+struct MotorSpec {
+  std::string joint, kind;            // kind: position, torque (angles), force (displacements)
+  double stiffness = 0, damping = 0;  // position only
+  KeyValues keys;                     // (1, n): targets, torques or forces
+};
+
+class Motor : public Element {
+ public:
+  /// stiffness, damping: parameter indices, -1 where the keys are phi* itself.
+  Motor(std::string name, const Joint* joint, int stiffness, int damping, Keys keys)
+      : Element(std::move(name)),
+        joint_(joint),
+        stiffness_(stiffness),
+        damping_(damping),
+        keys_(keys) {}
+  std::vector<std::pair<int, int>> couplings() const override {
+    return joint_->nodes().couplings();
+  }
+  void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+  /// 0; 1 or 2 while a motor's angle lags or leads so far that its branch cut is near.
+  int mode_count() const override { return follows() ? 1 : 0; }
+  void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
+
+ private:
+  bool follows() const { return stiffness_ >= 0; }
+  double error(double target, double q) const;
+
+  const Joint* joint_;
+  int stiffness_, damping_;
+  Keys keys_;
+};
+
+void add_motor(Scene& scene, const std::string& name, const MotorSpec& spec);
+
+}  // namespace diffsim

@@ -1,0 +1,45 @@
+#include "keys.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace diffsim {
+
+Keys::Keys(ParameterTable& table, const std::string& name, const std::string& unit,
+           const KeyValues& keys)
+    : first_(table.size()),
+      size_(static_cast<int>(keys.values.rows())),
+      count_(static_cast<int>(keys.values.cols())),
+      interval_(count_ > 1 ? keys.interval : 1) {
+  if (count_ == 0) refuse(name, "must hold at least one key", 0);
+  if (count_ > 1 && !(interval_ > 0 && std::isfinite(interval_))) {
+    refuse(name + ": interval", "must be > 0 [s] where there are several keys", interval_);
+  }
+  for (int k = 0; k < count_; ++k) {
+    const std::string key = name + "[" + std::to_string(k) + "]";
+    if (size_ == 3) {
+      table.add3(key, unit, keys.values.col(k), false);
+    } else {
+      table.add(key, unit, keys.values(0, k), -kInfinity, kInfinity);
+    }
+    const double begin = k > 0 ? (k - 1) * interval_ : -kInfinity;
+    const double end = k + 1 < count_ ? (k + 1) * interval_ : kInfinity;
+    for (int i = 0; i < size_; ++i) table.set_support(first_ + size_ * k + i, begin, end);
+  }
+}
+
+Keys::Piece Keys::at(double t) const {
+  // Times are sums of steps: a key met but for rounding is met.
+  const double at = t / interval_, slack = 1e-9;
+  const int key = static_cast<int>(std::ceil(std::min(std::max(at - slack, 0.), count_ * 1.))) - 1;
+  if (key < 0 || key >= count_ - 1) {
+    const int held = first_ + size_ * (key < 0 ? 0 : count_ - 1);
+    return {{held, held}, {1, 0}, {0, 0}};
+  }
+  const double s = std::min(at - key, 1.);
+  return {{first_ + size_ * key, first_ + size_ * (key + 1)},
+          {1 - s, s},
+          {-1 / interval_, 1 / interval_}};
+}
+
+}  // namespace diffsim

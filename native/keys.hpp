@@ -1,0 +1,42 @@
+// A control given by keys over time, one parameter (or three) each.
+//
+// Linear between keys (every `interval` seconds), constant before the first and after the last. The
+// rate at a key is that of the piece before it: a step's end belongs to what led there.
+#pragma once
+
+#include "parameters.hpp"
+
+namespace diffsim {
+
+struct KeyValues {
+  double interval;  // between keys [s]; not used by a single key
+  MatrixXd values;  // (1 or 3, keys)
+};
+
+class Keys {
+ public:
+  Keys() = default;
+  /// Adds name[k], or name[k].x .y .z, with their supports; refuses what holds no keys.
+  Keys(ParameterTable& table, const std::string& name, const std::string& unit,
+       const KeyValues& keys);
+
+  /// value = sum share_i p[first_i], rate = sum rate_i p[first_i]; i = 0, 1.
+  struct Piece {
+    int first[2];
+    double share[2], rate[2];
+    double value(const VectorXd& p) const {
+      return share[0] * p[first[0]] + share[1] * p[first[1]];
+    }
+    double slope(const VectorXd& p) const { return rate[0] * p[first[0]] + rate[1] * p[first[1]]; }
+    Vector3d value3(const VectorXd& p) const {
+      return share[0] * p.segment<3>(first[0]) + share[1] * p.segment<3>(first[1]);
+    }
+  };
+  Piece at(double t) const;
+
+ private:
+  int first_ = 0, size_ = 1, count_ = 0;
+  double interval_ = 1;
+};
+
+}  // namespace diffsim

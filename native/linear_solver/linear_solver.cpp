@@ -1,0 +1,144 @@
+#include "linear_solver.hpp"
+
+namespace diffsim {
+namespace {
+
+constexpr int kHandful = 25;      // nodes
+constexpr int kFirstPenalty = 8;  // matrices
+constexpr int kLongestPenalty = 64;
+constexpr double kRounding = 1e-13;  // residual that a direct solve is content with
+constexpr int kRefinements = 2;      // of a direct solve
+
+}  // namespace
+
+bool LinearPattern::tree_like() const {
+  const int couplings = (pattern_->blocks() - pattern_->nodes()) / 2;
+  return pattern_->nodes() <= kHandful || 2 * couplings <= 3 * pattern_->nodes();
+}
+
+const BlockSymbolic& LinearPattern::block() const {
+  std::call_once(block_made_, [&] { block_ = BlockSymbolic(*pattern_); });
+  return block_;
+}
+
+std::shared_ptr<const SweepPattern> LinearPattern::sweep() const {
+  std::call_once(sweep_made_, [&] { sweep_ = std::make_shared<const SweepPattern>(*pattern_); });
+  return sweep_;
+}
+
+std::shared_ptr<const FrontalPattern> LinearPattern::frontal() const {
+  std::call_once(frontal_made_,
+                 [&] { frontal_ = std::make_shared<const FrontalPattern>(*pattern_); });
+  return frontal_;
+}
+
+LinearSolver::LinearSolver(std::shared_ptr<const LinearPattern> pattern, Method method)
+    : pattern_(std::move(pattern)), method_(method) {
+  if (method_ == Method::automatic && pattern_->tree_like()) method_ = Method::direct;
+  if (method_ == Method::automatic || method_ == Method::krylov) {
+    krylov_ = KrylovSolver(pattern_->sweep());
+    // About what a factorization costs, in products.
+    krylov_.max_products = 200 + pattern_->sweep()->groups;
+  }
+  if (method_ == Method::direct && pattern_->tree_like()) block_ = BlockLU(pattern_->block());
+}
+
+bool LinearSolver::factor(const BlockMatrix& A, bool symmetric) {
+  symmetric_ = symmetric;
+  active_ = method_;
+  if (method_ == Method::automatic) {
+    active_ = avoid_krylov_ > 0 ? Method::lagged : Method::krylov;
+    if (avoid_krylov_ > 0) --avoid_krylov_;
+  }
+  return prepare(A) || escalate(A);
+}
+
+// Makes the active member ready for A.
+bool LinearSolver::prepare(const BlockMatrix& A) {
+  switch (active_) {
+    case Method::krylov:
+      return krylov_.prepare(A, symmetric_);
+    case Method::lagged:
+      if (!lagged_.ready()) lagged_ = LaggedLU(pattern_->sweep(), pattern_->frontal());
+      return lagged_.factor(A);
+    default:
+      if (pattern_->tree_like()) return block_.factor(A);
+      if (!frontal_.ready()) frontal_ = MultifrontalLU<double>(pattern_->frontal());
+      return frontal_.factor(A);
+  }
+}
+
+// To the next member that A can be prepared for; false where there is none.
+bool LinearSolver::escalate(const BlockMatrix& A) {
+  if (method_ != Method::automatic) return false;
+  while (active_ != Method::direct) {
+    if (active_ == Method::krylov) {
+      penalty_ = std::min(std::max(2 * penalty_, kFirstPenalty), kLongestPenalty);
+      avoid_krylov_ = penalty_;
+      active_ = Method::lagged;
+    } else {
+      active_ = Method::direct;
+    }
+    if (prepare(A)) return true;
+  }
+  return false;
+}
+
+SolveReport LinearSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolerance) {
+  return run(A, x, tolerance, false);
+}
+
+SolveReport LinearSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance) {
+  return run(A, x, tolerance, true);
+}
+
+SolveReport LinearSolver::run(const BlockMatrix& A, MatrixXd& x, double tolerance,
+                              bool transposed) {
+  if (active_ != Method::direct) b_ = x;
+  for (;;) {
+    SolveReport report;
+    if (active_ == Method::krylov) {
+      report =
+          transposed ? krylov_.solve_transposed(A, x, tolerance) : krylov_.solve(A, x, tolerance);
+    } else if (active_ == Method::lagged) {
+      report =
+          transposed ? lagged_.solve_transposed(A, x, tolerance) : lagged_.solve(A, x, tolerance);
+    } else {
+      return solve_directly(A, x, tolerance, transposed);
+    }
+    if (report.reached) {
+      if (active_ == Method::krylov) penalty_ = 0;
+      return report;
+    }
+    if (!escalate(A)) return report;
+    x = b_;
+  }
+}
+
+SolveReport LinearSolver::solve_directly(const BlockMatrix& A, MatrixXd& x, double tolerance,
+                                         bool transposed) {
+  if (pattern_->tree_like()) {
+    transposed ? block_.solve_transposed(x) : block_.solve(x);
+    return {};
+  }
+  auto solve = [&](MatrixXd& y) { transposed ? frontal_.solve_transposed(y) : frontal_.solve(y); };
+  b_ = x;
+  solve(x);
+  SolveReport report;
+  for (int refinements = 0;; ++refinements) {
+    r_ = -b_;
+    transposed ? A.multiply_transposed_add(x, r_) : A.multiply_add(x, r_);
+    report.residual = 0;
+    for (Eigen::Index k = 0; k < x.cols(); ++k) {
+      const double whole = b_.col(k).norm(), left = r_.col(k).norm();
+      const double share = left > 0 ? left / whole : left;
+      if (!(share <= report.residual)) report.residual = share;
+    }
+    report.reached = report.residual <= std::max(tolerance, kRounding);
+    if (report.reached || refinements == kRefinements) return report;
+    solve(r_);
+    x -= r_;
+  }
+}
+
+}  // namespace diffsim

@@ -1,0 +1,74 @@
+// The engine's solver of A x = b: picks a member by size and falls back when one does not get
+// there.
+#pragma once
+
+#include <mutex>
+
+#include "krylov_solver.hpp"
+#include "lagged_lu.hpp"
+
+namespace diffsim {
+
+/// Everything symbolic about a pattern, each part made when first wanted (safe between threads).
+class LinearPattern {
+ public:
+  /// `pattern` must outlive this.
+  explicit LinearPattern(const BlockPattern& pattern) : pattern_(&pattern) {}
+
+  /// Chains, trees and a handful of nodes: BlockLU has hardly any fill there and the least
+  /// overhead.
+  bool tree_like() const;
+  const BlockSymbolic& block() const;
+  std::shared_ptr<const SweepPattern> sweep() const;
+  std::shared_ptr<const FrontalPattern> frontal() const;
+
+ private:
+  const BlockPattern* pattern_;
+  mutable std::once_flag block_made_, sweep_made_, frontal_made_;
+  mutable BlockSymbolic block_;
+  mutable std::shared_ptr<const SweepPattern> sweep_;
+  mutable std::shared_ptr<const FrontalPattern> frontal_;
+};
+
+/// Members, each the next one's better in speed where it works:
+///   krylov    block SGS in single precision, nothing factored;
+///   lagged    GMRES around a single precision LU that is kept from matrix to matrix;
+///   direct    LU in double precision: BlockLU where tree_like(), else multifrontal.
+/// automatic starts at krylov (tree_like(): direct). A solve that misses its tolerance goes on with
+/// the next member, and the following matrices start there for a while.
+class LinearSolver {
+ public:
+  enum class Method { automatic, krylov, lagged, direct };
+
+  LinearSolver() = default;
+  explicit LinearSolver(std::shared_ptr<const LinearPattern> pattern,
+                        Method method = Method::automatic);
+
+  /// False when A is singular to working precision or not finite. symmetric: A is, exactly.
+  bool factor(const BlockMatrix& A, bool symmetric);
+  /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column. A is the matrix last given
+  /// to factor(), whose values the iterative members take residuals from: keep it as long as this.
+  SolveReport solve(const BlockMatrix& A, MatrixXd& x, double tolerance);
+  SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance);
+
+  Method active() const { return active_; }  // which member the last factor() or solve ended with
+
+ private:
+  bool prepare(const BlockMatrix& A);
+  bool escalate(const BlockMatrix& A);
+  SolveReport run(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
+  SolveReport solve_directly(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
+
+  std::shared_ptr<const LinearPattern> pattern_;
+  Method method_ = Method::automatic, active_ = Method::direct;
+  bool symmetric_ = false;
+  int avoid_krylov_ = 0,
+      penalty_ = 0;  // matrices left to solve without it; and after the next miss
+  KrylovSolver krylov_;
+  LaggedLU lagged_;
+  MultifrontalLU<double> frontal_;
+  BlockLU block_;
+  MatrixXd b_, r_;
+};
+
+}  // namespace diffsim

@@ -1,0 +1,12 @@
+// How a linear solve ended.
+#pragma once
+
+namespace diffsim {
+
+struct SolveReport {
+  bool reached = true;  // the tolerance, for every right-hand side
+  int products = 0;     // products with A (two per iteration of BiCGSTAB); 0 for direct solvers
+  double residual = 0;  // largest |b - A x| / |b| over the right-hand sides
+};
+
+}  // namespace diffsim
