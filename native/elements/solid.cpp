@@ -1,6 +1,7 @@
 #include "solid.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace diffsim {
@@ -13,20 +14,6 @@ void scatter(const Wide3& f, const int* at, int lanes, double* to) {
     place[0] += f.x[lane];
     place[1] += f.y[lane];
     place[2] += f.z[lane];
-  }
-}
-
-// Adds the first `lanes` column-major 3x3 blocks to the values at the given offsets.
-void scatter(const Wide block[9], const int* at, int lanes, double* values) {
-  typedef double Row __attribute__((vector_size(8 * kLanes), aligned(8), may_alias));
-  Wide row[kLanes];
-  for (int i = 0; i < kLanes; ++i) row[i] = block[i];
-  transpose(row);
-  for (int lane = 0; lane < lanes; ++lane) {
-    double* place = values + at[lane];
-    Row& first = *reinterpret_cast<Row*>(place);
-    first += row[lane];
-    place[8] += block[8][lane];
   }
 }
 
@@ -76,78 +63,61 @@ Solid::Solid(std::string name, const PointSet* points, const Matrix3X& X,
   for (int begin = 0; begin < count; begin += kLanes) {
     Batch batch;
     TetRest rest;
+    Gradient gradient;
     batch.lanes = std::min(kLanes, count - begin);
     for (int lane = 0; lane < kLanes; ++lane) {
       const int e = order[begin + std::min(lane, batch.lanes - 1)];
       batch.element[lane] = e;
+      std::array<int, 4> t = tets[e];
+      std::sort(t.begin(), t.end(),
+                [&](int a, int b) { return points->node[a] < points->node[b]; });
       Matrix3d D;
       for (int a = 0; a < 4; ++a) {
-        batch.at[a][lane] = 3 * (points->node[tets[e][a]] - first_node_);
-        if (a > 0) D.col(a - 1) = X.col(tets[e][a]) - X.col(tets[e][0]);
+        batch.at[a][lane] = 3 * (points->node[t[a]] - first_node_);
+        if (a > 0) D.col(a - 1) = X.col(t[a]) - X.col(t[0]);
       }
       const Matrix3d b = D.inverse(), G = b * b.transpose();  // rows of b: gradients
-      rest.volume[lane] = D.determinant() / 6;
+      const double volume = D.determinant() / 6;
+      rest.volume[lane] = std::abs(volume);
+      for (int i = 0; i < 9; ++i) gradient.b[i / 3][i % 3][lane] = b(i / 3, i % 3);
+      rest.sign[lane] = volume > 0 ? 1 : -1;
       for (int i = 1; i <= 3; ++i) {
         for (int j = i; j <= 3; ++j) rest.gram[symmetric(i, j)][lane] = G(i - 1, j - 1);
       }
     }
     batch_.push_back(batch);
     rest_.push_back(rest);
+    if (viscosity_ == ViscosityModel::linear) gradient_.push_back(gradient);
   }
+  find_edges();
 }
 
-std::vector<std::pair<int, int>> Solid::couplings() const {
+void Solid::find_edges() {
+  auto node = [&](const Batch& b, int a, int lane) { return first_node_ + b.at[a][lane] / 3; };
   std::vector<std::pair<int, int>> pairs;
   for (const Batch& b : batch_) {
     for (int lane = 0; lane < b.lanes; ++lane) {
-      for (int i = 0; i < 4; ++i) {
-        for (int j = i + 1; j < 4; ++j) {
-          pairs.emplace_back(first_node_ + b.at[i][lane] / 3, first_node_ + b.at[j][lane] / 3);
-        }
+      for (int k = 0; k < 6; ++k) {
+        pairs.emplace_back(node(b, kFirst[k], lane), node(b, kSecond[k], lane));
       }
     }
   }
-  return pairs;
+  edges_.set_pairs(std::move(pairs));
+  for (const Batch& b : batch_) {
+    edge_.emplace_back();
+    for (int k = 0; k < 6; ++k) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        edge_.back()[k][lane] = edges_.find(node(b, kFirst[k], lane), node(b, kSecond[k], lane));
+      }
+    }
+  }
 }
 
-void Solid::bind(const BlockPattern& pattern, const BlockPattern&) {
-  block_.resize(batch_.size());
-  for (std::size_t k = 0; k < batch_.size(); ++k) {
-    const Batch& b = batch_[k];
-    for (int i = 0; i < 4; ++i) {
-      for (int j = 0; j < 4; ++j) {
-        for (int lane = 0; lane < kLanes; ++lane) {
-          block_[k][4 * i + j][lane] = pattern.offset[pattern.index(
-              first_node_ + b.at[i][lane] / 3, first_node_ + b.at[j][lane] / 3)];
-        }
-      }
-    }
-  }
-}
+void Solid::bind(const BlockPattern& pattern, const BlockPattern&) { edges_.bind(pattern); }
 
 template <class Law, class Sink>
-void Solid::forces(const Instant& now, const ModuliView& moduli, bool viscous, Sink&& sink) const {
-  for (std::size_t k = 0; k < batch_.size(); ++k) {
-    const Batch& b = batch_[k];
-    const TetRest& rest = rest_[k];
-    const TetShape shape = now.shape(rest, b);
-    const Moduli m = moduli(b.element);
-    Wide T[6];
-    for (int i = 0; i < 6; ++i) T[i] = rest.volume * m.mu * rest.gram[i];
-    if (viscous) {
-      const TetRates rates = now.rates(rest, b, shape, m.viscosity);
-      add_viscous(rates.weight, rates.h, rates.w, T);
-    }
-    Wide3 f[4];
-    tet_forces(shape, T, Law::at(shape.J, m, false).q, f);
-    sink(b, f);
-  }
-}
-
-template <class Law, bool kViscous>
-void Solid::blocks(const Instant& now, const ModuliView& moduli, const Assembly& out) const {
-  double* r = out.r->data() + first_dof_;
-  double *K_values = out.K->values.data(), *B_values = out.B->values.data();
+void Solid::forces(const Instant& now, const ModuliView& moduli, ViscosityModel viscosity,
+                   Sink&& sink) const {
   for (std::size_t k = 0; k < batch_.size(); ++k) {
     const Batch& b = batch_[k];
     const TetRest& rest = rest_[k];
@@ -156,21 +126,64 @@ void Solid::blocks(const Instant& now, const ModuliView& moduli, const Assembly&
     Wide T[6];
     for (int i = 0; i < 6; ++i) T[i] = rest.volume * m.mu * rest.gram[i];
     TetRates rates;
-    if (kViscous) {
-      rates = now.rates(rest, b, shape, m.viscosity);
-      add_viscous(rates.weight, rates.h, rates.w, T);
-    }
+    if (viscosity != ViscosityModel::none) rates = now.rates(rest, b, shape, m.viscosity);
+    if (viscosity == ViscosityModel::invariant) add_viscous(rates.weight, rates.h, rates.w, T);
+    Wide3 f[4];
+    tet_forces(rest, shape, T, Law::at(shape.J, m, false).q, f);
+    if (viscosity == ViscosityModel::linear) add_linear_viscous(gradient_[k].b, rates, f);
+    sink(b, f);
+  }
+}
+
+template <class Law, ViscosityModel kViscosity>
+void Solid::blocks(const Instant& now, const ModuliView& moduli, const Assembly& out) const {
+  constexpr bool kElastic = kViscosity == ViscosityModel::none;
+  constexpr bool kInvariant = kViscosity == ViscosityModel::invariant;
+  double* r = out.r->data() + first_dof_;
+  const EdgeBlocks::Buffer buffer = edges_.buffer(kElastic ? 1 : 3);
+  for (std::size_t k = 0; k < batch_.size(); ++k) {
+    const Batch& b = batch_[k];
+    const TetRest& rest = rest_[k];
+    const TetShape shape = now.shape(rest, b);
+    const Moduli m = moduli(b.element);
+    Wide T[6];
+    for (int i = 0; i < 6; ++i) T[i] = rest.volume * m.mu * rest.gram[i];
+    TetRates rates;
+    if (!kElastic) rates = now.rates(rest, b, shape, m.viscosity);
+    if (kInvariant) add_viscous(rates.weight, rates.h, rates.w, T);
     const Volumetric vol = Law::at(shape.J, m, true);
     Wide3 f[4];
-    tet_forces(shape, T, vol.q, f);
+    tet_forces(rest, shape, T, vol.q, f);
+    if (!kElastic && !kInvariant) add_linear_viscous(gradient_[k].b, rates, f);
     for (int a = 0; a < 4; ++a) scatter(f[a], b.at[a], b.lanes, r);
-    const auto& block = block_[k];
-    tet_blocks<kViscous>(rest, shape, T, vol, rates,
-                         [&](int i, int j, const Wide K[9], const Wide B[9]) {
-                           const int* at = block[4 * i + j].data();
-                           scatter(K, at, b.lanes, K_values);
-                           if (kViscous) scatter(B, at, b.lanes, B_values);
-                         });
+    const ElasticBlocks elastic(rest, shape, T, vol);
+    const auto viscous = [&] {
+      if constexpr (kViscosity == ViscosityModel::linear) {
+        return LinearViscousBlocks(rest, gradient_[k].b, rates.weight);
+      } else {
+        return ViscousBlocks(rest, shape, rates);  // unused where elastic
+      }
+    }();
+    for (int pair = 0; pair < 6; ++pair) {
+      Wide K[9];
+      elastic.at(pair, K);
+      const int* at = edge_[k][pair].data();
+      if constexpr (kElastic) {
+        buffer.add(K, 0, at, b.lanes);
+      } else {
+        Wide Kt[9], B[9];
+        for (int i = 0; i < 9; ++i) Kt[i] = K[3 * (i % 3) + i / 3];
+        viscous.at(pair, K, Kt, B);
+        buffer.add(K, 0, at, b.lanes);
+        buffer.add(Kt, 1, at, b.lanes);
+        buffer.add(B, 2, at, b.lanes);
+      }
+    }
+  }
+  if (kElastic) {
+    edges_.finish_symmetric(buffer, *out.K);
+  } else {
+    edges_.finish(buffer, *out.K, *out.B);
   }
 }
 
@@ -180,16 +193,17 @@ void Solid::columns(const Instant& now, const VectorXd& p, ParameterColumns& out
     const ElementParameter& parameter = material_.part[part];
     const ModuliView rate(material_, p, static_cast<MaterialPart>(part));
     const bool viscous = static_cast<MaterialPart>(part) == MaterialPart::viscosity;
+    const ViscosityModel model = viscous ? viscosity_ : ViscosityModel::none;
     if (!parameter.per_element) {
       const int c = out.column(parameter.first);
       if (c < 0) continue;
       double* column = out.values.col(c).data() + first_dof_;
-      forces<Law>(now, rate, viscous, [&](const Batch& b, const Wide3 f[4]) {
+      forces<Law>(now, rate, model, [&](const Batch& b, const Wide3 f[4]) {
         for (int a = 0; a < 4; ++a) scatter(f[a], b.at[a], b.lanes, column);
       });
       continue;
     }
-    forces<Law>(now, rate, viscous, [&](const Batch& b, const Wide3 f[4]) {
+    forces<Law>(now, rate, model, [&](const Batch& b, const Wide3 f[4]) {
       for (int lane = 0; lane < b.lanes; ++lane) {
         const int c = out.column(parameter.first + b.element[lane]);
         if (c < 0) continue;
@@ -202,23 +216,23 @@ void Solid::columns(const Instant& now, const VectorXd& p, ParameterColumns& out
   }
 }
 
-bool Solid::viscous(const VectorXd& p) const {
-  const ElementParameter& v = material_.of(MaterialPart::viscosity);
-  return v.per_element || p[v.first] != 0;
-}
-
 template <class Law>
 void Solid::add_with(const Instant& now, const VectorXd& p, const Assembly& out) const {
   const ModuliView moduli(material_, p);
+  const ElementParameter& eta = material_.of(MaterialPart::viscosity);
+  const bool viscous = eta.per_element || p[eta.first] != 0;
+  const ViscosityModel model = viscous ? viscosity_ : ViscosityModel::none;
   if (!out.K) {
     double* r = out.r->data() + first_dof_;
-    forces<Law>(now, moduli, viscous(p), [&](const Batch& b, const Wide3 f[4]) {
+    forces<Law>(now, moduli, model, [&](const Batch& b, const Wide3 f[4]) {
       for (int a = 0; a < 4; ++a) scatter(f[a], b.at[a], b.lanes, r);
     });
-  } else if (viscous(p)) {
-    blocks<Law, true>(now, moduli, out);
+  } else if (model == ViscosityModel::none) {
+    blocks<Law, ViscosityModel::none>(now, moduli, out);
+  } else if (model == ViscosityModel::invariant) {
+    blocks<Law, ViscosityModel::invariant>(now, moduli, out);
   } else {
-    blocks<Law, false>(now, moduli, out);
+    blocks<Law, ViscosityModel::linear>(now, moduli, out);
   }
   if (out.columns) columns<Law>(now, p, *out.columns);
 }

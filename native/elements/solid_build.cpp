@@ -5,6 +5,7 @@
 #include <map>
 
 #include "../bodies/deformable.hpp"
+#include "../rotation.hpp"
 #include "../scene.hpp"
 #include "solid.hpp"
 
@@ -151,8 +152,11 @@ void add_solid(Scene& scene, const std::string& name, const SolidSpec& spec) {
   points.local = points.inset = Matrix3X::Zero(3, spec.vertices.cols());
   const SolidMaterial material =
       make_material(scene.table(), name, spec, static_cast<int>(tets.size()));
+  // The linear viscosity compares directions of the rest shape and of the world: they meet in the
+  // orientation the body is built with.
   scene.add_element(std::make_unique<Solid>(name, scene.add_point_set(std::move(points)),
-                                            spec.vertices, tets, material, model, viscosity));
+                                            exp_rotation(spec.start.rotation) * spec.vertices, tets,
+                                            material, model, viscosity));
 }
 
 }  // namespace diffsim
