@@ -54,7 +54,8 @@ def write_simulation_report(
 
     pictures  further (title, caption, PNG), e.g. of the energy
     warnings  sentences that a reader must not miss
-    command   the line that reproduces it;  provenance  plain data;  written  default: no date, so that the page can be made again
+    command   the line that reproduces it;  provenance  plain data
+    written   default: no date, so that the same motion gives the same page
     A file of the same name is replaced, at once. Returns the path.
     """
     description = scene.description
