@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.scene import tetwild
 from diffsim_ros.scene.mesh_report import check_extent, check_surface
 from diffsim_ros.scene.tets import TetMesh
 
@@ -120,26 +121,22 @@ def mesh_surface(
         raise InputError(
             place, f"{key}.edge", edge, f"an edge shorter than the surface, {diagonal:.3g} m"
         )
-    tetwild = _library("pytetwild", place, key)
-    digest = hashlib.sha256(repr((edge, "pytetwild", tetwild.__version__)).encode())
+    version = _library("pytetwild", place, key).__version__
+    digest = hashlib.sha256(repr((edge, "pytetwild", version)).encode())
     digest.update(vertices.tobytes() + triangles.tobytes())
     kept = cache_folder() / f"{digest.hexdigest()[:24]}.npz"
     if kept.is_file():
         with np.load(kept) as saved:
             return TetMesh(saved["vertices"], saved["tets"]), edge
-    mesh = _tetwild(tetwild, vertices, triangles, edge / diagonal)
+    try:
+        mesh = TetMesh(*tetwild.tetrahedralize(vertices, triangles, edge / diagonal))
+    except RuntimeError as error:
+        rule = "a surface that fTetWild can mesh"
+        raise InputError(place, key, f"{path}: {error}", rule, "try another `edge`") from error
     if not len(mesh.tets):
-        raise InputError(place, key, str(path), "a surface that fTetWild can mesh", "finer `edge`")
+        raise InputError(place, key, str(path), "a surface that encloses a volume", "finer `edge`")
     _keep(kept, mesh)
     return mesh, edge
-
-
-def _tetwild(tetwild: Any, vertices: Array, triangles: Array, share: float) -> TetMesh:
-    vertices, tets = tetwild.tetrahedralize(
-        vertices, triangles, edge_length_fac=share, optimize=True, num_threads=1, loglevel=6
-    )
-    tets = np.asarray(tets, np.int64)
-    return TetMesh(np.asarray(vertices, float), tets[:, [0, 1, 3, 2]])  # fTetWild's are negative
 
 
 def _keep(path: Path, mesh: TetMesh) -> None:
