@@ -20,6 +20,7 @@ FORBIDDEN = {
     "scene": {"real2sim", "viz", "commands", "cli", "nodes"},
     "inverse": {"scene", "real2sim", "viz", "commands", "cli", "nodes"},
     "real2sim": {"commands", "cli", "nodes"},
+    "torch_layer": {"output", "scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
     "viz": {"inverse", "real2sim", "commands", "cli", "nodes"},
     "commands": {"cli", "nodes"},
     "cli": {"nodes"},
