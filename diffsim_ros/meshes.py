@@ -21,7 +21,7 @@ BALLS = {3: 540, 5: 2500, 8: 10240}
 class Quality:
     """Figures of a tetrahedral mesh: dihedral angles [degrees], determinants, volume [m^3].
 
-    min_det is the smallest determinant over the mean size of them: 1 where all tetrahedra are of one
+    min_det is the smallest determinant over their mean size: 1 where all tetrahedra are of one
     volume, <= 0 where one is inverted or flat.
     """
 
