@@ -1,7 +1,7 @@
 """Closed forms of the two neo-Hookean solids: uniaxial, simple shear, volumetric.
 
     neo_hookean         Psi = mu/2 (I_C - 3) - mu ln J + lambda/2 (ln J)^2
-    neo_hookean_stable  Psi = mu/2 (I_C - 3) - mu (J - 1) + lambda'/2 (J - 1)^2
+    neo_hookean_safe  Psi = mu/2 (I_C - 3) - mu (J - 1) + lambda'/2 (J - 1)^2
 
 With lambda' = lambda + mu both linearise to the same Young's modulus and Poisson ratio; the second
 lives on through J <= 0.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 
-MODELS = ("neo_hookean", "neo_hookean_stable")
+MODELS = ("neo_hookean", "neo_hookean_safe")
 
 
 def lame(young: float, poisson: float) -> tuple[float, float]:
@@ -26,7 +26,7 @@ def _volume_terms(J, mu, lam, model):
     if model == "neo_hookean":
         log = np.log(J)
         return -mu * log + lam / 2 * log**2, (-mu + lam * log) / J
-    if model == "neo_hookean_stable":
+    if model == "neo_hookean_safe":
         return -mu * (J - 1) + (lam + mu) / 2 * (J - 1) ** 2, -mu + (lam + mu) * (J - 1)
     raise ValueError(f"model: got {model!r}; accepted: {' | '.join(MODELS)}")
 
