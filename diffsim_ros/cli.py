@@ -1,4 +1,4 @@
-"""The `diffsim` command: simulate, estimate, check-gradient, bench.
+"""The `diffsim` command: simulate, estimate, check-gradient, mesh, bench.
 
 Exit codes: 0 done; 2 unusable input (one line on stderr: file, key, value, what is accepted);
 3 not converged or stopped by Ctrl-C (results are written and marked so); 130 stopped at once by a
@@ -24,6 +24,7 @@ COMMANDS = {
     "simulate": "roll a scene out and write its motion",
     "estimate": "estimate parameters from recordings, with uncertainty and report",
     "check-gradient": "compare gradients with finite differences (DESIGN section 3)",
+    "mesh": "check a mesh file, or mesh a surface, and write its tets",
     "bench": "run the benchmarks of bench/, all or the named ones",
 }
 
@@ -61,6 +62,15 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             "--set", nargs="+", action="extend", metavar="KEY=VALUE", default=[],
             help="replace values of the YAML, e.g. fit.iterations=5",
         )  # fmt: skip
+    elif name == "mesh":
+        command.add_argument(
+            "file", metavar="SURFACE|TETS", help=".obj .stl .ply, or .msh .mesh .vtk"
+        )
+        command.add_argument("--edge", type=float, metavar="M", help="of the tets [a tenth]")
+        command.add_argument("--scale", type=float, metavar="F", help="on the coordinates [1]")
+        command.add_argument(
+            "--least-angle", type=float, default=5.0, metavar="DEG", help="of the worst tet [5]"
+        )
     elif name == "check-gradient":
         command.add_argument("file", metavar="SCENE.yaml|ESTIMATION.yaml")
         command.add_argument("--directions", type=int, default=20, help="random directions [20]")

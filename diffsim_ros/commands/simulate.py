@@ -20,6 +20,9 @@ FILES = (
 )  # fmt: skip
 
 
+MARKER_RATE = 30.0  # of soft bodies in motion.mcap [Hz]
+
+
 def run(options: argparse.Namespace) -> int:
     """Simulate, write the results; 0 if every step converged, else 3 (results marked so)."""
     from diffsim_ros.scene import load_scene
@@ -30,10 +33,12 @@ def run(options: argparse.Namespace) -> int:
         rollout, elapsed = run_cancellable(lambda token: roll_out(model, token, line), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
-            write_all(stage, model, rollout, elapsed)
+            result = write_all(stage, model, rollout, elapsed)
     finally:
         line.close()
         folder.discard_if_empty()
+    for text in result["warnings"]:
+        print(f"warning: {text}")
     print(f"{rollout.status}: {rollout.message}" if rollout.message else rollout.status)
     print(f"results in {folder.path}")
     return 0 if rollout.ok else 3
@@ -52,8 +57,8 @@ def roll_out(model: Any, token: Any, line: ProgressLine | None = None) -> tuple[
     return rollout, time.perf_counter() - start
 
 
-def write_all(stage: Path, model: Any, rollout: Any, elapsed: float) -> None:
-    """Write every file of FILES into `stage`."""
+def write_all(stage: Path, model: Any, rollout: Any, elapsed: float) -> dict:
+    """Write every file of FILES into `stage`; return the content of result.yaml."""
     from diffsim_ros.commands import simulate_report
     from diffsim_ros.real2sim import bags
     from diffsim_ros.scene.energy import energies
@@ -63,28 +68,54 @@ def write_all(stage: Path, model: Any, rollout: Any, elapsed: float) -> None:
     write_yaml(stage / "scene.yaml", model.description)
     write_yaml(stage / "result.yaml", result)
     write_json(stage / "metrics.json", figures(model, rollout, energy, elapsed))
-    simulate_report.write(stage, model, rollout, energy, result)
-    tracks = [
-        (f"/{name}/simulated", "world", rollout.time, position, orientation)
-        for name, position, orientation in zip(
-            model.engine.body_names,
-            np.moveaxis(rollout.position, 1, 0),
-            np.moveaxis(rollout.orientation, 1, 0),
-            strict=True,
-        )
-    ]
-    bags.write_motion(stage / "motion.mcap", tracks)
+    simulate_report.write(stage, model, rollout, energy, result["warnings"])
+    poses, markers = recording(model, rollout)
+    bags.write_motion(stage / "motion.mcap", poses, markers=markers)
+    return result
+
+
+def recording(model: Any, rollout: Any) -> tuple[list[tuple], list[Any]]:
+    """(pose tracks, marker tracks) of motion.mcap: poses of frames, soft bodies as markers."""
+    from diffsim_ros.real2sim.bags import MarkerTrack
+    from diffsim_ros.scene.vertices import centre_of
+    from diffsim_ros.viz.scene_markers import body_markers
+
+    poses, frames = [], marker_frames(rollout.time)
+    soft = [name for name, info in model.bodies.items() if info.kind == "soft"]
+    for name in model.bodies:
+        if name not in soft:
+            track = centre_of(model, rollout, name)
+            where = track["position"], track["orientation"]
+            poses.append((f"/{name}/simulated", "world", rollout.time, *where))
+    if not soft:
+        return poses, []
+    zero = np.zeros(len(frames), int)  # one id: every frame replaces the one before
+    columns = [body_markers(model, rollout, name, frames, ids=zero) for name in soft]
+    markers = list(zip(*columns, strict=True))
+    return poses, [MarkerTrack("/markers", rollout.time[frames].tolist(), markers)]
+
+
+def marker_frames(time: np.ndarray) -> np.ndarray:
+    """Recorded frames that are about 1 / MARKER_RATE [s] apart, the last one included."""
+    wanted = np.arange(time[0], time[-1] + 1e-9, 1.0 / MARKER_RATE)
+    return np.unique([*np.searchsorted(time, wanted - 1e-9), len(time) - 1])
 
 
 def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
     """Content of result.yaml: status, final state, energies, contacts, every parameter."""
+    from diffsim_ros.scene.speeds import motion_warnings
+    from diffsim_ros.scene.vertices import centre_of
+
     iterations = np.asarray(rollout.iterations)
+    warnings = motion_warnings(model, rollout) or list(model.warnings)
     return {
         "command": "simulate",
         "version": __version__,
         "scene": model.place,
         "status": rollout.status,
         "message": rollout.message,
+        "warnings": warnings,
+        "meshes": {name: report.plain() for name, report in model.meshes.items()},
         "steps": {"wanted": model.steps, "done": len(iterations), "step": model.options.step},
         "newton": {
             "iterations_mean": float(iterations.mean()) if len(iterations) else None,
@@ -95,10 +126,10 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
             "time": float(rollout.time[-1]),
             "bodies": {
                 name: {
-                    key: getattr(rollout, key)[-1, i].tolist()
-                    for key in ("position", "orientation", "velocity", "angular_velocity")
+                    key: values[-1].tolist()
+                    for key, values in centre_of(model, rollout, name).items()
                 }
-                for i, name in enumerate(model.engine.body_names)
+                for name in model.bodies
             },
         },
         "energy": {

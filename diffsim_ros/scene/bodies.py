@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from diffsim_ros.errors import nearest
-from diffsim_ros.scene import schema
+from diffsim_ros.scene import schema, schema_bodies
 from diffsim_ros.scene.fields import Reader, join, present
-from diffsim_ros.scene.rotation import quaternion_from_vector
+from diffsim_ros.scene.placing import box_size, resolve_pose
+from diffsim_ros.scene.soft_bodies import resolve_handle, resolve_soft
+from diffsim_ros.scene.soft_shapes import SOFT
 
 CORNER_SHARE = 0.05  # default corner radius as a share of the smallest half edge
 
@@ -22,12 +24,20 @@ def _material(reader: Reader, scene: dict, name: str | None, key: str) -> dict:
 
 
 def resolve_body(reader: Reader, scene: dict, name: str, value: object) -> dict:
+    """A body with every default filled in, by its type; raises InputError."""
     key = f"bodies.{name}"
     reader.value(schema.CONTACT["points"], name, key)
-    body = reader.section(schema.BODY, value, key)
+    kind = reader.mapping(value, key).get("type") or "rigid"
+    kind = reader.value(schema_bodies.TYPE, kind, join(key, "type"))
+    body = reader.section(schema_bodies.BODIES[kind], value, key)
+    if kind == "handle":
+        body["shape"] = _shape(reader, body["shape"], join(key, "shape"))
+        return resolve_handle(reader, scene, body, key)
     material = _material(reader, scene, body["material"], join(key, "material"))
+    body["pose"] = resolve_pose(reader, body["pose"], join(key, "pose"))
+    if kind in SOFT:
+        return resolve_soft(reader, scene, body, material, key)
     body["shape"] = _shape(reader, body["shape"], join(key, "shape"))
-    body["pose"] = _pose(reader, body["pose"], join(key, "pose"))
     if body["type"] == "particle":
         _check_particle(reader, body, value, key)
     _mass(reader, body, material, key)
@@ -39,35 +49,8 @@ def resolve_body(reader: Reader, scene: dict, name: str, value: object) -> dict:
 def _shape(reader: Reader, value: object, key: str) -> dict | None:
     if value is None:
         return None
-    kind, shape = reader.variant(schema.SHAPES, value, key)
+    kind, shape = reader.variant(schema_bodies.SHAPES, value, key)
     return {kind: box_size(reader, shape, join(key, kind)) if kind == "box" else shape}
-
-
-def box_size(reader: Reader, box: dict, key: str) -> dict:
-    """A box by its edge lengths, given as size or as half_extents."""
-    size, half = box["size"], box["half_extents"]
-    if (size is None) == (half is None):
-        raise reader.error(key, present(box), "either size or half_extents [m]", "give exactly one")
-    return {"size": size if size is not None else [2 * h for h in half]}
-
-
-def _pose(reader: Reader, value: object, key: str) -> dict:
-    pose = reader.section(schema.POSE, value, key)
-    return {"position": pose["position"], "orientation": orientation(reader, pose, key)}
-
-
-def orientation(reader: Reader, values: dict, key: str) -> list[float]:
-    """Quaternion x, y, z, w from `orientation` or `rotation`."""
-    if values["orientation"] is not None and values["rotation"] is not None:
-        raise reader.error(
-            join(key, "rotation"),
-            values["rotation"],
-            "either orientation or rotation",
-            "remove one",
-        )
-    if values["orientation"] is not None:
-        return values["orientation"]
-    return quaternion_from_vector(values["rotation"] or [0.0, 0.0, 0.0]).tolist()
 
 
 def _check_particle(reader: Reader, body: dict, given: object, key: str) -> None:
@@ -102,7 +85,7 @@ def _mass(reader: Reader, body: dict, material: dict, key: str) -> None:
             raise reader.error(
                 join(key, "mass"),
                 None,
-                schema.BODY["mass"].rule(),
+                schema_bodies.BODY["mass"].rule(),
                 "give mass, density, or a material with a density",
             )
     if body["mass"] is None and body["shape"] is None:
@@ -117,7 +100,7 @@ def _inertia(reader: Reader, body: dict, key: str) -> None:
         body["inertia"] = "uniform"
     if body["inertia"] == "uniform":
         if body["shape"] is None:
-            raise reader.error(key, None, schema.BODY["inertia"].rule(), "or give a shape")
+            raise reader.error(key, None, schema_bodies.BODY["inertia"].rule(), "or give a shape")
         return
     if isinstance(body["inertia"], list):
         xx, yy, zz, xy, xz, yz = (body["inertia"] + [0.0] * 3)[:6]
@@ -137,13 +120,15 @@ def _proxies(reader: Reader, body: dict, key: str) -> None:
     default = {"box": "corners", "sphere": "sphere", None: "point"}[shape[0]]
     if body["proxies"] is None and default == "point" and body["type"] == "rigid":
         return
-    kind, values = reader.variant(schema.PROXIES, body["proxies"] or default, key)
+    kind, values = reader.variant(schema_bodies.PROXIES, body["proxies"] or default, key)
     key = join(key, kind)
     if kind in ("corners", "face_grid") and shape[0] != "box":
         raise reader.error(key, shape[0] or "no shape", "a box as shape")
     if kind == "sphere" and values["radius"] is None:
         if shape[0] != "sphere":
-            raise reader.error(join(key, "radius"), None, schema.PROXIES[kind]["radius"].rule())
+            raise reader.error(
+                join(key, "radius"), None, schema_bodies.PROXIES[kind]["radius"].rule()
+            )
         values["radius"] = shape[1]["radius"]
     if kind == "corners" and values["radius"] is None:
         values["radius"] = CORNER_SHARE * min(shape[1]["size"]) / 2

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.scene import shapes
-from diffsim_ros.scene.rotation import matrix_from_quaternion
+from diffsim_ros.scene import build_links, build_soft, shapes
+from diffsim_ros.scene.build_sdf import engine_sdf
+from diffsim_ros.scene.links import start_pose
+from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
 
 Array = np.ndarray
 DEEP = 0.1  # share of a body's smallest extent that may be inside a surface at the start
@@ -21,7 +23,9 @@ def proxies_name(body: str) -> str:
 
 
 def shape_of(body: dict) -> tuple[str | None, Array]:
-    """Kind (box, sphere or None) and bounding edges [m] (3,) of a resolved body."""
+    """Kind (box, sphere, soft or None) and bounding edges [m] (3,) of a resolved body."""
+    if body["type"] in SOFT:
+        return "soft", soft_shape(body).extent()
     if not body.get("shape"):
         return None, np.zeros(3)
     ((kind, values),) = body["shape"].items()
@@ -31,6 +35,8 @@ def shape_of(body: dict) -> tuple[str | None, Array]:
 
 def mass_of(body: dict) -> float:
     """Mass [kg] of a resolved body."""
+    if body["type"] in SOFT:
+        return build_soft.mass_of_soft(body)
     return body["mass"] if "mass" in body else body["density"] * shapes.volume(*shape_of(body))
 
 
@@ -45,8 +51,11 @@ def inertia_of(body: dict) -> Array:
 
 
 def proxies_of(body: dict) -> shapes.ProxySet:
-    """Contact proxies of a resolved body."""
+    """Contact proxies of a resolved body, at its start if it is soft."""
     ((kind, values),) = body["proxies"].items()
+    if body["type"] in SOFT:
+        shape = soft_shape(body)
+        return shapes.point_proxies(shape.vertices[shape.contact], values["radius"])
     return shapes.proxies(kind, values, shape_of(body)[1])
 
 
@@ -76,22 +85,39 @@ def engine_scene(description: dict, place: object) -> tuple[Any, dict[str, Any]]
     key = "world.gravity"
     try:
         scene.set_gravity(description["world"]["gravity"])
-        for name, body in description["bodies"].items():
+        for name in build_order(description["bodies"]):
             key = f"bodies.{name}"
-            _add_body(scene, name, body)
+            _add_body(scene, name, description["bodies"][name])
         for i, contact in enumerate(description["contact"]):
             key = f"contact[{i}]"
             surfaces[contact["name"]] = engine_sdf(contact["against"], description["sdfs"])
-            _add_contact(scene, contact, surfaces[contact["name"]])
+            body = description["bodies"][contact["points"]]
+            _add_contact(scene, contact, body, surfaces[contact["name"]])
         for i, link in enumerate(description["links"]):
             key = f"links[{i}]"
-            _add_link(scene, link)
+            build_links.add_link(scene, link, description["bodies"], proxies_name)
+        key = "links"
+        build_links.fill_joints(description, scene)
     except (ValueError, KeyError) as error:
         raise InputError(place, key, str(error), "what the engine can build") from error
     return scene, surfaces
 
 
+def build_order(bodies: dict) -> list[str]:
+    """Names of bodies, those that may carry others before those that may be glued to them."""
+    return sorted(bodies, key=lambda name: bodies[name]["type"] in SOFT)
+
+
 def _add_body(scene: Any, name: str, body: dict) -> None:
+    if body["type"] == "handle":
+        return build_soft.add_handle(scene, name, body)
+    if body["type"] in SOFT:
+        return build_soft.add_soft(scene, name, body, proxies_name(name))
+    _add_lumped(scene, name, body)
+
+
+def _add_lumped(scene: Any, name: str, body: dict) -> None:
+    """A rigid body or particle, and its contact points."""
     pose, mass = body["pose"], mass_of(body)
     if body["type"] == "particle":
         scene.add_particle(name, mass=mass, position=pose["position"], velocity=body["velocity"])
@@ -120,13 +146,17 @@ def _add_body(scene: Any, name: str, body: dict) -> None:
         )
 
 
-def _add_contact(scene: Any, contact: dict, sdf: Any) -> None:
-    law = {key: contact[key] for key in ("c_n", "k_d", "d_0", "c_s", "f_0") if key in contact}
+def _add_contact(scene: Any, contact: dict, body: dict, sdf: Any) -> None:
+    keys = ("c_n", "k_d", "d_0", "c_s", "f_0", "c_spin", "c_roll", "carrier")
+    law = {key: contact[key] for key in keys if key in contact}
+    weights = contact.get("weights")
+    if weights is None and body["type"] in SOFT:
+        weights = soft_shape(body).weights
     scene.add_contact(
         contact["name"],
         points=proxies_name(contact["points"]),
         sdf=sdf,
-        weights=contact.get("weights"),
+        weights=weights,
         k_n=contact["k_n"],
         k_t=contact["k_t"],
         c_f=contact["c_f"],
@@ -134,48 +164,6 @@ def _add_contact(scene: Any, contact: dict, sdf: Any) -> None:
         damping=contact["damping"],
         **law,
     )
-
-
-def _add_link(scene: Any, link: dict) -> None:
-    sides = {}
-    for side in "ab":
-        ends = [pair[side] for pair in link["pairs"]]
-        sides[side] = f"{link['name']}_{side}"
-        scene.add_points(
-            sides[side],
-            bodies=[end.get("body", "") for end in ends],
-            local=np.array([end["world"] if "world" in end else end["point"] for end in ends]),
-        )
-    index = list(range(len(link["pairs"])))
-    scene.add_springs(
-        link["name"],
-        points_a=sides["a"],
-        index_a=index,
-        points_b=sides["b"],
-        index_b=index,
-        stiffness=link["stiffness"],
-        damping=link["damping"],
-        rest_length=link["rest_length"],
-    )
-
-
-def engine_sdf(value: object, named: dict) -> Any:
-    """_engine SDF of a resolved surface (a name of `named`, or {kind: values})."""
-    from diffsim_ros import _engine
-
-    if isinstance(value, str):
-        return engine_sdf(named[value], named)
-    ((kind, values),) = value.items()
-    if kind == "plane":
-        return _engine.Plane(values["normal"], values["offset"])
-    if kind == "box":
-        return _engine.Box([edge / 2 for edge in values["size"]])
-    if kind == "sphere":
-        return _engine.Sphere(values["radius"])
-    if kind == "union":
-        return _engine.Union([engine_sdf(part, named) for part in values["of"]])
-    inner = engine_sdf(values["of"], named)
-    return _engine.Transformed(inner, values["position"], values["orientation"])
 
 
 def check_start(description: dict, surfaces: dict[str, Any], place: object) -> None:
@@ -189,9 +177,12 @@ def check_start(description: dict, surfaces: dict[str, Any], place: object) -> N
         name = contact["points"]
         body = description["bodies"][name]
         points = proxies_of(body)
-        turn = body["pose"].get("orientation", [0.0, 0.0, 0.0, 1.0])
-        centres = points.centres() @ matrix_from_quaternion(turn).T
-        gap, *_ = surfaces[contact["name"]].evaluate(centres + np.array(body["pose"]["position"]))
+        at, turn = start_pose(body)
+        centres = at + points.centres() @ turn.T
+        if "carrier" in contact:
+            at, turn = start_pose(description["bodies"][contact["carrier"]])
+            centres = (centres - at) @ turn
+        gap, *_ = surfaces[contact["name"]].evaluate(centres)
         depth = float(points.radius - np.min(gap))
         resting = 2 * mass_of(body) * gravity / contact["k_n"]
         extent = max(float(np.min(shape_of(body)[1])), 2 * points.radius)

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffsim_ros.scene.build import proxies_name, proxies_of
-from diffsim_ros.scene.parameters import INERTIA
+from diffsim_ros.scene.build_soft import SPRINGS, springs_name
 from diffsim_ros.scene.rotation import matrix_from_quaternion
+from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
+from diffsim_ros.scene.solid_energy import solid_energy
+from diffsim_ros.scene.targets import INERTIA
+from diffsim_ros.scene.vertices import vertex_positions
 
 if TYPE_CHECKING:
     from diffsim_ros.scene.model import SceneModel
@@ -17,49 +21,91 @@ Array = np.ndarray
 
 
 def energies(model: SceneModel, rollout: Any, p: Array | None = None) -> dict[str, Array]:
-    """Energy at every recorded frame: kinetic, gravity, springs, contact and total  (F,) each.
+    """Energy at every recorded frame by kind, and the total  (F,) each.
 
-    kinetic   m v^2 / 2 + w . I w / 2
+    kinetic   m v^2 / 2 + w . I w / 2, of soft bodies with lumped masses
     gravity   -m g . c, zero at the world's origin
-    springs   k (|x_a - x_b| - rest_length)^2 / 2
+    springs   of links, cloth, strings, cables and joints: k (l - rest length)^2 / 2
+    elastic   of solids (solid_energy.py); left out for what it does not know
     contact   k_n w_i d_i^2 / 2 of the normal penalty, d = max(radius - g(x), 0)
     p         engine parameter vector; default: the scene's own values
     """
     vector = model.engine.values if p is None else np.asarray(p, float)
     values = dict(zip((i.name for i in model.engine.parameters), vector.tolist(), strict=True))
     poses = _Poses(model, rollout)
-    frames = len(rollout.time)
-    found = {kind: np.zeros(frames) for kind in ("kinetic", "gravity", "springs", "contact")}
+    kinds = ("kinetic", "gravity", "springs", "elastic", "contact")
+    found = {kind: np.zeros(len(rollout.time)) for kind in kinds}
     gravity = np.array([values[f"gravity.{axis}"] for axis in "xyz"])
-    for i, (name, body) in enumerate(model.description["bodies"].items()):
-        mass = values[f"{name}.mass"]
-        found["kinetic"] += mass / 2 * np.sum(rollout.velocity[:, i] ** 2, axis=-1)
-        found["gravity"] -= mass * rollout.position[:, i] @ gravity
+    mass = model.engine.masses(vector)
+    found["kinetic"] += np.sum(np.asarray(rollout.velocity) ** 2, axis=-1) @ mass / 2
+    found["gravity"] -= poses.position @ gravity @ mass
+    for name, body in model.description["bodies"].items():
         if body["type"] == "rigid":
+            i = poses.index[name]
             spin = np.einsum("fji,fj->fi", poses.turn[:, i], rollout.angular_velocity[:, i])
             inertia = _matrix([values[f"{name}.inertia.{k}"] for k in INERTIA])
             found["kinetic"] += np.einsum("fi,ij,fj->f", spin, inertia, spin) / 2
+        elif body["type"] in SOFT:
+            _add_soft(found, poses, name, body, values)
     for link in model.description["links"]:
-        found["springs"] += _springs(poses, link, values)
+        if link["type"] == "spring":
+            found["springs"] += _springs(poses, link, values)
+        elif link["type"] == "cable":
+            found["springs"] += _cable(poses, link, values)
+        elif link["type"] == "joint":
+            motion = model.engine.joint_motion(link["name"], vector, rollout)
+            found["springs"] += motion["energy"]
     for contact in model.description["contact"]:
         found["contact"] += _penalty(model, poses, contact, values)
     found["total"] = np.sum(list(found.values()), axis=0)
     return found
 
 
+def _add_soft(found: dict, poses: _Poses, name: str, body: dict, values: dict) -> None:
+    vertices, shape = poses.vertices(name), soft_shape(body)
+    if body["type"] == "solid":
+        found["elastic"] += solid_energy(name, body, shape, vertices, values)
+        return
+    for kind in SPRINGS:
+        springs = springs_name(name, kind)
+        if kind in body and f"{springs}.stiffness" in values:
+            ends = vertices[:, shape.web.pairs[kind]]
+            length = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=-1)
+            rest = shape.web.lengths(kind) * body["rest_scale"] * values[f"{springs}.rest_scale"]
+            stretch = np.sum((length - rest) ** 2, axis=1)
+            found["springs"] += values[f"{springs}.stiffness"] / 2 * stretch
+
+
 class _Poses:
     """Body poses of a rollout by body name."""
 
     def __init__(self, model: SceneModel, rollout: Any) -> None:
-        self.index = {name: i for i, name in enumerate(model.description["bodies"])}
+        self.model, self.rollout = model, rollout
+        bodies = model.description["bodies"]
+        self.index = {name: model.engine.nodes_of(name)[0] for name in bodies}
         self.position = np.asarray(rollout.position)
         self.turn = matrix_from_quaternion(rollout.orientation)
+        self._vertices: dict[str, Array] = {}
+
+    def vertices(self, body: str) -> Array:
+        """World positions [m] (F, n, 3) of a soft body's vertices."""
+        if body not in self._vertices:
+            self._vertices[body] = vertex_positions(self.model, self.rollout, body)
+        return self._vertices[body]
 
     def points(self, body: str, local: Array) -> Array:
         """World positions [m] (F, n, 3) of points of a body (n, 3), body frame."""
         i = self.index[body]
         turned = np.einsum("fij,nj->fni", self.turn[:, i], local)
         return self.position[:, i, None] + turned
+
+    def end(self, end: dict) -> Array:
+        """World positions [m] (F, 3) of a link's end."""
+        if "world" in end:
+            return np.broadcast_to(np.array(end["world"]), self.position[:, 0].shape)
+        if "vertex" in end:
+            return self.vertices(end["body"])[:, end["vertex"]]
+        return self.points(end["body"], np.array([end["point"]]))[:, 0]
 
 
 def _matrix(six: list[float]) -> Array:
@@ -70,26 +116,34 @@ def _matrix(six: list[float]) -> Array:
 def _springs(poses: _Poses, link: dict, values: dict[str, float]) -> Array:
     total = np.zeros(len(poses.position))
     for pair in link["pairs"]:
-        ends = [
-            np.array(end["world"])
-            if "world" in end
-            else poses.points(end["body"], np.array([end["point"]]))[:, 0]
-            for end in (pair["a"], pair["b"])
-        ]
-        length = np.linalg.norm(ends[0] - ends[1], axis=-1)
+        length = np.linalg.norm(poses.end(pair["a"]) - poses.end(pair["b"]), axis=-1)
         stretch = length - values[f"{link['name']}.rest_length"]
         total += values[f"{link['name']}.stiffness"] / 2 * stretch**2
     return total
 
 
+def _cable(poses: _Poses, link: dict, values: dict[str, float]) -> Array:
+    ends = np.stack([poses.end(end) for end in link["via"]], axis=1)
+    length = np.linalg.norm(np.diff(ends, axis=1), axis=-1).sum(axis=1)
+    stretch = np.maximum(length - values[f"{link['name']}.rest_length"], 0.0)
+    return values[f"{link['name']}.stiffness"] / 2 * stretch**2
+
+
 def _penalty(model: SceneModel, poses: _Poses, contact: dict, values: dict[str, float]) -> Array:
-    body = contact["points"]
-    points = proxies_of(model.description["bodies"][body])
-    key = proxies_name(body)
-    local = values[f"{key}.scale"] * points.local + values[f"{key}.radius"] * points.inset
-    world = poses.points(body, local)
-    gap, *_ = model.surfaces[contact["name"]].evaluate(world.reshape(-1, 3))
-    depth = np.maximum(values[f"{key}.radius"] - np.reshape(gap, world.shape[:2]), 0.0)
-    count = len(local)
-    weights = np.array(contact.get("weights", [1 / count] * count))
+    name = contact["points"]
+    body, key = model.description["bodies"][name], proxies_name(name)
+    if body["type"] in SOFT:
+        shape = soft_shape(body)
+        world, weights = poses.vertices(name)[:, shape.contact], shape.weights
+    else:
+        points = proxies_of(body)
+        local = values[f"{key}.scale"] * points.local + values[f"{key}.radius"] * points.inset
+        world, weights = poses.points(name, local), np.full(len(local), 1 / len(local))
+    at = world
+    if "carrier" in contact:  # the surface stands in its carrier's frame
+        i = poses.index[contact["carrier"]]
+        at = np.einsum("fij,fni->fnj", poses.turn[:, i], world - poses.position[:, i, None])
+    gap, *_ = model.surfaces[contact["name"]].evaluate(at.reshape(-1, 3))
+    depth = np.maximum(values[f"{key}.radius"] - np.reshape(gap, at.shape[:2]), 0.0)
+    weights = np.array(contact.get("weights", weights))
     return values[f"{contact['name']}.k_n"] / 2 * depth**2 @ weights

@@ -24,8 +24,8 @@ _NUMBER = re.compile(rf"^({_DECIMAL})(?:/({_DECIMAL}))?(?:\s+(\S.*))?$")
 class Field:
     """One key of a section.
 
-    kind      number, integer, vector3, quaternion, rgba, bounds, inertia, numbers, points, text,
-              name, choice, mapping, list or any
+    kind      number, integer, integers, flag, vector2, vector3, quaternion, rgba, bounds, inertia,
+              numbers, points, controls, controls3, text, name, choice, mapping, list or any
     doc       one line for docs/scene.md
     unit      unit of the number ("" = none, "1" = dimensionless)
     default   REQUIRED, None (absent) or the value
@@ -48,6 +48,9 @@ class Field:
         what = {
             "number": "a finite number",
             "integer": "a whole number",
+            "integers": "a list of whole numbers",
+            "flag": "true or false",
+            "vector2": "two finite numbers",
             "vector3": "three finite numbers",
             "quaternion": "four finite numbers x, y, z, w that are not all zero",
             "rgba": "three or four finite numbers",
@@ -55,6 +58,8 @@ class Field:
             "inertia": "'uniform', a number, 3 [xx, yy, zz] or 6 [xx, yy, zz, xy, xz, yz] numbers",
             "numbers": "a list of finite numbers",
             "points": "a list of points of three finite numbers each",
+            "controls": "a finite number or a list of them",
+            "controls3": "three finite numbers or a list of such",
             "text": "a text",
             "name": "a name made of letters, digits, _ and -",
             "mapping": "a mapping of keys to values",
@@ -162,11 +167,25 @@ class Reader:
             raise self._fail(field, value, key)
         return int(number)
 
+    def _integers(self, field: Field, value: object, key: str) -> list[int]:
+        numbers = self._list_of(field, value, key)
+        if any(number != int(number) for number in numbers):
+            raise self._fail(field, value, key)
+        return [int(number) for number in numbers]
+
+    def _flag(self, field: Field, value: object, key: str) -> bool:
+        if not isinstance(value, bool):
+            raise self._fail(field, value, key)
+        return value
+
     def _list_of(self, field: Field, value: object, key: str, lengths: tuple = ()) -> list[float]:
         if not isinstance(value, (list, tuple)) or (lengths and len(value) not in lengths):
             raise self._fail(field, value, key)
         item = Field("number", "", field.unit, minimum=field.minimum, strict=field.strict)
         return [self._number(item, entry, f"{key}[{i}]") for i, entry in enumerate(value)]
+
+    def _vector2(self, field: Field, value: object, key: str) -> list[float]:
+        return self._list_of(field, value, key, (2,))
 
     def _vector3(self, field: Field, value: object, key: str) -> list[float]:
         return self._list_of(field, value, key, (3,))
@@ -212,6 +231,16 @@ class Reader:
         if not isinstance(value, (list, tuple)) or not value:
             raise self._fail(field, value, key)
         return [self._list_of(field, entry, f"{key}[{i}]", (3,)) for i, entry in enumerate(value)]
+
+    def _controls(self, field: Field, value: object, key: str) -> list[float]:
+        values = value if isinstance(value, (list, tuple)) and value else [value]
+        return self._list_of(field, values, key)
+
+    def _controls3(self, field: Field, value: object, key: str) -> list[list[float]]:
+        single = (
+            isinstance(value, (list, tuple)) and value and not isinstance(value[0], (list, tuple))
+        )
+        return self._points(field, [value] if single else value, key)
 
     def _text(self, field: Field, value: object, key: str) -> str:
         if not isinstance(value, str):

@@ -12,29 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diffsim_ros.errors import nearest
-from diffsim_ros.scene import build, schema
+from diffsim_ros.scene import schema
 from diffsim_ros.scene.fields import Reader
+from diffsim_ros.scene.targets import Target, targets
 
 if TYPE_CHECKING:
     from diffsim_ros.inverse.parameters import Parameter
-
-INERTIA = ("xx", "yy", "zz", "xy", "xz", "yz")
-AXES = ("x", "y", "z")
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a path stands for: its value, unit and bounds, support, and engine parameters.
-
-    sets   engine parameter -> factor, linear in the value of the path
-    """
-
-    value: float
-    unit: str
-    sets: dict[str, float]
-    lower: float = -math.inf
-    upper: float = math.inf
-    support: str = "always"
 
 
 @dataclass(frozen=True)
@@ -68,76 +51,6 @@ class ParameterSpec:
             prior_sigma=self.prior_sigma,
             sets=self.sets,
         )
-
-
-def targets(description: dict, engine: Any) -> dict[str, Target]:
-    """Every path of a resolved scene that can be a parameter."""
-    info = {entry.name: entry for entry in engine.parameters}
-    values = dict(zip(info, engine.values.tolist(), strict=True))
-
-    def single(name: str) -> Target:
-        entry = info[name]
-        support = "start" if entry.initial else "always"
-        bounds = (entry.lower, entry.upper)
-        return Target(values[name], entry.unit, {name: 1.0}, *bounds, support)
-
-    found = {f"world.gravity.{axis}": single(f"gravity.{axis}") for axis in AXES}
-    found |= _gravity(description["world"]["gravity"])
-    for name, body in description["bodies"].items():
-        found |= _body_targets(name, body, single)
-    for i, contact in enumerate(description["contact"]):
-        for key in schema.CONTACT_VALUES:
-            if key in contact:
-                target = single(f"{contact['name']}.{key}")
-                found[f"contact.{contact['name']}.{key}"] = target
-                found[f"contact[{i}].{key}"] = target
-    for i, link in enumerate(description["links"]):
-        for key in ("stiffness", "damping", "rest_length"):
-            target = single(f"{link['name']}.{key}")
-            found[f"links.{link['name']}.{key}"] = target
-            found[f"links[{i}].{key}"] = target
-    return found
-
-
-def _gravity(gravity: list[float]) -> dict[str, Target]:
-    """`world.gravity`: the magnitude, in the direction that the scene has."""
-    size = math.hypot(*gravity)
-    if size == 0:
-        return {}
-    sets = {f"gravity.{axis}": g / size for axis, g in zip(AXES, gravity, strict=True) if g}
-    return {"world.gravity": Target(size, "m/s^2", sets, 0.0)}
-
-
-def _body_targets(name: str, body: dict, single: Any) -> dict[str, Target]:
-    key, found = f"bodies.{name}", {}
-    mass = single(f"{name}.mass")
-    sets = {f"{name}.mass": 1.0}
-    if body["type"] == "rigid":
-        inertia = dict(zip(INERTIA, build.inertia_of(body).tolist(), strict=True))
-        if body["inertia"] == "uniform":
-            sets |= {f"{name}.inertia.{k}": v / mass.value for k, v in inertia.items() if v}
-        else:
-            found |= {f"{key}.inertia.{k}": single(f"{name}.inertia.{k}") for k in INERTIA}
-        if isinstance(body["inertia"], float):
-            ones = {f"{name}.inertia.{k}": 1.0 for k in INERTIA[:3]}
-            found[f"{key}.inertia"] = Target(body["inertia"], "kg m^2", ones, 0.0)
-    if "density" in body:
-        volume = mass.value / body["density"]
-        scaled = {k: factor * volume for k, factor in sets.items()}
-        found[f"{key}.density"] = Target(body["density"], "kg/m^3", scaled, 0.0)
-    else:
-        found[f"{key}.mass"] = Target(mass.value, mass.unit, sets, mass.lower, mass.upper)
-    moving = {"pose.position": "position", "velocity": "velocity"}
-    if body["type"] == "rigid":
-        moving |= {"pose.rotation": "rotation", "angular_velocity": "angular_velocity"}
-    for path, word in moving.items():
-        found |= {f"{key}.{path}.{axis}": single(f"{name}.{word}.{axis}") for axis in AXES}
-    if "proxies" in body:
-        ((kind, values),) = body["proxies"].items()
-        for word in ("radius", "scale"):
-            if word in values:
-                found[f"{key}.proxies.{kind}.{word}"] = single(f"{build.proxies_name(name)}.{word}")
-    return found
 
 
 def read_parameters(description: dict, engine: Any, place: object) -> list[ParameterSpec]:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.bodies import resolve_body
-from diffsim_ros.scene.connections import resolve_contact, resolve_link, resolve_sdfs
+from diffsim_ros.scene.connections import resolve_contact
 from diffsim_ros.scene.fields import Reader, present
+from diffsim_ros.scene.links import resolve_link
+from diffsim_ros.scene.soft_bodies import expand_pins
+from diffsim_ros.scene.surfaces import resolve_sdfs
 
 
 def resolve(raw: object, place: object) -> dict:
@@ -24,17 +27,19 @@ def resolve(raw: object, place: object) -> dict:
     }
     if not scene["bodies"]:
         raise reader.error("bodies", scene["bodies"], "at least one body")
-    scene["bodies"] = {
+    bodies = {
         name: resolve_body(reader, scene, name, value) for name, value in scene["bodies"].items()
     }
+    scene["bodies"] = expand_pins(reader, bodies)
     scene["sdfs"] = resolve_sdfs(reader, scene["sdfs"])
     scene["contact"] = [
         resolve_contact(reader, scene, value, f"contact[{i}]")
         for i, value in enumerate(scene["contact"])
     ]
-    scene["links"] = [
-        resolve_link(reader, scene, value, f"links[{i}]") for i, value in enumerate(scene["links"])
-    ]
+    links: list[dict] = []
+    for i, value in enumerate(scene["links"]):
+        links.append(resolve_link(reader, scene, value, f"links[{i}]", links))
+    scene["links"] = links
     _unique_names(reader, scene)
     return scene
 

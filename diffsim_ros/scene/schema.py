@@ -5,7 +5,9 @@ docs/scene.md prints these tables (`python -m diffsim_ros.scene.schema`); a test
 
 from __future__ import annotations
 
+from diffsim_ros.scene import schema_bodies, schema_links, schema_sdfs
 from diffsim_ros.scene.fields import REQUIRED, Field, Section
+from diffsim_ros.scene.schema_bodies import DENSITY, POISSON, VISCOSITY, YOUNG
 
 # From here on, a name's unit is the unit it has in the engine (SI, radians).
 K_N = Field("number", "normal stiffness of the whole set", "N/m", minimum=0, strict=True)
@@ -31,7 +33,6 @@ C_S = Field("number", "friction coefficient at no load, with f_0; absent: c_f at
             minimum=0, strict=True)  # fmt: skip
 F_0 = Field("number", "load at one point over which friction falls from c_s to c_f", "N",
             minimum=0, strict=True)  # fmt: skip
-DENSITY = Field("number", "mass per volume of the shape", "kg/m^3", minimum=0, strict=True)
 
 SCENE: Section = {
     "name": Field("text", "title for reports", default=""),
@@ -64,99 +65,17 @@ CONTACT_VALUES: Section = {
     "d_0": D_0,
     "c_s": C_S,
     "f_0": F_0,
+    "c_spin": Field("number", "friction torque about the normal per normal force", "m", minimum=0),
+    "c_roll": Field("number", "rolling friction torque per normal force", "m", minimum=0),
 }
 """Keys of a contact that its body's material may give instead."""
 
-MATERIAL: Section = {"density": DENSITY, **CONTACT_VALUES}
-
-POSE: Section = {
-    "position": Field("vector3", "centre of mass at the start, world frame", "m", [0.0, 0.0, 0.0]),
-    "orientation": Field("quaternion", "x, y, z, w; body to world; absent: identity", "1"),
-    "rotation": Field("vector3", "instead of orientation: rotation vector", "rad"),
-}
-
-BODY: Section = {
-    "type": Field(
-        "choice", "6 or 3 degrees of freedom", default="rigid", choices=("rigid", "particle")
-    ),
-    "shape": Field("any", "one of `box`, `sphere`"),
-    "mass": Field("number", "mass; or give a density", "kg", minimum=0, strict=True),
+MATERIAL: Section = {
     "density": DENSITY,
-    "inertia": Field(
-        "inertia",
-        "about the centre of mass, body frame: `uniform` (of the shape), one number, "
-        "[xx, yy, zz] or [xx, yy, zz, xy, xz, yz]",
-        "kg m^2",
-    ),
-    "material": Field("name", "material that gives density and contact values left out elsewhere"),
-    "pose": Field("mapping", "pose at the start", default={}),
-    "velocity": Field("vector3", "of the centre of mass, world frame", "m/s", [0.0, 0.0, 0.0]),
-    "angular_velocity": Field("vector3", "world frame", "rad/s", [0.0, 0.0, 0.0]),
-    "proxies": Field("any", "contact points: `corners`, `face_grid`, `sphere`, `points`, `point`"),
-    "colour": Field("rgba", "red, green, blue and opacity for pictures", "1", [0.2, 0.4, 0.8, 1.0]),
-}
-
-SHAPES: dict[str, Section] = {
-    "box": {
-        "size": Field("vector3", "edge lengths along body x, y, z", "m", minimum=0, strict=True),
-        "half_extents": Field(
-            "vector3", "instead of size: half of it", "m", minimum=0, strict=True
-        ),
-    },
-    "sphere": {"radius": Field("number", "radius", "m", REQUIRED, minimum=0, strict=True)},
-}
-
-RADIUS = Field("number", "radius of the contact spheres", "m", minimum=0)
-SCALE = Field("number", "factor on the nominal shape", "1", 1.0, minimum=0, strict=True)
-PROXIES: dict[str, Section] = {
-    "corners": {
-        "radius": Field(
-            "number",
-            "radius of the 8 inset spheres; absent: 5 % of the smallest half edge",
-            "m",
-            minimum=0,
-        ),
-        "scale": SCALE,
-    },
-    "face_grid": {
-        "per_edge": Field("integer", "points along each edge", default=5, minimum=2),
-        "radius": Field("number", "radius of the inset spheres", "m", 0.0, minimum=0),
-        "scale": SCALE,
-    },
-    "sphere": {"radius": Field("number", "absent: the shape's radius", "m", minimum=0)},
-    "points": {
-        "positions": Field("points", "points in the body frame", "m", REQUIRED),
-        "radius": Field("number", "radius of a sphere around each", "m", 0.0, minimum=0),
-        "scale": SCALE,
-    },
-    "point": {},
-}
-
-SDFS: dict[str, Section] = {
-    "plane": {
-        "normal": Field(
-            "vector3", "outward normal, world frame (normalised)", "1", [0.0, 0.0, 1.0]
-        ),
-        "offset": Field("number", "g(x) = normal . x - offset", "m", 0.0),
-    },
-    "box": {
-        "size": Field(
-            "vector3", "edge lengths, centred at the origin", "m", minimum=0, strict=True
-        ),
-        "half_extents": Field(
-            "vector3", "instead of size: half of it", "m", minimum=0, strict=True
-        ),
-    },
-    "sphere": {
-        "radius": Field("number", "centred at the origin", "m", REQUIRED, minimum=0, strict=True)
-    },
-    "transform": {
-        "of": Field("any", "surface: a name or an inline one", default=REQUIRED),
-        "position": Field("vector3", "where its origin lies, world frame", "m", [0.0, 0.0, 0.0]),
-        "orientation": Field("quaternion", "x, y, z, w; absent: identity", "1"),
-        "rotation": Field("vector3", "instead of orientation: rotation vector", "rad"),
-    },
-    "union": {"of": Field("list", "surfaces: names or inline ones", default=REQUIRED)},
+    "young": YOUNG,
+    "poisson": POISSON,
+    "viscosity": VISCOSITY,
+    **CONTACT_VALUES,
 }
 
 CONTACT: Section = {
@@ -164,7 +83,13 @@ CONTACT: Section = {
     "points": Field("name", "body whose proxies touch", default=REQUIRED),
     "against": Field("any", "surface: a name of `sdfs` or an inline one", default=REQUIRED),
     **CONTACT_VALUES,
-    "friction": Field("choice", "friction law", default="linear", choices=("linear", "tanh")),
+    "carrier": Field("name", "rigid body or handle in whose frame the surface stands"),
+    "friction": Field(
+        "choice",
+        "friction law; `hybrid` holds sticking points exactly",
+        default="linear",
+        choices=("linear", "tanh", "hybrid"),
+    ),
     "damping": Field(
         "choice",
         "normal damping: `continuous` uses c_n; `ramped` k_d and d_0; `thesis` k_d (discontinuous "
@@ -174,33 +99,11 @@ CONTACT: Section = {
     ),
     "weights": Field(
         "numbers",
-        "share of each proxy in k_n and k_t, sum 1; absent: equal",
+        "share of each proxy in k_n and k_t, sum 1; absent: equal, of soft bodies by their areas",
         "1",
         minimum=0,
         strict=True,
     ),
-}
-
-LINK: Section = {
-    "name": Field("name", "name of the batch of springs", default=REQUIRED),
-    "type": Field("choice", "kind of link", default="spring", choices=("spring",)),
-    "pairs": Field("list", "springs of the batch: {a: END, b: END}", default=REQUIRED),
-    "stiffness": Field("number", "of each spring", "N/m", REQUIRED, minimum=0),
-    "damping": Field("number", "of each spring, along its axis", "N s/m", 0.0, minimum=0),
-    "rest_length": Field(
-        "number", "absent: the length at the start, the same for all pairs", "m", minimum=0
-    ),
-}
-
-PAIR: Section = {
-    "a": Field("mapping", "one end", default=REQUIRED),
-    "b": Field("mapping", "other end", default=REQUIRED),
-}
-
-END: Section = {
-    "body": Field("name", "body to which the end is attached"),
-    "point": Field("vector3", "where, body frame; absent: its centre of mass", "m"),
-    "world": Field("vector3", "instead of body and point: a fixed point of the world", "m"),
 }
 
 PARAMETER: Section = {
@@ -237,15 +140,10 @@ TABLES: dict[str, Section] = {
     "scene": SCENE,
     "world": WORLD,
     "materials.NAME": MATERIAL,
-    "bodies.NAME": BODY,
-    "bodies.NAME.pose": POSE,
-    **{f"bodies.NAME.shape.{kind}": section for kind, section in SHAPES.items()},
-    **{f"bodies.NAME.proxies.{kind}": section for kind, section in PROXIES.items()},
-    **{f"sdfs.NAME.{kind}": section for kind, section in SDFS.items()},
+    **schema_bodies.TABLES,
+    **schema_sdfs.TABLES,
     "contact[i]": CONTACT,
-    "links[i]": LINK,
-    "links[i].pairs[j]": PAIR,
-    "links[i].pairs[j].a, .b": END,
+    **schema_links.TABLES,
     "parameters.PATH": PARAMETER,
     "parameters.PATH.prior": PRIOR,
     "parameters.PATH.also.PATH": ALSO,

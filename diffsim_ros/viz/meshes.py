@@ -69,12 +69,16 @@ def clip_near(face: np.ndarray, camera: Camera, near: float = 0.01) -> list[np.n
 
 @dataclass
 class Soup:
-    """Triangles ready to draw: corners (n, 3, 3) [m], colour (n, 4), normal (n, 3; 0 = unlit)."""
+    """Triangles ready to draw: corners (n, 3, 3) [m], colour (n, 4), normal (n, 3; 0 = unlit).
+
+    closed   faces that look away are hidden by others, or have a twin that looks the other way
+    """
 
     corners: np.ndarray
     colour: np.ndarray
     normal: np.ndarray
     table: bool = False
+    closed: bool = False
 
 
 def _placed(marker: Marker, points: np.ndarray) -> np.ndarray:
@@ -104,7 +108,7 @@ def triangles(marker: Marker, camera: Camera) -> list[Soup]:
         return [_lit(_placed(marker, _ball() * np.asarray(marker.scale) / 2), marker.colour)]
     if marker.kind is Kind.TRIANGLE_LIST:
         faces = _placed(marker, marker.points * np.asarray(marker.scale)).reshape(-1, 3, 3)
-        return [_lit(faces, marker.colour)]
+        return [replace(_lit(faces, marker.colour), closed=True)]
     if marker.kind in (Kind.POINTS, Kind.SPHERE_LIST):
         ball = _ball(rings=4) * np.asarray(marker.scale) / 2
         faces = (_placed(marker, marker.points)[:, None, None] + ball).reshape(-1, 3, 3)

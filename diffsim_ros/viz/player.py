@@ -55,7 +55,7 @@ def body_data(
     orientation: np.ndarray,
     ghost: bool = False,
 ) -> dict[str, Any]:
-    """Return one body: kind "box", "sphere" or "point", edges [m], poses (n, 3) and (n, 4)."""
+    """Return one body: kind "box", "sphere", "point" or "mesh", edges [m], poses (n, 3), (n, 4)."""
     return {
         "name": name,
         "kind": kind,
@@ -64,6 +64,32 @@ def body_data(
         "ghost": ghost,
         "p": rounded(position, 5),
         "q": rounded(orientation, 5),
+    }
+
+
+def mesh_data(
+    name: str,
+    colour: str,
+    vertices: np.ndarray,
+    faces: np.ndarray,
+    lines: np.ndarray,
+    sheet: bool = False,
+) -> dict[str, Any]:
+    """Return one soft body: vertices (n, m, 3) [m] in the world, faces (k, 3), lines (s, 2).
+
+    Only vertices that a face or line has are kept; `sheet` shows both sides of its faces.
+    """
+    used, index = np.unique(np.concatenate([faces.ravel(), lines.ravel()]), return_inverse=True)
+    shown = vertices[:, used]
+    centre = shown.mean(axis=1)
+    extent = np.ptp(shown[0], axis=0) if len(shown) else np.zeros(3)
+    upright = np.tile([0.0, 0.0, 0.0, 1.0], (len(centre), 1))
+    return {
+        **body_data(name, "mesh", extent, colour, centre, upright),
+        "v": rounded(shown.reshape(len(shown), -1), 4),
+        "f": index[: faces.size].reshape(-1, 3).tolist(),
+        "l": index[faces.size :].reshape(-1, 2).tolist(),
+        "sheet": sheet,
     }
 
 

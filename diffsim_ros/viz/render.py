@@ -125,8 +125,11 @@ class _Canvas:
         self.table_top: float | None = None
 
     def draw_opaque(self, soup: Soup) -> None:
-        """Draw the triangles with alpha 1."""
+        """Draw the triangles with alpha 1; of closed surfaces those that face the camera."""
         solid = soup.colour[:, 3] >= 1.0
+        if soup.closed:
+            view = soup.corners.mean(axis=1) - np.asarray(self.camera.eye)
+            solid &= np.einsum("ij,ij->i", soup.normal, view) < 0
         shades = self._shades(soup)
         for face, shade in zip(soup.corners[solid], shades[solid], strict=True):
             for rows, cols, near, inside in self._cover(face):

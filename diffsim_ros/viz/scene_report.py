@@ -10,13 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from diffsim_ros import __version__
 from diffsim_ros.output import write_text, yaml_text
+from diffsim_ros.scene.rotation import matrix_from_quaternion
+from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, style
 from diffsim_ros.viz import report_tables as tables
+from diffsim_ros.viz.iso import zero_set
 from diffsim_ros.viz.report import environment, footer
+from diffsim_ros.viz.scene_markers import POINT_SIZE, pose_at
 
 PLOTTED = 8  # bodies with a figure of their own
-POINT_SIZE = 0.02  # diameter at which a point mass is drawn [m]
+SOFT_FRAMES = 120  # recorded frames that a page with soft bodies plays
+COARSE = 16  # cells along a surface that is drawn by its zero set
+GREY = "#9AA5B1"  # colour of the surroundings
 STATE = {
     "position": "m",
     "orientation": "x, y, z, w",
@@ -38,17 +45,17 @@ def write_simulation_report(
     path: str | os.PathLike[str],
     *,
     pictures: Sequence[tuple[str, str, bytes]] = (),
+    warnings: Sequence[str] = (),
     command: str = "",
     provenance: Mapping[str, Any] | None = None,
     written: datetime.datetime | None = None,
 ) -> Path:
     """Write the page of `diffsim simulate`: a scene.SceneModel and an _engine.Rollout.
 
-    Of the scene are read: bodies, sdfs, description, options.step, steps, path; of the rollout:
-    time, position, orientation, velocity, angular_velocity, status, message, iterations, halvings,
-    contact_force, contact_point.
     pictures  further (title, caption, PNG), e.g. of the energy
-    command   the line that reproduces it;  provenance  plain data;  written  default: now
+    warnings  sentences that a reader must not miss
+    command   the line that reproduces it;  provenance  plain data
+    written   default: no date, so that the same motion gives the same page
     A file of the same name is replaced, at once. Returns the path.
     """
     description = scene.description
@@ -63,7 +70,7 @@ def write_simulation_report(
         "status_class": "good" if ok else "bad",
         "lead": _lead(scene, rollout),
         "cards": _cards(scene, rollout),
-        "warnings": [] if ok else [str(rollout.message)],
+        "warnings": [*([] if ok else [str(rollout.message)]), *warnings],
         "motions": [scene_motion(scene, rollout)] if moving else [],
         "pictures": [
             {"title": title, "caption": caption, "uri": style.data_uri(png)}
@@ -71,12 +78,12 @@ def write_simulation_report(
         ],
         "single": _single(scene, rollout) if moving else [],
         "final": _final(scene, rollout),
-        "model": _model(description),
+        "model": _model(scene),
         "config_text": yaml_text(description),
         "command": command,
         "provenance": tables.provenance_facts(provenance or {}),
         "sections": [(anchor, label) for anchor, label in SECTIONS if anchor not in skip],
-        **footer(written),
+        **(footer(written) if written else {"version": __version__, "written": ""}),
     }
     path = Path(path)
     write_text(path, environment().get_template("simulation.html").render(context), overwrite=True)
@@ -84,32 +91,58 @@ def write_simulation_report(
 
 
 def scene_motion(scene: Any, rollout: Any) -> dict[str, Any]:
-    """Return the playable motion of every body among the scene's surfaces (player.motion_data)."""
+    """Return the playable motion of every body among the scene's surfaces (player.motion_data).
+
+    With soft bodies at most SOFT_FRAMES of the recorded frames, or the page would be too large.
+    """
     colours = (style.SIMULATED, style.MEASURED, *style.OTHERS.values(), *style.SPARE)
+    soft = any(info.kind == "soft" for info in scene.bodies.values())
+    last = len(rollout.time) - 1
+    count = min(last + 1, SOFT_FRAMES) if soft else last + 1
+    frames = np.unique(np.linspace(0, last, count).round().astype(int))
     bodies = []
     for i, (name, info) in enumerate(scene.bodies.items()):
-        size = [edge or POINT_SIZE for edge in info.size]
         colour = colours[i % len(colours)]
-        pose = rollout.position[:, i], rollout.orientation[:, i]
-        bodies.append(player.body_data(name, info.kind, size, colour, *pose))
-    frames = len(rollout.time)
-    for sdf in scene.sdfs:
-        if sdf.kind != "plane":
-            pose = np.tile(sdf.position, (frames, 1)), np.tile(sdf.orientation, (frames, 1))
-            fixed = player.body_data(sdf.name, sdf.kind, sdf.size, "#9AA5B1", *pose)
-            bodies.append({**fixed, "still": True})
+        if info.kind == "soft":
+            vertices = vertex_positions(scene, rollout, name, frames)
+            data = vertices, info.triangles, info.lines, info.sheet
+            bodies.append(player.mesh_data(name, colour, *data))
+        elif info.kind != "frame":
+            row = scene.engine.nodes_of(name)[0]
+            pose = rollout.position[frames, row], rollout.orientation[frames, row]
+            size = [edge or POINT_SIZE for edge in info.size]
+            bodies.append(player.body_data(name, info.kind, size, colour, *pose))
+    bodies += [_surface(scene, rollout, sdf, frames) for sdf in scene.sdfs if sdf.kind != "plane"]
     return {
         "name": "motion",
-        "t": player.rounded(rollout.time, 5),
+        "t": player.rounded(rollout.time[frames], 5),
         "bodies": bodies,
         "planes": [
             {"p": list(map(float, sdf.position)), "q": list(map(float, sdf.orientation))}
             for sdf in scene.sdfs
-            if sdf.kind == "plane"
+            if sdf.kind == "plane" and sdf.carrier is None
         ],
         "errors": [],
-        "forces": player.force_data(rollout.contact_point, rollout.contact_force),
+        "forces": player.force_data(
+            np.asarray(rollout.contact_point)[frames], np.asarray(rollout.contact_force)[frames]
+        ),
     }
+
+
+def _surface(scene: Any, rollout: Any, sdf: Any, frames: np.ndarray) -> dict[str, Any]:
+    """One part of the surroundings; it stands still unless a body carries it."""
+    poses = [pose_at(scene, rollout, sdf, k) for k in frames]
+    position, orientation = (np.array(column) for column in zip(*poses, strict=True))
+    if sdf.kind == "implicit":
+        faces = zero_set(sdf.sdf.evaluate, sdf.size, cells=COARSE)
+        corners, index = np.unique(np.round(faces.reshape(-1, 3), 6), axis=0, return_inverse=True)
+        turn = matrix_from_quaternion(orientation)
+        vertices = position[:, None] + np.einsum("fij,nj->fni", turn, corners)
+        lines = np.zeros((0, 2), int)
+        data = player.mesh_data(sdf.name, GREY, vertices, index.reshape(-1, 3), lines)
+    else:
+        data = player.body_data(sdf.name, sdf.kind, sdf.size, GREY, position, orientation)
+    return {**data, "still": True}
 
 
 def _lead(scene: Any, rollout: Any) -> str:
@@ -139,8 +172,9 @@ def _cards(scene: Any, rollout: Any) -> list[dict[str, str]]:
 
 def _single(scene: Any, rollout: Any) -> list[dict[str, str]]:
     items = []
-    for i, name in enumerate(list(scene.bodies)[:PLOTTED]):
-        figure = plots.path_plot(rollout.time, rollout.position[:, i], rollout.velocity[:, i])
+    for name in list(scene.bodies)[:PLOTTED]:
+        centre = centre_of(scene, rollout, name)
+        figure = plots.path_plot(rollout.time, centre["position"], centre["velocity"])
         uri = style.data_uri(style.png_bytes(figure))
         items.append({"title": name, "caption": "Centre of mass, world frame.", "uri": uri})
     return items
@@ -148,14 +182,18 @@ def _single(scene: Any, rollout: Any) -> list[dict[str, str]]:
 
 def _final(scene: Any, rollout: Any) -> dict[str, Any]:
     """The last state as a table."""
-    rows = [
-        [name, *(", ".join(f"{x:.5g}" for x in getattr(rollout, key)[-1, i]) for key in STATE)]
-        for i, name in enumerate(scene.bodies)
-    ]
+    rows = []
+    for name in scene.bodies:
+        state = centre_of(scene, rollout, name)
+        rows.append([name, *(", ".join(f"{x:.5g}" for x in state[key][-1]) for key in STATE)])
     head = ["body", *(f"{key.replace('_', ' ')} [{unit}]" for key, unit in STATE.items())]
     return {"time": f"{rollout.time[-1]:.6g}", "head": head, "rows": rows}
 
 
-def _model(description: Mapping) -> list[tuple[str, list[tuple[str, str]]]]:
-    world = description.get("world")
-    return [("World", tables.flat(world))] if world else []
+def _model(scene: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The world, and the figures of the solids' meshes."""
+    world = scene.description.get("world")
+    found = [("World", tables.flat(world))] if world else []
+    for name, report in scene.meshes.items():
+        found.append((f"Mesh of {name}", tables.flat(report.plain())))
+    return found

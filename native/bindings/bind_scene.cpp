@@ -77,6 +77,18 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
   refuse("evaluate_element: name", "must be an element of the scene", "'" + name + "'");
 }
 
+/// Lumped mass of every node; what is driven has none.
+VectorXd node_masses(const Scene& scene, const VectorXd& p) {
+  scene.check(p);
+  VectorXd m = VectorXd::Zero(static_cast<Eigen::Index>(scene.nodes().size()));
+  for (const auto& body : scene.bodies()) {
+    if (body->driven()) continue;
+    int node = body->node();
+    for (const NodeMass& mass : body->masses()) m[node++] = mass.value(p);
+  }
+  return m;
+}
+
 }  // namespace
 
 void bind_scene(py::module_& m) {
@@ -96,6 +108,7 @@ void bind_scene(py::module_& m) {
       .def("set_gravity", &Scene::set_gravity, py::arg("g"), "Gravity [m/s^2], world.");
   bind_bodies(scene);
   bind_spring(scene);
+  bind_mass_points(scene);
   bind_contact(scene);
   bind_solid(scene);
   bind_bench(scene);
@@ -153,6 +166,7 @@ void bind_scene(py::module_& m) {
             return py::make_tuple(s.body(body).node(), s.body(body).count());
           },
           py::arg("body"), "(first, count): a body's rows in a rollout's position, velocity ...")
+      .def("masses", &node_masses, py::arg("p"), "(nodes,) [kg]; zero for handles.")
       .def("evaluate_element", &evaluate_element, py::arg("name"), py::arg("p"),
            py::arg("instants"), py::arg("step"), py::arg("t") = 0.,
            "r, K = dr/dx, B = dr/dv, dr_dp and past (K, B) of one element at given instants "

@@ -12,7 +12,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.output import yaml_text
 from diffsim_ros.scene import load_scene, rotation
 from diffsim_ros.scene.energy import energies
-from diffsim_ros.scene.parameters import targets
+from diffsim_ros.scene.targets import targets
 
 _engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 EXAMPLES = sorted((Path(__file__).parents[2] / "config" / "scenes").glob("*.yaml"))

@@ -147,6 +147,29 @@
       }
     }
   }
+  function vertices(body) { // of a soft body, between two frames
+    const [a, b, s] = frame(time), flat = mix(body.v[a], body.v[b], s), found = [];
+    for (let i = 0; i < flat.length; i += 3) found.push(flat.slice(i, i + 3));
+    return found;
+  }
+  function mesh(pen, body) { // faces from back to front; a sheet shows both of its sides
+    const x = vertices(body), pixels = x.map(project), faces = [];
+    for (const f of body.f) {
+      let normal = unit(cross(add(x[f[1]], x[f[0]], -1), add(x[f[2]], x[f[0]], -1)));
+      if (dot(normal, add(centre, x[f[0]], -1)) <= 0) {
+        if (!body.sheet) continue;
+        normal = normal.map((c) => -c);
+      }
+      faces.push([pixels[f[0]][2] + pixels[f[1]][2] + pixels[f[2]][2], f, normal]);
+    }
+    faces.sort((a, b) => b[0] - a[0]);
+    for (const [, f, normal] of faces) {
+      const paint = tint(body.colour, 0.62 + 0.42 * Math.max(0, dot(normal, LIGHT)) + 0.1 * normal[2]);
+      fill(pen, f.map((i) => pixels[i]), paint);
+      pen.strokeStyle = paint; pen.lineWidth = 0.7; pen.stroke(); // no gaps between faces
+    }
+    for (const [a, b] of body.l) line(pen, [x[a], x[b]], tint(body.colour, 0.9), 2.4);
+  }
   function arrow(pen, from, force) {
     const scale = Math.min(FORCE, 0.8 * home.reach / Math.hypot(...force)); // an impact must not fill the view
     const to = add(from, force, scale), [x, y] = project(from), [u, v] = project(to), long = Math.hypot(u - x, v - y);
@@ -163,14 +186,14 @@
     (motion.planes || []).forEach((plane) => ground(pen, plane));
     const placed = motion.bodies.map((body) => ({ body, at: pose(body) }));
     const level = (motion.planes || []).some((p) => p.p[2] === 0 && Math.abs(turn(p.q, [0, 0, 1])[2]) > 0.999);
-    if (level) for (const { body, at } of placed) shadow(pen, corners(body, at), body.ghost ? 0.1 : 0.26);
+    if (level) for (const { body, at } of placed) shadow(pen, body.kind === "mesh" ? vertices(body) : corners(body, at), body.ghost ? 0.1 : 0.26);
     if (show.paths) for (const { body } of placed) {
       if (body.still) continue;
       line(pen, body.p, tint(body.colour, 1, 0.22), 2);
       line(pen, [...body.p.slice(0, now[0] + 1), pose(body).p], tint(body.colour, 1, 0.9), 2);
     }
     placed.sort((a, b) => a.body.ghost - b.body.ghost || dot(add(a.at.p, b.at.p, -1), axes[2]));
-    for (const { body, at } of placed) (body.kind === "box" ? box : ball)(pen, body, at);
+    for (const { body, at } of placed) (body.kind === "box" ? box : body.kind === "mesh" ? mesh : ball)(pen, body, at);
     const [ghost, solid] = [placed.find((p) => p.body.ghost), placed.find((p) => !p.body.ghost)];
     if (show.residuals && ghost && solid) {
       const ends = corners(solid.body, solid.at);

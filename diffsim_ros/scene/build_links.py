@@ -1,0 +1,138 @@
+"""Links of a resolved scene in the engine's scene: springs, joints, motors, cables, forces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.scene.soft_shapes import SOFT, region, soft_shape
+
+JOINT_VALUES = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
+"""What the engine chooses by the masses where the file says nothing."""
+
+
+def limit_name(joint: str) -> str:
+    """Name of a joint's limits in the engine: parameters NAME.lower, .upper, .stiffness ..."""
+    return f"{joint}_limit"
+
+
+def add_link(scene: Any, link: dict, bodies: dict, proxies: Any) -> None:
+    """Add one resolved link; `proxies` names a body's contact points."""
+    kind = link["type"]
+    if kind == "spring":
+        _springs(scene, link)
+    elif kind == "joint":
+        _joint(scene, link)
+    elif kind == "motor":
+        values = {k: link[k] for k in ("stiffness", "damping", "interval") if k in link}
+        keys = link["keys"]
+        keys = keys[0] if len(keys) == 1 else np.array(keys)
+        scene.add_motor(link["name"], joint=link["joint"], kind=link["kind"], keys=keys, **values)
+    elif kind == "cable":
+        _cable(scene, link)
+    elif kind == "force":
+        _force(scene, link, bodies[link["body"]])
+    elif kind == "torque":
+        scene.add_torque(link["name"], body=link["body"], **_controls(link, "torque"))
+    else:
+        _drag(scene, link, bodies[link["body"]], proxies)
+
+
+def _springs(scene: Any, link: dict) -> None:
+    sides = {}
+    for side in "ab":
+        ends = [pair[side] for pair in link["pairs"]]
+        sides[side] = f"{link['name']}_{side}"
+        scene.add_points(
+            sides[side],
+            bodies=[end.get("body", "") for end in ends],
+            local=np.array([end["world"] if "world" in end else end["point"] for end in ends]),
+        )
+    index = list(range(len(link["pairs"])))
+    scene.add_springs(
+        link["name"],
+        points_a=sides["a"],
+        index_a=index,
+        points_b=sides["b"],
+        index_b=index,
+        stiffness=link["stiffness"],
+        damping=link["damping"],
+        rest_length=link["rest_length"],
+    )
+
+
+def _joint(scene: Any, link: dict) -> None:
+    keys = (*JOINT_VALUES, "friction_damping", "second_axis")
+    scene.add_joint(
+        link["name"],
+        kind=link["kind"],
+        body_a=link.get("body_a", ""),
+        body_b=link["body_b"],
+        position=link["position"],
+        axis=link["axis"],
+        **{key: link[key] for key in keys if key in link},
+    )
+    if "limits" in link:
+        scene.add_joint_limit(limit_name(link["name"]), joint=link["name"], **link["limits"])
+
+
+def _cable(scene: Any, link: dict) -> None:
+    points, index = [], []
+    name = f"{link['name']}_points"
+    fixed = [end for end in link["via"] if "vertex" not in end]
+    if fixed:
+        scene.add_points(
+            name,
+            bodies=[end.get("body", "") for end in fixed],
+            local=np.array([end["world"] if "world" in end else end["point"] for end in fixed]),
+        )
+    for end in link["via"]:
+        points.append(end["body"] if "vertex" in end else name)
+        index.append(end["vertex"] if "vertex" in end else points.count(name) - 1)
+    values = {key: link[key] for key in ("stiffness", "damping", "rest_length")}
+    scene.add_cable(link["name"], points=points, index=index, **values)
+
+
+def forced_vertices(link: dict, body: dict) -> list[int]:
+    """Vertices that share a force on a soft body."""
+    return region(link["where"], soft_shape(body).vertices).tolist()
+
+
+def _force(scene: Any, link: dict, body: dict) -> None:
+    if body["type"] in SOFT:
+        points, index = link["body"], forced_vertices(link, body)
+    else:
+        points, index = f"{link['name']}_point", [0]
+        scene.add_points(points, bodies=[link["body"]], local=np.array([link["point"]]))
+    controls = _controls(link, "force")
+    controls["force"] = controls["force"] / len(index)
+    scene.add_point_force(link["name"], points=points, index=index, **controls)
+
+
+def _controls(link: dict, key: str) -> dict:
+    keys = np.array(link[key])
+    values = {key: keys[0] if len(keys) == 1 else keys, "frame": link["frame"]}
+    return values | ({"interval": link["interval"]} if "interval" in link else {})
+
+
+def _drag(scene: Any, link: dict, body: dict, proxies: Any) -> None:
+    values = {key: link[key] for key in ("c_linear", "c_quadratic", "wind")}
+    if body["type"] in SOFT:
+        shape = soft_shape(body)
+        values |= {"index": shape.contact.tolist(), "shares": shape.weights}
+        scene.add_drag(link["name"], points=link["body"], **values)
+    else:
+        scene.add_drag(link["name"], points=proxies(link["body"]), **values)
+
+
+def fill_joints(description: dict, scene: Any) -> None:
+    """Write the stiffness and damping that the engine chose into the resolved joints."""
+    known = {info.name for info in scene.parameters}
+    values = scene.values
+    for link in description["links"]:
+        if link["type"] == "joint":
+            for key in JOINT_VALUES:
+                name = f"{link['name']}.{key}"
+                if key not in link and name in known:
+                    link[key] = float(values[scene.index(name)])

@@ -1,0 +1,156 @@
+"""Meshes from files: tets as they are, surfaces meshed to tets, triangles for cloth.
+
+Surfaces (.obj .stl .ply) are read by trimesh, tets (.msh .mesh .vtk .vtu) by meshio, and surfaces
+are meshed by fTetWild (pytetwild); the three come with `pip install diffsim_ros[mesh]`.  fTetWild
+gives another mesh at every call, so its results are kept, under the content of the surface.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import io
+import os
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.scene import tetwild
+from diffsim_ros.scene.mesh_report import check_extent, check_surface
+from diffsim_ros.scene.tets import TetMesh
+
+Array = np.ndarray
+SURFACES = (".obj", ".stl", ".ply")
+TETS = (".msh", ".mesh", ".vtk", ".vtu")
+EDGE_SHARE = 0.1  # default edge of meshed tets, as a share of the surface's bounding diagonal
+# meshio numbers quadratic tets 01 12 02 03 13 23 (VTK, its own order), as scene.tets does.
+
+
+def _library(name: str, place: object, key: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise InputError(
+            place,
+            key,
+            f"no module {name!r}",
+            "an installation that can read meshes",
+            "pip install 'diffsim_ros[mesh]'",
+        ) from error
+
+
+def suffix_of(path: Path, accepted: tuple[str, ...], place: object, key: str) -> str:
+    """Suffix of a mesh file that exists; InputError otherwise."""
+    suffix = path.suffix.lower()
+    if suffix not in accepted:
+        raise InputError(place, key, str(path), "a file ending in " + ", ".join(accepted))
+    if not path.is_file():
+        raise InputError(place, key, str(path), "a mesh file that exists")
+    return suffix
+
+
+def read_triangles(path: Path, scale: float | None, place: object, key: str) -> tuple[Array, Array]:
+    """Vertices (n, 3) [m] and triangles (k, 3) of an .obj, .stl or .ply, equal vertices merged."""
+    suffix_of(path, SURFACES, place, key)
+    trimesh = _library("trimesh", place, key)
+    try:
+        mesh = trimesh.load(path, force="mesh", process=True)
+        vertices, triangles = np.array(mesh.vertices, float), np.array(mesh.faces, np.int64)
+    except Exception as error:  # trimesh raises whatever its readers do
+        raise InputError(
+            place, key, f"{path}: {error}", "a readable surface of triangles"
+        ) from error
+    if not len(triangles):
+        raise InputError(place, key, f"{path} without triangles", "a surface of triangles")
+    vertices = vertices * (1.0 if scale is None else scale)
+    if scale is None:
+        check_extent(np.ptp(vertices, axis=0), place, key)
+    return vertices, triangles
+
+
+def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMesh:
+    """Tets of a .msh, .mesh, .vtk or .vtu file, linear ones or quadratic ones; nothing repaired."""
+    suffix_of(path, TETS, place, key)
+    meshio = _library("meshio", place, key)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mesh = meshio.read(path)
+    except (Exception, SystemExit) as error:  # meshio exits the interpreter on some bad files
+        raise InputError(place, key, f"{path}: {error}", "a readable mesh file") from error
+    kinds = {kind for kind in mesh.cells_dict if kind.startswith("tetra")}
+    if len(kinds) != 1 or not kinds <= {"tetra", "tetra10"}:
+        found = ", ".join(sorted(mesh.cells_dict)) or "none"
+        raise InputError(place, key, f"cells: {found}", "tetrahedra of one kind (tetra or tetra10)")
+    tets = np.asarray(mesh.cells_dict[kinds.pop()], np.int64)
+    vertices = np.asarray(mesh.points, float)[:, :3] * (1.0 if scale is None else scale)
+    return TetMesh(vertices, tets)
+
+
+def write_tets(path: Path, mesh: TetMesh) -> None:
+    """Write a mesh as .vtk, .msh, .mesh or .vtu; the numbers survive to the last bit in .vtk."""
+    meshio = _library("meshio", path, "")
+    kind = "tetra" if mesh.tets.shape[1] == 4 else "tetra10"
+    with contextlib.redirect_stdout(io.StringIO()):
+        meshio.Mesh(mesh.vertices, [(kind, mesh.tets)]).write(path)
+
+
+def cache_folder() -> Path:
+    """Where meshed surfaces are kept: $XDG_CACHE_HOME or ~/.cache, then diffsim_ros/tets."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "diffsim_ros" / "tets"
+
+
+def mesh_surface(
+    path: Path, scale: float | None, edge: float | None, place: object, key: str
+) -> tuple[TetMesh, float]:
+    """Mesh a closed surface with tets of about `edge` [m]; return them and the edge used.
+
+    The result is kept in `cache_folder()` under the content of the surface, and taken from there.
+    """
+    vertices, triangles = read_triangles(path, scale, place, key)
+    triangles = check_surface(vertices, triangles, place, key)
+    diagonal = float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    edge = EDGE_SHARE * diagonal if edge is None else edge
+    if not edge < diagonal:
+        raise InputError(
+            place, f"{key}.edge", edge, f"an edge shorter than the surface, {diagonal:.3g} m"
+        )
+    version = _library("pytetwild", place, key).__version__
+    digest = hashlib.sha256(repr((edge, "pytetwild", version)).encode())
+    digest.update(vertices.tobytes() + triangles.tobytes())
+    kept = cache_folder() / f"{digest.hexdigest()[:24]}.npz"
+    if kept.is_file():
+        with np.load(kept) as saved:
+            return TetMesh(saved["vertices"], saved["tets"]), edge
+    try:
+        mesh = TetMesh(*tetwild.tetrahedralize(vertices, triangles, edge / diagonal))
+    except RuntimeError as error:
+        rule = "a surface that fTetWild can mesh"
+        raise InputError(place, key, f"{path}: {error}", rule, "try another `edge`") from error
+    if not len(mesh.tets):
+        raise InputError(place, key, str(path), "a surface that encloses a volume", "finer `edge`")
+    _keep(kept, mesh)
+    return mesh, edge
+
+
+def _keep(path: Path, mesh: TetMesh) -> None:
+    """Save a mesh at once; a folder that cannot be written only costs time later."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".npz")
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, vertices=mesh.vertices, tets=mesh.tets)
+        os.replace(name, path)
+    except OSError:
+        return
+
+
+def digest_of(mesh: TetMesh) -> str:
+    """Fingerprint of a mesh, to the last bit."""
+    return hashlib.sha256(mesh.vertices.tobytes() + mesh.tets.tobytes()).hexdigest()[:16]

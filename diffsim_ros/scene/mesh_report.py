@@ -1,0 +1,241 @@
+"""Checks of meshes: what is refused, with place, rule, value and remedy, and what is reported."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.scene.tets import (
+    EDGES,
+    TetMesh,
+    dihedral_angles,
+    signed_volumes,
+    triangle_areas,
+)
+
+Array = np.ndarray
+SLIVER = 5.0  # least dihedral angle [deg] below which a tet counts as a sliver
+PLAUSIBLE = (1e-3, 50.0)  # longest extent [m] outside of which the unit is doubted
+FLAT = 1e-12  # volume of a degenerate tet as a share of (longest edge)^3
+
+
+@dataclass(frozen=True)
+class MeshReport:
+    """Figures of a tetrahedral mesh as it is used.
+
+    vertices, tets, surface_triangles, parts   counts; `parts` are not connected with each other
+    volume [m^3], area [m^2], extent [m] (3,), edge_min, edge_mean, edge_max [m]
+    dihedral_min, dihedral_max   [deg]
+    slivers     tets with a dihedral angle below the limit
+    flipped     tets that were numbered the other way round (all of them, or none)
+    unused      vertices of the file that no tet has; they are left out
+    """
+
+    vertices: int
+    tets: int
+    surface_triangles: int
+    parts: int
+    volume: float
+    area: float
+    extent: tuple[float, float, float]
+    edge_min: float
+    edge_mean: float
+    edge_max: float
+    dihedral_min: float
+    dihedral_max: float
+    slivers: int
+    flipped: int = 0
+    unused: int = 0
+
+    def plain(self) -> dict:
+        """The figures as plain data, for result files."""
+        return {**asdict(self), "extent": list(self.extent)}
+
+
+def check_tets(
+    mesh: TetMesh, place: object, key: str, *, least_angle: float = SLIVER, any_size: bool = False
+) -> tuple[TetMesh, MeshReport]:
+    """Return the mesh without unused vertices and with positive tets, and its figures.
+
+    Raises InputError for broken indices, inverted, degenerate or sliver tets, loose parts, and a
+    size that no metres have (unless `any_size`).
+    """
+    _check_indices(mesh, place, key)
+    mesh, unused = without_unused(mesh)
+    mesh, flipped = _oriented(mesh, place, key)
+    parts = _parts(mesh)
+    if parts > 1:
+        raise InputError(
+            place,
+            key,
+            f"{parts} loose parts",
+            "a mesh in one piece",
+            "make each part a body of its own",
+        )
+    angles = dihedral_angles(mesh)
+    slivers = np.flatnonzero(angles.min(axis=1) < least_angle)
+    if len(slivers):
+        worst = int(np.argmin(angles.min(axis=1)))
+        raise InputError(
+            place,
+            key,
+            f"{len(slivers)} slivers, the worst is tet {worst} with {angles[worst].min():.3g} deg",
+            f"dihedral angles of at least {least_angle:g} deg",
+            "mesh anew, or allow them with least_angle",
+        )
+    extent = np.ptp(mesh.vertices, axis=0)
+    if not any_size:
+        check_extent(extent, place, key)
+    return mesh, _figures(mesh, angles, extent, parts, len(slivers), flipped, unused)
+
+
+def check_extent(extent: Array, place: object, key: str) -> None:
+    """Refuse a mesh so large or small that it is hardly in metres."""
+    longest, (low, high) = float(extent.max()), PLAUSIBLE
+    if not low <= longest <= high:
+        unit = "is the file in millimetres? scale: 0.001" if longest > high else "scale: 1000"
+        raise InputError(
+            place,
+            key,
+            f"an extent of {longest:.3g} m",
+            f"a longest extent from {low:g} to {high:g} m, or a `scale`",
+            f"{unit}; scale: 1 accepts it as it is",
+        )
+
+
+def _figures(mesh, angles, extent, parts, slivers, flipped, unused) -> MeshReport:
+    surface = TetMesh(mesh.vertices, mesh.corners).boundary()
+    ends = mesh.vertices[np.unique(np.sort(mesh.corners[:, EDGES], axis=2).reshape(-1, 2), axis=0)]
+    edges = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    return MeshReport(
+        vertices=len(mesh.vertices),
+        tets=len(mesh.tets),
+        surface_triangles=len(surface),
+        parts=parts,
+        volume=float(mesh.volumes().sum()),
+        area=float(triangle_areas(mesh.vertices, surface).sum()),
+        extent=tuple(float(x) for x in extent),
+        edge_min=float(edges.min()),
+        edge_mean=float(edges.mean()),
+        edge_max=float(edges.max()),
+        dihedral_min=float(angles.min()),
+        dihedral_max=float(angles.max()),
+        slivers=slivers,
+        flipped=flipped,
+        unused=unused,
+    )
+
+
+def _check_indices(mesh: TetMesh, place: object, key: str) -> None:
+    if not len(mesh.tets):
+        raise InputError(place, key, "no tets", "a mesh with at least one tetrahedron")
+    if not np.isfinite(mesh.vertices).all():
+        bad = int(np.argwhere(~np.isfinite(mesh.vertices))[0, 0])
+        raise InputError(place, key, f"vertex {bad} is {mesh.vertices[bad]}", "finite numbers [m]")
+    low, high = int(mesh.tets.min()), int(mesh.tets.max())
+    if low < 0 or high >= len(mesh.vertices):
+        raise InputError(
+            place,
+            key,
+            f"vertex numbers from {low} to {high}",
+            f"numbers from 0 to {len(mesh.vertices) - 1}",
+        )
+
+
+def without_unused(mesh: TetMesh) -> tuple[TetMesh, int]:
+    """Leave out vertices that no tet has; return the mesh and how many there were."""
+    used = np.unique(mesh.tets)
+    if len(used) == len(mesh.vertices):
+        return mesh, 0
+    new = np.full(len(mesh.vertices), -1)
+    new[used] = np.arange(len(used))
+    return TetMesh(mesh.vertices[used], new[mesh.tets]), len(mesh.vertices) - len(used)
+
+
+def _oriented(mesh: TetMesh, place: object, key: str) -> tuple[TetMesh, int]:
+    """All tets positive, or all turned if the file numbers them the other way round."""
+    volume = signed_volumes(mesh.vertices, mesh.corners)
+    longest = np.linalg.norm(
+        np.ptp(mesh.vertices[mesh.corners], axis=1), axis=1
+    )  # diagonal of the tet's bounding box, as good as its longest edge
+    flat = np.flatnonzero(np.abs(volume) <= FLAT * longest**3)
+    if len(flat):
+        raise InputError(
+            place,
+            key,
+            f"{len(flat)} degenerate tets, the first is number {flat[0]}",
+            "tets with a volume",
+            "merge or remove them, or mesh anew",
+        )
+    negative = np.flatnonzero(volume < 0)
+    if not len(negative):
+        return mesh, 0
+    if len(negative) < len(volume):
+        raise InputError(
+            place,
+            key,
+            f"{len(negative)} inverted tets, the first is number {negative[0]} with "
+            f"{volume[negative[0]]:.3g} m^3",
+            "tets with a positive volume, all numbered alike",
+            "mesh anew",
+        )
+    swap = [0, 1, 3, 2] if mesh.tets.shape[1] == 4 else [0, 1, 3, 2, 4, 8, 7, 6, 5, 9]
+    return TetMesh(mesh.vertices, mesh.tets[:, swap]), len(negative)
+
+
+def _parts(mesh: TetMesh) -> int:
+    ends = mesh.corners[:, EDGES].reshape(-1, 2)
+    count = len(mesh.vertices)
+    links = coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    label = connected_components(links, directed=False)[1]
+    return len(np.unique(label[np.unique(mesh.corners)]))
+
+
+def check_surface(vertices: Array, triangles: Array, place: object, key: str) -> Array:
+    """Return the triangles of a closed surface, turned so that normals point outwards.
+
+    Raises InputError naming what is wrong: holes, edges with more than two triangles, triangles
+    that are turned against their neighbours, degenerate ones.
+    """
+    if not len(triangles):
+        raise InputError(place, key, "no triangles", "a closed surface of triangles")
+    if not np.isfinite(vertices).all():
+        raise InputError(place, key, "coordinates that are not finite", "finite numbers [m]")
+    flat = np.flatnonzero(triangle_areas(vertices, triangles) == 0)
+    if len(flat):
+        raise InputError(
+            place,
+            key,
+            f"{len(flat)} triangles without area, the first is number {flat[0]}",
+            "triangles with an area",
+            "clean the surface (merge vertices, remove degenerate faces)",
+        )
+    directed = triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    _, count = np.unique(np.sort(directed, axis=1), axis=0, return_counts=True)
+    if (count == 1).any():
+        raise InputError(
+            place, key, f"{(count == 1).sum()} open edges", "a closed surface", "fill its holes"
+        )
+    if (count > 2).any():
+        raise InputError(
+            place,
+            key,
+            f"{(count > 2).sum()} edges with more than two triangles",
+            "a surface with two triangles at every edge",
+            "remove inner walls and doubled faces",
+        )
+    if len(np.unique(directed, axis=0)) < len(directed):
+        raise InputError(
+            place,
+            key,
+            "neighbouring triangles that are turned against each other",
+            "an oriented surface: normals all outwards",
+            "make the normals consistent",
+        )
+    a, b, c = (vertices[triangles[:, i]] for i in range(3))
+    volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6
+    return triangles if volume > 0 else triangles[:, ::-1]

@@ -1,0 +1,137 @@
+"""A simulated scene as markers: bodies at an instant, their paths, and what surrounds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.scene.rotation import matrix_from_quaternion, multiply
+from diffsim_ros.scene.vertices import centre_of, vertex_positions
+from diffsim_ros.viz.iso import zero_set
+from diffsim_ros.viz.markers import Kind, Marker
+
+GHOSTS = 8  # poses of each body in the picture
+SOFT_GHOSTS = 5  # and of soft ones, whose pictures hide more
+POINT_SIZE = 0.02  # diameter at which a point mass is drawn [m]
+LINE_WIDTH = 0.004  # of strings [m]
+PLANE_MARGIN = 0.5  # how far a plane is drawn beyond the motion [m]
+GREY = (0.90, 0.91, 0.93, 1.0)
+
+
+def body_markers(
+    scene: Any, rollout: Any, name: str, frames: Any, *, ids: Any = None, alpha: float = 1.0
+) -> list[Marker]:
+    """Markers of one body at recorded frames, one each; `ids` default to the frames.
+
+    Boxes and spheres by their pose, solids and cloth as TRIANGLE_LIST (cloth with both sides),
+    strings as LINE_LIST.
+    """
+    info, frames = scene.bodies[name], np.atleast_1d(frames)
+    ids = frames if ids is None else ids
+    colour = (*info.colour[:3], info.colour[3] * alpha)
+    if info.kind == "soft":
+        vertices = vertex_positions(scene, rollout, name, frames)
+        return [_soft(name, info, int(i), x, colour) for i, x in zip(ids, vertices, strict=True)]
+    if info.kind == "frame":
+        return []
+    row = scene.engine.nodes_of(name)[0]
+    kind = Kind.CUBE if info.kind == "box" else Kind.SPHERE
+    size = info.size if info.kind != "point" else (POINT_SIZE,) * 3
+    return [
+        Marker(
+            f"body/{name}",
+            int(i),
+            kind,
+            position=rollout.position[k, row],
+            orientation=rollout.orientation[k, row],
+            scale=size,
+            colour=colour,
+        )
+        for i, k in zip(ids, frames, strict=True)
+    ]
+
+
+def _soft(name: str, info: Any, number: int, vertices: np.ndarray, colour: Any) -> Marker:
+    if len(info.triangles):
+        faces = info.triangles
+        if info.sheet:
+            faces = np.concatenate([faces, faces[:, ::-1]])
+        points = vertices[faces].reshape(-1, 3)
+        return Marker(f"body/{name}", number, Kind.TRIANGLE_LIST, colour=colour, points=points)
+    points = vertices[info.lines].reshape(-1, 3)
+    scale = (LINE_WIDTH, 0.0, 0.0)
+    return Marker(f"body/{name}", number, Kind.LINE_LIST, scale=scale, colour=colour, points=points)
+
+
+def picture_markers(scene: Any, rollout: Any) -> list[Marker]:
+    """Bodies at some instants (the last one solid), their paths, and the surroundings."""
+    found = surroundings(scene, rollout)
+    last = len(rollout.time) - 1
+    for name, info in scene.bodies.items():
+        ghosts = SOFT_GHOSTS if info.kind == "soft" else GHOSTS
+        frames = np.unique(np.linspace(0, last, ghosts).round().astype(int))
+        found += body_markers(scene, rollout, name, frames[:-1], alpha=0.25)
+        found += body_markers(scene, rollout, name, frames[-1:])
+        if last > 0 and info.kind != "frame":
+            path = centre_of(scene, rollout, name)["position"]
+            found.append(
+                Marker(
+                    f"path/{name}",
+                    0,
+                    Kind.LINE_STRIP,
+                    scale=(0.003, 0.0, 0.0),
+                    colour=(*info.colour[:3], 0.8),
+                    points=path,
+                )
+            )
+    return found
+
+
+def surroundings(scene: Any, rollout: Any, frame: int = -1) -> list[Marker]:
+    """Surfaces; a plane is a thin box around the motion, a level one a table with shadows.
+
+    What a body carries is drawn where it is at `frame`.
+    """
+    places = rollout.position.reshape(-1, 3)
+    found = []
+    for i, sdf in enumerate(scene.sdfs):
+        position, orientation = pose_at(scene, rollout, sdf, frame)
+        kind, size, ns, points = Kind.CUBE, sdf.size, f"sdf/{sdf.name}", ()
+        turn = matrix_from_quaternion(orientation)
+        if sdf.kind == "sphere":
+            kind = Kind.SPHERE
+        elif sdf.kind == "plane":
+            if sdf.carrier is None and turn[2, 2] > 1 - 1e-9:
+                ns = "table"
+            local = (places - position) @ turn
+            low, high = local.min(axis=0)[:2] - PLANE_MARGIN, local.max(axis=0)[:2] + PLANE_MARGIN
+            size = (*(high - low), 0.01)
+            position = position + turn @ np.array([*(low + high) / 2, -0.005])
+        elif sdf.kind == "implicit":
+            kind, size = Kind.TRIANGLE_LIST, (1.0, 1.0, 1.0)
+            points = zero_set(sdf.sdf.evaluate, sdf.size).reshape(-1, 3)
+        found.append(
+            Marker(
+                ns,
+                i,
+                kind,
+                position=position,
+                orientation=orientation,
+                scale=tuple(map(float, size)),
+                colour=GREY,
+                points=points,
+            )
+        )
+    return found
+
+
+def pose_at(scene: Any, rollout: Any, sdf: Any, frame: int) -> tuple[np.ndarray, np.ndarray]:
+    """Position (3,) and quaternion (4,) of a surface's part at a recorded frame, world."""
+    position, orientation = np.array(sdf.position), np.array(sdf.orientation)
+    if sdf.carrier is None:
+        return position, orientation
+    row = scene.engine.nodes_of(sdf.carrier)[0]
+    turn = rollout.orientation[frame, row]
+    moved = rollout.position[frame, row] + matrix_from_quaternion(turn) @ position
+    return moved, multiply(turn, orientation)

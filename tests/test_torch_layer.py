@@ -1,0 +1,124 @@
+"""The PyTorch function of a rollout: its gradient is the engine's."""
+
+import numpy as np
+import pytest
+
+_engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+torch = pytest.importorskip("torch", reason="PyTorch is optional: pip install 'diffsim_ros[torch]'")
+
+from diffsim_ros import torch_layer  # noqa: E402
+from diffsim_ros.errors import InputError, NotConverged  # noqa: E402
+from diffsim_ros.scene import load_scene  # noqa: E402
+
+SCENE = {
+    "world": {"step": 0.004, "duration": 0.2, "record_every": 5, "tolerance": 1e-11},
+    "bodies": {
+        "ball": {"type": "solid", "shape": {"ball": {"radius": 0.1, "layers": 1}}, "density": 150,
+                 "young": 2e4, "poisson": 0.4, "viscosity": 5, "velocity": [1, 0.3, -2],
+                 "pose": {"position": [0, 0, 0.15]}, "angular_velocity": [2, 5, 1]},
+        "cube": {"shape": {"box": {"size": [0.1, 0.1, 0.1]}}, "mass": 0.3,
+                 "pose": {"position": [1, 0, 0.1], "rotation": [0.4, 0.3, 0.2]},
+                 "velocity": [0, 1, -1], "angular_velocity": [3, -4, 2]},
+    },
+    "contact": [
+        {"name": "soft", "points": "ball", "against": {"plane": {}}, "k_n": 2e4, "c_f": 0.4},
+        {"name": "hard", "points": "cube", "against": {"plane": {}}, "k_n": 2e3, "c_n": 0.3,
+         "c_f": 0.2},
+    ],
+}  # fmt: skip
+ALL = ("position", "velocity", "orientation", "angular_velocity")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_scene(SCENE)
+
+
+def call(model, p, **options):
+    return torch_layer.rollout(model.engine, p, model.steps, model.options, **options)
+
+
+def test_the_motion_and_its_gradient_are_the_engines(model):
+    p = torch.tensor(model.engine.values, requires_grad=True)
+    position, velocity = call(model, p)
+    run = _engine.rollout(
+        model.engine, model.engine.values, model.steps, model.options,
+        active=list(range(len(p))), mode="store",
+    )  # fmt: skip
+    assert np.array_equal(position.detach().numpy(), run.position)
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=position.shape), rng.normal(size=velocity.shape)
+    ((torch.tensor(a) * position).sum() + (torch.tensor(b) * velocity).sum()).backward()
+    gx, gv = np.zeros((len(run.time), model.engine.ndof)), None
+    gv = gx.copy()
+    for name in model.engine.body_names:
+        first, count = model.engine.nodes_of(name)
+        dof = model.engine.dof_offset(name)
+        for i in range(count):
+            gx[:, dof + 3 * i : dof + 3 * i + 3] = a[:, first + i]
+            gv[:, dof + 3 * i : dof + 3 * i + 3] = b[:, first + i]
+    exact = run.gradient(gx, gv)
+    assert p.grad.numpy() == pytest.approx(exact, rel=1e-12, abs=1e-12 * np.abs(exact).max())
+
+
+def test_every_observable_agrees_with_differences(model):
+    rng = np.random.default_rng(1)
+    names = ["ball.young", "ball.velocity.x", "ball.rotation.y", "cube.rotation.x", "cube.mass",
+             "cube.angular_velocity.z", "hard.k_n", "hard.c_f", "gravity.z"]  # fmt: skip
+    index = [model.engine.index(name) for name in names]
+    p = torch.tensor(model.engine.values, requires_grad=True)
+    found = call(model, p, observe=ALL, active=names)
+    weights = [torch.tensor(rng.normal(size=x.shape)) for x in found]
+    sum((w * x).sum() for w, x in zip(weights, found, strict=True)).backward()
+    others = np.setdiff1d(np.arange(len(p)), index)
+    assert not p.grad[others].any()
+
+    def objective(values):
+        return sum(
+            float((w * x).sum())
+            for w, x in zip(weights, call(model, torch.tensor(values), observe=ALL), strict=True)
+        )
+
+    for i in index:
+        size = max(abs(model.engine.values[i]), 1.0)
+        best = np.inf
+        for epsilon in (1e-5, 1e-6, 1e-7):
+            shift = np.zeros(len(p))
+            shift[i] = epsilon * size
+            up, down = (objective(model.engine.values + s * shift) for s in (1, -1))
+            slope = (up - down) / (2 * epsilon * size)
+            best = min(best, abs(slope - float(p.grad[i])) * size)
+        scale = np.abs(p.grad.numpy() * np.maximum(np.abs(model.engine.values), 1)).max()
+        assert best < 1e-6 * scale, model.engine.parameters[i].name
+
+
+def test_batches_modes_and_types(model):
+    base = torch.tensor(model.engine.values)
+    P = torch.stack([base, base * 1.01]).requires_grad_()
+    (position,) = call(model, P, observe=["position"], threads=2)
+    position[:, -1].square().sum().backward()
+    for i in range(2):
+        for mode in ("store", "checkpoint"):
+            p = P[i].detach().clone().requires_grad_()
+            (one,) = call(model, p, observe=["position"], mode=mode)
+            one[-1].square().sum().backward()
+            assert torch.equal(one, position[i])
+            scale = float(p.grad.abs().max())
+            assert P.grad[i].numpy() == pytest.approx(p.grad.numpy(), abs=1e-9 * scale)
+    (single,) = call(model, base.float(), observe=["position"])
+    assert single.dtype == torch.float32 and not single.requires_grad
+
+
+def test_what_is_wrong_is_said(model):
+    p = torch.tensor(model.engine.values)
+    with pytest.raises(InputError, match="did you mean 'position'"):
+        call(model, p, observe=["positon"])
+    with pytest.raises(InputError, match="shape"):
+        call(model, p[:-1])
+    with pytest.raises(InputError, match="store or checkpoint"):
+        call(model, p, mode="sensitivity")
+    with pytest.raises(KeyError, match=r"ball\.yung"):
+        call(model, p, active=["ball.yung"])
+    hard = _engine.Options(step=0.004, max_iterations=1, max_halvings=0, tolerance=1e-14)
+    with pytest.raises(NotConverged, match="motion 0: max_iterations: step"):
+        torch_layer.rollout(model.engine, p, model.steps, hard)
