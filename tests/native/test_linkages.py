@@ -67,7 +67,7 @@ def test_linkages_with_default_joints_stay_near_the_ideal_motion(name):
 
 
 def test_the_energy_of_an_undamped_pendulum_is_kept_with_the_scheme():
-    """Undamped hinge: BDF2 only takes energy, less by more than 2^2 per halved step."""
+    """Undamped hinge: BDF2 only takes energy, and what it takes falls as its order says."""
     s = planar.chain([ROD], [-0.3], damping=0.0, rotational_damping=0.0)
     losses = []
     for steps in (500, 1000, 2000):
@@ -78,8 +78,8 @@ def test_the_energy_of_an_undamped_pendulum_is_kept_with_the_scheme():
         swing = np.ptp(v[:, 2] ** 2) * ROD.mass / 2
         assert np.diff(energy).max() < 1e-4 * swing
         losses.append((energy[0] - energy[-1]) / swing)
-    assert 0 < losses[0] < 1e-2
-    assert np.all(np.array(losses[:-1]) / losses[1:] > 4), losses
+    assert 0 < losses[0] < 2e-3
+    assert np.all(np.array(losses[:-1]) / losses[1:] > 3.5), losses
 
 
 @pytest.mark.parametrize("kind", ["ball", "hinge", "universal"])
@@ -100,7 +100,7 @@ def test_momentum_of_free_linked_bodies(kind, order):
                 friction_damping=1e-3, **more)  # fmt: skip
     drifts = []
     for h in (2e-3, 1e-3, 5e-4):
-        options = _engine.Options(step=h, order=order, tolerance=1e-11)
+        options = _engine.Options(step=h, order=order, tolerance=1e-9)
         r = _engine.rollout(s, s.values, round(0.5 / h), options)
         assert r.ok
         P, L = np.zeros((len(r.time), 3)), np.zeros((len(r.time), 3))
@@ -115,3 +115,23 @@ def test_momentum_of_free_linked_bodies(kind, order):
         drifts.append(np.abs(L - L[0]).max() / np.linalg.norm(L[0]))
     slopes = np.log2(np.array(drifts[:-1]) / drifts[1:])
     assert np.all(slopes > order - 0.15), (drifts, slopes)
+
+
+@pytest.mark.parametrize("place", [0.0, 10.0])
+@pytest.mark.parametrize("spin", [0.0, 1e-3, 1.0])
+def test_weightless_links_converge(place, spin):
+    """Without loads a stiff joint's force is the rounding of positions: Newton must end there."""
+    s = _engine.Scene()
+    s.set_gravity([0, 0, 0])
+    for name, x in (("a", -0.1), ("b", 0.1)):
+        s.add_rigid_body(name, mass=0.5, inertia=[0.004, 0.005, 0.006, 0, 0, 0], radius=0.1,
+                         position=[place + x, 0.3 * place, 0], angular_velocity=[0, 0, spin],
+                         velocity=[0.01, x * spin, 0])  # fmt: skip
+    s.add_joint("joint", kind="hinge", body_a="a", body_b="b", position=[place, 0.3 * place, 0],
+                axis=[0.2, 0.3, 0.7])  # fmt: skip
+    for h in (1e-2, 1e-3, 1e-4):
+        options = _engine.Options(step=h, tolerance=1e-11)
+        r = _engine.rollout(s, s.values, 50, options)
+        assert r.ok, r.message
+        assert r.halvings == 0
+        assert max(r.iterations) <= 3
