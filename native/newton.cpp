@@ -52,7 +52,7 @@ const char* to_string(Status status) {
   return "unknown";
 }
 
-Newton::Newton(const Scene& scene) : scene_(&scene), solver_(scene.symbolic()) {
+Newton::Newton(const Scene& scene) : scene_(&scene), solver_(scene.linear_pattern()) {
   r_.resize(scene.ndof());
   part_.resize(scene.ndof());
   part_norm_.resize(scene.elements().size());
@@ -119,12 +119,14 @@ bool Newton::lost_in_rounding(const Window& window, const VectorXd& u) const {
 }
 
 bool Newton::correct(const Window& window, bool reuse, bool exact, double tolerance) {
+  if (exact && !exact_.ready()) exact_ = LinearSolver(scene_->linear_pattern(), method(true));
+  LinearSolver& solver = exact ? exact_ : solver_;
   if (!reuse) {
-    StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]).combine(K_, B_, solver_.A);
-    if (!solver_.prepare(symmetric_, exact)) return false;
+    StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]).combine(K_, B_, A_);
+    if (!solver.factor(A_, symmetric_)) return false;
   }
   du_ = r_;
-  return solver_.solve(du_, tolerance);
+  return solver.solve(A_, du_, tolerance).reached && du_.allFinite();
 }
 
 NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
@@ -135,7 +137,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
   // Small scenes: residual and Jacobian together. Large ones: each state is first judged by its
   // residual alone, and a Jacobian that serves well serves again.
-  const bool small = scene_->symbolic().direct();
+  const bool small = scene_->linear_pattern()->tree_like();
   const bool eager = small && (options.keep_jacobian || options.stagnate);
   double norm = evaluate(window, p, eager);
   VectorXd previous;

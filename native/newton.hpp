@@ -32,6 +32,11 @@ struct NewtonReport {
 };
 
 /// One step's Newton solve with its scratch. Not for use by two threads at once.
+/// `exact`: by elimination whatever the size (derivative tests).
+inline LinearSolver::Method method(bool exact) {
+  return exact ? LinearSolver::Method::direct : LinearSolver::Method::automatic;
+}
+
 class Newton {
  public:
   explicit Newton(const Scene& scene);
@@ -61,7 +66,8 @@ class Newton {
   std::vector<double> part_norm_;
   double reference_ = 0, floor_ = 0;
   BlockMatrix K_, B_;
-  StepSolver solver_;
+  BlockMatrix A_;
+  LinearSolver solver_, exact_;  // exact_: derivative tests
   bool symmetric_ = false;
   MatrixXd du_;
   State from_;

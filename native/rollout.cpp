@@ -126,8 +126,8 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensi
   const bool forward = mode_ == GradientMode::sensitivity;
   if (forward || mode_ == GradientMode::store) {
     std::unique_ptr<LinearizedStep>& linear = forward ? forward_ : records_.back().linearized;
-    if (!linear) linear = std::make_unique<LinearizedStep>(*scene_);
-    if (!stepper.linearize(window(records_.size() - 1), p_, active_, {true, options_.stagnate},
+    if (!linear) linear = std::make_unique<LinearizedStep>(*scene_, options_.stagnate);
+    if (!stepper.linearize(window(records_.size() - 1), p_, active_, true,
                            *linear) ||
         (forward && !advance_sensitivity(*linear, t, S))) {
       records_.pop_back();
@@ -176,7 +176,7 @@ bool Rollout::advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S
     step.past_B[k - 1].multiply_add(S.v[k], rhs);
   }
   rhs = -rhs;
-  if (!step.solver.solve(rhs, options_.gradient_tolerance)) return false;
+  if (!step.solver.solve(step.A, rhs, options_.gradient_tolerance).reached) return false;
   step.map.add_rates(rhs, x, v);
   return true;
 }
@@ -235,7 +235,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
   }
   Stepper stepper(*scene_);
   ActiveColumns active = active_;
-  LinearizedStep again(*scene_);
+  LinearizedStep again(*scene_, options_.stagnate);
   VectorXd held = VectorXd::Zero(active_.size());  // by place
   for (int i = n; i >= 0; --i) {
     Record& record = records_[i];
@@ -246,11 +246,11 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
     if (i == 0) break;
     LinearizedStep& step = record.linearized ? *record.linearized : again;
     if (!record.linearized &&
-        !stepper.linearize(window(i), p_, active, {false, options_.stagnate}, again)) {
+        !stepper.linearize(window(i), p_, active, false, again)) {
       refuse("gradient", "needs regular steps", "a singular one");
     }
     MatrixXd lam = step.map.rates_transposed(x[0], v[0]);
-    if (!step.solver.solve_transposed(lam, options_.gradient_tolerance)) {  // lambda of [G 4.25]
+    if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance).reached) {  // lambda of [G 4.25]
       refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
     }
     lam = -lam;

@@ -97,7 +97,7 @@ void Scene::finalize() {
   }
   pattern_ = BlockPattern(sizes, pairs);
   past_pattern_ = BlockPattern(sizes, past);
-  symbolic_ = std::make_unique<StepSymbolic>(pattern_);
+  linear_ = std::make_shared<const LinearPattern>(pattern_);
   for (const auto& e : elements_) e->bind(pattern_, past_pattern_);
   scale_.setOnes(ndof_);
   for (const auto& b : bodies_) {

@@ -11,7 +11,7 @@
 
 #include "bodies/body.hpp"
 #include "bodies/point_set.hpp"
-#include "linear_solver/step_solver.hpp"
+#include "linear_solver/linear_solver.hpp"
 
 namespace diffsim {
 
@@ -43,7 +43,7 @@ class Scene {
   const std::vector<std::unique_ptr<Element>>& elements() const { return elements_; }
   const BlockPattern& pattern() const { return pattern_; }
   const BlockPattern& past_pattern() const { return past_pattern_; }  // of dr/d(past states)
-  const StepSymbolic& symbolic() const { return *symbolic_; }
+  const std::shared_ptr<const LinearPattern>& linear_pattern() const { return linear_; }
   const VectorXd& residual_scale() const { return scale_; }  // 1, or 1/radius for torques
   int ndof() const { return ndof_; }
   int contact_count() const;
@@ -67,7 +67,7 @@ class Scene {
   std::deque<PointSet> sets_;                    // stable addresses
   std::vector<std::unique_ptr<Element>> elements_;
   BlockPattern pattern_, past_pattern_;
-  std::unique_ptr<StepSymbolic> symbolic_;
+  std::shared_ptr<const LinearPattern> linear_;
   VectorXd scale_;
   std::vector<NodeMass> masses_;  // per node
   int ndof_ = 0, frames_ = 0, p_gravity_ = 0;

@@ -25,7 +25,7 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
 }
 
 bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active,
-                        const How& how, LinearizedStep& step) {
+                        bool fresh, LinearizedStep& step) {
   step.map = StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]);
   step.scheme = window.scheme;
   active.select(window.t);
@@ -34,12 +34,12 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
   residual_.setZero(scene_->ndof());
   ParameterColumns parameter{&active.column_of(), std::move(step.dr_dp)};
   parameter.values.setZero(scene_->ndof(), columns);
-  bool symmetric = !how.fresh || newton_.symmetric();
+  bool symmetric = !fresh || newton_.symmetric();
   Assembly out;
   out.symmetric = &symmetric;
   out.r = &residual_;
   out.columns = &parameter;
-  if (how.fresh) {
+  if (fresh) {
     step.K = newton_.K();
     step.B = newton_.B();
   } else {
@@ -53,7 +53,7 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
     step.past_B[k - 1].reset(scene_->past_pattern());
   }
   for (const auto& e : scene_->elements()) {
-    if (!how.fresh || columns > 0) e->add(window, p, out);
+    if (!fresh || columns > 0) e->add(window, p, out);
     if (!e->looks_back()) continue;
     for (int k = 1; k <= window.depth(); ++k) {
       e->add_history(window, k, p, step.past_K[k - 1], step.past_B[k - 1]);
@@ -61,8 +61,8 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
   }
   scene_->drive(window, p, out);
   step.dr_dp = std::move(parameter.values);
-  step.map.combine(step.K, step.B, step.solver.A);
-  return step.solver.prepare(symmetric, how.exact);
+  step.map.combine(step.K, step.B, step.A);
+  return step.solver.factor(step.A, symmetric);
 }
 
 void Stepper::modes(const State& now, double t, const VectorXd& p,

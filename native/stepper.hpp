@@ -8,10 +8,12 @@ namespace diffsim {
 
 /// dr_n at a converged step: all that sensitivities and adjoint need of it.
 struct LinearizedStep {
-  explicit LinearizedStep(const Scene& scene) : solver(scene.symbolic()) {}
+  explicit LinearizedStep(const Scene& scene, bool exact)
+      : solver(scene.linear_pattern(), method(exact)) {}
   StepMap map;
   TimeScheme scheme;
-  StepSolver solver;                 // of A = dr/du
+  BlockMatrix A;                     // dr/du
+  LinearSolver solver;               // of A
   BlockMatrix K, B;                  // dr/dx_n, dr/dv_n
   BlockMatrix past_K[2], past_B[2];  // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
   MatrixXd dr_dp;                    // (ndof, columns): parameters that act in this step
@@ -32,13 +34,10 @@ class Stepper {
                     const VectorXd& p, const NewtonOptions& options);
   const State& state() const { return next_; }
 
+  /// `fresh`: the Jacobian blocks of the last step() are still those of window.now().
   /// Linearization where window.now() solves the step, into `out` (whose memory is used again).
   /// False when A is singular.
-  struct How {
-    bool fresh;  // the Jacobian blocks of the last step() are still those of window.now()
-    bool exact;  // solve by elimination whatever the size
-  };
-  bool linearize(const Window& window, const VectorXd& p, ActiveColumns& active, const How& how,
+  bool linearize(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
                  LinearizedStep& out);
 
   /// Mode codes (element.hpp) of all elements at a state at time t [s].

@@ -17,6 +17,7 @@ FILE_CEILING, FUNCTION_CEILING = 500, 80
 FORBIDDEN = {
     "errors": {"output", "scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
     "output": {"scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
+    "meshes": {"output", "scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
     "scene": {"real2sim", "viz", "commands", "cli", "nodes"},
     "inverse": {"scene", "real2sim", "viz", "commands", "cli", "nodes"},
     "real2sim": {"commands", "cli", "nodes"},

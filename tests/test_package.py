@@ -171,6 +171,21 @@ def shell(script: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
+def test_openvdb_is_asked_for_once_and_its_absence_stops_nobody(tmp_path):
+    """apt-get fails here; the set-up goes on with one line, and does not try again."""
+    (tmp_path / "log").mkdir()
+    apt = tmp_path / "apt-get"
+    apt.write_text(f'#!/bin/bash\necho "$@" >> {tmp_path}/calls\nexit 100\n')
+    apt.chmod(0o755)
+    script = f"BUILD='{tmp_path}'; may_install() {{ true; }}; sudo() {{ \"$@\"; }}; "
+    script += "ask_once openvdb install_openvdb 2>&1; ask_once openvdb install_openvdb; echo on"
+    *said, last = shell(script, PATH=f"{tmp_path}:/usr/bin:/bin").splitlines()
+    assert last == "on"
+    assert "no OpenVDB" in said[-1] and "libopenvdb-dev libboost-dev" in said[-1]
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert len(calls) == 2 and "libopenvdb-dev" in calls[0] and calls[1] == "update"
+
+
 def fake_distribution(prefix: Path, packages: list[str]) -> Path:
     """A prefix whose ament index names the packages, with rclpy for the system's Python."""
     index = prefix / "share/ament_index/resource_index/packages"

@@ -8,6 +8,8 @@ VENV=$ROOT/.venv
 BUILD=$ROOT/build
 REQUIREMENTS=$ROOT/tools/requirements
 ROS_ROOT=${DIFFSIM_ROS_ROOT:-/opt/ros/jazzy}
+APT=(apt-get install -y --no-install-recommends)
+OPENVDB=(libopenvdb-dev libboost-dev)  # Debian's libopenvdb-dev forgets that it needs Boost's headers
 OVERLAY=(tf2_msgs mocap4r2_msgs control_msgs)
 # Enough of a distribution to run the nodes and to build our interfaces (all in ros-base).
 ROS_NEEDS=(rclpy rmw_fastrtps_cpp sensor_msgs nav_msgs visualization_msgs diagnostic_msgs std_srvs
@@ -28,12 +30,13 @@ set_up() {
   compgen -G "$ROOT/diffsim_ros/_engine*.so" > /dev/null || rm -f "$VENV/.stages/native"
 
   install_system_packages
+  has_openvdb || ask_once openvdb install_openvdb
   absent=$(absent_overlay_packages)
   venv_key=$(digest "$REQUIREMENTS" <<< "$ROOT $ROS_MODE ${AMENT_PREFIX_PATH-} $absent")
   stage venv "$venv_key" "Python packages, 1-2 min" make_venv
   enter_environment
 
-  key=$(digest "$ROOT/native" "$ROOT/CMakeLists.txt" <<< "$venv_key $(cpu)")
+  key=$(digest "$ROOT/native" "$ROOT/CMakeLists.txt" <<< "$venv_key $(cpu) $(has_openvdb && echo OpenVDB)")
   stage native "$key" "C++ engine, 1-3 min the first time" build_native
   for package in $absent diffsim_interfaces; do
     folder=$ROOT/ros_overlay/$package
@@ -142,7 +145,7 @@ install_package() {
 # --- system packages ----------------------------------------------------------------------------
 
 install_system_packages() {
-  local missing=() python_packages=() apt sudo=() log=$BUILD/log/apt.log
+  local missing=() python_packages=()
   command -v g++ > /dev/null || missing+=(g++)
   command -v cmake > /dev/null || missing+=(cmake)
   command -v ninja > /dev/null || missing+=(ninja-build)
@@ -159,26 +162,50 @@ install_system_packages() {
   fi
   ((${#missing[@]})) || return 0
 
-  apt=(apt-get install -y --no-install-recommends "${missing[@]}")
   command -v apt-get > /dev/null || die "missing system packages: ${missing[*]}"
-  if ((EUID)); then
-    sudo=(sudo)
-    [[ -z ${CI-} ]] || sudo+=(-n)
-    if [[ $YES != true && $YES != 1 ]] || ! command -v sudo > /dev/null; then
-      die "install this as root, or through sudo with ./run --yes: ${apt[*]}"
-    fi
-  fi
-  say "${apt[*]}"
-  sudo+=(env DEBIAN_FRONTEND=noninteractive)
-  if ! { "${sudo[@]}" "${apt[@]}" ||
-    { "${sudo[@]}" apt-get update && "${sudo[@]}" "${apt[@]}"; }; } > "$log" 2>&1 < /dev/null; then
-    tail -n 15 "$log" >&2
-    die "failed: ${apt[*]} (whole log: $log)"
+  may_install ||
+    die "install this as root, or through sudo with ./run --yes: ${APT[*]} ${missing[*]}"
+  if ! apt_install "${missing[@]}"; then
+    tail -n 15 "$BUILD/log/apt.log" >&2
+    die "failed: ${APT[*]} ${missing[*]} (whole log: $BUILD/log/apt.log)"
   fi
   hash -r
   if [[ ! -x $VENV/bin/python ]] && ! find_python > /dev/null; then
     die "no usable Python after installing ${missing[*]}: set PYTHON=/path/to/python3 (3.11, 3.12)"
   fi
+}
+
+# As root always, else through sudo if that was agreed to.
+may_install() {
+  ((EUID == 0)) || { [[ $YES == true || $YES == 1 ]] && command -v sudo > /dev/null; }
+}
+
+apt_install() {  # PACKAGES...; what apt says goes to a log
+  local sudo=() apt=("${APT[@]}" "$@")
+  if ((EUID)); then
+    sudo=(sudo)
+    [[ -z ${CI-} ]] || sudo+=(-n)
+  fi
+  say "${apt[*]}"
+  sudo+=(env DEBIAN_FRONTEND=noninteractive)
+  { "${sudo[@]}" "${apt[@]}" || { "${sudo[@]}" apt-get update && "${sudo[@]}" "${apt[@]}"; }; } \
+    > "$BUILD/log/apt.log" 2>&1 < /dev/null
+}
+
+# OpenVDB reads and writes level sets. All else works without it, so its absence stops nobody.
+has_openvdb() {
+  [[ -e /usr/include/openvdb/openvdb.h && -e /usr/include/boost/version.hpp ]]
+}
+
+install_openvdb() {
+  if ! command -v apt-get > /dev/null || ! may_install || ! apt_install "${OPENVDB[@]}"; then
+    say "no OpenVDB: .vdb files are refused and level sets not cached (${APT[*]} ${OPENVDB[*]})"
+  fi
+}
+
+# ask_once NAME COMMAND...: what may fail and is not tried again in this checkout
+ask_once() {
+  [[ -e $BUILD/log/$1.asked ]] || { touch "$BUILD/log/$1.asked"; "${@:2}"; }
 }
 
 # Prints the interpreter for .venv: 3.11 or 3.12, with venv, pip and headers.

@@ -20,13 +20,21 @@ E choice(const std::string& key, const std::string& got,
 
 /// The law's keywords, those of add_contact and add_contact_pair alike.
 struct LawArguments {
-  double k_n, k_t, c_f, c_n, k_d, d_0, c_s, f_0;
+  double k_n, k_t, c_f, c_n, k_d, d_0, c_s, f_0, c_roll, c_spin, k_roll;
   std::string friction, damping;
 };
 
 ContactLaw make_law(const std::string& name, const LawArguments& a) {
-  ContactLaw law{
-      a.k_n, a.k_t, a.c_f, 0, a.d_0, a.c_s, a.f_0, Friction::linear, Damping::continuous};
+  ContactLaw law{a.k_n,
+                 a.k_t,
+                 a.c_f,
+                 0,
+                 a.d_0,
+                 a.c_s,
+                 a.f_0,
+                 {a.c_roll, a.c_spin, a.k_roll},
+                 Friction::linear,
+                 Damping::continuous};
   law.friction = choice<Friction>("friction", a.friction,
                                   {{"linear", Friction::linear}, {"tanh", Friction::tanh}});
   law.normal = choice<Damping>("damping", a.damping,
@@ -61,14 +69,16 @@ void def_with_law(py::class_<Scene>& scene, const char* method, F f, const char*
   scene.def(
       method,
       [f](Scene& s, const std::string& name, Who... who, double k_n, double k_t, double c_f,
-          double c_n, double k_d, double d_0, double c_s, double f_0, const std::string& friction,
-          const std::string& damping) {
+          double c_n, double k_d, double d_0, double c_s, double f_0, double c_roll, double c_spin,
+          double k_roll, const std::string& friction, const std::string& damping) {
         f(s, name, who...,
-          make_law(name, {k_n, k_t, c_f, c_n, k_d, d_0, c_s, f_0, friction, damping}));
+          make_law(name, {k_n, k_t, c_f, c_n, k_d, d_0, c_s, f_0, c_roll, c_spin, k_roll, friction,
+                          damping}));
       },
       py::arg("name"), py::kw_only(), arguments..., py::arg("k_n"), py::arg("k_t"), py::arg("c_f"),
       py::arg("c_n") = 0., py::arg("k_d") = 0., py::arg("d_0") = 0., py::arg("c_s") = 0.,
-      py::arg("f_0") = 0., py::arg("friction") = "linear", py::arg("damping") = "continuous", doc);
+      py::arg("f_0") = 0., py::arg("c_roll") = 0., py::arg("c_spin") = 0., py::arg("k_roll") = 0.,
+      py::arg("friction") = "linear", py::arg("damping") = "continuous", doc);
 }
 
 using Text = const std::string&;

@@ -6,6 +6,18 @@ namespace py = pybind11;
 
 namespace diffsim {
 
+namespace {
+
+using GluedVertices = std::vector<std::pair<std::string, std::vector<int>>>;
+
+std::vector<Glue> glue_of(const GluedVertices& glued) {
+  std::vector<Glue> all;
+  for (const auto& [body, vertices] : glued) all.push_back({body, vertices});
+  return all;
+}
+
+}  // namespace
+
 void bind_solid(py::class_<Scene>& scene) {
   const Eigen::Vector4d upright(0, 0, 0, 1);
   const Vector3d zero = Vector3d::Zero();
@@ -18,7 +30,7 @@ void bind_solid(py::class_<Scene>& scene) {
          const Eigen::Vector4d& orientation, const Vector3d& velocity,
          const Vector3d& angular_velocity, const std::vector<double>& young_field,
          const std::vector<double>& viscosity_field, const std::vector<double>& density_field,
-         const std::vector<std::string>& fields) {
+         const std::vector<std::string>& fields, const GluedVertices& glued) {
         const Vector3d rotation = rotation_vector("solid '" + name + "': orientation", orientation);
         add_solid(s, name,
                   {vertices.transpose(),
@@ -33,7 +45,8 @@ void bind_solid(py::class_<Scene>& scene) {
                    young_field,
                    viscosity_field,
                    density_field,
-                   fields});
+                   fields,
+                   glue_of(glued)});
       },
       py::arg("name"), py::kw_only(), py::arg("vertices"), py::arg("tets"), py::arg("density"),
       py::arg("young"), py::arg("poisson"), py::arg("viscosity") = 0.,
@@ -42,11 +55,31 @@ void bind_solid(py::class_<Scene>& scene) {
       py::arg("angular_velocity") = zero, py::arg("young_field") = std::vector<double>(),
       py::arg("viscosity_field") = std::vector<double>(),
       py::arg("density_field") = std::vector<double>(),
-      py::arg("fields") = std::vector<std::string>(),
+      py::arg("fields") = std::vector<std::string>(), py::arg("glued") = GluedVertices(),
       "A body of tetrahedra: vertices (n, 3) [m] in the body frame, tets (m, 4); density [kg/m^3], "
       "young [Pa], poisson, viscosity [Pa s]. `*_field` (m,) multiply a parameter per element; "
       "`fields` names those of young, poisson, viscosity that get a parameter per element. The "
-      "start is a rigid motion of the vertices' origin; the vertices are the points `name`.");
+      "start is a rigid motion of the vertices' origin; the vertices are the points `name`. glued: "
+      "[(body, [vertex ...]) ...] move with a rigid body, a handle or the world (\"\").");
+  scene.def(
+      "add_mass_points",
+      [](Scene& s, const std::string& name, const Points& vertices, double mass,
+         const VectorXd& shares, const Vector3d& position, const Eigen::Vector4d& orientation,
+         const Vector3d& velocity, const Vector3d& angular_velocity, const GluedVertices& glued) {
+        const Vector3d rotation =
+            rotation_vector("mass points '" + name + "': orientation", orientation);
+        add_mass_points(s, name,
+                        {vertices.transpose(),
+                         {"mass", "kg", mass, shares},
+                         {position, rotation, velocity, angular_velocity},
+                         glue_of(glued)});
+      },
+      py::arg("name"), py::kw_only(), py::arg("vertices"), py::arg("mass"),
+      py::arg("shares") = VectorXd(), py::arg("position") = zero, py::arg("orientation") = upright,
+      py::arg("velocity") = zero, py::arg("angular_velocity") = zero,
+      py::arg("glued") = GluedVertices(),
+      "Mass points for cloth and strings: vertices (n, 3) [m], their mass together [kg], `shares` "
+      "(n,) of it (default: alike). They are the points `name`; start and glued as for add_solid.");
 }
 
 }  // namespace diffsim

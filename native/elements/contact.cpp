@@ -19,6 +19,10 @@ ContactStiffness Contact::stiffness(int i, const VectorXd& p) const {
           optional(params_.f_0)};
 }
 
+RollingStiffness Contact::rolling(int i, const VectorXd& p) const {
+  return {p[params_.c_roll], p[params_.c_spin], weights_[i] * p[params_.k_roll]};
+}
+
 bool Contact::touch(int i, const State& s, const VectorXd& p, const SdfSample& sample,
                     Touch& t) const {
   t.radius = points_->radius(p);
@@ -55,6 +59,10 @@ bool Contact::touch(int i, const State& s, const VectorXd& p, const SdfSample& s
   t.slope = friction_slope(k.k_t, params_.friction, t.v_t.norm(), t.limit.f);
   t.by_fn = t.slope.by_limit * t.limit.by_fn;
   t.f = t.normal.f * n - t.slope.s * t.v_t;
+  if (params_.k_roll >= 0) {
+    t.rolling =
+        rolling_torque(rolling(i, p), params_.friction, n, t.omega_a - t.omega_b, t.normal.f);
+  }
   return true;
 }
 
@@ -79,19 +87,22 @@ void Contact::for_each_touch(const State& s, const VectorXd& p, F&& f) const {
 
 void Contact::add_residual(const Touch& t, VectorXd& r) const {
   add_force(*points_, t.point, t.f, t.rho_c, r);
+  const bool rolls = params_.k_roll >= 0;
+  if (rolls && t.frame) r.segment<3>(points_->dof(t.point) + 3) -= t.rolling.tau;
   if (carrier_.node < 0) return;
   const int dof = carrier_.dof;
   r.segment<3>(dof) += t.f;
   r.segment<3>(dof + 3) += t.sigma_c.cross(t.f);
+  if (rolls) r.segment<3>(dof + 3) += t.rolling.tau;
 }
 
 void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   const State& s = window.now();
   for_each_touch(s, p, [&](const Touch& t) {
     add_residual(t, *out.r);
-    if (out.K) add_jacobian(t, out);
+    if (out.K) add_jacobian(t, p, out);
     if (out.symmetric) *out.symmetric = false;
-    if (out.columns) add_columns(t, s, *out.columns);
+    if (out.columns) add_columns(t, s, p, *out.columns);
   });
 }
 
@@ -104,7 +115,8 @@ bool Contact::guard(const State& from, const State& to, const VectorXd& p, Vecto
   for_each_touch(to, p, [&](const Touch& t) {
     const int node = points_->node[t.point];
     if (node < 0 || t.frame || used[node] >= kMost) return;
-    x = points_->position(t.point, from, p);
+    x.resize(3, 1);
+    x.col(0) = points_->position(t.point, from, p);
     to_frame_of_sdf(from, x);
     sdf_->evaluate(x, sample);
     Touch before;
@@ -127,7 +139,11 @@ void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out)
   for_each_touch(window.now(), p, [&](const Touch& t) {
     unsigned code = t.slope.slip ? kSlip : kStick;
     if (t.normal.clamped) code |= kClamped;
-    out[t.point] = static_cast<std::uint16_t>(code + 8 * (1 + t.sdf.region));
+    if (params_.k_roll >= 0) {
+      if (t.rolling.rolling.slip) code |= kRolls;
+      if (t.rolling.spinning.slip) code |= kSpins;
+    }
+    out[t.point] = static_cast<std::uint16_t>(code + kRegion * (1 + t.sdf.region));
   });
 }
 

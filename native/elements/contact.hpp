@@ -10,13 +10,14 @@
 
 #include "../bodies/point_set.hpp"
 #include "../sdf/sdf.hpp"
-#include "contact_law.hpp"
+#include "contact_rolling.hpp"
 
 namespace diffsim {
 
 struct ContactParameters {
   int k_n, k_t, damping, c_f;        // indices into p
   int d_0 = -1, c_s = -1, f_0 = -1;  // likewise; -1 where the law has none
+  int c_roll = -1, c_spin = -1, k_roll = -1;
   Friction friction = Friction::linear;
   Damping law = Damping::continuous;
 };
@@ -41,7 +42,7 @@ class Contact : public Element {
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
 
-  /// Code per point: mode (ContactMode bits) + 8 * (1 + region) while in contact, 0 while open.
+  /// Code per point: ContactMode bits + kRegion * (1 + region) while in contact, 0 while open.
   int mode_count() const override { return points_->size(); }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
 
@@ -56,22 +57,29 @@ class Contact : public Element {
 
  private:
   struct Touch;  // one point in contact
-  struct End;    // how its force moves with one of the two nodes
+  struct Slope;  // how its force moves with the relative motion
+  struct End;    // and with one of the two nodes
   bool touch(int i, const State& s, const VectorXd& p, const SdfSample& sample, Touch& t) const;
   ContactStiffness stiffness(int i, const VectorXd& p) const;
+  RollingStiffness rolling(int i, const VectorXd& p) const;
   void to_frame_of_sdf(const State& s, Matrix3X& x) const;
   template <class F>
   void for_each_touch(const State& s, const VectorXd& p, F&& f) const;
 
   void add_residual(const Touch& t, VectorXd& r) const;
-  void add_jacobian(const Touch& t, const Assembly& out) const;
+  void add_jacobian(const Touch& t, const VectorXd& p, const Assembly& out) const;
+  static Slope slope(const Touch& t, const RollingSlope* rolling, Slope* torque);
+  /// Derivatives of f or tau (`value`) by the poses and velocities of both ends.
+  void move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End::* by_x,
+            Matrix36 End::* by_v, End& a, End& b) const;
   void add_blocks(const Touch& t, const End& row, const End& column, int block,
                   const Assembly& out) const;
-  void add_columns(const Touch& t, const State& s, ParameterColumns& out) const;
-  void add_column(const Touch& t, const Vector3d& df, const Vector3d& drho_c,
-                  const Vector3d& dsigma_c, int column, ParameterColumns& out) const;
-  void add_shape_column(const Touch& t, const Vector3d& drho, double dradius, int column,
-                        ParameterColumns& out) const;
+  void add_columns(const Touch& t, const State& s, const VectorXd& p, ParameterColumns& out) const;
+  /// df, dtau and the way of x_c by one parameter.
+  void add_column(const Touch& t, const Vector3d& df, const Vector3d& dtau, const Vector3d& dx_c,
+                  int column, ParameterColumns& out) const;
+  void add_shape_column(const Touch& t, const RollingSlope& rolling, const Vector3d& drho,
+                        double dradius, int column, ParameterColumns& out) const;
 
   const PointSet* points_;
   SdfPtr sdf_;
@@ -92,8 +100,9 @@ struct ContactSet {
 /// What the two directions of a pair share.
 struct ContactLaw {
   double k_n, k_t, c_f, damping;
-  double d_0;       // ramped damping only [m]
-  double c_s, f_0;  // load-dependent friction where f_0 > 0 [N]
+  double d_0;                // ramped damping only [m]
+  double c_s, f_0;           // load-dependent friction where f_0 > 0 [N]
+  RollingStiffness rolling;  // frame nodes only; k_roll = 0: k_t radius^2
   Friction friction;
   Damping normal;
 };

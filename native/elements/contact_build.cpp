@@ -48,8 +48,27 @@ VectorXd weights_of(const std::string& place, const VectorXd& given, int count) 
   return given;
 }
 
+/// The slope of rolling friction, 0 where there is none.
+double rolling_slope_of(const std::string& place, const ContactLaw& law, const PointSet& points,
+                        const VectorXd& p) {
+  const RollingStiffness& rolling = law.rolling;
+  if (rolling.c_roll == 0 && rolling.c_spin == 0) {
+    if (rolling.k_roll == 0) return 0;
+    refuse(place + ": k_roll", "goes with c_roll or c_spin only", rolling.k_roll);
+  }
+  for (int i = 0; i < points.size(); ++i) {
+    if (points.on_frame(i)) continue;
+    refuse(place + ": c_roll, c_spin", "need points on rigid bodies or handles",
+           "point " + std::to_string(i) + " of " + quoted(points.name) + ", which cannot turn");
+  }
+  const double radius = points.radius(p);
+  const double slope = rolling.k_roll != 0 ? rolling.k_roll : law.k_t * radius * radius;
+  if (slope > 0) return slope;
+  refuse(place + ": k_roll", "must be > 0 [N m s] where k_t radius^2 is 0", slope);
+}
+
 ContactParameters add_parameters(ParameterTable& table, const std::string& name,
-                                 const ContactLaw& law) {
+                                 const ContactLaw& law, double k_roll) {
   ContactParameters params;
   params.k_n = table.add(name + ".k_n", "N/m", law.k_n, 0, kInfinity);
   params.k_t = table.add(name + ".k_t", "N s/m", law.k_t, 0, kInfinity);
@@ -63,6 +82,11 @@ ContactParameters add_parameters(ParameterTable& table, const std::string& name,
   if (law.f_0 > 0) {
     params.c_s = table.add(name + ".c_s", "1", law.c_s, 0, kInfinity);
     params.f_0 = table.add(name + ".f_0", "N", law.f_0, 1e-9, kInfinity);
+  }
+  if (k_roll > 0) {
+    params.c_roll = table.add(name + ".c_roll", "m", law.rolling.c_roll, 0, kInfinity);
+    params.c_spin = table.add(name + ".c_spin", "m", law.rolling.c_spin, 0, kInfinity);
+    params.k_roll = table.add(name + ".k_roll", "N m s", k_roll, 0, kInfinity);
   }
   params.friction = law.friction;
   params.law = law.normal;
@@ -90,8 +114,10 @@ Direction direction(const Scene& scene, const std::string& place, const ContactS
 void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
                  const ContactLaw& law) {
   scene.check_new("contact", name);
-  Direction way = direction(scene, "contact '" + name + "'", set, 1);
-  const ContactParameters params = add_parameters(scene.table(), name, law);
+  const std::string place = "contact '" + name + "'";
+  Direction way = direction(scene, place, set, 1);
+  const double k_roll = rolling_slope_of(place, law, *way.points, scene.values());
+  const ContactParameters params = add_parameters(scene.table(), name, law, k_roll);
   scene.add_element(std::make_unique<Contact>(name, way.points, set.sdf, way.carrier,
                                               std::move(way.weights), params));
 }
@@ -117,7 +143,12 @@ void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a
              quoted(set[m]->points));
     }
   }
-  const ContactParameters params = add_parameters(scene.table(), name, law);
+  double k_roll = 0;
+  for (int m = 0; m < 2; ++m) {
+    k_roll = std::max(k_roll, rolling_slope_of("contact '" + name + end[m] + "'", law,
+                                               *way[m].points, scene.values()));
+  }
+  const ContactParameters params = add_parameters(scene.table(), name, law, k_roll);
   for (int m = 0; m < 2; ++m) {
     scene.add_element(std::make_unique<Contact>(name + end[m], way[m].points, set[m]->sdf,
                                                 way[m].carrier, std::move(way[m].weights), params));

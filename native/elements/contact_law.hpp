@@ -19,7 +19,21 @@ struct ContactStiffness {
   double f_0;      // load over which it falls [N] at this point; 0 = c_f at any load
 };
 
-enum ContactMode : unsigned { kOpen = 0, kStick = 1, kSlip = 2, kClamped = 4 };
+/// Rolling and spinning friction at one point.
+struct RollingStiffness {
+  double c_roll = 0, c_spin = 0;  // largest torque by normal force [m]
+  double k_roll = 0;              // torque by angular velocity [N m s]
+};
+
+enum ContactMode : unsigned {
+  kOpen = 0,
+  kStick = 1,
+  kSlip = 2,
+  kClamped = 4,
+  kRolls = 8,   // against the full rolling friction
+  kSpins = 16,  // against the full spinning friction
+  kRegion = 32  // times 1 + the sdf's smooth piece
+};
 
 /// Normal force f_n >= 0 [N] for depth d = max(-g, 0) and approach speed d'.
 /// continuous: f_n = k_n d max(0, 1 + c_n d')         (default; continuous at d = 0)

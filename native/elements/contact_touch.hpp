@@ -21,6 +21,7 @@ struct Contact::Touch {
   double by_fn;  // d(friction slope)/d f_n
   FrictionSlope slope;
   Vector3d f;
+  RollingTorque rolling;  // tau = 0 where there is none
 };
 
 }  // namespace diffsim

@@ -37,6 +37,18 @@ Wide ElementParameter::weight(const LaneIndex& element) const {
   return field.empty() ? wide(1) : gather(field.data(), element.data());
 }
 
+bool ElementParameter::any_active(const ParameterColumns& columns) const {
+  for (int i = first; i < first + count; ++i) {
+    if (columns.column(i) >= 0) return true;
+  }
+  return false;
+}
+
+bool SolidMaterial::viscous(const VectorXd& p) const {
+  const ElementParameter& v = of(MaterialPart::viscosity);
+  return p.segment(v.first, v.count).any();
+}
+
 ModuliView::ModuliView(const SolidMaterial& material, const VectorXd& p)
     : material_(&material), p_(&p) {
   const ElementParameter& poisson = material.of(MaterialPart::poisson);
@@ -80,6 +92,7 @@ ElementParameter add_element_parameter(ParameterTable& table, const std::string&
   ElementParameter result;
   result.first = table.size();
   result.per_element = per_element;
+  result.count = per_element ? elements : 1;
   if (!per_element) {
     result.field = field;
     table.add(name, unit, value, lower, upper);

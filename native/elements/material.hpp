@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../parameters.hpp"
+#include "element.hpp"
 #include "tet_kernel.hpp"
 
 namespace diffsim {
@@ -17,8 +18,10 @@ using LaneIndex = std::array<int, kLanes>;
 struct ElementParameter {
   int first = -1;             // index into p
   bool per_element = false;   // p[first + element] instead of p[first]
+  int count = 1;              // parameters
   std::vector<double> field;  // per element, multiplies; empty = 1
   Wide at(const LaneIndex& element, const VectorXd& p) const;
+  bool any_active(const ParameterColumns& columns) const;
   /// d(at)/dp: the field.
   Wide weight(const LaneIndex& element) const;
 };
@@ -28,6 +31,7 @@ constexpr int kMaterialParts = 3;
 
 struct SolidMaterial {
   ElementParameter part[kMaterialParts];  // by MaterialPart
+  bool viscous(const VectorXd& p) const;
   const ElementParameter& of(MaterialPart m) const { return part[static_cast<int>(m)]; }
 };
 

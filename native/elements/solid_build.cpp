@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "../bodies/deformable.hpp"
+#include "../rotation.hpp"
 #include "../scene.hpp"
 #include "solid.hpp"
 
@@ -141,18 +141,16 @@ void add_solid(Scene& scene, const std::string& name, const SolidSpec& spec) {
     const double weight = spec.density_field.empty() ? 1 : spec.density_field[e];
     for (int v : tets[e]) share[v] += weight * volume_of(spec.vertices, tets[e]) / 4;
   }
-  const int first = scene.next_node();
-  scene.add_body(std::make_unique<DeformableBody>(
-      name, first, scene.table(), spec.vertices,
-      DeformableBody::Matter{"density", "kg/m^3", spec.density, share}, spec.start));
-  PointSet points;
-  points.name = name;
-  for (int i = 0; i < spec.vertices.cols(); ++i) points.node.push_back(first + i);
-  points.local = points.inset = Matrix3X::Zero(3, spec.vertices.cols());
+  const PointSet* points = add_deformable(
+      scene, place, name,
+      {spec.vertices, {"density", "kg/m^3", spec.density, share}, spec.start, spec.glued});
   const SolidMaterial material =
       make_material(scene.table(), name, spec, static_cast<int>(tets.size()));
-  scene.add_element(std::make_unique<Solid>(name, scene.add_point_set(std::move(points)),
-                                            spec.vertices, tets, material, model, viscosity));
+  // The linear viscosity compares directions of the rest shape and of the world: they meet in the
+  // orientation the body is built with.
+  scene.add_element(std::make_unique<Solid>(name, points,
+                                            exp_rotation(spec.start.rotation) * spec.vertices, tets,
+                                            material, model, viscosity));
 }
 
 }  // namespace diffsim

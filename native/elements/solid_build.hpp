@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../bodies/rigid_body.hpp"
+#include "point_masses.hpp"
 
 namespace diffsim {
 
@@ -19,6 +19,7 @@ struct SolidSpec {
   std::vector<double> young_field, viscosity_field, density_field;
   // Parts that have one parameter per element: of young, poisson, viscosity.
   std::vector<std::string> per_element;
+  std::vector<Glue> glued;
 };
 
 void add_solid(Scene& scene, const std::string& name, const SolidSpec& spec);

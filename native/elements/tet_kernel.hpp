@@ -10,7 +10,7 @@
 //   df_a/dx_b = V (T_ab I + c k_a k_b^T - q [F (b_a x b_b)]x + nu (h_b w_a^T + G_ab N)),
 //   df_a/dv_b = V nu (h_b h_a^T + G_ab M),   N = F F'^T,  M = F F^T,  c = dq/dJ,
 // where F (b_a x b_b) is an edge of the deformed tetrahedron divided by 6V. Quantities of node 0
-// are minus the sum of the others'.
+// are minus the sum of the others'. The elastic part and B are symmetric.
 #pragma once
 
 #include "wide.hpp"
@@ -20,6 +20,7 @@ namespace diffsim {
 /// Rest shape of eight tetrahedra.
 struct TetRest {
   Wide volume;   // [m^3]
+  Wide sign;     // of its orientation: nodes are in ascending order
   Wide gram[6];  // G_11 G_22 G_33 G_12 G_13 G_23 [1/m^2]
 };
 
@@ -54,7 +55,7 @@ struct NeoHookeanSafe {
 
 /// Edges of eight tetrahedra and what follows from them without any material.
 struct TetShape {
-  Wide3 e[3], k[3];  // edges; 6V cof(F) b_a
+  Wide3 e[3], k[3];  // edges; 6V cof(F) b_a times the sign
   Wide J;
 
   TetShape(const TetRest& rest, const Wide3& x0, const Wide3& x1, const Wide3& x2,
@@ -65,8 +66,14 @@ struct TetShape {
     k[0] = cross(e[1], e[2]);
     k[1] = cross(e[2], e[0]);
     k[2] = cross(e[0], e[1]);
-    J = dot(e[0], k[0]) / (6.0 * rest.volume);
+    J = dot(e[0], k[0]) * rest.sign / (6.0 * rest.volume);
   }
+};
+
+/// What viscosity needs besides.
+struct TetRates {
+  Wide3 h[3], w[3], edot[3];
+  Wide weight;  // V nu
 };
 
 /// sum_c e_c G_ca for a = 1..3.
@@ -84,10 +91,22 @@ inline void add_viscous(const Wide& weight, const Wide3 h[3], const Wide3 w[3], 
   T[5] += weight * (dot(h[1], w[2]) + dot(w[1], h[2]));
 }
 
-/// f_a of nodes 1..3 from V T and V q/(6V) = q/6.
-inline void tet_forces(const TetShape& s, const Wide T[6], const Wide& q, Wide3 f[4]) {
+/// Forces of the linear viscosity P = nu (F' + F'^T) on nodes 1..3: V nu (w_a + F'^T b_a).
+inline void add_linear_viscous(const Wide3 b[3], const TetRates& r, Wide3 f[4]) {
+  for (int a = 0; a < 3; ++a) {
+    Wide3 sum = r.w[a];
+    for (int c = 0; c < 3; ++c) sum = sum + dot(r.edot[c], b[a]) * b[c];
+    sum = r.weight * sum;
+    f[a + 1] = f[a + 1] + sum;
+    f[0] = f[0] - sum;
+  }
+}
+
+/// f_a from V T and q.
+inline void tet_forces(const TetRest& rest, const TetShape& s, const Wide T[6], const Wide& q,
+                       Wide3 f[4]) {
   times_symmetric(s.e, T, f + 1);
-  const Wide sixth = q * (1.0 / 6.0);
+  const Wide sixth = q * rest.sign * (1.0 / 6.0);
   for (int a = 0; a < 3; ++a) f[a + 1] = f[a + 1] + sixth * s.k[a];
   f[0] = -(f[1] + f[2] + f[3]);
 }
@@ -97,77 +116,101 @@ inline void with_node_0(const Wide3 of[3], Wide3 all[4]) {
   all[0] = -(of[0] + of[1] + of[2]);
   for (int a = 0; a < 3; ++a) all[a + 1] = of[a];
 }
-inline void with_node_0(const Wide G[6], Wide all[4][4]) {
-  for (int a = 1; a <= 3; ++a) {
-    for (int b = 1; b <= 3; ++b) all[a][b] = G[symmetric(a, b)];
-    all[a][0] = all[0][a] = -(all[a][1] + all[a][2] + all[a][3]);
-  }
-  all[0][0] = -(all[0][1] + all[0][2] + all[0][3]);
+
+/// The six pairs a < b in the order 01 02 03 12 13 23.
+constexpr int kFirst[6] = {0, 0, 0, 1, 1, 2}, kSecond[6] = {1, 2, 3, 2, 3, 3};
+inline void of_pairs(const Wide G[6], Wide pair[6]) {
+  pair[0] = -(G[0] + G[3] + G[4]);
+  pair[1] = -(G[3] + G[1] + G[5]);
+  pair[2] = -(G[4] + G[5] + G[2]);
+  for (int i = 0; i < 3; ++i) pair[3 + i] = G[3 + i];
 }
 
-/// What the viscous parts of the blocks are made of; all of it but `weight` only where viscous.
-struct TetRates {
-  Wide3 h[3], w[3], edot[3];
-  Wide weight;  // V nu
+/// Elastic blocks of the pairs.
+class ElasticBlocks {
+ public:
+  ElasticBlocks(const TetRest& rest, const TetShape& s, const Wide T[6], const Volumetric& vol) {
+    of_pairs(T, t_);
+    with_node_0(s.k, k_);
+    const Wide c = vol.slope / (36.0 * rest.volume);
+    for (int a = 0; a < 3; ++a) ck_[a] = c * k_[a];
+    const Wide sixth = vol.q * rest.sign * (1.0 / 6.0);
+    edge_[0] = sixth * (s.e[2] - s.e[1]);
+    edge_[1] = sixth * (s.e[0] - s.e[2]);
+    edge_[2] = sixth * (s.e[1] - s.e[0]);
+    edge_[3] = sixth * s.e[2];
+    edge_[4] = -(sixth * s.e[1]);
+    edge_[5] = sixth * s.e[0];
+  }
+  /// K_ab of a pair, column by column; K_ba is the transpose.
+  void at(int pair, Wide K[9]) const {
+    const Wide3 &left = ck_[kFirst[pair]], &right = k_[kSecond[pair]], &u = edge_[pair];
+    for (int j = 0; j < 3; ++j) {
+      for (int i = 0; i < 3; ++i) K[3 * j + i] = left[i] * right[j];
+      K[4 * j] += t_[pair];
+    }
+    K[3] += u.z, K[6] -= u.y, K[7] += u.x;  // - [u]x
+    K[1] -= u.z, K[2] += u.y, K[5] -= u.x;
+  }
+
+ private:
+  Wide t_[6];
+  Wide3 k_[4], ck_[3], edge_[6];
 };
 
-/// Hands block (a, b) of K, and of B where viscous, to sink(a, b, K, B), column by column.
-template <bool kViscous, class Sink>
-inline void tet_blocks(const TetRest& rest, const TetShape& s, const Wide T[6],
-                       const Volumetric& vol, const TetRates& rates, Sink&& sink) {
-  Wide t[4][4], g[4][4], N[9], M[9];
-  Wide3 k[4], ck[4], h[4], w[4], nh[4];
-  with_node_0(T, t);
-  with_node_0(s.k, k);
-  const Wide c = vol.slope / (36.0 * rest.volume), sixth = vol.q * (1.0 / 6.0);
-  for (int a = 0; a < 4; ++a) ck[a] = c * k[a];
-  if (kViscous) {
-    with_node_0(rest.gram, g);
-    with_node_0(rates.h, h);
-    with_node_0(rates.w, w);
-    for (int a = 0; a < 4; ++a) nh[a] = rates.weight * h[a];
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) {
-        N[3 * j + i] =
-            nh[1][i] * rates.edot[0][j] + nh[2][i] * rates.edot[1][j] + nh[3][i] * rates.edot[2][j];
-        M[3 * j + i] = nh[1][i] * s.e[0][j] + nh[2][i] * s.e[1][j] + nh[3][i] * s.e[2][j];
+/// Viscous blocks of the pairs.
+class ViscousBlocks {
+ public:
+  ViscousBlocks(const TetRest& rest, const TetShape& s, const TetRates& rates) {
+    of_pairs(rest.gram, g_);
+    with_node_0(rates.h, h_);
+    with_node_0(rates.w, w_);
+    for (int a = 0; a < 4; ++a) nh_[a] = rates.weight * h_[a];
+    for (int j = 0; j < 3; ++j) {
+      for (int i = 0; i < 3; ++i) {
+        N_[3 * j + i] = nh_[1][i] * rates.edot[0][j] + nh_[2][i] * rates.edot[1][j] +
+                        nh_[3][i] * rates.edot[2][j];
+        M_[3 * j + i] = nh_[1][i] * s.e[0][j] + nh_[2][i] * s.e[1][j] + nh_[3][i] * s.e[2][j];
       }
     }
   }
-  const Wide3 edge[4][4] = {{{}, s.e[2] - s.e[1], s.e[0] - s.e[2], s.e[1] - s.e[0]},
-                            {{}, {}, s.e[2], -s.e[1]},
-                            {{}, {}, {}, s.e[0]},
-                            {}};
-  for (int a = 0; a < 4; ++a) {
-    for (int b = a; b < 4; ++b) {
-      Wide K[9], Kt[9], B[9], Bt[9];
-      const Wide3 u = sixth * edge[a][b];  // zero where a == b
-      for (int j = 0; j < 3; ++j) {
-        for (int i = 0; i < 3; ++i) K[3 * j + i] = ck[a][i] * k[b][j];
-        K[4 * j] += t[a][b];
+  /// Adds to K_ab and K_ba of a pair and makes B_ab; B_ba is its transpose.
+  void at(int pair, Wide K[9], Wide Kt[9], Wide B[9]) const {
+    const int a = kFirst[pair], b = kSecond[pair];
+    for (int j = 0; j < 3; ++j) {
+      for (int i = 0; i < 3; ++i) {
+        const Wide n = g_[pair] * N_[3 * j + i];
+        K[3 * j + i] += nh_[b][i] * w_[a][j] + n;
+        Kt[3 * j + i] += nh_[a][i] * w_[b][j] + n;
+        B[3 * j + i] = nh_[b][i] * h_[a][j] + g_[pair] * M_[3 * j + i];
       }
-      if (a != b) {
-        K[3] += u.z, K[6] -= u.y, K[7] += u.x;  // - [u]x
-        K[1] -= u.z, K[2] += u.y, K[5] -= u.x;
-      }
-      for (int j = 0; j < 3; ++j) {
-        for (int i = 0; i < 3; ++i) Kt[3 * j + i] = K[3 * i + j];
-      }
-      if (kViscous) {
-        for (int j = 0; j < 3; ++j) {
-          for (int i = 0; i < 3; ++i) {
-            const Wide n = g[a][b] * N[3 * j + i];
-            K[3 * j + i] += nh[b][i] * w[a][j] + n;
-            Kt[3 * j + i] += nh[a][i] * w[b][j] + n;
-            B[3 * j + i] = nh[b][i] * h[a][j] + g[a][b] * M[3 * j + i];
-            Bt[3 * i + j] = B[3 * j + i];
-          }
-        }
-      }
-      sink(a, b, K, B);
-      if (a != b) sink(b, a, Kt, Bt);
     }
   }
-}
+
+ private:
+  Wide g_[6], N_[9], M_[9];
+  Wide3 h_[4], w_[4], nh_[4];
+};
+
+/// B_ab = V nu (G_ab I + b_b b_a^T) of the linear viscosity.
+class LinearViscousBlocks {
+ public:
+  LinearViscousBlocks(const TetRest& rest, const Wide3 b[3], const Wide& weight) {
+    of_pairs(rest.gram, g_);
+    with_node_0(b, b_);
+    for (int a = 0; a < 4; ++a) nb_[a] = weight * b_[a];
+    for (Wide& g : g_) g *= weight;
+  }
+  void at(int pair, Wide[9], Wide[9], Wide B[9]) const {
+    for (int j = 0; j < 3; ++j) {
+      for (int i = 0; i < 3; ++i) B[3 * j + i] = nb_[kSecond[pair]][i] * b_[kFirst[pair]][j];
+      B[4 * j] += g_[pair];
+    }
+  }
+
+ private:
+  Wide g_[6];
+  Wide3 b_[4], nb_[4];
+};
 
 }  // namespace diffsim

@@ -55,8 +55,7 @@ SolveReport KrylovSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolera
 }
 
 SolveReport KrylovSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance) {
-  if (symmetric_) return refine(A, x, tolerance, false);
-  if (!mirrored_ready_) mirrored_ready_ = mirrored_.prepare(*P_, A.values, true);
+  if (!symmetric_ && !mirrored_ready_) mirrored_ready_ = mirrored_.prepare(*P_, A.values, true);
   return refine(A, x, tolerance, true);
 }
 
@@ -83,7 +82,7 @@ void KrylovSolver::correct(KrylovVectors<K>& w, const SweepMatrix& M, const Vect
 // Refinement: corrections in single precision until the residual in double precision is small.
 SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double tolerance,
                                  bool transposed) {
-  const SweepMatrix& M = transposed ? mirrored_ : direct_;
+  const SweepMatrix& M = transposed && !symmetric_ ? mirrored_ : direct_;
   Scratch& s = scratch_;
   s.b = x;
   s.r = x;

@@ -44,13 +44,15 @@ class LinearSolver {
   explicit LinearSolver(std::shared_ptr<const LinearPattern> pattern,
                         Method method = Method::automatic);
 
-  /// False when A is singular to working precision or not finite. symmetric: A is, exactly.
+  /// False when A is singular to working precision or not finite. symmetric: A is, or
+  /// nearly so (a hint to use conjugate gradients; residuals tell A from its transpose).
   bool factor(const BlockMatrix& A, bool symmetric);
   /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column. A is the matrix last given
   /// to factor(), whose values the iterative members take residuals from: keep it as long as this.
   SolveReport solve(const BlockMatrix& A, MatrixXd& x, double tolerance);
   SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance);
 
+  bool ready() const { return pattern_ != nullptr; }
   Method active() const { return active_; }  // which member the last factor() or solve ended with
 
  private:

@@ -259,17 +259,17 @@ LevelSetValues sample_mesh(const TriangleMesh& mesh, const LevelSetOptions& opti
     refuse("level set: smoothing", "must be 0 to 1.5 voxels [m]", options.smoothing,
            "take a larger voxel to round off more");
   }
-  const double least = (mesh.high() - mesh.low()).minCoeff();
-  if (!(least >= h)) {
-    refuse("level set: voxel", "must be at most the mesh's least extent [m]", h,
-           "that is " + std::to_string(least) + " m");
+  const double thickness = mesh.thickness();  // a thinner wall could lie between nodes unseen
+  if (!(2 * h <= thickness)) {
+    refuse("level set: voxel", "must be at most half the mesh's thickness [m]", h,
+           "its walls are as thin as " + std::to_string(thickness) + " m");
   }
   check_size(mesh, h);
   LevelSetValues out;
   out.voxel = h;
   out.band = options.band;
   out.smoothing = options.smoothing;
-  out.thickness = mesh.thickness();
+  out.thickness = thickness;
   out.low = mesh.low();
   out.high = mesh.high();
   out.fine = Sampling(mesh, options).take();

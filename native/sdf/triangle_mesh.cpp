@@ -58,6 +58,7 @@ TriangleMesh::TriangleMesh(const Matrix3X& vertices, const std::vector<Triangle>
   std::iota(order_.begin(), order_.end(), 0);
   nodes_.emplace_back();
   build(0, 0, static_cast<int>(order_.size()));
+  check_crossings();
 }
 
 void TriangleMesh::check_indices(int vertices) const {
@@ -175,6 +176,58 @@ void TriangleMesh::build(int node, int first, int count) {
   nodes_.resize(children + 2);
   build(children, first, count / 2);
   build(children + 1, first + count / 2, count - count / 2);
+}
+
+// Whether the segment a-b passes through the inside of the triangle u, v, w. Touching is allowed.
+static bool pierces(const Vector3d& a, const Vector3d& b, const Vector3d& u, const Vector3d& v,
+                    const Vector3d& w) {
+  constexpr double kInside = 1e-9;
+  const Vector3d e = v - u, f = w - u, n = e.cross(f);
+  const double above = n.dot(a - u), below = n.dot(b - u), size = n.norm() * (b - a).norm();
+  if (above * below >= 0 || std::min(std::abs(above), std::abs(below)) < kInside * size) {
+    return false;
+  }
+  const Vector3d x = a + above / (above - below) * (b - a) - u;
+  const double square = n.squaredNorm();
+  const double s = n.dot(x.cross(f)) / square, t = n.dot(e.cross(x)) / square;
+  return s > kInside && t > kInside && s + t < 1 - kInside;
+}
+
+void TriangleMesh::check_crossing(int s, int t) const {
+  for (int v : triangles_[s]) {
+    for (int w : triangles_[t]) {
+      if (v == w) return;  // neighbours meet anyway
+    }
+  }
+  for (const auto& [one, other] : {std::make_pair(s, t), std::make_pair(t, s)}) {
+    for (int k = 0; k < 3; ++k) {
+      const Vector3d a = corner(one, k), b = corner(one, (k + 1) % 3);
+      if (!pierces(a, b, corner(other, 0), corner(other, 1), corner(other, 2))) continue;
+      refuse(name("triangles", one), "must not pass through another one",
+             "edge " + place(a) + " to " + place(b) + " through triangle " + std::to_string(other),
+             "unite overlapping parts in a mesh editor");
+    }
+  }
+}
+
+void TriangleMesh::check_crossings() const {
+  for (int s = 0; s < static_cast<int>(triangles_.size()); ++s) {
+    Eigen::AlignedBox3d box;
+    for (int k = 0; k < 3; ++k) box.extend(corner(s, k));
+    int stack[64], top = 0;
+    stack[top++] = 0;
+    while (top > 0) {
+      const Node& node = nodes_[stack[--top]];
+      if (!node.box.intersects(box)) continue;
+      if (node.count == 0) {
+        stack[top++] = node.first;
+        stack[top++] = node.first + 1;
+      }
+      for (int i = node.first; i < node.first + node.count; ++i) {
+        if (order_[i] > s) check_crossing(s, order_[i]);
+      }
+    }
+  }
 }
 
 void TriangleMesh::nearest_in(const Node& leaf, const Vector3d& x, Nearest& best) const {

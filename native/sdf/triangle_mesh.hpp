@@ -18,7 +18,8 @@ class TriangleMesh {
  public:
   /// vertices (3, n) [m]; triangles: counter-clockwise seen from outside. Equal vertices are
   /// merged. Refused: indices out of range, vertices not finite, degenerate triangles, edges not
-  /// shared by exactly two triangles of opposite sense, a mesh turned inside out.
+  /// shared by exactly two triangles of opposite sense, a mesh turned inside out, triangles that
+  /// pass through each other.
   TriangleMesh(const Matrix3X& vertices, const std::vector<Triangle>& triangles);
 
   const std::vector<Vector3d>& vertices() const { return vertices_; }
@@ -50,6 +51,8 @@ class TriangleMesh {
   void check_indices(int vertices) const;
   void check_shapes() const;
   void find_normals();
+  void check_crossings() const;
+  void check_crossing(int s, int t) const;
   void build(int node, int first, int count);
   void nearest_in(const Node& leaf, const Vector3d& x, Nearest& best) const;
   Nearest nearest(const Vector3d& x, double within) const;

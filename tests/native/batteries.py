@@ -99,3 +99,15 @@ def check_element(scene, name: str, p, instants, rng, frames, t: float = 0.0) ->
         good, worst = agree(out["dr_dp"][:, j] * unit, difference, size)
         assert good, f"{name}: dr/d({info.name}) is off by {worst:.2e} (size {size:.2e})"
     return out
+
+
+def net_wrench(r, c, nodes):
+    """Total force and torque about the origin of the residual rows [(offset, is frame), ...]."""
+    force, torque = np.zeros(3), np.zeros(3)
+    for i, (offset, frame) in enumerate(nodes):
+        f = r[offset : offset + 3]
+        force += f
+        torque += np.cross(c[i], f)
+        if frame:
+            torque += r[offset + 3 : offset + 6]
+    return force, torque

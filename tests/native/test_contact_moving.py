@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from diffsim_ros import _engine
-from tests.native.batteries import check_element, random_instants
+from tests.native.batteries import check_element, net_wrench, random_instants
+from tests.native.gradients import check_gradients
 
 CORNERS = np.array([[a, b, c] for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)], float)
 INERTIA = [0.011, 0.014, 0.017, 0.001, -0.002, 0.0015]
@@ -34,18 +35,6 @@ def scene_of(carrier):
     s.add_points("posts", bodies=[""] * 2, local=[[0.01, 0.02, -0.03], [0, 0, 0.1]], radius=0.05,
                  scale=0.9)  # fmt: skip
     return s
-
-
-def net_wrench(r, c, nodes):
-    """Total force and torque about the origin of the residual rows [(offset, is frame), ...]."""
-    force, torque = np.zeros(3), np.zeros(3)
-    for i, (offset, frame) in enumerate(nodes):
-        f = r[offset : offset + 3]
-        force += f
-        torque += np.cross(c[i], f)
-        if frame:
-            torque += r[offset + 3 : offset + 6]
-    return force, torque
 
 
 @pytest.mark.parametrize("friction", ["linear", "tanh"])
@@ -91,7 +80,8 @@ def test_a_common_rigid_motion_changes_nothing():
     instants = random_instants(rng, 3, 1, rng.normal(size=(3, 3)) * 0.03)
     before = s.evaluate_element("touch", s.values, instants, 0.01)["r"]
     assert np.abs(before).max() > 1
-    Q, shift, spin = _engine.exp_rotation(rng.normal(size=3)), rng.normal(size=3), rng.normal(size=3)
+    Q = _engine.exp_rotation(rng.normal(size=3))
+    shift, spin = rng.normal(size=(2, 3))
     c, theta, v, w = (x.copy() for x in instants[0])
     moved = [c @ Q.T + shift, theta, v @ Q.T, w @ Q.T + spin]
     moved[2] += np.cross(spin, moved[0]) + rng.normal(size=3)
@@ -106,9 +96,10 @@ def cube_on(carrier, friction="linear", **motion):
     """A cube that lands, turning, on a box-shaped carrier; and a particle beside it."""
     s = _engine.Scene()
     s.set_gravity([0, 0, -9.81])
-    s.add_rigid_body("cube", mass=0.37, inertia=[0.00081] * 3 + [0] * 3, position=[0.02, 0.01, 0.13],
-                     orientation=[0.1, 0.2, 0.3, 0.9], velocity=[0.5, 0.3, -0.5],
-                     angular_velocity=[3, -4, 5], radius=0.05)  # fmt: skip
+    s.add_rigid_body("cube", mass=0.37, inertia=[0.00081] * 3 + [0] * 3,
+                     position=[0.02, 0.01, 0.13], orientation=[0.1, 0.2, 0.3, 0.9],
+                     velocity=[0.5, 0.3, -0.5], angular_velocity=[3, -4, 5],
+                     radius=0.05)  # fmt: skip
     s.add_particle("ball", mass=0.1, position=[0.2, 0.1, 0.08], velocity=[-0.3, 0.2, -0.4])
     if carrier == "rigid":
         s.add_rigid_body("slab", mass=2.0, inertia=[0.07, 0.07, 0.13, 0, 0, 0],
@@ -126,45 +117,6 @@ def cube_on(carrier, friction="linear", **motion):
     s.add_contact("cube_slab", points="corners", sdf=slab, carrier="slab", **law)
     s.add_contact("ball_slab", points="centre", sdf=slab, carrier="slab", **law)
     return s
-
-
-def check_gradients(s, steps, options, names, tolerance=1e-6):
-    """S against lambda (both modes) to 1e-9 and against central differences on the same branch."""
-    active = [s.index(n) for n in names]
-    p = s.values
-    r = _engine.rollout(s, p, steps, options, active=active, mode="sensitivity")
-    assert r.ok, r.message
-    rng = np.random.default_rng(0)
-    shape = (len(r.time), s.ndof)
-    points = np.zeros(shape, bool)  # positions only: what the binding gives as plain numbers
-    for name in s.body_names:
-        points[:, s.dof_offset(name) : s.dof_offset(name) + 3] = True
-    gx, gv = rng.normal(size=(2, *shape)) * points
-    exact = np.einsum("fd,fda->a", gx, r.dx) + np.einsum("fd,fda->a", gv, r.dv)
-    for mode in ("store", "checkpoint"):
-        a = _engine.rollout(s, p, steps, options, active=active, mode=mode)
-        assert a.gradient(gx, gv) == pytest.approx(exact, rel=1e-9, abs=1e-9 * np.abs(exact).max())
-
-    def objective(q):
-        motion = _engine.rollout(s, q, steps, options)
-        if motion.mode_hash != r.mode_hash:
-            return np.nan
-        total = 0.0
-        for i, name in enumerate(s.body_names):
-            o = s.dof_offset(name)
-            total += np.sum(gx[:, o : o + 3] * motion.position[:, i])
-            total += np.sum(gv[:, o : o + 3] * motion.velocity[:, i])
-        return total
-
-    for k, i in enumerate(active):
-        unit = max(abs(p[i]), 0.1)
-        scale = max(abs(exact[k]) * unit, 1e-3 * np.linalg.norm(exact))
-        errors = []
-        for eps in (1e-5, 3e-6, 1e-6, 3e-7, 1e-7):
-            ends = [objective(p + sign * eps * unit * np.eye(len(p))[i]) for sign in (1, -1)]
-            errors.append(abs((ends[0] - ends[1]) / (2 * eps) - exact[k] * unit) / scale)
-        assert np.nanmin(errors) <= tolerance, (names[k], errors)
-    return r
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -253,8 +205,8 @@ def test_gradients_of_a_pair(order):
 
 
 def box_contact(s, **change):
-    arguments = {"points": "corners", "sdf": _engine.Sphere(0.1), "k_n": 1.0, "k_t": 1.0, "c_f": 0.5}
-    s.add_contact("bad", **(arguments | change))
+    arguments = {"points": "corners", "sdf": _engine.Sphere(0.1)} | change
+    s.add_contact("bad", k_n=1.0, k_t=1.0, c_f=0.5, **arguments)
 
 
 def test_what_no_carrier_can_do_is_refused():
@@ -267,9 +219,9 @@ def test_what_no_carrier_can_do_is_refused():
         box_contact(s, carrier="d")
     with pytest.raises(_engine.InvalidInput, match="only an sdf with a carrier"):
         box_contact(s, points="posts")
-    pair = {"points_a": "corners", "sdf_a": _engine.Sphere(0.1), "body_a": "a", "points_b": "corners",
-            "sdf_b": _engine.Sphere(0.1), "body_b": "c", "k_n": 1.0, "k_t": 1.0,
-            "c_f": 0.5}  # fmt: skip
+    pair = {"points_a": "corners", "sdf_a": _engine.Sphere(0.1), "body_a": "a",
+            "points_b": "corners", "sdf_b": _engine.Sphere(0.1), "body_b": "c", "k_n": 1.0,
+            "k_t": 1.0, "c_f": 0.5}  # fmt: skip
     with pytest.raises(_engine.InvalidInput, match="must not carry points of the set itself"):
         s.add_contact_pair("bad", **pair)
     with pytest.raises(_engine.InvalidInput, match="must all be on 'c'"):

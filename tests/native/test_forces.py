@@ -65,8 +65,8 @@ def test_battery_of_cable(route):
     s = with_points(rng)
     points, index = ROUTES[route]
     segments = len(index) - 1
-    s.add_cable("cable", points=points, index=index, stiffness=20.0, damping=0.4,
-                rest_length=2.0 * segments)  # fmt: skip
+    s.add_cable("cable", points=points, index=index, stiffness=20.0, damping=1.5,
+                rest_length=1.7 * segments)  # fmt: skip
     codes = set()
     for _ in range(14):
         instants = random_instants(rng, 3, 1)

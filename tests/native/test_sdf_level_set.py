@@ -271,12 +271,24 @@ def test_a_throw_onto_a_level_set_has_the_gradient_of_finite_differences(made):
         assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-6)
 
 
+def test_a_wall_of_two_voxels_is_seen_everywhere():
+    """No point of the middle of the thinnest plate that is accepted lies outside."""
+    mesh = _engine.TriangleMesh(*surfaces.turned(surfaces.box((0.5, 0.4, 0.025))))
+    sdf = _engine.LevelSet(mesh, 0.0249)
+    rng = np.random.default_rng(12)
+    flat = rng.uniform(-0.35, 0.35, (20000, 3)) * [1, 1, 0]
+    turn = surfaces.turned((np.eye(3), None))[0] - surfaces.turned((np.zeros((1, 3)), None))[0]
+    middle = flat @ turn + surfaces.turned((np.zeros((1, 3)), None))[0]
+    assert mesh.distance(middle) == pytest.approx(-0.025, abs=1e-12)
+    assert sdf.evaluate(middle)[0].max() < -0.5 * 0.025
+
+
 @pytest.mark.parametrize(
     ("options", "names"),
     [
         ({"voxel": 0}, "level set: voxel"),
         ({"voxel": math.nan}, "level set: voxel"),
-        ({"voxel": 0.7}, "level set: voxel: must be at most the mesh's least extent"),
+        ({"voxel": 0.7}, "level set: voxel: must be at most half the mesh's thickness"),
         ({"voxel": 1e-5}, "level set: voxel: must not be too small for memory"),
         ({"voxel": 0.05, "band": 4}, "level set: band: must be 5 to 32"),
         ({"voxel": 0.05, "smoothing": 0.1}, "level set: smoothing: must be 0 to 1.5 voxels"),

@@ -8,7 +8,7 @@ from tests.native.meshes import ball, box
 from diffsim_ros import _engine
 
 STEP = 0.01
-VARIANTS = [(m, v) for m in ("neo_hookean", "neo_hookean_safe") for v in ("invariant",)]
+VARIANTS = [(m, v) for m in ("neo_hookean", "neo_hookean_safe") for v in ("invariant", "linear")]
 
 
 def solid(vertices, tets, **more):

@@ -1,0 +1,69 @@
+// Assembly of a body's K and B whose rows sum to zero, by pairs of points.
+//
+// Forces inside a body do not change when all of it is shifted, so a row of K sums to zero, and
+// likewise of B: diagonal blocks are minus the sum of the others and no element computes them.
+// Elements add the blocks of their point pairs i < j to a buffer with one record per pair; `finish`
+// moves the buffer to K and B once, through J where a point is glued. Symmetric matrices need one
+// block per pair.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "body_points.hpp"
+#include "wide.hpp"
+
+namespace diffsim {
+
+class EdgeBlocks {
+ public:
+  /// Pairs of points i < j, each once, sorted.
+  void set_pairs(std::vector<std::pair<int, int>> pairs);
+  /// Place of a pair, i < j.
+  int find(int i, int j) const;
+  /// The pairs' nodes.
+  std::vector<std::pair<int, int>> couplings(const BodyPoints& points) const;
+  void bind(const BlockPattern& pattern, const BodyPoints& points);
+
+  /// Where elements add: `blocks` 3x3 blocks per pair, each as eight numbers and a ninth.
+  struct Buffer {
+    Wide* eight;
+    double* ninth;
+    int blocks;  // 1: K_ij = K_ji^T; 3: K_ij, K_ji, B_ij = B_ji^T
+    /// Adds column-major 3x3 blocks, one per lane, to block `which` of the pairs at[lane].
+    void add(const Wide block[9], int which, const int* at, int lanes) const {
+      Wide row[kLanes];
+      for (int i = 0; i < kLanes; ++i) row[i] = block[i];
+      transpose(row);
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int place = blocks * at[lane] + which;
+        eight[place] += row[lane];
+        ninth[place] += block[8][lane];
+      }
+    }
+  };
+  /// This thread's buffer, all zero; one user at a time. `finish` leaves it zero again.
+  Buffer buffer(int blocks) const;
+  /// r: minus the force on each point, 3 numbers per point.
+  void finish(const Buffer& buffer, const BodyPoints& points, const State& s, const VectorXd& p,
+              const double* r, const Assembly& out) const;
+
+ private:
+  struct Place {  // value offsets
+    int ij, ji, ii, jj;
+  };
+  struct Mixed {  // a pair with a glued point: its place, points, and blocks (-1: none)
+    int pair, i, j, ij, ji, ii, jj;
+  };
+  void finish_symmetric(const Buffer& buffer, BlockMatrix& K) const;
+  void finish_full(const Buffer& buffer, BlockMatrix& K, BlockMatrix& B) const;
+  void finish_mixed(const Buffer& buffer, const BodyPoints& points, const State& s,
+                    const VectorXd& p, const Assembly& out) const;
+
+  std::vector<std::pair<int, int>> pairs_;
+  std::vector<Place> place_;  // of the pairs of nodes
+  std::vector<int> at_;       // and their place in the buffer
+  std::vector<Mixed> mixed_;
+};
+
+}  // namespace diffsim

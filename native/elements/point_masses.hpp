@@ -1,0 +1,59 @@
+// Masses of points that are glued to a frame: they move with it and weigh on it.
+//
+//   r += J^T m (sum_k gamma_k xdot_{n-k} - g),   J = (I, -[rho]x)
+// Momentum of the frame's own mass is differenced by Inertia; this differences each point's
+// velocity, as Inertia does for a point that is a node.
+#pragma once
+
+#include "../bodies/deformable.hpp"
+#include "../bodies/point_set.hpp"
+
+namespace diffsim {
+
+class PointMasses : public Element {
+ public:
+  /// Points `index` of `points`, all on frames; m_i = share_i p[p_mass] [kg]; p_gravity: gravity.x.
+  PointMasses(std::string name, const PointSet* points, std::vector<int> index,
+              std::vector<double> share, int p_mass, int p_gravity)
+      : Element(std::move(name)),
+        points_(points),
+        index_(std::move(index)),
+        share_(std::move(share)),
+        p_mass_(p_mass),
+        p_gravity_(p_gravity) {}
+  void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+  bool looks_back() const override { return true; }
+  void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
+                   BlockMatrix& B) const override;
+
+ private:
+  void add_columns(int n, const Vector3d& acceleration, const Vector3d& rho, const VectorXd& p,
+                   ParameterColumns& out) const;
+  const PointSet* points_;
+  std::vector<int> index_;
+  std::vector<double> share_;
+  int p_mass_, p_gravity_;
+};
+
+/// Vertices that move with a body, "" = the world, from the start.
+struct Glue {
+  std::string body;  // a rigid body, a handle, or ""
+  std::vector<int> vertices;
+};
+
+struct DeformableSpec {
+  Matrix3X vertices;              // (3, n) [m]
+  DeformableBody::Matter matter;  // a share per vertex
+  RigidBodyStart start;           // of the vertices' origin; spin about it
+  std::vector<Glue> glued;
+};
+
+/// Makes the body of the free vertices, the points `name` of all of them, and the element that
+/// carries the glued ones' masses; `place` is what errors call it.
+const PointSet* add_deformable(Scene& scene, const std::string& place, const std::string& name,
+                               const DeformableSpec& spec);
+
+/// Cloth, strings: mass points without forces of their own; `shares` sum to 1, empty = alike.
+void add_mass_points(Scene& scene, const std::string& name, DeformableSpec spec);
+
+}  // namespace diffsim
