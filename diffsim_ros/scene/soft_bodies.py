@@ -55,6 +55,9 @@ def _solid(reader: Reader, body: dict, material: dict, key: str) -> None:
         body["shape"] = {kind: shape}
         shape["digest"] = soft_shape(body, reader.place, join(key, "shape")).digest
         return
+    if kind == "cylinder":
+        body["shape"] = {kind: shape}
+        return
     if kind == "ball":
         _resolution(reader, shape, "layers", place)
         if shape["layers"] is None:

@@ -154,6 +154,42 @@ def ball(radius: float, layers: int) -> TetMesh:
     return _positive(np.array(found), np.array(tets))
 
 
+def cylinder(radius: float, height: float, rings: int, layers: int) -> TetMesh:
+    """A cylinder about z and the origin: 6 rings^2 triangles [m] times `layers`, 3 tets a prism.
+
+    Six sectors about the axis; prisms are cut by the order of their corners, alike on both sides.
+    """
+    found, index, triangles = [], {}, []
+    for sector in range(6):
+        ends = np.radians([60 * sector, 60 * (sector + 1)])
+        at = {}
+        for a in range(rings + 1):
+            for b in range(a + 1):
+                # the next sector's edge is this one's last: one name for both
+                name = (a, (sector * a + b) % (6 * a)) if a else (0, 0)
+                at[a, b] = index.setdefault(name, len(found))
+                if at[a, b] == len(found):
+                    angle = ends[0] + (ends[1] - ends[0]) * b / max(a, 1)
+                    found.append(radius * a / rings * np.array([np.cos(angle), np.sin(angle)]))
+        for a in range(rings):
+            for b in range(a + 1):
+                triangles.append((at[a, b], at[a + 1, b], at[a + 1, b + 1]))
+                if b < a:
+                    triangles.append((at[a, b], at[a + 1, b + 1], at[a, b + 1]))
+    flat, z = np.array(found), np.linspace(-height / 2, height / 2, layers + 1)
+    vertices = np.concatenate([np.column_stack([flat, np.full(len(flat), at_z)]) for at_z in z])
+    v = np.sort(np.array(triangles), axis=1)
+    w, tets = v + len(flat), []
+    for k in range(layers):
+        low, high = v + k * len(flat), w + k * len(flat)
+        tets += [
+            np.column_stack([low, high[:, 2]]),
+            np.column_stack([low[:, :2], high[:, 1:]]),
+            np.column_stack([low[:, :1], high]),
+        ]
+    return _positive(vertices, np.concatenate(tets))
+
+
 def icosahedron() -> tuple[Array, Array]:
     """Vertices (12, 3) on the unit sphere and faces (20, 3) of the icosahedron."""
     g = (1 + 5**0.5) / 2
