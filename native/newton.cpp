@@ -85,9 +85,9 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
   return r_.cwiseProduct(scene_->residual_scale()).norm();
 }
 
-bool Newton::guard(const VectorXd& p, VectorXd& u, const State& now) {
+bool Newton::guard(const Window& window, const VectorXd& p, VectorXd& u) {
   bool any = false;
-  for (const auto& e : scene_->elements()) any |= e->guard(from_, now, p, u, guarded_);
+  for (const auto& e : scene_->elements()) any |= e->guard(from_, window, p, u, guarded_);
   return any;
 }
 
@@ -99,7 +99,7 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
     u = u0 - t * du_.col(0);
     advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     if (!usable(now)) continue;
-    if (t == 1 && !must_fall && guard(p, u, now)) {
+    if (t == 1 && !must_fall && guard(window, p, u)) {
       advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     }
     reached = evaluate(window, p, with_jacobian);
