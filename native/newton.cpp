@@ -114,8 +114,14 @@ bool Newton::lost_in_rounding(const Window& window, const VectorXd& u) const {
   VectorXd past(u.size());
   rates(scene_->nodes(), *window.at[1], past);
   const double speed = std::max(u.cwiseQuotient(scale).norm(), past.cwiseQuotient(scale).norm());
+  // Stiff forces see the rounding of positions, and of rotations at a body's radius.
+  double place = window.now().c.squaredNorm();
+  for (const Node& n : scene_->nodes()) {
+    if (n.frame >= 0) place += 1 / (scale[n.dof + 3] * scale[n.dof + 3]);
+  }
+  const double digits = speed + std::sqrt(place) / window.scheme.alpha;
   return du_.col(0).cwiseQuotient(scale).norm() <=
-         4 * std::numeric_limits<double>::epsilon() * speed;
+         4 * std::numeric_limits<double>::epsilon() * digits;
 }
 
 bool Newton::correct(const Window& window, bool reuse, bool exact, double tolerance) {
