@@ -93,9 +93,7 @@ VectorXd node_masses(const Scene& scene, const VectorXd& p) {
   return m;
 }
 
-}  // namespace
-
-void bind_scene(py::module_& m) {
+void bind_parameter_info(py::module_& m) {
   py::class_<ParameterInfo>(m, "ParameterInfo", "One named entry of the parameter vector p.")
       .def_readonly("name", &ParameterInfo::name)
       .def_readonly("unit", &ParameterInfo::unit)
@@ -107,12 +105,17 @@ void bind_scene(py::module_& m) {
       .def("__repr__", [](const ParameterInfo& i) {
         return "<ParameterInfo " + i.name + " [" + i.unit + "]>";
       });
+}
+
+}  // namespace
+
+void bind_scene(py::module_& m) {
+  bind_parameter_info(m);
   py::class_<Scene> scene(m, "Scene", "Bodies, points, springs, contacts; SI units, world frame.");
   scene.def(py::init<>())
       .def("set_gravity", &Scene::set_gravity, py::arg("g"), "Gravity [m/s^2], world.");
   bind_bodies(scene);
   bind_spring(scene);
-  bind_mass_points(scene);
   bind_contact(scene);
   bind_solid(scene);
   bind_bench(scene);
