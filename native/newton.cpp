@@ -85,9 +85,9 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
   return r_.cwiseProduct(scene_->residual_scale()).norm();
 }
 
-bool Newton::guard(const VectorXd& p, VectorXd& u, const State& now) {
+bool Newton::guard(const Window& window, const VectorXd& p, VectorXd& u) {
   bool any = false;
-  for (const auto& e : scene_->elements()) any |= e->guard(from_, now, p, u, guarded_);
+  for (const auto& e : scene_->elements()) any |= e->guard(from_, window, p, u, guarded_);
   return any;
 }
 
@@ -99,7 +99,7 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
     u = u0 - t * du_.col(0);
     advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     if (!usable(now)) continue;
-    if (t == 1 && !must_fall && guard(p, u, now)) {
+    if (t == 1 && !must_fall && guard(window, p, u)) {
       advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     }
     reached = evaluate(window, p, with_jacobian);
@@ -114,8 +114,14 @@ bool Newton::lost_in_rounding(const Window& window, const VectorXd& u) const {
   VectorXd past(u.size());
   rates(scene_->nodes(), *window.at[1], past);
   const double speed = std::max(u.cwiseQuotient(scale).norm(), past.cwiseQuotient(scale).norm());
+  // Stiff forces see the rounding of positions, and of rotations at a body's radius.
+  double place = window.now().c.squaredNorm();
+  for (const Node& n : scene_->nodes()) {
+    if (n.frame >= 0) place += 1 / (scale[n.dof + 3] * scale[n.dof + 3]);
+  }
+  const double digits = speed + std::sqrt(place) / window.scheme.alpha;
   return du_.col(0).cwiseQuotient(scale).norm() <=
-         4 * std::numeric_limits<double>::epsilon() * speed;
+         4 * std::numeric_limits<double>::epsilon() * digits;
 }
 
 bool Newton::correct(const Window& window, bool reuse, bool exact, double tolerance) {

@@ -56,7 +56,7 @@ class Newton {
   /// Sets du_ to the correction; with a fresh Jacobian unless `reuse`.
   bool correct(const Window& window, bool reuse, bool exact, double tolerance);
   /// Lets elements put back what the full step from from_ to now has jumped over.
-  bool guard(const VectorXd& p, VectorXd& u, const State& now);
+  bool guard(const Window& window, const VectorXd& p, VectorXd& u);
   /// Whether the correction du_ is below the last digits of the velocities it corrects.
   bool lost_in_rounding(const Window& window, const VectorXd& u) const;
   void find_worst(NewtonReport& report) const;

@@ -55,6 +55,9 @@ def _solid(reader: Reader, body: dict, material: dict, key: str) -> None:
         body["shape"] = {kind: shape}
         shape["digest"] = soft_shape(body, reader.place, join(key, "shape")).digest
         return
+    if kind == "cylinder":
+        body["shape"] = {kind: shape}
+        return
     if kind == "ball":
         _resolution(reader, shape, "layers", place)
         if shape["layers"] is None:
@@ -207,7 +210,7 @@ def resolve_handle(reader: Reader, scene: dict, body: dict, key: str) -> dict:
     if ways[0] == "pose":
         pose = resolve_pose(reader, body["pose"], join(key, "pose"))
         turn = vector_from_quaternion(pose["orientation"]).tolist()
-        keys = {"interval": 1.0, "positions": [pose["position"]], "rotations": [turn]}
+        keys = {"interval": 1.0, "positions": [list(pose["position"])], "rotations": [turn]}
     elif ways[0] == "keys":
         keys = reader.section(schema.KEYS, body["keys"], join(key, "keys"))
         if keys["rotations"] is None:
@@ -292,7 +295,11 @@ def expand_pins(reader: Reader, bodies: dict) -> dict:
             turn = vector_from_quaternion(pose["orientation"]).tolist()
             expanded[pins] = {
                 "type": "handle",
-                "keys": {"interval": 1.0, "positions": [pose["position"]], "rotations": [turn]},
+                "keys": {
+                    "interval": 1.0,
+                    "positions": [list(pose["position"])],
+                    "rotations": [turn],
+                },
                 "colour": [0.4, 0.4, 0.4, 1.0],
             }
             glue = [{"to": pins, "where": where} for where in body["pinned"]]

@@ -26,8 +26,8 @@ void bind_solid(py::class_<Scene>& scene) {
       [](Scene& s, const std::string& name, const Points& vertices,
          const Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic>& tets, double density,
          double young, double poisson, double viscosity, const std::string& model,
-         const std::string& viscosity_model, const Vector3d& position,
-         const Eigen::Vector4d& orientation, const Vector3d& velocity,
+         const std::string& viscosity_model, const std::string& element, const std::string& mass,
+         const Vector3d& position, const Eigen::Vector4d& orientation, const Vector3d& velocity,
          const Vector3d& angular_velocity, const std::vector<double>& young_field,
          const std::vector<double>& viscosity_field, const std::vector<double>& density_field,
          const std::vector<std::string>& fields, const GluedVertices& glued) {
@@ -41,6 +41,8 @@ void bind_solid(py::class_<Scene>& scene) {
                    viscosity,
                    model,
                    viscosity_model,
+                   element,
+                   mass,
                    {position, rotation, velocity, angular_velocity},
                    young_field,
                    viscosity_field,
@@ -51,12 +53,15 @@ void bind_solid(py::class_<Scene>& scene) {
       py::arg("name"), py::kw_only(), py::arg("vertices"), py::arg("tets"), py::arg("density"),
       py::arg("young"), py::arg("poisson"), py::arg("viscosity") = 0.,
       py::arg("model") = "neo_hookean", py::arg("viscosity_model") = "invariant",
-      py::arg("position") = zero, py::arg("orientation") = upright, py::arg("velocity") = zero,
+      py::arg("element") = "p1", py::arg("mass") = "lumped", py::arg("position") = zero,
+      py::arg("orientation") = upright, py::arg("velocity") = zero,
       py::arg("angular_velocity") = zero, py::arg("young_field") = std::vector<double>(),
       py::arg("viscosity_field") = std::vector<double>(),
       py::arg("density_field") = std::vector<double>(),
       py::arg("fields") = std::vector<std::string>(), py::arg("glued") = GluedVertices(),
-      "A body of tetrahedra: vertices (n, 3) [m] in the body frame, tets (m, 4); density [kg/m^3], "
+      "A body of tetrahedra: vertices (n, 3) [m] in the body frame, tets (m, 4), or (m, 10) in "
+      "VTK's "
+      "order for element p2; p1_fbar does not lock, p1 is the fastest; density [kg/m^3], "
       "young [Pa], poisson, viscosity [Pa s]. `*_field` (m,) multiply a parameter per element; "
       "`fields` names those of young, poisson, viscosity that get a parameter per element. The "
       "start is a rigid motion of the vertices' origin; the vertices are the points `name`. glued: "

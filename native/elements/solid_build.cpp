@@ -2,82 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "../rotation.hpp"
 #include "../scene.hpp"
-#include "solid.hpp"
+#include "solid_mesh.hpp"
+#include "solid_smoothed.hpp"
 
 namespace diffsim {
 namespace {
-
-using Tets = std::vector<std::array<int, 4>>;
-
-// Six times the volume over the cube of the root-mean-square edge: sqrt(1/2) for a regular
-// tetrahedron, 0 for a flat one.
-constexpr double kSliver = 1e-3;
-
-double quality(const Matrix3X& X, const std::array<int, 4>& t, double volume) {
-  double sum = 0;
-  for (int i = 0; i < 4; ++i) {
-    for (int j = i + 1; j < 4; ++j) sum += (X.col(t[i]) - X.col(t[j])).squaredNorm();
-  }
-  return 6 * volume / std::pow(sum / 6, 1.5);
-}
-
-double volume_of(const Matrix3X& X, const std::array<int, 4>& t) {
-  const Vector3d a = X.col(t[1]) - X.col(t[0]), b = X.col(t[2]) - X.col(t[0]);
-  return a.dot(b.cross(X.col(t[3]) - X.col(t[0]))) / 6;
-}
-
-Tets checked_tets(const std::string& place, const SolidSpec& spec) {
-  const Matrix3X& X = spec.vertices;
-  const auto n = static_cast<int>(X.cols());
-  if (!X.allFinite()) refuse(place + ": vertices", "must be finite [m]", "nan or inf");
-  if (spec.tets.rows() == 0) refuse(place + ": tets", "must hold at least one tetrahedron", 0);
-  if (spec.tets.cols() != 4) {
-    refuse(place + ": tets", "must have 4 vertices each", spec.tets.cols());
-  }
-  Tets tets;
-  std::vector<bool> used(n, false);
-  std::map<std::array<int, 4>, Eigen::Index> seen;
-  for (Eigen::Index e = 0; e < spec.tets.rows(); ++e) {
-    const std::string here = place + ": tets[" + std::to_string(e) + "]";
-    std::array<int, 4> t;
-    for (int a = 0; a < 4; ++a) {
-      t[a] = spec.tets(e, a);
-      if (t[a] < 0 || t[a] >= n) {
-        refuse(here, "vertex index must be in [0, " + std::to_string(n - 1) + "]", t[a]);
-      }
-      used[t[a]] = true;
-    }
-    std::array<int, 4> sorted = t;
-    std::sort(sorted.begin(), sorted.end());
-    if (std::unique(sorted.begin(), sorted.end()) != sorted.end()) {
-      refuse(here, "must have four different vertices", spec.tets.row(e));
-    }
-    if (const auto [twin, fresh] = seen.emplace(sorted, e); !fresh) {
-      refuse(here, "must differ from all others",
-             "the vertices of tets[" + std::to_string(twin->second) + "]", "remove one of the two");
-    }
-    const double volume = volume_of(X, t), q = quality(X, t, volume);
-    if (q < 0) {
-      refuse(here, "must be positively oriented: (x1 - x0).((x2 - x0) x (x3 - x0)) > 0",
-             std::to_string(volume * 6) + " m^3", "swap two of its vertices");
-    }
-    if (!(q >= kSliver)) {
-      refuse(here, "must not be flat: 6 volume/(rms edge)^3 >= 1e-3 (0.71 for a regular one)", q,
-             "mesh again or merge vertices");
-    }
-    tets.push_back(t);
-  }
-  const auto unused = std::find(used.begin(), used.end(), false);
-  if (unused != used.end()) {
-    refuse(place + ": vertices[" + std::to_string(unused - used.begin()) + "]",
-           "must belong to a tetrahedron", "none", "remove unused vertices");
-  }
-  return tets;
-}
 
 void check_field(const std::string& place, const std::vector<double>& field, std::size_t elements,
                  bool may_be_zero) {
@@ -92,12 +24,15 @@ void check_field(const std::string& place, const std::vector<double>& field, std
   }
 }
 
-template <class Enum>
-Enum choice(const std::string& place, const std::string& got, const char* first, Enum one,
-            const char* second, Enum other) {
-  if (got == first) return one;
-  if (got == second) return other;
-  refuse(place, std::string("must be ") + first + " or " + second, "'" + got + "'");
+// Which of `names` was given.
+int choose(const std::string& place, const std::string& got,
+           const std::vector<std::string>& names) {
+  std::string known;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (got == names[i]) return static_cast<int>(i);
+    known += (i == 0 ? "" : ", ") + names[i];
+  }
+  refuse(place, "must be one of [" + known + "]", "'" + got + "'");
 }
 
 SolidMaterial make_material(ParameterTable& table, const std::string& name, const SolidSpec& spec,
@@ -106,6 +41,10 @@ SolidMaterial make_material(ParameterTable& table, const std::string& name, cons
   for (const std::string& p : spec.per_element) {
     if (std::find(parts, parts + kMaterialParts, p) == parts + kMaterialParts) {
       refuse("solid '" + name + "': fields", "must be of young, poisson, viscosity", "'" + p + "'");
+    }
+    if (spec.element == "p1_fbar") {
+      refuse("solid '" + name + "': fields", "must be empty for p1_fbar", "'" + p + "'",
+             "use p1 or p2, whose elements have materials of their own");
     }
   }
   auto per_element = [&](const char* part) {
@@ -128,29 +67,43 @@ SolidMaterial make_material(ParameterTable& table, const std::string& name, cons
 void add_solid(Scene& scene, const std::string& name, const SolidSpec& spec) {
   scene.check_new("solid", name);
   const std::string place = "solid '" + name + "'";
-  const Tets tets = checked_tets(place, spec);
-  check_field(place + ": young_field", spec.young_field, tets.size(), false);
-  check_field(place + ": viscosity_field", spec.viscosity_field, tets.size(), true);
-  check_field(place + ": density_field", spec.density_field, tets.size(), false);
-  const auto model = choice(place + ": model", spec.model, "neo_hookean", SolidModel::neo_hookean,
-                            "neo_hookean_safe", SolidModel::neo_hookean_safe);
-  const auto viscosity = choice(place + ": viscosity_model", spec.viscosity_model, "invariant",
-                                ViscosityModel::invariant, "linear", ViscosityModel::linear);
-  VectorXd share = VectorXd::Zero(spec.vertices.cols());  // nodal volumes
-  for (std::size_t e = 0; e < tets.size(); ++e) {
-    const double weight = spec.density_field.empty() ? 1 : spec.density_field[e];
-    for (int v : tets[e]) share[v] += weight * volume_of(spec.vertices, tets[e]) / 4;
+  choose(place + ": element", spec.element, {"p1", "p1_fbar", "p2"});
+  const bool consistent = choose(place + ": mass", spec.mass, {"lumped", "consistent"}) == 1;
+  const SolidMesh mesh(place, spec.vertices, spec.tets, spec.element == "p2");
+  const std::size_t count = mesh.tets.size();
+  check_field(place + ": young_field", spec.young_field, count, false);
+  check_field(place + ": viscosity_field", spec.viscosity_field, count, true);
+  check_field(place + ": density_field", spec.density_field, count, false);
+  SolidMatter matter;
+  matter.model = choose(place + ": model", spec.model, {"neo_hookean", "neo_hookean_safe"}) == 0
+                     ? SolidModel::neo_hookean
+                     : SolidModel::neo_hookean_safe;
+  matter.viscosity =
+      choose(place + ": viscosity_model", spec.viscosity_model, {"invariant", "linear"}) == 0
+          ? ViscosityModel::invariant
+          : ViscosityModel::linear;
+  const PointSet* points =
+      add_deformable(scene, place, name,
+                     {spec.vertices,
+                      {"density", "kg/m^3", spec.density, mesh.lumped(spec.density_field)},
+                      spec.start,
+                      spec.glued});
+  matter.material = make_material(scene.table(), name, spec, static_cast<int>(count));
+  if (consistent) {
+    scene.add_element(std::make_unique<ConsistentMass>(
+        name + " (mass)", points, mesh.beyond_lumped(spec.density_field),
+        scene.table().index(name + ".density"), scene.table().index("gravity.x")));
   }
-  const PointSet* points = add_deformable(
-      scene, place, name,
-      {spec.vertices, {"density", "kg/m^3", spec.density, share}, spec.start, spec.glued});
-  const SolidMaterial material =
-      make_material(scene.table(), name, spec, static_cast<int>(tets.size()));
   // The linear viscosity compares directions of the rest shape and of the world: they meet in the
   // orientation the body is built with.
-  scene.add_element(std::make_unique<Solid>(name, points,
-                                            exp_rotation(spec.start.rotation) * spec.vertices, tets,
-                                            material, model, viscosity));
+  const Matrix3X X = exp_rotation(spec.start.rotation) * spec.vertices;
+  if (spec.element == "p2") {
+    scene.add_element(std::make_unique<SolidQuadratic>(name, points, X, mesh.ten, matter));
+  } else if (spec.element == "p1") {
+    scene.add_element(std::make_unique<Solid>(name, points, X, mesh.tets, matter));
+  } else {
+    scene.add_element(std::make_unique<SolidSmoothed>(name, points, X, mesh.tets, matter));
+  }
 }
 
 }  // namespace diffsim

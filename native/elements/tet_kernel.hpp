@@ -39,6 +39,9 @@ struct Volumetric {
 
 /// mu/2 (I_C - 3) - mu ln J + lambda/2 (ln J)^2.
 struct NeoHookean {
+  /// Moduli that leave the terms with mu, or the squared one.
+  static Moduli shear(const Moduli& m) { return {m.mu, wide(0), m.viscosity}; }
+  static Moduli volume(const Moduli& m) { return {wide(0), m.lambda, wide(0)}; }
   static Volumetric at(const Wide& J, const Moduli& m, bool with_slope) {
     const Wide inverse = 1.0 / J, s = m.lambda * log(J) - m.mu;
     return {s * inverse, with_slope ? (m.lambda - s) * inverse * inverse : wide(0)};
@@ -47,6 +50,8 @@ struct NeoHookean {
 
 /// mu/2 (I_C - 3) - mu (J - 1) + lambda'/2 (J - 1)^2, lambda' = lambda + mu: finite for any J.
 struct NeoHookeanSafe {
+  static Moduli shear(const Moduli& m) { return {m.mu, -m.mu, m.viscosity}; }
+  static Moduli volume(const Moduli& m) { return {wide(0), m.lambda + m.mu, wide(0)}; }
   static Volumetric at(const Wide& J, const Moduli& m, bool) {
     const Wide lambda = m.lambda + m.mu;
     return {lambda * (J - 1.0) - m.mu, lambda};

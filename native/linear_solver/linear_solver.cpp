@@ -117,11 +117,18 @@ SolveReport LinearSolver::run(const BlockMatrix& A, MatrixXd& x, double toleranc
 
 SolveReport LinearSolver::solve_directly(const BlockMatrix& A, MatrixXd& x, double tolerance,
                                          bool transposed) {
-  if (pattern_->tree_like()) {
-    transposed ? block_.solve_transposed(x) : block_.solve(x);
+  const bool blocks = pattern_->tree_like();
+  auto solve = [&](MatrixXd& y) {
+    if (blocks) {
+      transposed ? block_.solve_transposed(y) : block_.solve(y);
+    } else {
+      transposed ? frontal_.solve_transposed(y) : frontal_.solve(y);
+    }
+  };
+  if (blocks && !pattern_->stiff()) {
+    solve(x);
     return {};
   }
-  auto solve = [&](MatrixXd& y) { transposed ? frontal_.solve_transposed(y) : frontal_.solve(y); };
   b_ = x;
   solve(x);
   SolveReport report;

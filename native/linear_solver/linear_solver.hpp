@@ -12,8 +12,11 @@ namespace diffsim {
 /// Everything symbolic about a pattern, each part made when first wanted (safe between threads).
 class LinearPattern {
  public:
-  /// `pattern` must outlive this.
-  explicit LinearPattern(const BlockPattern& pattern) : pattern_(&pattern) {}
+  /// `pattern` must outlive this. stiff: entries may span so many decades (held friction) that
+  /// eliminations by blocks are worth refining.
+  explicit LinearPattern(const BlockPattern& pattern, bool stiff = false)
+      : pattern_(&pattern), stiff_(stiff) {}
+  bool stiff() const { return stiff_; }
 
   /// Chains, trees and a handful of nodes: BlockLU has hardly any fill there and the least
   /// overhead.
@@ -24,6 +27,7 @@ class LinearPattern {
 
  private:
   const BlockPattern* pattern_;
+  bool stiff_;
   mutable std::once_flag block_made_, sweep_made_, frontal_made_;
   mutable BlockSymbolic block_;
   mutable std::shared_ptr<const SweepPattern> sweep_;

@@ -1,0 +1,44 @@
+// SolidQuadratic: a body of quadratic tetrahedra, free of locking for Poisson's ratio up to 0.499.
+//
+// Ten nodes: the four vertices, then the middles of the edges 01 12 02 03 13 23 (VTK's order),
+// which may lie off the edges' middles (isoparametric). Four quadrature points, exact for quadratic
+// integrands; places and weights: Hammer, Marlowe, Stroud (1956).
+#pragma once
+
+#include "solid_body.hpp"
+
+namespace diffsim {
+
+using TenNodes = std::array<int, 10>;
+
+class SolidQuadratic : public SolidBody<SolidQuadratic> {
+ public:
+  /// X as for Solid.
+  SolidQuadratic(std::string name, const PointSet* points, const Matrix3X& X,
+                 const std::vector<TenNodes>& tets, SolidMatter matter);
+
+ private:
+  friend class SolidBody<SolidQuadratic>;
+  template <class Law, class Sink>
+  void forces(const BodyPoints::View& view, const VectorXd& p, DerivativeBy by,
+              ViscosityModel viscosity, Sink&& sink) const {
+    stencils_.forces<Law>(view, moduli_of(matter_.material, p, by), viscosity, sink);
+  }
+  template <class Law, ViscosityModel kViscosity>
+  void blocks(const BodyPoints::View& view, const VectorXd& p,
+              const EdgeBlocks::Buffer& buffer) const {
+    stencils_.blocks<Law, kViscosity>(view, ModuliView(matter_.material, p), buffer);
+  }
+
+  Stencils stencils_;
+};
+
+/// Weights [m^3] and gradients of the shape functions at the quadrature points; a weight <= 0 where
+/// the element is folded.
+StencilSpec quadratic_stencil(const Matrix3X& X, const TenNodes& tet, int element);
+
+/// Share of a straight tetrahedron's mass on a vertex and on a middle node: the diagonal of the
+/// consistent matrix, scaled to the whole mass (Hinton, Rock, Zienkiewicz 1976).
+constexpr double kVertexShare = 1. / 36, kMiddleShare = 4. / 27;
+
+}  // namespace diffsim
