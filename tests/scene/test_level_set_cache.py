@@ -7,6 +7,7 @@ from diffsim_ros import _engine
 from diffsim_ros.scene import build_sdf
 from tests.native import surfaces
 
+pytest.importorskip("trimesh", reason="pip install diffsim_ros[mesh]")
 pytestmark = pytest.mark.skipif(not _engine.has_openvdb, reason="engine without OpenVDB")
 X = np.random.default_rng(0).uniform(-1, 1, (500, 3))
 
