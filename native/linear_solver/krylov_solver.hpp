@@ -7,8 +7,9 @@
 
 namespace diffsim {
 
-/// Solves A x = b with conjugate gradients where the caller says that A is symmetric and BiCGSTAB
-/// otherwise. Copies share the symbolic part; scratch is not copied. One thread at a time.
+/// Solves A x = b with conjugate gradients where the caller says that A is symmetric, or nearly so,
+/// and with BiCGSTAB otherwise or where these do not get on. Copies share the symbolic part;
+/// scratch is not copied. One thread at a time.
 class KrylovSolver {
  public:
   KrylovSolver() = default;
@@ -41,6 +42,9 @@ class KrylovSolver {
   };
 
   SolveReport refine(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
+  bool pass(const SweepMatrix& M, const VectorXd& start, double tolerance, MatrixXd& x,
+            SolveReport& report);
+  double measure(const BlockMatrix& A, const VectorXd& start, bool transposed, const MatrixXd& x);
   /// d += the correction of residual columns from `first` on, reduced to eta of their norms.
   template <class K>
   void correct(KrylovVectors<K>& vectors, const SweepMatrix& M, const VectorXd& eta,

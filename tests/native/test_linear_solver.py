@@ -136,6 +136,24 @@ def test_krylov_strong_friction_leaves_diagonal_blocks_indefinite(rng):
     assert residuals(A, got["x"], rhs) < 1e-9
 
 
+@pytest.mark.parametrize("skew", [1e-6, 1e-3, 0.3])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_symmetric_is_a_hint_only(columns, skew, rng):
+    """Nearly symmetric matrices, and one that is far from it, given out for symmetric."""
+    sizes, pairs, values, _ = elastic_ball(480, contact=False)
+    largest = abs(values).max()
+    values[9 * 150 :] += skew * 0.02 * largest * rng.normal(size=len(values) - 9 * 150)
+    A = assemble(sizes, pairs, values)
+    assert 0.01 < abs(A - A.T).max() / (skew * largest) < 1
+    rhs = rng.normal(size=(A.shape[0], columns))
+    for tolerance in (1e-1, 1e-3, 1e-6, 1e-10):
+        for transposed in (False, True):
+            got = solve((sizes, pairs, values), rhs, True, tolerance=tolerance, transposed=transposed)
+            assert got["reached"]
+            worst = residuals(A.T if transposed else A, got["x"], rhs).max()
+            assert worst < tolerance * 1.01
+
+
 def test_krylov_indefinite_matrix_is_solved_or_reported(rng):
     sizes, pairs, values, _ = elastic_ball(480, contact=False)
     A = assemble(sizes, pairs, values)
