@@ -148,7 +148,9 @@ def test_symmetric_is_a_hint_only(columns, skew, rng):
     rhs = rng.normal(size=(A.shape[0], columns))
     for tolerance in (1e-1, 1e-3, 1e-6, 1e-10):
         for transposed in (False, True):
-            got = solve((sizes, pairs, values), rhs, True, tolerance=tolerance, transposed=transposed)
+            got = solve(
+                (sizes, pairs, values), rhs, True, tolerance=tolerance, transposed=transposed
+            )
             assert got["reached"]
             worst = residuals(A.T if transposed else A, got["x"], rhs).max()
             assert worst < tolerance * 1.01
