@@ -42,12 +42,19 @@ void unload(const SweepPattern& P, const SweepMatrix& M, const VectorXd& norms, 
 
 }  // namespace
 
-bool KrylovSolver::prepare(const BlockMatrix& A, bool symmetric) {
+bool KrylovSolver::prepare(const BlockMatrix& A, bool symmetric, bool transposed) {
   symmetric_ = symmetric;
-  mirrored_ready_ = false;
-  const bool regular = direct_.prepare(*P_, A.values, false);
+  direct_ready_ = mirrored_ready_ = false;
+  const bool mirrored = transposed && !symmetric;
+  const bool regular = ensure(A, mirrored);
   definite_ = symmetric && direct_.definite;
   return regular;
+}
+
+bool KrylovSolver::ensure(const BlockMatrix& A, bool mirrored) {
+  bool& ready = mirrored ? mirrored_ready_ : direct_ready_;
+  if (!ready) ready = (mirrored ? mirrored_ : direct_).prepare(*P_, A.values, mirrored);
+  return ready;
 }
 
 SolveReport KrylovSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolerance) {
@@ -135,13 +142,10 @@ SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double toler
   report.residual = start.maxCoeff() > 0 ? 1 : 0;
   while (report.residual > tolerance && report.products < max_products) {
     const bool twin = transposed && symmetric_;  // A stands in for its transpose
-    if (transposed && !twin && !mirrored_ready_) {
-      mirrored_ready_ = mirrored_.prepare(*P_, A.values, true);
-      if (!mirrored_ready_) break;
-    }
+    const bool mirrored = transposed && !twin;
+    if (!ensure(A, mirrored)) break;
     const bool definite = definite_;
-    const bool reached =
-        pass(transposed && !twin ? mirrored_ : direct_, start, tolerance, x, report);
+    const bool reached = pass(mirrored ? mirrored_ : direct_, start, tolerance, x, report);
     if (reached && tolerance >= kLoose && !twin) {
       report.residual = tolerance;
       return report;

@@ -15,8 +15,9 @@ class KrylovSolver {
   KrylovSolver() = default;
   explicit KrylovSolver(std::shared_ptr<const SweepPattern> pattern) : P_(std::move(pattern)) {}
 
-  /// Scales and converts A. False where a diagonal block is singular or not finite.
-  bool prepare(const BlockMatrix& A, bool symmetric);
+  /// Scales and converts A, or A^T where that is what will be solved with first; the other on
+  /// demand. False where a diagonal block is singular or not finite.
+  bool prepare(const BlockMatrix& A, bool symmetric, bool transposed = false);
   /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column; A as in prepare(), whose
   /// values residuals are taken from. On failure x holds the best iterate reached.
   /// Tolerances above kLoose are judged by the single precision recurrence, else by b - A x itself.
@@ -42,6 +43,7 @@ class KrylovSolver {
   };
 
   SolveReport refine(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
+  bool ensure(const BlockMatrix& A, bool mirrored);
   bool pass(const SweepMatrix& M, const VectorXd& start, double tolerance, MatrixXd& x,
             SolveReport& report);
   double measure(const BlockMatrix& A, const VectorXd& start, bool transposed, const MatrixXd& x);
@@ -52,7 +54,7 @@ class KrylovSolver {
 
   std::shared_ptr<const SweepPattern> P_;
   SweepMatrix direct_, mirrored_;
-  bool symmetric_ = false, definite_ = false, mirrored_ready_ = false;
+  bool symmetric_ = false, definite_ = false, direct_ready_ = false, mirrored_ready_ = false;
   Scratch scratch_;
 };
 

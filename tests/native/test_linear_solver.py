@@ -95,6 +95,20 @@ def test_krylov_many_right_hand_sides(columns, contact, rng):
         assert residuals(A.T if transposed else A, got["x"], rhs).max() < 1e-9
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_krylov_either_side_first(first, rng):
+    *system, symmetric = elastic_ball(480)
+    A = assemble(*system)
+    rhs = rng.normal(size=(450, 1))
+    solver = _engine.LinearSolver(*system[:2], "krylov")
+    for _ in range(2):
+        assert solver.factor(system[2], symmetric, transposed=first)
+        for transposed in (first, not first, first):
+            got = solver.solve(rhs, 1e-9, transposed)
+            assert got["reached"]
+            assert residuals(A.T if transposed else A, got["x"], rhs) < 1e-9
+
+
 def test_krylov_zero_right_hand_sides(rng):
     *system, symmetric = elastic_ball(480)
     rhs = rng.normal(size=(450, 3))
