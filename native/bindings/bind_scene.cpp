@@ -108,7 +108,6 @@ void bind_scene(py::module_& m) {
       .def("set_gravity", &Scene::set_gravity, py::arg("g"), "Gravity [m/s^2], world.");
   bind_bodies(scene);
   bind_spring(scene);
-  bind_mass_points(scene);
   bind_contact(scene);
   bind_solid(scene);
   bind_bench(scene);

@@ -24,7 +24,6 @@ Vector3d rotation_vector(const std::string& place, const Eigen::Vector4d& orient
 // One per builder; bind_scene calls them.
 void bind_bodies(pybind11::class_<Scene>& scene);
 void bind_spring(pybind11::class_<Scene>& scene);
-void bind_mass_points(pybind11::class_<Scene>& scene);
 void bind_contact(pybind11::class_<Scene>& scene);
 void bind_solid(pybind11::class_<Scene>& scene);
 void bind_bench(pybind11::class_<Scene>& scene);
