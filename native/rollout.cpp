@@ -258,7 +258,8 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
       held[step.columns[c]] += step.dr_dp.col(static_cast<Eigen::Index>(c)).dot(lam.col(0));
     }
     step.K.multiply_transposed_add(lam, x[0]);
-    step.B.multiply_transposed_add(lam, v[0]);
+    // Velocities look back through rotations only.
+    if (!scene_->points_only()) step.B.multiply_transposed_add(lam, v[0]);
     for (int k = 1; k <= step.scheme.order; ++k) {
       step.past_K[k - 1].multiply_transposed_add(lam, x[k]);
       step.past_B[k - 1].multiply_transposed_add(lam, v[k]);

@@ -46,6 +46,7 @@ class Scene {
   const std::shared_ptr<const LinearPattern>& linear_pattern() const { return linear_; }
   const VectorXd& residual_scale() const { return scale_; }  // 1, or 1/radius for torques
   int ndof() const { return ndof_; }
+  bool points_only() const { return frames_ == 0; }
   int contact_count() const;
   int hold_count() const { return hold_count_; }
   int mode_count() const;

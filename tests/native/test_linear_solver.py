@@ -6,7 +6,6 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
 from diffsim_ros import _engine
-
 from tests.native.fem_matrices import elastic_ball, pack
 
 
