@@ -126,13 +126,12 @@ def _drag(scene: Any, link: dict, body: dict, proxies: Any) -> None:
         scene.add_drag(link["name"], points=proxies(link["body"]), **values)
 
 
-def fill_joints(description: dict, scene: Any) -> None:
-    """Write the stiffness and damping that the engine chose into the resolved joints."""
+def fill_chosen(description: dict, scene: Any) -> None:
+    """Write what the engine chose by masses and radii into the resolved joints and contacts."""
     known = {info.name for info in scene.parameters}
     values = scene.values
-    for link in description["links"]:
-        if link["type"] == "joint":
-            for key in JOINT_VALUES:
-                name = f"{link['name']}.{key}"
-                if key not in link and name in known:
-                    link[key] = float(values[scene.index(name)])
+    for link in description["links"] + description["contact"]:
+        for key in JOINT_VALUES if link.get("type") == "joint" else ("k_roll",):
+            name = f"{link['name']}.{key}"
+            if key not in link and name in known:
+                link[key] = float(values[scene.index(name)])
