@@ -1,4 +1,4 @@
-"""Run examples: `python -m examples [NAME...] [--out DIR] [--quick]`; 0 if all checks hold, else 3."""
+"""`python -m examples [NAME...] [--out DIR] [--quick]`: 0 if all checks hold, else 3."""
 
 from __future__ import annotations
 

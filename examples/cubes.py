@@ -1,8 +1,8 @@
 """Restitution of bouncing cubes against normal damping  [G Fig. 4.5], and of contact points [A.4].
 
-A cube falls flat onto the ground, BDF2, 1/60 s, for several damping coefficients; then its restitution
-with 2 ... 10 contact points per edge, which share the penalty: the same for a flat impact, and not
-when a corner strikes first, where one of many points carries the load.
+A cube falls flat onto the ground, BDF2, 1/60 s, for several damping coefficients; then its
+restitution with 2 ... 10 contact points per edge, which share the penalty: the same for a flat
+impact, and not when a corner strikes first, where one of many points carries the load.
 """
 
 from __future__ import annotations

@@ -103,6 +103,8 @@ def picture(fields: dict) -> bytes:
             plot.contourf(*axes, np.sqrt(values).T, levels=20, cmap="viridis")
             length = np.linalg.norm(slopes, axis=-1, keepdims=True)
             arrow = -slopes / np.maximum(length, 1e-12)
-            plot.quiver(*axes, arrow[..., 0].T, arrow[..., 1].T, color="white", scale=30, width=3e-3)
+            plot.quiver(
+                *axes, arrow[..., 0].T, arrow[..., 1].T, color="white", scale=30, width=3e-3
+            )
             plot.set(title=f"k_n = {k_n:g} N/m", xlabel="v_x [m/s]", ylabel="v_z [m/s]")
     return style.png_bytes(figure)

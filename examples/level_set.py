@@ -1,6 +1,7 @@
 """Strings of masses and a sheet fall onto a shape that is known by its samples  [G Fig. 4.6].
 
-The shape is a blend of three capsules, triangulated, and sampled as a level set (voxel 5 mm) as any mesh is.
+The shape is a blend of three capsules, triangulated, and sampled as a level set (voxel 10 mm), as
+any mesh is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A soft puck on an incline under every contact model  [G Fig. 4.1, Table A.1].
 
-A cylinder (900 tets, E 2.1e3 Pa, rho 150 kg/m^3, c_f 0.4, BDF1) is put on a slope of tan = 0.3, slides and
-sticks.  Under penalty friction a stuck body creeps at v = F_t / k_t; hybrid friction holds it.
+A cylinder (900 tets, E 2.1e4 Pa, rho 150 kg/m^3, c_f 0.4, BDF1) slides down a slope of tan = 0.3
+until it sticks.  Under penalty friction a stuck body creeps at v = F_t / k_t; hybrid friction holds
+it.  (The thesis' puck is dropped and ten times softer.)
 """
 
 from __future__ import annotations
