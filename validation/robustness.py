@@ -55,7 +55,7 @@ def _add_soft(s, rng, name: str, position) -> float:
     density = rng.uniform(100, 2000)
     s.add_solid(name, vertices=vertices, tets=tets, density=density, young=young, poisson=poisson,
                 viscosity=young * 10 ** rng.uniform(-5, -2), position=position,
-                orientation=_turn(rng), velocity=rng.normal(size=3) + [0, 0, -1.5],
+                orientation=_turn(rng), velocity=rng.normal(0, 1, 3) - np.array([0, 0, 1.5]),
                 angular_velocity=rng.normal(size=3) * 4)  # fmt: skip
     s.add_subset(f"{name}_skin", points=name, index=np.unique(meshes.surface(tets)).tolist())
     return density * meshes.lumped_masses(vertices, tets, 1.0).sum()
