@@ -109,15 +109,19 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
   return false;
 }
 
-bool Newton::lost_in_rounding(const Window& window, const VectorXd& u) const {
+bool Newton::lost_in_rounding(const Window& window, const VectorXd& u, bool stalled) const {
   const VectorXd& scale = scene_->residual_scale();
   VectorXd past(u.size());
   rates(scene_->nodes(), *window.at[1], past);
   const double speed = std::max(u.cwiseQuotient(scale).norm(), past.cwiseQuotient(scale).norm());
-  // Stiff forces see the rounding of positions, and of rotations at a body's radius.
-  double place = window.now().c.squaredNorm();
-  for (const Node& n : scene_->nodes()) {
-    if (n.frame >= 0) place += 1 / (scale[n.dof + 3] * scale[n.dof + 3]);
+  // Stiff forces see the rounding of positions, and of rotations at a body's radius: where ||r||
+  // falls no more, that is why.
+  double place = 0;
+  if (stalled) {
+    place = window.now().c.squaredNorm();
+    for (const Node& n : scene_->nodes()) {
+      if (n.frame >= 0) place += 1 / (scale[n.dof + 3] * scale[n.dof + 3]);
+    }
   }
   const double digits = speed + std::sqrt(place) / window.scheme.alpha;
   return du_.col(0).cwiseQuotient(scale).norm() <=
@@ -185,7 +189,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     prepared = true;
-    if (!converged && lost_in_rounding(window, u)) return finish();
+    if (!converged && lost_in_rounding(window, u, norm > 0.5 * previous_norm)) return finish();
     from_ = now;
     previous = u;
     previous_norm = norm;

@@ -58,7 +58,7 @@ class Newton {
   /// Lets elements put back what the full step from from_ to now has jumped over.
   bool guard(const Window& window, const VectorXd& p, VectorXd& u);
   /// Whether the correction du_ is below the last digits of the velocities it corrects.
-  bool lost_in_rounding(const Window& window, const VectorXd& u) const;
+  bool lost_in_rounding(const Window& window, const VectorXd& u, bool stalled) const;
   void find_worst(NewtonReport& report) const;
 
   const Scene* scene_;
