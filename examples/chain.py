@@ -14,11 +14,11 @@ from bench.chain import STEP, STEPS, chain
 from diffsim_ros import _engine
 from examples.common import Outcome, curves
 
-COUNTS = (1, 5, 10, 20, 30, 40)
+COUNTS = (2, 5, 10, 20, 30, 40)
 
 
 def study(quick: bool = False) -> Outcome:
-    """CPU time for 1 ... 40 bodies is a straight line."""
+    """CPU time for 2 ... 40 bodies is a straight line."""
     found, counts = Outcome(), COUNTS[::2] + COUNTS[-1:] if quick else COUNTS
     counts, seconds = sorted(set(counts)), []
     for n in counts:

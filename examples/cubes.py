@@ -77,8 +77,8 @@ def _contact_points(found: Outcome, counts: tuple) -> None:
     flat = [restitution(run(scene(0.1, points=n, **fine))) for n in counts]
     first = [restitution(run(scene(0.1, points=n, turn=corner, **fine))) for n in counts]
     found.figures["contact_points"] = {"per_edge": list(counts), "flat": flat, "corner": first}
-    found.check("flat impacts: the same restitution for any number of points, to 1e-3",
-                np.ptp(flat) < 1e-3)  # fmt: skip
+    found.check("flat impacts: the same restitution for any number of points, to 5e-3",
+                np.ptp(flat) < 5e-3)  # fmt: skip
     found.check("corner first: it changes with the number of points (> 0.02)", np.ptp(first) > 0.02)
     found.pictures["contact_points.png"] = curves(
         {"flat impact": (counts, flat), "corner first": (counts, first)},

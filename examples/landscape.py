@@ -76,18 +76,19 @@ def incoherence(values: np.ndarray, slopes: np.ndarray) -> float:
 
 def study(quick: bool = False) -> Outcome:
     """Landscapes for every stiffness; the softer the smoother."""
-    found, count = Outcome(), 9 if quick else 31
+    found, count = Outcome(), 7 if quick else 31
+    stiffness = (STIFFNESS[0], STIFFNESS[-1]) if quick else STIFFNESS
     fields = {}
-    for k_n in STIFFNESS:
+    for k_n in stiffness:
         fields[k_n] = sample(k_n, count)
         values, slopes = fields[k_n]
         found.figures[f"k_n={k_n:g}"] = {
             "incoherence": incoherence(values, slopes),
             "least_objective": float(values.min()),
         }
-    rough = [found.figures[f"k_n={k:g}"]["incoherence"] for k in STIFFNESS]
-    found.check("the softest contact has the smoothest landscape", rough[0] == min(rough))
-    found.check("the stiffest contact has the roughest landscape", rough[-1] == max(rough))
+    rough = [found.figures[f"k_n={k:g}"]["incoherence"] for k in stiffness]
+    smoother = "the softest contact's landscape is at least twice as smooth as the others'"
+    found.check(smoother, 2 * rough[0] < min(rough[1:]))
     found.pictures["landscapes.png"] = picture(fields)
     return found
 
