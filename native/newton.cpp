@@ -198,7 +198,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     prepared = true;
-    if (!converged && lost_in_rounding(window, u, norm > 0.5 * previous_norm)) return finish();
+    if (!converged && lost_in_rounding(window, u, norm > 0.1 * previous_norm)) return finish();
     from_ = now;
     previous = u;
     const bool must_fall = !converged && searches(report.iterations);

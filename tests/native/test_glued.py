@@ -46,7 +46,7 @@ def instants(s, rng, order=2):
 
 @pytest.mark.parametrize("viscosity", [0.0, 30.0])
 @pytest.mark.parametrize("host", ["rigid", "handle"])
-def test_battery_of_glued_solid_and_point_mass(host, viscosity):
+def test_battery_of_glued_solid_and_point_masses(host, viscosity):
     rng = np.random.default_rng(4)
     s = block_on_box(host=host, viscosity=viscosity, fields=["young"])
     names = [n for n in s.element_names if n.startswith("body")]
