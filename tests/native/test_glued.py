@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from diffsim_ros import _engine
-from tests.native.batteries import check_element, node_count, random_instants
 from diffsim_ros.meshes import box
+from tests.native.batteries import check_element, node_count, random_instants
 
 STEP = 0.01
 
@@ -46,7 +46,7 @@ def instants(s, rng, order=2):
 
 @pytest.mark.parametrize("viscosity", [0.0, 30.0])
 @pytest.mark.parametrize("host", ["rigid", "handle"])
-def test_battery_of_glued_solid_and_point_mass(host, viscosity):
+def test_battery_of_glued_solid_and_point_masses(host, viscosity):
     rng = np.random.default_rng(4)
     s = block_on_box(host=host, viscosity=viscosity, fields=["young"])
     names = [n for n in s.element_names if n.startswith("body")]
@@ -89,7 +89,7 @@ def test_gradients_through_glue_match_differences(host):
     gx[-1] = np.random.default_rng(5).normal(size=s.ndof)
     first, count = s.nodes_of("body")
     offset = s.dof_offset("body")
-    gx[-1, : offset] = 0  # of the frame: positions of the block's nodes alone are compared below
+    gx[-1, :offset] = 0  # of the frame: positions of the block's nodes alone are compared below
     exact = gx[-1] @ r.dx[-1]
     again = _engine.rollout(s, p, steps, o, active=active, mode="store")
     assert again.gradient(gx, 0 * gx) == pytest.approx(exact, rel=1e-9, abs=1e-11)
