@@ -22,9 +22,6 @@ from .ball_scene import (
     Throw,
 )
 
-if not hasattr(_engine.Scene, "add_solid"):
-    raise ImportError("this build of the engine has no solids")
-
 SHEAR = YOUNG / (2 * (1 + POISSON))
 MODES = ("store", "checkpoint")
 # Totals over the whole surface: 1 mm of penetration carries 4 kPa, a fifth of Young's modulus;
@@ -49,12 +46,12 @@ class Ball:
         self.mesh, self.dt, self.options = mesh, dt, options
         s = self.scene = _engine.Scene()
         s.add_solid(
-            "ball", mesh.vertices, mesh.tets, density=DENSITY, young=YOUNG, poisson=POISSON,
-            viscosity=relaxation * SHEAR, model="neo_hookean", position=[0, 0, HEIGHT],
-            orientation=[0, 0, 0, 1], velocity=list(VELOCITY), angular_velocity=list(SPIN),
+            "ball", vertices=mesh.vertices, tets=mesh.tets, density=DENSITY, young=YOUNG,
+            poisson=POISSON, viscosity=relaxation * SHEAR, model="neo_hookean",
+            position=[0, 0, HEIGHT], velocity=list(VELOCITY), angular_velocity=list(SPIN),
         )  # fmt: skip
         indices, weights = surface_weights(mesh)
-        s.add_body_points("skin", "ball", indices.tolist())
+        s.add_subset("skin", points="ball", index=indices.tolist())
         s.add_contact(
             "ground", points="skin", sdf=_engine.Plane([0, 0, 1], 0), weights=weights, k_n=K_N,
             k_t=K_T, c_f=C_F,

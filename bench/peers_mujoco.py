@@ -30,6 +30,10 @@ SETTINGS = 'integrator="discrete" solver="CG" cone="pyramidal" iterations="500" 
 EPSILONS = (1e-1, 1e-2, 1e-3, 1e-4)  # m/s and rad/s, of the central differences
 
 
+# Warnings are counted where they matter; MuJoCo would write them to a file in the caller's folder.
+mujoco.set_mju_user_warning(lambda message: None)
+
+
 def model(mesh: Mesh, dt: float) -> mujoco.MjModel:
     """Bodies with the lumped masses, a flex over them, a plane."""
     slides = "".join(f'<joint type="slide" axis="{axis}"/>' for axis in ("1 0 0", "0 1 0", "0 0 1"))

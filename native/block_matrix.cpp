@@ -126,6 +126,13 @@ void BlockMatrix::multiply_add(const MatrixXd& x, MatrixXd& y) const {
 
 void BlockMatrix::multiply_transposed_add(const MatrixXd& x, MatrixXd& y) const {
   const auto& P = *pattern;
+  if (P.values == 9 * P.blocks() && x.cols() == 1) {  // points only: one step of lambda
+    for (int b = 0; b < P.blocks(); ++b) {
+      transposed_product<3, 3>(block(b), 3, 3, x.data() + P.dof[P.row[b]], 0,
+                               y.data() + P.dof[P.col[b]], 0, 1, 1);
+    }
+    return;
+  }
   for (int b = 0; b < P.blocks(); ++b) {
     const int i = P.row[b], j = P.col[b];
     transposed_product_for(P.size[i], P.size[j])(block(b), P.size[i], P.size[j],

@@ -6,7 +6,7 @@
 namespace diffsim {
 
 Keys::Keys(ParameterTable& table, const std::string& name, const std::string& unit,
-           const KeyValues& keys)
+           const KeyValues& keys, int memory)
     : first_(table.size()),
       size_(static_cast<int>(keys.values.rows())),
       count_(static_cast<int>(keys.values.cols())),
@@ -23,23 +23,16 @@ Keys::Keys(ParameterTable& table, const std::string& name, const std::string& un
       table.add(key, unit, keys.values(0, k), -kInfinity, kInfinity);
     }
     const double begin = k > 0 ? (k - 1) * interval_ : -kInfinity;
-    const double end = k + 1 < count_ ? (k + 1) * interval_ : kInfinity;
+    const double end = k + 1 < count_ ? (k + 1 + memory) * interval_ : kInfinity;
     for (int i = 0; i < size_; ++i) table.set_support(first_ + size_ * k + i, begin, end);
   }
 }
 
 Keys::Piece Keys::at(double t) const {
-  // Times are sums of steps: a key met but for rounding is met.
-  const double at = t / interval_, slack = 1e-9;
-  const int key = static_cast<int>(std::ceil(std::min(std::max(at - slack, 0.), count_ * 1.))) - 1;
-  if (key < 0 || key >= count_ - 1) {
-    const int held = first_ + size_ * (key < 0 ? 0 : count_ - 1);
-    return {{held, held}, {1, 0}, {0, 0}};
-  }
-  const double s = std::min(at - key, 1.);
-  return {{first_ + size_ * key, first_ + size_ * (key + 1)},
-          {1 - s, s},
-          {-1 / interval_, 1 / interval_}};
+  const double at = std::min(std::max(t / interval_, 0.), count_ - 1.);
+  const int key = std::min(static_cast<int>(at), std::max(count_ - 2, 0));
+  const int next = std::min(key + 1, count_ - 1);
+  return {{first_ + size_ * key, first_ + size_ * next}, {1 - (at - key), at - key}};
 }
 
 }  // namespace diffsim

@@ -1,7 +1,6 @@
 // A control given by keys over time, one parameter (or three) each.
 //
-// Linear between keys (every `interval` seconds), constant before the first and after the last. The
-// rate at a key is that of the piece before it: a step's end belongs to what led there.
+// Linear between keys (every `interval` seconds), constant before the first and after the last.
 #pragma once
 
 #include "parameters.hpp"
@@ -16,23 +15,24 @@ struct KeyValues {
 class Keys {
  public:
   Keys() = default;
-  /// Adds name[k], or name[k].x .y .z, with their supports; refuses what holds no keys.
+  /// Adds name[k], or name[k].x .y .z, with their supports; refuses what holds no keys. `memory`:
+  /// for how many intervals after its own a key is still asked for.
   Keys(ParameterTable& table, const std::string& name, const std::string& unit,
-       const KeyValues& keys);
+       const KeyValues& keys, int memory = 0);
 
-  /// value = sum share_i p[first_i], rate = sum rate_i p[first_i]; i = 0, 1.
+  /// value = sum share_i p[first_i], i = 0, 1.
   struct Piece {
     int first[2];
-    double share[2], rate[2];
+    double share[2];
     double value(const VectorXd& p) const {
       return share[0] * p[first[0]] + share[1] * p[first[1]];
     }
-    double slope(const VectorXd& p) const { return rate[0] * p[first[0]] + rate[1] * p[first[1]]; }
     Vector3d value3(const VectorXd& p) const {
       return share[0] * p.segment<3>(first[0]) + share[1] * p.segment<3>(first[1]);
     }
   };
   Piece at(double t) const;
+  double interval() const { return count_ > 1 ? interval_ : kInfinity; }
 
  private:
   int first_ = 0, size_ = 1, count_ = 0;

@@ -81,7 +81,7 @@ void Rollout::start_sensitivity(MatrixXd& X, MatrixXd& V) const {
 
 Window Rollout::window(std::size_t i) const {
   const TimeScheme& scheme = records_[i].scheme;
-  return {{records_[i].state.get(), records_[i - 1].state.get(),
+  return {{records_[i].state.get(), i > 0 ? records_[i - 1].state.get() : nullptr,
            scheme.order == 2 ? records_[i - 2].state.get() : nullptr},
           scheme,
           records_[i].t};
@@ -195,7 +195,7 @@ void Rollout::add_frame(double t, const Sensitivity& S) {
   for (const auto& e : scene_->elements()) {
     const int count = e->contact_count();
     if (count == 0) continue;
-    e->forces(*frame.state, p_, force, place);
+    e->forces(window(records_.size() - 1), p_, force, place);
     frame.force.middleCols(at, count) = force;
     frame.place.middleCols(at, count) = place;
     at += count;
@@ -205,7 +205,7 @@ void Rollout::add_frame(double t, const Sensitivity& S) {
 
 void Rollout::add_modes(Stepper& stepper) {
   std::vector<std::uint16_t> now;
-  stepper.modes(*records_.back().state, records_.back().t, p_, now);
+  stepper.modes(window(records_.size() - 1), p_, now);
   now.push_back(static_cast<std::uint16_t>(halvings));  // a halved step is another motion
   for (std::uint16_t code : now) mode_hash = (mode_hash ^ code) * kHashPrime;
   now.pop_back();
@@ -258,7 +258,8 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
       held[step.columns[c]] += step.dr_dp.col(static_cast<Eigen::Index>(c)).dot(lam.col(0));
     }
     step.K.multiply_transposed_add(lam, x[0]);
-    step.B.multiply_transposed_add(lam, v[0]);
+    // Velocities look back through rotations only.
+    if (!scene_->points_only()) step.B.multiply_transposed_add(lam, v[0]);
     for (int k = 1; k <= step.scheme.order; ++k) {
       step.past_K[k - 1].multiply_transposed_add(lam, x[k]);
       step.past_B[k - 1].multiply_transposed_add(lam, v[k]);

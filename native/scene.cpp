@@ -97,8 +97,12 @@ void Scene::finalize() {
   }
   pattern_ = BlockPattern(sizes, pairs);
   past_pattern_ = BlockPattern(sizes, past);
-  linear_ = std::make_shared<const LinearPattern>(pattern_);
-  for (const auto& e : elements_) e->bind(pattern_, past_pattern_);
+  for (const auto& e : elements_) {
+    e->bind(pattern_, past_pattern_);
+    e->set_first_hold(hold_count_);
+    hold_count_ += e->hold_count();
+  }
+  linear_ = std::make_shared<const LinearPattern>(pattern_, hold_count_ > 0);
   scale_.setOnes(ndof_);
   for (const auto& b : bodies_) {
     if (b->kind() == NodeKind::frame) {

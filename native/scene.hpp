@@ -46,7 +46,9 @@ class Scene {
   const std::shared_ptr<const LinearPattern>& linear_pattern() const { return linear_; }
   const VectorXd& residual_scale() const { return scale_; }  // 1, or 1/radius for torques
   int ndof() const { return ndof_; }
+  bool points_only() const { return frames_ == 0; }
   int contact_count() const;
+  int hold_count() const { return hold_count_; }
   int mode_count() const;
   const Body& body(const std::string& name) const;           // refuses an unknown name
   int node_of(const std::string& body) const;                // and a body of several nodes
@@ -70,7 +72,7 @@ class Scene {
   std::shared_ptr<const LinearPattern> linear_;
   VectorXd scale_;
   std::vector<NodeMass> masses_;  // per node
-  int ndof_ = 0, frames_ = 0, p_gravity_ = 0;
+  int ndof_ = 0, frames_ = 0, p_gravity_ = 0, hold_count_ = 0;
   bool final_ = false;
 };
 

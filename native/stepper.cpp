@@ -15,13 +15,41 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
     u_ = 2 * u_ - before_;
   }
   predict(prev, scheme, t, p);
-  NewtonReport report = newton_.solve(window, p, options, u_, next_);
+  hold(window, p);
+  NewtonReport report = solve(window, p, options);
   if (report.status == Status::converged) return report;
-  u_.setZero();  // safe retry: start from where we are
+  u_.setZero();  // safe retry: start from where we are, nothing held
   predict(prev, scheme, t, p);
+  next_.held.assign(next_.held.size(), 0);
   NewtonReport again = newton_.solve(window, p, options, u_, next_);
   again.iterations += report.iterations;
   return again;
+}
+
+void Stepper::hold(const Window& window, const VectorXd& p) {
+  if (scene_->hold_count() == 0) return;
+  next_.held.assign(scene_->hold_count(), 0);
+  const Window last{{window.at[1], nullptr, nullptr}, window.scheme, window.t};
+  for (const auto& e : scene_->elements()) {
+    if (e->hold_count() > 0) e->hold(last, p, next_.held.data() + e->first_hold());
+  }
+}
+
+NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const NewtonOptions& options) {
+  NewtonReport report = newton_.solve(window, p, options, u_, next_);
+  for (bool released = scene_->hold_count() > 0; released;) {
+    if (report.status != Status::converged) break;
+    released = false;
+    for (const auto& e : scene_->elements()) {
+      if (e->hold_count() == 0) continue;
+      released |= e->release(window, p, next_.held.data() + e->first_hold());
+    }
+    if (!released) break;
+    const int before = report.iterations;  // what is released stays so: the loop ends
+    report = newton_.solve(window, p, options, u_, next_);
+    report.iterations += before;
+  }
+  return report;
 }
 
 bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active,
@@ -65,9 +93,8 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
   return step.solver.factor(step.A, symmetric);
 }
 
-void Stepper::modes(const State& now, double t, const VectorXd& p,
+void Stepper::modes(const Window& window, const VectorXd& p,
                     std::vector<std::uint16_t>& out) const {
-  const Window window{{&now, nullptr, nullptr}, TimeScheme::bdf(1, 1.), t};
   out.resize(scene_->mode_count());
   std::uint16_t* at = out.data();
   for (const auto& e : scene_->elements()) {

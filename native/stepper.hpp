@@ -41,10 +41,14 @@ class Stepper {
                  LinearizedStep& out);
 
   /// Mode codes (element.hpp) of all elements at a state at time t [s].
-  void modes(const State& now, double t, const VectorXd& p, std::vector<std::uint16_t>& out) const;
+  void modes(const Window& window, const VectorXd& p, std::vector<std::uint16_t>& out) const;
 
  private:
   void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
+  /// Chooses the points that static friction holds at first.
+  void hold(const Window& window, const VectorXd& p);
+  /// Solves with those held, letting go of what is loaded too much until none is.
+  NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options);
 
   const Scene* scene_;
   Newton newton_;

@@ -89,8 +89,8 @@ def test_simulate_writes_everything_once(tmp_path, capsys):
         load_scene(scene).engine.values.tobytes()
     )
     page = (out / "report.html").read_text()
-    assert not re.search(r"(src|href)=.(?!data:)", page)  # opens offline
-    assert page.count("data:image/png") == 2
+    assert not re.search(r"(src|href)=.(?!data:|#)", page)  # opens offline
+    assert page.count("data:image/png") == 3
     assert "results in" in capsys.readouterr().out
 
     before = {p.name: p.read_bytes() for p in out.iterdir()}

@@ -32,11 +32,15 @@ from .rotation import (
 
 @dataclass(frozen=True)
 class BodySlot:
-    """Where a body stands in a rollout: its row in position, its first dof, its number of dofs."""
+    """Where a body stands in a rollout: first row in position, first dof, number of dofs.
+
+    count   of its rows: one, but of soft bodies one for every free vertex, with three dofs each
+    """
 
     index: int
     dof: int
     size: int
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -283,6 +287,7 @@ class PointTrack:
 class LinearFunctional:
     """A weighted sum of a body's position and velocities at one frame, itself the cost [Eq. 7].
 
+    Those of a soft body are the means over its free vertices.
     frame             row of the rollout, -1: the last
     position          (3,) weights of the position [1/m]
     velocity          (3,) weights of the velocity [s/m]; angular_velocity (3,) [s/rad], world
@@ -299,12 +304,14 @@ class LinearFunctional:
 
     def term(self, rollout, slot, values):
         """Value (1, 1) and its exact gradient by pose and velocity."""
-        frame = self.frame % len(rollout.position)
+        frame, count = self.frame % len(rollout.position), slot.count
+        rows = slice(slot.index, slot.index + count)
         jx, jv = np.zeros((1, 1, slot.size)), np.zeros((1, 1, slot.size))
-        jx[0, 0, :3], jv[0, 0, :3] = self.position, self.velocity
-        value = np.dot(self.position, rollout.position[frame, slot.index])
-        value += np.dot(self.velocity, rollout.velocity[frame, slot.index])
-        if slot.size == 6:
+        jx[0, 0, : 3 * count] = np.tile(self.position, count) / count
+        jv[0, 0, : 3 * count] = np.tile(self.velocity, count) / count
+        value = np.dot(self.position, rollout.position[frame, rows].mean(axis=0))
+        value += np.dot(self.velocity, rollout.velocity[frame, rows].mean(axis=0))
+        if slot.size == 6 and count == 1:
             jv[0, 0, 3:] = self.angular_velocity
             spin = rollout.angular_velocity[frame, slot.index]
             value += np.dot(self.angular_velocity, spin)

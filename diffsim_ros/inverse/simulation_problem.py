@@ -17,7 +17,7 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 
 from .assembly import Assembly, TrialModel
-from .objectives import BodySlot
+from .objectives import BodySlot, LinearFunctional
 from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import Trial
@@ -82,6 +82,10 @@ class SimulationProblem:
             if objective.body not in self._slots:
                 near = nearest(objective.body, self._slots)
                 raise InputError(place, objective.name, objective.body, "a body of the scene", near)
+            soft = self._slots[objective.body].count > 1
+            if soft and not isinstance(objective, LinearFunctional):
+                rule = "a rigid body or particle, or a LinearFunctional of a soft body"
+                raise InputError(place, objective.name, objective.body, rule)
             used = np.atleast_1d(getattr(objective, "frames", 0))
             if used.size == 0 or used.min() < 0 or used.max() >= frames:
                 got = "none" if used.size == 0 else f"{used.min()}..{used.max()}"
@@ -271,11 +275,13 @@ class SimulationProblem:
 
 
 def _body_slots(scene) -> Mapping[str, BodySlot]:
-    offsets = [int(scene.dof_offset(name)) for name in scene.body_names] + [int(scene.ndof)]
-    return {
-        name: BodySlot(i, offsets[i], offsets[i + 1] - offsets[i])
-        for i, name in enumerate(scene.body_names)
-    }
+    names = list(scene.body_names)
+    offsets = [int(scene.dof_offset(name)) for name in names] + [int(scene.ndof)]
+    slots = {}
+    for name, dof, end in zip(names, offsets[:-1], offsets[1:], strict=True):
+        first, count = scene.nodes_of(name)
+        slots[name] = BodySlot(first, dof, end - dof, count)
+    return slots
 
 
 def _engine_rollouts(scene, P, steps, options, active, mode, threads, cancel):

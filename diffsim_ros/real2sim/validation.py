@@ -90,7 +90,7 @@ def _prediction(model: TossModel, trial: Trial, run, role: str) -> tuple[Predict
     """Simulated poses at the measured frames, and their errors."""
     first = model.sample(trial)
     frames = trial.frames[first:] - trial.frames[first]
-    body = list(model.scene.engine.body_names).index(model.config.body)
+    body = model.scene.engine.nodes_of(model.config.body)[0]
     position, orientation = run.position[frames, body], run.orientation[frames, body]
     measured_p, measured_q = trial.position[first:], trial.orientation[first:]
     errors = toss_errors(position, orientation, measured_p, measured_q, model.metric)

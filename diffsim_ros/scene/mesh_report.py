@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.scene.tets import (
@@ -188,6 +186,9 @@ def _oriented(mesh: TetMesh, place: object, key: str) -> tuple[TetMesh, int]:
 
 
 def _parts(mesh: TetMesh) -> int:
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     ends = mesh.corners[:, EDGES].reshape(-1, 2)
     count = len(mesh.vertices)
     links = coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))

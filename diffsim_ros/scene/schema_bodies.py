@@ -48,7 +48,7 @@ BODY: Section = {
 
 SOLID: Section = {
     "type": TYPE,
-    "shape": Field("any", "one of `ball`, `box`, `mesh`", default=REQUIRED),
+    "shape": Field("any", "one of `ball`, `box`, `cylinder`, `mesh`", default=REQUIRED),
     "density": DENSITY,
     "young": YOUNG,
     "poisson": POISSON,
@@ -179,6 +179,14 @@ SOLID_SHAPES: dict[str, Section] = {
         "half_extents": HALF,
         "cells": Field("integers", "cubes along x, y, z, of six tets each", minimum=1),
         "edge": EDGE,
+    },
+    "cylinder": {
+        "radius": SHAPES["sphere"]["radius"],
+        "height": Field("number", "along body z", "m", REQUIRED, minimum=0, strict=True),
+        "rings": Field(
+            "integer", "about the axis: 6 rings^2 triangles", default=REQUIRED, minimum=1
+        ),
+        "layers": Field("integer", "along z: 18 rings^2 layers tets", default=REQUIRED, minimum=1),
     },
     "mesh": {
         "file": FILE,

@@ -87,12 +87,11 @@ def _soft_shape(text: str, stamp: tuple, place: str, key: str) -> SoftShape:
 
 
 def _solid(kind: str, values: dict, element: str, place: str, key: str) -> SoftShape:
-    if kind == "ball":
-        mesh, report = check_tets(tets.ball(values["radius"], values["layers"]), place, key)
-    elif kind == "box":
-        mesh, report = check_tets(tets.box(values["size"], values["cells"]), place, key)
-    else:
+    if kind == "mesh":
         mesh, report = _from_file(values, place, key)
+    else:
+        make = {"ball": tets.ball, "box": tets.box, "cylinder": tets.cylinder}[kind]
+        mesh, report = check_tets(make(**values), place, key)
     digest = mesh_files.digest_of(mesh) if kind == "mesh" else ""
     if element == "p2" and mesh.tets.shape[1] == 4:
         mesh = tets.quadratic(mesh)

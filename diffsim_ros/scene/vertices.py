@@ -9,7 +9,7 @@ import numpy as np
 from diffsim_ros.scene.build_soft import glued_vertices
 from diffsim_ros.scene.links import start_pose
 from diffsim_ros.scene.rotation import matrix_from_quaternion
-from diffsim_ros.scene.soft_shapes import soft_shape
+from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
 
 if TYPE_CHECKING:
     from diffsim_ros.scene.model import SceneModel
@@ -31,6 +31,9 @@ def vertex_positions(model: SceneModel, rollout: Any, name: str, frames: Any = N
     start = place + shape.vertices @ turn.T
     for carrier, vertices in glued_vertices(body, shape):
         free[vertices] = False
+        if not carrier:
+            found[:, vertices] = start[vertices]
+            continue
         at, by = start_pose(bodies[carrier])
         local = (start[vertices] - at) @ by
         node = model.engine.nodes_of(carrier)[0]
@@ -42,18 +45,17 @@ def vertex_positions(model: SceneModel, rollout: Any, name: str, frames: Any = N
 
 
 def centre_of(model: SceneModel, rollout: Any, name: str) -> dict[str, Array]:
-    """Position, velocity (F, 3) and, of bodies with one node, orientation and spin over a motion.
+    """Position and velocity (F, 3) of a body over a motion; of frames also orientation and spin.
 
-    A soft body's are those of its free nodes' centre of mass; it has no orientation: (0, 0, 0, 1).
+    Those of a soft body are its free nodes' centre of mass.
     """
     first, count = model.engine.nodes_of(name)
     keys = ("position", "velocity", "orientation", "angular_velocity")
-    if count == 1:
+    if model.description["bodies"][name]["type"] not in SOFT:
         return {key: np.asarray(getattr(rollout, key))[:, first] for key in keys}
     rows = slice(first, first + count)
     mass = model.engine.masses(model.engine.values)[rows]
-    share = mass / mass.sum()
-    position = np.einsum("n,fni->fi", share, np.asarray(rollout.position)[:, rows])
-    velocity = np.einsum("n,fni->fi", share, np.asarray(rollout.velocity)[:, rows])
-    upright = np.tile([0.0, 0.0, 0.0, 1.0], (len(position), 1))
-    return dict(zip(keys, (position, velocity, upright, np.zeros_like(position)), strict=True))
+    return {
+        key: np.einsum("n,fni->fi", mass / mass.sum(), np.asarray(getattr(rollout, key))[:, rows])
+        for key in keys[:2]
+    }

@@ -9,7 +9,7 @@ import numpy as np
 from diffsim_ros.viz.motion import corners
 
 Array = np.ndarray
-CELLS = 40  # along the longest edge of the box
+CELLS = 16  # along the longest edge of the box; four times the triangles at twice as many
 TETS = np.array(
     [(0, 1, 3, 7), (0, 3, 2, 7), (0, 2, 6, 7), (0, 6, 4, 7), (0, 4, 5, 7), (0, 5, 1, 7)]
 )

@@ -22,7 +22,6 @@ from diffsim_ros.viz.scene_markers import POINT_SIZE, pose_at
 
 PLOTTED = 8  # bodies with a figure of their own
 SOFT_FRAMES = 120  # recorded frames that a page with soft bodies plays
-COARSE = 16  # cells along a surface that is drawn by its zero set
 GREY = "#9AA5B1"  # colour of the surroundings
 STATE = {
     "position": "m",
@@ -134,7 +133,7 @@ def _surface(scene: Any, rollout: Any, sdf: Any, frames: np.ndarray) -> dict[str
     poses = [pose_at(scene, rollout, sdf, k) for k in frames]
     position, orientation = (np.array(column) for column in zip(*poses, strict=True))
     if sdf.kind == "implicit":
-        faces = zero_set(sdf.sdf.evaluate, sdf.size, cells=COARSE)
+        faces = zero_set(sdf.sdf.evaluate, sdf.size)
         corners, index = np.unique(np.round(faces.reshape(-1, 3), 6), axis=0, return_inverse=True)
         turn = matrix_from_quaternion(orientation)
         vertices = position[:, None] + np.einsum("fij,nj->fni", turn, corners)
@@ -181,11 +180,12 @@ def _single(scene: Any, rollout: Any) -> list[dict[str, str]]:
 
 
 def _final(scene: Any, rollout: Any) -> dict[str, Any]:
-    """The last state as a table."""
+    """The last state as a table; soft bodies have no rotation."""
     rows = []
     for name in scene.bodies:
         state = centre_of(scene, rollout, name)
-        rows.append([name, *(", ".join(f"{x:.5g}" for x in state[key][-1]) for key in STATE)])
+        last = (state[key][-1] if key in state else () for key in STATE)
+        rows.append([name, *(", ".join(f"{x:.5g}" for x in values) for values in last)])
     head = ["body", *(f"{key.replace('_', ' ')} [{unit}]" for key, unit in STATE.items())]
     return {"time": f"{rollout.time[-1]:.6g}", "head": head, "rows": rows}
 

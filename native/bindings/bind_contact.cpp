@@ -35,8 +35,9 @@ ContactLaw make_law(const std::string& name, const LawArguments& a) {
                  {a.c_roll, a.c_spin, a.k_roll},
                  Friction::linear,
                  Damping::continuous};
-  law.friction = choice<Friction>("friction", a.friction,
-                                  {{"linear", Friction::linear}, {"tanh", Friction::tanh}});
+  law.friction = choice<Friction>(
+      "friction", a.friction,
+      {{"linear", Friction::linear}, {"tanh", Friction::tanh}, {"hybrid", Friction::hybrid}});
   law.normal = choice<Damping>("damping", a.damping,
                                {{"continuous", Damping::continuous},
                                 {"ramped", Damping::ramped},

@@ -209,8 +209,10 @@ void bind_rollout(py::module_& m) {
                              [](const Frame& f, auto& out) { out = f.place.transpose(); });
           },
           "(F, points, 3) [m], where the force acts, world")
-      .def_property_readonly("modes", &modes,
-                             "(steps, points): 0 open, 1 stick, 2 slip, +4 damping clamped")
+      .def_property_readonly(
+          "modes", &modes,
+          "(steps, points): 0 open, 1 stick, 2 slip, 3 held (hybrid), +4 damping "
+          "clamped")
       .def_property_readonly("mode_hash", [](const PyRollout& r) { return r.rollout->mode_hash; })
       .def_property_readonly(
           "iterations",

@@ -31,8 +31,8 @@ MatrixXd dense(const BlockMatrix& M) {
 
 /// One element's r, K, B, dr/dp at three instants given as (c, theta, v, omega), newest first.
 py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd& p,
-                          const std::vector<std::vector<MatrixXd>>& instants, double step,
-                          double t) {
+                          const std::vector<std::vector<MatrixXd>>& instants, double step, double t,
+                          const std::vector<std::uint8_t>& held) {
   scene.finalize();
   const int order = static_cast<int>(instants.size()) - 1;
   if (order != 1 && order != 2) refuse("evaluate_element: instants", "must be 2 or 3", order + 1);
@@ -45,6 +45,10 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     state[k] = make(scene, i[0], i[1], i[2], i[3]);
     window.at[k] = &state[k];
   }
+  if (!held.empty() && static_cast<int>(held.size()) != scene.hold_count()) {
+    refuse("evaluate_element: held", "must be one per point of hybrid friction", held.size());
+  }
+  state[0].held = held;
   for (const auto& e : scene.elements()) {
     if (e->name() != name) continue;
     std::vector<int> all(scene.parameters().size());
@@ -89,9 +93,7 @@ VectorXd node_masses(const Scene& scene, const VectorXd& p) {
   return m;
 }
 
-}  // namespace
-
-void bind_scene(py::module_& m) {
+void bind_parameter_info(py::module_& m) {
   py::class_<ParameterInfo>(m, "ParameterInfo", "One named entry of the parameter vector p.")
       .def_readonly("name", &ParameterInfo::name)
       .def_readonly("unit", &ParameterInfo::unit)
@@ -103,6 +105,12 @@ void bind_scene(py::module_& m) {
       .def("__repr__", [](const ParameterInfo& i) {
         return "<ParameterInfo " + i.name + " [" + i.unit + "]>";
       });
+}
+
+}  // namespace
+
+void bind_scene(py::module_& m) {
+  bind_parameter_info(m);
   py::class_<Scene> scene(m, "Scene", "Bodies, points, springs, contacts; SI units, world frame.");
   scene.def(py::init<>())
       .def("set_gravity", &Scene::set_gravity, py::arg("g"), "Gravity [m/s^2], world.");
@@ -168,8 +176,10 @@ void bind_scene(py::module_& m) {
       .def("masses", &node_masses, py::arg("p"), "(nodes,) [kg]; zero for handles.")
       .def("evaluate_element", &evaluate_element, py::arg("name"), py::arg("p"),
            py::arg("instants"), py::arg("step"), py::arg("t") = 0.,
+           py::arg("held") = std::vector<std::uint8_t>(),
            "r, K = dr/dx, B = dr/dv, dr_dp and past (K, B) of one element at given instants "
-           "[(c, theta, v, omega) each (nodes, 3)], newest first: for derivative tests.");
+           "[(c, theta, v, omega) each (nodes, 3)], newest first; `held` per point of hybrid "
+           "friction: for derivative tests.");
 }
 
 }  // namespace diffsim

@@ -1,10 +1,17 @@
 #include "contact.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "contact_touch.hpp"
 
 namespace diffsim {
+namespace {
+
+constexpr int kChunk = 64;  // points whose samples stay in the nearest cache
+
+}  // namespace
 
 ContactStiffness Contact::stiffness(int i, const VectorXd& p) const {
   const double weight = weights_[i];
@@ -23,8 +30,9 @@ RollingStiffness Contact::rolling(int i, const VectorXd& p) const {
   return {p[params_.c_roll], p[params_.c_spin], weights_[i] * p[params_.k_roll]};
 }
 
-bool Contact::touch(int i, const State& s, const VectorXd& p, const SdfSample& sample,
+bool Contact::touch(int i, const Window& window, const VectorXd& p, const SdfSample& sample,
                     Touch& t) const {
+  const State& s = window.now();
   t.radius = points_->radius(p);
   t.d = t.radius - sample.g;
   if (!(t.d > 0)) return false;
@@ -39,7 +47,8 @@ bool Contact::touch(int i, const State& s, const VectorXd& p, const SdfSample& s
     t.sdf.kappa = R * sample.kappa * R.transpose();
   }
   t.rho = points_->lever(i, s, p);
-  t.reach = t.node >= 0 && !t.frame ? 0 : t.radius;
+  const bool point = t.node >= 0 && !t.frame;
+  t.reach = point ? 0 : params_.friction == Friction::hybrid ? sample.g : t.radius;
   t.rho_c = t.rho - t.reach * n;
   t.omega_a = t.frame ? s.w[points_->nodes[t.node].frame] : Vector3d::Zero();
   t.w = points_->velocity(i, s, t.rho_c);
@@ -52,18 +61,36 @@ bool Contact::touch(int i, const State& s, const VectorXd& p, const SdfSample& s
     t.w -= s.v.col(carrier_.node) + t.omega_b.cross(t.sigma_c);
   }
   t.rate = -n.dot(t.w);
-  t.v_t = t.w + t.rate * n;
+  t.m = n;
+  t.m_x = t.sdf.kappa;
+  if (const double squared = n.squaredNorm(); std::abs(squared - 1) > 1e-12) {
+    t.m /= std::sqrt(squared);
+    t.m_x = (t.sdf.kappa - t.m * (t.m.transpose() * t.sdf.kappa)) / std::sqrt(squared);
+  }
+  t.v_t = t.w - t.m.dot(t.w) * t.m;
+  t.v_t -= t.m.dot(t.v_t) * t.m;  // what rounding has left, which a held point would feel
+  rub(window, p, t);
+  return true;
+}
+
+void Contact::rub(const Window& window, const VectorXd& p, Touch& t) const {
+  const int i = t.point;
+  const Vector3d& n = t.sdf.n;
   const ContactStiffness k = stiffness(i, p);
   t.normal = normal_force(k, params_.law, t.d, t.rate);
   t.limit = friction_limit(k, t.normal.f);
-  t.slope = friction_slope(k.k_t, params_.friction, t.v_t.norm(), t.limit.f);
+  const bool hybrid = params_.friction == Friction::hybrid;
+  const Friction law = hybrid ? Friction::linear : params_.friction;
+  const std::vector<std::uint8_t>& held = window.now().held;
+  t.held = hybrid && !held.empty() && held[first_hold() + i];
+  t.k_t = hybrid ? std::max(k.k_t, kSlipMass * mass_[i] * window.scheme.gamma[0]) : k.k_t;
+  t.slope = t.held ? held_slope(t.limit.f) : friction_slope(t.k_t, law, t.v_t.norm(), t.limit.f);
+  if (t.k_t > k.k_t) t.slope.by_kt = 0;
   t.by_fn = t.slope.by_limit * t.limit.by_fn;
   t.f = t.normal.f * n - t.slope.s * t.v_t;
   if (params_.k_roll >= 0) {
-    t.rolling =
-        rolling_torque(rolling(i, p), params_.friction, n, t.omega_a - t.omega_b, t.normal.f);
+    t.rolling = rolling_torque(rolling(i, p), law, t.m, t.omega_a - t.omega_b, t.normal.f);
   }
-  return true;
 }
 
 void Contact::to_frame_of_sdf(const State& s, Matrix3X& x) const {
@@ -72,17 +99,51 @@ void Contact::to_frame_of_sdf(const State& s, Matrix3X& x) const {
 }
 
 template <class F>
-void Contact::for_each_touch(const State& s, const VectorXd& p, F&& f) const {
-  thread_local Matrix3X x;
-  thread_local std::vector<SdfSample> samples;
-  x.resize(3, points_->size());
-  for (int i = 0; i < points_->size(); ++i) x.col(i) = points_->position(i, s, p);
-  to_frame_of_sdf(s, x);
-  sdf_->evaluate(x, samples);
+void Contact::for_each_touch(const Window& window, const VectorXd& p, F&& f) const {
+  const double radius = points_->radius(p);
+  const Eigen::AlignedBox3d box = sdf_->bounds(radius);
+  const bool bounded = box.min().maxCoeff() > -kUnbounded || box.max().minCoeff() < kUnbounded;
+  thread_local Near near;
   Touch t;
-  for (int i = 0; i < points_->size(); ++i) {
-    if (touch(i, s, p, samples[i], t)) f(t);
+  for (int begin = 0; begin < points_->size(); begin += kChunk) {
+    gather(begin, std::min(kChunk, points_->size() - begin), window.now(), p,
+           bounded ? &box : nullptr, near);
+    const int count = static_cast<int>(near.point.size());
+    if (count == 0) continue;
+    sdf_->evaluate(near.x, near.samples);
+    for (int k = 0; k < count; ++k) {
+      if (!(near.samples[k].g < radius)) continue;
+      if (touch(near.point[k], window, p, near.samples[k], t)) f(t);
+    }
   }
+}
+
+void Contact::gather(int begin, int count, const State& s, const VectorXd& p,
+                     const Eigen::AlignedBox3d* box, Near& near) const {
+  Matrix3X& x = near.x;
+  x.resize(3, count);
+  if (only_point_nodes_) {
+    for (int i = 0; i < count; ++i) x.col(i) = s.c.col(points_->node[begin + i]);
+  } else {
+    for (int i = 0; i < count; ++i) x.col(i) = points_->position(begin + i, s, p);
+  }
+  to_frame_of_sdf(s, x);
+  near.point.resize(count);
+  if (!box) {
+    std::iota(near.point.begin(), near.point.end(), begin);
+    return;
+  }
+  const Eigen::Array3d low = box->min(), high = box->max();
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    near.point[kept] = begin + i;
+    const Eigen::Array3d at = x.col(i);
+    kept += !((at < low) || (at > high)).any();
+  }
+  near.point.resize(kept);
+  if (kept == count) return;
+  for (int k = 0; k < kept; ++k) x.col(k) = x.col(near.point[k] - begin).eval();
+  x.conservativeResize(3, kept);
 }
 
 void Contact::add_residual(const Touch& t, VectorXd& r) const {
@@ -98,7 +159,7 @@ void Contact::add_residual(const Touch& t, VectorXd& r) const {
 
 void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   const State& s = window.now();
-  for_each_touch(s, p, [&](const Touch& t) {
+  for_each_touch(window, p, [&](const Touch& t) {
     add_residual(t, *out.r);
     if (out.K) add_jacobian(t, p, out);
     if (out.symmetric) *out.symmetric = false;
@@ -106,22 +167,24 @@ void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) 
   });
 }
 
-bool Contact::guard(const State& from, const State& to, const VectorXd& p, VectorXd& u,
+bool Contact::guard(const State& from, const Window& window, const VectorXd& p, VectorXd& u,
                     std::vector<unsigned char>& used) const {
   constexpr unsigned char kMost = 3;  // per node and step: without a bound Newton may cycle
   thread_local Matrix3X x;
   thread_local std::vector<SdfSample> sample;
   bool any = false;
-  for_each_touch(to, p, [&](const Touch& t) {
+  Window at = window;
+  at.at[0] = &from;
+  for_each_touch(window, p, [&](const Touch& t) {
     const int node = points_->node[t.point];
-    if (node < 0 || t.frame || used[node] >= kMost) return;
+    if (node < 0 || t.frame || t.held || used[node] >= kMost) return;
     x.resize(3, 1);
     x.col(0) = points_->position(t.point, from, p);
     to_frame_of_sdf(from, x);
     sdf_->evaluate(x, sample);
     Touch before;
-    if (touch(t.point, from, p, sample[0], before)) {
-      const double slip = before.limit.f / stiffness(t.point, p).k_t;
+    if (touch(t.point, at, p, sample[0], before)) {
+      const double slip = before.limit.f / before.k_t;
       const Vector3d way = t.v_t - before.v_t;
       const double along = -before.v_t.dot(way) / way.squaredNorm();
       if (!(before.v_t.norm() > slip) || t.v_t.dot(before.v_t) >= 0) return;
@@ -136,8 +199,8 @@ bool Contact::guard(const State& from, const State& to, const VectorXd& p, Vecto
 
 void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
   std::fill(out, out + points_->size(), std::uint16_t{0});
-  for_each_touch(window.now(), p, [&](const Touch& t) {
-    unsigned code = t.slope.slip ? kSlip : kStick;
+  for_each_touch(window, p, [&](const Touch& t) {
+    unsigned code = t.held ? kHeld : t.slope.slip ? kSlip : kStick;
     if (t.normal.clamped) code |= kClamped;
     if (params_.k_roll >= 0) {
       if (t.rolling.rolling.slip) code |= kRolls;
@@ -147,14 +210,41 @@ void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out)
   });
 }
 
-void Contact::forces(const State& s, const VectorXd& p, Matrix3X& force, Matrix3X& place) const {
+void Contact::forces(const Window& window, const VectorXd& p, Matrix3X& force,
+                     Matrix3X& place) const {
   force.setZero(3, points_->size());
   place.resize(3, points_->size());
-  for (int i = 0; i < points_->size(); ++i) place.col(i) = points_->position(i, s, p);
-  for_each_touch(s, p, [&](const Touch& t) {
+  for (int i = 0; i < points_->size(); ++i) {
+    place.col(i) = points_->position(i, window.now(), p);
+  }
+  for_each_touch(window, p, [&](const Touch& t) {
     force.col(t.point) = t.f;
     place.col(t.point) -= t.radius * t.sdf.n;
   });
+}
+
+int Contact::hold_count() const {
+  return params_.friction == Friction::hybrid ? points_->size() : 0;
+}
+
+void Contact::hold(const Window& last, const VectorXd& p, std::uint8_t* held) const {
+  for_each_touch(last, p, [&](const Touch& t) {
+    // Held before, or slow enough for friction to stop what it carries within a step.
+    const double stop = mass_[t.point] * last.scheme.gamma[0] * t.v_t.norm();
+    held[t.point] = t.limit.f > 0 && (t.held || stop <= t.limit.f);
+  });
+}
+
+bool Contact::release(const Window& now, const VectorXd& p, std::uint8_t* held) const {
+  std::vector<std::uint8_t> kept(points_->size(), 0);  // `held` is read until the end
+  bool any = false;
+  for_each_touch(now, p, [&](const Touch& t) {
+    if (!t.held) return;
+    kept[t.point] = t.v_t.norm() <= kHoldSpeed;  // that is, |f_t| <= limit
+    any |= !kept[t.point];
+  });
+  std::copy(kept.begin(), kept.end(), held);
+  return any;
 }
 
 }  // namespace diffsim

@@ -8,6 +8,8 @@
 // (DESIGN: weights sum to 1; to 1/2 in each direction of a pair of bodies).
 #pragma once
 
+#include <algorithm>
+
 #include "../bodies/point_set.hpp"
 #include "../sdf/sdf.hpp"
 #include "contact_rolling.hpp"
@@ -30,14 +32,19 @@ struct Carrier {
 
 class Contact : public Element {
  public:
+  /// mass: what friction at each point has to stop [kg], hybrid only.
   Contact(std::string name, const PointSet* points, SdfPtr sdf, Carrier carrier, VectorXd weights,
-          ContactParameters params)
+          VectorXd mass, ContactParameters params)
       : Element(std::move(name)),
         points_(points),
         sdf_(std::move(sdf)),
         carrier_(carrier),
         weights_(std::move(weights)),
-        params_(params) {}
+        mass_(std::move(mass)),
+        params_(params),
+        only_point_nodes_(std::all_of(points->node.begin(), points->node.end(), [&](int node) {
+          return node >= 0 && points->nodes[node].kind == NodeKind::point;
+        })) {}
   std::vector<std::pair<int, int>> couplings() const override;
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
@@ -48,23 +55,39 @@ class Contact : public Element {
 
   /// A node whose tangential velocity passed through the sticking range, or that has just met the
   /// obstacle, goes on from zero tangential velocity: full steps overshoot there (SOLVER study).
-  bool guard(const State& from, const State& to, const VectorXd& p, VectorXd& u,
+  bool guard(const State& from, const Window& window, const VectorXd& p, VectorXd& u,
              std::vector<unsigned char>& used) const override;
 
   /// Force on the body and point of action, world, per point; zero force and x while open.
   int contact_count() const override { return points_->size(); }
-  void forces(const State& s, const VectorXd& p, Matrix3X& force, Matrix3X& place) const override;
+  void forces(const Window& window, const VectorXd& p, Matrix3X& force,
+              Matrix3X& place) const override;
+
+  /// Hybrid friction holds in a step what was held in the last one or is slow enough to be stopped
+  /// in this one, and lets go of what would need more than Coulomb's limit.
+  int hold_count() const override;
+  void hold(const Window& last, const VectorXd& p, std::uint8_t* held) const override;
+  bool release(const Window& now, const VectorXd& p, std::uint8_t* held) const override;
 
  private:
   struct Touch;  // one point in contact
+  struct Near {  // points that the sdf's bounds do not exclude, in its frame
+    std::vector<int> point;
+    Matrix3X x;
+    std::vector<SdfSample> samples;
+  };
   struct Slope;  // how its force moves with the relative motion
   struct End;    // and with one of the two nodes
-  bool touch(int i, const State& s, const VectorXd& p, const SdfSample& sample, Touch& t) const;
+  bool touch(int i, const Window& window, const VectorXd& p, const SdfSample& sample,
+             Touch& t) const;
+  void rub(const Window& window, const VectorXd& p, Touch& t) const;
   ContactStiffness stiffness(int i, const VectorXd& p) const;
   RollingStiffness rolling(int i, const VectorXd& p) const;
+  void gather(int begin, int count, const State& s, const VectorXd& p,
+              const Eigen::AlignedBox3d* box, Near& near) const;
   void to_frame_of_sdf(const State& s, Matrix3X& x) const;
   template <class F>
-  void for_each_touch(const State& s, const VectorXd& p, F&& f) const;
+  void for_each_touch(const Window& window, const VectorXd& p, F&& f) const;
 
   void add_residual(const Touch& t, VectorXd& r) const;
   void add_jacobian(const Touch& t, const VectorXd& p, const Assembly& out) const;
@@ -72,6 +95,7 @@ class Contact : public Element {
   /// Derivatives of f or tau (`value`) by the poses and velocities of both ends.
   void move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End::* by_x,
             Matrix36 End::* by_v, End& a, End& b) const;
+  Matrix3d lag(const Touch& t) const;
   void add_blocks(const Touch& t, const End& row, const End& column, int block,
                   const Assembly& out) const;
   void add_columns(const Touch& t, const State& s, const VectorXd& p, ParameterColumns& out) const;
@@ -84,8 +108,9 @@ class Contact : public Element {
   const PointSet* points_;
   SdfPtr sdf_;
   Carrier carrier_;
-  VectorXd weights_;
+  VectorXd weights_, mass_;
   ContactParameters params_;
+  bool only_point_nodes_;
   std::vector<std::pair<int, int>> blocks_;  // (point, carrier) and (carrier, point), per point
 };
 

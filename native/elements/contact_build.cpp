@@ -93,11 +93,27 @@ ContactParameters add_parameters(ParameterTable& table, const std::string& name,
   return params;
 }
 
+/// Mass [kg] that friction at each point has to stop, of both ends; 0 where both are driven.
+VectorXd masses_of(const Scene& scene, const PointSet& points, int carrier) {
+  const VectorXd p = scene.values();
+  std::vector<double> inverse;  // per node, 0 = driven
+  for (const auto& body : scene.bodies()) {
+    for (const NodeMass& m : body->masses()) inverse.push_back(m.mass < 0 ? 0 : 1 / m.value(p));
+  }
+  VectorXd mass(points.size());
+  for (int i = 0; i < points.size(); ++i) {
+    const double both =
+        (points.node[i] < 0 ? 0 : inverse[points.node[i]]) + (carrier < 0 ? 0 : inverse[carrier]);
+    mass[i] = both > 0 ? 1 / both : 0;
+  }
+  return mass;
+}
+
 /// The checked direction of a contact that carries `share` of its law.
 struct Direction {
   const PointSet* points;
   Carrier carrier;
-  VectorXd weights;
+  VectorXd weights, mass;
 };
 
 Direction direction(const Scene& scene, const std::string& place, const ContactSet& set,
@@ -106,7 +122,8 @@ Direction direction(const Scene& scene, const std::string& place, const ContactS
   if (!set.sdf) refuse(place + ": sdf", "must be given", "none");
   const Carrier carrier = carrier_of(scene, place, set.carrier);
   check_points(place, set, points, carrier.node);
-  return {&points, carrier, share * weights_of(place, set.weights, points.size())};
+  return {&points, carrier, share * weights_of(place, set.weights, points.size()),
+          masses_of(scene, points, carrier.node)};
 }
 
 }  // namespace
@@ -119,7 +136,7 @@ void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
   const double k_roll = rolling_slope_of(place, law, *way.points, scene.values());
   const ContactParameters params = add_parameters(scene.table(), name, law, k_roll);
   scene.add_element(std::make_unique<Contact>(name, way.points, set.sdf, way.carrier,
-                                              std::move(way.weights), params));
+                                              std::move(way.weights), std::move(way.mass), params));
 }
 
 void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a,
@@ -151,7 +168,8 @@ void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a
   const ContactParameters params = add_parameters(scene.table(), name, law, k_roll);
   for (int m = 0; m < 2; ++m) {
     scene.add_element(std::make_unique<Contact>(name + end[m], way[m].points, set[m]->sdf,
-                                                way[m].carrier, std::move(way[m].weights), params));
+                                                way[m].carrier, std::move(way[m].weights),
+                                                std::move(way[m].mass), params));
   }
 }
 

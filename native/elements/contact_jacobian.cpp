@@ -67,24 +67,32 @@ Contact::Slope Contact::slope(const Touch& t, const RollingSlope* rolling, Slope
   const Eigen::RowVector3d fn_x = -t.normal.by_d * n.transpose() + t.normal.by_rate * rate_x;
   const Eigen::RowVector3d fn_w = -t.normal.by_rate * n.transpose();
   if (rolling) {
-    *torque = {rolling->by_n * kappa + rolling->by_fn * fn_x, rolling->by_fn * fn_w,
+    *torque = {rolling->by_n * t.m_x + rolling->by_fn * fn_x, rolling->by_fn * fn_w,
                rolling->by_omega};
   }
-  // v_t = w - n (n.w)  =>  dv_t = T zeta + n d d' (its xi part) - (n.w) dn
-  const Matrix3d vt_x = n * rate_x + t.rate * kappa;
+  // v_t = w - m (m.w)  =>  dv_t = T zeta - m (w.dm) - (m.w) dm
+  const Matrix3d vt_x = -t.m * (t.w.transpose() * t.m_x) - t.m.dot(t.w) * t.m_x;
   // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn df_n)
   const Matrix3d S = -t.slope.s * I - t.slope.by_speed * t.v_t * t.v_t.transpose();
   const Vector3d along = n - t.by_fn * t.v_t;  // df/df_n
-  return {along * fn_x + t.normal.f * kappa + S * vt_x, along * fn_w + S * (I - n * n.transpose()),
-          Matrix3d::Zero()};
+  return {along * fn_x + t.normal.f * kappa + S * vt_x,
+          along * fn_w + S * (I - t.m * t.m.transpose()), Matrix3d::Zero()};
+}
+
+// x_c moves by (1 - lag) xi in the obstacle's frame: x_c = x - r n, or x - g n.
+Matrix3d Contact::lag(const Touch& t) const {
+  Matrix3d lag = t.reach * t.sdf.kappa;
+  const bool turns = t.frame || t.node < 0;
+  if (turns && params_.friction == Friction::hybrid) lag += t.sdf.n * t.sdf.n.transpose();
+  return lag;
 }
 
 void Contact::move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End::* by_x,
                    Matrix36 End::* by_v, End& a, End& b) const {
   const Matrix3d Wa = skew(t.omega_a), Wb = skew(t.omega_b), rho = skew(t.rho);
-  // zeta holds -(r omega_a x kappa + omega_b x (1 - r kappa)) xi, through the levers
-  const Matrix3d rk = t.reach * t.sdf.kappa;
-  d.x -= d.w * (Wa * rk + Wb * (Matrix3d::Identity() - rk));
+  // zeta holds -(omega_a x lag + omega_b x (1 - lag)) xi, through the levers
+  const Matrix3d lag = this->lag(t);
+  d.x -= d.w * (Wa * lag + Wb * (Matrix3d::Identity() - lag));
   a.*by_x << d.x, -(d.x + d.w * Wa) * rho;
   a.*by_v << d.w, d.o - d.w * skew(t.rho_c);
   if (carrier_.node < 0) return;
@@ -97,7 +105,7 @@ void Contact::move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End:
 void Contact::add_jacobian(const Touch& t, const VectorXd& p, const Assembly& out) const {
   const bool rolls = params_.k_roll >= 0;
   RollingSlope rolling;
-  if (rolls) rolling = rolling_slope(this->rolling(t.point, p), t.rolling, t.sdf.n);
+  if (rolls) rolling = rolling_slope(this->rolling(t.point, p), t.rolling, t.m);
   Slope torque;
   const Slope force = slope(t, rolls ? &rolling : nullptr, &torque);
   if (carrier_.node < 0 && !t.frame) {  // a free node, a fixed obstacle: xi = dx, zeta = dv
@@ -109,14 +117,14 @@ void Contact::add_jacobian(const Touch& t, const VectorXd& p, const Assembly& ou
   End b{carrier_.node, true, -1, t.sigma_c, {}, {}, {}, {}, {}, {}};
   move(t, force, t.f, &End::f_x, &End::f_v, a, b);
   if (rolls) move(t, torque, t.rolling.tau, &End::tau_x, &End::tau_v, a, b);
-  const Matrix3d rk = t.reach * t.sdf.kappa, P = Matrix3d::Identity() - rk, rho = skew(t.rho);
-  a.arm_a << -rk, -P * rho;
+  const Matrix3d lag = this->lag(t), P = Matrix3d::Identity() - lag, rho = skew(t.rho);
+  a.arm_a << -lag, -P * rho;
   a.arm_b << P, -P * rho;
   // diagonal blocks come first in the pattern
   if (t.node >= 0) add_blocks(t, a, a, t.node, out);
   if (carrier_.node < 0) return;
   const Matrix3d sigma = skew(t.sigma);
-  b.arm_a << rk, t.reach * skew(t.sdf.n) - rk * sigma;
+  b.arm_a << lag, t.reach * skew(t.sdf.n) - lag * sigma;
   b.arm_b << -P, P * sigma - skew(t.sigma_c);
   add_blocks(t, b, b, carrier_.node, out);
   if (t.node < 0) return;
@@ -145,7 +153,7 @@ void Contact::add_columns(const Touch& t, const State& s, const VectorXd& p,
   const double weight = weights_[t.point];
   const Vector3d zero = Vector3d::Zero();
   RollingSlope rolling{Matrix3d::Zero(), Matrix3d::Zero(), zero};
-  if (params_.k_roll >= 0) rolling = rolling_slope(this->rolling(t.point, p), t.rolling, t.sdf.n);
+  if (params_.k_roll >= 0) rolling = rolling_slope(this->rolling(t.point, p), t.rolling, t.m);
   auto add = [&](int parameter, double dfn, const Vector3d& df_t, const Vector3d& dtau) {
     const int c = out.column(parameter);
     if (c < 0) return;
@@ -162,7 +170,7 @@ void Contact::add_columns(const Touch& t, const State& s, const VectorXd& p,
   add(params_.f_0, 0, -t.slope.by_limit * t.limit.by_f0 * t.v_t, zero);
   if (params_.k_roll >= 0) {
     const FrictionSlope &roll = t.rolling.rolling, &spin = t.rolling.spinning;
-    const Vector3d spun = t.rolling.spin * t.sdf.n;
+    const Vector3d spun = t.rolling.spin * t.m;
     add(params_.c_roll, 0, zero, -t.normal.f * roll.by_limit * t.rolling.roll);
     add(params_.c_spin, 0, zero, -t.normal.f * spin.by_limit * spun);
     add(params_.k_roll, 0, zero, -weight * (roll.by_kt * t.rolling.roll + spin.by_kt * spun));
@@ -190,14 +198,16 @@ void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, cons
   const Vector3d& n = t.sdf.n;
   const Vector3d dn = t.sdf.kappa * drho;
   const double dd = dradius - n.dot(drho);
-  const Vector3d dx_c = drho - t.reach * dn - (t.node < 0 || t.frame ? dradius : 0.) * n;
+  const bool grows = params_.friction != Friction::hybrid && (t.node < 0 || t.frame);
+  const Vector3d dx_c = drho - lag(t) * drho - (grows ? dradius : 0.) * n;
   const Vector3d dw = (t.omega_a - t.omega_b).cross(dx_c);
   const double drate = -n.dot(dw) - t.w.dot(dn);
   const double dfn = t.normal.by_d * dd + t.normal.by_rate * drate;
-  const Vector3d dvt = dw + drate * n + t.rate * dn;
+  const Vector3d dm = t.m_x * drho;
+  const Vector3d dvt = dw - (t.m.dot(dw) + t.w.dot(dm)) * t.m - t.m.dot(t.w) * dm;
   const double dslope = t.slope.by_speed * t.v_t.dot(dvt) + t.by_fn * dfn;
   const Vector3d df = dfn * n + t.normal.f * dn - t.slope.s * dvt - dslope * t.v_t;
-  add_column(t, df, rolling.by_n * dn + rolling.by_fn * dfn, dx_c, column, out);
+  add_column(t, df, rolling.by_n * dm + rolling.by_fn * dfn, dx_c, column, out);
 }
 
 }  // namespace diffsim

@@ -38,6 +38,8 @@ FrictionLimit friction_limit(const ContactStiffness& k, double f_n) {
           (k.c_s - k.c_f) * low * x * x};
 }
 
+FrictionSlope held_slope(double limit) { return {limit / kHoldSpeed, 0, 1 / kHoldSpeed, 0, false}; }
+
 FrictionSlope friction_slope(double k_t, Friction law, double speed, double limit) {
   if (law == Friction::linear) {
     if (k_t * speed <= limit) return {k_t, 0, 0, 1, false};

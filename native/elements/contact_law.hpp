@@ -5,7 +5,7 @@
 
 namespace diffsim {
 
-enum class Friction { linear, tanh };
+enum class Friction { linear, tanh, hybrid };
 enum class Damping { continuous, ramped, thesis };
 
 /// Stiffnesses at one point: the contact set's totals times the point's weight.
@@ -29,6 +29,7 @@ enum ContactMode : unsigned {
   kOpen = 0,
   kStick = 1,
   kSlip = 2,
+  kHeld = 3,
   kClamped = 4,
   kRolls = 8,   // against the full rolling friction
   kSpins = 16,  // against the full spinning friction
@@ -63,5 +64,17 @@ struct FrictionSlope {
   bool slip;
 };
 FrictionSlope friction_slope(double k_t, Friction law, double speed, double limit);
+
+/// Hybrid friction [G 4.4.3]: a point that static friction holds has w_t = 0 as a constraint with
+/// the compliance of s = limit / kHoldSpeed, at any speed: it creeps with at most kHoldSpeed at
+/// Coulomb's limit, and where rows are redundant (a rigid body's feet) every foot is loaded in
+/// proportion to what its own normal force can hold.
+constexpr double kHoldSpeed = 1e-8;  // [m/s]
+FrictionSlope held_slope(double limit);
+
+/// A point let go falls back on the linear law; its k_t is at least kSlipMass times the mass it
+/// stops per step. With less, a body that Coulomb friction can stop would creep in the law's
+/// sticking range and never be slow enough to be held.
+constexpr double kSlipMass = 10;
 
 }  // namespace diffsim

@@ -58,20 +58,33 @@ class Element {
   virtual int mode_count() const { return 0; }
   virtual void modes(const Window&, const VectorXd& /*p*/, std::uint16_t* /*out*/) const {}
 
-  /// Newton's full step from one state to another may jump over a narrow regime (friction turning
-  /// round). Puts rates u of point nodes back where that is; `used` counts per node. True if any.
-  virtual bool guard(const State& /*from*/, const State& /*to*/, const VectorXd& /*p*/,
-                     VectorXd& /*u*/, std::vector<unsigned char>& /*used*/) const {
+  /// Newton's full step from one state to window.now() may jump over a narrow regime (friction
+  /// turning round). Puts rates u of point nodes back where that is; `used` counts per node. True
+  /// if any.
+  virtual bool guard(const State& /*from*/, const Window&, const VectorXd& /*p*/, VectorXd& /*u*/,
+                     std::vector<unsigned char>& /*used*/) const {
     return false;
   }
 
+  /// Points that static friction may hold for a whole step, chosen outside Newton (State::held,
+  /// from first_hold() on): `hold` sets those that begin the step after last.now() held, `release`
+  /// lets go of those that a solved step has loaded too much, and says whether there were any.
+  virtual int hold_count() const { return 0; }
+  virtual void hold(const Window& /*last*/, const VectorXd& /*p*/, std::uint8_t* /*held*/) const {}
+  virtual bool release(const Window& /*now*/, const VectorXd& /*p*/, std::uint8_t* /*held*/) const {
+    return false;
+  }
+  int first_hold() const { return first_hold_; }
+  void set_first_hold(int first) { first_hold_ = first; }
+
   /// Contact points that report a force; `forces` gives it and where it acts, world, per point.
   virtual int contact_count() const { return 0; }
-  virtual void forces(const State&, const VectorXd& /*p*/, Matrix3X& /*force*/,
+  virtual void forces(const Window&, const VectorXd& /*p*/, Matrix3X& /*force*/,
                       Matrix3X& /*place*/) const {}
 
  private:
   std::string name_;
+  int first_hold_ = 0;
 };
 
 }  // namespace diffsim

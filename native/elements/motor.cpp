@@ -20,28 +20,40 @@ double Motor::error(double target, double q) const {
 void Motor::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   const JointCoordinate at = joint_->coordinate(window.now());
   const Keys::Piece key = keys_.at(window.t);
-  const NodePair& nodes = joint_->nodes();
-  double k = 0, c = 0, phi = key.value(p), error = 0, lag = 0;
-  if (follows()) {
-    k = p[stiffness_];
-    c = p[damping_];
-    error = this->error(key.value(p), at.q);
-    lag = key.slope(p) - at.rate;
-    phi = k * error + c * lag;
+  if (!follows()) {
+    add_coordinate_force(joint_->nodes(), at, key.value(p), 0, 0, out);
+    if (out.columns) add_key_columns(key, 1, at, *out.columns);
+    return;
   }
-  add_coordinate_force(nodes, at, phi, -k, -c, out);
+  const TimeScheme& scheme = window.scheme;
+  if (scheme.h > keys_.interval() * (1 + 1e-9)) {
+    refuse("motor '" + name() + "': interval", "must be no shorter than a step", keys_.interval(),
+           "take a step of " + std::to_string(keys_.interval()) + " s or less");
+  }
+  const double k = p[stiffness_], c = p[damping_], error = this->error(key.value(p), at.q);
+  double lag = -at.rate;
+  for (int i = 0; i <= scheme.order; ++i) {
+    lag += scheme.gamma[i] * keys_.at(window.t - i * scheme.h).value(p);
+  }
+  add_coordinate_force(joint_->nodes(), at, k * error + c * lag, -k, -c, out);
   if (!out.columns) return;
-  auto add_column = [&](int parameter, double by) {
-    const int column = out.columns->column(parameter);
-    if (column >= 0) nodes.add(by * at.g, column, *out.columns);
-  };
-  if (follows()) {
-    add_column(stiffness_, error);
-    add_column(damping_, lag);
+  add_column(stiffness_, error, at, *out.columns);
+  add_column(damping_, lag, at, *out.columns);
+  add_key_columns(key, k, at, *out.columns);
+  for (int i = 0; i <= scheme.order; ++i) {
+    add_key_columns(keys_.at(window.t - i * scheme.h), c * scheme.gamma[i], at, *out.columns);
   }
-  for (int i = 0; i < 2; ++i) {
-    add_column(key.first[i], follows() ? k * key.share[i] + c * key.rate[i] : key.share[i]);
-  }
+}
+
+void Motor::add_column(int parameter, double by, const JointCoordinate& at,
+                       ParameterColumns& out) const {
+  const int column = out.column(parameter);
+  if (column >= 0) joint_->nodes().add(by * at.g, column, out);
+}
+
+void Motor::add_key_columns(const Keys::Piece& key, double by, const JointCoordinate& at,
+                            ParameterColumns& out) const {
+  for (int i = 0; i < 2; ++i) add_column(key.first[i], by * key.share[i], at, out);
 }
 
 void Motor::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
@@ -75,7 +87,7 @@ void add_motor(Scene& scene, const std::string& name, const MotorSpec& spec) {
     damping =
         table.add(name + ".damping", turns ? "N m s/rad" : "N s/m", spec.damping, 0, kInfinity);
   }
-  const Keys keys = follows ? Keys(table, name + ".target", turns ? "rad" : "m", spec.keys)
+  const Keys keys = follows ? Keys(table, name + ".target", turns ? "rad" : "m", spec.keys, 2)
                             : Keys(table, name + "." + spec.kind, turns ? "N m" : "N", spec.keys);
   scene.add_element(std::make_unique<Motor>(name, &joint, stiffness, damping, keys));
 }

@@ -2,6 +2,8 @@
 //
 //   position: phi = k (q* - q) + c (q*' - q')   [G 4.5.4, as a torque on the angle itself]
 //   torque, force: phi = phi*(t)
+// q*' is the scheme's derivative of q* (sum gamma_k q*(t - k h)), as q' of a handle is: with it the
+// momentum less c q* is smooth where keys have kinks, and BDF2 keeps its order.
 // phi acts on body b along the coordinate and as its reaction on body a. q*, phi* are keys over
 // time (keys.hpp). For an angle q* - q is taken within (-pi, pi], so a target may go on turning;
 // the motor's torque jumps only where it is half a turn off.
@@ -38,6 +40,9 @@ class Motor : public Element {
  private:
   bool follows() const { return stiffness_ >= 0; }
   double error(double target, double q) const;
+  void add_column(int parameter, double by, const JointCoordinate& at, ParameterColumns& out) const;
+  void add_key_columns(const Keys::Piece& key, double by, const JointCoordinate& at,
+                       ParameterColumns& out) const;
 
   const Joint* joint_;
   int stiffness_, damping_;

@@ -3,47 +3,32 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
+
+#include "pack.hpp"
 
 namespace diffsim {
 namespace {
 
 constexpr int kBlock = 16;   // columns eliminated one by one before the rest is brought up to date
 constexpr int kDepth = 192;  // inner dimension at once: the left factor stays in the second cache
-constexpr int kColumns = 8;  // of a register tile
+// A register tile: vectors of rows, columns.
+constexpr int kRows = kVectorBytes >= 64 ? 3 : 2;
+constexpr int kColumns = kVectorBytes >= 64 ? 8 : 6;
 
 template <class S>
-struct Wide;
-template <>
-struct Wide<double> {
-  using V [[gnu::vector_size(64)]] = double;
-};
-template <>
-struct Wide<float> {
-  using V [[gnu::vector_size(64)]] = float;
-};
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(S));
 template <class S>
-constexpr int kLanes = 64 / sizeof(S);
-
-template <class S>
-using V = typename Wide<S>::V;
-
-template <class S>
-inline V<S> load(const S* at) {
-  V<S> v;
-  std::memcpy(&v, at, sizeof v);
-  return v;
-}
+using V = Pack<S, kLanes<S>>;
 
 // acc = a (R vectors of rows, columns lda apart) times C columns of b.
 template <class S, int R, int C>
-inline void tile(const S* a, int lda, const S* b, int ldb, int k, V<S> (&acc)[C][R]) {
+DIFFSIM_INLINE void tile(const S* a, int lda, const S* b, int ldb, int k, V<S> (&acc)[C][R]) {
   for (int j = 0; j < C; ++j) {
     for (int i = 0; i < R; ++i) acc[j][i] = V<S>{};
   }
   for (int l = 0; l < k; ++l, a += lda) {
     V<S> rows[R];
-    for (int i = 0; i < R; ++i) rows[i] = load(a + i * kLanes<S>);
+    for (int i = 0; i < R; ++i) rows[i] = V<S>::load(a + i * kLanes<S>);
     for (int j = 0; j < C; ++j) {
       const S factor = b[j * ldb + l];
       for (int i = 0; i < R; ++i) acc[j][i] += factor * rows[i];
@@ -53,21 +38,20 @@ inline void tile(const S* a, int lda, const S* b, int ldb, int k, V<S> (&acc)[C]
 
 // c -= a b for R vectors of rows and C columns.
 template <class S, int R, int C>
-inline void subtract_tile(const S* a, int lda, const S* b, int ldb, int k, S* c, int ldc) {
+DIFFSIM_INLINE void subtract_tile(const S* a, int lda, const S* b, int ldb, int k, S* c, int ldc) {
   V<S> acc[C][R];
   tile<S, R, C>(a, lda, b, ldb, k, acc);
   for (int j = 0; j < C; ++j) {
     for (int i = 0; i < R; ++i) {
       S* to = c + j * ldc + i * kLanes<S>;
-      const V<S> left = load(to) - acc[j][i];
-      std::memcpy(to, &left, sizeof left);
+      (V<S>::load(to) - acc[j][i]).store(to);
     }
   }
 }
 
 // The last rows, fewer than a vector: `a` is packed with kLanes rows, the surplus zero.
 template <class S, int C>
-inline void subtract_tail(const S* a, const S* b, int ldb, int k, S* c, int ldc, int rows) {
+DIFFSIM_INLINE void subtract_tail(const S* a, const S* b, int ldb, int k, S* c, int ldc, int rows) {
   V<S> acc[C][1];
   tile<S, 1, C>(a, kLanes<S>, b, ldb, k, acc);
   for (int j = 0; j < C; ++j) {
@@ -80,7 +64,8 @@ void subtract_columns(const S* a, int lda, const S* tail, const S* b, int ldb, S
                       int k) {
   constexpr int L = kLanes<S>;
   int i = 0;
-  for (; i + 3 * L <= m; i += 3 * L) subtract_tile<S, 3, C>(a + i, lda, b, ldb, k, c + i, ldc);
+  for (; i + kRows * L <= m; i += kRows * L)
+    subtract_tile<S, kRows, C>(a + i, lda, b, ldb, k, c + i, ldc);
   for (; i + L <= m; i += L) subtract_tile<S, 1, C>(a + i, lda, b, ldb, k, c + i, ldc);
   if (i < m) subtract_tail<S, C>(tail, b, ldb, k, c + i, ldc, m - i);
 }

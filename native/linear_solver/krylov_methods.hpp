@@ -143,7 +143,7 @@ bool KrylovMethods<K>::done(const Scalars& rr, const Scalars& eta) {
 // Ends a solve that is out of products, has lost its numbers, or gains nothing any more.
 template <class K>
 KrylovEnd KrylovMethods<K>::watch(const Scalars& rr) {
-  constexpr int kPatience = 80;
+  const int patience = std::max(60, limit_ / 4);
   float worst = 0;
   for (int c = 0; c < K::columns; ++c) {
     if (!std::isfinite(rr[c])) return KrylovEnd::stagnated;
@@ -153,7 +153,7 @@ KrylovEnd KrylovMethods<K>::watch(const Scalars& rr) {
     best_ = worst;
     best_at_ = products_;
   }
-  if (products_ - best_at_ > kPatience) return KrylovEnd::stagnated;
+  if (products_ - best_at_ > patience) return KrylovEnd::stagnated;
   return products_ < limit_ ? KrylovEnd::reached : KrylovEnd::out_of_iterations;
 }
 

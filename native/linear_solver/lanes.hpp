@@ -2,55 +2,63 @@
 #pragma once
 
 #include <array>
-#ifdef __AVX512F__
+#ifdef __AVX__
 #include <immintrin.h>
 #endif
 
+#include "pack.hpp"
+
 namespace diffsim {
 
-using V4 [[gnu::vector_size(16)]] = float;
-using V8 [[gnu::vector_size(32)]] = float;
-using V16 [[gnu::vector_size(64)]] = float;
+using Four = Pack<float, 4>;        // one node as (x, y, z, 0)
+using FourNodes = Pack<float, 16>;  // four of them, a node per lane
 
-inline V4 load4(const float* at) { return *reinterpret_cast<const V4*>(at); }
-
-#ifdef __AVX512F__
-inline V16 join(V4 a, V4 b, V4 c, V4 d) {
-  __m512 v = _mm512_castps128_ps512(reinterpret_cast<__m128>(a));
-  v = _mm512_insertf32x4(v, reinterpret_cast<__m128>(b), 1);
-  v = _mm512_insertf32x4(v, reinterpret_cast<__m128>(c), 2);
-  return reinterpret_cast<V16>(_mm512_insertf32x4(v, reinterpret_cast<__m128>(d), 3));
+DIFFSIM_INLINE FourNodes join(const Four& a, const Four& b, const Four& c, const Four& d) {
+#if defined(__AVX512F__)
+  __m512 v = _mm512_castps128_ps512(reinterpret_cast<__m128>(a.part[0]));
+  v = _mm512_insertf32x4(v, reinterpret_cast<__m128>(b.part[0]), 1);
+  v = _mm512_insertf32x4(v, reinterpret_cast<__m128>(c.part[0]), 2);
+  v = _mm512_insertf32x4(v, reinterpret_cast<__m128>(d.part[0]), 3);
+  return {{reinterpret_cast<FourNodes::Part>(v)}};
+#elif defined(__AVX__)
+  const __m256 low =
+      _mm256_set_m128(reinterpret_cast<__m128>(b.part[0]), reinterpret_cast<__m128>(a.part[0]));
+  const __m256 high =
+      _mm256_set_m128(reinterpret_cast<__m128>(d.part[0]), reinterpret_cast<__m128>(c.part[0]));
+  return {{reinterpret_cast<FourNodes::Part>(low), reinterpret_cast<FourNodes::Part>(high)}};
+#else
+  return {{a.part[0], b.part[0], c.part[0], d.part[0]}};
+#endif
 }
+
 /// Component c of every lane in all four places of the lane.
 template <int c>
-V16 component(V16 x) {
-  return reinterpret_cast<V16>(_mm512_permute_ps(reinterpret_cast<__m512>(x), 0x55 * c));
-}
+DIFFSIM_INLINE FourNodes component(FourNodes x) {
+  for (FourNodes::Part& p : x.part) {
+#if defined(__AVX512F__)
+    p = reinterpret_cast<FourNodes::Part>(
+        _mm512_maskz_permute_ps(0xffff, reinterpret_cast<__m512>(p), 0x55 * c));
+#elif defined(__AVX__)
+    p = reinterpret_cast<FourNodes::Part>(_mm256_permute_ps(reinterpret_cast<__m256>(p), 0x55 * c));
 #else
-inline V16 join(V4 a, V4 b, V4 c, V4 d) {
-  return V16{a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3],
-             c[0], c[1], c[2], c[3], d[0], d[1], d[2], d[3]};
-}
-template <int c>
-V16 component(V16 x) {
-  return V16{x[c],     x[c],     x[c],     x[c],     x[4 + c],  x[4 + c],  x[4 + c],  x[4 + c],
-             x[8 + c], x[8 + c], x[8 + c], x[8 + c], x[12 + c], x[12 + c], x[12 + c], x[12 + c]};
-}
+    p = FourNodes::Part{p[c], p[c], p[c], p[c]};
 #endif
+  }
+  return x;
+}
 
 /// Four 3x3 blocks side by side: lane k of column c is (A_0c, A_1c, A_2c, 0) of block k.
 struct FourBlocks {
-  V16 column[3];
+  FourNodes column[3];
 };
 
 inline const float* lane(const FourBlocks& m, int c, int k) {
   return reinterpret_cast<const float*>(&m.column[c]) + 4 * k;
 }
 
-/// What a sweep carries for a group of four nodes: one right-hand side, a node per lane as
-/// (x, y, z, 0).
+/// What a sweep carries for a group of four nodes: one right-hand side.
 struct OneColumn {
-  using V = V16;
+  using V = FourNodes;
   static constexpr int columns = 1, per_group = 1;
   struct Cell {
     V v[per_group];
@@ -60,22 +68,21 @@ struct OneColumn {
   static float& at(Cell& cell, int k, int row, int) {
     return reinterpret_cast<float*>(&cell)[4 * k + row];
   }
-  static Scalars reduce(V sum) {
-    V8 half;
-    V4 quarter;
-    for (int i = 0; i < 8; ++i) half[i] = sum[i] + sum[i + 8];
-    for (int i = 0; i < 4; ++i) quarter[i] = half[i] + half[i + 4];
+  static Scalars reduce(const V& sum) {
+    float quarter[4];
+    for (int i = 0; i < 4; ++i) quarter[i] = (sum[i] + sum[i + 8]) + (sum[i + 4] + sum[i + 12]);
     return {(quarter[0] + quarter[1]) + (quarter[2] + quarter[3])};
   }
-  static V spread(const Scalars& s) { return V{} + s[0]; }
+  static V spread(const Scalars& s) { return V::all(s[0]); }
 
-  static V gather(const int* slot, const Cell* x) {
+  DIFFSIM_INLINE static V gather(const int* slot, const Cell* x) {
     const float* base = reinterpret_cast<const float*>(x);
-    return join(load4(base + 4 * slot[0]), load4(base + 4 * slot[1]), load4(base + 4 * slot[2]),
-                load4(base + 4 * slot[3]));
+    return join(Four::load(base + 4 * slot[0]), Four::load(base + 4 * slot[1]),
+                Four::load(base + 4 * slot[2]), Four::load(base + 4 * slot[3]));
   }
   /// out = sum over steps of blocks times the nodes in their slots.
-  static void products(const FourBlocks* m, const int* slots, int steps, const Cell* x, V* out) {
+  DIFFSIM_INLINE static void products(const FourBlocks* m, const int* slots, int steps,
+                                      const Cell* x, V* out) {
     V a{}, b{}, c{};
     for (int k = 0; k < steps; ++k, ++m, slots += 4) {
       const V nodes = gather(slots, x);
@@ -92,9 +99,9 @@ struct OneColumn {
   }
 };
 
-/// Likewise eight right-hand sides: vector 3 k + row holds them for one row of node k.
+/// Likewise eight right-hand sides: pack 3 k + row holds them for one row of node k.
 struct EightColumns {
-  using V = V8;
+  using V = Pack<float, 8>;
   static constexpr int columns = 8, per_group = 12;
   struct Cell {
     V v[per_group];
@@ -104,25 +111,21 @@ struct EightColumns {
   static float& at(Cell& cell, int k, int row, int column) {
     return reinterpret_cast<float*>(&cell)[(3 * k + row) * columns + column];
   }
-  static Scalars reduce(V sum) {
+  static Scalars reduce(const V& sum) {
     Scalars s;
-    for (int i = 0; i < columns; ++i) s[i] = sum[i];
+    sum.store(s.data());
     return s;
   }
-  static V spread(const Scalars& s) {
-    V v;
-    for (int i = 0; i < columns; ++i) v[i] = s[i];
-    return v;
-  }
-  static void add_product(const FourBlocks& m, int k, const V* x, V* out) {
+  static V spread(const Scalars& s) { return V::load(s.data()); }
+
+  DIFFSIM_INLINE static void add_product(const FourBlocks& m, int k, const V* x, V* out) {
     for (int c = 0; c < 3; ++c) {
       const float* column = lane(m, c, k);
-      out[0] += column[0] * x[c];
-      out[1] += column[1] * x[c];
-      out[2] += column[2] * x[c];
+      for (int i = 0; i < 3; ++i) out[i] += column[i] * x[c];
     }
   }
-  static void products(const FourBlocks* m, const int* slots, int steps, const Cell* x, V* out) {
+  DIFFSIM_INLINE static void products(const FourBlocks* m, const int* slots, int steps,
+                                      const Cell* x, V* out) {
     V sum[per_group] = {};
     const V* nodes = x->v;
     for (int k = 0; k < steps; ++k, ++m, slots += 4) {

@@ -43,8 +43,9 @@ LinearSolver::LinearSolver(std::shared_ptr<const LinearPattern> pattern, Method 
   if (method_ == Method::direct && pattern_->tree_like()) block_ = BlockLU(pattern_->block());
 }
 
-bool LinearSolver::factor(const BlockMatrix& A, bool symmetric) {
+bool LinearSolver::factor(const BlockMatrix& A, bool symmetric, bool transposed) {
   symmetric_ = symmetric;
+  transposed_ = transposed;
   active_ = method_;
   if (method_ == Method::automatic) {
     active_ = avoid_krylov_ > 0 ? Method::lagged : Method::krylov;
@@ -57,7 +58,7 @@ bool LinearSolver::factor(const BlockMatrix& A, bool symmetric) {
 bool LinearSolver::prepare(const BlockMatrix& A) {
   switch (active_) {
     case Method::krylov:
-      return krylov_.prepare(A, symmetric_);
+      return krylov_.prepare(A, symmetric_, transposed_);
     case Method::lagged:
       if (!lagged_.ready()) lagged_ = LaggedLU(pattern_->sweep(), pattern_->frontal());
       return lagged_.factor(A);
@@ -117,11 +118,18 @@ SolveReport LinearSolver::run(const BlockMatrix& A, MatrixXd& x, double toleranc
 
 SolveReport LinearSolver::solve_directly(const BlockMatrix& A, MatrixXd& x, double tolerance,
                                          bool transposed) {
-  if (pattern_->tree_like()) {
-    transposed ? block_.solve_transposed(x) : block_.solve(x);
+  const bool blocks = pattern_->tree_like();
+  auto solve = [&](MatrixXd& y) {
+    if (blocks) {
+      transposed ? block_.solve_transposed(y) : block_.solve(y);
+    } else {
+      transposed ? frontal_.solve_transposed(y) : frontal_.solve(y);
+    }
+  };
+  if (blocks && !pattern_->stiff()) {
+    solve(x);
     return {};
   }
-  auto solve = [&](MatrixXd& y) { transposed ? frontal_.solve_transposed(y) : frontal_.solve(y); };
   b_ = x;
   solve(x);
   SolveReport report;

@@ -12,8 +12,11 @@ namespace diffsim {
 /// Everything symbolic about a pattern, each part made when first wanted (safe between threads).
 class LinearPattern {
  public:
-  /// `pattern` must outlive this.
-  explicit LinearPattern(const BlockPattern& pattern) : pattern_(&pattern) {}
+  /// `pattern` must outlive this. stiff: entries may span so many decades (held friction) that
+  /// eliminations by blocks are worth refining.
+  explicit LinearPattern(const BlockPattern& pattern, bool stiff = false)
+      : pattern_(&pattern), stiff_(stiff) {}
+  bool stiff() const { return stiff_; }
 
   /// Chains, trees and a handful of nodes: BlockLU has hardly any fill there and the least
   /// overhead.
@@ -24,6 +27,7 @@ class LinearPattern {
 
  private:
   const BlockPattern* pattern_;
+  bool stiff_;
   mutable std::once_flag block_made_, sweep_made_, frontal_made_;
   mutable BlockSymbolic block_;
   mutable std::shared_ptr<const SweepPattern> sweep_;
@@ -46,7 +50,8 @@ class LinearSolver {
 
   /// False when A is singular to working precision or not finite. symmetric: A is, or
   /// nearly so (a hint to use conjugate gradients; residuals tell A from its transpose).
-  bool factor(const BlockMatrix& A, bool symmetric);
+  /// transposed: solve_transposed() comes first (saves preparing for the other).
+  bool factor(const BlockMatrix& A, bool symmetric, bool transposed = false);
   /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column. A is the matrix last given
   /// to factor(), whose values the iterative members take residuals from: keep it as long as this.
   SolveReport solve(const BlockMatrix& A, MatrixXd& x, double tolerance);
@@ -63,7 +68,7 @@ class LinearSolver {
 
   std::shared_ptr<const LinearPattern> pattern_;
   Method method_ = Method::automatic, active_ = Method::direct;
-  bool symmetric_ = false;
+  bool symmetric_ = false, transposed_ = false;
   int avoid_krylov_ = 0,
       penalty_ = 0;  // matrices left to solve without it; and after the next miss
   KrylovSolver krylov_;

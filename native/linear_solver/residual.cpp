@@ -2,21 +2,16 @@
 
 #include <cstring>
 
+#include "pack.hpp"
+
 namespace diffsim {
 namespace {
 
 using Source = SweepPattern::Source;
-using V4d [[gnu::vector_size(32)]] = double;
-using V8d [[gnu::vector_size(64)]] = double;
+using V4d = Pack<double, 4>;
+using V8d = Pack<double, 8>;
 
 constexpr int kFront = 8;  // zeros before the first slot, so that shifted loads stay inside
-
-template <class V>
-V load(const double* at) {
-  V v;
-  std::memcpy(&v, at, sizeof v);
-  return v;
-}
 
 // The parts that slot s couples with: work(source, slot of x), its own first.
 template <bool transposed, class Work>
@@ -59,17 +54,17 @@ void Residual::one(const SweepPattern& P, const double* values, double* r) {
     row<transposed>(P, s, [&](const Source& source, int slot) {
       const double* m = values + source.offset;
       const double* xj = x + 4 * slot;
-      const V4d m0 = load<V4d>(m), m1 = load<V4d>(m + source.stride),
-                m2 = load<V4d>(m + 2 * source.stride - 1);
+      const V4d m0 = V4d::load(m), m1 = V4d::load(m + source.stride),
+                m2 = V4d::load(m + 2 * source.stride - 1);
       if (transposed) {
-        const V4d node = load<V4d>(xj);
+        const V4d node = V4d::load(xj);
         a += m0 * node;
         b += m1 * node;
-        c += m2 * load<V4d>(xj - 1);
+        c += m2 * V4d::load(xj - 1);
       } else {
-        a += m0 * xj[0];
-        b += m1 * xj[1];
-        c += m2 * xj[2];
+        a += xj[0] * m0;
+        b += xj[1] * m1;
+        c += xj[2] * m2;
       }
     });
     double* ri = r + P.dof[s];
@@ -95,7 +90,7 @@ void Residual::eight(const SweepPattern& P, const double* values, int columns, E
       const double* xj = x + 32 * slot;
       const int along = transposed ? 1 : source.stride, across = transposed ? source.stride : 1;
       for (int c = 0; c < 3; ++c) {
-        const V8d node = load<V8d>(xj + 8 * c);
+        const V8d node = V8d::load(xj + 8 * c);
         for (int i = 0; i < 3; ++i) sum[i] += m[c * along + i * across] * node;
       }
     });

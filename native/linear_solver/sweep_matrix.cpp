@@ -1,14 +1,12 @@
 #include "sweep_matrix.hpp"
 
 #include <cmath>
-#include <cstring>
 
 namespace diffsim {
 namespace {
 
 using Source = SweepPattern::Source;
 using Triangle = SweepPattern::Triangle;
-using V4d [[gnu::vector_size(32)]] = double;
 
 constexpr double kLeastPivot = 1e-4;  // of the largest entry
 
@@ -72,12 +70,15 @@ void store(const Matrix3d& m, int k, FourBlocks& out) {
 }
 
 // Four columns in single precision, side by side.
-inline V16 four_columns(const double* const* part, int first) {
-  V4 column[4];
+DIFFSIM_INLINE FourNodes four_columns(const double* const* part, int first) {
+  Four column[4];
   for (int k = 0; k < 4; ++k) {
-    V4d v;
-    std::memcpy(&v, part[k] + first, sizeof v);
-    column[k] = __builtin_convertvector(v, V4);
+    const double* a = part[k] + first;
+#ifdef __AVX__
+    column[k].part[0] = reinterpret_cast<Four::Part>(_mm256_cvtpd_ps(_mm256_loadu_pd(a)));
+#else
+    for (int i = 0; i < 4; ++i) column[k].set(i, static_cast<float>(a[i]));
+#endif
   }
   return join(column[0], column[1], column[2], column[3]);
 }
@@ -85,13 +86,13 @@ inline V16 four_columns(const double* const* part, int first) {
 // Element (row, col) of A or of A^T in every place of its lane. Columns were read four wide, the
 // third one place early, so that nothing outside a block is touched.
 template <bool transposed, int row, int col>
-V16 element(const V16* a) {
+FourNodes element(const FourNodes* a) {
   constexpr int r = transposed ? col : row, c = transposed ? row : col;
   return component<c == 2 ? r + 1 : r>(a[c]);
 }
 
 template <bool transposed, int col>
-V16 scaled_column(const FourBlocks& S, const V16* a) {
+FourNodes scaled_column(const FourBlocks& S, const FourNodes* a) {
   return S.column[0] * element<transposed, 0, col>(a) +
          S.column[1] * element<transposed, 1, col>(a) +
          S.column[2] * element<transposed, 2, col>(a);
@@ -108,7 +109,7 @@ inline void scale_step(const FourBlocks& S, const Source* source, const double* 
     part[k] = values + source[k].offset;
     T[k] = lane(right[slot[k] / 4], 0, slot[k] % 4);
   }
-  V16 a[3];
+  FourNodes a[3];
   bool same = true;
   for (int k = 1; k < 4; ++k) same = same && source[k].stride == stride;
   if (same) {
@@ -120,11 +121,11 @@ inline void scale_step(const FourBlocks& S, const Source* source, const double* 
       a[c] = four_columns(column, 0);
     }
   }
-  const V16 left[3] = {scaled_column<transposed, 0>(S, a), scaled_column<transposed, 1>(S, a),
-                       scaled_column<transposed, 2>(S, a)};
+  const FourNodes left[3] = {scaled_column<transposed, 0>(S, a), scaled_column<transposed, 1>(S, a),
+                             scaled_column<transposed, 2>(S, a)};
   for (int c = 0; c < 3; ++c) {
-    const V16 t = join(load4(T[0] + 16 * c), load4(T[1] + 16 * c), load4(T[2] + 16 * c),
-                       load4(T[3] + 16 * c));
+    const FourNodes t = join(Four::load(T[0] + 16 * c), Four::load(T[1] + 16 * c),
+                             Four::load(T[2] + 16 * c), Four::load(T[3] + 16 * c));
     m.column[c] =
         -(left[0] * component<0>(t) + left[1] * component<1>(t) + left[2] * component<2>(t));
   }

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from bench import ball
+from bench import ball, ball_scene
 from bench.ball_scene import GRAVITY, RADIUS, Mesh, Throw, landing
 
 
@@ -89,3 +89,30 @@ def test_the_comparison_runs_and_makes_its_table(tmp_path, capsys):
     curve = figures["work_precision"]["mujoco"]
     assert curve["rate_120"]["centre_mm"] < curve["rate_60"]["centre_mm"]
     assert "| mujoco gradient by 12 rollouts |" in (tmp_path / "ball.md").read_text()
+
+
+def test_engine_throws_the_same_ball_and_its_gradient_is_that_of_differences():
+    from bench.ball_engine import Ball, surface_weights
+
+    mesh = Mesh.of(2)
+    indices, weights = surface_weights(mesh)
+    assert len(indices) == 42 and weights.sum() == pytest.approx(1)
+    assert np.allclose(np.linalg.norm(mesh.vertices[indices], axis=1), RADIUS)
+    thrower = Ball(mesh, 1 / 480, tolerance=1e-11, stagnate=True)
+    throw = thrower.throw()
+    t = np.arange(20) / 480
+    parabola = np.stack([t, 0.3 * t, 0.2 - 2 * t - GRAVITY * t**2 / 2], axis=1)
+    assert np.abs(throw.centre[:20] - parabola).max() < 1e-4  # second order, its first step first
+    slopes, _ = thrower.gradient("store")
+    assert np.allclose(slopes, thrower.gradient("checkpoint")[0], rtol=1e-9)
+    start, direction = np.array([*ball_scene.VELOCITY, *ball_scene.SPIN]), np.ones(6) / 6**0.5
+    found = []
+    for e in (1e-5, 3e-6, 1e-6):
+        ends = [
+            thrower.throw(
+                v=(start + sign * e * direction)[:3], w=(start + sign * e * direction)[3:]
+            )
+            for sign in (1, -1)
+        ]
+        found.append((ends[0].objective - ends[1].objective) / (2 * e))
+    assert slopes @ direction == pytest.approx(np.median(found), rel=1e-4)

@@ -46,6 +46,9 @@ class FakeScene:
     def dof_offset(self, body):
         return {"ball": 0, "cube": 3}[body]
 
+    def nodes_of(self, body):
+        return self.body_names.index(body), 1
+
 
 def ballistic(p, t):
     """Positions and velocities (F, 2, 3) of ball and cube; p may be complex."""

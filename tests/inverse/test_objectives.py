@@ -66,6 +66,22 @@ VALUES = dict(zip(OFFSET, [0.02, -0.03, 0.1, 0.4, -0.2, 0.1], strict=True))
 KINDS = list(objectives(np.random.default_rng(0)))
 
 
+def test_a_soft_body_is_judged_by_its_mean(generator):
+    run = SimpleNamespace(
+        position=generator.normal(size=(5, 4, 3)), velocity=generator.normal(size=(5, 4, 3))
+    )
+    objective = LinearFunctional("jelly", (1, 0.5, 0.25), (2, 0, 1))
+    term = objective.term(run, BodySlot(1, 6, 9, 3), {})
+    mean = run.position[-1, 1:].mean(axis=0) @ (1, 0.5, 0.25)
+    mean += run.velocity[-1, 1:].mean(axis=0) @ (2, 0, 1)
+    assert term.residual == pytest.approx(mean) and term.jx.shape == (1, 1, 9)
+    dx, dv = generator.normal(size=(2, 3, 3))
+    run.position[-1, 1:] += dx
+    run.velocity[-1, 1:] += dv
+    change = objective.term(run, BodySlot(1, 6, 9, 3), {}).residual - term.residual
+    assert change == pytest.approx(term.jx[0, 0] @ dx.ravel() + term.jv[0, 0] @ dv.ravel())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_partials_by_the_state(kind, generator):
     objective, slot = objectives(generator)[kind]

@@ -58,15 +58,15 @@ def agree(exact, difference_at, scale: float) -> tuple[bool, float]:
     return worst <= 1e-7 * (np.abs(exact).max() + scale), worst
 
 
-def check_element(scene, name: str, p, instants, rng, frames, t: float = 0.0) -> dict:
+def check_element(scene, name: str, p, instants, rng, frames, t: float = 0.0, held=()) -> dict:
     """Run the battery at one state and time; raises AssertionError naming the wrong derivative."""
     nodes = node_count(scene)
-    out = scene.evaluate_element(name, p, instants, STEP, t)
+    out = scene.evaluate_element(name, p, instants, STEP, t, held)
     size = np.abs(out["r"]).max() + 1.0  # [N], the scale of a force that cancels to nothing
     zero = np.zeros((nodes, 6))
 
     def residual(moved):
-        return scene.evaluate_element(name, p, moved, STEP, t)["r"]
+        return scene.evaluate_element(name, p, moved, STEP, t, held)["r"]
 
     blocks = [(0, out["K"], out["B"])]
     blocks += [(k + 1, *pair) for k, pair in enumerate(out["past"])]
@@ -93,7 +93,7 @@ def check_element(scene, name: str, p, instants, rng, frames, t: float = 0.0) ->
             for sign in (1, -1):
                 q = p.copy()
                 q[j] += sign * eps * unit
-                ends.append(scene.evaluate_element(name, q, instants, STEP, t)["r"])
+                ends.append(scene.evaluate_element(name, q, instants, STEP, t, held)["r"])
             return (ends[0] - ends[1]) / (2 * eps)
 
         good, worst = agree(out["dr_dp"][:, j] * unit, difference, size)

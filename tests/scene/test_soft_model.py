@@ -132,7 +132,8 @@ def test_a_parameter_path_means_what_the_file_means(model):
         for name, factor in target.sets.items():
             expected[names.index(name)] = factor * value
         if path.endswith("rest_scale"):  # there the springs are built longer, their scale stays 1
-            assert list(target.sets.values()) == pytest.approx([1 / 0.99] * len(target.sets))
+            scale = base["bodies"][path.split(".")[1]]["rest_scale"]
+            assert list(target.sets.values()) == pytest.approx([1 / scale] * len(target.sets))
             continue
         assert other == pytest.approx(expected, rel=1e-12, abs=1e-15), path
         assert any(expected != model.engine.values), path
@@ -154,7 +155,7 @@ def test_rest_scale_as_a_value_and_as_a_parameter_is_the_same_motion(model):
         p[model.engine.index(name)] = factor * 1.05
     a = _engine.rollout(model.engine, p, 25, model.options)
     b = _engine.rollout(longer.engine, longer.engine.values, 25, model.options)
-    assert a.position[-1] == pytest.approx(b.position[-1], abs=1e-9)
+    assert a.position[-1] == pytest.approx(b.position[-1], abs=1e-7)
     other = _engine.rollout(model.engine, model.engine.values, 25, model.options)
     assert np.abs(a.position[-1] - other.position[-1]).max() > 1e-4
 
@@ -237,11 +238,11 @@ def test_a_fast_body_and_a_thin_surface_warn():
 def test_deep_starts_of_soft_bodies_and_of_carried_surfaces_are_refused():
     scene = copy.deepcopy(SCENE)
     scene["contact"][0]["against"]["plane"]["offset"] = 0.45
-    with pytest.raises(InputError, match=r"bodies\.ball\.pose\.position.*0\.0498 m inside"):
+    with pytest.raises(InputError, match=r"bodies\.ball\.pose\.position.*0\.04584 m inside"):
         load_scene(scene, base="x.yaml")
     scene = copy.deepcopy(SCENE)
     scene["bodies"]["bob"]["pose"]["position"] = [0, 0, 0.62]
-    scene["contact"][1]["against"]["sphere"]["radius"] = 0.07
+    scene["contact"][1] |= {"against": {"sphere": {"radius": 0.07}}, "k_n": 1e4}
     with pytest.raises(InputError, match=r"bodies\.ball.*contact 'held'"):
         load_scene(scene)
 

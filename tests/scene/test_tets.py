@@ -42,6 +42,17 @@ def test_a_box_is_filled_and_its_surface_closed():
     assert angles.shape == (144, 6) and angles.min() > 30
 
 
+def test_a_cylinder_of_prisms():
+    mesh = tets.cylinder(0.1, 0.04, 5, 2)
+    assert len(mesh.tets) == 18 * 25 * 2 and mesh.volumes().min() > 0
+    surface = mesh.boundary()
+    check_surface(mesh.vertices, surface, "x", "k")
+    assert enclosed(mesh.vertices, surface) == pytest.approx(mesh.volumes().sum())
+    assert mesh.volumes().sum() == pytest.approx(0.04 * 15 * np.sin(np.pi / 15) * 0.01)  # 30-gon
+    assert mesh.centroid() == pytest.approx(np.zeros(3), abs=1e-15)
+    assert tets.dihedral_angles(mesh).min() > 25
+
+
 def test_dihedral_angles_of_a_regular_tet():
     corners = np.array([[1, 1, 1], [-1, 1, -1], [1, -1, -1], [-1, -1, 1.0]])
     angles = tets.dihedral_angles(TetMesh(corners, np.array([[0, 1, 2, 3]])))

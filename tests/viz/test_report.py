@@ -5,7 +5,6 @@ import datetime
 import json
 import re
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from diffsim_ros.viz import PICTURES
 from diffsim_ros.viz.insight import chosen, limits, recording
 from diffsim_ros.viz.report import page_of, write_report
-from diffsim_ros.viz.scene_report import write_simulation_report
 from diffsim_ros.viz.summary import summarise
 
 
@@ -195,28 +193,3 @@ def test_the_recording_tells_rate_and_gaps(result):
     t[20:] += 0.1
     gappy.predictions[0].t = t
     assert dict(recording(summarise(gappy)))["Gaps"] == "1, the longest 107 ms"
-
-
-def test_the_page_of_a_simulation(motion, tmp_path):
-    scene = SimpleNamespace(
-        bodies={"block": SimpleNamespace(kind="box", size=(0.1, 0.1, 0.1)),
-                "tip": SimpleNamespace(kind="point", size=(0.0, 0.0, 0.0))},
-        sdfs=[SimpleNamespace(name="floor", kind="plane", position=(0, 0, 0),
-                              orientation=(0, 0, 0, 1), size=(0, 0, 0)),
-              SimpleNamespace(name="post", kind="sphere", position=(1, 0, 0),
-                              orientation=(0, 0, 0, 1), size=(0.2, 0.2, 0.2))],
-        description={"name": "two_bodies", "world": {"step": 0.01}}, path=None, steps=40,
-        options=SimpleNamespace(step=0.01),
-    )  # fmt: skip
-    two = np.stack([motion.measured_position] * 2, axis=1)
-    turns = np.stack([motion.measured_orientation] * 2, axis=1)
-    rollout = SimpleNamespace(
-        time=motion.t, position=two, orientation=turns, velocity=two, angular_velocity=two,
-        status="line_search_stalled", message="step 39: worst element floor", halvings=2,
-        iterations=[2] * 40, contact_point=motion.contact_point,
-        contact_force=motion.contact_force,
-    )  # fmt: skip
-    path = write_simulation_report(scene, rollout, tmp_path / "report.html", command="diffsim x")
-    page = check_self_contained(path.read_text(encoding="utf-8"))
-    for words in ("two bodies", "line search stalled", "worst element floor", "2 halved", "tip"):
-        assert words in page.text, words
