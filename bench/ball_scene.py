@@ -91,7 +91,7 @@ def landing(centre: np.ndarray, dt: float) -> tuple[float | None, np.ndarray | N
     later = (climb + np.sqrt(climb**2 + 2 * GRAVITY * (z[k] - RADIUS))) / GRAVITY
     place = centre[k] + later * speed
     place[2] = RADIUS
-    return k * dt + later, place
+    return float(k * dt + later), place
 
 
 def timed(steps: int, step: Callable[[int], None], record: Callable[[int], None]) -> float:

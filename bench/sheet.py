@@ -21,31 +21,33 @@ from .sheet_scene import DURATION, SCENES, Sheet, error_mm
 SIZES = (25, 100)  # vertices along a side
 RATES = (60, 120, 240, 480, 960, 1920)
 STEP_RATE = 240
+LARGE_DURATION = 0.2  # s of the sheets without work-precision: it wrinkles, and touches the sphere
 STABLE_RATES = (480, 960, 1920, 3840, 7680, 15360, 30720)  # tried in turn for MuJoCo's springs
 
 
 def simulators() -> dict:
-    """Name -> function (sheet, dt) -> Fall of all that are installed; the others are named."""
+    """Name -> function (sheet, dt, duration) -> Fall of all that are there; others are named."""
     found = {}
     try:
         from .sheet_engine import Cloth
 
-        found["engine"] = lambda sheet, dt: Cloth(sheet, dt).fall()
+        found["engine"] = lambda sheet, dt, duration: Cloth(sheet, dt).fall(duration)
     except ImportError as error:
         print(f"sheet: engine is left out: {error}", file=sys.stderr, flush=True)
     try:
         from .sheet_mujoco import simulate
 
-        found["mujoco"] = simulate
+        found["mujoco"] = lambda sheet, dt, duration: simulate(sheet, dt, duration=duration)
     except ImportError as error:
         print(f"sheet: mujoco is left out: {error}", file=sys.stderr, flush=True)
     return found
 
 
-def step_costs(name: str, fall, sheet: Sheet, repeats: int) -> dict:
+def step_costs(name: str, fall, sheet: Sheet, repeats: int, duration: float) -> dict:
     """CPU ms per step at 1/240 s."""
-    falls = [fall(sheet, 1 / STEP_RATE) for _ in range(repeats)]
+    falls = [fall(sheet, 1 / STEP_RATE, duration) for _ in range(repeats)]
     figures = {
+        "duration_s": duration,
         "forward_ms": min(f.cpu_per_step for f in falls) * 1e3,
         "unconverged": falls[0].unconverged,
         "final_centre_m": falls[0].final.mean(axis=0).tolist(),
@@ -54,19 +56,19 @@ def step_costs(name: str, fall, sheet: Sheet, repeats: int) -> dict:
         from .sheet_engine import Cloth
 
         cloth = Cloth(sheet, 1 / STEP_RATE)
-        cost = min(cloth.gradient()[1] for _ in range(repeats))
+        cost = min(cloth.gradient(duration=duration)[1] for _ in range(repeats))
         figures["forward_and_gradient_ms"] = cost * 1e3
     return figures
 
 
 def work_precision(fall, sheet: Sheet, rates) -> dict:
     """Cost and error of the centre at every rate."""
-    limit = fall(sheet, 1 / (4 * max(rates)))
-    near = fall(sheet, 1 / (2 * max(rates)))
+    limit = fall(sheet, 1 / (4 * max(rates)), DURATION)
+    near = fall(sheet, 1 / (2 * max(rates)), DURATION)
     figures: dict = {"limit_uncertainty_mm": error_mm(near, limit)}
     for rate in rates:
         try:
-            one = fall(sheet, 1 / rate)
+            one = fall(sheet, 1 / rate, DURATION)
         except RuntimeError as error:
             figures[f"rate_{rate}"] = {"failed": str(error)}
             continue
@@ -90,9 +92,11 @@ def explicit_springs(sheet: Sheet, rates=STABLE_RATES) -> dict:
 
 def measure(found: dict, n: int, scene: str, *, repeats: int, rates, limits: bool) -> dict:
     """All figures of one sheet in one scene."""
-    sheet = Sheet.of(n, scene)
+    sheet, duration = Sheet.of(n, scene), DURATION if limits else LARGE_DURATION
     figures: dict = {
-        "step": {name: step_costs(name, fall, sheet, repeats) for name, fall in found.items()}
+        "step": {
+            name: step_costs(name, fall, sheet, repeats, duration) for name, fall in found.items()
+        }
     }
     steps = figures["step"]
     if {"engine", "mujoco"} <= steps.keys():

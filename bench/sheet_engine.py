@@ -10,7 +10,7 @@ from diffsim_ros import _engine
 
 from .sheet_scene import C_F, DURATION, RADIUS, RELAXATION, SPHERE, STIFFNESS, Fall, Sheet
 
-# Totals over all vertices: the sheet's fall (1.4 m/s) presses its vertices about 1 mm deep. Constant
+# Totals over all vertices: falling on (1.4 m/s) presses the vertices about 1 mm deep. Constant
 # for all sheets and steps.
 K_N, K_T = 1e5, 200.0  # N/m, N s/m
 SPRINGS = ("straight", "diagonal")

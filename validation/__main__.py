@@ -13,6 +13,7 @@ ITEMS = {
     "gradients": "derivatives of simulated motion against central differences (item 2)",
     "physics": "closed forms, orders of convergence, conservation (item 3)",
     "cube_toss": "estimation and prediction of the real cube tosses (item 4)",
+    "robustness": "random drops: steps that converge as asked",
     "cantilever_reference": "the soft cantilever by scikit-fem: what solids are held against",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }

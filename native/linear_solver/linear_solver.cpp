@@ -43,8 +43,9 @@ LinearSolver::LinearSolver(std::shared_ptr<const LinearPattern> pattern, Method 
   if (method_ == Method::direct && pattern_->tree_like()) block_ = BlockLU(pattern_->block());
 }
 
-bool LinearSolver::factor(const BlockMatrix& A, bool symmetric) {
+bool LinearSolver::factor(const BlockMatrix& A, bool symmetric, bool transposed) {
   symmetric_ = symmetric;
+  transposed_ = transposed;
   active_ = method_;
   if (method_ == Method::automatic) {
     active_ = avoid_krylov_ > 0 ? Method::lagged : Method::krylov;
@@ -57,7 +58,7 @@ bool LinearSolver::factor(const BlockMatrix& A, bool symmetric) {
 bool LinearSolver::prepare(const BlockMatrix& A) {
   switch (active_) {
     case Method::krylov:
-      return krylov_.prepare(A, symmetric_);
+      return krylov_.prepare(A, symmetric_, transposed_);
     case Method::lagged:
       if (!lagged_.ready()) lagged_ = LaggedLU(pattern_->sweep(), pattern_->frontal());
       return lagged_.factor(A);

@@ -5,7 +5,7 @@ import pytest
 
 from diffsim_ros import _engine
 from tests.native.batteries import check_element, node_count, random_instants
-from tests.native.meshes import box
+from diffsim_ros.meshes import box
 
 STEP = 0.01
 
@@ -22,7 +22,7 @@ def block_on_box(element="p1", model="neo_hookean", host="rigid", viscosity=30.0
     else:
         turn = 0.3 * np.random.default_rng(0).normal(size=(3, 3))
         s.add_handle("base", interval=0.1, position=pose + 0.05 * turn, rotation=turn, radius=0.1)
-    vertices, tets = box((2, 1, 2), (0.2, 0.1, 0.2))
+    vertices, tets = box((0.2, 0.1, 0.2), (2, 1, 2))
     low = np.flatnonzero(vertices[:, 2] < -0.05)
     s.add_solid("body", vertices=vertices, tets=tets, density=900.0, young=5e3, poisson=0.35,
                 viscosity=viscosity, model=model, position=[0.1, -0.2, 0.42],
