@@ -87,6 +87,10 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
       e->add_history(window, k, p, step.past_K[k - 1], step.past_B[k - 1]);
     }
   }
+  for (int k = 1; k <= window.depth(); ++k) {
+    scene_->drive_history(step.past_K[k - 1]);
+    scene_->drive_history(step.past_B[k - 1]);
+  }
   scene_->drive(window, p, out);
   step.dr_dp = std::move(parameter.values);
   step.map.combine(step.K, step.B, step.A);
