@@ -127,8 +127,8 @@ std::vector<std::vector<int>> Scene::driven_blocks(const BlockPattern& pattern) 
 void Scene::drive_history(BlockMatrix& past) const {
   for (const auto& blocks : driven_past_) {
     for (int b : blocks) {
-      const int values = past_pattern_.size[past_pattern_.row[b]] *
-                         past_pattern_.size[past_pattern_.col[b]];
+      const int values =
+          past_pattern_.size[past_pattern_.row[b]] * past_pattern_.size[past_pattern_.col[b]];
       VectorXd::Map(past.block(b), values).setZero();
     }
   }

@@ -70,7 +70,7 @@ class Scene {
   std::vector<std::unique_ptr<Body>> bodies_;
   std::vector<const Body*> driven_;
   std::vector<std::vector<int>> driven_blocks_, driven_past_;  // per driven body: its rows
-  std::deque<PointSet> sets_;                    // stable addresses
+  std::deque<PointSet> sets_;                                  // stable addresses
   std::vector<std::unique_ptr<Element>> elements_;
   BlockPattern pattern_, past_pattern_;
   std::shared_ptr<const LinearPattern> linear_;

@@ -52,8 +52,8 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
   return report;
 }
 
-bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active,
-                        bool fresh, LinearizedStep& step) {
+bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
+                        LinearizedStep& step) {
   step.map = StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]);
   step.scheme = window.scheme;
   active.select(window.t);
