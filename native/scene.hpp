@@ -69,7 +69,7 @@ class Scene {
   std::vector<Node> nodes_;
   std::vector<std::unique_ptr<Body>> bodies_;
   std::vector<const Body*> driven_;
-  std::vector<std::vector<int>> driven_blocks_, driven_past_;  // per driven body: its rows
+  std::vector<std::vector<int>> driven_blocks_;  // per driven body: blocks of its rows
   std::deque<PointSet> sets_;                    // stable addresses
   std::vector<std::unique_ptr<Element>> elements_;
   BlockPattern pattern_, past_pattern_;
@@ -78,6 +78,7 @@ class Scene {
   std::vector<NodeMass> masses_;  // per node
   int ndof_ = 0, frames_ = 0, p_gravity_ = 0, hold_count_ = 0;
   bool final_ = false;
+  std::vector<std::vector<int>> driven_past_;  // as driven_blocks_, of the past's pattern
 };
 
 }  // namespace diffsim
