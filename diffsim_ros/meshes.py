@@ -78,7 +78,7 @@ def box(size, cells, split: str = "six") -> tuple[np.ndarray, np.ndarray]:
 
 
 def quadratic(vertices: np.ndarray, tets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(vertices, tets (m, 10)): the middles of the edges 01 12 02 03 13 23 added, in VTK's order."""
+    """(vertices, tets (m, 10)) with the middles of the edges 01 12 02 03 13 23, VTK's order."""
     ends = np.sort(tets[:, [[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]]], axis=-1)
     edges, where = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
     middles = vertices[edges].mean(axis=1)

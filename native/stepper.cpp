@@ -52,8 +52,8 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
   return report;
 }
 
-bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active,
-                        bool fresh, LinearizedStep& step) {
+bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
+                        LinearizedStep& step) {
   step.map = StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]);
   step.scheme = window.scheme;
   active.select(window.t);
@@ -86,6 +86,10 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
     for (int k = 1; k <= window.depth(); ++k) {
       e->add_history(window, k, p, step.past_K[k - 1], step.past_B[k - 1]);
     }
+  }
+  for (int k = 1; k <= window.depth(); ++k) {
+    scene_->drive_history(step.past_K[k - 1]);
+    scene_->drive_history(step.past_B[k - 1]);
   }
   scene_->drive(window, p, out);
   step.dr_dp = std::move(parameter.values);

@@ -150,9 +150,7 @@ def string(b: Builder, place) -> Actor:
     start = motion(b, place, vertices, turn=0.1)
     held = glue(b, start, vertices, [0]) if b.sometimes("glued string", 0.5) else []
     name = b.name("string")
-    b.s.add_mass_points(
-        name, vertices=vertices, mass=b.rng.uniform(0.05, 0.2), glued=held, **start
-    )
+    b.s.add_mass_points(name, vertices=vertices, mass=b.rng.uniform(0.05, 0.2), glued=held, **start)
     lengths = np.linalg.norm(np.diff(vertices, axis=0), axis=1)
     b.s.add_springs(
         b.name("strand"), points_a=name, index_a=list(range(n - 1)), points_b=name,
@@ -258,9 +256,7 @@ def _joint(b: Builder, kind: str, first: str, second: str, place) -> str:
     if kind != "weld":
         more["friction_damping"] = b.log_uniform(1e-3, 1e-2)
     joint = b.name("joint")
-    b.s.add_joint(
-        joint, kind=kind, body_a=first, body_b=second, position=place, **axes, **more
-    )
+    b.s.add_joint(joint, kind=kind, body_a=first, body_b=second, position=place, **axes, **more)
     return joint
 
 

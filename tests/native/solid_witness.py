@@ -115,7 +115,12 @@ class Witness:
         ).sum()
 
     def loss(self, x, v):
-        F, rate, volume, viscosity = self.gradients(x), self.gradients(v), self.volume, self.viscosity
+        F, rate, volume, viscosity = (
+            self.gradients(x),
+            self.gradients(v),
+            self.volume,
+            self.viscosity,
+        )
         if self.element == "p1_fbar":
             volume = self.edges.sum(1)
             F, rate = (np.einsum("pe,eij->pij", self.edges, g) / volume[:, None, None]

@@ -218,10 +218,12 @@ def test_gradients_of_a_bounce_match_differences(element, mass):
         assert again.gradient(gx, 0 * gx) == pytest.approx(exact, rel=1e-9, abs=1e-12)
     for k, i in enumerate(active):
         unit = 1e-6 * max(abs(p[i]), 1e-1)
-        ends = [(weights * _engine.rollout(s, p + e * np.eye(len(p))[i], steps, o).position[-1]).sum()
-                for e in (unit, -unit)]  # fmt: skip
+        ends = [
+            _engine.rollout(s, p + e * np.eye(len(p))[i], steps, o).position[-1]
+            for e in (unit, -unit)
+        ]
         size = abs(exact[k]) + 1e-3 / max(abs(p[i]), 1e-1)
-        difference = (ends[0] - ends[1]) / (2 * unit)
+        difference = (weights * (ends[0] - ends[1])).sum() / (2 * unit)
         assert difference == pytest.approx(exact[k], abs=3e-6 * size), s.parameters[i].name
 
 
