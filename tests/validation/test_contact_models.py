@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from validation.contact_models import study
+from diffsim_ros import _engine
+from tests.native.gradients import check_gradients
+from validation.contact_models import scene, study
 from validation.sqp_reference import contact_forces, puck, spring_forces
 
 
@@ -33,3 +35,12 @@ def test_contact_forces_of_one_particle():
 def test_models_come_near_inequalities():
     figures = study(120)
     assert figures["hybrid"]["way_error"] < figures["linear"]["way_error"]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_gradients_of_a_soft_puck_that_slides_and_is_held(order):
+    names = ["puck.velocity.x", "puck.velocity.z", "puck.mass", "lattice.stiffness",
+             "lattice.damping", "ground.k_n", "ground.c_f", "ground.k_t", "gravity.x"]  # fmt: skip
+    options = _engine.Options(step=0.005, order=order, stagnate=True, record_modes=True)
+    r = check_gradients(scene(puck(), "hybrid"), 80, options, names)
+    assert {0, 1, 2, 3} == set(np.unique(r.modes & 3))
