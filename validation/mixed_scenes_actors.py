@@ -54,12 +54,12 @@ def glue(b: Builder, start: dict, vertices, index) -> list:
 
 
 def _mesh(b: Builder, element: str):
-    """A small mesh: brick, beam or ball; quadratic for p2."""
+    """A small mesh: brick, beam or ball; for p2 a quadratic brick."""
     shape = b.draw("mesh", ("brick", "beam", "ball"), tag=False)
-    if shape == "ball":
+    if shape == "ball" and element != "p2":
         vertices, tets = meshes.ball(1, 0.05)
     else:
-        cells = (1, 1, 1) if element == "p2" else (2, 2, 1) if shape == "brick" else (3, 1, 1)
+        cells = (1, 1, 1) if element == "p2" else (2, 1, 1) if shape == "brick" else (3, 1, 1)
         vertices, tets = meshes.box((0.12 if shape == "beam" else 0.08, 0.07, 0.05), cells)
     return quadratic(vertices, tets) if element == "p2" else (vertices, tets)
 
