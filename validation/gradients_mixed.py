@@ -16,7 +16,7 @@ import numpy as np
 from diffsim_ros import _engine
 from diffsim_ros.inverse.gradient_check import GradientReport
 
-from .common import share
+from .common import binomial_bounds, share
 from .gradients import NotSimulated, check_motion, protocol_options
 from .mixed_scenes import MixedScene, random_mixed_scene
 from .mixed_scenes_contact import FRICTIONS, OBSTACLES
@@ -42,7 +42,7 @@ HELD = (
     "extra spring", "spring of no length", "cable", "drag", "point force", "torque",
     "load-dependent", "rolling friction", "spheres at vertices",
 )  # fmt: skip
-KINDS = tuple(
+KINDS = (*(
     f"{owner}.{word}" for owner, words in {
         "cable": "damping rest_length stiffness",
         "contact": "c_f c_n c_roll c_s c_spin d_0 f_0 k_d k_n k_roll k_t",
@@ -59,7 +59,7 @@ KINDS = tuple(
         "spring": "damping rest_length rest_scale stiffness",
         "strand": "damping rest_scale stiffness",
     }.items() for word in words.split()
-) + ("gravity",)  # fmt: skip
+), "gravity")  # fmt: skip
 PER_KIND = 4  # parameters of one kind that a scene's sample holds at most
 STUCK = 0.04  # share of scenes that may not be simulated (listed, not counted)
 OWN = 2  # kinds that get a direction of their own, per scene
@@ -196,9 +196,9 @@ def _judge(merged, figures, found, kinds, alone, fraction) -> None:
     assert merged.passed, f"{merged.summary()}; {failed}"
     assert figures["sensitivity_against_adjoint"] <= 1e-9, figures
     assert len(figures["not_simulated"]) <= STUCK * figures["scenes"], figures["not_simulated"]
-    least = share(BAR, fraction)
+    least, _ = binomial_bounds(figures["scenes"], BAR / SCENES, 1.0, fraction)
     short = {k: found[k] for k in (*REACHED, *HELD) if found[k] < least}
     assert not short, f"too few scenes reached {short}; {figures}"
     few = {k: kinds[k] for k in KINDS if kinds[k] < least}
-    few |= {f"{k} alone": alone[k] for k in KINDS if alone[k] < ALONE * fraction}
+    few |= {f"{k} alone": alone[k] for k in KINDS if fraction >= 1 and alone[k] < ALONE}
     assert not few, f"kinds of parameter checked too seldom: {few}; {figures}"

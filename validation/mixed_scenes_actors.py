@@ -23,7 +23,7 @@ def motion(b: Builder, place, vertices, reach: float = 0.0, turn: float = 1.5) -
     height = b.rng.uniform(-0.002, 0.002) - low
     side = b.rng.normal(size=2) * (0.5 if b.rng.random() < 0.6 else 0.05)
     return {
-        "position": [*np.asarray(place), *(b.rng.normal(size=2) * 0.01), height],
+        "position": np.asarray(place) + np.array([*b.rng.normal(size=2) * 0.01, height]),
         "orientation": orientation,
         "velocity": np.append(side, -b.rng.uniform(0.1, 0.8)),
         "angular_velocity": b.rng.normal(size=3) * (3 if b.rng.random() < 0.6 else 0.3),
