@@ -37,7 +37,8 @@ def row(tets: int, rate: float, poisson: float, contact: bool) -> list[str]:
         tolerances = {"krylov": (1e-1, 1e-3, 1e-6, 1e-10), "lagged": (1e-6,), "direct": (1e-10,)}
         for tolerance in tolerances[method]:
             got = solver.solve(rng.normal(size=(3 * len(pattern[0]), 1)), tolerance, False, repeat)
-            cells.append(f"{got['solve_ms']:.2f} ({got['products']}){'' if got['reached'] else ' -'}")
+            products = f" ({got['products']})" if got["products"] else ""
+            cells.append(f"{got['solve_ms']:.2f}{products}{'' if got['reached'] else ' -'}")
         if method == "krylov":
             got = solver.solve(rng.normal(size=(3 * len(pattern[0]), 6)), 1e-6, False, repeat)
             cells.append(f"{got['solve_ms']:.2f}")

@@ -77,6 +77,17 @@ def box(size, cells, split: str = "six") -> tuple[np.ndarray, np.ndarray]:
     return vertices, positively_oriented(vertices, tets.reshape(-1, 4))
 
 
+def quadratic(vertices: np.ndarray, tets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(vertices, tets (m, 10)) with the middles of the edges 01 12 02 03 13 23, VTK's order."""
+    ends = np.sort(tets[:, [[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]]], axis=-1)
+    edges, where = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
+    middles = vertices[edges].mean(axis=1)
+    return (
+        np.concatenate([vertices, middles]),
+        np.concatenate([tets, len(vertices) + where.reshape(-1, 6)], axis=1),
+    )
+
+
 def sheet(n: int, size: float = 1.0, m: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Square (or n x m) sheet of vertices, plane z = 0 about the origin: (vertices, triangles).
 

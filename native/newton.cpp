@@ -13,6 +13,18 @@ constexpr double kMaxStepRotation = 2.;  // [rad]; a step turning further is not
 
 constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jacobian serves again
 
+// Whether ||r|| must fall in this iteration. A search that crawls along a kink is left again.
+bool searches(int iteration) {
+  return iteration >= kFreeSteps && (iteration - kFreeSteps) % 16 < 8;
+}
+
+// Share of a step to take where two steps have not halved ||r||: full steps go to and fro across a
+// kink there. Shares change, so that no cycle fits them.
+double damping(int iteration) {
+  constexpr double share[] = {0.5, 1, 0.7, 0.3, 1, 0.6, 0.15, 0.9};
+  return share[iteration % 8];
+}
+
 // How well to solve for a correction (Eisenstat and Walker's second choice): no better than Newton
 // itself will do, nor than the end needs.
 double forcing(bool symmetric, bool reuse, double norm, double previous, double end) {
@@ -92,9 +104,8 @@ bool Newton::guard(const Window& window, const VectorXd& p, VectorXd& u) {
 }
 
 bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
-                      bool must_fall, bool with_jacobian, VectorXd& u, State& now,
+                      bool must_fall, bool with_jacobian, double t, VectorXd& u, State& now,
                       double& reached) {
-  double t = 1;
   for (int k = 0; k <= kMaxBacktracks; ++k, t *= 0.5) {
     u = u0 - t * du_.col(0);
     advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
@@ -151,7 +162,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   const bool eager = small && (options.keep_jacobian || options.stagnate);
   double norm = evaluate(window, p, eager);
   VectorXd previous;
-  double previous_norm = std::numeric_limits<double>::infinity();
+  double previous_norm = std::numeric_limits<double>::infinity(), before_norm = previous_norm;
   bool jacobian = eager, prepared = false;  // K_, B_ are those of `now`; solver_ holds a matrix
   auto finish = [&] {
     if (options.keep_jacobian && !jacobian) evaluate(window, p, true);
@@ -189,12 +200,15 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     prepared = true;
-    if (!converged && lost_in_rounding(window, u, norm > 0.5 * previous_norm)) return finish();
+    if (!converged && lost_in_rounding(window, u, norm > 0.1 * previous_norm)) return finish();
     from_ = now;
     previous = u;
+    const bool must_fall = !converged && searches(report.iterations);
+    double share = 1;
+    if (!must_fall && norm > 0.5 * before_norm) share = damping(report.iterations);
+    before_norm = previous_norm;
     previous_norm = norm;
-    const bool must_fall = report.iterations >= kFreeSteps && !converged;
-    if (!try_step(window, p, previous, norm, must_fall, eager, u, now, norm)) {
+    if (!try_step(window, p, previous, norm, must_fall, eager, share, u, now, norm)) {
       report.status = Status::line_search_stalled;
       break;
     }

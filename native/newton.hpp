@@ -52,7 +52,8 @@ class Newton {
   /// Scaled ||r||; fills r_ and, with_jacobian, K_ and B_.
   double evaluate(const Window& window, const VectorXd& p, bool with_jacobian);
   bool try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
-                bool must_fall, bool with_jacobian, VectorXd& u, State& now, double& reached);
+                bool must_fall, bool with_jacobian, double t, VectorXd& u, State& now,
+                double& reached);
   /// Sets du_ to the correction; with a fresh Jacobian unless `reuse`.
   bool correct(const Window& window, bool reuse, bool exact, double tolerance);
   /// Lets elements put back what the full step from from_ to now has jumped over.

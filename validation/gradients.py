@@ -66,6 +66,10 @@ def free_parameters(scene: _engine.Scene) -> list[int]:
     return free
 
 
+class NotSimulated(AssertionError):
+    """A scene of the study does not run."""
+
+
 class Objective:
     """Random smooth functional of all recorded poses and velocities, with its tangent gradient."""
 
@@ -86,24 +90,39 @@ class Objective:
         """dO/dx, dO/dv (frames, ndof) in tangent coordinates."""
         c, v = rollout.position, 0.1 * rollout.velocity
         turned = np.einsum("fnij,fnj->fni", self._matrices(rollout), self.b)
-        parts = {
-            "x": (self.c + c, np.cross(turned, self.a)),
-            "v": (0.1 * (self.v + v), 0.02 * self.w),
-        }
+        dofs, frame = node_dofs(scene)
         gx, gv = (np.zeros((len(c), scene.ndof)) for _ in range(2))
-        for i, name in enumerate(scene.body_names):
-            at = scene.dof_offset(name)
-            end = scene.dof_offset(scene.body_names[i + 1]) if i + 1 < c.shape[1] else scene.ndof
-            for g, (linear, angular) in ((gx, parts["x"]), (gv, parts["v"])):
-                g[:, at : at + 3] = linear[:, i]
-                if end - at == 6:
-                    g[:, at + 3 : end] = angular[:, i]
+        for axis in range(3):
+            gx[:, dofs + axis] = (self.c + c)[:, :, axis]
+            gv[:, dofs + axis] = 0.1 * (self.v + v)[:, :, axis]
+            gx[:, dofs[frame] + 3 + axis] = np.cross(turned, self.a)[:, frame, axis]
+            gv[:, dofs[frame] + 3 + axis] = 0.02 * self.w[:, frame, axis]
         return gx, gv
 
     @staticmethod
     def _matrices(rollout):
-        q = rollout.orientation
-        return np.array([[rotation_matrix(one) for one in frame] for frame in q])
+        return rotation_matrices(rollout.orientation)
+
+
+def rotation_matrices(q) -> np.ndarray:
+    """(..., 3, 3) of unit quaternions (..., 4), x y z w."""
+    v, w = q[..., :3], q[..., 3, None, None]
+    hat = np.cross(np.eye(3), v[..., None, :])
+    outer = v[..., :, None] * v[..., None, :]
+    return np.eye(3) + 2 * w * hat + 2 * (outer - np.sum(v * v, -1)[..., None, None] * np.eye(3))
+
+
+def node_dofs(scene: _engine.Scene) -> tuple[np.ndarray, np.ndarray]:
+    """(first degree of freedom, whether it turns) of each node."""
+    dofs: list[int] = []
+    frame: list[bool] = []
+    ends = [scene.dof_offset(name) for name in scene.body_names[1:]] + [scene.ndof]
+    for name, end in zip(scene.body_names, ends, strict=True):
+        begin, count = scene.dof_offset(name), scene.nodes_of(name)[1]
+        size = (end - begin) // count
+        dofs += range(begin, end, size)
+        frame += [size == 6] * count
+    return np.array(dofs), np.array(frame)
 
 
 def regimes(scene: RandomScene, rollout) -> set[str]:
@@ -131,24 +150,21 @@ def regimes(scene: RandomScene, rollout) -> set[str]:
     return found
 
 
-def check_scene(scene: RandomScene, seed: int, kinds: list[str]):
-    """(report, S against lambda, regimes) of one scene; `kinds` get directions of their own."""
-    engine, rng = scene.engine, np.random.default_rng(seed + 10_000)
-    options = _engine.Options(
-        step=scene.step, order=scene.order, record_every=1, tolerance=1e-10, stagnate=True,
-        record_modes=True, max_halvings=2,
-    )  # fmt: skip
-    active, p0 = free_parameters(engine), engine.values
-    scales = scales_of(engine)[active]
-    base = _engine.rollout(engine, p0, scene.steps, options, active=active, mode="sensitivity")
+def check_motion(engine, steps: int, options, active, scales, rng, along_of, label: str):
+    """(report, S against lambda, base motion) of one scene by the protocol.
+
+    scales (na,) of the active parameters; along_of(scaled gradient) -> directions (n, na).
+    """
+    p0 = engine.values
+    base = _engine.rollout(engine, p0, steps, options, active=active, mode="sensitivity")
     if not base.ok:
-        raise AssertionError(f"scene {seed}: {base.message}")
-    objective = Objective(rng, len(base.time), len(engine.body_names))
+        raise NotSimulated(f"{label}: {base.message}")
+    objective = Objective(rng, *base.position.shape[:2])
     gx, gv = objective.gradient(engine, base)
     by_s = np.einsum("fi,fia->a", gx, base.dx) + np.einsum("fi,fia->a", gv, base.dv)
     pairing = 0.0
     for mode in ("store", "checkpoint"):
-        again = _engine.rollout(engine, p0, scene.steps, options, active=active, mode=mode)
+        again = _engine.rollout(engine, p0, steps, options, active=active, mode=mode)
         by_lambda = again.gradient(gx, gv)
         pairing = max(
             pairing, np.linalg.norm((by_s - by_lambda) * scales) / np.linalg.norm(by_s * scales)
@@ -157,18 +173,40 @@ def check_scene(scene: RandomScene, seed: int, kinds: list[str]):
     def runs(X):
         P = np.tile(p0, (len(X), 1))
         P[:, active] = X * scales
-        rollouts = _engine.rollout_batch(engine, P, scene.steps, options)
+        rollouts = _engine.rollout_batch(engine, P, steps, options)
         values = [objective.value(r) if r.ok else np.nan for r in rollouts]
         return values, [(r.mode_hash, r.halvings) for r in rollouts]
 
-    along = rng.normal(size=(DIRECTIONS, len(active)))
-    for kind in kinds:
-        own = np.array([kind_of(engine.parameters[i].name) == kind for i in active])
-        along = np.vstack([along, own * rng.normal(size=len(active))])
-    report = check_gradient(
-        runs, p0[active] / scales, by_s * scales, along=along, label=f"scene {seed} {kinds}"
-    )
+    along = along_of(by_s * scales)
+    report = check_gradient(runs, p0[active] / scales, by_s * scales, along=along, label=label)
+    return report, pairing, base
+
+
+def check_scene(scene: RandomScene, seed: int, kinds: list[str]):
+    """(report, S against lambda, regimes) of one scene; `kinds` get directions of their own."""
+    engine, rng = scene.engine, np.random.default_rng(seed + 10_000)
+    active = free_parameters(engine)
+
+    def along(_):
+        directions = rng.normal(size=(DIRECTIONS, len(active)))
+        for kind in kinds:
+            own = np.array([kind_of(engine.parameters[i].name) == kind for i in active])
+            directions = np.vstack([directions, own * rng.normal(size=len(active))])
+        return directions
+
+    report, pairing, base = check_motion(
+        engine, scene.steps, protocol_options(scene), active, scales_of(engine)[active], rng, along,
+        f"scene {seed} {kinds}",
+    )  # fmt: skip
     return report, pairing, regimes(scene, base)
+
+
+def protocol_options(scene) -> _engine.Options:
+    """How the protocol runs a scene: Newton to stagnation, branches recorded."""
+    return _engine.Options(
+        step=scene.step, order=scene.order, record_every=1, tolerance=1e-10, stagnate=True,
+        record_modes=True, max_halvings=2,
+    )  # fmt: skip
 
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:

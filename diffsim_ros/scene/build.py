@@ -97,7 +97,7 @@ def engine_scene(description: dict, place: object) -> tuple[Any, dict[str, Any]]
             key = f"links[{i}]"
             build_links.add_link(scene, link, description["bodies"], proxies_name)
         key = "links"
-        build_links.fill_joints(description, scene)
+        build_links.fill_chosen(description, scene)
     except (ValueError, KeyError) as error:
         raise InputError(place, key, str(error), "what the engine can build") from error
     return scene, surfaces
@@ -147,7 +147,7 @@ def _add_lumped(scene: Any, name: str, body: dict) -> None:
 
 
 def _add_contact(scene: Any, contact: dict, body: dict, sdf: Any) -> None:
-    keys = ("c_n", "k_d", "d_0", "c_s", "f_0", "c_spin", "c_roll", "carrier")
+    keys = ("c_n", "k_d", "d_0", "c_s", "f_0", "c_roll", "c_spin", "k_roll", "carrier")
     law = {key: contact[key] for key in keys if key in contact}
     weights = contact.get("weights")
     if weights is None and body["type"] in SOFT:

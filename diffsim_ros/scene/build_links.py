@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from diffsim_ros.scene.build_soft import glued_vertices
 from diffsim_ros.scene.soft_shapes import SOFT, region, soft_shape
 
 JOINT_VALUES = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
@@ -95,8 +96,15 @@ def _cable(scene: Any, link: dict) -> None:
 
 
 def forced_vertices(link: dict, body: dict) -> list[int]:
-    """Vertices that share a force on a soft body."""
-    return region(link["where"], soft_shape(body).vertices).tolist()
+    """Vertices that share a force on a soft body; pinned ones feel none."""
+    chosen = region(link["where"], soft_shape(body).vertices)
+    return np.setdiff1d(chosen, pinned_vertices(body)).tolist()
+
+
+def pinned_vertices(body: dict) -> list[int]:
+    """Vertices of a soft body that the world holds."""
+    held = glued_vertices(body, soft_shape(body))
+    return [v for carrier, vertices in held for v in vertices if not carrier]
 
 
 def _force(scene: Any, link: dict, body: dict) -> None:
@@ -120,19 +128,19 @@ def _drag(scene: Any, link: dict, body: dict, proxies: Any) -> None:
     values = {key: link[key] for key in ("c_linear", "c_quadratic", "wind")}
     if body["type"] in SOFT:
         shape = soft_shape(body)
-        values |= {"index": shape.contact.tolist(), "shares": shape.weights}
+        moving = ~np.isin(shape.contact, pinned_vertices(body))
+        values |= {"index": shape.contact[moving].tolist(), "shares": shape.weights[moving]}
         scene.add_drag(link["name"], points=link["body"], **values)
     else:
         scene.add_drag(link["name"], points=proxies(link["body"]), **values)
 
 
-def fill_joints(description: dict, scene: Any) -> None:
-    """Write the stiffness and damping that the engine chose into the resolved joints."""
+def fill_chosen(description: dict, scene: Any) -> None:
+    """Write what the engine chose by masses and radii into the resolved joints and contacts."""
     known = {info.name for info in scene.parameters}
     values = scene.values
-    for link in description["links"]:
-        if link["type"] == "joint":
-            for key in JOINT_VALUES:
-                name = f"{link['name']}.{key}"
-                if key not in link and name in known:
-                    link[key] = float(values[scene.index(name)])
+    for link in description["links"] + description["contact"]:
+        for key in JOINT_VALUES if link.get("type") == "joint" else ("k_roll",):
+            name = f"{link['name']}.{key}"
+            if key not in link and name in known:
+                link[key] = float(values[scene.index(name)])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,8 @@ def level_set(values: dict, place: object = "scene", key: str = "mesh") -> Any:
     mark.update(vertices.tobytes() + triangles.tobytes())
     kept = mesh_files.cache_folder().parent / "level_sets" / f"{mark.hexdigest()[:24]}.vdb"
     if _engine.has_openvdb and kept.is_file():
-        return _engine.LevelSet.load(str(kept))
+        with contextlib.suppress(_engine.InvalidInput):  # cut short or damaged: made anew below
+            return _engine.LevelSet.load(str(kept))
     mesh = _engine.TriangleMesh(vertices, triangles)
     found = _engine.LevelSet(mesh, settings[0], band=settings[1], smoothing=settings[2])
     if _engine.has_openvdb:
@@ -89,12 +89,9 @@ def level_set(values: dict, place: object = "scene", key: str = "mesh") -> Any:
 
 
 def _keep(path: Path, found: Any) -> None:
-    """Save a level set at once; a folder that cannot be written only costs time later."""
-    try:
+    """Save a level set (at once: the engine renames); where that fails it only costs time later."""
+    from diffsim_ros import _engine
+
+    with contextlib.suppress(OSError, _engine.InvalidInput):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            part = Path(folder) / path.name
-            found.save(str(part))
-            os.replace(part, path)
-    except (OSError, RuntimeError):
-        return
+        found.save(str(path))

@@ -9,7 +9,9 @@ import numpy as np
 from diffsim_ros.scene.soft_shapes import SoftShape, region, soft_shape
 
 Array = np.ndarray
-SOLID_VALUES = ("density", "young", "poisson", "viscosity", "model", "viscosity_model")
+SOLID_VALUES = (
+    "density", "young", "poisson", "viscosity", "model", "viscosity_model", "element",
+)  # fmt: skip
 SPRINGS = ("stretch", "shear", "bend")
 
 
@@ -19,8 +21,10 @@ def springs_name(body: str, kind: str) -> str:
 
 
 def glued_vertices(body: dict, shape: SoftShape) -> list[tuple[str, list[int]]]:
-    """(carrier, its vertices) of every entry of a resolved body's `glue`."""
-    return [(g["to"], region(g["where"], shape.vertices).tolist()) for g in body["glue"]]
+    """(carrier, its vertices) of every entry of a body's `glue`; "", the world, of `pinned`."""
+    held = [(entry["to"], entry["where"]) for entry in body["glue"]]
+    held += [("", where) for where in body["pinned"]]
+    return [(carrier, region(where, shape.vertices).tolist()) for carrier, where in held]
 
 
 def add_handle(scene: Any, name: str, body: dict) -> None:
@@ -39,14 +43,9 @@ def add_soft(scene: Any, name: str, body: dict, proxies: str) -> None:
         "velocity": body["velocity"],
         "angular_velocity": body["angular_velocity"],
     }
-    if body["glue"]:
-        start["glued"] = glued_vertices(body, shape)
+    start["glued"] = glued_vertices(body, shape)
     if body["type"] == "solid":
-        values = {key: body[key] for key in SOLID_VALUES}
-        if body["element"] != "p1":
-            values["element"] = body["element"]
-        if body["mass_matrix"] != "lumped":
-            values["mass"] = body["mass_matrix"]
+        values = {key: body[key] for key in SOLID_VALUES} | {"mass": body["mass_matrix"]}
         scene.add_solid(name, vertices=shape.vertices, tets=shape.tets, **values, **start)
     else:
         mass, shares = mass_of_soft(body), shape.web.shares

@@ -12,7 +12,6 @@ from diffsim_ros.scene.bodies import resolve_body
 from diffsim_ros.scene.connections import resolve_contact
 from diffsim_ros.scene.fields import Reader, present
 from diffsim_ros.scene.links import resolve_link
-from diffsim_ros.scene.soft_bodies import expand_pins
 from diffsim_ros.scene.surfaces import resolve_sdfs
 
 
@@ -27,10 +26,9 @@ def resolve(raw: object, place: object) -> dict:
     }
     if not scene["bodies"]:
         raise reader.error("bodies", scene["bodies"], "at least one body")
-    bodies = {
+    scene["bodies"] = {
         name: resolve_body(reader, scene, name, value) for name, value in scene["bodies"].items()
     }
-    scene["bodies"] = expand_pins(reader, bodies)
     scene["sdfs"] = resolve_sdfs(reader, scene["sdfs"])
     scene["contact"] = [
         resolve_contact(reader, scene, value, f"contact[{i}]")

@@ -65,8 +65,19 @@ CONTACT_VALUES: Section = {
     "d_0": D_0,
     "c_s": C_S,
     "f_0": F_0,
-    "c_spin": Field("number", "friction torque about the normal per normal force", "m", minimum=0),
-    "c_roll": Field("number", "rolling friction torque per normal force", "m", minimum=0),
+    "c_roll": Field(
+        "number", "rolling friction torque per normal force; absent: 0", "m", minimum=0
+    ),
+    "c_spin": Field(
+        "number", "torque about the normal per normal force; absent: 0", "m", minimum=0
+    ),
+    "k_roll": Field(
+        "number",
+        "slope of both, as k_t of friction; absent: k_t radius^2, evaluated once and then held",
+        "N m s",
+        minimum=0,
+        strict=True,
+    ),
 }
 """Keys of a contact that its body's material may give instead."""
 

@@ -53,7 +53,7 @@ SDFS: dict[str, Section] = {
         "voxel": Field(
             "number", "of the level set; absent: a 64th of the longest extent", "m", **LENGTH
         ),
-        "band": Field("integer", "half width of the fine grid, in voxels", default=6, minimum=2),
+        "band": Field("integer", "half width of the fine grid, in voxels", default=6, minimum=5),
         "smoothing": Field(
             "number", "width of a Gaussian, at most 1.5 voxels", "m", 0.0, minimum=0
         ),

@@ -271,38 +271,3 @@ def _turn(reader: Reader, point: dict, before: np.ndarray, key: str) -> np.ndarr
     axis = vector / angle if angle > 0 else np.zeros(3)
     around = [vector + 2 * math.pi * k * axis for k in (-1, 0, 1)]
     return min(around, key=lambda v: float(np.linalg.norm(v - before)))
-
-
-def pins_name(body: str) -> str:
-    """Name of the handle that holds a body's pinned vertices."""
-    return f"{body}_pins"
-
-
-def expand_pins(reader: Reader, bodies: dict) -> dict:
-    """Bodies with `pinned` replaced by gluing to a resting handle NAME_pins before them."""
-    expanded = {}
-    for name, body in bodies.items():
-        if body.get("pinned"):
-            pins = pins_name(name)
-            if pins in bodies:
-                raise reader.error(
-                    f"bodies.{name}.pinned",
-                    pins,
-                    "a name that is free for its pins",
-                    f"rename the body {pins!r}",
-                )
-            pose = body["pose"]
-            turn = vector_from_quaternion(pose["orientation"]).tolist()
-            expanded[pins] = {
-                "type": "handle",
-                "keys": {
-                    "interval": 1.0,
-                    "positions": [list(pose["position"])],
-                    "rotations": [turn],
-                },
-                "colour": [0.4, 0.4, 0.4, 1.0],
-            }
-            glue = [{"to": pins, "where": where} for where in body["pinned"]]
-            body = {**body, "glue": body["glue"] + glue, "pinned": []}
-        expanded[name] = body
-    return expanded

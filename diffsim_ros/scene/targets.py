@@ -60,7 +60,7 @@ def targets(description: dict, engine: Any) -> dict[str, Target]:
             found |= _body_targets(name, body, single)
     for i, contact in enumerate(description["contact"]):
         for key in schema.CONTACT_VALUES:
-            if key in contact:
+            if f"{contact['name']}.{key}" in info:
                 target = single(f"{contact['name']}.{key}")
                 found[f"contact.{contact['name']}.{key}"] = target
                 found[f"contact[{i}].{key}"] = target

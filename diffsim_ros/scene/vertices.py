@@ -31,6 +31,9 @@ def vertex_positions(model: SceneModel, rollout: Any, name: str, frames: Any = N
     start = place + shape.vertices @ turn.T
     for carrier, vertices in glued_vertices(body, shape):
         free[vertices] = False
+        if not carrier:
+            found[:, vertices] = start[vertices]
+            continue
         at, by = start_pose(bodies[carrier])
         local = (start[vertices] - at) @ by
         node = model.engine.nodes_of(carrier)[0]

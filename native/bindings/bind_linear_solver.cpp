@@ -61,13 +61,13 @@ class PyLinearSolver {
     A_.reset(pattern_);
   }
 
-  bool factor(const VectorXd& values, bool symmetric, int repeat) {
+  bool factor(const VectorXd& values, bool symmetric, int repeat, bool transposed) {
     if (values.size() != pattern_.values) {
       refuse("LinearSolver.factor: values", "must be " + std::to_string(pattern_.values) + " long",
              values.size());
     }
     A_.values = values;
-    factor_ms_ = clock_ms(repeat, [&] { regular_ = solver_.factor(A_, symmetric); });
+    factor_ms_ = clock_ms(repeat, [&] { regular_ = solver_.factor(A_, symmetric, transposed); });
     return regular_;
   }
 
@@ -118,7 +118,7 @@ void bind_linear_solver(py::module_& m) {
                     const std::string&>(),
            py::arg("sizes"), py::arg("pairs"), py::arg("method") = "automatic")
       .def("factor", &PyLinearSolver::factor, py::arg("values"), py::arg("symmetric") = false,
-           py::arg("repeat") = 1)
+           py::arg("repeat") = 1, py::arg("transposed") = false)
       .def("solve", &PyLinearSolver::solve, py::arg("rhs"), py::arg("tolerance") = 1e-8,
            py::arg("transposed") = false, py::arg("repeat") = 1);
   m.def(
@@ -127,7 +127,7 @@ void bind_linear_solver(py::module_& m) {
          const VectorXd& values, const MatrixXd& rhs, const std::string& method, bool transposed,
          double tolerance, bool symmetric, int repeat) {
         PyLinearSolver solver(sizes, pairs, method);
-        solver.factor(values, symmetric, repeat);
+        solver.factor(values, symmetric, repeat, transposed);
         return solver.solve(rhs, tolerance, transposed, repeat);
       },
       py::arg("sizes"), py::arg("pairs"), py::arg("values"), py::arg("rhs"),

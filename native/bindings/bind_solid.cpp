@@ -69,18 +69,19 @@ void bind_solid(py::class_<Scene>& scene) {
   scene.def(
       "add_mass_points",
       [](Scene& s, const std::string& name, const Points& vertices, double mass,
-         const VectorXd& shares, const Vector3d& position, const Eigen::Vector4d& orientation,
+         const py::object& shares, const Vector3d& position, const Eigen::Vector4d& orientation,
          const Vector3d& velocity, const Vector3d& angular_velocity, const GluedVertices& glued) {
         const Vector3d rotation =
             rotation_vector("mass points '" + name + "': orientation", orientation);
-        add_mass_points(s, name,
-                        {vertices.transpose(),
-                         {"mass", "kg", mass, shares},
-                         {position, rotation, velocity, angular_velocity},
-                         glue_of(glued)});
+        add_mass_points(
+            s, name,
+            {vertices.transpose(),
+             {"mass", "kg", mass, shares.is_none() ? VectorXd() : shares.cast<VectorXd>()},
+             {position, rotation, velocity, angular_velocity},
+             glue_of(glued)});
       },
       py::arg("name"), py::kw_only(), py::arg("vertices"), py::arg("mass"),
-      py::arg("shares") = VectorXd(), py::arg("position") = zero, py::arg("orientation") = upright,
+      py::arg("shares") = py::none(), py::arg("position") = zero, py::arg("orientation") = upright,
       py::arg("velocity") = zero, py::arg("angular_velocity") = zero,
       py::arg("glued") = GluedVertices(),
       "Mass points for cloth and strings: vertices (n, 3) [m], their mass together [kg], `shares` "

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "contact_touch.hpp"
 
 namespace diffsim {
+namespace {
+
+constexpr int kChunk = 64;  // points whose samples stay in the nearest cache
+
+}  // namespace
 
 ContactStiffness Contact::stiffness(int i, const VectorXd& p) const {
   const double weight = weights_[i];
@@ -94,17 +100,50 @@ void Contact::to_frame_of_sdf(const State& s, Matrix3X& x) const {
 
 template <class F>
 void Contact::for_each_touch(const Window& window, const VectorXd& p, F&& f) const {
-  const State& s = window.now();
-  thread_local Matrix3X x;
-  thread_local std::vector<SdfSample> samples;
-  x.resize(3, points_->size());
-  for (int i = 0; i < points_->size(); ++i) x.col(i) = points_->position(i, s, p);
-  to_frame_of_sdf(s, x);
-  sdf_->evaluate(x, samples);
+  const double radius = points_->radius(p);
+  const Eigen::AlignedBox3d box = sdf_->bounds(radius);
+  const bool bounded = box.min().maxCoeff() > -kUnbounded || box.max().minCoeff() < kUnbounded;
+  thread_local Near near;
   Touch t;
-  for (int i = 0; i < points_->size(); ++i) {
-    if (touch(i, window, p, samples[i], t)) f(t);
+  for (int begin = 0; begin < points_->size(); begin += kChunk) {
+    gather(begin, std::min(kChunk, points_->size() - begin), window.now(), p,
+           bounded ? &box : nullptr, near);
+    const int count = static_cast<int>(near.point.size());
+    if (count == 0) continue;
+    sdf_->evaluate(near.x, near.samples);
+    for (int k = 0; k < count; ++k) {
+      if (!(near.samples[k].g < radius)) continue;
+      if (touch(near.point[k], window, p, near.samples[k], t)) f(t);
+    }
   }
+}
+
+void Contact::gather(int begin, int count, const State& s, const VectorXd& p,
+                     const Eigen::AlignedBox3d* box, Near& near) const {
+  Matrix3X& x = near.x;
+  x.resize(3, count);
+  if (only_point_nodes_) {
+    for (int i = 0; i < count; ++i) x.col(i) = s.c.col(points_->node[begin + i]);
+  } else {
+    for (int i = 0; i < count; ++i) x.col(i) = points_->position(begin + i, s, p);
+  }
+  to_frame_of_sdf(s, x);
+  near.point.resize(count);
+  if (!box) {
+    std::iota(near.point.begin(), near.point.end(), begin);
+    return;
+  }
+  const Eigen::Array3d low = box->min(), high = box->max();
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    near.point[kept] = begin + i;
+    const Eigen::Array3d at = x.col(i);
+    kept += !((at < low) || (at > high)).any();
+  }
+  near.point.resize(kept);
+  if (kept == count) return;
+  for (int k = 0; k < kept; ++k) x.col(k) = x.col(near.point[k] - begin).eval();
+  x.conservativeResize(3, kept);
 }
 
 void Contact::add_residual(const Touch& t, VectorXd& r) const {
@@ -190,9 +229,11 @@ int Contact::hold_count() const {
 
 void Contact::hold(const Window& last, const VectorXd& p, std::uint8_t* held) const {
   for_each_touch(last, p, [&](const Touch& t) {
-    // Held before, or slow enough for friction to stop what it carries within a step.
+    // Held before, sticking, or on a rigid body slow enough to be stopped within a step (of a
+    // deformable one the node's own mass says little about that).
     const double stop = mass_[t.point] * last.scheme.gamma[0] * t.v_t.norm();
-    held[t.point] = t.limit.f > 0 && (t.held || stop <= t.limit.f);
+    const bool slow = !t.slope.slip || (t.frame && stop <= t.limit.f);
+    held[t.point] = t.limit.f > 0 && (t.held || slow);
   });
 }
 

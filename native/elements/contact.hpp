@@ -8,6 +8,8 @@
 // (DESIGN: weights sum to 1; to 1/2 in each direction of a pair of bodies).
 #pragma once
 
+#include <algorithm>
+
 #include "../bodies/point_set.hpp"
 #include "../sdf/sdf.hpp"
 #include "contact_rolling.hpp"
@@ -39,7 +41,10 @@ class Contact : public Element {
         carrier_(carrier),
         weights_(std::move(weights)),
         mass_(std::move(mass)),
-        params_(params) {}
+        params_(params),
+        only_point_nodes_(std::all_of(points->node.begin(), points->node.end(), [&](int node) {
+          return node >= 0 && points->nodes[node].kind == NodeKind::point;
+        })) {}
   std::vector<std::pair<int, int>> couplings() const override;
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
@@ -66,6 +71,11 @@ class Contact : public Element {
 
  private:
   struct Touch;  // one point in contact
+  struct Near {  // points that the sdf's bounds do not exclude, in its frame
+    std::vector<int> point;
+    Matrix3X x;
+    std::vector<SdfSample> samples;
+  };
   struct Slope;  // how its force moves with the relative motion
   struct End;    // and with one of the two nodes
   bool touch(int i, const Window& window, const VectorXd& p, const SdfSample& sample,
@@ -73,6 +83,8 @@ class Contact : public Element {
   void rub(const Window& window, const VectorXd& p, Touch& t) const;
   ContactStiffness stiffness(int i, const VectorXd& p) const;
   RollingStiffness rolling(int i, const VectorXd& p) const;
+  void gather(int begin, int count, const State& s, const VectorXd& p,
+              const Eigen::AlignedBox3d* box, Near& near) const;
   void to_frame_of_sdf(const State& s, Matrix3X& x) const;
   template <class F>
   void for_each_touch(const Window& window, const VectorXd& p, F&& f) const;
@@ -98,6 +110,7 @@ class Contact : public Element {
   Carrier carrier_;
   VectorXd weights_, mass_;
   ContactParameters params_;
+  bool only_point_nodes_;
   std::vector<std::pair<int, int>> blocks_;  // (point, carrier) and (carrier, point), per point
 };
 

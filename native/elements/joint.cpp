@@ -66,10 +66,10 @@ namespace {
 // d(P x) for P = alpha I + beta a a^T.
 Matrix3x12 along_x(const JointKind::Along& P, const Vector3d& a, const Matrix3x12& a_x,
                    const Vector3d& x, const Matrix3x12& x_x) {
-  Matrix3x12 D = P.matrix(a) * x_x;
+  Matrix3x12 D = P.matrix(a).lazyProduct(x_x);
   if (P.beta == 0) return D;
   const Matrix3d turn = a * x.transpose() + a.dot(x) * Matrix3d::Identity();
-  return D + P.beta * (turn * a_x);
+  return D + P.beta * turn.lazyProduct(a_x);
 }
 
 }  // namespace
@@ -90,18 +90,25 @@ void Joint::add_jacobian(const JointPose& j, const Values& v, const Vector3d& G,
     const Pair& q = pair[i];
     // s' = -n.w
     const Matrix3x12 n_x = cross_x(q.a, q.b);
-    const Matrix3x12 along = -q.by_rate * (q.n * (j.w.transpose() * n_x));
-    tau_x -= q.slope * n_x + along;
+    tau_x -= q.slope * n_x;
+    if (q.by_rate != 0) tau_x += q.by_rate * q.n * (j.w.transpose() * n_x);
     const Matrix3d bend = q.curvature * q.n * q.n.transpose();  // ds = n.(psi_a - psi_b)
     tau_x.middleCols<3>(3) -= bend;
     tau_x.middleCols<3>(9) += bend;
     tau_w += q.by_rate * q.n * q.n.transpose();
   }
-  nodes_.add(-(j.spread_x(G) + e_v.transpose() * G_x + spread_torque(tau_x)), *out.K);
-  Matrix3x12 w_v = zero;
-  w_v.middleCols<3>(3) = -tau_w;
-  w_v.middleCols<3>(9) = tau_w;
-  nodes_.add(-(e_v.transpose() * (G_e * e_v) + spread_torque(w_v)), *out.B);
+  Matrix12 df = j.spread_x(G);
+  df += e_v.transpose().lazyProduct(G_x);
+  df.middleRows<3>(3) -= tau_x;
+  df.middleRows<3>(9) += tau_x;
+  nodes_.add(-df, *out.K);
+  const Matrix3x12 G_v = G_e.lazyProduct(e_v);
+  df.noalias() = e_v.transpose().lazyProduct(G_v);
+  df.block<3, 3>(3, 3) += tau_w;
+  df.block<3, 3>(3, 9) -= tau_w;
+  df.block<3, 3>(9, 3) -= tau_w;
+  df.block<3, 3>(9, 9) += tau_w;
+  nodes_.add(-df, *out.B);
 }
 
 void Joint::add_columns(const JointPose& j, const Pair* pair, int count,

@@ -106,7 +106,8 @@ JointCoordinate joint_displacement(const JointPose& j) {
   const Vector3d a = j.A.col(2);
   const Matrix3x12 a_x = JointPose::fixed_in_a_x(a);
   const Matrix3x12 e_v = j.e_v();
-  return {a.dot(j.d), a.dot(j.e), j.spread(a), j.spread_x(a) + e_v.transpose() * a_x,
+  return {a.dot(j.d), a.dot(j.e), j.spread(a),
+          j.spread_x(a) + Matrix12(e_v.transpose().lazyProduct(a_x)),
           j.e_x().transpose() * a + a_x.transpose() * j.e};
 }
 

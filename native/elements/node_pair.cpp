@@ -49,7 +49,11 @@ void NodePair::add(const Matrix12& df, BlockMatrix& M) const {
     for (int col = 0; col < 2; ++col) {
       const int block = block_[2 * row + col], rows = end_[row].size, cols = end_[col].size;
       if (block < 0) continue;
-      Eigen::Map<MatrixXd>(M.block(block), rows, cols) -= df.block(6 * row, 6 * col, rows, cols);
+      if (rows == 6 && cols == 6) {
+        Eigen::Map<Matrix6>(M.block(block)) -= df.block<6, 6>(6 * row, 6 * col);
+      } else {
+        Eigen::Map<MatrixXd>(M.block(block), rows, cols) -= df.block(6 * row, 6 * col, rows, cols);
+      }
     }
   }
 }

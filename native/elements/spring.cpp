@@ -6,6 +6,19 @@
 
 namespace diffsim {
 
+namespace {
+
+// Blocks aa, bb += F and ab, ba -= F.
+inline void add_pair(BlockMatrix& M, const std::array<int, 4>& block, const Matrix3d& F) {
+  using Block = Eigen::Map<Matrix3d>;
+  Block(M.block(block[0])) += F;
+  Block(M.block(block[1])) -= F;
+  Block(M.block(block[2])) -= F;
+  Block(M.block(block[3])) += F;
+}
+
+}  // namespace
+
 // What all springs of a batch share at one p.
 struct Springs::Law {
   double k, c, rest;
@@ -69,18 +82,20 @@ Springs::Law Springs::law(const VectorXd& p) const {
   return {p[params_.stiffness], p[params_.damping], rest, natural_.size() == 0 && rest == 0};
 }
 
-// Everything of the stencil that follows from d and e.
+// What of the stencil follows from d and e: the force, and with Slopes its derivatives.
+template <bool Slopes>
 inline void Springs::evaluate(const Law& law, int i, Stencil& t) const {
   const double factor = factors_.size() ? factors_[i] : 1;
   const double k = factor * law.k, c = tension_only_ ? law.c : factor * law.c;
   if (law.all_directions) {
     t.f = k * t.d + c * t.e;
+    t.mode = 1;
+    if constexpr (!Slopes) return;
     t.F_d = k * Matrix3d::Identity();
     t.F_e = c * Matrix3d::Identity();
     t.by_k = factor * t.d;
     t.by_c = factor * t.e;
     t.by_rest = Vector3d::Zero();
-    t.mode = 1;
     return;
   }
   const double natural = natural_.size() ? natural_[i] : 1;
@@ -93,6 +108,7 @@ inline void Springs::evaluate(const Law& law, int i, Stencil& t) const {
       tension_only_ ? string_tension(k, c, stretch, rate) : linear_tension(k, c, stretch, rate);
   t.mode = at.mode;
   t.f = at.T * u;
+  if constexpr (!Slopes) return;
   // du = (I - u u^T) dd / l, dT = by_l u.dd + by_rate (u.de + e.du)
   const double bend = at.T * inverse;
   const Vector3d across = inverse * (t.e - rate * u);
@@ -111,14 +127,18 @@ Springs::Stencil Springs::stencil(const Law& law, int i, const State& s, const V
   t.rho[1] = B.lever(b_[i].point, s, p);
   t.d = B.position(b_[i].point, s, p) - A.position(a_[i].point, s, p);
   t.e = B.velocity(b_[i].point, s, t.rho[1]) - A.velocity(a_[i].point, s, t.rho[0]);
-  evaluate(law, i, t);
+  evaluate<true>(law, i, t);
   return t;
 }
 
 void Springs::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   const State& s = window.now();
   const Law law = this->law(p);
-  for (const Plain& at : plain_) add_plain(law, at, s, out);
+  if (out.K || out.columns) {
+    add_plain<true>(law, s, out);
+  } else {
+    add_plain<false>(law, s, out);
+  }
   for (std::size_t g = 0; g < general_.size(); ++g) {
     const int i = general_[g];
     const Stencil t = stencil(law, i, s, p);
@@ -130,34 +150,27 @@ void Springs::add(const Window& window, const VectorXd& p, const Assembly& out) 
 }
 
 // J = I at both ends: plain 3x3 blocks.
-void Springs::add_plain(const Law& law, const Plain& at, const State& s,
-                        const Assembly& out) const {
+template <bool Slopes>
+void Springs::add_plain(const Law& law, const State& s, const Assembly& out) const {
   Stencil t;
-  t.d = s.c.col(at.node_b) - s.c.col(at.node_a);
-  t.e = s.v.col(at.node_b) - s.v.col(at.node_a);
-  evaluate(law, at.spring, t);
-  out.r->segment<3>(at.dof_a) -= t.f;
-  out.r->segment<3>(at.dof_b) += t.f;
-  if (out.K) {
-    using Block = Eigen::Map<Matrix3d>;
-    for (const bool rate : {false, true}) {
-      if (rate && law.c == 0) break;
-      BlockMatrix& M = rate ? *out.B : *out.K;
-      const Matrix3d& F = rate ? t.F_e : t.F_d;
-      Block(M.block(at.block[0])) += F;
-      Block(M.block(at.block[1])) -= F;
-      Block(M.block(at.block[2])) -= F;
-      Block(M.block(at.block[3])) += F;
+  for (const Plain& at : plain_) {
+    t.d = s.c.col(at.node_b) - s.c.col(at.node_a);
+    t.e = s.v.col(at.node_b) - s.v.col(at.node_a);
+    evaluate<Slopes>(law, at.spring, t);
+    out.r->segment<3>(at.dof_a) -= t.f;
+    out.r->segment<3>(at.dof_b) += t.f;
+    if constexpr (!Slopes) continue;
+    if (out.K) add_pair(*out.K, at.block, t.F_d);
+    if (out.K && law.c != 0) add_pair(*out.B, at.block, t.F_e);
+    if (!out.columns) continue;
+    const std::pair<int, const Vector3d*> own[] = {
+        {params_.stiffness, &t.by_k}, {params_.damping, &t.by_c}, {params_.rest, &t.by_rest}};
+    for (const auto& [parameter, df] : own) {
+      const int c = out.columns->column(parameter);
+      if (c < 0) continue;
+      out.columns->values.block<3, 1>(at.dof_a, c) -= *df;
+      out.columns->values.block<3, 1>(at.dof_b, c) += *df;
     }
-  }
-  if (!out.columns) return;
-  const std::pair<int, const Vector3d*> own[] = {
-      {params_.stiffness, &t.by_k}, {params_.damping, &t.by_c}, {params_.rest, &t.by_rest}};
-  for (const auto& [parameter, df] : own) {
-    const int c = out.columns->column(parameter);
-    if (c < 0) continue;
-    out.columns->values.block<3, 1>(at.dof_a, c) -= *df;
-    out.columns->values.block<3, 1>(at.dof_b, c) += *df;
   }
 }
 

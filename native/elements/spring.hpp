@@ -52,9 +52,11 @@ class Springs : public Element {
     std::array<int, 4> block;  // aa, ab, ba, bb
   };
   Law law(const VectorXd& p) const;
+  template <bool Slopes>
   void evaluate(const Law& law, int i, Stencil& t) const;
   Stencil stencil(const Law& law, int i, const State& s, const VectorXd& p) const;
-  void add_plain(const Law& law, const Plain& at, const State& s, const Assembly& out) const;
+  template <bool Slopes>
+  void add_plain(const Law& law, const State& s, const Assembly& out) const;
   void add_jacobian(int i, const Stencil& t, const State& s, const Assembly& out) const;
   void add_columns(int i, const Stencil& t, const State& s, ParameterColumns& out) const;
   int node(const End& e) const { return sets_[e.set]->node[e.point]; }

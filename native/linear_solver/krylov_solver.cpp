@@ -42,12 +42,19 @@ void unload(const SweepPattern& P, const SweepMatrix& M, const VectorXd& norms, 
 
 }  // namespace
 
-bool KrylovSolver::prepare(const BlockMatrix& A, bool symmetric) {
+bool KrylovSolver::prepare(const BlockMatrix& A, bool symmetric, bool transposed) {
   symmetric_ = symmetric;
-  mirrored_ready_ = false;
-  const bool regular = direct_.prepare(*P_, A.values, false);
+  direct_ready_ = mirrored_ready_ = false;
+  const bool mirrored = transposed && !symmetric;
+  const bool regular = ensure(A, mirrored);
   definite_ = symmetric && direct_.definite;
   return regular;
+}
+
+bool KrylovSolver::ensure(const BlockMatrix& A, bool mirrored) {
+  bool& ready = mirrored ? mirrored_ready_ : direct_ready_;
+  if (!ready) ready = (mirrored ? mirrored_ : direct_).prepare(*P_, A.values, mirrored);
+  return ready;
 }
 
 SolveReport KrylovSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolerance) {
@@ -55,7 +62,6 @@ SolveReport KrylovSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolera
 }
 
 SolveReport KrylovSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance) {
-  if (!symmetric_ && !mirrored_ready_) mirrored_ready_ = mirrored_.prepare(*P_, A.values, true);
   return refine(A, x, tolerance, true);
 }
 
@@ -73,16 +79,59 @@ void KrylovSolver::correct(KrylovVectors<K>& w, const SweepMatrix& M, const Vect
   KrylovMethods<K> methods(*P_, M, w, products, max_products - report.products);
   methods.precondition();
   const KrylovEnd end = definite_ ? methods.conjugate_gradients(wanted) : methods.bicgstab(wanted);
-  if (end == KrylovEnd::indefinite) definite_ = false;
+  if (end != KrylovEnd::reached) definite_ = false;  // BiCGSTAB from here on
   reached = reached && end == KrylovEnd::reached;
   scratch_.products = std::max(scratch_.products, products);
   unload(*P_, M, norms, first, w, scratch_.d);
 }
 
-// Refinement: corrections in single precision until the residual in double precision is small.
+// One correction of all columns of x, in single precision.
+bool KrylovSolver::pass(const SweepMatrix& M, const VectorXd& start, double tolerance, MatrixXd& x,
+                        SolveReport& report) {
+  Scratch& s = scratch_;
+  VectorXd eta = VectorXd::Ones(start.size());
+  for (Eigen::Index k = 0; k < eta.size(); ++k) {
+    if (s.norm[k] <= tolerance * start[k]) {
+      s.norm[k] = 0;
+    } else {
+      eta[k] = std::clamp(tolerance * start[k] / s.norm[k], kDeepest, 1.);
+    }
+  }
+  s.d.setZero(x.rows(), x.cols());
+  s.products = 0;
+  bool reached = true;
+  for (Eigen::Index first = 0; first < x.cols();) {
+    if (x.cols() - first == 1) {
+      correct(s.one, M, eta, first++, reached, report);
+    } else {
+      correct(s.eight, M, eta, first, reached, report);
+      first += EightColumns::columns;
+    }
+  }
+  report.products += s.products;
+  s.best = x;
+  x += s.d;
+  return reached;
+}
+
+// r = b - A x and its norms; the largest relative to b.
+double KrylovSolver::measure(const BlockMatrix& A, const VectorXd& start, bool transposed,
+                             const MatrixXd& x) {
+  Scratch& s = scratch_;
+  s.r = s.b;
+  s.product.subtract_product(*P_, A.values, transposed, x, s.r);
+  s.norm = s.r.colwise().norm().transpose();
+  double largest = 0;
+  for (Eigen::Index k = 0; k < start.size(); ++k) {
+    const double left = start[k] > 0 ? s.norm[k] / start[k] : 0;
+    if (!(left <= largest)) largest = left;  // so that NaN wins
+  }
+  return largest;
+}
+
+// Refinement: corrections until the residual in double precision is small.
 SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double tolerance,
                                  bool transposed) {
-  const SweepMatrix& M = transposed && !symmetric_ ? mirrored_ : direct_;
   Scratch& s = scratch_;
   s.b = x;
   s.r = x;
@@ -91,44 +140,31 @@ SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double toler
   s.norm = start;
   SolveReport report;
   report.residual = start.maxCoeff() > 0 ? 1 : 0;
-  while (report.residual > tolerance) {
-    const VectorXd eta = (tolerance * start.cwiseQuotient(s.norm)).cwiseMax(kDeepest).cwiseMin(1);
-    for (Eigen::Index k = 0; k < eta.size(); ++k) {
-      if (s.norm[k] <= tolerance * start[k]) s.norm[k] = 0;
-    }
-    s.d.setZero(x.rows(), x.cols());
-    s.products = 0;
-    bool reached = true;
-    for (Eigen::Index first = 0; first < x.cols();) {
-      if (x.cols() - first == 1) {
-        correct(s.one, M, eta, first++, reached, report);
-      } else {
-        correct(s.eight, M, eta, first, reached, report);
-        first += EightColumns::columns;
-      }
-    }
-    report.products += s.products;
-    s.best = x;
-    x += s.d;
-    if (reached && tolerance >= kLoose) {
+  while (report.residual > tolerance && report.products < max_products) {
+    const bool twin = transposed && symmetric_;  // A stands in for its transpose
+    const bool mirrored = transposed && !twin;
+    if (!ensure(A, mirrored)) break;
+    const bool definite = definite_;
+    const bool reached = pass(mirrored ? mirrored_ : direct_, start, tolerance, x, report);
+    if (reached && tolerance >= kLoose && !twin) {
       report.residual = tolerance;
       return report;
     }
-    s.r = s.b;
-    s.product.subtract_product(*P_, A.values, transposed, x, s.r);
-    s.norm = s.r.colwise().norm().transpose();
     const double before = report.residual;
-    report.residual = 0;
-    for (Eigen::Index k = 0; k < start.size(); ++k) {
-      const double left = start[k] > 0 ? s.norm[k] / start[k] : 0;
-      if (!(left <= report.residual)) report.residual = left;  // so that NaN wins
-    }
+    report.residual = measure(A, start, transposed, x);
     const bool fell = report.residual < 0.5 * before;
+    const bool poor = !(report.residual <= 10 * std::max(tolerance, kDeepest * before));
     if (!(report.residual < before)) {
       x = s.best;
-      report.residual = before;
+      report.residual = measure(A, start, transposed, x);
     }
-    if (!fell || report.products >= max_products) break;
+    if (poor && twin) {
+      symmetric_ = false;  // only nearly so, and not near enough
+    } else if (!fell && !definite) {
+      break;
+    } else if (!fell) {
+      definite_ = false;
+    }
   }
   report.reached = report.residual <= tolerance;
   return report;

@@ -7,15 +7,17 @@
 
 namespace diffsim {
 
-/// Solves A x = b with conjugate gradients where the caller says that A is symmetric and BiCGSTAB
-/// otherwise. Copies share the symbolic part; scratch is not copied. One thread at a time.
+/// Solves A x = b with conjugate gradients where the caller says that A is symmetric, or nearly so,
+/// and with BiCGSTAB otherwise or where these do not get on. Copies share the symbolic part;
+/// scratch is not copied. One thread at a time.
 class KrylovSolver {
  public:
   KrylovSolver() = default;
   explicit KrylovSolver(std::shared_ptr<const SweepPattern> pattern) : P_(std::move(pattern)) {}
 
-  /// Scales and converts A. False where a diagonal block is singular or not finite.
-  bool prepare(const BlockMatrix& A, bool symmetric);
+  /// Scales and converts A, or A^T where that is what will be solved with first; the other on
+  /// demand. False where a diagonal block is singular or not finite.
+  bool prepare(const BlockMatrix& A, bool symmetric, bool transposed = false);
   /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column; A as in prepare(), whose
   /// values residuals are taken from. On failure x holds the best iterate reached.
   /// Tolerances above kLoose are judged by the single precision recurrence, else by b - A x itself.
@@ -41,6 +43,10 @@ class KrylovSolver {
   };
 
   SolveReport refine(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
+  bool ensure(const BlockMatrix& A, bool mirrored);
+  bool pass(const SweepMatrix& M, const VectorXd& start, double tolerance, MatrixXd& x,
+            SolveReport& report);
+  double measure(const BlockMatrix& A, const VectorXd& start, bool transposed, const MatrixXd& x);
   /// d += the correction of residual columns from `first` on, reduced to eta of their norms.
   template <class K>
   void correct(KrylovVectors<K>& vectors, const SweepMatrix& M, const VectorXd& eta,
@@ -48,7 +54,7 @@ class KrylovSolver {
 
   std::shared_ptr<const SweepPattern> P_;
   SweepMatrix direct_, mirrored_;
-  bool symmetric_ = false, definite_ = false, mirrored_ready_ = false;
+  bool symmetric_ = false, definite_ = false, direct_ready_ = false, mirrored_ready_ = false;
   Scratch scratch_;
 };
 

@@ -53,7 +53,7 @@ int LaggedLU::cycle(const BlockMatrix& A, double start, double wanted, bool tran
     product(A, z_, transposed, w_);
     for (int i = 0; i <= k; ++i) {
       H_(i, k) = V_.col(i).dot(w_.col(0));
-      w_ -= H_(i, k) * V_.col(i);
+      w_.col(0) -= H_(i, k) * V_.col(i);
     }
     const double length = w_.norm();
     for (int i = 0; i < k; ++i) {

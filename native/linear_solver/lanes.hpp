@@ -36,7 +36,8 @@ template <int c>
 DIFFSIM_INLINE FourNodes component(FourNodes x) {
   for (FourNodes::Part& p : x.part) {
 #if defined(__AVX512F__)
-    p = reinterpret_cast<FourNodes::Part>(_mm512_permute_ps(reinterpret_cast<__m512>(p), 0x55 * c));
+    p = reinterpret_cast<FourNodes::Part>(
+        _mm512_maskz_permute_ps(0xffff, reinterpret_cast<__m512>(p), 0x55 * c));
 #elif defined(__AVX__)
     p = reinterpret_cast<FourNodes::Part>(_mm256_permute_ps(reinterpret_cast<__m256>(p), 0x55 * c));
 #else

@@ -50,7 +50,8 @@ class LinearSolver {
 
   /// False when A is singular to working precision or not finite. symmetric: A is, or
   /// nearly so (a hint to use conjugate gradients; residuals tell A from its transpose).
-  bool factor(const BlockMatrix& A, bool symmetric);
+  /// transposed: solve_transposed() comes first (saves preparing for the other).
+  bool factor(const BlockMatrix& A, bool symmetric, bool transposed = false);
   /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column. A is the matrix last given
   /// to factor(), whose values the iterative members take residuals from: keep it as long as this.
   SolveReport solve(const BlockMatrix& A, MatrixXd& x, double tolerance);
@@ -67,7 +68,7 @@ class LinearSolver {
 
   std::shared_ptr<const LinearPattern> pattern_;
   Method method_ = Method::automatic, active_ = Method::direct;
-  bool symmetric_ = false;
+  bool symmetric_ = false, transposed_ = false;
   int avoid_krylov_ = 0,
       penalty_ = 0;  // matrices left to solve without it; and after the next miss
   KrylovSolver krylov_;

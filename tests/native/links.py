@@ -18,14 +18,14 @@ def axes(kind: str) -> dict:
     return {name: AXES[name] for name in names}
 
 
-def two_links(gravity=(0.3, -0.2, -9.81), **start):
+def two_links(gravity=(0.3, -0.2, -9.81)):
     """Rigid bodies 'a' and 'b' with general inertias, and a particle 'c'."""
     s = _engine.Scene()
     s.set_gravity(gravity)
     s.add_rigid_body("a", mass=0.7, inertia=INERTIA, radius=0.2, position=[0.1, 0, 0.05],
                      orientation=[0.1, -0.3, 0.2, 0.8])  # fmt: skip
     s.add_rigid_body("b", mass=0.4, inertia=[0.6 * i for i in INERTIA], radius=0.1,
-                     position=[0.3, 0.2, 0], orientation=[-0.2, 0.1, 0.4, 0.7], **start)  # fmt: skip
+                     position=[0.3, 0.2, 0], orientation=[-0.2, 0.1, 0.4, 0.7])  # fmt: skip
     s.add_particle("c", mass=0.2, position=[0.2, 0.1, 0.3])
     return s
 
@@ -77,4 +77,3 @@ def check_gradient(scene, steps, options, names, body, rel=1e-6):
         off = min(abs(slope - exact[k]) for slope in slopes)
         assert off <= rel * max(abs(exact[k]), 1e-2 * scale), (names[k], exact[k], slopes)
     return r
-

@@ -241,7 +241,7 @@ def test_gradients_of_a_body_held_on_a_moving_one(carrier):
 def test_halved_and_repeated_steps_keep_their_flags():
     """Checkpoint mode linearizes the very steps that were run, held points and all."""
     s = pulled()
-    options = _engine.Options(step=1 / 60, max_iterations=5, max_halvings=6, tolerance=1e-11)
+    options = _engine.Options(step=1 / 30, max_iterations=8, max_halvings=6, tolerance=1e-11)
     active = [s.index("cube.velocity.x"), s.index("ground.c_f"), s.index("rope.stiffness")]
     r = _engine.rollout(s, s.values, 30, options, active=active, mode="sensitivity")
     assert r.ok, r.message

@@ -230,3 +230,4 @@ def test_what_no_carrier_can_do_is_refused():
         s.add_contact_pair("bad", **(pair | {"body_b": ""}))
     with pytest.raises(_engine.InvalidInput, match="sum 1"):
         s.add_contact_pair("bad", **(pair | {"weights_a": np.full(8, 0.0625)}))
+

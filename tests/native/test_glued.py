@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from diffsim_ros import _engine
+from diffsim_ros.meshes import box, quadratic
 from tests.native.batteries import check_element, node_count, random_instants
-from tests.native.meshes import box
 
 STEP = 0.01
 
@@ -22,10 +22,12 @@ def block_on_box(element="p1", model="neo_hookean", host="rigid", viscosity=30.0
     else:
         turn = 0.3 * np.random.default_rng(0).normal(size=(3, 3))
         s.add_handle("base", interval=0.1, position=pose + 0.05 * turn, rotation=turn, radius=0.1)
-    vertices, tets = box((2, 1, 2), (0.2, 0.1, 0.2))
+    vertices, tets = box((0.2, 0.1, 0.2), (2, 1, 2))
+    if element == "p2":
+        vertices, tets = quadratic(vertices, tets)
     low = np.flatnonzero(vertices[:, 2] < -0.05)
     s.add_solid("body", vertices=vertices, tets=tets, density=900.0, young=5e3, poisson=0.35,
-                viscosity=viscosity, model=model, position=[0.1, -0.2, 0.42],
+                viscosity=viscosity, model=model, element=element, position=[0.1, -0.2, 0.42],
                 glued=[("base", low[1:].tolist()), ("", [int(low[0])])], **more)  # fmt: skip
     return s
 
@@ -44,17 +46,24 @@ def instants(s, rng, order=2):
     return now
 
 
-@pytest.mark.parametrize("viscosity", [0.0, 30.0])
+@pytest.mark.parametrize(
+    ("element", "viscosity", "mass"),
+    [("p1", 0.0, "lumped"), ("p1", 30.0, "consistent"), ("p1_fbar", 30.0, "lumped"),
+     ("p2", 30.0, "lumped")],
+)  # fmt: skip
 @pytest.mark.parametrize("host", ["rigid", "handle"])
-def test_battery_of_glued_solid_and_point_mass(host, viscosity):
+def test_battery_of_glued_solid_and_point_masses(host, element, viscosity, mass):
     rng = np.random.default_rng(4)
-    s = block_on_box(host=host, viscosity=viscosity, fields=["young"])
+    fields = ["young"] if element == "p1" else []
+    s = block_on_box(element, host=host, viscosity=viscosity, mass=mass, fields=fields)
     names = [n for n in s.element_names if n.startswith("body")]
-    assert names == (["body (glued)", "body"] if host == "rigid" else ["body"])
+    wanted = {"body", *(["body (mass)"] if mass == "consistent" else [])}
+    assert set(names) == wanted | ({"body (glued)"} if host == "rigid" else set())
     for name in names:
         for order in (1, 2):
-            check_element(s, name, s.values, instants(s, rng, order), rng,
-                          frames=[s.nodes_of("base")[0]])  # fmt: skip
+            check_element(
+                s, name, s.values, instants(s, rng, order), rng, frames=[s.nodes_of("base")[0]]
+            )
 
 
 def test_glued_masses_weigh_and_resist_like_the_body_itself():
@@ -78,8 +87,9 @@ def test_glued_masses_weigh_and_resist_like_the_body_itself():
 
 
 @pytest.mark.parametrize("host", ["rigid", "handle"])
-def test_gradients_through_glue_match_differences(host):
-    s = block_on_box(host=host)
+@pytest.mark.parametrize("mass", ["lumped", "consistent"])
+def test_gradients_through_glue_match_differences(host, mass):
+    s = block_on_box(host=host, mass=mass)
     p, steps = s.values, 12
     o = _engine.Options(step=STEP, stagnate=True)
     active = [i for i, q in enumerate(s.parameters) if not q.name.startswith("base.inertia")]
@@ -89,7 +99,7 @@ def test_gradients_through_glue_match_differences(host):
     gx[-1] = np.random.default_rng(5).normal(size=s.ndof)
     first, count = s.nodes_of("body")
     offset = s.dof_offset("body")
-    gx[-1, : offset] = 0  # of the frame: positions of the block's nodes alone are compared below
+    gx[-1, :offset] = 0  # of the frame: positions of the block's nodes alone are compared below
     exact = gx[-1] @ r.dx[-1]
     again = _engine.rollout(s, p, steps, o, active=active, mode="store")
     assert again.gradient(gx, 0 * gx) == pytest.approx(exact, rel=1e-9, abs=1e-11)

@@ -170,7 +170,8 @@ def test_gradients_with_stiff_default_joints():
     for i, name in enumerate("ab"):
         s.add_rigid_body(name, mass=0.5, inertia=[0.01, 0.01, 0.001, 0, 0, 0], radius=0.2,
                          position=[0.2 + 0.4 * i, 0, 0], angular_velocity=[0, 0.5, 0],
-                         velocity=[0, 0, -0.1 - 0.2 * i], orientation=[0, 0.5**0.5, 0, 0.5**0.5])  # fmt: skip
+                         velocity=[0, 0, -0.1 - 0.2 * i],
+                         orientation=[0, 0.5**0.5, 0, 0.5**0.5])  # fmt: skip
     s.add_joint("top", kind="hinge", body_b="a", position=[0, 0, 0], axis=[0, 1, 0])
     s.add_joint("elbow", kind="hinge", body_a="a", body_b="b", position=[0.4, 0, 0], axis=[0, 1, 0],
                 friction_damping=0.01)  # fmt: skip

@@ -95,6 +95,20 @@ def test_krylov_many_right_hand_sides(columns, contact, rng):
         assert residuals(A.T if transposed else A, got["x"], rhs).max() < 1e-9
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_krylov_either_side_first(first, rng):
+    *system, symmetric = elastic_ball(480)
+    A = assemble(*system)
+    rhs = rng.normal(size=(450, 1))
+    solver = _engine.LinearSolver(*system[:2], "krylov")
+    for _ in range(2):
+        assert solver.factor(system[2], symmetric, transposed=first)
+        for transposed in (first, not first, first):
+            got = solver.solve(rhs, 1e-9, transposed)
+            assert got["reached"]
+            assert residuals(A.T if transposed else A, got["x"], rhs) < 1e-9
+
+
 def test_krylov_zero_right_hand_sides(rng):
     *system, symmetric = elastic_ball(480)
     rhs = rng.normal(size=(450, 3))
@@ -134,6 +148,26 @@ def test_krylov_strong_friction_leaves_diagonal_blocks_indefinite(rng):
     got = solve(system, rhs, tolerance=1e-9)
     assert got["reached"]
     assert residuals(A, got["x"], rhs) < 1e-9
+
+
+@pytest.mark.parametrize("skew", [1e-6, 1e-3, 0.3])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_symmetric_is_a_hint_only(columns, skew, rng):
+    """Nearly symmetric matrices, and one that is far from it, given out for symmetric."""
+    sizes, pairs, values, _ = elastic_ball(480, contact=False)
+    largest = abs(values).max()
+    values[9 * 150 :] += skew * 0.02 * largest * rng.normal(size=len(values) - 9 * 150)
+    A = assemble(sizes, pairs, values)
+    assert 0.01 < abs(A - A.T).max() / (skew * largest) < 1
+    rhs = rng.normal(size=(A.shape[0], columns))
+    for tolerance in (1e-1, 1e-3, 1e-6, 1e-10):
+        for transposed in (False, True):
+            got = solve(
+                (sizes, pairs, values), rhs, True, tolerance=tolerance, transposed=transposed
+            )
+            assert got["reached"]
+            worst = residuals(A.T if transposed else A, got["x"], rhs).max()
+            assert worst < tolerance * 1.01
 
 
 def test_krylov_indefinite_matrix_is_solved_or_reported(rng):

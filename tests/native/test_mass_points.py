@@ -23,7 +23,7 @@ def hanging(carrier="hand", glued=(0,)):
                       orientation=[0, 0.1, 0, 1], velocity=[0, 0.5, 0], angular_velocity=[0, 0, 2],
                       glued=[(carrier, list(glued))])  # fmt: skip
     s.add_springs("links", points_a="rope", index_a=[0, 1, 2, 3], points_b="rope",
-                  index_b=[1, 2, 3, 4], stiffness=200.0, damping=0.5,
+                  index_b=[1, 2, 3, 4], stiffness=2e4, damping=0.5,
                   rest_length=np.full(4, 0.1))  # fmt: skip
     return s
 
@@ -57,7 +57,7 @@ def test_a_glued_vertex_stays_where_it_is_glued():
         local = turn[0].T @ (np.array([0.3, 0, 1]) - r.position[0, node])
         glued = r.position[:, node] + np.array([t @ local for t in turn])
         stretch = np.linalg.norm(r.position[:, rope] - glued, axis=1)
-        assert np.abs(stretch - 0.1).max() < 0.02  # the first spring, 200 N/m, holds the string
+        assert np.abs(stretch - 0.1).max() < 0.02  # the first spring, 2e4 N/m, holds the string
         assert np.ptp(glued, axis=0).max() > 0.03
 
 
@@ -68,14 +68,15 @@ def rotation(q):
 
 
 def test_forces_on_glued_vertices_reach_the_carrier():
-    """Weightless string on a free rod: the pull at its end accelerates the rod and turns it."""
+    """A force at the glued vertex accelerates the rod and turns it."""
     s = hanging("rod")
-    s.add_point_force("pull", points="rope", force=[0, 0, -20.0], index=[0])
+    s.add_point_force("pull", points="rope", force=[20.0, 0, 0], index=[0])
     plain = hanging("rod")
     a, b = (_engine.rollout(x, x.values, 20, _engine.Options(step=1e-3)) for x in (s, plain))
     rod = s.nodes_of("rod")[0]
     pulled = a.velocity[-1, rod] - b.velocity[-1, rod]
-    assert pulled == pytest.approx([0, 0, -0.4], abs=0.02)
+    assert 0.2 < pulled[0] < 0.4 / 1.05  # the vertex weighs 0.05 kg, and the string hangs on it
+    assert np.abs(pulled[1:]).max() < 0.1
     assert np.abs(a.angular_velocity[-1, rod] - b.angular_velocity[-1, rod]).max() > 0.5
 
 
@@ -95,15 +96,15 @@ def test_gradients_of_a_glued_string(carrier, order):
     [
         ({"vertices": np.zeros((0, 3))}, "at least one"),
         ({"vertices": np.full((5, 3), np.nan)}, "finite"),
-        ({"mass": 0.0}, "> 0 [kg]"),
-        ({"shares": [0.5, 0.5]}, "one per vertex (5)"),
-        ({"shares": [1, 0, 0, 0, 0.0]}, "finite and > 0"),
-        ({"shares": [0.1] * 5}, "sum 1"),
+        ({"mass": 0.0}, "rope.mass"),
+        ({"shares": [0.5, 0.5]}, "5"),
+        ({"shares": [1, 0, 0, 0, 0.0]}, "> 0 and sum to 1"),
+        ({"shares": [0.1] * 5}, "sum to 1"),
         ({"glued": [("hnd", [0])]}, "hnd"),
-        ({"glued": [("dot", [0])]}, "rigid bodies or handles"),
+        ({"glued": [("dot", [0])]}, "rigid bodies, handles or the world"),
         ({"glued": [("hand", [5])]}, "in [0, 4]"),
-        ({"glued": [("hand", [0]), ("hand", [0])]}, "one carrier"),
-        ({"glued": [("hand", [0, 1, 2, 3, 4])]}, "a free vertex"),
+        ({"glued": [("hand", [0]), ("hand", [0])]}, "name a vertex once"),
+        ({"glued": [("hand", [0, 1, 2, 3, 4])]}, "a vertex free"),
     ],
 )
 def test_what_is_wrong_is_refused(change, text):

@@ -1,4 +1,4 @@
-"""Motors and joint limits: batteries, angles past half a turn, keys, limits, gradients, refusals."""
+"""Motors and joint limits: batteries, angles past half a turn, keys, gradients, refusals."""
 
 import numpy as np
 import pytest

@@ -59,7 +59,7 @@ def test_parts_that_overlap_are_refused_and_parts_that_do_not_are_not():
     """Two boxes: apart, one inside the other as a cavity, and pushed into each other."""
     points, faces = SHAPES["box"]
     two = np.concatenate([faces, faces + 8])
-    apart = _engine.TriangleMesh(np.concatenate([points, points + [2, 0, 0]]), two)
+    apart = _engine.TriangleMesh(np.concatenate([points, points + np.array([2, 0, 0])]), two)
     assert apart.volume == pytest.approx(0.96)
     hollow = np.concatenate([faces, faces[:, ::-1] + 8])
     shell = _engine.TriangleMesh(np.concatenate([points, 0.9 * points]), hollow)
@@ -67,7 +67,7 @@ def test_parts_that_overlap_are_refused_and_parts_that_do_not_are_not():
     assert shell.distance([[0.0, 0, 0]])[0] == pytest.approx(0.27)
     assert shell.thickness == pytest.approx(0.03, rel=1e-6)
     with pytest.raises(_engine.InvalidInput, match=r"must not pass through another one, got edge"):
-        _engine.TriangleMesh(np.concatenate([points, points + [0.1, 0.07, 0.05]]), two)
+        _engine.TriangleMesh(np.concatenate([points, points + np.array([0.1, 0.07, 0.05])]), two)
 
 
 def spoiled(change):

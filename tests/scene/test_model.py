@@ -265,8 +265,10 @@ def test_examples_run(path):
     assert rollout.ok, rollout.message
     assert len(rollout.time) == model.steps // model.options.record_every + 1
     energy = energies(model, rollout)
-    assert energy["contact"].max() > 0  # each of them shows a contact
-    assert energy["total"].max() <= energy["total"][0] + 0.01 * np.ptp(energy["kinetic"])
+    assert (energy["contact"].max() > 0) == bool(model.description["contact"])
+    driven = {"motor", "force", "torque"} & {link["type"] for link in model.description["links"]}
+    if not driven and "hand" not in model.bodies:
+        assert energy["total"].max() <= energy["total"][0] + 0.01 * np.ptp(energy["kinetic"])
 
 
 def test_the_incline_block_accelerates_as_coulomb_says():

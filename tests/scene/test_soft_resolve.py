@@ -9,6 +9,7 @@ import yaml
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import yaml_text
+from diffsim_ros.scene.build_soft import glued_vertices
 from diffsim_ros.scene.fields import REQUIRED
 from diffsim_ros.scene.resolve import resolve
 from diffsim_ros.scene.soft_shapes import region, soft_shape
@@ -98,16 +99,10 @@ def test_defaults_are_evaluated():
     )
 
 
-def test_pinned_vertices_hang_on_a_resting_handle():
-    bodies = resolve(SCENE, "x.yaml")["bodies"]
-    assert list(bodies)[2:4] == ["sheet_pins", "sheet"]
-    pins, sheet = bodies["sheet_pins"], bodies["sheet"]
-    assert pins["keys"]["positions"] == [[1, 0, 1]]
-    assert pins["keys"]["rotations"][0] == pytest.approx([0, 0.5, 0])
-    assert [g["to"] for g in sheet["glue"]] == ["sheet_pins"] * 2 and not sheet["pinned"]
-    vertices = soft_shape(sheet).vertices
-    held = np.concatenate([region(g["where"], vertices) for g in sheet["glue"]])
-    assert held.tolist() == [0, 1, 2, 14]
+def test_pinned_vertices_are_held_by_the_world():
+    sheet = resolve(SCENE, "x.yaml")["bodies"]["sheet"]
+    ((world, edge), (again, corner)) = glued_vertices(sheet, soft_shape(sheet))
+    assert (world, again) == ("", "") and (edge, corner) == ([0, 1, 2], [14])
 
 
 def test_waypoints_become_keys_at_the_greatest_common_interval():

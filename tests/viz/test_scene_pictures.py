@@ -31,6 +31,7 @@ SCENE = {
                  "stretch": {"stiffness": 50}, "pose": {"position": [2, 0, 1]}},
         "block": {"shape": {"box": {"size": [0.1, 0.1, 0.1]}}, "mass": 1,
                   "pose": {"position": [3, 0, 1]}, "angular_velocity": [0, 0, 5]},
+        "hand": {"type": "handle", "pose": {"position": [0, 0, 2]}},
         "dot": {"type": "particle", "mass": 1, "proxies": "point",
                 "pose": {"position": [4, 0, 1]}},
     },
@@ -64,7 +65,7 @@ def test_soft_bodies_are_drawn_by_their_vertices(motion):
     assert faces[1] == pytest.approx(faces[0][:, ::-1])  # the other side
     (rope,) = body_markers(model, rollout, "rope", 3)
     assert rope.kind is Kind.LINE_LIST and len(rope.points) == 2 * 3
-    assert body_markers(model, rollout, "sheet_pins", 3) == []
+    assert body_markers(model, rollout, "hand", 3) == []  # a handle without a shape
     (block,) = body_markers(model, rollout, "block", 3)
     row = model.engine.nodes_of("block")[0]
     assert block.position == pytest.approx(rollout.position[3, row])
@@ -75,7 +76,7 @@ def test_the_picture_shows_everything(motion):
     drawn = picture_markers(model, rollout)
     check_unique(drawn)
     assert {m.ns for m in drawn if m.ns.startswith("body/")} == {
-        f"body/{name}" for name in SCENE["bodies"]
+        f"body/{name}" for name in SCENE["bodies"] if name != "hand"
     }
     assert render(drawn, size=(160, 120)).std() > 3
 

@@ -1,0 +1,44 @@
+"""Computation time over the number of rigid bodies  [G Fig. A.3].
+
+A chain of N spheres, each tied to the one before it by two springs and the first to the world, over
+the ground: k_n 1e3 N/m each, c_f 0.5, 1000 steps of 1/500 s.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from bench.chain import STEP, STEPS, chain
+from diffsim_ros import _engine
+from examples.common import Outcome, curves
+
+COUNTS = (2, 5, 10, 20, 30, 40)
+
+
+def study(quick: bool = False) -> Outcome:
+    """CPU time for 2 ... 40 bodies is a straight line."""
+    found, counts = Outcome(), COUNTS[::2] + COUNTS[-1:] if quick else COUNTS
+    counts, seconds = sorted(set(counts)), []
+    for n in counts:
+        scene = chain(n)
+        options = _engine.Options(step=STEP)
+        start = time.process_time()
+        done = _engine.rollout(scene, scene.values, STEPS // 5 if quick else STEPS, options)
+        seconds.append(time.process_time() - start)
+        if not done.ok:
+            raise RuntimeError(done.message)
+    line = np.polyfit(counts, seconds, 1)
+    apart = np.array(seconds) - np.polyval(line, counts)
+    explained = 1 - np.sum(apart**2) / np.sum((np.array(seconds) - np.mean(seconds)) ** 2)
+    found.figures = {
+        "bodies": list(counts), "cpu_seconds": seconds, "seconds_per_body": float(line[0]),
+        "explained_by_a_line": float(explained),
+    }  # fmt: skip
+    found.check("time grows linearly with the bodies (R^2 > 0.95)", explained > 0.95)
+    found.pictures["chain.png"] = curves(
+        {"measured": (counts, seconds), "line": (counts, np.polyval(line, counts))},
+        ("rigid bodies", "CPU time [s]"), ylim=(0, None),
+    )  # fmt: skip
+    return found

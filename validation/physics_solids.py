@@ -1,0 +1,156 @@
+"""Solids against the independent cantilever reference (docs/results/cantilever_reference.json).
+
+A bar 30 x 30 x 100 mm clamped at one end: deflection of its end under its own weight, a tip load
+spread over the end face, and both; the first five frequencies about the unloaded straight state.
+Elements of the engine: plain linear tetrahedra (which lock), smoothed linear and quadratic ones.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import eigsh
+
+from diffsim_ros import _engine, meshes
+
+from .common import RESULTS
+
+WIDTH, LENGTH = 0.03, 0.1  # m
+YOUNG, DENSITY, GRAVITY, TIP_LOAD = 2.6e5, 1070.0, 9.81, 0.51012  # Pa, kg/m^3, m/s^2, N
+POISSON = (0.45, 0.499)
+GRADING = 1.5  # cells shrink towards the clamp, where stresses are singular
+# element: cells across, across, along; bar on errors (None: shown only)
+BARS = {"p1": ((6, 6, 13), None), "p1_fbar": ((6, 6, 13), 0.03), "p2": ((4, 4, 10), 0.03)}
+PAIR = 0.01  # the two bending directions apart
+FIRST = 5
+INSTANTS = 1.0  # [s] of evaluate_element's step: velocities are zero
+LONG_STEP, SETTLING = 0.05, 40  # [s], steps: a bending vibration loses 3/5 of itself in each
+
+
+class Cantilever:
+    """The bar along z, clamped at z = 0 by gluing it to the world."""
+
+    def __init__(self, element: str, poisson: float, cells, mass: str = "lumped"):
+        vertices, tets = meshes.box((WIDTH, WIDTH, LENGTH), cells)
+        z = vertices[:, 2] / LENGTH + 0.5
+        vertices[:, 2] = LENGTH * z**GRADING
+        if element == "p2":
+            vertices, tets = meshes.quadratic(vertices, tets)
+        self.vertices, self.tets = vertices, tets
+        clamp = vertices[:, 2] < 1e-9
+        self.free = np.flatnonzero(~clamp)
+        self.solid = {
+            "vertices": vertices, "tets": tets, "density": DENSITY, "young": YOUNG,
+            "poisson": poisson, "element": element, "mass": mass,
+            "glued": [("", np.flatnonzero(clamp).tolist())],
+        }  # fmt: skip
+        self.scene = self.bare()
+
+    def bare(self) -> _engine.Scene:
+        """The bar alone."""
+        s = _engine.Scene()
+        s.add_solid("bar", **self.solid)
+        return s
+
+    def evaluated(self, name: str, x: np.ndarray) -> dict:
+        """One element at places x (free, 3), at rest."""
+        zero = np.zeros_like(x)
+        now = [[x, zero, zero, zero]] * 2
+        return self.scene.evaluate_element(name, self.scene.values, now, INSTANTS)
+
+    def mass(self) -> sp.csc_matrix:
+        x = self.vertices[self.free]
+        names = [n for n in self.scene.element_names if n in ("inertia", "bar (mass)")]
+        return sp.csc_matrix(INSTANTS * sum(self.evaluated(n, x)["B"] for n in names))
+
+    def end_shares(self) -> np.ndarray:
+        """(free,) shares of a uniform traction on the end face: exact for its shape functions."""
+        faces = meshes.surface(self.tets[:, :4])
+        faces = faces[np.isclose(self.vertices[faces, 2], LENGTH).all(axis=1)]
+        a, b, c = np.moveaxis(self.vertices[faces], 1, 0)
+        area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+        share = np.zeros(len(self.vertices))
+        if self.tets.shape[1] == 4:
+            np.add.at(share, faces, area[:, None] / 3)
+        else:  # middles of the edges carry all of it
+            middle = {tuple(sorted(t[list(e)])): t[4 + k] for t in self.tets for k, e in
+                      enumerate(((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)))}  # fmt: skip
+            for face, size in zip(faces, area, strict=True):
+                for i, j in ((0, 1), (1, 2), (0, 2)):
+                    share[middle[tuple(sorted(face[[i, j]]))]] += size / 3
+        return share[self.free] / WIDTH**2
+
+    def settled(self, weight: bool, pull: bool) -> np.ndarray:
+        """Places (free, 3) at rest under the loads: BDF1 at long steps damps all vibration."""
+        s = self.bare()
+        s.set_gravity([0, -GRAVITY * weight, 0])
+        share = np.zeros(len(self.vertices))
+        share[self.free] = np.round(self.end_shares(), 12)
+        for k, one in enumerate(np.unique(share[share > 0]) if pull else []):
+            s.add_point_force(
+                f"pull {k}",
+                points="bar",
+                index=np.flatnonzero(share == one).tolist(),
+                force=[0, -TIP_LOAD * one, 0],
+            )
+        r = _engine.rollout(s, s.values, SETTLING, _engine.Options(step=LONG_STEP, order=1))
+        assert r.ok, r.message
+        assert np.abs(r.velocity[-1]).max() < 1e-6, np.abs(r.velocity[-1]).max()
+        return r.position[-1]
+
+    def deflections(self) -> dict[str, float]:
+        """Mean of the end face, downward [m]."""
+        share, rest = self.end_shares(), self.vertices[self.free]
+        loads = {"weight": (True, False), "tip_load": (False, True), "both": (True, True)}
+        return {
+            f"{name}_tip_m": float(-share @ (self.settled(*load) - rest)[:, 1])
+            for name, load in loads.items()
+        }
+
+    def frequencies(self) -> np.ndarray:
+        """The first five [Hz], ascending."""
+        K = sp.csc_matrix(self.evaluated("bar", self.vertices[self.free])["K"])
+        start = np.random.default_rng(0).normal(size=K.shape[0])
+        squares = eigsh(K, FIRST, self.mass(), sigma=0, v0=start, return_eigenvectors=False)
+        return np.sqrt(np.sort(squares)) / (2 * np.pi)
+
+
+def compared(element: str, poisson: float, cells, mass: str = "lumped") -> dict:
+    """Relative errors of deflections and frequencies, and how far the bending pair is apart."""
+    reference = json.loads((RESULTS / "cantilever_reference.json").read_text())
+    reference = reference[f"poisson_{poisson:g}"]
+    bar = Cantilever(element, poisson, cells, mass)
+    got = bar.deflections()
+    errors = {
+        name: value / reference["deflections"][name]["value"] - 1 for name, value in got.items()
+    }
+    modes = bar.frequencies()
+    named = {}
+    for k, (mode, hz) in enumerate(zip(reference["first_modes"], modes, strict=True)):
+        named[f"{k + 1}_{mode['mode']}"] = float(hz / mode["hz"] - 1)
+    return {
+        "tets": len(bar.tets), "nodes": len(bar.vertices), "tip_errors": errors,
+        "frequency_errors": named, "pair_apart": float(modes[1] / modes[0] - 1),
+    }  # fmt: skip
+
+
+def study_cantilever(fraction: float = 1.0, seed: int = 0) -> dict:
+    """Every element at both Poisson's ratios; a fraction runs the nearly incompressible one."""
+    figures = {}
+    for element, (cells, bar) in BARS.items():
+        for poisson in POISSON if fraction >= 1 else POISSON[-1:]:
+            f = compared(element, poisson, cells)
+            figures[f"{element}_poisson_{poisson:g}"] = f
+            assert f["tets"] <= 3000
+            if bar is None:
+                continue
+            worst = max(
+                abs(e) for e in (*f["tip_errors"].values(), *f["frequency_errors"].values())
+            )
+            assert worst <= bar, f"{element} at Poisson {poisson}: {f}"
+            assert abs(f["pair_apart"]) <= PAIR, f"{element} at Poisson {poisson}: {f}"
+    locked = figures["p1_poisson_0.499"]["tip_errors"]["tip_load_tip_m"]
+    assert locked < -0.1, f"plain linear tetrahedra should lock: {locked}"
+    return figures
