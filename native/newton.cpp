@@ -14,7 +14,9 @@ constexpr double kMaxStepRotation = 2.;  // [rad]; a step turning further is not
 constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jacobian serves again
 
 // Whether ||r|| must fall in this iteration. A search that crawls along a kink is left again.
-bool searches(int iteration) { return iteration >= kFreeSteps && (iteration - kFreeSteps) % 16 < 8; }
+bool searches(int iteration) {
+  return iteration >= kFreeSteps && (iteration - kFreeSteps) % 16 < 8;
+}
 
 // Share of a step to take where two steps have not halved ||r||: full steps go to and fro across a
 // kink there. Shares change, so that no cycle fits them.
@@ -102,8 +104,8 @@ bool Newton::guard(const Window& window, const VectorXd& p, VectorXd& u) {
 }
 
 bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
-                      bool must_fall, bool with_jacobian, double t, VectorXd& u,
-                      State& now, double& reached) {
+                      bool must_fall, bool with_jacobian, double t, VectorXd& u, State& now,
+                      double& reached) {
   for (int k = 0; k <= kMaxBacktracks; ++k, t *= 0.5) {
     u = u0 - t * du_.col(0);
     advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
@@ -198,7 +200,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     prepared = true;
-    if (!converged && lost_in_rounding(window, u, norm > 0.5 * previous_norm)) return finish();
+    if (!converged && lost_in_rounding(window, u, norm > 0.1 * previous_norm)) return finish();
     from_ = now;
     previous = u;
     const bool must_fall = !converged && searches(report.iterations);

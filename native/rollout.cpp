@@ -127,8 +127,7 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensi
   if (forward || mode_ == GradientMode::store) {
     std::unique_ptr<LinearizedStep>& linear = forward ? forward_ : records_.back().linearized;
     if (!linear) linear = std::make_unique<LinearizedStep>(*scene_, options_.stagnate);
-    if (!stepper.linearize(window(records_.size() - 1), p_, active_, true,
-                           *linear) ||
+    if (!stepper.linearize(window(records_.size() - 1), p_, active_, true, *linear) ||
         (forward && !advance_sensitivity(*linear, t, S))) {
       records_.pop_back();
       return false;
@@ -245,12 +244,12 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
     }
     if (i == 0) break;
     LinearizedStep& step = record.linearized ? *record.linearized : again;
-    if (!record.linearized &&
-        !stepper.linearize(window(i), p_, active, false, again)) {
+    if (!record.linearized && !stepper.linearize(window(i), p_, active, false, again)) {
       refuse("gradient", "needs regular steps", "a singular one");
     }
     MatrixXd lam = step.map.rates_transposed(x[0], v[0]);
-    if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance).reached) {  // lambda of [G 4.25]
+    if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance)
+             .reached) {  // lambda of [G 4.25]
       refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
     }
     lam = -lam;

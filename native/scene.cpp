@@ -109,13 +109,29 @@ void Scene::finalize() {
       scale_.segment<3>(nodes_[b->node()].dof + 3).setConstant(1 / b->radius());
     }
   }
-  driven_blocks_.resize(driven_.size());
+  driven_blocks_ = driven_blocks(pattern_);
+  driven_past_ = driven_blocks(past_pattern_);
+  final_ = true;
+}
+
+std::vector<std::vector<int>> Scene::driven_blocks(const BlockPattern& pattern) const {
+  std::vector<std::vector<int>> blocks(driven_.size());
   for (std::size_t d = 0; d < driven_.size(); ++d) {
-    for (int b = 0; b < pattern_.blocks(); ++b) {
-      if (pattern_.row[b] == driven_[d]->node()) driven_blocks_[d].push_back(b);
+    for (int b = 0; b < pattern.blocks(); ++b) {
+      if (pattern.row[b] == driven_[d]->node()) blocks[d].push_back(b);
     }
   }
-  final_ = true;
+  return blocks;
+}
+
+void Scene::drive_history(BlockMatrix& past) const {
+  for (const auto& blocks : driven_past_) {
+    for (int b : blocks) {
+      const int values =
+          past_pattern_.size[past_pattern_.row[b]] * past_pattern_.size[past_pattern_.col[b]];
+      VectorXd::Map(past.block(b), values).setZero();
+    }
+  }
 }
 
 void Scene::drive(const Window& window, const VectorXd& p, const Assembly& out) const {

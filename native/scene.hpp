@@ -59,14 +59,18 @@ class Scene {
 
   /// Puts the rows of driven bodies in place of what elements wrote there.
   void drive(const Window& window, const VectorXd& p, const Assembly& out) const;
+  /// The same for derivatives by the past: a driven pose has none.
+  void drive_history(BlockMatrix& past) const;
 
  private:
+  std::vector<std::vector<int>> driven_blocks(const BlockPattern& pattern) const;
+
   ParameterTable table_;
   std::vector<Node> nodes_;
   std::vector<std::unique_ptr<Body>> bodies_;
   std::vector<const Body*> driven_;
-  std::vector<std::vector<int>> driven_blocks_;  // per driven body: blocks of its rows
-  std::deque<PointSet> sets_;                    // stable addresses
+  std::vector<std::vector<int>> driven_blocks_, driven_past_;  // per driven body: its rows
+  std::deque<PointSet> sets_;                                  // stable addresses
   std::vector<std::unique_ptr<Element>> elements_;
   BlockPattern pattern_, past_pattern_;
   std::shared_ptr<const LinearPattern> linear_;

@@ -1,6 +1,13 @@
 #include "stepper.hpp"
 
 namespace diffsim {
+namespace {
+
+// Solves of a step that may each let go of some held points; the next one lets go of all. Where
+// points go one after the other they are caught again in the next step.
+constexpr int kMostReleases = 4;
+
+}  // namespace
 
 void Stepper::predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p) {
   for (const Body* b : scene_->driven()) b->predict(prev, scheme, t, p, scene_->nodes(), u_);
@@ -37,23 +44,24 @@ void Stepper::hold(const Window& window, const VectorXd& p) {
 
 NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const NewtonOptions& options) {
   NewtonReport report = newton_.solve(window, p, options, u_, next_);
-  for (bool released = scene_->hold_count() > 0; released;) {
-    if (report.status != Status::converged) break;
-    released = false;
+  if (scene_->hold_count() == 0) return report;
+  for (int pass = 1; report.status == Status::converged; ++pass) {
+    bool released = false;
     for (const auto& e : scene_->elements()) {
       if (e->hold_count() == 0) continue;
       released |= e->release(window, p, next_.held.data() + e->first_hold());
     }
-    if (!released) break;
-    const int before = report.iterations;  // what is released stays so: the loop ends
+    if (!released) break;  // what is released stays so: the loop ends
+    if (pass == kMostReleases) next_.held.assign(next_.held.size(), 0);
+    const int before = report.iterations;
     report = newton_.solve(window, p, options, u_, next_);
     report.iterations += before;
   }
   return report;
 }
 
-bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active,
-                        bool fresh, LinearizedStep& step) {
+bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
+                        LinearizedStep& step) {
   step.map = StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]);
   step.scheme = window.scheme;
   active.select(window.t);
@@ -86,6 +94,10 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
     for (int k = 1; k <= window.depth(); ++k) {
       e->add_history(window, k, p, step.past_K[k - 1], step.past_B[k - 1]);
     }
+  }
+  for (int k = 1; k <= window.depth(); ++k) {
+    scene_->drive_history(step.past_K[k - 1]);
+    scene_->drive_history(step.past_B[k - 1]);
   }
   scene_->drive(window, p, out);
   step.dr_dp = std::move(parameter.values);

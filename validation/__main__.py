@@ -11,10 +11,12 @@ from .common import run_and_record
 
 ITEMS = {
     "gradients": "derivatives of simulated motion against central differences (item 2)",
+    "gradients_mixed": "the same over scenes of soft, rigid and jointed bodies (issue 3, item 1)",
     "physics": "closed forms, orders of convergence, conservation (item 3)",
     "cube_toss": "estimation and prediction of the real cube tosses (item 4)",
     "robustness": "random drops: steps that converge as asked",
     "cantilever_reference": "the soft cantilever by scikit-fem: what solids are held against",
+    "contact_models": "a soft puck under penalty and hybrid contact beside inequalities",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }
 

@@ -91,6 +91,8 @@ def random_mixed_scene(seed: int) -> MixedScene:
         add_spring(b, actors[int(b.rng.integers(len(actors)))])
     if b.sometimes("cable", 0.4):
         add_cable(b, actors)
+    if "friction hybrid" in b.tags:  # each held point decides anew at every step
+        b.steps = b.steps // 2 + 5
     order = b.draw("order", (1, 2), tag=False)
     b.tags.add(f"bdf{order}")
     return MixedScene(b.s, b.steps, b.step, order, b.tags, b.watch)

@@ -23,7 +23,7 @@ def motion(b: Builder, place, vertices, reach: float = 0.0, turn: float = 1.5) -
     height = b.rng.uniform(-0.002, 0.002) - low
     side = b.rng.normal(size=2) * (0.5 if b.rng.random() < 0.6 else 0.05)
     return {
-        "position": np.asarray(place) + [*b.rng.normal(size=2) * 0.01, height],
+        "position": np.asarray(place) + np.array([*b.rng.normal(size=2) * 0.01, height]),
         "orientation": orientation,
         "velocity": np.append(side, -b.rng.uniform(0.1, 0.8)),
         "angular_velocity": b.rng.normal(size=3) * (3 if b.rng.random() < 0.6 else 0.3),
@@ -54,12 +54,12 @@ def glue(b: Builder, start: dict, vertices, index) -> list:
 
 
 def _mesh(b: Builder, element: str):
-    """A small mesh: brick, beam or ball; quadratic for p2."""
+    """A small mesh: brick, beam or ball; for p2 a quadratic brick."""
     shape = b.draw("mesh", ("brick", "beam", "ball"), tag=False)
-    if shape == "ball":
+    if shape == "ball" and element != "p2":
         vertices, tets = meshes.ball(1, 0.05)
     else:
-        cells = (1, 1, 1) if element == "p2" else (2, 2, 1) if shape == "brick" else (3, 1, 1)
+        cells = (1, 1, 1) if element == "p2" else (2, 1, 1) if shape == "brick" else (3, 1, 1)
         vertices, tets = meshes.box((0.12 if shape == "beam" else 0.08, 0.07, 0.05), cells)
     return quadratic(vertices, tets) if element == "p2" else (vertices, tets)
 
@@ -93,7 +93,8 @@ def soft(b: Builder, place) -> Actor:
     name = b.name("soft")
     b.s.add_solid(
         name, vertices=vertices, tets=tets, density=b.rng.uniform(400, 1200), element=element,
-        young=b.log_uniform(1e4, 2e5), poisson=b.rng.uniform(0.2, 0.45 if element == "p1" else 0.48),
+        young=b.log_uniform(1e4, 2e5),
+        poisson=b.rng.uniform(0.2, 0.45 if element == "p1" else 0.48),
         model=b.draw("model", ("neo_hookean", "neo_hookean_safe")),
         mass=b.draw("mass", ("lumped", "consistent")), **(start | more),
     )  # fmt: skip
@@ -150,9 +151,7 @@ def string(b: Builder, place) -> Actor:
     start = motion(b, place, vertices, turn=0.1)
     held = glue(b, start, vertices, [0]) if b.sometimes("glued string", 0.5) else []
     name = b.name("string")
-    b.s.add_mass_points(
-        name, vertices=vertices, mass=b.rng.uniform(0.05, 0.2), glued=held, **start
-    )
+    b.s.add_mass_points(name, vertices=vertices, mass=b.rng.uniform(0.05, 0.2), glued=held, **start)
     lengths = np.linalg.norm(np.diff(vertices, axis=0), axis=1)
     b.s.add_springs(
         b.name("strand"), points_a=name, index_a=list(range(n - 1)), points_b=name,
@@ -258,9 +257,7 @@ def _joint(b: Builder, kind: str, first: str, second: str, place) -> str:
     if kind != "weld":
         more["friction_damping"] = b.log_uniform(1e-3, 1e-2)
     joint = b.name("joint")
-    b.s.add_joint(
-        joint, kind=kind, body_a=first, body_b=second, position=place, **axes, **more
-    )
+    b.s.add_joint(joint, kind=kind, body_a=first, body_b=second, position=place, **axes, **more)
     return joint
 
 

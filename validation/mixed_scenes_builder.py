@@ -14,6 +14,7 @@ import numpy as np
 
 from diffsim_ros import _engine
 
+
 @dataclass
 class Watch:
     """Mode codes of one element, in the engine's order: its kind, number of codes and traits."""

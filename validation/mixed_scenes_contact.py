@@ -20,7 +20,7 @@ _VDB: dict = {}
 def blob() -> tuple[np.ndarray, np.ndarray]:
     """A closed surface, 0.4 m wide and 0.2 m high, top at the origin: a ball with two hollows."""
     vertices, tets = meshes.ball(4, 1.0)
-    x, y, z = vertices.T
+    x, y, _ = vertices.T
     dent = 1 - 0.15 * np.exp(-4 * ((x - 0.8) ** 2 + y**2)) - 0.1 * np.exp(-3 * (y + 0.8) ** 2)
     shaped = vertices * [0.2, 0.2, 0.1] * dent[:, None]
     return shaped - [0, 0, shaped[:, 2].max()], meshes.surface(tets)

@@ -12,10 +12,11 @@ void make_springs(Scene& s, const std::string& name, const std::string& a,
                   double k, double c, const py::object& rest, const py::object& factors,
                   bool tension_only) {
   SpringBatch batch{a, b, ia, ib, k, c, 0, {}, {}, tension_only};
-  if (py::isinstance<py::float_>(rest) || py::isinstance<py::int_>(rest)) {
+  const py::array_t<double, py::array::forcecast> lengths(rest);
+  if (lengths.ndim() == 0) {
     batch.rest_length = rest.cast<double>();
   } else {
-    batch.natural_lengths = rest.cast<VectorXd>();
+    batch.natural_lengths = lengths.cast<VectorXd>();
   }
   if (!factors.is_none()) batch.factors = factors.cast<VectorXd>();
   add_springs(s, name, batch);

@@ -229,9 +229,11 @@ int Contact::hold_count() const {
 
 void Contact::hold(const Window& last, const VectorXd& p, std::uint8_t* held) const {
   for_each_touch(last, p, [&](const Touch& t) {
-    // Held before, or slow enough for friction to stop what it carries within a step.
+    // Held before, sticking, or on a rigid body slow enough to be stopped within a step (of a
+    // deformable one the node's own mass says little about that).
     const double stop = mass_[t.point] * last.scheme.gamma[0] * t.v_t.norm();
-    held[t.point] = t.limit.f > 0 && (t.held || stop <= t.limit.f);
+    const bool slow = !t.slope.slip || (t.frame && stop <= t.limit.f);
+    held[t.point] = t.limit.f > 0 && (t.held || slow);
   });
 }
 

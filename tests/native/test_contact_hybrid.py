@@ -206,8 +206,9 @@ def test_gradients_of_two_coupled_stuck_masses(order):
     assert 20 < both.sum() < 140
 
 
-@pytest.mark.parametrize("carrier", ["rigid", "handle"])
-def test_gradients_of_a_body_held_on_a_moving_one(carrier):
+# Steps: long enough to slip and be caught, too short for rounding to change who is held.
+@pytest.mark.parametrize(("carrier", "steps"), [("rigid", 140), ("handle", 105)])
+def test_gradients_of_a_body_held_on_a_moving_one(carrier, steps):
     """A box rides on a slab that moves and turns, slips when it is shaken, and is caught again."""
     s = _engine.Scene()
     s.set_gravity([0, 0, -G])
@@ -233,7 +234,7 @@ def test_gradients_of_a_body_held_on_a_moving_one(carrier):
     names += ["slab.velocity.y", "mount.stiffness"] if carrier == "rigid" else [
         "slab.position[3].x", "slab.rotation[2].z"]  # fmt: skip
     options = _engine.Options(step=1 / 300, order=2, stagnate=True, record_modes=True)
-    r = check_gradients(s, 140, options, names)
+    r = check_gradients(s, steps, options, names)
     assert {0, HELD} <= set(np.unique(r.modes & 3))
     assert {1, 2} & set(np.unique(r.modes & 3))
 

@@ -87,8 +87,9 @@ def test_glued_masses_weigh_and_resist_like_the_body_itself():
 
 
 @pytest.mark.parametrize("host", ["rigid", "handle"])
-def test_gradients_through_glue_match_differences(host):
-    s = block_on_box(host=host)
+@pytest.mark.parametrize("mass", ["lumped", "consistent"])
+def test_gradients_through_glue_match_differences(host, mass):
+    s = block_on_box(host=host, mass=mass)
     p, steps = s.values, 12
     o = _engine.Options(step=STEP, stagnate=True)
     active = [i for i, q in enumerate(s.parameters) if not q.name.startswith("base.inertia")]

@@ -57,7 +57,7 @@ def test_a_glued_vertex_stays_where_it_is_glued():
         local = turn[0].T @ (np.array([0.3, 0, 1]) - r.position[0, node])
         glued = r.position[:, node] + np.array([t @ local for t in turn])
         stretch = np.linalg.norm(r.position[:, rope] - glued, axis=1)
-        assert np.abs(stretch - 0.1).max() < 0.01  # the first spring, 2e4 N/m, holds the string
+        assert np.abs(stretch - 0.1).max() < 0.02  # the first spring, 2e4 N/m, holds the string
         assert np.ptp(glued, axis=0).max() > 0.03
 
 
