@@ -15,6 +15,7 @@ ITEMS = {
     "physics": "closed forms, orders of convergence, conservation (item 3)",
     "cube_toss": "estimation and prediction of the real cube tosses (item 4)",
     "robustness": "random drops: steps that converge as asked",
+    "physics_solids": "the soft cantilever by every kind of solid (issue 3, item 2)",
     "cantilever_reference": "the soft cantilever by scikit-fem: what solids are held against",
     "contact_models": "a soft puck under penalty and hybrid contact beside inequalities",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
