@@ -24,7 +24,7 @@ Keys::Keys(ParameterTable& table, const std::string& name, const std::string& un
     }
     const double begin = k > 0 ? (k - 1) * interval_ : -kInfinity;
     const double end = k + 1 < count_ ? (k + 1 + memory) * interval_ : kInfinity;
-    for (int i = 0; i < size_; ++i) table.set_support(first_ + size_ * k + i, begin, end);
+    for (int i = 0; i < size_; ++i) table.set_support(parameter(k) + i, begin, end);
   }
 }
 
@@ -32,7 +32,7 @@ Keys::Piece Keys::at(double t) const {
   const double at = std::min(std::max(t / interval_, 0.), count_ - 1.);
   const int key = std::min(static_cast<int>(at), std::max(count_ - 2, 0));
   const int next = std::min(key + 1, count_ - 1);
-  return {{first_ + size_ * key, first_ + size_ * next}, {1 - (at - key), at - key}};
+  return {{parameter(key), parameter(next)}, {1 - (at - key), at - key}};
 }
 
 }  // namespace diffsim

@@ -32,6 +32,8 @@ class Keys {
     }
   };
   Piece at(double t) const;
+  int count() const { return count_; }
+  int parameter(int key) const { return first_ + size_ * key; }  // its index, or its x's
   double interval() const { return count_ > 1 ? interval_ : kInfinity; }
 
  private:

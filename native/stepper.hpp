@@ -34,9 +34,9 @@ class Stepper {
                     const VectorXd& p, const NewtonOptions& options);
   const State& state() const { return next_; }
 
-  /// `fresh`: the Jacobian blocks of the last step() are still those of window.now().
   /// Linearization where window.now() solves the step, into `out` (whose memory is used again).
-  /// False when A is singular.
+  /// `fresh`: the Jacobian blocks of the last step() are still those of window.now(). False when A
+  /// is singular.
   bool linearize(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
                  LinearizedStep& out);
 

@@ -46,6 +46,17 @@ BODY: Section = {
     "colour": COLOUR,
 }
 
+PLACED: Section = {
+    "material": MATERIAL_NAME,
+    "pose": START,
+    "velocity": VELOCITY,
+    "angular_velocity": SPIN,
+    "glue": GLUE,
+    "pinned": PINNED,
+    "proxies": SURFACE,
+    "colour": COLOUR,
+}
+
 SOLID: Section = {
     "type": TYPE,
     "shape": Field("any", "one of `ball`, `box`, `cylinder`, `mesh`", default=REQUIRED),
@@ -74,14 +85,7 @@ SOLID: Section = {
     "mass_matrix": Field(
         "choice", "mass matrix", default="lumped", choices=("lumped", "consistent")
     ),
-    "material": MATERIAL_NAME,
-    "pose": START,
-    "velocity": VELOCITY,
-    "angular_velocity": SPIN,
-    "glue": GLUE,
-    "pinned": PINNED,
-    "proxies": SURFACE,
-    "colour": COLOUR,
+    **PLACED,
 }
 
 MASS_OF_WEB = Field("number", "mass of all of it", "kg", minimum=0, strict=True)
@@ -103,14 +107,7 @@ CLOTH: Section = {
     "shear": Field("mapping", SPRINGS_OF.format("along the diagonals of a rectangle's cells")),
     "bend": Field("mapping", SPRINGS_OF.format("across two neighbouring cells or triangles")),
     "rest_scale": REST_SCALE,
-    "material": MATERIAL_NAME,
-    "pose": START,
-    "velocity": VELOCITY,
-    "angular_velocity": SPIN,
-    "glue": GLUE,
-    "pinned": PINNED,
-    "proxies": SURFACE,
-    "colour": COLOUR,
+    **PLACED,
 }
 
 STRING: Section = {

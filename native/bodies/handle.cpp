@@ -1,7 +1,5 @@
 #include "handle.hpp"
 
-#include <cmath>
-
 #include "../rotation.hpp"
 #include "../scene.hpp"
 
@@ -10,22 +8,13 @@ namespace diffsim {
 Handle::Handle(const std::string& name, int node, ParameterTable& table, const HandleMotion& motion,
                double radius)
     : Body(name, NodeKind::frame, node),
-      interval_(motion.interval),
-      radius_(radius),
-      keys_(static_cast<int>(motion.position.cols())),
-      first_(table.size()) {
-  for (int k = 0; k < keys_; ++k) {
-    const std::string key = "[" + std::to_string(k) + "]";
-    table.add3(name + ".position" + key, "m", motion.position.col(k), false);
-    table.add3(name + ".rotation" + key, "rad", motion.rotation.col(k), false);
-    const double end = k + 1 < keys_ ? (k + 1) * interval_ : kInfinity;
-    for (int i = 0; i < 6; ++i) table.set_support(position(k) + i, (k - 1) * interval_, end);
-  }
-}
+      position_(table, name + ".position", "m", {motion.interval, motion.position}),
+      rotation_(table, name + ".rotation", "rad", {motion.interval, motion.rotation}),
+      radius_(radius) {}
 
 void Handle::check(const VectorXd& p) const {
-  for (int k = 0; k < keys_; ++k) {
-    const double turn = p.segment<3>(rotation(k)).norm();
+  for (int k = 0; k < rotation_.count(); ++k) {
+    const double turn = p.segment<3>(rotation_.parameter(k)).norm();
     if (turn > 6.2) {
       refuse("handle '" + name() + "': rotation[" + std::to_string(k) + "]",
              "rotation vector must be shorter than 6.2 rad", turn,
@@ -34,43 +23,29 @@ void Handle::check(const VectorXd& p) const {
   }
 }
 
-Handle::Target Handle::target(const VectorXd& p, double t) const {
-  // Times are sums of steps: a key met but for rounding is met.
-  const double at = std::min(std::max(t / interval_, 0.), keys_ - 1.);
-  const int key = std::min(static_cast<int>(at + 1e-9), keys_ - 1);
-  const double s = std::max(at - key, 0.);
-  const int next = std::min(key + 1, keys_ - 1);
-  Target target;
-  target.key = key;
-  target.s = s;
-  target.c = (1 - s) * p.segment<3>(position(key)) + s * p.segment<3>(position(next));
-  target.theta = (1 - s) * p.segment<3>(rotation(key)) + s * p.segment<3>(rotation(next));
-  return target;
-}
-
 void Handle::start(const VectorXd& p, const std::vector<Node>& nodes, State& s) const {
-  const Target at = target(p, 0);
-  s.c.col(node()) = at.c;
-  s.R[nodes[node()].frame] = exp_rotation(at.theta);
+  s.c.col(node()) = position_.at(0).value3(p);
+  s.R[nodes[node()].frame] = exp_rotation(rotation_.at(0).value3(p));
 }
 
 void Handle::start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
                                const std::vector<int>& column_of, MatrixXd& X, MatrixXd&) const {
-  const Matrix3d J = left_jacobian(p.segment<3>(rotation(0)));
+  const int position = position_.parameter(0), rotation = rotation_.parameter(0);
+  const Matrix3d J = left_jacobian(p.segment<3>(rotation));
   const int dof = nodes[node()].dof;
   for (int a = 0; a < 3; ++a) {
-    if (const int c = column_of[position(0) + a]; c >= 0) X(dof + a, c) = 1;
-    if (const int c = column_of[rotation(0) + a]; c >= 0) X.block<3, 1>(dof + 3, c) = J.col(a);
+    if (const int c = column_of[position + a]; c >= 0) X(dof + a, c) = 1;
+    if (const int c = column_of[rotation + a]; c >= 0) X.block<3, 1>(dof + 3, c) = J.col(a);
   }
 }
 
 void Handle::predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p,
                      const std::vector<Node>& nodes, VectorXd& u) const {
   const Node& n = nodes[node()];
-  const Target to = target(p, t);
-  const Vector3d turn = log_rotation(exp_rotation(to.theta) * prev.R[n.frame].transpose());
+  const Vector3d c = position_.at(t).value3(p), theta = rotation_.at(t).value3(p);
+  const Vector3d turn = log_rotation(exp_rotation(theta) * prev.R[n.frame].transpose());
   u.segment<3>(n.dof) =
-      (to.c - prev.c.col(node()) - scheme.carry * prev.dc.col(node())) / scheme.alpha;
+      (c - prev.c.col(node()) - scheme.carry * prev.dc.col(node())) / scheme.alpha;
   u.segment<3>(n.dof + 3) = (turn - scheme.carry * prev.theta[n.frame]) / scheme.alpha;
 }
 
@@ -78,10 +53,11 @@ void Handle::add_rows(const Window& window, const VectorXd& p, const std::vector
                       double weight, const Assembly& out) const {
   const Node& n = nodes[node()];
   const State& s = window.now();
-  const Target to = target(p, window.t);
-  const Matrix3d E = s.R[n.frame] * exp_rotation(to.theta).transpose();
+  const Keys::Piece c = position_.at(window.t), rotation = rotation_.at(window.t);
+  const Vector3d theta = rotation.value3(p);
+  const Matrix3d E = s.R[n.frame] * exp_rotation(theta).transpose();
   const Vector3d turn = log_rotation(E);
-  out.r->segment<3>(n.dof) = weight * (s.c.col(node()) - to.c);
+  out.r->segment<3>(n.dof) = weight * (s.c.col(node()) - c.value3(p));
   out.r->segment<3>(n.dof + 3) = weight * turn;
   const Matrix3d Ji = left_jacobian_inverse(turn);
   if (out.K) {
@@ -91,16 +67,14 @@ void Handle::add_rows(const Window& window, const VectorXd& p, const std::vector
   }
   if (!out.columns) return;
   // delta E = [d psi - E d psi*]x E and d psi* = J_l(theta*) d theta*
-  const Matrix3d by_theta = -weight * Ji * E * left_jacobian(to.theta);
+  const Matrix3d by_theta = -weight * Ji * E * left_jacobian(theta);
   for (int end = 0; end < 2; ++end) {
-    const int key = std::min(to.key + end, keys_ - 1);
-    const double share = end ? to.s : 1 - to.s;
     for (int a = 0; a < 3; ++a) {
-      if (const int c = out.columns->column(position(key) + a); c >= 0) {
-        out.columns->values(n.dof + a, c) -= weight * share;
+      if (const int k = out.columns->column(c.first[end] + a); k >= 0) {
+        out.columns->values(n.dof + a, k) -= weight * c.share[end];
       }
-      if (const int c = out.columns->column(rotation(key) + a); c >= 0) {
-        out.columns->values.block<3, 1>(n.dof + 3, c) += share * by_theta.col(a);
+      if (const int k = out.columns->column(rotation.first[end] + a); k >= 0) {
+        out.columns->values.block<3, 1>(n.dof + 3, k) += rotation.share[end] * by_theta.col(a);
       }
     }
   }

@@ -7,6 +7,7 @@
 // is glued to it is driven by elimination. Forces on it are reactions and move nothing.
 #pragma once
 
+#include "../keys.hpp"
 #include "body.hpp"
 
 namespace diffsim {
@@ -36,17 +37,8 @@ class Handle : public Body {
                 double weight, const Assembly& out) const override;
 
  private:
-  struct Target {
-    Vector3d c, theta;
-    int key;  // c = (1 - s) c[key] + s c[key + 1], theta likewise
-    double s;
-  };
-  Target target(const VectorXd& p, double t) const;
-  int position(int key) const { return first_ + 6 * key; }
-  int rotation(int key) const { return first_ + 6 * key + 3; }
-
-  double interval_, radius_;
-  int keys_, first_;
+  Keys position_, rotation_;  // c*, theta* with R* = exp([theta*]x)
+  double radius_;
 };
 
 void add_handle(Scene& scene, const std::string& name, const HandleMotion& motion, double radius);

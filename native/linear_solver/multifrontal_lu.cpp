@@ -13,6 +13,16 @@ template <class S>
 using ConstView =
     Eigen::Map<const Eigen::Matrix<S, Eigen::Dynamic, Eigen::Dynamic>, 0, OuterStride<>>;
 
+// use(from, to, column) for every pair of rows in the runs, column by column.
+template <class Runs, class Use>
+void for_each_entry(const Runs& runs, Eigen::Index columns, Use use) {
+  for (Eigen::Index c = 0; c < columns; ++c) {
+    for (const auto& run : runs) {
+      for (int k = 0; k < run.length; ++k) use(run.from + k, run.to + k, c);
+    }
+  }
+}
+
 }  // namespace
 
 // Blocks of the matrix and the children's F22, summed up.
@@ -80,44 +90,26 @@ template <class Scalar>
 void MultifrontalLU<Scalar>::permute(const MatrixXd& from) {
   Matrix& x = scratch_.x;
   x.resize(from.rows(), from.cols());
-  for (Eigen::Index c = 0; c < from.cols(); ++c) {
-    for (const auto& run : P_->order) {
-      for (int k = 0; k < run.length; ++k) {
-        x(run.to + k, c) = static_cast<Scalar>(from(run.from + k, c));
-      }
-    }
-  }
+  for_each_entry(P_->order, from.cols(),
+                 [&](int i, int k, Eigen::Index c) { x(k, c) = static_cast<Scalar>(from(i, c)); });
 }
 
 template <class Scalar>
 void MultifrontalLU<Scalar>::restore(MatrixXd& to) const {
-  for (Eigen::Index c = 0; c < to.cols(); ++c) {
-    for (const auto& run : P_->order) {
-      for (int k = 0; k < run.length; ++k) to(run.from + k, c) = scratch_.x(run.to + k, c);
-    }
-  }
+  for_each_entry(P_->order, to.cols(),
+                 [&](int i, int k, Eigen::Index c) { to(i, c) = scratch_.x(k, c); });
 }
 
 template <class Scalar>
 void MultifrontalLU<Scalar>::gather(const Front& front) {
-  for (Eigen::Index c = 0; c < scratch_.x.cols(); ++c) {
-    for (const auto& run : front.rows) {
-      for (int k = 0; k < run.length; ++k) {
-        scratch_.rest(run.from + k, c) = scratch_.x(run.to + k, c);
-      }
-    }
-  }
+  for_each_entry(front.rows, scratch_.x.cols(),
+                 [&](int i, int k, Eigen::Index c) { scratch_.rest(i, c) = scratch_.x(k, c); });
 }
 
 template <class Scalar>
 void MultifrontalLU<Scalar>::scatter(const Front& front) {
-  for (Eigen::Index c = 0; c < scratch_.x.cols(); ++c) {
-    for (const auto& run : front.rows) {
-      for (int k = 0; k < run.length; ++k) {
-        scratch_.x(run.to + k, c) = scratch_.rest(run.from + k, c);
-      }
-    }
-  }
+  for_each_entry(front.rows, scratch_.x.cols(),
+                 [&](int i, int k, Eigen::Index c) { scratch_.x(k, c) = scratch_.rest(i, c); });
 }
 
 template <class Scalar>

@@ -14,6 +14,7 @@ from diffsim_ros.scene import rotation, schema, shapes
 from diffsim_ros.scene.fields import REQUIRED, Field, Reader
 from diffsim_ros.scene.resolve import resolve, steps_of
 from diffsim_ros.scene.yaml_file import read_yaml
+from tests.scene.edits import replaced
 
 SCENE = yaml.safe_load(
     """
@@ -46,17 +47,8 @@ parameters:
 
 
 def changed(path, value):
-    """SCENE with the value at a dotted path replaced (indices are numbers)."""
-    scene = copy.deepcopy(SCENE)
-    *parents, last = [int(k) if k.isdigit() else k for k in path.split("/")]
-    node = scene
-    for key in parents:
-        node = node[key]
-    if value is REQUIRED:
-        del node[last]
-    else:
-        node[last] = value
-    return scene
+    """SCENE with the value at a path of keys and numbers replaced."""
+    return replaced(SCENE, path, value)
 
 
 def test_defaults_are_evaluated_once_and_written():

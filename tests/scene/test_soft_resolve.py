@@ -13,6 +13,7 @@ from diffsim_ros.scene.build_soft import glued_vertices
 from diffsim_ros.scene.fields import REQUIRED
 from diffsim_ros.scene.resolve import resolve
 from diffsim_ros.scene.soft_shapes import region, soft_shape
+from tests.scene.edits import replaced
 
 SCENE = yaml.safe_load(
     """
@@ -67,16 +68,7 @@ links:
 
 def changed(path, value):
     """SCENE with the value at a path of keys and numbers replaced."""
-    scene = copy.deepcopy(SCENE)
-    *parents, last = [int(k) if k.isdigit() else k for k in path.split("/")]
-    node = scene
-    for key in parents:
-        node = node[key]
-    if value is REQUIRED:
-        del node[last]
-    else:
-        node[last] = value
-    return scene
+    return replaced(SCENE, path, value)
 
 
 def test_defaults_are_evaluated():

@@ -1,0 +1,19 @@
+"""Scenes with one value changed, for tests of what is refused."""
+
+import copy
+
+from diffsim_ros.scene.fields import REQUIRED
+
+
+def replaced(scene: dict, path: str, value):
+    """A copy of `scene`, the value at a path of keys and numbers replaced (REQUIRED: gone)."""
+    scene = copy.deepcopy(scene)
+    *parents, last = [int(k) if k.isdigit() else k for k in path.split("/")]
+    node = scene
+    for key in parents:
+        node = node[key]
+    if value is REQUIRED:
+        del node[last]
+    else:
+        node[last] = value
+    return scene
