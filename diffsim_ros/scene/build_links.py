@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.scene.build_soft import glued_vertices
+from diffsim_ros.scene.links import place_of, start_pose
 from diffsim_ros.scene.soft_shapes import SOFT, region, soft_shape
 
 JOINT_VALUES = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
@@ -32,6 +33,8 @@ def add_link(scene: Any, link: dict, bodies: dict, proxies: Any) -> None:
         scene.add_motor(link["name"], joint=link["joint"], kind=link["kind"], keys=keys, **values)
     elif kind == "cable":
         _cable(scene, link)
+    elif kind == "bundle":
+        _bundle(scene, link, bodies)
     elif kind == "force":
         _force(scene, link, bodies[link["body"]])
     elif kind == "torque":
@@ -95,8 +98,40 @@ def _cable(scene: Any, link: dict) -> None:
     scene.add_cable(link["name"], points=points, index=index, **values)
 
 
+def _bundle(scene: Any, link: dict, bodies: dict) -> None:
+    vertices, to = forced_vertices(link, bodies[link["body"]]), link["to"]
+    name, count = f"{link['name']}_end", len(vertices)
+    values = {key: link[key] for key in ("stiffness", "damping")}
+    values |= {"stiffness_factors": np.full(count, 1 / count), "index_a": vertices}
+    if twins(link):
+        ends = {"points_b": to["body"], "index_b": vertices, "rest_length": 0.0}
+    else:
+        place = [to["world"] if "world" in to else to.get("point", (0, 0, 0))]
+        if "vertex" in to:
+            ends = {"points_b": to["body"], "index_b": [to["vertex"]] * count}
+        else:
+            scene.add_points(name, bodies=[to.get("body", "")], local=np.array(place))
+            ends = {"points_b": name, "index_b": [0] * count}
+        ends["rest_length"] = bundle_lengths(link, bodies)
+    only = link["acts"] == "threads"
+    scene.add_springs(link["name"], points_a=link["body"], tension_only=only, **values, **ends)
+
+
+def twins(link: dict) -> bool:
+    """True if the springs of a bundle join each vertex to the same one of another body."""
+    return "body" in link["to"] and not {"point", "vertex"} & set(link["to"])
+
+
+def bundle_lengths(link: dict, bodies: dict) -> np.ndarray:
+    """Lengths of a bundle's springs at the start [m] (n,)."""
+    body = bodies[link["body"]]
+    position, rotation = start_pose(body)
+    here = position + soft_shape(body).vertices[forced_vertices(link, body)] @ rotation.T
+    return np.linalg.norm(here - place_of({"bodies": bodies}, link["to"]), axis=1)
+
+
 def forced_vertices(link: dict, body: dict) -> list[int]:
-    """Vertices that share a force on a soft body; pinned ones feel none."""
+    """Vertices that a force or bundle on a soft body acts on; pinned ones feel none."""
     chosen = region(link["where"], soft_shape(body).vertices)
     return np.setdiff1d(chosen, pinned_vertices(body)).tolist()
 

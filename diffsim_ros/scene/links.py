@@ -24,6 +24,7 @@ def resolve_link(reader: Reader, scene: dict, value: object, key: str, earlier: 
         "joint": _joint,
         "motor": _motor,
         "cable": _cable,
+        "bundle": _bundle,
         "force": _force,
         "torque": _torque,
         "drag": _drag,
@@ -137,6 +138,34 @@ def _cable(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> 
     if link["rest_length"] is None:
         places = np.array([place_of(scene, end) for end in ends])
         link["rest_length"] = float(np.linalg.norm(np.diff(places, axis=0), axis=1).sum())
+
+
+def _bundle(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> None:
+    body = _soft(reader, scene, link["body"], join(key, "body"))
+    shape = soft_shape(body)
+    link["where"] = resolve_region(reader, link["where"], shape, join(key, "where"))
+    to, place = link["to"], join(key, "to")
+    other = scene["bodies"].get(to.get("body")) if isinstance(to.get("body"), str) else None
+    if other is None or other["type"] not in SOFT or "vertex" in to:
+        link["to"] = _end(reader, scene, to, place)
+        return
+    twin = _soft(reader, scene, to["body"], join(place, "body"))
+    same = np.array_equal(soft_shape(twin).vertices, shape.vertices)
+    if to["body"] == link["body"] or not same or start_pose(twin)[0].tolist() != list(
+        start_pose(body)[0]
+    ):
+        rule = f"another body with the vertices and pose of {link['body']}"
+        raise reader.error(join(place, "body"), to["body"], rule)
+    if link["acts"] == "threads":
+        raise reader.error(join(key, "acts"), "threads", "springs: twins start in one place")
+    link["to"] = {"body": to["body"]}
+
+
+def _soft(reader: Reader, scene: dict, name: str, key: str) -> dict:
+    body = body_named(reader, scene, name, key)
+    if body["type"] not in SOFT:
+        raise reader.error(key, f"{name} of type {body['type']}", "a solid, cloth or string")
+    return body
 
 
 def _force(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> None:
