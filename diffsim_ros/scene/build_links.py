@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.scene.build_soft import glued_vertices
-from diffsim_ros.scene.links import place_of, start_pose
+from diffsim_ros.scene.links import place_of, placed_vertices, shared_vertices
 from diffsim_ros.scene.soft_shapes import SOFT, region, soft_shape
 
 JOINT_VALUES = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
@@ -99,34 +99,48 @@ def _cable(scene: Any, link: dict) -> None:
 
 
 def _bundle(scene: Any, link: dict, bodies: dict) -> None:
-    vertices, to = forced_vertices(link, bodies[link["body"]]), link["to"]
-    name, count = f"{link['name']}_end", len(vertices)
+    index, to = bundle_vertices(link, bodies), link["to"]
     values = {key: link[key] for key in ("stiffness", "damping")}
-    values |= {"stiffness_factors": np.full(count, 1 / count), "index_a": vertices}
+    values |= {"stiffness_factors": np.full(len(index), 1 / len(index))}
     if twins(link):
-        ends = {"points_b": to["body"], "index_b": vertices, "rest_length": 0.0}
+        values |= {"points_b": to["body"], "rest_length": 0.0}
     else:
-        place = [to["world"] if "world" in to else to.get("point", (0, 0, 0))]
+        values |= {"rest_length": bundle_lengths(link, bodies)}
         if "vertex" in to:
-            ends = {"points_b": to["body"], "index_b": [to["vertex"]] * count}
+            values |= {"points_b": to["body"]}
         else:
-            scene.add_points(name, bodies=[to.get("body", "")], local=np.array(place))
-            ends = {"points_b": name, "index_b": [0] * count}
-        ends["rest_length"] = bundle_lengths(link, bodies)
-    only = link["acts"] == "threads"
-    scene.add_springs(link["name"], points_a=link["body"], tension_only=only, **values, **ends)
+            place = to["world"] if "world" in to else to["point"]
+            name = f"{link['name']}_end"
+            scene.add_points(name, bodies=[to.get("body", "")], local=np.array([place]))
+            values |= {"points_b": name}
+    scene.add_springs(
+        link["name"],
+        points_a=link["body"],
+        index_a=index[:, 0].tolist(),
+        index_b=index[:, 1].tolist(),
+        tension_only=link["acts"] == "threads",
+        **values,
+    )
 
 
 def twins(link: dict) -> bool:
-    """True if the springs of a bundle join each vertex to the same one of another body."""
+    """True if the springs of a bundle join vertices to those of another body in the same place."""
     return "body" in link["to"] and not {"point", "vertex"} & set(link["to"])
+
+
+def bundle_vertices(link: dict, bodies: dict) -> np.ndarray:
+    """Vertices of a bundle's springs (n, 2): of its body, and of the other end's points."""
+    body, to = bodies[link["body"]], link["to"]
+    chosen = forced_vertices(link, body)
+    if not twins(link):
+        return np.array([[vertex, to.get("vertex", 0)] for vertex in chosen])
+    pairs = shared_vertices(body, bodies[to["body"]])
+    return pairs[np.isin(pairs[:, 0], chosen)]
 
 
 def bundle_lengths(link: dict, bodies: dict) -> np.ndarray:
     """Lengths of a bundle's springs at the start [m] (n,)."""
-    body = bodies[link["body"]]
-    position, rotation = start_pose(body)
-    here = position + soft_shape(body).vertices[forced_vertices(link, body)] @ rotation.T
+    here = placed_vertices(bodies[link["body"]])[bundle_vertices(link, bodies)[:, 0]]
     return np.linalg.norm(here - place_of({"bodies": bodies}, link["to"]), axis=1)
 
 

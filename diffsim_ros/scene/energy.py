@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffsim_ros.scene.build import proxies_name, proxies_of
-from diffsim_ros.scene.build_links import bundle_lengths, forced_vertices, twins
+from diffsim_ros.scene.build_links import bundle_lengths, bundle_vertices, twins
 from diffsim_ros.scene.build_soft import SPRINGS, springs_name
 from diffsim_ros.scene.rotation import matrix_from_quaternion
 from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
@@ -134,11 +134,12 @@ def _cable(poses: _Poses, link: dict, values: dict[str, float]) -> Array:
 
 def _bundle(poses: _Poses, link: dict, values: dict[str, float]) -> Array:
     bodies = poses.model.description["bodies"]
-    index = forced_vertices(link, bodies[link["body"]])
-    here, to = poses.vertices(link["body"])[:, index], link["to"]
+    index, to = bundle_vertices(link, bodies), link["to"]
+    here = poses.vertices(link["body"])[:, index[:, 0]]
     k = values[f"{link['name']}.stiffness"] / len(index)
     if twins(link):
-        return k / 2 * np.sum((here - poses.vertices(to["body"])[:, index]) ** 2, axis=(1, 2))
+        there = poses.vertices(to["body"])[:, index[:, 1]]
+        return k / 2 * np.sum((here - there) ** 2, axis=(1, 2))
     length = np.linalg.norm(here - poses.end(to)[:, None], axis=-1)
     stretch = length - bundle_lengths(link, bodies) * values[f"{link['name']}.rest_scale"]
     if link["acts"] == "threads":

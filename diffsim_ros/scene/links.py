@@ -150,11 +150,8 @@ def _bundle(reader: Reader, scene: dict, link: dict, key: str, earlier: list) ->
         link["to"] = _end(reader, scene, to, place)
         return
     twin = _soft(reader, scene, to["body"], join(place, "body"))
-    same = np.array_equal(soft_shape(twin).vertices, shape.vertices)
-    if to["body"] == link["body"] or not same or start_pose(twin)[0].tolist() != list(
-        start_pose(body)[0]
-    ):
-        rule = f"another body with the vertices and pose of {link['body']}"
+    if to["body"] == link["body"] or not len(shared_vertices(body, twin)):
+        rule = f"another body with vertices where {link['body']} has some"
         raise reader.error(join(place, "body"), to["body"], rule)
     if link["acts"] == "threads":
         raise reader.error(join(key, "acts"), "threads", "springs: twins start in one place")
@@ -240,6 +237,19 @@ def _point(reader: Reader, body: dict, point: list | None, key: str) -> list[flo
     if body["type"] == "particle" and any(point):
         raise reader.error(key, point, "no point on a particle", "use type: rigid")
     return point
+
+
+def shared_vertices(one: dict, other: dict) -> np.ndarray:
+    """Pairs (n, 2) of vertices of two resolved soft bodies that start in one place."""
+    here, there = placed_vertices(one), placed_vertices(other)
+    apart = np.linalg.norm(here[:, None] - there, axis=2)
+    return np.argwhere(apart < 1e-6 * np.ptp(here, axis=0).max())
+
+
+def placed_vertices(body: dict) -> np.ndarray:
+    """Vertices (n, 3) of a resolved soft body at the start, world frame [m]."""
+    position, rotation = start_pose(body)
+    return position + soft_shape(body).vertices @ rotation.T
 
 
 def start_pose(body: dict) -> tuple[np.ndarray, np.ndarray]:

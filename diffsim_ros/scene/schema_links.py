@@ -96,7 +96,7 @@ BUNDLE: Section = {
     "where": Field("any", "region of it: one spring from each of its vertices", default=REQUIRED),
     "to": Field(
         "mapping",
-        "an END, or {body: another soft body with the same vertices}: each to its twin",
+        "an END; or {body: another soft body}: each to its vertex in the same place, if any",
         default=REQUIRED,
     ),
     "stiffness": Field("number", "of all springs together", "N/m", REQUIRED, minimum=0),
