@@ -92,6 +92,7 @@ def step_costs(name: str, ball, repeats: int) -> dict:
             seconds, slopes = repeated(repeats, lambda mode=mode: ball.gradient(mode))
             figures[f"{mode}_ms"] = seconds * 1e3
             figures["gradient"] = slopes.tolist()
+        figures["parts_ms"] = ball.parts()
     return figures
 
 
@@ -237,6 +238,10 @@ def table(figures: dict) -> str:
         if any(cells):
             shown = " | ".join(f"{c:.3g}" if c else "" for c in cells)
             lines.append(f"| {name} {what} | {shown} |")
+    ours = [f["step"].get("engine", {}).get("parts_ms", {}) for f in columns.values()]
+    for part in ours[0]:
+        shown = " | ".join(f"{parts[part]:.3g}" for parts in ours)
+        lines.append(f"| engine, of it: {part.replace('_', ' ')} | {shown} |")
     for key in dict.fromkeys(k for f in columns.values() for k in f["ratios"]):
         shown = " | ".join(f"{f['ratios'].get(key, np.nan):.3g}" for f in columns.values())
         lines.append(f"| {key.replace('_', ' ')} | {shown} |")

@@ -43,7 +43,7 @@ class Ball:
     """One mesh at one step. relaxation: viscosity over the shear modulus [s]."""
 
     def __init__(self, mesh: Mesh, dt: float, relaxation: float = 0.01, **options):
-        self.mesh, self.dt, self.options = mesh, dt, options
+        self.mesh, self.dt, self.relaxation, self.options = mesh, dt, relaxation, options
         s = self.scene = _engine.Scene()
         s.add_solid(
             "ball", vertices=mesh.vertices, tets=mesh.tets, density=DENSITY, young=YOUNG,
@@ -62,7 +62,7 @@ class Ball:
             for axis in "xyz"
         ]
 
-    def _rollout(self, duration, v, w, every, **how):
+    def rollout(self, duration, v, w, every, **how):
         """(rollout, CPU seconds); raises where it did not converge."""
         steps = round(duration / self.dt)
         options = _engine.Options(
@@ -77,16 +77,28 @@ class Ball:
             raise RuntimeError(f"engine at dt = 1/{1 / self.dt:.0f} s: {r.status}: {r.message}")
         return r, cpu
 
+    def parts(self) -> dict[str, float]:
+        """Wall ms per step of the parts of a throw with its checkpoint gradient."""
+        ball = Ball(self.mesh, self.dt, self.relaxation, **self.options, profile=True)
+        r, _ = ball.rollout(DURATION, VELOCITY, SPIN, 0, active=ball.active, mode="checkpoint")
+        gx = np.zeros((len(r.time), ball.scene.ndof))
+        gx[-1] = 1
+        r.gradient(gx, 0 * gx)
+        steps = len(r.iterations)
+        found = {name: seconds / steps * 1e3 for name, (seconds, _) in r.timing.items()}
+        found["rest"] = 2 * found["total"] - sum(found.values())
+        return found | {"jacobians_per_step": r.timing["jacobian"][1] / steps}
+
     def throw(self, duration: float = DURATION, v=VELOCITY, w=SPIN) -> Throw:
         """Start velocity v [m/s] and spin w [rad/s]."""
-        r, cpu = self._rollout(duration, v, w, 1)
+        r, cpu = self.rollout(duration, v, w, 1)
         first, count = self.scene.nodes_of("ball")
         centre = self.mesh.centre(r.position[:, first : first + count])
         return Throw.of(centre, self.dt, cpu)
 
     def gradient(self, mode: str, duration: float = DURATION) -> tuple[np.ndarray, float]:
         """dO/d(v, omega) (6,), and CPU seconds per step of forward and backward together."""
-        r, ahead = self._rollout(duration, VELOCITY, SPIN, 0, active=self.active, mode=mode)
+        r, ahead = self.rollout(duration, VELOCITY, SPIN, 0, active=self.active, mode=mode)
         gx = np.zeros((len(r.time), self.scene.ndof))
         first = self.scene.dof_offset("ball")
         share = self.mesh.masses / self.mesh.masses.sum()

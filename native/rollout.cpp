@@ -38,6 +38,10 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   options.check();
   scene.check(p);
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
+  const Stopwatch watch(profile(), &Timing::total);
+  for (const auto& e : scene.elements()) {
+    if (e->contact_count() > 0) watched_.push_back(e.get());
+  }
   Sensitivity S;
   records_.push_back(
       {TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
@@ -47,7 +51,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   }
   mode_hash = kHashSeed;
   add_frame(0, S);
-  Stepper stepper(scene);
+  Stepper stepper(scene, profile());
   for (int n = 1; n <= steps; ++n) {
     if (cancel && cancel->cancelled.load(std::memory_order_relaxed)) {
       status = Status::cancelled;
@@ -133,6 +137,7 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensi
       return false;
     }
   }
+  add_warnings();
   forget_increments();
   // Only gradients by lambda look further back than two states.
   if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint && records_.size() > 3) {
@@ -147,7 +152,7 @@ void Rollout::forget_increments() {
   if (records_.size() >= 2) records_[records_.size() - 2].state->dc.resize(3, 0);
 }
 
-bool Rollout::advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S) const {
+bool Rollout::advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S) {
   std::swap(S.x[2], S.x[1]);
   std::swap(S.x[1], S.x[0]);
   std::swap(S.v[2], S.v[1]);
@@ -175,6 +180,7 @@ bool Rollout::advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S
     step.past_B[k - 1].multiply_add(S.v[k], rhs);
   }
   rhs = -rhs;
+  const Stopwatch watch(profile(), &Timing::derivative);
   if (!step.solver.solve(step.A, rhs, options_.gradient_tolerance).reached) return false;
   step.map.add_rates(rhs, x, v);
   return true;
@@ -211,6 +217,30 @@ void Rollout::add_modes(Stepper& stepper) {
   codes.insert(codes.end(), now.begin(), now.end());
 }
 
+void Rollout::add_warnings() {
+  const Window last = window(records_.size() - 1);
+  for (std::size_t i = 0; i < watched_.size();) {
+    const std::string leap = watched_[i]->leap(last, p_);
+    if (leap.empty()) {
+      ++i;
+      continue;
+    }
+    std::ostringstream text;
+    text << "contact '" << watched_[i]->name() << "', step to t = " << last.t << " s: " << leap;
+    warnings.push_back(text.str());
+    watched_.erase(watched_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v) {
+  MatrixXd lam = step.map.rates_transposed(x, v);
+  const Stopwatch watch(profile(), &Timing::derivative);
+  if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance).reached) {
+    refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
+  }
+  return -lam;
+}
+
 VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
   if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint) {
     refuse("gradient", "needs a rollout of mode store or checkpoint", "another");
@@ -225,6 +255,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
              g->size());
     }
   }
+  const Stopwatch watch(profile(), &Timing::total);
   const int n = static_cast<int>(records_.size()) - 1;
   // Cotangents of the poses and velocities of steps i, i-1, i-2, newest first.
   MatrixXd x[3], v[3];
@@ -232,7 +263,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
     x[k].setZero(scene_->ndof(), 1);
     v[k].setZero(scene_->ndof(), 1);
   }
-  Stepper stepper(*scene_);
+  Stepper stepper(*scene_, profile());
   ActiveColumns active = active_;
   LinearizedStep again(*scene_, options_.stagnate);
   VectorXd held = VectorXd::Zero(active_.size());  // by place
@@ -247,12 +278,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
     if (!record.linearized && !stepper.linearize(window(i), p_, active, false, again)) {
       refuse("gradient", "needs regular steps", "a singular one");
     }
-    MatrixXd lam = step.map.rates_transposed(x[0], v[0]);
-    if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance)
-             .reached) {  // lambda of [G 4.25]
-      refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
-    }
-    lam = -lam;
+    const MatrixXd lam = multiplier(step, x[0], v[0]);
     for (std::size_t c = 0; c < step.columns.size(); ++c) {
       held[step.columns[c]] += step.dr_dp.col(static_cast<Eigen::Index>(c)).dot(lam.col(0));
     }

@@ -17,6 +17,7 @@ struct Options {
   bool stagnate = false;
   bool record_modes = false;         // contact codes and their hash
   double gradient_tolerance = 1e-8;  // of the linear solves for S and lambda
+  bool profile = false;              // measure where the time goes
   void check() const;
 };
 
@@ -57,6 +58,8 @@ class Rollout {
   std::vector<std::uint16_t> codes;  // per step and contact point (record_modes)
   std::uint64_t mode_hash = 0;
   int halvings = 0;
+  std::vector<std::string> warnings;  // of points that may have passed through an obstacle
+  Timing timing;                      // with Options::profile
 
  private:
   struct Record {  // one step as run (halved steps are several)
@@ -75,9 +78,13 @@ class Rollout {
   Window window(std::size_t i) const;
   void forget_increments();
   void start_sensitivity(MatrixXd& X, MatrixXd& V) const;
-  bool advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S) const;
+  bool advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S);
+  /// lambda of [G 4.25] from the cotangents of the pose and velocity that the step led to.
+  MatrixXd multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v);
   void add_frame(double t, const Sensitivity& S);
   void add_modes(Stepper& stepper);
+  void add_warnings();
+  Timing* profile() { return options_.profile ? &timing : nullptr; }
 
   const Scene* scene_;
   VectorXd p_;
@@ -86,6 +93,7 @@ class Rollout {
   GradientMode mode_;
   std::vector<Record> records_;              // [0] is the start
   std::unique_ptr<LinearizedStep> forward_;  // of the last step, mode sensitivity
+  std::vector<const Element*> watched_;      // what has not warned yet
   int depth_ = 0;  // past states usable by the scheme since the last restart
 };
 

@@ -62,6 +62,15 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
 
 bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
                         LinearizedStep& step) {
+  const bool symmetric = differentiate(window, p, active, fresh, step);
+  const Stopwatch watch(timing_, &Timing::prepare);
+  step.map.combine(step.K, step.B, step.A);
+  return step.solver.factor(step.A, symmetric);
+}
+
+bool Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
+                            bool fresh, LinearizedStep& step) {
+  const Stopwatch watch(timing_, &Timing::jacobian);
   step.map = StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]);
   step.scheme = window.scheme;
   active.select(window.t);
@@ -101,8 +110,7 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
   }
   scene_->drive(window, p, out);
   step.dr_dp = std::move(parameter.values);
-  step.map.combine(step.K, step.B, step.A);
-  return step.solver.factor(step.A, symmetric);
+  return symmetric;
 }
 
 void Stepper::modes(const Window& window, const VectorXd& p,

@@ -22,9 +22,10 @@ struct LinearizedStep {
 
 class Stepper {
  public:
-  explicit Stepper(const Scene& scene)
+  explicit Stepper(const Scene& scene, Timing* timing = nullptr)
       : scene_(&scene),
-        newton_(scene),
+        timing_(timing),
+        newton_(scene, timing),
         u_(scene.ndof()),
         before_(scene.ndof()),
         next_(make_state(scene.nodes())) {}
@@ -45,12 +46,16 @@ class Stepper {
 
  private:
   void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
+  /// All of `out` but A and its solver; returns whether A is symmetric, nearly.
+  bool differentiate(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
+                     LinearizedStep& out);
   /// Chooses the points that static friction holds at first.
   void hold(const Window& window, const VectorXd& p);
   /// Solves with those held, letting go of what is loaded too much until none is.
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options);
 
   const Scene* scene_;
+  Timing* timing_;
   Newton newton_;
   VectorXd u_, before_, residual_;
   State next_;

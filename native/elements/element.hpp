@@ -77,6 +77,9 @@ class Element {
   int first_hold() const { return first_hold_; }
   void set_first_hold(int first) { first_hold_ = first; }
 
+  /// What to tell a user of points that may have passed through an obstacle in this step, or "".
+  virtual std::string leap(const Window&, const VectorXd& /*p*/) const { return {}; }
+
   /// Contact points that report a force; `forces` gives it and where it acts, world, per point.
   virtual int contact_count() const { return 0; }
   virtual void forces(const Window&, const VectorXd& /*p*/, Matrix3X& /*force*/,

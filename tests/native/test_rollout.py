@@ -172,3 +172,19 @@ def test_gradients_of_the_wrong_shape_or_mode_are_refused():
         none.gradient(np.zeros((4, 6)), np.zeros((4, 6)))
     with pytest.raises(_engine.InvalidInput, match="sensitivity"):
         _ = none.dx
+
+
+def test_a_profile_accounts_for_every_evaluation_and_changes_nothing():
+    s = cube()
+    plain = _engine.rollout(s, s.values, 100, _engine.Options(), [0], "checkpoint")
+    r = _engine.rollout(s, s.values, 100, _engine.Options(profile=True), [0], "checkpoint")
+    assert np.array_equal(plain.position, r.position)
+    assert all(part == (0.0, 0) for part in plain.timing.values())
+    gx = np.ones((101, s.ndof))
+    assert np.array_equal(plain.gradient(gx, gx), r.gradient(gx, gx))
+    seconds = {name: part[0] for name, part in r.timing.items()}
+    count = {name: part[1] for name, part in r.timing.items()}
+    assert count["correction"] >= r.iterations.sum() and count["derivative"] == 100
+    assert count["prepare"] == count["correction"] + 100  # and each step again on the way back
+    assert count["jacobian"] + count["residual"] >= 100 + r.iterations.sum() + 100
+    assert 0 < sum(seconds.values()) - seconds["total"] <= seconds["total"]
