@@ -60,16 +60,8 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
   return report;
 }
 
-bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
-                        LinearizedStep& step) {
-  const bool symmetric = differentiate(window, p, active, fresh, step);
-  const Stopwatch watch(timing_, &Timing::prepare);
-  step.map.combine(step.K, step.B, step.A);
-  return step.solver.factor(step.A, symmetric);
-}
-
-bool Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
-                            bool fresh, LinearizedStep& step) {
+void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
+                            bool fresh, StepDerivatives& step) {
   const Stopwatch watch(timing_, &Timing::jacobian);
   step.map = StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]);
   step.scheme = window.scheme;
@@ -79,9 +71,9 @@ bool Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColum
   residual_.setZero(scene_->ndof());
   ParameterColumns parameter{&active.column_of(), std::move(step.dr_dp)};
   parameter.values.setZero(scene_->ndof(), columns);
-  bool symmetric = !fresh || newton_.symmetric();
+  step.symmetric = !fresh || newton_.symmetric();
   Assembly out;
-  out.symmetric = &symmetric;
+  out.symmetric = &step.symmetric;
   out.r = &residual_;
   out.columns = &parameter;
   if (fresh) {
@@ -110,7 +102,6 @@ bool Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColum
   }
   scene_->drive(window, p, out);
   step.dr_dp = std::move(parameter.values);
-  return symmetric;
 }
 
 void Stepper::modes(const Window& window, const VectorXd& p,

@@ -73,7 +73,7 @@ Array sensitivities(const PyRollout& r, MatrixXd Frame::* which) {
 
 PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& options,
               const std::optional<std::vector<int>>& active, const std::string& mode,
-              CancelToken* cancel) {
+              CancelToken* cancel, int threads) {
   Scene& model = scene.cast<Scene&>();
   model.finalize();
   const GradientMode m = gradient_mode(mode);
@@ -81,7 +81,7 @@ PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& opt
   std::unique_ptr<Rollout> rollout;
   {
     py::gil_scoped_release release;
-    rollout = std::make_unique<Rollout>(model, p, steps, options, columns, m, cancel);
+    rollout = Rollout::run(model, p, steps, options, columns, m, cancel, threads);
   }
   return {std::move(rollout), scene};
 }
@@ -243,7 +243,8 @@ void bind_rollout(py::module_& m) {
            "dO/dp (active,) by the adjoint [G 4.24-4.26] from dO/dx and dO/dv (F, ndof).");
   m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
         py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
-        py::arg("cancel") = py::none());
+        py::arg("cancel") = py::none(), py::arg("threads") = 1,
+        "threads: 2 computes derivatives beside the motion, for the same bits.");
   m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
         py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
         py::arg("threads") = 0, py::arg("cancel") = py::none());

@@ -97,7 +97,7 @@ bool LaggedLU::column(const BlockMatrix& A, Eigen::Index k, double tolerance, bo
     x.col(k) = z_;
   }
   report.products = std::max(report.products, products);
-  const double left = whole > 0 ? norm / whole : 0;
+  const double left = whole == 0 ? 0 : norm / whole;  // NaN stays NaN
   if (!(left <= report.residual)) report.residual = left;
   return left <= tolerance;
 }

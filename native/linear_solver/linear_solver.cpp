@@ -128,7 +128,9 @@ SolveReport LinearSolver::solve_directly(const BlockMatrix& A, MatrixXd& x, doub
   };
   if (blocks && !pattern_->stiff()) {
     solve(x);
-    return {};
+    SolveReport report;
+    report.reached = x.allFinite();
+    return report;
   }
   b_ = x;
   solve(x);
