@@ -30,6 +30,7 @@ from .chain import growth
 SIZES = (3, 5, 8)  # subdivisions: 540, 2500 and 10240 tetrahedra
 RATES = (60, 120, 240, 480, 960, 1920)  # steps per second
 STEP_RATE = 240
+MATERIALS = 1000  # parameters of a second gradient: Young's moduli of tetrahedra
 LONG = 15.0  # CPU seconds after which a measurement is not repeated
 
 
@@ -93,6 +94,10 @@ def step_costs(name: str, ball, repeats: int) -> dict:
             figures[f"{mode}_ms"] = seconds * 1e3
             figures["gradient"] = slopes.tolist()
         figures["parts_ms"] = ball.parts()
+        many = ball.with_materials(MATERIALS)
+        for mode in MODES:
+            seconds, _ = repeated(repeats, lambda mode=mode: many.gradient(mode))
+            figures[f"{mode}_materials_ms"] = seconds * 1e3
     return figures
 
 
@@ -232,6 +237,10 @@ def table(figures: dict) -> str:
     ]
     rows = [(name, "forward_ms", "forward") for name in names]
     rows += [(n, f"{m}_ms", f"+ gradient, {m}") for n in names for m in ("store", "checkpoint")]
+    rows += [
+        (n, f"{m}_materials_ms", f"+ gradient by up to {MATERIALS} materials, {m}")
+        for n in names for m in ("store", "checkpoint")
+    ]  # fmt: skip
     rows += [("mujoco", "differences_ms", "gradient by 12 rollouts")]
     for name, key, what in rows:
         cells = [f["step"].get(name, {}).get(key) for f in columns.values()]

@@ -110,8 +110,8 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
     if (i == 0) break;
     LinearizedStep& step = backward.at(i);
     const MatrixXd lam = multiplier(step, to.x[0], to.v[0]);
-    for (std::size_t c = 0; c < step.d.columns.size(); ++c) {
-      held[step.d.columns[c]] += step.d.dr_dp.col(static_cast<Eigen::Index>(c)).dot(lam.col(0));
+    for (const auto& e : step.d.dr_dp) {
+      held[step.d.columns[e.column]] += e.value.dot(lam.col(0).segment<3>(e.row));
     }
     to.pull(step.d, lam, scene_->points_only());
   }

@@ -215,9 +215,7 @@ bool Rollout::advance_sensitivity(double t) {
   MatrixXd &x = S_.x[0], &v = S_.v[0];
   step.map.history(S_.x[1], S_.x[2], x, v);
   MatrixXd rhs = MatrixXd::Zero(scene_->ndof(), begun);
-  for (std::size_t c = 0; c < step.columns.size(); ++c) {
-    rhs.col(step.columns[c]) = step.dr_dp.col(static_cast<Eigen::Index>(c));
-  }
+  for (const auto& e : step.dr_dp) rhs.col(step.columns[e.column]).segment<3>(e.row) += e.value;
   step.K.multiply_add(x, rhs);
   step.B.multiply_add(v, rhs);
   for (int k = 1; k <= step.scheme.order; ++k) {

@@ -10,11 +10,11 @@ namespace diffsim {
 struct StepDerivatives {
   StepMap map;
   TimeScheme scheme;
-  BlockMatrix K, B;                  // dr/dx_n, dr/dv_n
-  BlockMatrix past_K[2], past_B[2];  // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
-  MatrixXd dr_dp;                    // (ndof, columns): parameters that act in this step
-  std::vector<int> columns;          // column of dr_dp -> place in S (support.hpp)
-  bool symmetric = false;            // K and B are, nearly
+  BlockMatrix K, B;                            // dr/dx_n, dr/dv_n
+  BlockMatrix past_K[2], past_B[2];            // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
+  std::vector<ParameterColumns::Entry> dr_dp;  // by parameters that act in this step
+  std::vector<int> columns;                    // column of dr_dp -> place in S (support.hpp)
+  bool symmetric = false;                      // K and B are, nearly
 };
 
 /// All that sensitivities and adjoint need of a step.

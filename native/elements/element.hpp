@@ -14,16 +14,10 @@
 #include <vector>
 
 #include "block_matrix.hpp"
+#include "parameter_columns.hpp"
 #include "state.hpp"
 
 namespace diffsim {
-
-/// Columns of dr/dp for the active parameters; all others are never evaluated.
-struct ParameterColumns {
-  const std::vector<int>* column_of;  // parameter index -> column, -1 when not active
-  MatrixXd values;                    // (ndof, active)
-  int column(int parameter) const { return parameter < 0 ? -1 : (*column_of)[parameter]; }
-};
 
 /// Where an element writes. K and B are null for Need = residual; columns only for Need = param.
 struct Assembly {
