@@ -155,6 +155,17 @@ void bind_scene(py::module_& m) {
                                }
                                return names;
                              })
+      .def(
+          "modes_of",
+          [](const Scene& s, const std::string& name) {
+            int first = 0;
+            for (const auto& e : s.elements()) {
+              if (e->name() == name) return std::make_pair(first, e->mode_count());
+              first += e->mode_count();
+            }
+            throw py::key_error("no element '" + name + "'; element_names lists them");
+          },
+          py::arg("name"), "(first column, columns) of Rollout.modes that are this element's.")
       .def_property_readonly("element_names",
                              [](Scene& s) {
                                s.finalize();
