@@ -109,6 +109,15 @@ void bind_parameter_info(py::module_& m) {
       });
 }
 
+std::pair<int, int> modes_of(const Scene& s, const std::string& name) {
+  int first = 0;
+  for (const auto& e : s.elements()) {
+    if (e->name() == name) return {first, e->mode_count()};
+    first += e->mode_count();
+  }
+  throw py::key_error("no element '" + name + "'; element_names lists them");
+}
+
 }  // namespace
 
 void bind_scene(py::module_& m) {
@@ -155,17 +164,8 @@ void bind_scene(py::module_& m) {
                                }
                                return names;
                              })
-      .def(
-          "modes_of",
-          [](const Scene& s, const std::string& name) {
-            int first = 0;
-            for (const auto& e : s.elements()) {
-              if (e->name() == name) return std::make_pair(first, e->mode_count());
-              first += e->mode_count();
-            }
-            throw py::key_error("no element '" + name + "'; element_names lists them");
-          },
-          py::arg("name"), "(first column, columns) of Rollout.modes that are this element's.")
+      .def("modes_of", &modes_of, py::arg("name"),
+           "(first column, columns) of Rollout.modes that are this element's.")
       .def_property_readonly("element_names",
                              [](Scene& s) {
                                s.finalize();
