@@ -106,7 +106,7 @@ class SparseTerm:
 
     residual  (N, 1) whitened, each with a loss value of its own
     jx, jv    (N, F * size) partials by the body's poses and velocities at the rollout's F rows
-    signature names the triangles and features that the nearest points lie on
+    signature names the faces, edges and corners that the nearest points lie on
     """
 
     residual: np.ndarray
@@ -265,7 +265,9 @@ class CloudTrack:
         direction = away * (side / np.where(flat, 1.0, size))[:, None]
         push = np.where(flat[:, None], normal, direction)
         distance = np.where(flat, height, side * size)
-        signature = zlib.crc32(triangle.tobytes() + feature.tobytes()) + 1
+        # by corners, as two triangles share an edge: which of them is found is round-off
+        touched = np.sort(np.where(weights > 0, corners, -1), axis=1)
+        signature = zlib.crc32(touched.astype(np.int32).tobytes()) + 1
         return Nearest(corners, weights, place, push, distance, normal, signature)
 
     def reweighted(self, rollout, slot: BodySlot) -> CloudTrack:
