@@ -27,7 +27,7 @@ from .losses import Loss
 from .objectives import BodySlot, _checked
 from .rotation import quat_matrix, skew
 
-GRAZING = 0.1
+GRAZING = 0.2
 """Least cosine between ray and normal that a point's noise is reckoned with."""
 
 
