@@ -88,11 +88,16 @@ def thrown(seed: int) -> dict:
     return {**TRUTH, "position": start, "velocity": velocity}
 
 
-def recorded(seed: int, finer: int = 2) -> tuple[list[Cloud], dict, float]:
-    """Clouds of a throw in the camera's frame, its truth, and seconds that simulating it took."""
+def recorded(
+    seed: int, finer: int = 2, substeps: int = 4, stiffer: float = 2.0
+) -> tuple[list[Cloud], dict, float]:
+    """Clouds of a throw in the camera's frame, its truth, and seconds that simulating it took.
+
+    finer, substeps, stiffer   how mesh, step and contact differ from those of the estimate
+    """
     truth, begin = thrown(seed), time.perf_counter()
-    every = round(4 / (STEP * RATE))
-    model = scene(truth, finer * LAYERS, STEP / 4, every, {"plane": {}}, stiffer=2.0)
+    every = round(substeps / (STEP * RATE))
+    model = scene(truth, finer * LAYERS, STEP / substeps, every, {"plane": {}}, stiffer)
     run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
     assert run.ok, run.message
     seconds = time.perf_counter() - begin
