@@ -65,12 +65,13 @@ class Term:
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
     linear: bool = False
     dofs: np.ndarray | None = None
-
     signature: int = 0
 
-    def _columns(self, slot: BodySlot) -> np.ndarray:
+    def _columns(self, slot: BodySlot) -> np.ndarray | slice:
         """Dofs of the scene that the partials are by."""
-        return slot.dof + (np.arange(slot.size) if self.dofs is None else self.dofs)
+        if self.dofs is None:
+            return slice(slot.dof, slot.dof + slot.size)
+        return slot.dof + self.dofs
 
     def _by_frame(self):
         """(frames (M,), jx, jv (M, q, d) or None) for each of the s rows a residual is made of."""
@@ -92,7 +93,7 @@ class Term:
 
     def pull(self, slot: BodySlot, weight: np.ndarray, gx: np.ndarray, gv: np.ndarray) -> None:
         """Add weight (M, q) . residual's partials to gx, gv (F, ndof), for the adjoint."""
-        dofs = self._columns(slot)
+        dofs = np.arange(gx.shape[1])[self._columns(slot)]
         for frames, jx, jv in self._by_frame():
             for partial, into in ((jx, gx), (jv, gv)):
                 if partial is not None:

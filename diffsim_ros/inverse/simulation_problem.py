@@ -45,7 +45,7 @@ class SimulationProblem:
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
         self._base = np.array(scene.values, float)
-        self._slots = _body_slots(scene)
+        self._slots = body_slots(scene)
         self._check()
         moving = set(parameters.active)
         self._start_index = [self._start_entries(t) for t in self.trials]
@@ -275,7 +275,8 @@ class SimulationProblem:
         return parts.evaluation(self.map.prior(z), names, tuple(branches))
 
 
-def _body_slots(scene) -> Mapping[str, BodySlot]:
+def body_slots(scene) -> Mapping[str, BodySlot]:
+    """Where every body of an engine scene stands in a rollout."""
     names = list(scene.body_names)
     offsets = [int(scene.dof_offset(name)) for name in names] + [int(scene.ndof)]
     slots = {}
