@@ -83,7 +83,7 @@ class SimulationProblem:
                 near = nearest(objective.body, self._slots)
                 raise InputError(place, objective.name, objective.body, "a body of the scene", near)
             if self._slots[objective.body].count > 1 and not objective.soft:
-                rule = "a rigid body or particle; of a soft body a LinearFunctional or MarkerTrack"
+                rule = "a rigid body or particle; of a soft body one with `soft` true"
                 raise InputError(place, objective.name, objective.body, rule)
             used = np.atleast_1d(getattr(objective, "frames", 0))
             if used.size == 0 or used.min() < 0 or used.max() >= frames:

@@ -150,7 +150,8 @@ def cloud_message(points: Cloud) -> PointCloud2:
         data=data,
         is_dense=True,
     )
-    message.header.stamp = time_message(round(points.stamp * NANO))
+    whole = int(points.stamp // 1)  # a product with 1e9 would round to 256 ns
+    message.header.stamp = time_message(whole * NANO + round((points.stamp - whole) * NANO))
     message.header.frame_id = points.frame
     return message
 

@@ -7,7 +7,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.clouds.cloud import Cloud
 from diffsim_ros.real2sim.clouds.files import read_cloud, read_sequence, write_sequence
 
-pytest.importorskip("open3d")
+pytest.importorskip("open3d", exc_type=ImportError)
 
 N = 12
 POINTS = np.random.default_rng(0).normal(size=(N, 3))

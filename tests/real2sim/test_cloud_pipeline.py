@@ -11,7 +11,7 @@ from diffsim_ros.real2sim.clouds.pipeline import CloudPipeline, stage_table
 from diffsim_ros.real2sim.clouds.planes import find_planes, refined, scene_snippet
 from diffsim_ros.scene import load_scene
 
-pytest.importorskip("open3d")
+pytest.importorskip("open3d", exc_type=ImportError)
 
 PLANES = {
     "count": 3, "distance": 0.02, "share": 0.05, "iterations": 500, "frames": 1,
