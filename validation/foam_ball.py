@@ -4,7 +4,8 @@ No inverse crime: recordings come from a mesh with edges half as long, a quarter
 contact points of that mesh and stiffer contact, rendered by Open3D with noise along the ray, rims
 that fly, holes and the floor in view.  The floor that the estimate bounces on is the one that the
 pipeline found.  Estimated together: Young's modulus, viscosity, friction, place and velocity of
-the start; known: mass, radius, Poisson's ratio, gravity, no spin before the first contact.
+the start, and, as a nuisance, the contact's stiffness; known: mass, radius, Poisson's ratio,
+gravity, no spin before the first contact.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from scipy.stats import norm
 
 from diffsim_ros import _engine, meshes
 from diffsim_ros.inverse import (
-    CloudTrack,
+    EARLY,
     Huber,
     LMOptions,
+    Loss,
     Parameter,
     ParameterMap,
     SimulationProblem,
@@ -35,6 +37,7 @@ from diffsim_ros.real2sim.clouds.pipeline import CloudPipeline, stage_table
 from diffsim_ros.real2sim.clouds.placing import free_flight, placed
 from diffsim_ros.real2sim.clouds.planes import Plane
 from diffsim_ros.real2sim.clouds.skin import skin_of
+from diffsim_ros.real2sim.clouds.track import cloud_track, sightings
 from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.model import SceneModel
 
@@ -44,14 +47,15 @@ from .depth_camera import KINECT, DepthCamera, floor_mesh
 RADIUS, DENSITY, POISSON = 0.1, 150.0, 0.35  # m, kg/m^3
 K_N, K_T = 1e6, 4e3  # N/m, N s/m over the whole surface
 GRAVITY = np.array([0.0, 0.0, -9.81])
-RATE, DURATION = 30.0, 0.6  # Hz, s
-STEP, LAYERS = 1 / 480, 5
+RATE, DURATION = 30.0, 14 / 30  # Hz, s: a flight, a bounce, and most of the next flight
 SAMPLE = 150
 CLEAR = 0.02  # m above the floor: still in free flight
 CAMERA = DepthCamera((0.7, -1.5, 0.9), (0.6, 0.0, 0.15))
 TRUTH = {"young": 2.2e4, "viscosity": 40.0, "c_f": 0.25}
 NAMES = {"ball.young": "young", "ball.viscosity": "viscosity", "ground.c_f": "c_f"}
 VECTORS = ("position", "velocity")
+HORIZONS = (0.5, 0.75)  # of a recording
+FINAL = LMOptions(max_iterations=20, cost_tolerance=1e-6)
 
 
 def equal_volume(layers: int) -> float:
@@ -61,22 +65,43 @@ def equal_volume(layers: int) -> float:
     return float(RADIUS * (4 / 3 * np.pi / volume) ** (1 / 3))
 
 
-def scene(
-    truth: Mapping, layers: int, step: float, every: int, floor: Mapping, stiffer: float = 1.0
-) -> SceneModel:
+@dataclass(frozen=True)
+class Numerics:
+    """How a ball is simulated: layers and kind of its tets, step [s], rows of the rollout per step,
+    factor on the contact's stiffness."""
+
+    layers: int = 3
+    element: str = "p2"  # linear tets of the same cost are 10 % too stiff
+    step: float = 1 / 480
+    every: int = 1
+    stiffer: float = 1.0
+
+    def finer(self) -> Numerics:
+        """Edges half as long, a quarter of the step, stiffer contact; rows at the camera's rate."""
+        step = self.step / 4
+        return Numerics(2 * self.layers, self.element, step, round(1 / (step * RATE)), 2.0)
+
+    def same(self) -> Numerics:
+        """The inverse crime, as a control: the same, with rows at the camera's rate."""
+        return replace(self, every=round(1 / (self.step * RATE)))
+
+
+def scene(truth: Mapping, how: Numerics, floor: Mapping) -> SceneModel:
     """The throw; truth: young, viscosity, c_f, position, velocity."""
+    ball = {"radius": equal_volume(how.layers), "layers": how.layers}
     return load_scene({
-        "world": {"step": step, "duration": DURATION, "record_every": every},
+        "world": {"step": how.step, "duration": DURATION, "record_every": how.every},
         "bodies": {"ball": {
-            "type": "solid", "shape": {"ball": {"radius": equal_volume(layers), "layers": layers}},
-            "density": DENSITY, "young": float(truth["young"]), "poisson": POISSON,
+            "type": "solid", "shape": {"ball": ball}, "element": how.element, "density": DENSITY,
+            "young": float(truth["young"]), "poisson": POISSON,
             "viscosity": float(truth["viscosity"]),
             "pose": {"position": [float(v) for v in truth["position"]]},
             "velocity": [float(v) for v in truth["velocity"]],
         }},
         "sdfs": {"floor": floor},
         "contact": [{"name": "ground", "points": "ball", "against": "floor",
-                     "k_n": K_N * stiffer, "k_t": K_T * stiffer, "c_f": float(truth["c_f"])}],
+                     "k_n": K_N * how.stiffer, "k_t": K_T * how.stiffer,
+                     "c_f": float(truth["c_f"])}],
     })  # fmt: skip
 
 
@@ -88,20 +113,14 @@ def thrown(seed: int) -> dict:
     return {**TRUTH, "position": start, "velocity": velocity}
 
 
-def recorded(
-    seed: int, finer: int = 2, substeps: int = 4, stiffer: float = 2.0
-) -> tuple[list[Cloud], dict, float]:
-    """Clouds of a throw in the camera's frame, its truth, and seconds that simulating it took.
-
-    finer, substeps, stiffer   how mesh, step and contact differ from those of the estimate
-    """
+def recorded(seed: int, how: Numerics) -> tuple[list[Cloud], dict, float]:
+    """Clouds of a throw in the camera's frame, its truth, and seconds that simulating it took."""
     truth, begin = thrown(seed), time.perf_counter()
-    every = round(substeps / (STEP * RATE))
-    model = scene(truth, finer * LAYERS, STEP / substeps, every, {"plane": {}}, stiffer)
+    model = scene(truth, how, {"plane": {}})
     run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
     assert run.ok, run.message
     seconds = time.perf_counter() - begin
-    skin = skin_of(model, "ball", refine=1)
+    skin = skin_of(model, "ball", 1, RADIUS)
     slot = _slot(model)
     places, _ = skin.motion(run, slot, np.arange(len(run.time)))
     generator = np.random.default_rng([seed, 2])
@@ -154,30 +173,27 @@ class Fit:
     problem: SimulationProblem | None = None
 
 
-def estimated(clouds: Sequence[Cloud], truth: Mapping, layers: int = LAYERS) -> Fit:
+def estimated(clouds: Sequence[Cloud], truth: Mapping, how: Numerics) -> Fit:
     """Fit one recording; the truth is used for nothing but the bound and the comparison."""
     begin = time.perf_counter()
     steps = pipeline()
     frames = steps.run(clouds)
     floor = next(plane for plane in steps.planes if plane.name == "floor")
-    seen = [frame.cloud for frame in frames if frame.cloud is not None]
+    seen = sightings(frames)
     guess = first_guess(seen, floor)
-    model = scene(guess, layers, STEP, 1, floor.sdf())
+    model = scene(guess, how, floor.sdf())
     problem = _problem(model, seen, steps.options.noise, clouds[0].stamp, guess)
-    solution, count = _solved(problem)
-    final = _reweighted(problem, solution.z)
-    solution = levenberg_marquardt(final, solution.z)
-    count += solution.evaluations
+    final, solution, count = _solved(problem)
     found = gauss_newton_covariance(final, solution)
     bound = _bound(final, truth)
-    named = dict(zip(final.names, range(len(final.names)), strict=True))
-    values = final.values(solution.z)
-    right = _true_values(truth)
+    points = sum(len(c) for c in seen)
+    values, right = final.values(solution.z), _true_values(truth)
+    named = {name: i for i, name in enumerate(final.names) if name in right}
     return Fit(
         {n: right[n] for n in named}, {n: float(values[i]) for n, i in named.items()},
         {n: float(found.std_dev[i]) for n, i in named.items()},
         {n: float(bound[i]) for n, i in named.items()},
-        2 * solution.value / sum(len(c) for c in seen), sum(len(c) for c in seen), count,
+        2 * solution.value / points, points, count,
         time.perf_counter() - begin, solution.status, floor, stage_table(frames), solution, final,
     )  # fmt: skip
 
@@ -201,18 +217,16 @@ def first_guess(seen: Sequence[Cloud], floor: Plane) -> dict:
 
 
 def _problem(model, seen, noise, stamp, guess) -> SimulationProblem:
-    skin = skin_of(model, "ball", refine=2)
-    distance = np.concatenate([np.linalg.norm(c.points - c.eye, axis=1) for c in seen])
-    track = CloudTrack(
-        "ball", np.array([c.stamp for c in seen]) - stamp, model.options.step, skin,
-        np.concatenate([c.points for c in seen]),
-        np.repeat(np.arange(len(seen)), [len(c) for c in seen]), seen[0].eye,
-        noise.along(distance), noise.across(distance), loss=Huber(2.0),
+    track = cloud_track(
+        "ball", seen, skin_of(model, "ball", 2, RADIUS), noise, start=stamp,
+        interval=model.options.step, loss=Huber(2.0),
     )  # fmt: skip
     parameters = [
         Parameter("ball.young", "Pa", guess["young"], 2e3, 5e5, "log"),
         Parameter("ball.viscosity", "Pa s", guess["viscosity"], 0.5, 2e3, "log"),
         Parameter("ground.c_f", "1", guess["c_f"], 0.01, 1.5, typical=0.1),
+        # how hard floor and skin are is not known: a factor of e either way
+        Parameter("ground.k_n", "N/m", K_N, K_N / 50, 50 * K_N, "log", K_N, K_N),
     ]
     for kind, unit in zip(VECTORS, ("m", "m/s"), strict=True):
         for axis, value in zip("xyz", guess[kind], strict=True):
@@ -224,12 +238,13 @@ def _problem(model, seen, noise, stamp, guess) -> SimulationProblem:
 
 
 def _solved(problem):
-    """Short to long: to a little after the first contact, then all of it."""
+    """Short to long: to a little after the first contact, further, all of it, weighed anew."""
     steps = problem.trials[0].steps
-    stages = [problem.shortened(f * steps // 10) for f in (5, 7)] + [problem]
-    loose = LMOptions(max_iterations=12, cost_tolerance=1e-4)
-    solutions = continuation(stages, options=loose)
-    return solutions[-1], sum(s.evaluations for s in solutions)
+    stages = [problem.shortened(round(share * steps)) for share in HORIZONS]
+    early = continuation(stages, options=EARLY)
+    final = _reweighted(problem, early[-1].z)
+    last = levenberg_marquardt(final, early[-1].z, options=FINAL)
+    return final, last, last.evaluations + sum(s.evaluations for s in early)
 
 
 def _reweighted(problem, z) -> SimulationProblem:
@@ -251,9 +266,9 @@ def _true_values(truth) -> dict:
 
 def _bound(problem, truth) -> np.ndarray:
     """Cramer-Rao bound: inverse Fisher information of these points' noise at the truth."""
-    right = _true_values(truth)
+    right = {"ground.k_n": K_N, **_true_values(truth)}
     z = np.array([p.to_z(right[p.name]) for p in problem.map.free])
-    track = replace(problem.trials[0].objectives[0], loss=type(Huber()).__mro__[2]())
+    track = replace(problem.trials[0].objectives[0], loss=Loss())
     plain = SimulationProblem(
         problem.scene, problem.options, problem.map,
         [replace(problem.trials[0], objectives=(track,))], threads=1,
@@ -283,7 +298,10 @@ def summary(fit: Fit) -> dict:
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """Five recordings (a tenth: one); 85 to 100 % of all parameters inside their intervals."""
-    fits = [summary(estimated(*recorded(seed + k)[:2])) for k in range(share(5, fraction))]
+    how, fits = Numerics(), []
+    for k in range(share(5, fraction)):
+        clouds, truth, _ = recorded(seed + k, how.finer())
+        fits.append(summary(estimated(clouds, truth, how)))
     z = np.abs([p["z"] for fit in fits for p in fit["parameters"].values()])
     ratio = max(p["sigma_over_bound"] for fit in fits for p in fit["parameters"].values())
     inside = float(np.mean(z <= norm.ppf(0.975)))
