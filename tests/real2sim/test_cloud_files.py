@@ -145,6 +145,10 @@ def test_sequences_of_files_and_npz(tmp_path):
     write_sequence(tmp_path / "back.npz", clouds[::-1])
     with pytest.raises(InputError, match=r"frame 1.*increase"):
         read_sequence(tmp_path / "back.npz")
+    for content in (b"", b"hello", b"PK\x03\x04 and no more"):
+        (tmp_path / "half.npz").write_bytes(content)
+        with pytest.raises(InputError, match="readable"):
+            read_sequence(tmp_path / "half.npz")
     np.savez(tmp_path / "odd.npz", points=POINTS)
     with pytest.raises(InputError, match="'count'"):
         read_sequence(tmp_path / "odd.npz")

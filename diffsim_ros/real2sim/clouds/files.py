@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -99,7 +100,7 @@ def _npz(path, scale, frame):
     try:
         with np.load(path, allow_pickle=False) as data:
             table = {key: data[key] for key in data.files}
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, EOFError, AttributeError, TypeError, BadZipFile) as error:
         raise InputError(path, "", str(error), "a readable .npz file of clouds") from error
     missing = [key for key in KEYS if key not in table]
     if missing:
