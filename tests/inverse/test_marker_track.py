@@ -35,12 +35,13 @@ def soft_run(generator, frames=5):
 def check_partials(objective, run, slot, change, size):
     """`change(run, frame, dof of x or v, eps)` moves one number of the state."""
     term, eps = objective.term(run, slot, {}), 1e-6
-    jacobian = np.zeros((*term.residual.shape, len(run.position), 2 * size))
-    dofs = np.arange(slot.size) if term.dofs is None else term.dofs
-    for frames, jx, jv in term.by_frame():
-        for row, frame in enumerate(frames):
-            jacobian[row, :, frame, dofs] += jx[row].T
-            jacobian[row, :, frame, size + dofs] += jv[row].T
+    count, ndof = len(run.position), slot.dof + slot.size
+    dx, dv = np.zeros((2, count, ndof, count, 2 * size))  # one parameter per number of the state
+    for frame in range(count):
+        np.fill_diagonal(dx[frame, slot.dof :, frame, :size], 1.0)
+        np.fill_diagonal(dv[frame, slot.dof :, frame, size:], 1.0)
+    by = term.through(slot, *(d.reshape(count, ndof, -1) for d in (dx, dv)))
+    jacobian = by.reshape(*term.residual.shape, count, 2 * size)
     for frame in range(len(run.position)):
         for dof in range(2 * size):
             up, down = (
