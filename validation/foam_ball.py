@@ -148,8 +148,8 @@ def pipeline() -> CloudPipeline:
         "sensor_frame": "camera", "position": list(CAMERA.eye), "orientation": turn.tolist(),
         "boxes": [{"low": [-1, -1, -0.3], "high": [3, 1, 1.5]}],
         "planes": {"distance": 0.02, "frames": 3},
-        "outliers": {"radius": 0.04, "least": 8},
-        "object": {"distance": 0.03, "gravity": GRAVITY.tolist()},
+        "outliers": {"radius": 0.025, "least": 6},
+        "object": {"distance": 0.025, "gravity": GRAVITY.tolist()},
         "sample": SAMPLE, "noise": noise,
     }, "foam_ball"))  # fmt: skip
 
