@@ -179,12 +179,9 @@ def write_results(
         write_json(stage / "metrics.json", result.metrics)
         if report:
             # drawing and bags need matplotlib, jinja2 and rosbags: only where they are wanted
-            from ..viz.playback import write_playback
-            from ..viz.report import write_report
+            from ..viz.pages import write_pages
 
-            write_report(result, stage / "report.html")
-            if result.predictions:
-                write_playback(stage / "motion.mcap", result)
+            write_pages(result, stage)
     return folder
 
 

@@ -27,7 +27,7 @@ def energies(model: SceneModel, rollout: Any, p: Array | None = None) -> dict[st
     kinetic   m v^2 / 2 + w . I w / 2, of soft bodies with lumped masses
     gravity   -m g . c, zero at the world's origin
     springs   of links, cloth, strings, cables and joints: k (l - rest length)^2 / 2
-    elastic   of solids (solid_energy.py); left out for what it does not know
+    elastic   of solids (solid_energy.py)
     contact   k_n w_i d_i^2 / 2 of the normal penalty, d = max(radius - g(x), 0)
     p         engine parameter vector; default: the scene's own values
     """

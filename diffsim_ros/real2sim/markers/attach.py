@@ -12,7 +12,7 @@ from ...scene.soft_shapes import SOFT, soft_shape
 
 
 def rigid_fit(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation R (3, 3) and shift s (3,) with least |R a_i + s - b_i|^2, a and b (n, 3) [Kabsch]."""
+    """Rotation R (3, 3) and shift s (3,) with least sum |R a_i + s - b_i|^2 (Kabsch)."""
     mean_a, mean_b = a.mean(axis=0), b.mean(axis=0)
     left, _, right = np.linalg.svd((a - mean_a).T @ (b - mean_b))
     turn = np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))])

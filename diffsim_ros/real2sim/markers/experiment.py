@@ -17,34 +17,7 @@ from ..observation import Observation
 from ..progress import Reporter
 from .files import read_markers
 from .kind import Files
-from .measures import Oscillation, damped_sinusoid
-from .model import MarkerModel, Release
-
-MEASURES = ("static_deflection", "frequency", "decay")
-UNITS = {"static_deflection": "m", "frequency": "Hz", "decay": "1/s"}
-
-
-@dataclass(frozen=True)
-class Swing:
-    """One coordinate of one marker over time, tracker's frame, and the swing fitted to it.
-
-    t         since the release [s] (n,);  y [m] (n,)
-    held      its mean before the release [m]
-    span      samples that were fitted (slice)
-    """
-
-    t: np.ndarray
-    y: np.ndarray
-    held: float
-    span: slice
-    fit: Oscillation
-
-    @property
-    def figures(self) -> dict[str, float]:
-        """Measures by name, and what the fit leaves."""
-        fit = self.fit
-        values = (fit.offset - self.held, fit.frequency, fit.decay)
-        return {**dict(zip(MEASURES, values, strict=True)), "rms": fit.rms}
+from .model import MEASURES, MarkerModel, Release, Swing
 
 
 @dataclass(frozen=True)
@@ -164,8 +137,8 @@ class MarkerExperiment:
             early = t <= self.config.measurement.window
             before = self.model.simulated(release, guess, clock[early])
         swings = {
-            "measured": self._swing(release, t, release.position),
-            "simulated": self._swing(release, t, release.tracker(simulated)),
+            "measured": self.model.swing(release, release.position),
+            "simulated": self.model.swing(release, release.tracker(simulated)),
         }
         soft = self.model.scene.description["bodies"][self.config.body]["type"] in SOFT
         return MarkerPrediction(
@@ -174,20 +147,6 @@ class MarkerExperiment:
             *(self._surface(run, clock) if soft else (None, None)),
             errors=self._errors(t, measured, simulated, swings),
         )  # fmt: skip
-
-    def _swing(self, release: Release, t: np.ndarray, position: np.ndarray) -> Swing:
-        """The measured coordinate of a recording or, alike, of its simulation."""
-        options = self.config.measurement
-        y = position[
-            :, self.model.names.index(options.swing_marker), "xyz".index(options.swing_axis)
-        ]
-        held = float(np.nanmean(y[: release.frame]))
-        last = options.swing_after + options.swing_span if options.swing_span else np.inf
-        inside = np.flatnonzero((t >= options.swing_after - 1e-9) & (t <= last + 1e-9))
-        if not len(inside):
-            raise InputError(release.place, "t", float(t[-1]), "frames to measure a swing in")
-        span = slice(int(inside[0]), int(inside[-1]) + 1)
-        return Swing(t, y, held, span, damped_sinusoid(release.place, t[span], y[span]))
 
     def _errors(self, t, measured, simulated, swings) -> dict[str, float]:
         theirs, ours = swings["simulated"].figures, swings["measured"].figures

@@ -11,13 +11,15 @@ import numpy as np
 from ...errors import InputError, nearest
 from ...inverse.marker_track import Carrier, MarkerTrack, interpolated
 from ...inverse.simulation_problem import SimulationProblem, body_slots
+from ...inverse.swing import Oscillation, SwingTrack, damped_sinusoid
 from ...inverse.trial import Trial as Fitted
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
 from ..observation import Observation
 from .attach import carrier_of, rigid_fit
-from .measures import crossing, release_frame
+from .measures import BEFORE, crossing, release_frame
 
+MEASURES = ("static_deflection", "frequency", "decay")
 EARLY = 0.3
 """Seconds of a simulation in which it must have moved by measurement.align_distance."""
 SCALE = 1.3
@@ -38,7 +40,6 @@ class Release:
     """
 
     name: str
-    place: str
     source: str
     t: np.ndarray
     position: np.ndarray
@@ -48,6 +49,11 @@ class Release:
     fit_error: np.ndarray
     frame: int
     sets: Mapping[str, float]
+
+    @property
+    def place(self) -> str:
+        """For messages."""
+        return self.source
 
     @property
     def released(self) -> float:
@@ -61,6 +67,29 @@ class Release:
     def tracker(self, position: np.ndarray) -> np.ndarray:
         """Places (..., 3) of the world's frame in the tracker's [m]."""
         return (position - self.shift) @ self.turn
+
+
+@dataclass(frozen=True)
+class Swing:
+    """One coordinate of one marker over time, tracker's frame, and the swing fitted to it.
+
+    t         since the release [s] (n,);  y [m] (n,)
+    held      its mean before the release [m]
+    span      samples that were fitted (slice)
+    """
+
+    t: np.ndarray
+    y: np.ndarray
+    held: float
+    span: slice
+    fit: Oscillation
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Measures by name, and what the fit leaves."""
+        fit = self.fit
+        values = (fit.offset - self.held, fit.frequency, fit.decay)
+        return {**dict(zip(MEASURES, values, strict=True)), "rms": fit.rms}
 
 
 @dataclass(frozen=True)
@@ -104,6 +133,7 @@ class MarkerModel(Model):
             self._check_entry(entry)
         every = seen.value.reshape(len(seen.t), -1, 3)
         position = every[:, [seen.names.index(marker) for marker in self.names]]
+        self._check_scale(source, position[:BEFORE])
         marker = position[:, self.names.index(options.release_marker)]
         frame = release_frame(
             f"{source}: {options.release_marker}", marker, options.release_distance
@@ -113,7 +143,6 @@ class MarkerModel(Model):
             rule = "a marker that is seen before the release"
             raise InputError(source, self.names[hidden[0]], "not seen", rule)
         held = np.nanmean(position[:frame], axis=0)
-        self._check_scale(source, held)
         turn, shift = rigid_fit(held, self.places)
         error = np.linalg.norm(held @ turn.T + shift - self.places, axis=1)
         worst = int(np.argmax(error))
@@ -122,9 +151,8 @@ class MarkerModel(Model):
             rule = f"at most {options.fit_tolerance:g} m (measurement.fit_tolerance)"
             remedy = "are markers swapped, or is another axis up?"
             raise InputError(source, self.names[worst], got, rule, remedy)
-        return Release(
-            name, f"{source}: {name}", source, seen.t, position, held, turn, shift, error, frame, sets
-        )  # fmt: skip
+        frames = seen.t, position, held
+        return Release(name, source, *frames, turn, shift, error, frame, sets)
 
     def _check_entry(self, entry: str) -> None:
         try:
@@ -134,8 +162,12 @@ class MarkerModel(Model):
             rule = "a parameter of the scene"
             raise self.config.error("data.conditions", entry, rule, nearest(entry, known)) from None
 
-    def _check_scale(self, source: str, held: np.ndarray) -> None:
-        """Refuse other units than metres."""
+    def _check_scale(self, source: str, position: np.ndarray) -> None:
+        """Refuse other units than metres, by the first frames (n, m, 3)."""
+        whole = position[np.isfinite(position).all(axis=(1, 2))]
+        if not len(whole):
+            return
+        held = whole.mean(axis=0)
         ratio = np.linalg.norm(held - held.mean(axis=0)) / np.linalg.norm(
             self.places - self.places.mean(axis=0)
         )
@@ -208,8 +240,21 @@ class MarkerModel(Model):
         steps = rows * self.scene.options.record_every
         return Fitted(release.name, steps, objectives, loss=self.loss, entries=release.sets)
 
+    def swing(self, release: Release, position: np.ndarray) -> Swing:
+        """The measured coordinate of a recording, or of its simulation in the tracker's frame."""
+        options, t = self.config.measurement, release.t - release.released
+        marker, axis = self.names.index(options.swing_marker), "xyz".index(options.swing_axis)
+        y = position[:, marker, axis]
+        held = float(np.nanmean(y[: release.frame]))
+        last = options.swing_after + options.swing_span if options.swing_span else np.inf
+        inside = np.flatnonzero((t >= options.swing_after - 1e-9) & (t <= last + 1e-9))
+        if not len(inside):
+            raise InputError(release.place, "t", float(t[-1]), "frames to measure a swing in")
+        span = slice(int(inside[0]), int(inside[-1]) + 1)
+        return Swing(t, y, held, span, damped_sinusoid(release.place, t[span], y[span]))
+
     def _fitted(self, release: Release, start: float, horizon: int) -> Fitted:
-        """The recording as a trial: from the start on, for the window after the release."""
+        """The recording as a trial: markers in the window after the release, and their swing."""
         options = self.config.measurement
         last = release.released + options.window
         kept = np.flatnonzero((release.t >= start) & (release.t <= last))
@@ -218,7 +263,30 @@ class MarkerModel(Model):
         if len(kept) < 2:
             raise InputError(release.place, "t", len(kept), "two frames after the release")
         t, seen = release.t[kept] - start, release.world(release.position[kept])
-        track = MarkerTrack(
-            self.config.body, t, self.interval, self.carrier(release), seen, options.sigma
+        count = np.isfinite(seen).sum() / min(options.position_count, np.isfinite(seen).sum())
+        sigma, body = options.sigma * math.sqrt(count), self.config.body
+        track = MarkerTrack(body, t, self.interval, self.carrier(release), seen, sigma)
+        if horizon:  # too short for a swing
+            return self._rolled(release, t[-1], (track,))
+        return self._rolled(release, t[-1], (track, self._swing_track(release, t, kept)))
+
+    def _swing_track(self, release: Release, t: np.ndarray, kept: np.ndarray) -> SwingTrack:
+        """The swing's measures as residuals, the simulation's taken within the window."""
+        options = self.config.measurement
+        marker = self.names.index(options.swing_marker)
+        place = release.world(release.held[marker : marker + 1])
+        axis = release.turn[:, "xyz".index(options.swing_axis)]
+        later = release.t[kept] - release.released >= options.swing_after - 1e-9
+        theirs = self.swing(release, release.position)
+        measures = theirs.fit.measures
+        scale = np.abs([theirs.fit.offset - theirs.held, *measures[1:]])
+        return SwingTrack(
+            self.config.body,
+            t[later],
+            self.interval,
+            carrier_of(self.scene, self.config.body, place),
+            axis,
+            float(-axis @ release.shift),
+            measures,
+            np.array(options.swing_sigma) * scale,
         )
-        return self._rolled(release, t[-1], (track,))

@@ -50,6 +50,21 @@ class MarkerMeasurementOptions:
         minimum=0,
         strict=True,
     )
+    position_count: float = option(
+        "number",
+        "independent ones that all marker coordinates of a recording count as: model errors are "
+        "alike over time and markers",
+        20.0,
+        minimum=0,
+        strict=True,
+    )
+    swing_sigma: tuple = option(
+        "numbers",
+        "relative error of static deflection, frequency and decay, model and sensor",
+        (0.02, 0.01, 0.05),
+        minimum=0,
+        strict=True,
+    )
     fit_tolerance: float = option(
         "number",
         "largest distance of a held marker from its place after the rigid fit",
