@@ -136,10 +136,11 @@ def of_gravity(stream: Stream, gravity: Gravity | None) -> list[Finding]:
         scale = G * metre / gravity.size
         text = f"a recorded metre is {scale:.4g} m by free flight"
         found.append(Finding("note", "scale", text, "calibrate the tracker, or estimate its scale"))
-    return found + _of_axis(gravity)
+    return found + of_axis(gravity)
 
 
-def _of_axis(gravity: Gravity) -> list[Finding]:
+def of_axis(gravity: Gravity) -> list[Finding]:
+    """Another axis than z up (warning), or one beside it (note)."""
     tilt, spread = gravity.tilt, float(np.linalg.norm(gravity.sigma)) / gravity.size
     if gravity.axis != "+z":
         text = f"{gravity.axis} is up, not z"
