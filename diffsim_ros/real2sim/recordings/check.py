@@ -88,8 +88,8 @@ class Examined:
         }
 
 
-def examine(stream: Stream) -> Examined:
-    """Figures and verdicts of a stream."""
+def examine(stream: Stream, *, judge: bool = True) -> Examined:
+    """Figures and verdicts of a stream; `judge`: also whether estimation's readers take it."""
     ticks = clock(stream.t, stream.trial)
     found = [Finding("note", "reading", note) for note in stream.notes]
     found += findings.of_clock(ticks, stream.t)
@@ -104,13 +104,13 @@ def examine(stream: Stream) -> Examined:
         found += findings.of_gravity(stream, gravity)
     if stream.kind == "poses":
         found += findings.of_length(ticks)
-        heights, _ = flights.resting(*args, gravity.up if gravity else UP, metre)
+        heights, _ = flights.resting(*args, gravity.upright if gravity else UP, metre)
         found += findings.of_ground(heights, metre)
     elif stream.kind == "clouds":
         found += findings.of_clouds(stream)
     elif stream.kind == "joints":
         found += findings.of_joints(stream)
-    refusal = _refusal(stream)
+    refusal = _refusal(stream) if judge else None
     if refusal is not None:
         found.insert(0, Finding("unusable", "estimate", str(refusal)))
     return Examined(stream, ticks, gravity, metre, heights, tuple(found), refusal)

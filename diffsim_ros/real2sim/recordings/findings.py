@@ -8,7 +8,7 @@ import numpy as np
 
 from ..tosses import MIN_SAMPLES, UNIT_TOLERANCE
 from . import shape
-from .flights import G, UNITS, Gravity
+from .flights import UNITS, G, Gravity
 from .streams import Stream
 from .timing import Clock
 
@@ -20,7 +20,6 @@ FAR = 20.0
 """Extent [recorded units] beyond which they are hardly metres."""
 SIZE_OFF = 0.01
 """Relative difference of gravity's magnitude from 9.81 m/s^2 that is told, beyond its noise."""
-TILT = np.radians(1.0)
 FEW_POINTS = 64
 """Clouds of at most so many points, always as many, are markers without labels."""
 
@@ -100,7 +99,9 @@ def _of_norms(orientation: np.ndarray) -> list[Finding]:
     if not len(bad):
         return []
     k = int(bad[0])
-    text = f"{len(bad)} orientations are no rotations, the first at sample {k} (norm {length[k]:.4g})"
+    text = (
+        f"{len(bad)} orientations are no rotations, the first at sample {k} (norm {length[k]:.4g})"
+    )
     return [Finding("warning", "orientation", text, "quaternions of length 1; is w first or last?")]
 
 
@@ -109,8 +110,9 @@ def of_gravity(stream: Stream, gravity: Gravity | None) -> list[Finding]:
     low, high = shape.extent(stream.position)
     size = float(np.max(high - low))
     if gravity is None:
-        found = [Finding("note", "gravity", "no free flight is seen, so units and axes are not known",
-                         "throw the body once, or say them in the YAML")]  # fmt: skip
+        text = "no free flight is seen, so units and axes are not known"
+        advice = "throw the body once, or say them in the YAML"
+        found = [Finding("note", "gravity", text, advice)]
         if size > FAR:
             text = f"places extend over {size:.4g}: hardly metres"
             advice = "millimetres? `diffsim init --from` cannot tell without a flight: scale them"
@@ -119,8 +121,12 @@ def of_gravity(stream: Stream, gravity: Gravity | None) -> list[Finding]:
     a, sigma = gravity.acceleration, float(np.linalg.norm(gravity.sigma))
     vector = f"({a[0]:.4g}, {a[1]:.4g}, {a[2]:.4g})"
     if not gravity.unit:
-        text = f"flights agree on {gravity.size:.4g} +- {sigma:.1g} /s^2, which is gravity in no unit"
-        advice = f"are stamps in seconds (a factor {np.sqrt(G / gravity.size):.3g}), places in metres?"
+        text = (
+            f"flights agree on {gravity.size:.4g} +- {sigma:.1g} /s^2, which is gravity in no unit"
+        )
+        advice = (
+            f"are stamps in seconds (a factor {np.sqrt(G / gravity.size):.3g}), places in metres?"
+        )
         return [Finding("warning", "gravity", f"{text}: {vector}", advice)]
     metre = UNITS[gravity.unit]
     text = (
@@ -130,7 +136,9 @@ def of_gravity(stream: Stream, gravity: Gravity | None) -> list[Finding]:
     found = [Finding("good", "gravity", text)]
     if gravity.unit != "m":
         text = f"places are in {gravity.unit}"
-        found.append(Finding("warning", "units", text, f"divide them by {metre:g}; `diffsim init` does"))
+        found.append(
+            Finding("warning", "units", text, f"divide them by {metre:g}; `diffsim init` does")
+        )
     off = abs(gravity.size / metre - G)
     if off > SIZE_OFF * G and off > 3.0 * sigma / metre:
         scale = G * metre / gravity.size
@@ -141,12 +149,11 @@ def of_gravity(stream: Stream, gravity: Gravity | None) -> list[Finding]:
 
 def of_axis(gravity: Gravity) -> list[Finding]:
     """Another axis than z up (warning), or one beside it (note)."""
-    tilt, spread = gravity.tilt, float(np.linalg.norm(gravity.sigma)) / gravity.size
     if gravity.axis != "+z":
         text = f"{gravity.axis} is up, not z"
         return [Finding("warning", "axis", text, "turn the recording; `diffsim init` does")]
-    if tilt > TILT and tilt > 3.0 * spread:
-        text = f"up is {np.degrees(tilt):.2g} deg from z"
+    if gravity.upright[2] != 1.0:
+        text = f"up is {np.degrees(gravity.tilt):.2g} deg from z"
         return [Finding("note", "axis", text, "level the tracker's floor, or set world.gravity")]
     return []
 
@@ -185,7 +192,9 @@ def of_clouds(stream: Stream) -> list[Finding]:
         found.append(Finding("note", "returns", f"returns that are not points: {told}"))
     if counts.max() <= FEW_POINTS and counts.min() == counts.max():
         text = f"always {counts[0]} points: markers without labels?"
-        found.append(Finding("note", "markers", text, "labelled markers carry more: CSV, C3D, Markers"))
+        found.append(
+            Finding("note", "markers", text, "labelled markers carry more: CSV, C3D, Markers")
+        )
     return found
 
 

@@ -82,7 +82,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
         f"clamped at x = {beam.centre[0] - beam.size[0] / 2:.4g} m; world x is along the beam, "
         f"gravity along the way {beam.release} has sunk",
         f"the swing of {beam.release} is {beam.swing.frequency:.4g} Hz, decay "
-        f"{beam.swing.decay:.3g} 1/s: first guesses of stiffness and viscosity are a slender beam's",
+        f"{beam.swing.decay:.3g} 1/s: stiffness and viscosity are first a slender beam's",
     ]
     if not given.size:
         size = " x ".join(f"{1e3 * edge:.3g}" for edge in beam.size)

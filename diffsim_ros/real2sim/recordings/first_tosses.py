@@ -77,9 +77,7 @@ def _turn(one: Examined, notes: list[str]) -> np.ndarray:
     if not told:
         return identity
     notes.append(f"{one.stream.place}: {told[0].text}; it is turned")
-    up = one.gravity.up
-    if told[0].level == "warning" and one.gravity.tilt <= findings.TILT:
-        up = np.where(np.abs(up) == np.abs(up).max(), np.sign(up), 0.0)
+    up = one.gravity.upright
     quaternion = np.array([*np.cross(up, UP), 1.0 + up @ UP])
     if np.linalg.norm(quaternion) < 1e-6:  # upside down
         quaternion = np.array([1.0, 0.0, 0.0, 0.0])
@@ -102,8 +100,8 @@ def _edges(given: Given, rest: float | None, place: str, notes: list[str]) -> li
         got = "it never rests" if rest is None else f"its origin rests at {rest:.4g} m"
         raise InputError(place, "--size", got, "the body's edge, or three [m]", "give --size")
     notes.append(
-        f"a cube of {1e3 * edge:.4g} mm is assumed: its origin rests {1e3 * rest:.4g} mm high, on a "
-        "ground at z = 0; measure it (--size)"
+        f"a cube of {1e3 * edge:.4g} mm is assumed: its origin rests {1e3 * rest:.4g} mm high, on "
+        "a ground at z = 0; measure it (--size)"
     )
     return [edge] * 3
 
@@ -179,11 +177,16 @@ def _steps(dt: float) -> int:
 def _estimation(files, count, edges, mass, scale, dt) -> str:
     half = float(np.linalg.norm(edges)) / (2.0 * np.sqrt(3.0))
     train = f"{{random: {max(2, round(0.6 * count))}, seed: 1}}" if count >= FEW else "all"
-    validate = "" if count < FEW else f"""
+    validate = (
+        ""
+        if count < FEW
+        else f"""
   validate:                  # the tosses that are not trained on
     files: {listing(files)}
 """
+    )
     gravity = GRAVITY[2] if scale is None else GRAVITY[2] / scale
+    soft = ", ".join(f"{share * STIFFNESS * mass:.6g}" for share in (0.2, 0.6, 1.8))
     uncertainty = "bootstrap" if count >= 8 else "covariance"
     return f"""\
 # Written by `diffsim init`: contact of a tossed body, from {count} tosses. Keys: docs/real2sim.md.
@@ -198,7 +201,7 @@ data:
     files: {listing(files)}
     trials: {train}{validate}
 measurement:
-  half_edge: {half:.6g}       # m; a toss is simulated from when its centre falls below sqrt(3) of it
+  half_edge: {half:.6g}       # m; tosses start when their centre falls below sqrt(3) of it
   start_gravity: {abs(gravity):.6g}      # m/s^2, recorded lengths: what free flight shows
   sigma_position: 0.001      # m: noise of the tracker
   sigma_rotation: 0.5        # deg
@@ -240,7 +243,7 @@ fit:
   loss_scale: 0.1
   position_weight: 6
   # soft to stiff: impacts make the cost rugged
-  continuation: {{normal_stiffness: [{", ".join(f"{c * STIFFNESS * mass:.6g}" for c in (0.2, 0.6, 1.8))}]}}
+  continuation: {{normal_stiffness: [{soft}]}}
   iterations: 8
   search_evaluations: 160
 

@@ -23,6 +23,8 @@ SHARED = 0.1
 """Windows whose accelerations differ by less than this share of it have the same one."""
 CENTRES = 200
 """Windows at most whose accelerations are tried as the shared one."""
+TILT = np.radians(1.0)
+"""Angle between up and an axis that is not told apart from none."""
 REST = 0.003
 """Distance [m] within which a body that rests stays during a window."""
 
@@ -70,6 +72,14 @@ class Gravity:
     def tilt(self) -> float:
         """Angle [rad] between up and that axis."""
         return float(np.arccos(np.clip(np.abs(self.up).max(), -1.0, 1.0)))
+
+    @property
+    def upright(self) -> np.ndarray:
+        """Up (3,): the axis nearest to it, unless it is tilted by more than its noise and TILT."""
+        if self.tilt > max(TILT, 3.0 * float(np.linalg.norm(self.sigma)) / self.size):
+            return self.up
+        k = int(np.argmax(np.abs(self.up)))
+        return np.sign(self.up[k]) * np.eye(3)[k]
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,11 @@ def read_streams(path: str | Path, tell: Callable[[str], None] | None = None) ->
     tell(f"reading {path}")
     suffix = path.suffix.lower()
     if path.is_dir():
-        if (path / "metadata.yaml").is_file() or any(path.glob("*.db3")) or any(path.glob("*.mcap")):
+        if (
+            (path / "metadata.yaml").is_file()
+            or any(path.glob("*.db3"))
+            or any(path.glob("*.mcap"))
+        ):
             return _bag(path, tell)
         return _clouds(path)
     if suffix in (".mcap", ".db3"):

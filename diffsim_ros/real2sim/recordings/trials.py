@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def _one_clock(stream: Stream) -> np.ndarray:
         return stream.t
     t = stream.t.copy()
     starts = np.flatnonzero(np.diff(stream.trial, prepend=stream.trial[:1] - 1))
-    for a, b in zip(starts[1:], [*starts[2:], len(t)], strict=True):
+    for a, b in pairwise([*starts[1:], len(t)]):
         t[a:b] += np.nanmax(t[:a]) + 2.0 * TRIAL_GAP - np.nanmin(t[a:b])
     return t
 
