@@ -1,6 +1,7 @@
 """`diffsim check` and `diffsim init`: every verdict on a small recording that deserves it."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from diffsim_ros.real2sim.recordings.check import check
 from diffsim_ros.real2sim.recordings.streams import read_streams
 from tests.real2sim import synthetic
 
+ROOT = Path(__file__).resolve().parents[2]
 RATE = 148.0
 TURN = {"y": [[1, 0, 0], [0, 0, 1], [0, -1, 0]]}  # z up -> y up
 
@@ -300,3 +302,40 @@ def test_init_of_a_released_beam_guesses_frame_size_and_stiffness(tmp_path):
     assert release.frame in (40, 41, 42) and np.max(release.fit_error) < 1e-5
     moved = release.world(release.position[-1]) - release.world(release.held)
     assert moved[3, 2] < -0.009 and np.abs(moved[3, :2]).max() < 1e-3  # it sinks along -z
+
+
+def test_init_of_the_cube_tosses_is_an_estimation_that_runs(tmp_path):
+    """The real recording, few tosses and iterations; the YAML as it was written."""
+    from diffsim_ros.real2sim.config import load_estimation
+    from diffsim_ros.real2sim.estimate import estimate
+
+    out = tmp_path / "out"
+    path = ROOT / "data" / "cube_toss" / "tosses.npz"
+    assert main(["init", "--from", str(path), "--mass", "0.37", "--out", str(out)]) == 0
+    few = ["data.train.trials.random=3", "data.validate.trials={random: 2}", "fit.iterations=1",
+           "fit.search_evaluations=0", "fit.continuation={}"]  # fmt: skip
+    result = estimate(load_estimation(out / "estimation.yaml", set=few), report=False)
+    assert result.values()["length_scale"] == pytest.approx(1.023, abs=0.002)
+    assert result.metrics["validate"]["tosses"] == 2
+    assert all(np.isfinite(value) for value in result.values().values())
+
+
+def test_init_of_a_silicone_beam_is_an_estimation_that_runs(tmp_path):
+    """The same of markers, on a mesh that is coarse enough for a test."""
+    from diffsim_ros.real2sim.config import load_estimation
+    from diffsim_ros.real2sim.estimate import estimate
+
+    out = tmp_path / "out"
+    lines = (ROOT / "data" / "silicone_beam" / "gravity_a.csv").read_text().splitlines(True)
+    path = tmp_path / "gravity_a.csv"
+    path.write_text("".join(lines[:180]))  # the first swings
+    sizes = ["--size", "0.1", "0.03", "0.03"]
+    assert main(["init", "--from", str(path), *sizes, "--out", str(out)]) == 0
+    guess = load_estimation(out / "estimation.yaml").parameters["young"].value
+    assert 0.8 < guess / 263_824 < 1.25  # published; the guess is a slender beam's
+    quick = ["scene.bodies.beam.element=p1_fbar", "fit.iterations=1", "fit.horizons=[0]",
+             "scene.bodies.beam.shape.box.cells=[6, 1, 1]", "measurement.window=0.5"]  # fmt: skip
+    result = estimate(load_estimation(out / "estimation.yaml", set=quick), report=False)
+    assert np.isfinite(result.values()["young"])
+    measured = result.metrics["train"]["gravity_a"]["measured"]
+    assert measured["frequency"] == pytest.approx(7.7, abs=0.1)

@@ -30,6 +30,13 @@ LOW = 5.0
 """Percentile of the rests' heights that counts as the lowest."""
 FEW = 3
 """Fewer tosses are all trained on."""
+MOST = 60
+"""Tosses trained on, and predicted, at most: a first look should not take an hour."""
+VALIDATE = """
+  validate:                  # tosses that are not trained on
+    files: {files}
+    trials: {rest}
+"""
 
 
 def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
@@ -176,15 +183,10 @@ def _steps(dt: float) -> int:
 
 def _estimation(files, count, edges, mass, scale, dt) -> str:
     half = float(np.linalg.norm(edges)) / (2.0 * np.sqrt(3.0))
-    train = f"{{random: {max(2, round(0.6 * count))}, seed: 1}}" if count >= FEW else "all"
-    validate = (
-        ""
-        if count < FEW
-        else f"""
-  validate:                  # the tosses that are not trained on
-    files: {listing(files)}
-"""
-    )
+    trained = min(max(2, round(0.6 * count)), MOST)
+    train = f"{{random: {trained}, seed: 1}}" if count >= FEW else "all"
+    rest = "all" if count - trained <= MOST else f"{{random: {MOST}, seed: 2}}"
+    validate = "" if count < FEW else VALIDATE.format(files=listing(files), rest=rest)
     gravity = GRAVITY[2] if scale is None else GRAVITY[2] / scale
     soft = ", ".join(f"{share * STIFFNESS * mass:.6g}" for share in (0.2, 0.6, 1.8))
     uncertainty = "bootstrap" if count >= 8 else "covariance"

@@ -222,6 +222,8 @@ def _bag(path: Path, tell: Callable[[str], None]) -> list[Stream]:
         raise InputError(path, "topics", got, "a topic of type " + ", ".join(readers))
     streams = []
     for topic, kind in known.items():
+        if not topics[topic][1] and any(topics[other][1] for other in known):
+            continue  # recorded, but nobody published
         tell(f"reading {path}: {topic}, {topics[topic][1]} messages")
         streams.append(readers[kind](path, topic))
     return streams
