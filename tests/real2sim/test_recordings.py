@@ -339,3 +339,69 @@ def test_init_of_a_silicone_beam_is_an_estimation_that_runs(tmp_path):
     assert np.isfinite(result.values()["young"])
     measured = result.metrics["train"]["gravity_a"]["measured"]
     assert measured["frequency"] == pytest.approx(7.7, abs=0.1)
+
+
+def written(path, entries):
+    """A bag of (topic, type, message fields by stamp) with Jazzy's definitions."""
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    types = get_typestore(Stores.ROS2_JAZZY)
+    make = types.types
+    with Writer(path, version=8, storage_plugin=StoragePlugin.MCAP) as writer:
+        for topic, kind, messages in entries:
+            connection = writer.add_connection(topic, kind, typestore=types)
+            for ns, build in messages:
+                time = make["builtin_interfaces/msg/Time"](ns // 10**9, ns % 10**9)
+                header = make["std_msgs/msg/Header"](time, "base")
+                writer.write(connection, ns, types.serialize_cdr(build(make, header), kind))
+    return path
+
+
+def test_joints_of_a_bag_are_sorted_by_name_and_empty_topics_left_out(tmp_path):
+    kind = "sensor_msgs/msg/JointState"
+    q = np.stack([0.01 * np.arange(30), 0.5 + 0.0 * np.arange(30)], axis=1)
+
+    def build(k):
+        order = [0, 1] if k % 2 else [1, 0]
+        names = [("a", "b")[i] for i in order]
+        none = np.zeros(0)
+        return lambda make, header: make[kind](header, names, q[k, order], none, none)
+
+    messages = [(10**9 + k * 10**7, build(k)) for k in range(30)]
+    entries = [("/joints", kind, messages), ("/silent", kind, []), ("/other", bags.POSE, [])]
+    path = written(tmp_path / "bag", entries)
+    (stream,) = read_streams(path)
+    assert (stream.kind, stream.names) == ("joints", ("b", "a"))
+    np.testing.assert_array_equal(stream.joints["position"], q[:, ::-1])
+    assert list(stream.joints) == ["position"]
+    found, one = about(path)
+    assert one.refusal is None and found["excitation"][1] == "hardly move: b"
+    silent = written(tmp_path / "silent", [("/silent", kind, [])])
+    with pytest.raises(InputError, match=r"/silent.*no messages"):
+        read_streams(silent)
+
+
+def test_what_is_of_no_use_to_an_estimation_is_refused_by_init(tmp_path, capsys):
+    path = tmp_path / "log.npz"
+    np.savez(path, t=np.arange(20) / 100, q=np.zeros((20, 2)))
+    assert main(["init", "--from", str(path), "--out", str(tmp_path / "out")]) == 2
+    assert "got 'npz of joints (joints)'" in capsys.readouterr().err
+    both = [str(saved(tmp_path, bounces())), str(marker_table(tmp_path))]
+    assert main(["init", "--from", *both, "--out", str(tmp_path / "out")]) == 2
+    assert "recordings of one kind" in capsys.readouterr().err
+
+
+def test_a_table_of_poses_is_that_of_the_observer(tmp_path):
+    """What the observer saves as CSV reads as the trials that it saves as NPZ."""
+    from diffsim_ros.real2sim.recorder import save_trials
+    from diffsim_ros.real2sim.tosses import read_tosses
+
+    trials = read_tosses(saved(tmp_path, bounces(3)))
+    table, tosses = sorted(save_trials(tmp_path / "lab.npz", trials), key=lambda p: p.suffix)
+    a, b = read_streams(table)[0], read_streams(tosses)[0]
+    assert a.what == "table of poses" and b.what == "npz of tosses"
+    np.testing.assert_array_equal(a.trial, b.trial)
+    for key in ("t", "position", "orientation"):
+        np.testing.assert_allclose(getattr(a, key), getattr(b, key), atol=1e-8)
+    assert about(table)[1].refusal is None
