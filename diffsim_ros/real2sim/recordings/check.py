@@ -107,7 +107,7 @@ def examine(stream: Stream, *, judge: bool = True) -> Examined:
         heights, _ = flights.resting(*args, gravity.upright if gravity else UP, metre)
         found += findings.of_ground(heights, metre)
     elif stream.kind == "clouds":
-        found += findings.of_clouds(stream)
+        found += findings.of_clouds(stream) + findings.of_planes(stream)
     elif stream.kind == "joints":
         found += findings.of_joints(stream)
     refusal = _refusal(stream) if judge else None

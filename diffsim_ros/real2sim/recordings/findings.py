@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import InputError
 from ..tosses import MIN_SAMPLES, UNIT_TOLERANCE
 from . import shape
 from .flights import UNITS, G, Gravity
@@ -20,6 +21,8 @@ FAR = 20.0
 """Extent [recorded units] beyond which they are hardly metres."""
 SIZE_OFF = 0.01
 """Relative difference of gravity's magnitude from 9.81 m/s^2 that is told, beyond its noise."""
+PLANE_FRAMES, PLANE_POINTS = 3, 1000
+"""Frames that planes are looked for in, and fewest points that are worth it."""
 FEW_POINTS = 64
 """Clouds of at most so many points, always as many, are markers without labels."""
 
@@ -196,6 +199,32 @@ def of_clouds(stream: Stream) -> list[Finding]:
             Finding("note", "markers", text, "labelled markers carry more: CSV, C3D, Markers")
         )
     return found
+
+
+def of_planes(stream: Stream) -> list[Finding]:
+    """The largest plane of the first frames: a floor or wall to take contact from."""
+    clouds = stream.clouds[:PLANE_FRAMES]
+    points = np.concatenate([cloud.points for cloud in clouds])
+    if len(points) < PLANE_POINTS:
+        return []
+    from ..clouds.options import read_cloud_options
+    from ..clouds.planes import find_planes
+
+    options = read_cloud_options({"planes": {}}, stream.place).planes
+    try:
+        planes = find_planes(points, clouds[0].eye, options)
+    except InputError as error:  # without Open3D, or of points on a line
+        return [Finding("note", "ground", f"no plane is looked for: {error}")]
+    if not planes:
+        return [Finding("note", "ground", "no plane is seen in the first frames")]
+    plane = planes[0]
+    normal = ", ".join(f"{x:.3f}" for x in plane.normal)
+    text = (
+        f"the largest plane has {100 * plane.inliers / len(points):.2g} % of the points, normal "
+        f"({normal}) +- {np.degrees(plane.sigma_normal):.2g} deg, offset {plane.offset:.4g} +- "
+        f"{plane.sigma_height(np.zeros(3)):.1g} m, rms {1e3 * plane.rms:.2g} mm"
+    )
+    return [Finding("good", "ground", text, "is it the ground? cloud.planes drops its points")]
 
 
 def of_joints(stream: Stream) -> list[Finding]:

@@ -8,6 +8,8 @@ import numpy as np
 
 TRIAL_GAP = 0.5
 """A hole in the stamps [s] that ends a trial, where the file does not tell trials apart."""
+SLOW = 5.0
+"""Such a hole is also as many usual spacings long: of slow streams not every spacing is one."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,9 @@ def clock(t: np.ndarray, trial: np.ndarray | None) -> Clock:
     undefined = np.flatnonzero(~np.isfinite(t))
     step = np.diff(t) if len(t) > 1 else np.zeros(0)
     if trial is None:
-        trial = np.concatenate([[0], np.cumsum(step > TRIAL_GAP)]).astype(int)[: len(t)] + 1
+        usual = float(np.median(step[step > 0])) if (step > 0).any() else 0.0
+        apart = step > max(TRIAL_GAP, SLOW * usual)
+        trial = np.concatenate([[0], np.cumsum(apart)]).astype(int)[: len(t)] + 1
     inside = (trial[1:] == trial[:-1]) & np.isfinite(step)
     forward = inside & (step > 0)
     dt = float(np.median(step[forward])) if forward.any() else float("nan")
