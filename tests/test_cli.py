@@ -339,6 +339,7 @@ def test_estimate_hands_its_arguments_on_and_marks_the_end(
         parameter = SimpleNamespace(name="c_f", value=0.2, std_dev=0.01, unit="1", note="")
         return SimpleNamespace(
             parameters=[parameter], metrics={"validate": {"e_q": 0.25}}, notes=["a note"],
+            predictions=(),
             status=status, message="done", converged=converged,
         )  # fmt: skip
 

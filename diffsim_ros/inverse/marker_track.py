@@ -126,14 +126,26 @@ def interpolated(carrier: Carrier, rollout, slot: BodySlot, t: np.ndarray, inter
 
 
 @dataclass(frozen=True)
+class Lift:
+    """How far the stress-free body is from where it was held: markers are shifted by value * by.
+
+    name  of the parameter;  by (n, 3) shift of each marker per unit of it [m]
+    """
+
+    name: str
+    by: np.ndarray
+
+
+@dataclass(frozen=True)
 class MarkerTrack:
-    """Measured markers of one body: r = (x_sim(t) - x)/sigma.
+    """Measured markers of one body: r = (x_sim(t) + lift - x)/sigma.
 
     t         (M,)       times since the start of the rollout [s], >= 0
     interval  of the rollout's rows [s]
     carrier   n markers: SoftPoints or RigidPoints
     position  (M, n, 3)  measured [m, world]; NaN: not seen
     sigma     ()  (n,) or (M, n)  [m]
+    lift      or None
     """
 
     body: str
@@ -144,7 +156,7 @@ class MarkerTrack:
     sigma: np.ndarray | float = 1e-3
     loss: Loss = field(default_factory=Loss)
     name: str = "markers"
-    parameters: tuple[str, ...] = ()
+    lift: Lift | None = None
     soft: ClassVar[bool] = True
 
     def __post_init__(self):
@@ -163,6 +175,11 @@ class MarkerTrack:
         put(self, "weight", seen / np.broadcast_to(sigma, shape[:2]))
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the objective itself reads."""
+        return () if self.lift is None else (self.lift.name,)
+
+    @property
     def frames(self) -> np.ndarray:
         """Rows of the rollout before and after every time (M, 2)."""
         return rows_around(self.t, self.interval)
@@ -176,7 +193,7 @@ class MarkerTrack:
         sigma = 1.0 / np.where(self.weight > 0, self.weight, 1.0)
         return MarkerTrack(
             self.body, self.t[kept], self.interval, self.carrier, seen[kept], sigma[kept],
-            self.loss, self.name,
+            self.loss, self.name, self.lift,
         )  # fmt: skip
 
     def term(self, rollout, slot, values):
@@ -188,5 +205,9 @@ class MarkerTrack:
             np.stack([(p[k] * scale[..., None]).reshape(M, 3 * n, -1) for p in partials], axis=1)
             for k in range(2)
         )
+        own = {}
+        if self.lift is not None:
+            x = x + values[self.lift.name] * self.lift.by
+            own[self.lift.name] = (self.lift.by * scale).reshape(M, 3 * n)
         residual = ((x - self.position) * scale).reshape(M, 3 * n)
-        return Term(residual, self.frames, jx=jx, jv=jv, dofs=self.carrier.dofs(slot))
+        return Term(residual, self.frames, jx=jx, jv=jv, own=own, dofs=self.carrier.dofs(slot))

@@ -41,7 +41,7 @@ class SimulationProblem:
         self.names, self.start = parameters.names, parameters.start
         self.lower, self.upper = parameters.lower, parameters.upper
         self.logarithmic = parameters.logarithmic
-        self.adjoint, self._simulator = adjoint, simulator or _engine_rollouts
+        self.adjoint, self._simulator = adjoint, simulator or engine_rollouts
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
         self._base = np.array(scene.values, float)
@@ -284,7 +284,8 @@ def body_slots(scene) -> Mapping[str, BodySlot]:
     return slots
 
 
-def _engine_rollouts(scene, P, steps, options, active, mode, threads, cancel):
+def engine_rollouts(scene, P, steps, options, active, mode, threads, cancel):
+    """Rollouts of the engine, one per row of P."""
     from diffsim_ros import _engine
 
     return _engine.rollout_batch(

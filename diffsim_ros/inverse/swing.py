@@ -20,8 +20,8 @@ from scipy.optimize import least_squares
 from diffsim_ros.errors import InputError
 
 from .losses import Loss
-from .marker_track import Carrier, interpolated, rows_around
-from .objectives import BodySlot, Term, _checked
+from .marker_track import Carrier, Lift, interpolated, rows_around
+from .objectives import Term, _checked
 
 LEAST = 12
 """Samples that a fit needs."""
@@ -131,6 +131,7 @@ class SwingTrack:
     interval  of the rollout's rows [s]
     carrier   one marker;  axis (3,) direction in which it is measured, origin [m] added to that
     measures  (3,) offset [m], frequency [Hz], decay [1/s] of the recording;  sigma (3,)
+    lift      of that marker, or None
     """
 
     body: str
@@ -143,7 +144,7 @@ class SwingTrack:
     sigma: np.ndarray
     loss: Loss = field(default_factory=Loss)
     name: str = "swing"
-    parameters: tuple[str, ...] = ()
+    lift: Lift | None = None
     soft: ClassVar[bool] = True
 
     def __post_init__(self):
@@ -154,6 +155,11 @@ class SwingTrack:
         put(self, "sigma", _checked(place, "sigma", self.sigma, (3,), positive=True))
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the objective itself reads."""
+        return () if self.lift is None else (self.lift.name,)
+
+    @property
     def frames(self) -> np.ndarray:
         """Rows of the rollout that it reads (1, 2 n)."""
         return rows_around(self.t, self.interval).reshape(1, -1)
@@ -162,18 +168,18 @@ class SwingTrack:
         """See `Objective.until`: a part of a swing is none."""
         return self if self.frames.max() <= frame else None
 
-    def curve(self, rollout, slot: BodySlot) -> np.ndarray:
-        """The measured coordinate of the simulated marker (n,) [m]."""
-        x, _ = interpolated(self.carrier, rollout, slot, self.t, self.interval)
-        return self.origin + x[:, 0] @ self.axis
-
     def term(self, rollout, slot, values):
         """Residual (1, 3); its partials are by all rows that the swing was sampled from."""
         x, partials = interpolated(self.carrier, rollout, slot, self.t, self.interval)
         y = self.origin + x[:, 0] @ self.axis
         swing = damped_sinusoid(self.name, self.t, y)
         by_y = slopes(swing, self.t, y) / self.sigma[:, None]
-        residual = ((swing.measures - self.measures) / self.sigma)[None]
+        found, own = swing.measures, {}
+        if self.lift is not None:
+            along = np.array([float(self.lift.by[0] @ self.axis), 0.0, 0.0])
+            found = found + values[self.lift.name] * along
+            own[self.lift.name] = (along / self.sigma)[None]
+        residual = ((found - self.measures) / self.sigma)[None]
         jx, jv = (
             np.stack(
                 [np.einsum("kn,i,nid->nkd", by_y, self.axis, p[which][:, 0]) for p in partials]
@@ -182,4 +188,4 @@ class SwingTrack:
         )
         # (2, n, 3, d) -> the order of `frames`: before and after each sample
         jx, jv = (np.stack(j, axis=1).reshape(1, -1, 3, j[0].shape[-1]) for j in (jx, jv))
-        return Term(residual, self.frames, jx=jx, jv=jv, dofs=self.carrier.dofs(slot))
+        return Term(residual, self.frames, jx=jx, jv=jv, own=own, dofs=self.carrier.dofs(slot))

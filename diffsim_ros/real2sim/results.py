@@ -97,7 +97,6 @@ class EstimationResult:
     """
 
     name: str
-    kind: str
     status: str
     message: str
     parameters: tuple[ParameterResult, ...]
@@ -111,6 +110,7 @@ class EstimationResult:
     provenance: Mapping
     config: Mapping
     scene: Mapping[str, float] = field(default_factory=dict)
+    kind: str = "tosses"
 
     @property
     def converged(self) -> bool:

@@ -63,8 +63,9 @@ def swings(predictions: Sequence[Any]) -> Figure:
         for who, colour in looks.items():
             swing = prediction.swings[who]
             y = 1e3 * (swing.y - swing.held)
-            style_of = {"marker": "o", "ms": 2, "mew": 0, "ls": ""} if who == "measured" else {}
-            axis.plot(swing.t, y, color=colour, alpha=0.55, **style_of)
+            dots = {"marker": "o", "ms": 2.5, "mew": 0, "ls": "", "zorder": 3}
+            look = dots if who == "measured" else {"lw": 1.2}
+            axis.plot(swing.t, y, color=colour, alpha=0.7, **look)
             fitted = 1e3 * (swing.fit.curve - swing.held)
             axis.plot(swing.t[swing.span], fitted, color=colour, lw=1.0, ls=(0, (4, 2)))
             f = swing.figures
@@ -76,7 +77,7 @@ def swings(predictions: Sequence[Any]) -> Figure:
         axis.set_title(f"{prediction.name} ({prediction.role})")
         axis.set_ylabel("[mm]")
         axis.set_xlim(WINDOW[0], float(prediction.t[-1]))
-        axis.legend(loc="upper right")
+        axis.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
     axes[-1].set_xlabel("time since the release [s]")
     return figure
 

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError, nearest
-from ...inverse.marker_track import Carrier, MarkerTrack, interpolated
-from ...inverse.simulation_problem import SimulationProblem, body_slots
+from ...inverse.marker_track import Carrier, Lift, MarkerTrack, interpolated
+from ...inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ...inverse.swing import Oscillation, SwingTrack, damped_sinusoid
 from ...inverse.trial import Trial as Fitted
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
 from ..observation import Observation
+from ..options import OptionReader, read_options
 from .attach import carrier_of, rigid_fit
 from .measures import BEFORE, crossing, release_frame
+from .options import LiftOptions
 
 MEASURES = ("static_deflection", "frequency", "decay")
 EARLY = 0.3
@@ -98,6 +100,7 @@ class MarkerModel(Model):
 
     names: tuple[str, ...]
     places: np.ndarray
+    turn: LiftOptions | None
 
     @classmethod
     def build(cls, config: EstimationConfig) -> MarkerModel:
@@ -119,7 +122,17 @@ class MarkerModel(Model):
             if name not in options.markers:
                 rule = "one of measurement.markers"
                 raise config.error(f"measurement.{key}", name, rule, nearest(name, options.markers))
-        return cls(config, scene, parameters, tuple(options.markers), np.array(places, float))
+        if len(options.swing_sigma) != 3:
+            rule = "three numbers: of static deflection, frequency and decay"
+            raise config.error("measurement.swing_sigma", list(options.swing_sigma), rule)
+        turn = options.lift
+        if turn is not None:
+            turn = read_options(LiftOptions, OptionReader(config.place), turn, "measurement.lift")
+            if turn.parameter not in config.parameters:
+                rule, near = "one of parameters", nearest(turn.parameter, config.parameters)
+                raise config.error("measurement.lift.parameter", turn.parameter, rule, near)
+        names = tuple(options.markers)
+        return cls(config, scene, parameters, names, np.array(places, float), turn)
 
     def release(self, seen: Observation, name: str, sets: Mapping[str, float]) -> Release:
         """A recording with its release found and its markers fitted to their places."""
@@ -187,17 +200,45 @@ class MarkerModel(Model):
         """The held markers, fixed to the body as it stands when the scene starts."""
         return carrier_of(self.scene, self.config.body, release.world(release.held))
 
-    def simulated(self, release: Release, run, t: np.ndarray) -> np.ndarray:
-        """Markers (n, m, 3) [m, world] at times t since the start [s]; before it as they start."""
+    def lift(self, release: Release, markers=slice(None)) -> Lift | None:
+        """Shift of these markers by the parameter that measurement.lift names."""
+        if self.turn is None:
+            return None
+        arm = release.world(release.held[markers]) - self.turn.point
+        return Lift(self.turn.parameter, np.cross(self.turn.axis, arm))
+
+    def simulated(self, release: Release, run, t: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Markers (n, m, 3) [m, world] at times t since the start [s]; before it as they are held.
+
+        z  where the rollout was made
+        """
         # the last row of a rollout has none after it
-        t = np.minimum(t, (len(run.time) - 1 - 1e-6) * self.interval)
-        slot = body_slots(self.scene.engine)[self.config.body]
-        return interpolated(self.carrier(release), run, slot, np.maximum(t, 0.0), self.interval)[0]
+        inside = np.clip(t, 0.0, (len(run.time) - 1 - 1e-6) * self.interval)
+        slot, lift = body_slots(self.scene.engine)[self.config.body], self.lift(release)
+        x, _ = interpolated(self.carrier(release), run, slot, inside, self.interval)
+        if lift is not None:
+            x = x + self.map.named(z)[lift.name] * lift.by
+        return np.where(t[:, None, None] < 0.0, release.world(release.held), x)
 
     def rollouts(self, releases: Sequence[Release], z: np.ndarray, spans, cancel=None) -> list:
         """Rollouts of so many seconds each, failed ones included."""
-        trials = [self._rolled(r, span) for r, span in zip(releases, spans, strict=True)]
-        return self._problem(trials).rollouts(z, cancel=cancel)
+        engine, every = self.scene.engine, self.scene.options.record_every
+        P = np.tile(self.map.engine(z, engine.values), (len(releases), 1))
+        for p, release in zip(P, releases, strict=True):
+            for name, value in release.sets.items():
+                p[engine.index(name)] = value
+        steps = [self._rows(span) * every for span in spans]
+        settings = (None, "none", self.threads, cancel)
+        return engine_rollouts(engine, P, np.array(steps), self.scene.options, *settings)
+
+    @property
+    def threads(self) -> int:
+        """Of the engine, 0: all."""
+        return self.config.simulation.threads
+
+    def _rows(self, span: float) -> int:
+        """Rows of a rollout that reaches one beyond `span` seconds."""
+        return math.floor(span / self.interval + 1e-9) + 1
 
     def delays(self, releases: Sequence[Release], z: np.ndarray, cancel=None) -> list[float]:
         """Clock of each recording at which its simulation starts [s], at these parameters.
@@ -216,7 +257,7 @@ class MarkerModel(Model):
                 found.append(ours)
                 continue
             times = np.arange(len(run.time) - 1) * self.interval
-            moved = self.simulated(release, run, times)[:, marker]
+            moved = self.simulated(release, run, times, z)[:, marker]
             found.append(ours - crossing(times, moved, moved[0], distance))
         return found
 
@@ -225,20 +266,10 @@ class MarkerModel(Model):
     ) -> SimulationProblem:
         """Estimation problem of these recordings, with their clocks set at z."""
         starts = self.delays(trials, z)
-        pairs = zip(trials, starts, strict=True)
-        return self._problem([self._fitted(r, start, horizon) for r, start in pairs])
-
-    def _problem(self, trials: Sequence[Fitted]) -> SimulationProblem:
-        threads = self.config.simulation.threads
+        fitted = [self._fitted(r, s, horizon) for r, s in zip(trials, starts, strict=True)]
         return SimulationProblem(
-            self.scene.engine, self.scene.options, self.map, trials, threads=threads
+            self.scene.engine, self.scene.options, self.map, fitted, threads=self.threads
         )
-
-    def _rolled(self, release: Release, span: float, objectives=()) -> Fitted:
-        """A rollout that reaches one row beyond `span` seconds."""
-        rows = math.floor(span / self.interval + 1e-9) + 1
-        steps = rows * self.scene.options.record_every
-        return Fitted(release.name, steps, objectives, loss=self.loss, entries=release.sets)
 
     def swing(self, release: Release, position: np.ndarray) -> Swing:
         """The measured coordinate of a recording, or of its simulation in the tracker's frame."""
@@ -265,10 +296,13 @@ class MarkerModel(Model):
         t, seen = release.t[kept] - start, release.world(release.position[kept])
         count = np.isfinite(seen).sum() / min(options.position_count, np.isfinite(seen).sum())
         sigma, body = options.sigma * math.sqrt(count), self.config.body
-        track = MarkerTrack(body, t, self.interval, self.carrier(release), seen, sigma)
-        if horizon:  # too short for a swing
-            return self._rolled(release, t[-1], (track,))
-        return self._rolled(release, t[-1], (track, self._swing_track(release, t, kept)))
+        track = MarkerTrack(
+            body, t, self.interval, self.carrier(release), seen, sigma, lift=self.lift(release)
+        )
+        # a horizon is too short for a swing
+        tracks = (track,) if horizon else (track, self._swing_track(release, t, kept))
+        steps = self._rows(t[-1]) * self.scene.options.record_every
+        return Fitted(release.name, steps, tracks, loss=self.loss, entries=release.sets)
 
     def _swing_track(self, release: Release, t: np.ndarray, kept: np.ndarray) -> SwingTrack:
         """The swing's measures as residuals, the simulation's taken within the window."""
@@ -289,4 +323,5 @@ class MarkerModel(Model):
             float(-axis @ release.shift),
             measures,
             np.array(options.swing_sigma) * scale,
+            lift=self.lift(release, slice(marker, marker + 1)),
         )
