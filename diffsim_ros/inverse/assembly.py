@@ -47,11 +47,8 @@ class TrialModel:
     def _jacobian(self, term, slot):
         """Residual Jacobian (M, q, active + own) through S  [Eq. 6]."""
         J = np.zeros((*term.residual.shape, self.active + len(self.own)))
-        dofs = term.columns(slot)
-        for frames, jx, jv in term.by_frame():
-            for partial, moved in ((jx, self.run.dx), (jv, self.run.dv)):
-                if partial is not None:
-                    J[..., : self.active] += partial @ moved[frames][:, dofs]
+        if self.active:
+            J[..., : self.active] = term.through(slot, self.run.dx, self.run.dv)
         for i, name in enumerate(self.own):
             if name in term.own:
                 J[..., self.active + i] = term.own[name]
@@ -83,12 +80,7 @@ class TrialModel:
             weight = np.ones_like(r)
             if not term.linear:
                 weight = slope * r * loss(np.einsum("mq,mq->m", r, r))[1][:, None]
-            dofs = np.arange(self.ndof)[term.columns(slot)]
-            for frames, jx, jv in term.by_frame():
-                for partial, into in ((jx, gx), (jv, gv)):
-                    if partial is not None:
-                        pulled = np.einsum("mqd,mq->md", partial, weight)
-                        np.add.at(into, (frames[:, None], dofs), pulled)
+            term.pull(slot, weight, gx, gv)
             for i, name in enumerate(self.own):
                 if name in term.own:
                     by_own[i] += float(np.sum(term.own[name] * weight))

@@ -55,6 +55,7 @@ class Term:
     dofs      (d,) of the body's dofs that the partials are by; None: all
     own       name -> (M, q) partials by values of parameters that the objective itself reads
     linear    True: the cost is the residual itself, not its square
+    signature names the branches that an objective with kinks took
     """
 
     residual: np.ndarray
@@ -64,14 +65,15 @@ class Term:
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
     linear: bool = False
     dofs: np.ndarray | None = None
+    signature: int = 0
 
-    def columns(self, slot: BodySlot) -> np.ndarray | slice:
+    def _columns(self, slot: BodySlot) -> np.ndarray | slice:
         """Dofs of the scene that the partials are by."""
         if self.dofs is None:
             return slice(slot.dof, slot.dof + slot.size)
         return slot.dof + self.dofs
 
-    def by_frame(self):
+    def _by_frame(self):
         """(frames (M,), jx, jv (M, q, d) or None) for each of the s rows a residual is made of."""
         if self.frames.ndim == 1:
             yield self.frames, self.jx, self.jv
@@ -79,6 +81,24 @@ class Term:
         for s, frames in enumerate(self.frames.T):
             jx, jv = (None if j is None else j[:, s] for j in (self.jx, self.jv))
             yield frames, jx, jv
+
+    def through(self, slot: BodySlot, dx: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        """Residual Jacobian (M, q, na) by the sensitivities dx, dv (F, ndof, na)  [Eq. 6]."""
+        J, dofs = np.zeros((*self.residual.shape, dx.shape[2])), self._columns(slot)
+        for frames, jx, jv in self._by_frame():
+            for partial, moved in ((jx, dx), (jv, dv)):
+                if partial is not None:
+                    J += partial @ moved[frames][:, dofs]
+        return J
+
+    def pull(self, slot: BodySlot, weight: np.ndarray, gx: np.ndarray, gv: np.ndarray) -> None:
+        """Add weight (M, q) . residual's partials to gx, gv (F, ndof), for the adjoint."""
+        dofs = np.arange(gx.shape[1])[self._columns(slot)]
+        for frames, jx, jv in self._by_frame():
+            for partial, into in ((jx, gx), (jv, gv)):
+                if partial is not None:
+                    pulled = np.einsum("mqd,mq->md", partial, weight)
+                    np.add.at(into, (frames[:, None], dofs), pulled)
 
 
 class Objective(Protocol):

@@ -83,7 +83,7 @@ class SimulationProblem:
                 near = nearest(objective.body, self._slots)
                 raise InputError(place, objective.name, objective.body, "a body of the scene", near)
             if self._slots[objective.body].count > 1 and not objective.soft:
-                rule = "a rigid body or particle; of a soft body a LinearFunctional or MarkerTrack"
+                rule = "a rigid body or particle; of a soft body one with `soft` true"
                 raise InputError(place, objective.name, objective.body, rule)
             used = np.atleast_1d(getattr(objective, "frames", 0))
             if used.size == 0 or used.min() < 0 or used.max() >= frames:
@@ -258,6 +258,7 @@ class SimulationProblem:
             return Evaluation(math.inf, tuple(failures))
         named = self.map.named(z)
         ndof = int(self.scene.ndof)
+        branches = []
         parts = Assembly(self.nuisance_shape, len(self.names), want)
         for k, run in runs.items():
             trial = self.trials[k]
@@ -265,12 +266,13 @@ class SimulationProblem:
             terms = [
                 o.term(run, slot, named) for o, slot in zip(trial.objectives, slots, strict=True)
             ]
+            branches += [int(run.mode_hash), *(t.signature for t in terms if t.signature)]
             u = np.zeros(self.nuisance_shape[1]) if rows[k] is None else rows[k]
             maps = None if want == "value" else self._slopes(k, z, rows[k])
             model = TrialModel(run, trial, terms, slots, self._own, len(self.active), ndof)
             parts.add(k, model, self.weights[k], u, maps)
-        hashes = tuple(int(r.mode_hash) for r in runs.values())
-        return parts.evaluation(self.map.prior(z), [t.name for t in self.trials], hashes)
+        names = [t.name for t in self.trials]
+        return parts.evaluation(self.map.prior(z), names, tuple(branches))
 
 
 def body_slots(scene) -> Mapping[str, BodySlot]:

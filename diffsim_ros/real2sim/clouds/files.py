@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
@@ -96,11 +97,14 @@ def _stamp(stem: str) -> float | None:
 
 
 def _npz(path, scale, frame):
+    rule = "a readable, whole .npz file of clouds"
+    if not is_zipfile(path):
+        raise InputError(path, "", "no such file" if not path.exists() else "not an NPZ", rule)
     try:
         with np.load(path, allow_pickle=False) as data:
             table = {key: data[key] for key in data.files}
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(path, "", str(error), "a readable .npz file of clouds") from error
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise InputError(path, "", str(error), rule) from error
     missing = [key for key in KEYS if key not in table]
     if missing:
         raise InputError(path, "keys", sorted(table), f"{missing[0]!r} among them")

@@ -88,7 +88,7 @@ def _ply(path, head, size) -> Header:
         if key == "format":
             kind = words[0]
         elif key == "element":
-            elements.append((words[0], int(words[1]), {}))
+            elements.append((words[0], _number(path, f"element {words[0]}", words[-1]), {}))
         elif key == "property" and elements:
             elements[-1][2][words[-1]] = PLY_SIZES.get(words[0], 0)
     if not elements or elements[0][0] != "vertex":

@@ -144,3 +144,20 @@ def _box(reader, section, value, key):
         if not box["low"][i] < box["high"][i]:
             raise reader.error(f"{key}.low[{i}]", box["low"][i], f"less than {box['high'][i]:g}")
     return box
+
+
+def markdown() -> str:
+    """Every section as a Markdown table, for docs/pointclouds.md."""
+    blocks = []
+    for title, section in SECTIONS.items():
+        rows = [f"### `{title}`", "", "| key | accepted | default | meaning |", "|---|---|---|---|"]
+        for name, field in section.items():
+            default = "-" if field.default in (None, "") else f"`{field.default}`"
+            default = REQUIRED if field.default == REQUIRED else default
+            rows.append(f"| `{name}` | {field.rule()} | {default} | {field.doc} |")
+        blocks.append("\n".join(rows))
+    return "\n\n".join(blocks) + "\n"
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

@@ -25,8 +25,12 @@ SPHERE = 8  # subdivisions of a rigid sphere's surface
 EDGES = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 
 
-def skin_of(model: SceneModel, name: str, refine: int = 2) -> SoftSkin | RigidSkin:
+def skin_of(
+    model: SceneModel, name: str, refine: int = 2, radius: float | None = None
+) -> SoftSkin | RigidSkin:
     """Surface of a body; `refine` times are a soft ball's faces cut into four.
+
+    radius   of a soft ball [m], where its mesh was made with another (for equal volume, say)
 
     Raises InputError for a body without a surface (a particle, a string, a handle) and for one
     that is glued to another body.
@@ -36,7 +40,7 @@ def skin_of(model: SceneModel, name: str, refine: int = 2) -> SoftSkin | RigidSk
         raise InputError(model.place, "body", name, "one of " + ", ".join(model.bodies))
     place = f"{model.place}: bodies.{name}"
     if body["type"] in SOFT:
-        return _soft(body, soft_shape(body), refine, place)
+        return _soft(body, soft_shape(body), refine, radius, place)
     info = model.bodies[name]
     if info.kind == "box":
         vertices, tets = meshes.box(info.size, (1, 1, 1))
@@ -53,7 +57,7 @@ def _compact(triangles, vertices):
     return numbers.reshape(-1, 3).astype(np.int32), vertices[used]
 
 
-def _soft(body, shape: SoftShape, refine, place) -> SoftSkin:
+def _soft(body, shape: SoftShape, refine, radius, place) -> SoftSkin:
     if not len(shape.triangles):
         raise InputError(place, "type", body["type"], "a body with a surface")
     at, turn = start_pose(body)
@@ -64,7 +68,8 @@ def _soft(body, shape: SoftShape, refine, place) -> SoftSkin:
             raise InputError(place, "glue", carrier, "a body whose surface is its own nodes'")
         free[vertices] = False
     if "ball" in body["shape"] and refine > 0:
-        triangles, nodes, weights = _round(shape, body["shape"]["ball"]["radius"], refine)
+        size = radius or body["shape"]["ball"]["radius"]
+        triangles, nodes, weights = _round(shape, size, refine)
     else:
         used, numbers = np.unique(shape.triangles, return_inverse=True)
         triangles = numbers.reshape(-1, 3)
