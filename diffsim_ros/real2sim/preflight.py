@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..inverse.identifiability import identifiability
+from ..inverse.simulation_problem import SimulationProblem
 from .model import Model
 from .recordings.check import Examined, examine
 from .recordings.streams import Stream
@@ -50,19 +51,23 @@ def preflight(model: Model, trials: Sequence, cancel=None) -> Preflight:
     chosen = [trials[i] for i in np.unique(np.linspace(0, len(trials) - 1, MOST).astype(int))]
     notes, figures = _data(model, trials)
     noisy, z = _noise_model(model), np.clip(model.map.start, model.map.lower, model.map.upper)
-    runs = noisy.problem(chosen, z).exact().rollouts(z, cancel=cancel)
+    problem = noisy.problem(chosen, z)
+    # modes are recorded by the exact problem alone, whose rollouts take longer
+    watched = problem.exact() if model.scene.engine.contact_names else problem
+    runs = watched.rollouts(z, cancel=cancel)
     if any(run.status == "cancelled" for run in runs):
         return Preflight(tuple(notes), figures)
     failed = sum(not run.ok for run in runs)
     if failed:
         notes.append(f"{failed} of {len(runs)} trials cannot be simulated at the first guess")
-    chosen = [trial for trial, run in zip(chosen, runs, strict=True) if run.ok]
-    runs = [run for run in runs if run.ok]
+        chosen = [trial for trial, run in zip(chosen, runs, strict=True) if run.ok]
+        runs = [run for run in runs if run.ok]
+        problem = noisy.problem(chosen, z) if chosen else problem
     if runs:
         seen = _modes(model, runs)
         figures["excitation"] = seen
         notes += _excitation(model, seen, len(runs)) + _swings(model, chosen, figures)
-        sentences, figures["identifiability"] = _information(noisy, chosen, z, len(trials), cancel)
+        sentences, figures["identifiability"] = _information(problem, z, len(trials), cancel)
         notes += sentences
     return Preflight(tuple(f"pre-flight: {note}" for note in notes), figures)
 
@@ -200,13 +205,12 @@ def _swings(model: Model, trials: Sequence, figures: dict) -> list[str]:
 # ---------------------------------------------------------------------------- information
 
 
-def _information(model: Model, trials: Sequence, z: np.ndarray, total: int, cancel):
-    """Sentences and figures on the Fisher information of all trials, from these ones."""
-    problem = model.problem(trials, z)
+def _information(problem: SimulationProblem, z: np.ndarray, total: int, cancel):
+    """Sentences and figures on the Fisher information of all trials, from those of a problem."""
     evaluation = problem.evaluate(z, want="equations", cancel=cancel)
     if not evaluation.ok:
         return [], None
-    H = evaluation.equations.eliminated()[1].sum(axis=0) * (total / len(trials))
+    H = evaluation.equations.eliminated()[1].sum(axis=0) * (total / len(problem.trials))
     H = 0.5 * (H + H.T)
     names = problem.names
     seen = identifiability(H, names, problem.lower, problem.upper, logarithmic=problem.logarithmic)
