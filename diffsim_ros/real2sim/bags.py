@@ -148,17 +148,28 @@ def read_messages(
     return topic, samples
 
 
-def pose_topics(path: str | os.PathLike[str]) -> dict[str, int]:
-    """Return the bag's PoseStamped topics with their numbers of messages; errors as read_poses."""
+def topics(path: str | os.PathLike[str]) -> dict[str, tuple[str, int]]:
+    """Topics of a bag: name -> (type, number of messages); errors as read_messages."""
     from rosbags.highlevel import AnyReader
 
     path = Path(path)
+    if not path.exists():
+        raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
+    found: dict[str, tuple[str, int]] = {}
     try:
         with AnyReader([path], default_typestore=_types()) as reader:
-            return {c.topic: c.msgcount for c in reader.connections if c.msgtype == POSE}
-    except Exception as error:  # as in read_poses
+            for c in reader.connections:
+                before = found.get(c.topic, ("", 0))[1]
+                found[c.topic] = (c.msgtype, before + c.msgcount)
+    except Exception as error:  # as in read_messages
         reason = f"{type(error).__name__}: {error}"
         raise InputError(path, "", reason, "a rosbag2 recording that can be read") from error
+    return found
+
+
+def pose_topics(path: str | os.PathLike[str]) -> dict[str, int]:
+    """Return the bag's PoseStamped topics with their numbers of messages; errors as topics."""
+    return {name: count for name, (kind, count) in topics(path).items() if kind == POSE}
 
 
 def _choose(path: Path, topic: str, msgtype: str, found: list[str]) -> str:

@@ -16,6 +16,7 @@ from .config import EstimationConfig, load_estimation
 from .fit import Fit, fit_trials
 from .kinds import Data, Experiment, kind_of
 from .model import Model
+from .preflight import preflight
 from .progress import ProgressCallback, Reporter
 from .provenance import provenance
 from .results import EstimationResult, ParameterResult, Prediction, open_folder, write_results
@@ -78,10 +79,13 @@ class _Estimation:
         given = observations or {}
         experiment = kind_of(self.config.kind).experiment(self.config)
         data = experiment.read(given if isinstance(given, Mapping) else {"train": given})
+        before = preflight(experiment.model, data.train, self.cancel)
         fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel)
-        notes = [*data.notes, *(f"not fitted: {sentence}" for sentence in fit.dropped)]
+        notes = [*data.notes, *before.notes]
+        notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
         uncertainty = None
         metrics: dict = {"train": self._training(experiment, fit, data)}
+        metrics["preflight"] = before.figures
         predictions: Sequence[Prediction] = ()
         if not self.cancelled:
             self.reporter.begin("uncertainty")

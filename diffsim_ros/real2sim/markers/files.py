@@ -25,18 +25,27 @@ def read_markers(path: str | Path, sigma: float) -> Observation:
     Raises InputError naming file, line or frame, column and rule.
     """
     path = Path(path)
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(path, "", path.suffix, "a file that ends in " + " or ".join(READERS))
-    try:
-        names, t, position, residual = reader(path)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(path, "", str(error), "a readable file of markers") from None
+    names, t, position, residual = raw_markers(path)
     _check(path, names, t, position)
     value = position.reshape(len(t), -1)
     return Observation(
         t, "markers", "tracker", names, value, np.array([sigma]), str(path), residual
     )
+
+
+def raw_markers(path: str | Path):
+    """Names, times [s] (n,), places [m] (n, m, 3) and residuals of a file, as they stand in it.
+
+    Raises InputError for what cannot be read; clocks and occlusions are not judged.
+    """
+    path = Path(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(path, "", path.suffix, "a file that ends in " + " or ".join(READERS))
+    try:
+        return reader(path)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(path, "", str(error), "a readable file of markers") from None
 
 
 def _check(path: Path, names: tuple[str, ...], t: np.ndarray, position: np.ndarray) -> None:
