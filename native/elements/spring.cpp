@@ -75,6 +75,12 @@ void Springs::bind(const BlockPattern& pattern, const BlockPattern&) {
       blocks_.push_back(b);
     }
   }
+  std::vector<WideSprings::Spring> springs;
+  for (const Plain& at : plain_) {
+    springs.push_back({at.node_a, at.node_b, natural_.size() ? natural_[at.spring] : 1,
+                       factors_.size() ? factors_[at.spring] : 1});
+  }
+  wide_.bind(springs, pattern);
 }
 
 Springs::Law Springs::law(const VectorXd& p) const {
@@ -134,7 +140,9 @@ Springs::Stencil Springs::stencil(const Law& law, int i, const State& s, const V
 void Springs::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   const State& s = window.now();
   const Law law = this->law(p);
-  if (out.K || out.columns) {
+  if (!tension_only_ && !law.all_directions && !out.columns) {
+    wide_.add({law.k, law.c, law.rest}, s, out);
+  } else if (out.K || out.columns) {
     add_plain<true>(law, s, out);
   } else {
     add_plain<false>(law, s, out);

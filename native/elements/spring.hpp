@@ -11,6 +11,7 @@
 
 #include "../bodies/point_set.hpp"
 #include "tension.hpp"
+#include "wide_springs.hpp"
 
 namespace diffsim {
 
@@ -70,6 +71,7 @@ class Springs : public Element {
   VectorXd natural_, factors_;
   bool tension_only_;
   std::vector<Plain> plain_;
+  WideSprings wide_;  // the same, for what cloth needs most
   std::vector<int> general_;                // the other springs ...
   std::vector<std::array<int, 4>> blocks_;  // ... and their aa, ab, ba, bb; -1: the world
 };

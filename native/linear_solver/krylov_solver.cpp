@@ -1,5 +1,7 @@
 #include "krylov_solver.hpp"
 
+#include <utility>
+
 namespace diffsim {
 namespace {
 
@@ -61,6 +63,18 @@ SolveReport KrylovSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolera
   return refine(A, x, tolerance, false);
 }
 
+SolveReport KrylovSolver::solve_positive(const BlockMatrix& A, MatrixXd& x, double tolerance,
+                                         int limit) {
+  const int held = std::exchange(max_products, limit);
+  positive_ = true;
+  SolveReport report = refine(A, x, tolerance, false);
+  positive_ = false;
+  max_products = held;
+  if (report.reached && !(scratch_.b.col(0).dot(x.col(0)) > 0)) report.indefinite = true;
+  if (report.indefinite) report.reached = false;
+  return report;
+}
+
 SolveReport KrylovSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance) {
   return refine(A, x, tolerance, true);
 }
@@ -76,10 +90,12 @@ void KrylovSolver::correct(KrylovVectors<K>& w, const SweepMatrix& M, const Vect
     wanted[c] = first + c < norms.size() ? static_cast<float>(eta[first + c]) : 1.f;
   }
   int products = 0;
-  KrylovMethods<K> methods(*P_, M, w, products, max_products - report.products);
+  KrylovMethods<K> methods(*P_, M, w, products, max_products - report.products,
+                           positive_);
   methods.precondition();
   const KrylovEnd end = definite_ ? methods.conjugate_gradients(wanted) : methods.bicgstab(wanted);
   if (end != KrylovEnd::reached) definite_ = false;  // BiCGSTAB from here on
+  report.indefinite = positive_ && end == KrylovEnd::indefinite;
   reached = reached && end == KrylovEnd::reached;
   scratch_.products = std::max(scratch_.products, products);
   unload(*P_, M, norms, first, w, scratch_.d);
@@ -150,6 +166,7 @@ SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double toler
       report.residual = tolerance;
       return report;
     }
+    if (report.indefinite) break;
     const double before = report.residual;
     report.residual = measure(A, start, transposed, x);
     const bool fell = report.residual < 0.5 * before;
