@@ -47,11 +47,11 @@ class TrialModel:
     def _jacobian(self, term, slot):
         """Residual Jacobian (M, q, active + own) through S  [Eq. 6]."""
         J = np.zeros((*term.residual.shape, self.active + len(self.own)))
-        dofs = slice(slot.dof, slot.dof + slot.size)
-        if term.jx is not None:
-            J[..., : self.active] += term.jx @ self.run.dx[term.frames, dofs]
-        if term.jv is not None:
-            J[..., : self.active] += term.jv @ self.run.dv[term.frames, dofs]
+        dofs = term.columns(slot)
+        for frames, jx, jv in term.by_frame():
+            for partial, moved in ((jx, self.run.dx), (jv, self.run.dv)):
+                if partial is not None:
+                    J[..., : self.active] += partial @ moved[frames][:, dofs]
         for i, name in enumerate(self.own):
             if name in term.own:
                 J[..., self.active + i] = term.own[name]
@@ -83,11 +83,12 @@ class TrialModel:
             weight = np.ones_like(r)
             if not term.linear:
                 weight = slope * r * loss(np.einsum("mq,mq->m", r, r))[1][:, None]
-            dofs = slice(slot.dof, slot.dof + slot.size)
-            for partial, into in ((term.jx, gx), (term.jv, gv)):
-                if partial is not None:
-                    pulled = np.einsum("mqd,mq->md", partial, weight)
-                    np.add.at(into[:, dofs], term.frames, pulled)
+            dofs = np.arange(self.ndof)[term.columns(slot)]
+            for frames, jx, jv in term.by_frame():
+                for partial, into in ((jx, gx), (jv, gv)):
+                    if partial is not None:
+                        pulled = np.einsum("mqd,mq->md", partial, weight)
+                        np.add.at(into, (frames[:, None], dofs), pulled)
             for i, name in enumerate(self.own):
                 if name in term.own:
                     by_own[i] += float(np.sum(term.own[name] * weight))

@@ -3,7 +3,8 @@
 An objective gives one `Term` per rollout: residuals (M, q) at M frames and their partials with
 respect to the pose tangent (dc, dphi) and the velocity tangent (dv, domega) of its body, which
 serve Gauss-Newton (through S) and the adjoint alike.  To add one: a frozen dataclass with `name`,
-`body`, `loss`, `parameters` and `term`, and a case in tests/inverse/test_objectives.py.
+`body`, `loss`, `parameters` and `term`, and a case in tests/inverse/test_objectives.py.  Markers on
+soft and rigid bodies at any time: marker_track.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -48,8 +49,10 @@ class Term:
     """Residuals of one objective in one rollout.
 
     residual  (M, q)     whitened (divided by sigma); of a linear functional its value, (1, 1)
-    frames    (M,)       rows of the rollout
-    jx, jv    (M, q, d)  partials by pose and velocity tangent of the body (particle: d = 3)
+    frames    (M,)       rows of the rollout; (M, s): the partials are of s rows each
+    jx, jv    (M, q, d)  partials by pose and velocity tangent of the body (particle: d = 3);
+              (M, s, q, d) with s rows
+    dofs      (d,) of the body's dofs that the partials are by; None: all
     own       name -> (M, q) partials by values of parameters that the objective itself reads
     linear    True: the cost is the residual itself, not its square
     """
@@ -60,6 +63,22 @@ class Term:
     jv: np.ndarray | None = None
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
     linear: bool = False
+    dofs: np.ndarray | None = None
+
+    def columns(self, slot: BodySlot) -> np.ndarray | slice:
+        """Dofs of the scene that the partials are by."""
+        if self.dofs is None:
+            return slice(slot.dof, slot.dof + slot.size)
+        return slot.dof + self.dofs
+
+    def by_frame(self):
+        """(frames (M,), jx, jv (M, q, d) or None) for each of the s rows a residual is made of."""
+        if self.frames.ndim == 1:
+            yield self.frames, self.jx, self.jv
+            return
+        for s, frames in enumerate(self.frames.T):
+            jx, jv = (None if j is None else j[:, s] for j in (self.jx, self.jv))
+            yield frames, jx, jv
 
 
 class Objective(Protocol):
@@ -69,6 +88,7 @@ class Objective(Protocol):
     body: str
     loss: Loss
     parameters: tuple[str, ...]
+    soft: bool  # (a class attribute) also of soft bodies, which have many nodes
 
     def term(self, rollout, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residuals and partials; `values` are all parameters by name, in natural units."""
@@ -131,6 +151,7 @@ class PoseTrack:
     offset_names: tuple[str, ...] = ()
     loss: Loss = field(default_factory=Loss)
     name: str = "pose"
+    soft: ClassVar[bool] = False
 
     def __post_init__(self):
         count = len(self.frames)
@@ -245,6 +266,7 @@ class PointTrack:
     loss: Loss = field(default_factory=Loss)
     name: str = "points"
     parameters: tuple[str, ...] = ()
+    soft: ClassVar[bool] = False
 
     def __post_init__(self):
         count, put = len(self.frames), object.__setattr__
@@ -301,6 +323,7 @@ class LinearFunctional:
     loss: Loss = field(default_factory=Loss)
     name: str = "functional"
     parameters: tuple[str, ...] = ()
+    soft: ClassVar[bool] = True
 
     def term(self, rollout, slot, values):
         """Value (1, 1) and its exact gradient by pose and velocity."""

@@ -17,7 +17,7 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 
 from .assembly import Assembly, TrialModel
-from .objectives import BodySlot, LinearFunctional
+from .objectives import BodySlot
 from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import Trial
@@ -45,7 +45,7 @@ class SimulationProblem:
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
         self._base = np.array(scene.values, float)
-        self._slots = _body_slots(scene)
+        self._slots = body_slots(scene)
         self._check()
         moving = set(parameters.active)
         self._start_index = [self._start_entries(t) for t in self.trials]
@@ -82,9 +82,8 @@ class SimulationProblem:
             if objective.body not in self._slots:
                 near = nearest(objective.body, self._slots)
                 raise InputError(place, objective.name, objective.body, "a body of the scene", near)
-            soft = self._slots[objective.body].count > 1
-            if soft and not isinstance(objective, LinearFunctional):
-                rule = "a rigid body or particle, or a LinearFunctional of a soft body"
+            if self._slots[objective.body].count > 1 and not objective.soft:
+                rule = "a rigid body or particle; of a soft body a LinearFunctional or MarkerTrack"
                 raise InputError(place, objective.name, objective.body, rule)
             used = np.atleast_1d(getattr(objective, "frames", 0))
             if used.size == 0 or used.min() < 0 or used.max() >= frames:
@@ -274,7 +273,8 @@ class SimulationProblem:
         return parts.evaluation(self.map.prior(z), [t.name for t in self.trials], hashes)
 
 
-def _body_slots(scene) -> Mapping[str, BodySlot]:
+def body_slots(scene) -> Mapping[str, BodySlot]:
+    """Where every body of an engine scene stands in a rollout."""
     names = list(scene.body_names)
     offsets = [int(scene.dof_offset(name)) for name in names] + [int(scene.ndof)]
     slots = {}

@@ -57,7 +57,7 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     BlockMatrix K, B;
     K.reset(scene.pattern());
     B.reset(scene.pattern());
-    ParameterColumns columns{&all, MatrixXd::Zero(scene.ndof(), scene.parameters().size())};
+    ParameterColumns columns(all);
     e->add(window, p, {&r, &K, &B, &columns});
     py::list past;
     for (int k = 1; k <= order; ++k) {
@@ -73,7 +73,9 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     out["r"] = r;
     out["K"] = dense(K);
     out["B"] = dense(B);
-    out["dr_dp"] = columns.values;
+    MatrixXd dr_dp = MatrixXd::Zero(scene.ndof(), scene.parameters().size());
+    for (const auto& at : columns.entries()) dr_dp.col(at.column).segment<3>(at.row) += at.value;
+    out["dr_dp"] = dr_dp;
     out["past"] = past;
     out["modes"] = modes;
     return out;
@@ -105,6 +107,15 @@ void bind_parameter_info(py::module_& m) {
       .def("__repr__", [](const ParameterInfo& i) {
         return "<ParameterInfo " + i.name + " [" + i.unit + "]>";
       });
+}
+
+std::pair<int, int> modes_of(const Scene& s, const std::string& name) {
+  int first = 0;
+  for (const auto& e : s.elements()) {
+    if (e->name() == name) return {first, e->mode_count()};
+    first += e->mode_count();
+  }
+  throw py::key_error("no element '" + name + "'; element_names lists them");
 }
 
 }  // namespace
@@ -153,6 +164,8 @@ void bind_scene(py::module_& m) {
                                }
                                return names;
                              })
+      .def("modes_of", &modes_of, py::arg("name"),
+           "(first column, columns) of Rollout.modes that are this element's.")
       .def_property_readonly("element_names",
                              [](Scene& s) {
                                s.finalize();

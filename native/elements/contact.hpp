@@ -63,6 +63,9 @@ class Contact : public Element {
   void forces(const Window& window, const VectorXd& p, Matrix3X& force,
               Matrix3X& place) const override;
 
+  /// A point that began within its way of the obstacle and went more than half its thickness.
+  std::string leap(const Window& window, const VectorXd& p) const override;
+
   /// Hybrid friction holds in a step what was held in the last one or is slow enough to be stopped
   /// in this one, and lets go of what would need more than Coulomb's limit.
   int hold_count() const override;

@@ -102,7 +102,7 @@ def result(status):
     parameter = ParameterResult("friction", "1", 0.2, 0.01, 0.05, 0.6, True, False)
     held = ParameterResult("mass", "kg", 0.37, None, None, None, True, False, "held", True)
     return EstimationResult(
-        "x", status, "a sentence", (held, parameter), ("friction",), np.eye(1),
+        "x", "tosses", status, "a sentence", (held, parameter), ("friction",), np.eye(1),
         {"validate": {"e_q": 0.2}}, (), (), {}, (), {}, {},
     )  # fmt: skip
 
