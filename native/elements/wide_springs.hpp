@@ -23,11 +23,11 @@ class WideSprings {
 
  private:
   using Places = std::array<int, kLanes>;
-  struct Batch {             // the last one repeats its last spring
+  struct Batch {  // the last one repeats its last spring
     Wide natural, factor;
-    Places from_a, from_b;   // offsets in c and v
-    Places to_a, to_b;       // and in r
-    Places aa, ab, ba, bb;   // and in K and B
+    Places from_a, from_b;  // offsets in c and v
+    Places to_a, to_b;      // and in r
+    Places aa, ab, ba, bb;  // and in K and B
     int lanes;
   };
   struct Motion;

@@ -70,7 +70,7 @@ class KrylovMethods {
   KrylovVectors<K>& w_;
   int& products_;
   int limit_;
-  bool positive_;      // BiCGSTAB, too, ends where it meets negative curvature
+  bool positive_;    // BiCGSTAB, too, ends where it meets negative curvature
   Scalars bound_{};  // on |r|^2
   float best_ = 0;
   int best_at_ = 0;

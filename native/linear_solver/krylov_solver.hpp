@@ -47,6 +47,7 @@ class KrylovSolver {
 
   SolveReport refine(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
   bool ensure(const BlockMatrix& A, bool mirrored);
+  bool nearly_symmetric(const BlockMatrix& A) const;
   bool pass(const SweepMatrix& M, const VectorXd& start, double tolerance, MatrixXd& x,
             SolveReport& report);
   double measure(const BlockMatrix& A, const VectorXd& start, bool transposed, const MatrixXd& x);
@@ -58,7 +59,8 @@ class KrylovSolver {
   std::shared_ptr<const SweepPattern> P_;
   SweepMatrix direct_, mirrored_;
   bool positive_ = false;  // solve_positive
-  bool symmetric_ = false, definite_ = false, direct_ready_ = false, mirrored_ready_ = false;
+  bool twin_ = false;      // twin_: A may stand in for its transpose
+  bool definite_ = false, direct_ready_ = false, mirrored_ready_ = false;
   Scratch scratch_;
 };
 
