@@ -49,6 +49,7 @@ bool usable(const State& s) {
 struct Newton::Aim {
   double norm, previous, end;
   bool evaluated;  // K_ and B_ are made already
+  bool small;      // the scene: always solved by elimination
   bool exact;      // derivative tests: by elimination
   bool converged() const { return norm <= end; }
 
@@ -180,7 +181,7 @@ bool Newton::direct(const Window& window, const VectorXd& p, const Aim& aim) {
   for (;; compression_ = less(compression_)) {
     if (!aim.evaluated) evaluate(window, p, true);
     const double goal = aim.tolerance(symmetric_ && compression_ == 1, false);
-    if (aim.evaluated || aim.converged() || !compressed_ || compression_ == 0) {
+    if (aim.small || aim.evaluated || aim.converged() || !compressed_ || compression_ == 0) {
       return correct(window, false, aim.exact, goal);
     }
     {
@@ -275,7 +276,8 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     }
     const bool reuse =
         !small && prepared && !options.stagnate && norm < kReuseBelow * previous_norm;
-    const Aim aim{norm, previous_norm, options.tolerance * reference_, jacobian, options.stagnate};
+    const Aim aim{norm,     previous_norm, options.tolerance * reference_,
+                  jacobian, small,         options.stagnate};
     const double again = aim.tolerance(symmetric_ && compression_ == 1, true);
     if (reuse ? !correct(window, true, false, again) : !direct(window, p, aim)) {
       report.status = Status::singular;
