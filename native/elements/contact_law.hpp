@@ -1,6 +1,8 @@
 // The scalar law of frictional contact at one point: forces and their derivatives, no geometry.
 #pragma once
 
+#include <cstdint>
+
 #include "../math.hpp"
 
 namespace diffsim {
@@ -65,16 +67,23 @@ struct FrictionSlope {
 };
 FrictionSlope friction_slope(double k_t, Friction law, double speed, double limit);
 
-/// Hybrid friction [G 4.4.3]: a point that static friction holds has w_t = 0 as a constraint with
-/// the compliance of s = limit / kHoldSpeed, at any speed: it creeps with at most kHoldSpeed at
-/// Coulomb's limit, and where rows are redundant (a rigid body's feet) every foot is loaded in
-/// proportion to what its own normal force can hold.
+/// Hybrid friction [G 4.4.3]: f_t = -v_t limit / max(|v_t|, kHoldSpeed). A point that static
+/// friction holds has w_t = 0 as a constraint with the compliance kHoldSpeed / limit: it creeps
+/// with at most kHoldSpeed at Coulomb's limit, and where rows are redundant (a rigid body's feet)
+/// every foot is loaded in proportion to what its own normal force can hold.
 constexpr double kHoldSpeed = 1e-8;  // [m/s]
 FrictionSlope held_slope(double limit);
 
-/// A point let go falls back on the linear law; its k_t is at least kSlipMass times the mass it
-/// stops per step. With less, a body that Coulomb friction can stop would creep in the law's
-/// sticking range and never be slow enough to be held.
+/// How a point of hybrid friction stands in a step's search for that law, which Newton alone would
+/// not find: each goes from one to the next, if at all, so the search ends.
+enum Hold : std::uint8_t {
+  kFree = 0,      // the linear law: right once it slides
+  kHeldFast = 1,  // static friction at any speed: right up to kHoldSpeed
+  kLetGo = 2      // the law itself
+};
+
+/// A free point's k_t is at least kSlipMass times the mass it stops per step: with less, Newton
+/// would find a body that Coulomb friction stops creeping far from where it stops.
 constexpr double kSlipMass = 10;
 
 }  // namespace diffsim
