@@ -30,6 +30,7 @@ from .chain import growth
 SIZES = (3, 5, 8)  # subdivisions: 540, 2500 and 10240 tetrahedra
 RATES = (60, 120, 240, 480, 960, 1920)  # steps per second
 STEP_RATE = 240
+MATERIALS = 1000  # parameters of a second gradient: Young's moduli of tetrahedra
 LONG = 15.0  # CPU seconds after which a measurement is not repeated
 
 
@@ -92,6 +93,11 @@ def step_costs(name: str, ball, repeats: int) -> dict:
             seconds, slopes = repeated(repeats, lambda mode=mode: ball.gradient(mode))
             figures[f"{mode}_ms"] = seconds * 1e3
             figures["gradient"] = slopes.tolist()
+        figures["parts_ms"] = ball.parts()
+        many = ball.with_materials(MATERIALS)
+        for mode in MODES:
+            seconds, _ = repeated(repeats, lambda mode=mode: many.gradient(mode))
+            figures[f"{mode}_materials_ms"] = seconds * 1e3
     return figures
 
 
@@ -231,12 +237,20 @@ def table(figures: dict) -> str:
     ]
     rows = [(name, "forward_ms", "forward") for name in names]
     rows += [(n, f"{m}_ms", f"+ gradient, {m}") for n in names for m in ("store", "checkpoint")]
+    rows += [
+        (n, f"{m}_materials_ms", f"+ gradient by up to {MATERIALS} materials, {m}")
+        for n in names for m in ("store", "checkpoint")
+    ]  # fmt: skip
     rows += [("mujoco", "differences_ms", "gradient by 12 rollouts")]
     for name, key, what in rows:
         cells = [f["step"].get(name, {}).get(key) for f in columns.values()]
         if any(cells):
             shown = " | ".join(f"{c:.3g}" if c else "" for c in cells)
             lines.append(f"| {name} {what} | {shown} |")
+    ours = [f["step"].get("engine", {}).get("parts_ms", {}) for f in columns.values()]
+    for part in ours[0]:
+        shown = " | ".join(f"{parts[part]:.3g}" for parts in ours)
+        lines.append(f"| engine, of it: {part.replace('_', ' ')} | {shown} |")
     for key in dict.fromkeys(k for f in columns.values() for k in f["ratios"]):
         shown = " | ".join(f"{f['ratios'].get(key, np.nan):.3g}" for f in columns.values())
         lines.append(f"| {key.replace('_', ' ')} | {shown} |")

@@ -15,6 +15,7 @@ std::vector<std::unique_ptr<Rollout>> rollout_batch(
   }
   if (threads < 0) refuse("rollout_batch: threads", "must be >= 0 (0 = all cores)", threads);
   if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int each = n > 0 && threads >= 2 * n ? 2 : 1;  // rollouts can use two
   threads = std::min(threads, std::max(n, 1));
 
   std::vector<std::unique_ptr<Rollout>> result(n);
@@ -23,8 +24,8 @@ std::vector<std::unique_ptr<Rollout>> rollout_batch(
   auto work = [&] {
     for (int i = next++; i < n; i = next++) {
       try {
-        result[i] = std::make_unique<Rollout>(scene, P.row(i), steps[steps.size() == 1 ? 0 : i],
-                                              options, active, mode, cancel);
+        result[i] = Rollout::run(scene, P.row(i), steps[steps.size() == 1 ? 0 : i], options, active,
+                                 mode, cancel, each);
       } catch (...) {
         error[i] = std::current_exception();
       }

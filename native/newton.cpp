@@ -66,13 +66,15 @@ const char* to_string(Status status) {
   return "unknown";
 }
 
-Newton::Newton(const Scene& scene) : scene_(&scene), solver_(scene.linear_pattern()) {
+Newton::Newton(const Scene& scene, Timing* timing)
+    : scene_(&scene), timing_(timing), solver_(scene.linear_pattern()) {
   r_.resize(scene.ndof());
   part_.resize(scene.ndof());
   part_norm_.resize(scene.elements().size());
 }
 
 double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacobian) {
+  const Stopwatch watch(timing_, with_jacobian ? &Timing::jacobian : &Timing::residual);
   r_.setZero();
   reference_ = floor_;
   double sum = 0;
@@ -145,9 +147,11 @@ bool Newton::correct(const Window& window, bool reuse, bool exact, double tolera
   if (exact && !exact_.ready()) exact_ = LinearSolver(scene_->linear_pattern(), method(true));
   LinearSolver& solver = exact ? exact_ : solver_;
   if (!reuse) {
+    const Stopwatch watch(timing_, &Timing::prepare);
     StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]).combine(K_, B_, A_);
     if (!solver.factor(A_, symmetric_)) return false;
   }
+  const Stopwatch watch(timing_, &Timing::correction);
   du_ = r_;
   const SolveReport report = solver.solve(A_, du_, tolerance);
   // Where rounding stops an elimination short of the tolerance, it is still a correction.

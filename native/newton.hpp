@@ -3,6 +3,7 @@
 
 #include "bodies/kinematics.hpp"
 #include "scene.hpp"
+#include "timing.hpp"
 
 namespace diffsim {
 
@@ -39,7 +40,7 @@ inline LinearSolver::Method method(bool exact) {
 
 class Newton {
  public:
-  explicit Newton(const Scene& scene);
+  explicit Newton(const Scene& scene, Timing* timing = nullptr);
   /// Finds window.at[0] (writable as `now`) with r = 0, starting from rates u.
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                      VectorXd& u, State& now);
@@ -63,6 +64,7 @@ class Newton {
   void find_worst(NewtonReport& report) const;
 
   const Scene* scene_;
+  Timing* timing_;
   VectorXd r_, part_;
   std::vector<double> part_norm_;
   double reference_ = 0, floor_ = 0;

@@ -32,22 +32,46 @@ void Options::check() const {
   }
 }
 
+std::unique_ptr<Rollout> Rollout::run(const Scene& scene, const VectorXd& p, int steps,
+                                      const Options& options, const std::vector<int>& active,
+                                      GradientMode mode, CancelToken* cancel, int threads) {
+  const auto go = [&](int n) {
+    return std::unique_ptr<Rollout>(new Rollout(scene, p, steps, options, active, mode, cancel, n));
+  };
+  try {
+    return go(threads);
+  } catch (const LateFailure&) {
+    return go(1);
+  }
+}
+
 Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
-                 const std::vector<int>& active, GradientMode mode, CancelToken* cancel)
-    : scene_(&scene), p_(p), options_(options), active_(scene.parameters(), active), mode_(mode) {
+                 const std::vector<int>& active, GradientMode mode, CancelToken* cancel,
+                 int threads)
+    : scene_(&scene),
+      p_(p),
+      options_(options),
+      active_(scene.parameters(), active),
+      mode_(mode),
+      threads_(options.profile ? 1 : threads) {
   options.check();
   scene.check(p);
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
-  Sensitivity S;
+  if (threads < 1) refuse("rollout: threads", "must be >= 1", threads);
+  const Stopwatch watch(profile(), &Timing::total);
+  for (const auto& e : scene.elements()) {
+    if (e->contact_count() > 0) watched_.push_back(e.get());
+  }
   records_.push_back(
       {TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
   if (mode == GradientMode::sensitivity) {
-    start_sensitivity(S.x[0], S.v[0]);
-    for (int k = 1; k < 3; ++k) S.x[k] = S.v[k] = MatrixXd::Zero(scene.ndof(), S.x[0].cols());
+    start_sensitivity(S_.x[0], S_.v[0]);
+    for (int k = 1; k < 3; ++k) S_.x[k] = S_.v[k] = MatrixXd::Zero(scene.ndof(), S_.x[0].cols());
+    forward_ = std::make_unique<LinearizedStep>(scene, options.stagnate);
   }
   mode_hash = kHashSeed;
-  add_frame(0, S);
-  Stepper stepper(scene);
+  add_frame(0);
+  Stepper stepper(scene, profile());
   for (int n = 1; n <= steps; ++n) {
     if (cancel && cancel->cancelled.load(std::memory_order_relaxed)) {
       status = Status::cancelled;
@@ -55,13 +79,15 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
       break;
     }
     iterations.push_back(0);
-    if (!advance_step(n, 0, n * options.step, options.step, stepper, S)) break;
+    if (!advance_step(n, 0, n * options.step, options.step, stepper)) break;
     if (n % options.record_every == 0) {
       records_.back().frame = static_cast<int>(frames.size());
-      add_frame(n * options.step, S);
+      add_frame(n * options.step);
     }
     if (options.record_modes) add_modes(stepper);
   }
+  if (!finish()) throw LateFailure();
+  S_ = {};
   if (cancel) cancel->done.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -87,8 +113,7 @@ Window Rollout::window(std::size_t i) const {
           records_[i].t};
 }
 
-bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& stepper,
-                           Sensitivity& S) {
+bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& stepper) {
   const TimeScheme scheme = TimeScheme::bdf(options_.order == 2 && depth_ >= 1 ? 2 : 1, h);
   const bool linearizes = mode_ == GradientMode::sensitivity || mode_ == GradientMode::store;
   const NewtonOptions newton{options_.tolerance, options_.max_iterations, options_.stagnate,
@@ -98,16 +123,17 @@ bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& ste
   const NewtonReport report = stepper.step(*records_[last].state, before, scheme, t, p_, newton);
   iterations.back() += report.iterations;
   if (report.status == Status::converged) {
-    if (accept(scheme, t, stepper, S)) return true;
+    if (accept(scheme, t, stepper)) return true;
     status = Status::singular;
-    message = "step " + std::to_string(step) + ": the converged step's Jacobian is singular";
+    message = "step " + std::to_string(step) +
+              ": its derivatives cannot be computed: a singular Jacobian, or overflow";
     return false;
   }
   if (depth < options_.max_halvings) {
     if (depth == 0) ++halvings;
     depth_ = 0;  // a changed step restarts the scheme, before and after
-    const bool done = advance_step(step, depth + 1, t - h / 2, h / 2, stepper, S) &&
-                      advance_step(step, depth + 1, t, h / 2, stepper, S);
+    const bool done = advance_step(step, depth + 1, t - h / 2, h / 2, stepper) &&
+                      advance_step(step, depth + 1, t, h / 2, stepper);
     depth_ = 0;
     return done;
   }
@@ -121,18 +147,13 @@ bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& ste
   return false;
 }
 
-bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensitivity& S) {
+bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
   records_.push_back({scheme, t, std::make_shared<State>(stepper.state()), -1, nullptr});
-  const bool forward = mode_ == GradientMode::sensitivity;
-  if (forward || mode_ == GradientMode::store) {
-    std::unique_ptr<LinearizedStep>& linear = forward ? forward_ : records_.back().linearized;
-    if (!linear) linear = std::make_unique<LinearizedStep>(*scene_, options_.stagnate);
-    if (!stepper.linearize(window(records_.size() - 1), p_, active_, true, *linear) ||
-        (forward && !advance_sensitivity(*linear, t, S))) {
-      records_.pop_back();
-      return false;
-    }
+  if (!derive(stepper)) {
+    records_.pop_back();
+    return false;
   }
+  add_warnings();
   forget_increments();
   // Only gradients by lambda look further back than two states.
   if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint && records_.size() > 3) {
@@ -142,50 +163,74 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensi
   return true;
 }
 
+bool Rollout::derive(Stepper& stepper) {
+  Record& record = records_.back();
+  const Window now = window(records_.size() - 1);
+  if (mode_ == GradientMode::store) {
+    record.linearized = std::make_unique<LinearizedStep>(*scene_, options_.stagnate);
+    stepper.differentiate(now, p_, active_, true, record.linearized->d);
+    return record.linearized->factor(profile(), true);
+  }
+  if (mode_ != GradientMode::sensitivity) return true;
+  stepper.differentiate(now, p_, active_, true, next_);
+  if (!finish()) throw LateFailure();
+  std::swap(next_, forward_->d);
+  const double t = record.t;
+  if (threads_ == 1) return advance_sensitivity(t);
+  under_way_ = true;
+  worker_.begin([this, t] { advanced_ = advance_sensitivity(t); });
+  return true;
+}
+
+bool Rollout::finish() {
+  if (!under_way_) return true;
+  worker_.wait();
+  under_way_ = false;
+  if (advanced_) fill_frame();
+  return advanced_;
+}
+
 void Rollout::forget_increments() {
   // Steps start from the last state's increment; linearizations need none.
   if (records_.size() >= 2) records_[records_.size() - 2].state->dc.resize(3, 0);
 }
 
-bool Rollout::advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S) const {
-  std::swap(S.x[2], S.x[1]);
-  std::swap(S.x[1], S.x[0]);
-  std::swap(S.v[2], S.v[1]);
-  std::swap(S.v[1], S.v[0]);
+bool Rollout::advance_sensitivity(double t) {
+  if (!forward_->factor(profile(), false)) return false;
+  const StepDerivatives& step = forward_->d;
+  std::swap(S_.x[2], S_.x[1]);
+  std::swap(S_.x[1], S_.x[0]);
+  std::swap(S_.v[2], S_.v[1]);
+  std::swap(S_.v[1], S_.v[0]);
   const int begun = active_.begun(t);
-  const auto held = S.x[1].cols();
+  const auto held = S_.x[1].cols();
   if (begun > held) {
     for (int k = 0; k < 3; ++k) {
-      for (MatrixXd* M : {&S.x[k], &S.v[k]}) {
+      for (MatrixXd* M : {&S_.x[k], &S_.v[k]}) {
         M->conservativeResize(Eigen::NoChange, begun);
         M->rightCols(begun - held).setZero();
       }
     }
   }
-  MatrixXd &x = S.x[0], &v = S.v[0];
-  step.map.history(S.x[1], S.x[2], x, v);
+  MatrixXd &x = S_.x[0], &v = S_.v[0];
+  step.map.history(S_.x[1], S_.x[2], x, v);
   MatrixXd rhs = MatrixXd::Zero(scene_->ndof(), begun);
-  for (std::size_t c = 0; c < step.columns.size(); ++c) {
-    rhs.col(step.columns[c]) = step.dr_dp.col(static_cast<Eigen::Index>(c));
-  }
+  for (const auto& e : step.dr_dp) rhs.col(step.columns[e.column]).segment<3>(e.row) += e.value;
   step.K.multiply_add(x, rhs);
   step.B.multiply_add(v, rhs);
   for (int k = 1; k <= step.scheme.order; ++k) {
-    step.past_K[k - 1].multiply_add(S.x[k], rhs);
-    step.past_B[k - 1].multiply_add(S.v[k], rhs);
+    step.past_K[k - 1].multiply_add(S_.x[k], rhs);
+    step.past_B[k - 1].multiply_add(S_.v[k], rhs);
   }
   rhs = -rhs;
-  if (!step.solver.solve(step.A, rhs, options_.gradient_tolerance).reached) return false;
+  const Stopwatch watch(profile(), &Timing::derivative);
+  if (!forward_->solver.solve(forward_->A, rhs, options_.gradient_tolerance).reached) return false;
   step.map.add_rates(rhs, x, v);
   return true;
 }
 
-void Rollout::add_frame(double t, const Sensitivity& S) {
+void Rollout::add_frame(double t) {
   Frame frame{t, records_.back().state, {}, {}, {}, {}};
-  if (mode_ == GradientMode::sensitivity) {
-    frame.dx = in_order(S.x[0], active_.order());
-    frame.dv = in_order(S.v[0], active_.order());
-  }
   const int n = scene_->contact_count();
   frame.force.resize(3, n);
   frame.place.resize(3, n);
@@ -200,6 +245,15 @@ void Rollout::add_frame(double t, const Sensitivity& S) {
     at += count;
   }
   frames.push_back(std::move(frame));
+  unfilled_ = true;
+  if (!under_way_) fill_frame();
+}
+
+void Rollout::fill_frame() {
+  if (mode_ != GradientMode::sensitivity || !unfilled_) return;
+  frames.back().dx = in_order(S_.x[0], active_.order());
+  frames.back().dv = in_order(S_.v[0], active_.order());
+  unfilled_ = false;
 }
 
 void Rollout::add_modes(Stepper& stepper) {
@@ -211,72 +265,19 @@ void Rollout::add_modes(Stepper& stepper) {
   codes.insert(codes.end(), now.begin(), now.end());
 }
 
-VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
-  if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint) {
-    refuse("gradient", "needs a rollout of mode store or checkpoint", "another");
+void Rollout::add_warnings() {
+  const Window last = window(records_.size() - 1);
+  for (std::size_t i = 0; i < watched_.size();) {
+    const std::string leap = watched_[i]->leap(last, p_);
+    if (leap.empty()) {
+      ++i;
+      continue;
+    }
+    std::ostringstream text;
+    text << "contact '" << watched_[i]->name() << "', step to t = " << last.t << " s: " << leap;
+    warnings.push_back(text.str());
+    watched_.erase(watched_.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  if (status != Status::converged) refuse("gradient", "needs a converged rollout", message);
-  const auto count = static_cast<Eigen::Index>(frames.size());
-  for (const MatrixXd* g : {&gx, &gv}) {
-    if (g->rows() != scene_->ndof() || g->cols() != count) {
-      refuse("gradient: dO/dx and dO/dv",
-             "must have shape (frames, ndof) = (" + std::to_string(count) + ", " +
-                 std::to_string(scene_->ndof()) + ")",
-             g->size());
-    }
-  }
-  const int n = static_cast<int>(records_.size()) - 1;
-  // Cotangents of the poses and velocities of steps i, i-1, i-2, newest first.
-  MatrixXd x[3], v[3];
-  for (int k = 0; k < 3; ++k) {
-    x[k].setZero(scene_->ndof(), 1);
-    v[k].setZero(scene_->ndof(), 1);
-  }
-  Stepper stepper(*scene_);
-  ActiveColumns active = active_;
-  LinearizedStep again(*scene_, options_.stagnate);
-  VectorXd held = VectorXd::Zero(active_.size());  // by place
-  for (int i = n; i >= 0; --i) {
-    Record& record = records_[i];
-    if (record.frame >= 0) {
-      x[0] += gx.col(record.frame);
-      v[0] += gv.col(record.frame);
-    }
-    if (i == 0) break;
-    LinearizedStep& step = record.linearized ? *record.linearized : again;
-    if (!record.linearized && !stepper.linearize(window(i), p_, active, false, again)) {
-      refuse("gradient", "needs regular steps", "a singular one");
-    }
-    MatrixXd lam = step.map.rates_transposed(x[0], v[0]);
-    if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance)
-             .reached) {  // lambda of [G 4.25]
-      refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
-    }
-    lam = -lam;
-    for (std::size_t c = 0; c < step.columns.size(); ++c) {
-      held[step.columns[c]] += step.dr_dp.col(static_cast<Eigen::Index>(c)).dot(lam.col(0));
-    }
-    step.K.multiply_transposed_add(lam, x[0]);
-    // Velocities look back through rotations only.
-    if (!scene_->points_only()) step.B.multiply_transposed_add(lam, v[0]);
-    for (int k = 1; k <= step.scheme.order; ++k) {
-      step.past_K[k - 1].multiply_transposed_add(lam, x[k]);
-      step.past_B[k - 1].multiply_transposed_add(lam, v[k]);
-    }
-    step.map.history_transposed(x[0], v[0], x[1], x[2]);
-    for (int k = 0; k < 2; ++k) {
-      std::swap(x[k], x[k + 1]);
-      std::swap(v[k], v[k + 1]);
-    }
-    x[2].setZero();
-    v[2].setZero();
-  }
-  MatrixXd X, V;
-  start_sensitivity(X, V);
-  held.head(X.cols()) += X.transpose() * x[0] + V.transpose() * v[0];
-  VectorXd result(active_.size());
-  for (int place = 0; place < active_.size(); ++place) result[active_.order()[place]] = held[place];
-  return result;
 }
 
 }  // namespace diffsim

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "stepper.hpp"
+#include "worker.hpp"
 
 namespace diffsim {
 
@@ -17,6 +18,7 @@ struct Options {
   bool stagnate = false;
   bool record_modes = false;         // contact codes and their hash
   double gradient_tolerance = 1e-8;  // of the linear solves for S and lambda
+  bool profile = false;              // measure where the time goes
   void check() const;
 };
 
@@ -43,9 +45,12 @@ struct Frame {
 
 class Rollout {
  public:
-  /// Runs `steps` steps; throws InvalidInput for unusable input, never for a failed step.
-  Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
-          const std::vector<int>& active, GradientMode mode, CancelToken* cancel);
+  /// Runs `steps` steps; throws InvalidInput for unusable input, never for a failed step. With two
+  /// threads S of a step is computed beside the next step, and in gradient() the derivatives of a
+  /// step beside the multiplier of the one after it: the same operations, so the same bits.
+  static std::unique_ptr<Rollout> run(const Scene& scene, const VectorXd& p, int steps,
+                                      const Options& options, const std::vector<int>& active,
+                                      GradientMode mode, CancelToken* cancel, int threads = 1);
 
   /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames). Modes store, checkpoint.
   VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv);
@@ -57,6 +62,8 @@ class Rollout {
   std::vector<std::uint16_t> codes;  // per step and contact point (record_modes)
   std::uint64_t mode_hash = 0;
   int halvings = 0;
+  std::vector<std::string> warnings;  // of points that may have passed through an obstacle
+  Timing timing;                      // with Options::profile
 
  private:
   struct Record {  // one step as run (halved steps are several)
@@ -69,24 +76,48 @@ class Rollout {
   struct Sensitivity {
     MatrixXd x[3], v[3];  // now and two past instants; columns by support.hpp's order
   };
-  bool advance_step(int step, int depth, double t, double h, Stepper& stepper, Sensitivity& S);
-  bool accept(const TimeScheme& scheme, double t, Stepper& stepper, Sensitivity& S);
+  struct LateFailure {};  // of S, noticed when the next step was under way
+  class Backward;
+
+  Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
+          const std::vector<int>& active, GradientMode mode, CancelToken* cancel, int threads);
+  bool advance_step(int step, int depth, double t, double h, Stepper& stepper);
+  bool accept(const TimeScheme& scheme, double t, Stepper& stepper);
   /// Window on records i, i-1, i-2 as record i's scheme looked back.
   Window window(std::size_t i) const;
   void forget_increments();
   void start_sensitivity(MatrixXd& X, MatrixXd& V) const;
-  bool advance_sensitivity(LinearizedStep& step, double t, Sensitivity& S) const;
-  void add_frame(double t, const Sensitivity& S);
+  /// Derivatives of the step just taken, as the mode wants them; S perhaps beside what follows.
+  bool derive(Stepper& stepper);
+  bool advance_sensitivity(double t);
+  /// Waits for S of the last step; false where it failed.
+  bool finish();
+  /// lambda of [G 4.25] from the cotangents of the pose and velocity that the step led to.
+  MatrixXd multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v);
+  void check_cotangents(const MatrixXd& gx, const MatrixXd& gv) const;
+  void add_frame(double t);
+  void fill_frame();
   void add_modes(Stepper& stepper);
+  void add_warnings();
+  Timing* profile() { return options_.profile ? &timing : nullptr; }
 
   const Scene* scene_;
   VectorXd p_;
   Options options_;
   ActiveColumns active_;
   GradientMode mode_;
-  std::vector<Record> records_;              // [0] is the start
-  std::unique_ptr<LinearizedStep> forward_;  // of the last step, mode sensitivity
-  int depth_ = 0;  // past states usable by the scheme since the last restart
+  int threads_;
+  std::vector<Record> records_;          // [0] is the start
+  std::vector<const Element*> watched_;  // what has not warned yet
+  int depth_ = 0;                        // past states usable by the scheme since the last restart
+  // mode sensitivity: S of the last step, that step, and the derivatives of the one under way
+  Sensitivity S_;
+  std::unique_ptr<LinearizedStep> forward_;
+  StepDerivatives next_;
+  bool under_way_ = false;  // S of the last step, in worker_
+  bool advanced_ = true;    // it went well
+  bool unfilled_ = false;   // the last frame waits for its S
+  Worker worker_;           // last, so that it ends before what it uses
 };
 
 }  // namespace diffsim

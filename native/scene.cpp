@@ -147,7 +147,7 @@ void Scene::drive(const Window& window, const VectorXd& p, const Assembly& out) 
         VectorXd::Map(M->block(b), n.size() * pattern_.size[pattern_.col[b]]).setZero();
       }
     }
-    if (out.columns) out.columns->values.middleRows(n.dof, n.size()).setZero();
+    if (out.columns) out.columns->clear(n.dof, n.size());
     driven_[d]->add_rows(window, p, nodes_, weight, out);
   }
 }

@@ -58,21 +58,20 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
   return report;
 }
 
-bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
-                        LinearizedStep& step) {
+void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
+                            bool fresh, StepDerivatives& step) {
+  const Stopwatch watch(timing_, &Timing::jacobian);
   step.map = StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]);
   step.scheme = window.scheme;
   active.select(window.t);
   step.columns = active.columns();
-  const auto columns = static_cast<Eigen::Index>(step.columns.size());
   residual_.setZero(scene_->ndof());
-  ParameterColumns parameter{&active.column_of(), std::move(step.dr_dp)};
-  parameter.values.setZero(scene_->ndof(), columns);
-  bool symmetric = !fresh || newton_.symmetric();
+  ParameterColumns columns(active.column_of(), std::move(step.dr_dp));
+  step.symmetric = !fresh || newton_.symmetric();
   Assembly out;
-  out.symmetric = &symmetric;
+  out.symmetric = &step.symmetric;
   out.r = &residual_;
-  out.columns = &parameter;
+  out.columns = &columns;
   if (fresh) {
     step.K = newton_.K();
     step.B = newton_.B();
@@ -87,7 +86,7 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
     step.past_B[k - 1].reset(scene_->past_pattern());
   }
   for (const auto& e : scene_->elements()) {
-    if (!fresh || columns > 0) e->add(window, p, out);
+    if (!fresh || !step.columns.empty()) e->add(window, p, out);
     if (!e->looks_back()) continue;
     for (int k = 1; k <= window.depth(); ++k) {
       e->add_history(window, k, p, step.past_K[k - 1], step.past_B[k - 1]);
@@ -98,9 +97,7 @@ bool Stepper::linearize(const Window& window, const VectorXd& p, ActiveColumns& 
     scene_->drive_history(step.past_B[k - 1]);
   }
   scene_->drive(window, p, out);
-  step.dr_dp = std::move(parameter.values);
-  step.map.combine(step.K, step.B, step.A);
-  return step.solver.factor(step.A, symmetric);
+  step.dr_dp = columns.take();
 }
 
 void Stepper::modes(const Window& window, const VectorXd& p,

@@ -6,25 +6,39 @@
 
 namespace diffsim {
 
-/// dr_n at a converged step: all that sensitivities and adjoint need of it.
-struct LinearizedStep {
-  explicit LinearizedStep(const Scene& scene, bool exact)
-      : solver(scene.linear_pattern(), method(exact)) {}
+/// dr_n at a converged step.
+struct StepDerivatives {
   StepMap map;
   TimeScheme scheme;
-  BlockMatrix A;                     // dr/du
-  LinearSolver solver;               // of A
-  BlockMatrix K, B;                  // dr/dx_n, dr/dv_n
-  BlockMatrix past_K[2], past_B[2];  // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
-  MatrixXd dr_dp;                    // (ndof, columns): parameters that act in this step
-  std::vector<int> columns;          // column of dr_dp -> place in S (support.hpp)
+  BlockMatrix K, B;                            // dr/dx_n, dr/dv_n
+  BlockMatrix past_K[2], past_B[2];            // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
+  std::vector<ParameterColumns::Entry> dr_dp;  // by parameters that act in this step
+  std::vector<int> columns;                    // column of dr_dp -> place in S (support.hpp)
+  bool symmetric = false;                      // K and B are, nearly
+};
+
+/// All that sensitivities and adjoint need of a step.
+struct LinearizedStep {
+  LinearizedStep(const Scene& scene, bool exact) : solver(scene.linear_pattern(), method(exact)) {}
+  StepDerivatives d;
+  BlockMatrix A;        // dr/du
+  LinearSolver solver;  // of A
+
+  /// Makes A and its solver ready from d, for solves with its transpose first or with itself; false
+  /// when A is singular.
+  bool factor(Timing* timing, bool transposed) {
+    const Stopwatch watch(timing, &Timing::prepare);
+    d.map.combine(d.K, d.B, A);
+    return solver.factor(A, d.symmetric, transposed);
+  }
 };
 
 class Stepper {
  public:
-  explicit Stepper(const Scene& scene)
+  explicit Stepper(const Scene& scene, Timing* timing = nullptr)
       : scene_(&scene),
-        newton_(scene),
+        timing_(timing),
+        newton_(scene, timing),
         u_(scene.ndof()),
         before_(scene.ndof()),
         next_(make_state(scene.nodes())) {}
@@ -34,11 +48,10 @@ class Stepper {
                     const VectorXd& p, const NewtonOptions& options);
   const State& state() const { return next_; }
 
-  /// Linearization where window.now() solves the step, into `out` (whose memory is used again).
-  /// `fresh`: the Jacobian blocks of the last step() are still those of window.now(). False when A
-  /// is singular.
-  bool linearize(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
-                 LinearizedStep& out);
+  /// Derivatives where window.now() solves the step, into `out` (whose memory is used again).
+  /// `fresh`: the Jacobian blocks of the last step() are still those of window.now().
+  void differentiate(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
+                     StepDerivatives& out);
 
   /// Mode codes (element.hpp) of all elements at a state at time t [s].
   void modes(const Window& window, const VectorXd& p, std::vector<std::uint16_t>& out) const;
@@ -52,6 +65,7 @@ class Stepper {
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options);
 
   const Scene* scene_;
+  Timing* timing_;
   Newton newton_;
   VectorXd u_, before_, residual_;
   State next_;

@@ -103,18 +103,16 @@ def marker_frames(time: np.ndarray) -> np.ndarray:
 
 def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
     """Content of result.yaml: status, final state, energies, contacts, every parameter."""
-    from diffsim_ros.scene.speeds import motion_warnings
     from diffsim_ros.scene.vertices import centre_of
 
     iterations = np.asarray(rollout.iterations)
-    warnings = motion_warnings(model, rollout) or list(model.warnings)
     return {
         "command": "simulate",
         "version": __version__,
         "scene": model.place,
         "status": rollout.status,
         "message": rollout.message,
-        "warnings": warnings,
+        "warnings": list(rollout.warnings),
         "meshes": {name: report.plain() for name, report in model.meshes.items()},
         "steps": {"wanted": model.steps, "done": len(iterations), "step": model.options.step},
         "newton": {

@@ -15,7 +15,6 @@ from diffsim_ros.scene.parameters import ParameterSpec, read_parameters
 from diffsim_ros.scene.resolve import resolve, steps_of
 from diffsim_ros.scene.sdf_infos import SdfInfo, sdf_infos
 from diffsim_ros.scene.soft_shapes import soft_shape
-from diffsim_ros.scene.speeds import start_warnings
 from diffsim_ros.scene.yaml_file import read_mapping
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ class SceneModel:
     description   the resolved scene, plain data
     path          file it came from, None for a mapping
     meshes        name -> MeshReport of every solid
-    warnings      what a user should know, one sentence each
     """
 
     engine: _engine.Scene
@@ -72,7 +70,6 @@ class SceneModel:
     place: str = "scene"
     surfaces: dict[str, Any] = field(default_factory=dict, repr=False)
     meshes: dict[str, MeshReport] = field(default_factory=dict, repr=False)
-    warnings: tuple[str, ...] = ()
 
 
 def load_scene(source: str | Path | Mapping, *, base: str | Path | None = None) -> SceneModel:
@@ -98,7 +95,6 @@ def load_scene(source: str | Path | Mapping, *, base: str | Path | None = None) 
         place=place,
         surfaces=surfaces,
         meshes={n: soft_shape(b).report for n, b in bodies.items() if b["type"] == "solid"},
-        warnings=tuple(start_warnings(description, surfaces)),
     )
 
 

@@ -73,7 +73,7 @@ Array sensitivities(const PyRollout& r, MatrixXd Frame::* which) {
 
 PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& options,
               const std::optional<std::vector<int>>& active, const std::string& mode,
-              CancelToken* cancel) {
+              CancelToken* cancel, int threads) {
   Scene& model = scene.cast<Scene&>();
   model.finalize();
   const GradientMode m = gradient_mode(mode);
@@ -81,7 +81,7 @@ PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& opt
   std::unique_ptr<Rollout> rollout;
   {
     py::gil_scoped_release release;
-    rollout = std::make_unique<Rollout>(model, p, steps, options, columns, m, cancel);
+    rollout = Rollout::run(model, p, steps, options, columns, m, cancel, threads);
   }
   return {std::move(rollout), scene};
 }
@@ -128,6 +128,21 @@ Array time(const PyRollout& r) {
   return t;
 }
 
+py::dict timing(const PyRollout& r) {
+  const Timing& t = r.rollout->timing;
+  py::dict parts;
+  const auto put = [&](const char* name, const Timing::Part& part) {
+    parts[name] = py::make_tuple(part.seconds, part.count);
+  };
+  put("residual", t.residual);
+  put("jacobian", t.jacobian);
+  put("prepare", t.prepare);
+  put("correction", t.correction);
+  put("derivative", t.derivative);
+  put("total", t.total);
+  return parts;
+}
+
 void bind_options(py::module_& m) {
   py::class_<CancelToken>(m, "CancelToken", "Stops rollouts from another thread.")
       .def(py::init<>())
@@ -139,9 +154,9 @@ void bind_options(py::module_& m) {
   py::class_<Options>(m, "Options", "How to step: scheme, Newton's tolerance, what to record.")
       .def(py::init([](double step, int order, int record_every, double tolerance,
                        int max_iterations, int max_halvings, bool stagnate, bool record_modes,
-                       double gradient_tolerance) {
-             Options o{step,         order,    record_every, tolerance,         max_iterations,
-                       max_halvings, stagnate, record_modes, gradient_tolerance};
+                       double gradient_tolerance, bool profile) {
+             Options o{step,         order,    record_every, tolerance,          max_iterations,
+                       max_halvings, stagnate, record_modes, gradient_tolerance, profile};
              o.check();
              return o;
            }),
@@ -149,7 +164,7 @@ void bind_options(py::module_& m) {
            py::arg("record_every") = d.record_every, py::arg("tolerance") = d.tolerance,
            py::arg("max_iterations") = d.max_iterations, py::arg("max_halvings") = d.max_halvings,
            py::arg("stagnate") = d.stagnate, py::arg("record_modes") = d.record_modes,
-           py::arg("gradient_tolerance") = d.gradient_tolerance)
+           py::arg("gradient_tolerance") = d.gradient_tolerance, py::arg("profile") = d.profile)
       .def_readwrite("step", &Options::step)
       .def_readwrite("order", &Options::order)
       .def_readwrite("record_every", &Options::record_every)
@@ -158,7 +173,8 @@ void bind_options(py::module_& m) {
       .def_readwrite("max_halvings", &Options::max_halvings)
       .def_readwrite("stagnate", &Options::stagnate)
       .def_readwrite("record_modes", &Options::record_modes)
-      .def_readwrite("gradient_tolerance", &Options::gradient_tolerance);
+      .def_readwrite("gradient_tolerance", &Options::gradient_tolerance)
+      .def_readwrite("profile", &Options::profile);
 }
 
 }  // namespace
@@ -218,11 +234,17 @@ void bind_rollout(py::module_& m) {
           "iterations",
           [](const PyRollout& r) { return py::array(py::cast(r.rollout->iterations)); })
       .def_property_readonly("halvings", [](const PyRollout& r) { return r.rollout->halvings; })
+      .def_property_readonly(
+          "warnings", [](const PyRollout& r) { return r.rollout->warnings; },
+          "Points that may have passed through an obstacle, one sentence a contact.")
+      .def_property_readonly("timing", &timing,
+                             "With Options(profile=True): part -> (wall seconds, how often).")
       .def("gradient", &gradient, py::arg("gx"), py::arg("gv"),
            "dO/dp (active,) by the adjoint [G 4.24-4.26] from dO/dx and dO/dv (F, ndof).");
   m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
         py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
-        py::arg("cancel") = py::none());
+        py::arg("cancel") = py::none(), py::arg("threads") = 1,
+        "threads: 2 computes derivatives beside the motion, for the same bits.");
   m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
         py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
         py::arg("threads") = 0, py::arg("cancel") = py::none());

@@ -57,7 +57,7 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     BlockMatrix K, B;
     K.reset(scene.pattern());
     B.reset(scene.pattern());
-    ParameterColumns columns{&all, MatrixXd::Zero(scene.ndof(), scene.parameters().size())};
+    ParameterColumns columns(all);
     e->add(window, p, {&r, &K, &B, &columns});
     py::list past;
     for (int k = 1; k <= order; ++k) {
@@ -73,7 +73,9 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     out["r"] = r;
     out["K"] = dense(K);
     out["B"] = dense(B);
-    out["dr_dp"] = columns.values;
+    MatrixXd dr_dp = MatrixXd::Zero(scene.ndof(), scene.parameters().size());
+    for (const auto& at : columns.entries()) dr_dp.col(at.column).segment<3>(at.row) += at.value;
+    out["dr_dp"] = dr_dp;
     out["past"] = past;
     out["modes"] = modes;
     return out;

@@ -71,10 +71,10 @@ void Handle::add_rows(const Window& window, const VectorXd& p, const std::vector
   for (int end = 0; end < 2; ++end) {
     for (int a = 0; a < 3; ++a) {
       if (const int k = out.columns->column(c.first[end] + a); k >= 0) {
-        out.columns->values(n.dof + a, k) -= weight * c.share[end];
+        out.columns->add(n.dof, k, -weight * c.share[end] * Vector3d::Unit(a));
       }
       if (const int k = out.columns->column(rotation.first[end] + a); k >= 0) {
-        out.columns->values.block<3, 1>(n.dof + 3, k) += rotation.share[end] * by_theta.col(a);
+        out.columns->add(n.dof + 3, k, rotation.share[end] * by_theta.col(a));
       }
     }
   }

@@ -129,11 +129,8 @@ void add_force_column(const PointSet& set, int i, const Vector3d& f, const Vecto
                       const Vector3d& rho_c, const Vector3d& drho_c, int column,
                       ParameterColumns& out) {
   if (set.node[i] < 0) return;
-  auto values = out.values.col(column);
-  values.segment<3>(set.dof(i)) -= df;
-  if (set.on_frame(i)) {
-    values.segment<3>(set.dof(i) + 3) -= rho_c.cross(df) + drho_c.cross(f);
-  }
+  out.add(set.dof(i), column, -df);
+  if (set.on_frame(i)) out.add(set.dof(i) + 3, column, -rho_c.cross(df) - drho_c.cross(f));
 }
 
 void add_points(Scene& scene, const std::string& name, const std::vector<std::string>& bodies,

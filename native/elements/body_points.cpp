@@ -39,6 +39,13 @@ void BodyPoints::add(int i, const Vector3d& f, const State& s, const VectorXd& p
   if (set_->on_frame(i)) Vector3d::Map(r + set_->dof(i) + 3) += set_->lever(i, s, p).cross(f);
 }
 
+void BodyPoints::add(int i, const Vector3d& f, const State& s, const VectorXd& p, int column,
+                     ParameterColumns& out) const {
+  if (set_->node[i] < 0) return;
+  out.add(set_->dof(i), column, f);
+  if (set_->on_frame(i)) out.add(set_->dof(i) + 3, column, set_->lever(i, s, p).cross(f));
+}
+
 void BodyPoints::close(const View& view, const State& s, const VectorXd& p, double* r) const {
   if (all_nodes()) return;
   for (int i = 0; i < size(); ++i) add(i, Vector3d::Map(view.r + 3 * i), s, p, r);

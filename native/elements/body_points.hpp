@@ -27,8 +27,10 @@ class BodyPoints {
   View open(const State& s, const VectorXd& p, double* r) const;
   /// Adds what was collected to r, unless it is there already.
   void close(const View& view, const State& s, const VectorXd& p, double* r) const;
-  /// r += J^T f of one point.
+  /// r += J^T f of one point, or that column of dr/dp.
   void add(int point, const Vector3d& f, const State& s, const VectorXd& p, double* r) const;
+  void add(int point, const Vector3d& f, const State& s, const VectorXd& p, int column,
+           ParameterColumns& out) const;
 
  private:
   const PointSet* set_;

@@ -64,13 +64,12 @@ void ConsistentMass::add(const Window& window, const VectorXd& p, const Assembly
   if (!out.columns) return;
   for (int i = 0; i < set.size(); ++i) {
     if (const int c = out.columns->column(p_density_); c >= 0) {
-      points_.add(i, r.col(i), now, p, out.columns->values.col(c).data());
+      points_.add(i, r.col(i), now, p, c, *out.columns);
     }
     for (int axis = 0; axis < 3; ++axis) {
       const int c = out.columns->column(p_gravity_ + axis);
       if (c < 0) continue;
-      points_.add(i, -density * row_[i] * Vector3d::Unit(axis), now, p,
-                  out.columns->values.col(c).data());
+      points_.add(i, -density * row_[i] * Vector3d::Unit(axis), now, p, c, *out.columns);
     }
   }
 }

@@ -202,6 +202,30 @@ bool Contact::guard(const State& from, const Window& window, const VectorXd& p, 
   return any;
 }
 
+std::string Contact::leap(const Window& window, const VectorXd& p) const {
+  const double thickness = sdf_->thickness();
+  if (thickness == kUnbounded) return {};
+  thread_local Near now, before;
+  thread_local std::vector<SdfSample> sample;
+  for (int begin = 0; begin < points_->size(); begin += kChunk) {
+    const int count = std::min(kChunk, points_->size() - begin);
+    gather(begin, count, window.now(), p, nullptr, now);
+    gather(begin, count, *window.at[1], p, nullptr, before);
+    for (int i = 0; i < count; ++i) {
+      const double way = (now.x.col(i) - before.x.col(i)).norm();
+      if (!(way > thickness / 2)) continue;
+      sdf_->evaluate(before.x.col(i), sample);
+      if (sample[0].g - points_->radius(p) > way) continue;
+      std::ostringstream text;
+      text << "point " << begin + i << " moved " << 1e3 * way
+           << " mm and may have passed through an obstacle " << 1e3 * thickness
+           << " mm thick; use a step below " << window.scheme.h * thickness / 2 / way << " s";
+      return text.str();
+    }
+  }
+  return {};
+}
+
 void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
   std::fill(out, out + points_->size(), std::uint16_t{0});
   for_each_touch(window, p, [&](const Touch& t) {

@@ -63,6 +63,9 @@ class Contact : public Element {
   void forces(const Window& window, const VectorXd& p, Matrix3X& force,
               Matrix3X& place) const override;
 
+  /// A point that began within its way of the obstacle and went more than half its thickness.
+  std::string leap(const Window& window, const VectorXd& p) const override;
+
   /// Hybrid friction begins a step with those points held that were held in the last one.
   int hold_count() const override;
   void hold(const Window& last, const VectorXd& p, std::uint8_t* held) const override;

@@ -186,11 +186,10 @@ void Contact::add_columns(const Touch& t, const State& s, const VectorXd& p,
 void Contact::add_column(const Touch& t, const Vector3d& df, const Vector3d& dtau,
                          const Vector3d& dx_c, int column, ParameterColumns& out) const {
   add_force_column(*points_, t.point, t.f, df, t.rho_c, dx_c, column, out);
-  auto values = out.values.col(column);
-  if (t.frame) values.segment<3>(points_->dof(t.point) + 3) -= dtau;
+  if (t.frame && params_.k_roll >= 0) out.add(points_->dof(t.point) + 3, column, -dtau);
   if (carrier_.node < 0) return;
-  values.segment<3>(carrier_.dof) += df;
-  values.segment<3>(carrier_.dof + 3) += t.sigma_c.cross(df) + dx_c.cross(t.f) + dtau;
+  out.add(carrier_.dof, column, df);
+  out.add(carrier_.dof + 3, column, t.sigma_c.cross(df) + dx_c.cross(t.f) + dtau);
 }
 
 void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, const Vector3d& drho,

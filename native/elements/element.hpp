@@ -14,16 +14,10 @@
 #include <vector>
 
 #include "block_matrix.hpp"
+#include "parameter_columns.hpp"
 #include "state.hpp"
 
 namespace diffsim {
-
-/// Columns of dr/dp for the active parameters; all others are never evaluated.
-struct ParameterColumns {
-  const std::vector<int>* column_of;  // parameter index -> column, -1 when not active
-  MatrixXd values;                    // (ndof, active)
-  int column(int parameter) const { return parameter < 0 ? -1 : (*column_of)[parameter]; }
-};
 
 /// Where an element writes. K and B are null for Need = residual; columns only for Need = param.
 struct Assembly {
@@ -76,6 +70,9 @@ class Element {
   }
   int first_hold() const { return first_hold_; }
   void set_first_hold(int first) { first_hold_ = first; }
+
+  /// What to tell a user of points that may have passed through an obstacle in this step, or "".
+  virtual std::string leap(const Window&, const VectorXd& /*p*/) const { return {}; }
 
   /// Contact points that report a force; `forces` gives it and where it acts, world, per point.
   virtual int contact_count() const { return 0; }

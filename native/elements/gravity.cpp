@@ -11,11 +11,11 @@ void Gravity::add(const Window&, const VectorXd& p, const Assembly& out) const {
     out.r->segment<3>(dof) -= m * g;
     if (!out.columns) continue;
     if (const int c = out.columns->column(p_mass); c >= 0) {
-      out.columns->values.block<3, 1>(dof, c) -= masses_[i].share * g;
+      out.columns->add(dof, c, -masses_[i].share * g);
     }
     for (int a = 0; a < 3; ++a) {
       const int c = out.columns->column(p_gravity_ + a);
-      if (c >= 0) out.columns->values(dof + a, c) -= m;
+      if (c >= 0) out.columns->add(dof, c, -m * Vector3d::Unit(a));
     }
   }
 }

@@ -57,7 +57,7 @@ void Inertia::add_columns(const Window& window, int i, ParameterColumns& columns
     const State& s = *window.at[k];
     const double gamma = window.scheme.gamma[k];
     if (mass_column >= 0) {
-      columns.values.block<3, 1>(n.dof, mass_column) += gamma * masses_[i].share * s.v.col(i);
+      columns.add(n.dof, mass_column, gamma * masses_[i].share * s.v.col(i));
     }
     if (n.kind == NodeKind::point) continue;
     for (int e = 0; e < 6; ++e) {
@@ -65,7 +65,7 @@ void Inertia::add_columns(const Window& window, int i, ParameterColumns& columns
       if (c < 0) continue;
       const Matrix3d& R = s.R[n.frame];
       const Vector3d L = R * (inertia_matrix(Vector6::Unit(e)) * (R.transpose() * s.w[n.frame]));
-      columns.values.block<3, 1>(n.dof + 3, c) += gamma * L;
+      columns.add(n.dof + 3, c, gamma * L);
     }
   }
 }

@@ -60,7 +60,9 @@ void NodePair::add(const Matrix12& df, BlockMatrix& M) const {
 
 void NodePair::add(const Vector12& df, int column, ParameterColumns& out) const {
   for (int m = 0; m < 2; ++m) {
-    out.values.col(column).segment(end_[m].dof, end_[m].size) -= df.segment(6 * m, end_[m].size);
+    for (int row = 0; row < end_[m].size; row += 3) {
+      out.add(end_[m].dof + row, column, -df.segment<3>(6 * m + row));
+    }
   }
 }
 

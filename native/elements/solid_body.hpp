@@ -84,12 +84,12 @@ class SolidBody : public Element {
       edges_.finish(buffer, points_, s, p, view.r, out);
       points_.close(view, s, p, out.r->data());
     }
-    if (out.columns) columns<Law>(s, p, *out.columns);
+    if (out.columns) columns<Law>(s, p, out.r->size(), *out.columns);
   }
 
   /// Forces are linear in the moduli: columns are forces of the moduli's derivatives.
   template <class Law>
-  void columns(const State& s, const VectorXd& p, ParameterColumns& out) const {
+  void columns(const State& s, const VectorXd& p, Eigen::Index ndof, ParameterColumns& out) const {
     for (int k = 0; k < kMaterialParts; ++k) {
       const auto part = static_cast<MaterialPart>(k);
       const ElementParameter& parameter = matter_.material.of(part);
@@ -97,18 +97,20 @@ class SolidBody : public Element {
       const ViscosityModel model =
           part == MaterialPart::viscosity ? matter_.viscosity : ViscosityModel::none;
       if (parameter.per_element) {
-        element_columns<Law>(s, p, part, model, out);
+        element_columns<Law>(s, p, part, model, ndof, out);
       } else {
-        collect<Law>(s, p, part, model, out.values.col(out.column(parameter.first)).data());
+        VectorXd column = VectorXd::Zero(ndof);
+        collect<Law>(s, p, part, model, column.data());
+        out.add(out.column(parameter.first), column);
       }
     }
   }
 
   template <class Law>
   void element_columns(const State& s, const VectorXd& p, MaterialPart part, ViscosityModel model,
-                       ParameterColumns& out) const {
+                       Eigen::Index ndof, ParameterColumns& out) const {
     const int first = matter_.material.of(part).first;
-    VectorXd unused(out.values.rows());
+    VectorXd unused(ndof);
     const BodyPoints::View view = points_.open(s, p, unused.data());
     kind().template forces<Law>(
         view, p, part, model,
@@ -117,7 +119,7 @@ class SolidBody : public Element {
             const int c = out.column(first + element[lane]);
             for (int a = 0; c >= 0 && a < nodes; ++a) {
               const Vector3d force(f[a].x[lane], f[a].y[lane], f[a].z[lane]);
-              points_.add(at[a][lane] / 3, force, s, p, out.values.col(c).data());
+              points_.add(at[a][lane] / 3, force, s, p, c, out);
             }
           }
         });

@@ -168,8 +168,8 @@ void Springs::add_plain(const Law& law, const State& s, const Assembly& out) con
     for (const auto& [parameter, df] : own) {
       const int c = out.columns->column(parameter);
       if (c < 0) continue;
-      out.columns->values.block<3, 1>(at.dof_a, c) -= *df;
-      out.columns->values.block<3, 1>(at.dof_b, c) += *df;
+      out.columns->add(at.dof_a, c, -*df);
+      out.columns->add(at.dof_b, c, *df);
     }
   }
 }

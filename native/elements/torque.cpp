@@ -18,7 +18,7 @@ void Torque::add(const Window& window, const VectorXd& p, const Assembly& out) c
   for (int end = 0; end < 2; ++end) {
     for (int a = 0; a < 3; ++a) {
       const int c = out.columns->column(key.first[end] + a);
-      if (c >= 0) out.columns->values.block<3, 1>(row, c) -= key.share[end] * turn.col(a);
+      if (c >= 0) out.columns->add(row, c, -key.share[end] * turn.col(a));
     }
   }
 }

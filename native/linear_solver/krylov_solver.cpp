@@ -123,8 +123,8 @@ double KrylovSolver::measure(const BlockMatrix& A, const VectorXd& start, bool t
   s.norm = s.r.colwise().norm().transpose();
   double largest = 0;
   for (Eigen::Index k = 0; k < start.size(); ++k) {
-    const double left = start[k] > 0 ? s.norm[k] / start[k] : 0;
-    if (!(left <= largest)) largest = left;  // so that NaN wins
+    const double left = start[k] == 0 ? 0 : s.norm[k] / start[k];
+    largest = larger(largest, left);
   }
   return largest;
 }
@@ -139,7 +139,7 @@ SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double toler
   const VectorXd start = s.b.colwise().norm().transpose();
   s.norm = start;
   SolveReport report;
-  report.residual = start.maxCoeff() > 0 ? 1 : 0;
+  report.residual = start.sum() == 0 ? 0 : 1;  // NaN is not zero
   while (report.residual > tolerance && report.products < max_products) {
     const bool twin = transposed && symmetric_;  // A stands in for its transpose
     const bool mirrored = transposed && !twin;

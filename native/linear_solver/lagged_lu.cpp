@@ -97,8 +97,8 @@ bool LaggedLU::column(const BlockMatrix& A, Eigen::Index k, double tolerance, bo
     x.col(k) = z_;
   }
   report.products = std::max(report.products, products);
-  const double left = whole > 0 ? norm / whole : 0;
-  if (!(left <= report.residual)) report.residual = left;
+  const double left = whole == 0 ? 0 : norm / whole;  // NaN stays NaN
+  report.residual = larger(report.residual, left);
   return left <= tolerance;
 }
 
@@ -115,7 +115,7 @@ SolveReport LaggedLU::run(const BlockMatrix& A, MatrixXd& x, double tolerance, b
     worst_ = std::max(worst_, own.products);
     report.reached = report.reached && reached;
     report.products = std::max(report.products, own.products);
-    if (!(own.residual <= report.residual)) report.residual = own.residual;
+    report.residual = larger(report.residual, own.residual);
   }
   return report;
 }

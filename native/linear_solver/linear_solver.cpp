@@ -152,7 +152,9 @@ SolveReport LinearSolver::solve_directly(const BlockMatrix& A, MatrixXd& x, doub
   };
   if (blocks && !pattern_->stiff()) {
     solve(x);
-    return {};
+    SolveReport report;
+    report.reached = x.allFinite();
+    return report;
   }
   b_ = x;
   solve(x);
@@ -168,7 +170,7 @@ SolveReport LinearSolver::solve_directly(const BlockMatrix& A, MatrixXd& x, doub
     for (Eigen::Index k = 0; k < x.cols(); ++k) {
       const double whole = b_.col(k).norm(), left = r_.col(k).norm();
       const double share = left > 0 ? left / whole : left;
-      if (!(share <= report.residual)) report.residual = share;
+      report.residual = larger(report.residual, share);
     }
     report.reached = report.residual <= std::max(tolerance, kRounding);
     // Where entries span many decades a small residual hides errors in the soft directions.

@@ -1,7 +1,12 @@
 // How a linear solve ended.
 #pragma once
 
+#include <cmath>
+
 namespace diffsim {
+
+/// The larger of two; NaN where either is.
+inline double larger(double a, double b) { return b <= a || std::isnan(a) ? a : b; }
 
 struct SolveReport {
   bool reached = true;  // the tolerance, for every right-hand side

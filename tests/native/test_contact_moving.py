@@ -230,3 +230,26 @@ def test_what_no_carrier_can_do_is_refused():
         s.add_contact_pair("bad", **(pair | {"body_b": ""}))
     with pytest.raises(_engine.InvalidInput, match="sum 1"):
         s.add_contact_pair("bad", **(pair | {"weights_a": np.full(8, 0.0625)}))
+
+
+@pytest.mark.parametrize("carrier", ["", "hand"])
+def test_a_leap_over_half_an_obstacle_warns(carrier):
+    def warnings(velocity, height=1.0, sdf=None):
+        s = _engine.Scene()
+        s.add_particle("dot", mass=1, position=[0, 0, height], velocity=[0, 0, velocity])
+        s.add_points("dots", bodies=["dot"], local=np.zeros((1, 3)))
+        if carrier:
+            s.add_handle(carrier, interval=1, position=np.zeros((1, 3)))
+        s.add_contact(
+            "sheet", points="dots", sdf=sdf or _engine.Box([0.5, 0.5, 0.025]), k_n=100, k_t=0,
+            c_f=0, carrier=carrier,
+        )  # fmt: skip
+        s.set_gravity([0, 0, 0])
+        return _engine.rollout(s, s.values, 100, _engine.Options(step=0.01)).warnings
+
+    (text,) = warnings(-3.0)
+    assert "contact 'sheet', step to t = 0.33 s" in text and "moved 29.9" in text
+    assert "50 mm thick" in text and "below 0.0083" in text
+    assert warnings(-2.4) == []  # 24 mm a step meet it
+    assert warnings(-3.0, height=10.0) == []  # fast, but far away
+    assert warnings(-3.0, sdf=_engine.Plane([0, 0, 1], 0)) == []  # no end to pass through to

@@ -373,3 +373,12 @@ def test_linear_solve_refuses():
         solve((*system[:2], system[2][:-1]), np.ones((450, 1)))
     with pytest.raises(_engine.InvalidInput, match="rhs: must have 450 rows"):
         solve(system, np.ones((449, 1)))
+
+
+@pytest.mark.parametrize("method", ["krylov", "lagged", "direct"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_what_is_not_finite_is_not_reached(method, transposed, rng):
+    *system, symmetric = elastic_ball(480)
+    rhs = rng.normal(size=(3 * len(system[0]), 9))
+    rhs[7, 4] = np.nan
+    assert not solve(system, rhs, symmetric, method, transposed=transposed)["reached"]

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from diffsim_ros import _engine
+from diffsim_ros import _engine, meshes
 
 CORNERS = np.array([[a, b, c] for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)], float)
 
@@ -172,3 +172,77 @@ def test_gradients_of_the_wrong_shape_or_mode_are_refused():
         none.gradient(np.zeros((4, 6)), np.zeros((4, 6)))
     with pytest.raises(_engine.InvalidInput, match="sensitivity"):
         _ = none.dx
+
+
+def test_a_profile_accounts_for_every_evaluation_and_changes_nothing():
+    s = cube()
+    plain = _engine.rollout(s, s.values, 100, _engine.Options(), [0], "checkpoint")
+    r = _engine.rollout(s, s.values, 100, _engine.Options(profile=True), [0], "checkpoint")
+    assert np.array_equal(plain.position, r.position)
+    assert all(part == (0.0, 0) for part in plain.timing.values())
+    gx = np.ones((101, s.ndof))
+    assert np.array_equal(plain.gradient(gx, gx), r.gradient(gx, gx))
+    seconds = {name: part[0] for name, part in r.timing.items()}
+    count = {name: part[1] for name, part in r.timing.items()}
+    assert count["correction"] >= r.iterations.sum() and count["derivative"] == 100
+    assert count["prepare"] == count["correction"] + 100  # and each step again on the way back
+    assert count["jacobian"] + count["residual"] >= 100 + r.iterations.sum() + 100
+    assert 0 < sum(seconds.values()) - seconds["total"] <= seconds["total"]
+
+
+def bodies_in_turn():
+    """A soft block and a cube that land, with a motion hard enough to halve steps."""
+    vertices, tets = meshes.box((0.1, 0.1, 0.1), (2, 2, 2))
+    s = cube(k_n=3e5, c_n=0.2)
+    s.add_solid("block", vertices=vertices, tets=tets, density=300, young=5e4, poisson=0.3,
+                viscosity=2.0, position=[0.5, 0, 0.06], velocity=[0.2, 0, -1])  # fmt: skip
+    s.add_contact("floor", points="block", sdf=_engine.Plane([0, 0, 1], 0), k_n=3e3, k_t=2, c_f=0.3)
+    return s
+
+
+@pytest.mark.parametrize("every", [1, 4])
+def test_two_threads_give_the_same_bits(every):
+    s = bodies_in_turn()
+    active = [s.index(f"{name}.velocity.x") for name in ("cube", "block")] + [
+        s.index("block.young")
+    ]
+    options = _engine.Options(step=1 / 60, record_every=every, max_iterations=5, max_halvings=6,
+                              record_modes=True)  # fmt: skip
+    one, two = (_engine.rollout(s, s.values, 24, options, active, "sensitivity", threads=n)
+                for n in (1, 2))  # fmt: skip
+    assert one.ok and one.halvings > 0 and np.abs(one.dx[-1]).max() > 0
+    assert np.array_equal(one.dx, two.dx) and np.array_equal(one.dv, two.dv)
+    assert np.array_equal(one.position, two.position) and one.mode_hash == two.mode_hash
+    gx = np.ones((len(one.time), s.ndof))
+    found = [_engine.rollout(s, s.values, 24, options, active, mode, threads=n).gradient(gx, gx)
+             for mode in ("checkpoint", "store") for n in (1, 2)]  # fmt: skip
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[2], found[3])
+    assert found[0] == pytest.approx(np.einsum("fi,fia->a", gx, one.dx + one.dv), rel=1e-6)
+
+
+def test_a_failure_of_s_is_the_same_with_two_threads():
+    """A particle between two compressed springs stays there; S grows a thousandfold a step."""
+    s = _engine.Scene()
+    s.set_gravity([0, 0, 0])
+    s.add_particle("dot", mass=1.0)
+    s.add_points("dots", bodies=["dot"], local=np.zeros((1, 3)))
+    s.add_points("walls", bodies=["", ""], local=[[-1, 0, 0], [1, 0, 0]])
+    s.add_springs("springs", points_a="dots", index_a=[0, 0], points_b="walls", index_b=[0, 1],
+                  stiffness=49.95, rest_length=2.0)  # fmt: skip
+    options = _engine.Options(step=0.1, order=1)
+    active = [s.index("dot.velocity.y")]
+    one, two = (
+        _engine.rollout(s, s.values, 150, options, active, "sensitivity", threads=n) for n in (1, 2)
+    )
+    assert one.status == "singular" and "step 94: its derivatives" in one.message
+    assert (one.status, one.message) == (two.status, two.message)
+    assert np.array_equal(one.position, two.position) and np.array_equal(one.dx, two.dx)
+
+
+def test_a_batch_smaller_than_half_the_threads_keeps_its_bits():
+    s = bodies_in_turn()
+    runs = [_engine.rollout_batch(s, s.values[None], 20, _engine.Options(), [0], "sensitivity",
+                                  threads=n)[0] for n in (1, 2)]  # fmt: skip
+    assert np.array_equal(runs[0].dx, runs[1].dx)
+    with pytest.raises(_engine.InvalidInput, match="threads"):
+        _engine.rollout(s, s.values, 1, threads=0)

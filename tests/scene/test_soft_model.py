@@ -11,7 +11,6 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.output import yaml_text
 from diffsim_ros.scene import load_scene, mesh_files, tets
 from diffsim_ros.scene.energy import energies
-from diffsim_ros.scene.speeds import motion_warnings
 from diffsim_ros.scene.targets import targets
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 
@@ -212,27 +211,6 @@ def test_energy_of_a_string_pendulum_is_kept():
     energy = energies(loaded, run(loaded, record_every=20))
     assert np.ptp(energy["gravity"]) > 0.2 and energy["springs"].max() > 1e-3
     assert np.ptp(energy["total"]) < 2e-3 * np.ptp(energy["gravity"])
-
-
-def test_a_fast_body_and_a_thin_surface_warn():
-    scene = {
-        "world": {"step": 0.01, "duration": 0.02},
-        "bodies": {"dot": {"type": "particle", "mass": 1, "proxies": "point",
-                           "pose": {"position": [0, 0, 1]}, "velocity": [0, 0, -3]}},
-        "contact": [{"name": "sheet", "points": "dot", "k_n": 100,
-                     "against": {"box": {"size": [1, 1, 0.05]}}}],
-    }  # fmt: skip
-    loaded = load_scene(scene)
-    (text,) = loaded.warnings
-    assert "dot starts with 3 m/s, 30 mm a step" in text and "contact sheet" in text
-    assert "50 mm thick" in text and "below 0.0083 s" in text
-    (text,) = motion_warnings(loaded, run(loaded))
-    assert "moves at up to 3.2 m/s" in text
-    scene["world"]["step"] = 0.002
-    assert load_scene(scene).warnings == ()
-    scene["contact"][0]["against"] = {"plane": {}}
-    scene["world"]["step"] = 0.01
-    assert load_scene(scene).warnings == ()
 
 
 def test_deep_starts_of_soft_bodies_and_of_carried_surfaces_are_refused():

@@ -1,0 +1,126 @@
+// Gradients by lambda: one backward pass through a rollout [G 4.24-4.26].
+#include "rollout.hpp"
+
+namespace diffsim {
+namespace {
+
+// Cotangents of the poses and velocities of steps i, i-1, i-2, newest first.
+struct Cotangents {
+  MatrixXd x[3], v[3];
+
+  explicit Cotangents(int ndof) {
+    for (int k = 0; k < 3; ++k) {
+      x[k].setZero(ndof, 1);
+      v[k].setZero(ndof, 1);
+    }
+  }
+
+  // Through one step with multiplier lam, from its end to what it began with.
+  void pull(const StepDerivatives& d, const MatrixXd& lam, bool points_only) {
+    d.K.multiply_transposed_add(lam, x[0]);
+    if (!points_only) d.B.multiply_transposed_add(lam, v[0]);  // rotations alone look back on v
+    for (int k = 1; k <= d.scheme.order; ++k) {
+      d.past_K[k - 1].multiply_transposed_add(lam, x[k]);
+      d.past_B[k - 1].multiply_transposed_add(lam, v[k]);
+    }
+    d.map.history_transposed(x[0], v[0], x[1], x[2]);
+    for (int k = 0; k < 2; ++k) {
+      std::swap(x[k], x[k + 1]);
+      std::swap(v[k], v[k + 1]);
+    }
+    x[2].setZero();
+    v[2].setZero();
+  }
+};
+
+}  // namespace
+
+/// The linearized steps of a rollout from the last to the first: stored ones, or made again.
+class Rollout::Backward {
+ public:
+  explicit Backward(Rollout& r)
+      : r_(&r),
+        stepper_(*r.scene_, r.profile()),
+        active_(r.active_),
+        step_(*r.scene_, r.options_.stagnate) {}
+
+  /// Record i; call with i falling by one.
+  LinearizedStep& at(int i) {
+    Record& record = r_->records_[i];
+    if (record.linearized) return *record.linearized;
+    if (!worker_.wait()) differentiate(i);
+    std::swap(step_.d, next_);
+    if (r_->threads_ > 1 && i > 1) {
+      worker_.begin([this, i] { differentiate(i - 1); });
+    }
+    if (!step_.factor(r_->profile(), true))
+      refuse("gradient", "needs regular steps", "a singular one");
+    return step_;
+  }
+
+ private:
+  void differentiate(int i) {
+    stepper_.differentiate(r_->window(i), r_->p_, active_, false, next_);
+  }
+
+  Rollout* r_;
+  Stepper stepper_;
+  ActiveColumns active_;
+  LinearizedStep step_;
+  StepDerivatives next_;
+  Worker worker_;  // makes next_; last, so that it ends before what it uses
+};
+
+void Rollout::check_cotangents(const MatrixXd& gx, const MatrixXd& gv) const {
+  if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint) {
+    refuse("gradient", "needs a rollout of mode store or checkpoint", "another");
+  }
+  if (status != Status::converged) refuse("gradient", "needs a converged rollout", message);
+  const auto count = static_cast<Eigen::Index>(frames.size());
+  for (const MatrixXd* g : {&gx, &gv}) {
+    if (g->rows() != scene_->ndof() || g->cols() != count) {
+      refuse("gradient: dO/dx and dO/dv",
+             "must have shape (frames, ndof) = (" + std::to_string(count) + ", " +
+                 std::to_string(scene_->ndof()) + ")",
+             g->size());
+    }
+  }
+}
+
+MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v) {
+  MatrixXd lam = step.d.map.rates_transposed(x, v);
+  const Stopwatch watch(profile(), &Timing::derivative);
+  if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance).reached) {
+    refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
+  }
+  return -lam;
+}
+
+VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
+  check_cotangents(gx, gv);
+  const Stopwatch watch(profile(), &Timing::total);
+  Cotangents to(scene_->ndof());
+  VectorXd held = VectorXd::Zero(active_.size());  // by place
+  Backward backward(*this);
+  for (int i = static_cast<int>(records_.size()) - 1; i >= 0; --i) {
+    if (const int frame = records_[i].frame; frame >= 0) {
+      to.x[0] += gx.col(frame);
+      to.v[0] += gv.col(frame);
+    }
+    if (i == 0) break;
+    LinearizedStep& step = backward.at(i);
+    const MatrixXd lam = multiplier(step, to.x[0], to.v[0]);
+    for (const auto& e : step.d.dr_dp) {
+      held[step.d.columns[e.column]] += e.value.dot(lam.col(0).segment<3>(e.row));
+    }
+    to.pull(step.d, lam, scene_->points_only());
+  }
+  MatrixXd X, V;
+  start_sensitivity(X, V);
+  held.head(X.cols()) += X.transpose() * to.x[0] + V.transpose() * to.v[0];
+  VectorXd result(active_.size());
+  for (int place = 0; place < active_.size(); ++place) result[active_.order()[place]] = held[place];
+  return result;
+}
+
+}  // namespace diffsim
