@@ -47,7 +47,7 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
     bool changed = false;
     for (const auto& e : scene_->elements()) {
       if (e->hold_count() == 0) continue;
-      changed |= e->settle(window, p, next_.held.data() + e->first_hold());
+      changed |= e->settle(window, p, u_, next_.held.data() + e->first_hold());
     }
     if (!changed) break;
     const int before = report.iterations;

@@ -69,7 +69,7 @@ class Contact : public Element {
   /// Hybrid friction begins a step with those points held that were held in the last one.
   int hold_count() const override;
   void hold(const Window& last, const VectorXd& p, std::uint8_t* held) const override;
-  bool settle(const Window& now, const VectorXd& p, std::uint8_t* held) const override;
+  bool settle(const Window& now, const VectorXd& p, VectorXd& u, std::uint8_t* held) const override;
 
  private:
   struct Touch;  // one point in contact

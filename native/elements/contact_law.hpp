@@ -75,15 +75,27 @@ constexpr double kHoldSpeed = 1e-8;  // [m/s]
 FrictionSlope held_slope(double limit);
 
 /// How a point of hybrid friction stands in a step's search for that law, which Newton alone would
-/// not find: each goes from one to the next, if at all, so the search ends.
-enum Hold : std::uint8_t {
-  kFree = 0,      // the linear law: right once it slides
-  kHeldFast = 1,  // static friction at any speed: right up to kHoldSpeed
-  kLetGo = 2      // the law itself
-};
+/// not find: free, under the linear law, which is right once the point slides; or held at any
+/// speed, which is right up to kHoldSpeed. A free point that sticks is held next, a held one that
+/// is loaded too much let go, to a linear law kHarder times as steep and at last to the law itself:
+/// so the search ends.
+class Hold {
+ public:
+  explicit Hold(std::uint8_t code = 0) : code_(code) {}
+  bool held() const { return code_ % 2 == 1; }
+  int times() const { return code_ / 2; }                         // let go so far
+  bool binds() const { return held() || times() >= kMostTimes; }  // at rest by the law itself
+  std::uint8_t next() const { return code_ + 1; }
 
-/// A free point's k_t is at least kSlipMass times the mass it stops per step: with less, Newton
-/// would find a body that Coulomb friction stops creeping far from where it stops.
+ private:
+  static constexpr int kMostTimes = 4;
+  std::uint8_t code_;
+};
+constexpr double kHarder = 100;
+
+/// The linear law's k_t is at first at least kSlipMass times the mass that the point stops per
+/// step: with less, Newton would find a body that Coulomb friction stops creeping far from where it
+/// stops.
 constexpr double kSlipMass = 10;
 
 }  // namespace diffsim

@@ -62,10 +62,12 @@ class Element {
 
   /// Points that static friction may hold, one flag each (State::held, from first_hold() on), fixed
   /// while Newton runs: `hold` sets those with which the step after last.now() begins, `settle`
-  /// changes those that do not fit the solved step, and says whether there were any.
+  /// changes those that do not fit the solved step, stops point nodes in u that it holds from now
+  /// on, and says whether any changed.
   virtual int hold_count() const { return 0; }
   virtual void hold(const Window& /*last*/, const VectorXd& /*p*/, std::uint8_t* /*held*/) const {}
-  virtual bool settle(const Window& /*now*/, const VectorXd& /*p*/, std::uint8_t* /*held*/) const {
+  virtual bool settle(const Window& /*now*/, const VectorXd& /*p*/, VectorXd& /*u*/,
+                      std::uint8_t* /*held*/) const {
     return false;
   }
   int first_hold() const { return first_hold_; }
