@@ -18,6 +18,8 @@ constexpr double kFarthest = 8;      // corrections
 
 constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jacobian serves again
 
+constexpr double kNoCorrection = 0.1;  // share of r that a correction of use leaves at most
+
 // Whether ||r|| must fall in this iteration. A search that crawls along a kink is left again.
 bool searches(int iteration) {
   return iteration >= kFreeSteps && (iteration - kFreeSteps) % 16 < 8;
@@ -173,7 +175,9 @@ bool Newton::correct(const Window& window, bool reuse, bool exact, double tolera
   }
   const Stopwatch watch(timing_, &Timing::correction);
   du_ = r_;
-  return solver.solve(A_, du_, tolerance).reached && du_.allFinite();
+  const SolveReport report = solver.solve(A_, du_, tolerance);
+  // Where rounding stops an elimination short of the tolerance, it is still a correction.
+  return (report.reached || report.residual < kNoCorrection) && du_.allFinite();
 }
 
 bool Newton::direct(const Window& window, const VectorXd& p, const Aim& aim) {

@@ -3,9 +3,7 @@
 namespace diffsim {
 namespace {
 
-// Solves of a step that may each let go of some held points; the next one lets go of all. Where
-// points go one after the other they are caught again in the next step.
-constexpr int kMostReleases = 4;
+constexpr int kMostPasses = 30;  // solves of a step with other points held; 5 were seen
 
 }  // namespace
 
@@ -25,10 +23,10 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
   hold(window, p);
   NewtonReport report = solve(window, p, options);
   if (report.status == Status::converged) return report;
-  u_.setZero();  // safe retry: start from where we are, nothing held
+  u_.setZero();  // safe retry: start from where we are, nothing held at first
   predict(prev, scheme, t, p);
   next_.held.assign(next_.held.size(), 0);
-  NewtonReport again = newton_.solve(window, p, options, u_, next_);
+  NewtonReport again = solve(window, p, options);
   again.iterations += report.iterations;
   return again;
 }
@@ -46,16 +44,16 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
   NewtonReport report = newton_.solve(window, p, options, u_, next_);
   if (scene_->hold_count() == 0) return report;
   for (int pass = 1; report.status == Status::converged; ++pass) {
-    bool released = false;
+    bool changed = false;
     for (const auto& e : scene_->elements()) {
       if (e->hold_count() == 0) continue;
-      released |= e->release(window, p, next_.held.data() + e->first_hold());
+      changed |= e->settle(window, p, u_, next_.held.data() + e->first_hold());
     }
-    if (!released) break;  // what is released stays so: the loop ends
-    if (pass == kMostReleases) next_.held.assign(next_.held.size(), 0);
+    if (!changed) break;
     const int before = report.iterations;
     report = newton_.solve(window, p, options, u_, next_);
     report.iterations += before;
+    if (pass == kMostPasses) report.status = Status::max_iterations;
   }
   return report;
 }

@@ -60,7 +60,8 @@ class Stepper {
   void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
   /// Chooses the points that static friction holds at first.
   void hold(const Window& window, const VectorXd& p);
-  /// Solves with those held, letting go of what is loaded too much until none is.
+  /// Solves with those held, holding what has stopped and letting go of what is loaded too much,
+  /// until no flag changes: what is found then does not depend on where the search began.
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options);
 
   const Scene* scene_;

@@ -12,9 +12,9 @@ import numpy as np
 
 from .mixed_scenes_actors import ACTORS
 from .mixed_scenes_builder import Actor, Builder, MixedScene, Watch, handle
-from .mixed_scenes_contact import add_contact
+from .mixed_scenes_contact import SOFT, add_contact
 
-SOFT = ("soft", "cloth", "string")
+FIRST = ("soft", "linkage", "soft", "linkage", "cloth", "string", "box", "ball", "particle")
 
 
 def add_spring(b: Builder, actor: Actor) -> None:
@@ -77,22 +77,23 @@ def random_mixed_scene(seed: int) -> MixedScene:
     """The scene of this seed."""
     b = Builder(seed)
     b.s.set_gravity(np.array([*b.rng.normal(size=2) * 0.3, -9.81]))
-    kinds = [b.draw("actor", tuple(ACTORS), tag=False)]
-    if b.sometimes("two actors", 0.7):
-        pool = SOFT if kinds[0] not in SOFT else tuple(k for k in ACTORS if k not in SOFT)
-        kinds.append(str(b.rng.choice(pool)))
+    kinds = [b.draw("actor", FIRST, tag=False)]
+    b.turn = b.turns["actor"]  # what a kind of actor is made of is dealt among its own scenes
+    if b.sometimes("two actors", 0.8):
+        soft = kinds[0] in SOFT
+        pool = ("linkage", "box", "ball", "particle") if soft else ("soft", *SOFT)
+        kinds.append(b.draw("second", pool, tag=False))
     actors = []
     for i, kind in enumerate(kinds):
         place = np.array([0.6 * i, 0.0, 0.0])
         actors.append(ACTORS[kind](b, place))
+        b.turn = seed
         add_contact(b, actors[-1], place)
         add_loads(b, actors[-1])
     if b.sometimes("extra spring", 0.4):
         add_spring(b, actors[int(b.rng.integers(len(actors)))])
     if b.sometimes("cable", 0.4):
         add_cable(b, actors)
-    if "friction hybrid" in b.tags:  # each held point decides anew at every step
-        b.steps = b.steps // 2 + 5
     order = b.draw("order", (1, 2), tag=False)
     b.tags.add(f"bdf{order}")
     return MixedScene(b.s, b.steps, b.step, order, b.tags, b.watch)

@@ -83,12 +83,12 @@ def soft(b: Builder, place) -> Actor:
     if b.sometimes("glued solid", 0.4):
         high = np.argsort(placed(start, vertices)[:, 2])[-max(3, len(vertices) // 6) :]
         more["glued"] = glue(b, start, vertices, high.tolist())
-    if b.sometimes("viscous", 0.6):
-        more |= {"viscosity": b.log_uniform(1, 30)}
+    if b.sometimes("viscous", 0.7):
+        more |= {"viscosity": b.log_uniform(3, 60)}
         more |= {"viscosity_model": b.draw("viscosity", ("invariant", "linear"))}
     if b.sometimes("field of stiffness", 0.3):
         more["young_field"] = b.rng.uniform(0.5, 2.0, len(tets))
-    if element != "p1_fbar" and b.sometimes("parameters per element", 0.5):
+    if element != "p1_fbar" and b.sometimes("parameters per element", 0.7):
         more["fields"] = ["young", "poisson"] + ["viscosity"] * ("viscosity" in more)
     name = b.name("soft")
     b.s.add_solid(
@@ -232,7 +232,7 @@ def linkage(b: Builder, place) -> Actor:
     )  # fmt: skip
     ground = handle(b, root, 0.005, 0.05) if b.sometimes("joint on a handle", 0.4) else ""
     for first, second, at in ((ground, arm, root), (arm, name, middle)):
-        kind = b.draw("joint", JOINTS)
+        kind = b.draw("joint", (*JOINTS, "slider"))  # few others have a force
         joint = _joint(b, kind, first, second, at)
         if kind in DRIVEN:
             _drive(b, kind, joint)
@@ -265,14 +265,15 @@ def _drive(b: Builder, kind: str, joint: str) -> None:
     """A motor and perhaps a limit on a joint with a free coordinate."""
     slides = kind == "slider"
     unit = 0.02 if slides else 0.5
-    motor = b.draw("motor", ("position", "torque"), tag=False)
+    label = "motor of a slider" if slides else "motor"
+    motor = b.draw(label, ("position", "force", "force") if slides else ("position", "torque"),
+                   tag=False)  # fmt: skip
     if motor == "position":
         interval, keys = b.keys(0.0, unit)
         stiff = {"stiffness": b.log_uniform(100, 1000) if slides else b.log_uniform(1, 10)}
         stiff["damping"] = b.rng.uniform(0.5, 5) if slides else b.rng.uniform(0.005, 0.05)
         b.tags.add("motor position")
     else:
-        motor = "force" if slides else "torque"
         interval, keys = b.keys(0.0, 5.0 if slides else 0.5)
         keys[0], stiff = keys[-1], {}
         b.tags.add(f"motor {motor}")

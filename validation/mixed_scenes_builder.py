@@ -1,7 +1,6 @@
 """How mixed scenes are put together: names, draws, tags, and how to read their mode codes.
 
-What occurs is drawn by `Builder.draw`: blocks of consecutive seeds see every option, so that short
-studies reach all kinds too.
+What occurs is drawn by `Builder.draw`, which deals: blocks of consecutive scenes see every option.
 """
 
 from __future__ import annotations
@@ -53,7 +52,8 @@ class Builder:
     """The scene under construction, with names, draws and tags."""
 
     def __init__(self, seed: int):
-        self.seed, self.rng = seed, np.random.default_rng(seed)
+        self.rng = np.random.default_rng(seed)
+        self.turn, self.turns = seed, {}  # of this scene; and among those with the same choice
         self.s = _engine.Scene()
         self.tags, self.watch = set(), []
         self._names, self._draws = Counter(), Counter()
@@ -71,13 +71,14 @@ class Builder:
         return f"{kind}{self._names[kind] - 1}"
 
     def draw(self, label: str, options, tag: bool = True):
-        """One of the options; the first draw of a scene deals them out over consecutive seeds."""
+        """One of the options, dealt out over consecutive turns: each draw of a scene for itself."""
         n = len(options)
-        if self._draws[label] == 0:
-            block = np.random.default_rng([zlib.crc32(label.encode()), self.seed // n])
-            choice = options[block.permutation(n)[self.seed % n]]
-        else:
-            choice = options[self.rng.integers(n)]
+        dealt = zlib.crc32(f"{label} {self._draws[label]}".encode())
+        block, at = divmod(self.turn, n)
+        order = np.random.default_rng([dealt, block]).permutation(n)
+        choice = options[order[at]]
+        before = sum(options[k] == choice for k in order[:at])
+        self.turns[label] = block * sum(o == choice for o in options) + before
         self._draws[label] += 1
         if tag:
             self.tags.add(f"{label} {choice}" if isinstance(choice, str) else label)

@@ -12,6 +12,7 @@ from .scenes import NO_TURN, quaternion
 OBSTACLES = ("plane", "sphere", "box", "capsule", "cylinder", "blend", "union", "vdb")
 SUPPORTS = ("world", "handle", "body")
 FRICTIONS = ("linear", "tanh", "hybrid")
+SOFT = ("soft", "cloth", "string")
 OUT = 0.3 * np.array([[1, 0, 0.3], [-0.5, 0.87, 0.3], [-0.5, -0.87, 0.3]])
 
 _VDB: dict = {}
@@ -36,8 +37,12 @@ def level_set():
     return _VDB["blob"]
 
 
-def obstacle(b: Builder, kind: str):
-    """An sdf with its top at the origin, upwards +z, about 0.3 m wide and flat at 0.05 m."""
+def obstacle(b: Builder, kind: str, crease: bool):
+    """An sdf with its top at the origin, upwards +z, about 0.3 m wide and flat at 0.05 m.
+
+    The members of a sharp union meet in a crease only where asked: several points of a body would
+    settle in it, where the normal jumps and a step may have no root.
+    """
     tilt = quaternion(b.rng.normal(size=3) * 0.08)
     if kind == "plane":
         return _engine.Plane(np.append(b.rng.normal(size=2) * 0.08, 1.0), 0.0)
@@ -53,7 +58,10 @@ def obstacle(b: Builder, kind: str):
     if kind == "vdb":
         return level_set()
     slope = _engine.Transformed(_engine.Plane([0, 0, 1], 0.0), [0, 0, 0], tilt)
-    ball = _engine.Transformed(_engine.Sphere(0.1), [0.05, 0.02, -0.09], NO_TURN)
+    if kind == "union" and not crease:
+        ball = _engine.Transformed(_engine.Sphere(0.04), [0.15, 0.02, 0.07], NO_TURN)
+    else:
+        ball = _engine.Transformed(_engine.Sphere(0.1), [0.05, 0.02, -0.09], NO_TURN)
     return _engine.Union([slope, ball], 0.02 if kind == "blend" else 0.0)
 
 
@@ -67,10 +75,10 @@ def law(b: Builder, rolls: bool) -> tuple[dict, set]:
     traits = {friction}
     if b.sometimes("ramped", 0.4):
         d_0 = b.rng.uniform(1e-3, 1e-2)
-        values |= {"damping": "ramped", "k_d": b.rng.uniform(1, 10), "d_0": d_0}
+        values |= {"damping": "ramped", "k_d": b.rng.uniform(1, 20), "d_0": d_0}
         traits.add("ramped")
     else:
-        values |= {"c_n": b.rng.uniform(0.05, 0.6)}
+        values |= {"c_n": b.log_uniform(0.05, 3)}
         traits.add("continuous")
     if b.sometimes("load-dependent", 0.3):
         values |= {"c_s": values["c_f"] + b.rng.uniform(0.1, 0.3), "f_0": b.rng.uniform(0.5, 5)}
@@ -114,7 +122,7 @@ def add_contact(b: Builder, actor: Actor, place) -> None:
     support = b.draw("support", SUPPORTS, tag=False)
     values, traits = law(b, actor.rolls)
     place = np.asarray(place, float)
-    shape = obstacle(b, kind)
+    shape = obstacle(b, kind, actor.count == 1)
     if support == "world":
         sdf, carrier = _engine.Transformed(shape, place, NO_TURN), ""
     elif support == "handle":

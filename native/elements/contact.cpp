@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "../parameters.hpp"
 #include "contact_touch.hpp"
 
 namespace diffsim {
@@ -82,9 +83,18 @@ void Contact::rub(const Window& window, const VectorXd& p, Touch& t) const {
   const bool hybrid = params_.friction == Friction::hybrid;
   const Friction law = hybrid ? Friction::linear : params_.friction;
   const std::vector<std::uint8_t>& held = window.now().held;
-  t.held = hybrid && !held.empty() && held[first_hold() + i];
-  t.k_t = hybrid ? std::max(k.k_t, kSlipMass * mass_[i] * window.scheme.gamma[0]) : k.k_t;
-  t.slope = t.held ? held_slope(t.limit.f) : friction_slope(t.k_t, law, t.v_t.norm(), t.limit.f);
+  t.hold = Hold(hybrid && !held.empty() ? held[first_hold() + i] : 0);
+  t.k_t = k.k_t;
+  if (hybrid) {
+    t.k_t = std::max(k.k_t, kSlipMass * mass_[i] * window.scheme.gamma[0]);
+    t.k_t *= std::pow(kHarder, t.hold.times());
+  }
+  const double speed = t.v_t.norm();
+  if (t.hold.held() || (t.hold.binds() && speed <= kHoldSpeed)) {
+    t.slope = held_slope(t.limit.f);
+  } else {
+    t.slope = friction_slope(t.hold.binds() ? kInfinity : t.k_t, law, speed, t.limit.f);
+  }
   if (t.k_t > k.k_t) t.slope.by_kt = 0;
   t.by_fn = t.slope.by_limit * t.limit.by_fn;
   t.f = t.normal.f * n - t.slope.s * t.v_t;
@@ -177,7 +187,7 @@ bool Contact::guard(const State& from, const Window& window, const VectorXd& p, 
   at.at[0] = &from;
   for_each_touch(window, p, [&](const Touch& t) {
     const int node = points_->node[t.point];
-    if (node < 0 || t.frame || t.held || used[node] >= kMost) return;
+    if (node < 0 || t.frame || t.hold.held() || used[node] >= kMost) return;
     x.resize(3, 1);
     x.col(0) = points_->position(t.point, from, p);
     to_frame_of_sdf(from, x);
@@ -224,7 +234,7 @@ std::string Contact::leap(const Window& window, const VectorXd& p) const {
 void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
   std::fill(out, out + points_->size(), std::uint16_t{0});
   for_each_touch(window, p, [&](const Touch& t) {
-    unsigned code = t.held ? kHeld : t.slope.slip ? kSlip : kStick;
+    unsigned code = t.slope.slip ? kSlip : t.hold.binds() ? kHeld : kStick;
     if (t.normal.clamped) code |= kClamped;
     if (params_.k_roll >= 0) {
       if (t.rolling.rolling.slip) code |= kRolls;
@@ -253,23 +263,22 @@ int Contact::hold_count() const {
 
 void Contact::hold(const Window& last, const VectorXd& p, std::uint8_t* held) const {
   for_each_touch(last, p, [&](const Touch& t) {
-    // Held before, sticking, or on a rigid body slow enough to be stopped within a step (of a
-    // deformable one the node's own mass says little about that).
-    const double stop = mass_[t.point] * last.scheme.gamma[0] * t.v_t.norm();
-    const bool slow = !t.slope.slip || (t.frame && stop <= t.limit.f);
-    held[t.point] = t.limit.f > 0 && (t.held || slow);
+    if (t.hold.binds() && !t.slope.slip && t.limit.f > 0) held[t.point] = Hold().next();
   });
 }
 
-bool Contact::release(const Window& now, const VectorXd& p, std::uint8_t* held) const {
-  std::vector<std::uint8_t> kept(points_->size(), 0);  // `held` is read until the end
+bool Contact::settle(const Window& now, const VectorXd& p, VectorXd& u, std::uint8_t* held) const {
+  std::vector<std::uint8_t> next(held, held + points_->size());  // `held` is read until the end
   bool any = false;
   for_each_touch(now, p, [&](const Touch& t) {
-    if (!t.held) return;
-    kept[t.point] = t.v_t.norm() <= kHoldSpeed;  // that is, |f_t| <= limit
-    any |= !kept[t.point];
+    const bool sticks = !t.hold.binds() && !t.slope.slip && t.limit.f > 0;
+    const bool breaks = t.hold.held() && t.v_t.norm() > kHoldSpeed;  // |f_t| > limit
+    if (!sticks && !breaks) return;
+    any = true;
+    next[t.point] = t.hold.next();
+    if (sticks && t.node >= 0 && !t.frame) u.segment<3>(points_->dof(t.point)) -= t.v_t;
   });
-  std::copy(kept.begin(), kept.end(), held);
+  std::copy(next.begin(), next.end(), held);
   return any;
 }
 

@@ -66,11 +66,10 @@ class Contact : public Element {
   /// A point that began within its way of the obstacle and went more than half its thickness.
   std::string leap(const Window& window, const VectorXd& p) const override;
 
-  /// Hybrid friction holds in a step what was held in the last one or is slow enough to be stopped
-  /// in this one, and lets go of what would need more than Coulomb's limit.
+  /// Hybrid friction begins a step with those points held that were held in the last one.
   int hold_count() const override;
   void hold(const Window& last, const VectorXd& p, std::uint8_t* held) const override;
-  bool release(const Window& now, const VectorXd& p, std::uint8_t* held) const override;
+  bool settle(const Window& now, const VectorXd& p, VectorXd& u, std::uint8_t* held) const override;
 
  private:
   struct Touch;  // one point in contact

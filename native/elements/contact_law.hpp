@@ -1,6 +1,8 @@
 // The scalar law of frictional contact at one point: forces and their derivatives, no geometry.
 #pragma once
 
+#include <cstdint>
+
 #include "../math.hpp"
 
 namespace diffsim {
@@ -65,16 +67,35 @@ struct FrictionSlope {
 };
 FrictionSlope friction_slope(double k_t, Friction law, double speed, double limit);
 
-/// Hybrid friction [G 4.4.3]: a point that static friction holds has w_t = 0 as a constraint with
-/// the compliance of s = limit / kHoldSpeed, at any speed: it creeps with at most kHoldSpeed at
-/// Coulomb's limit, and where rows are redundant (a rigid body's feet) every foot is loaded in
-/// proportion to what its own normal force can hold.
+/// Hybrid friction [G 4.4.3]: f_t = -v_t limit / max(|v_t|, kHoldSpeed). A point that static
+/// friction holds has w_t = 0 as a constraint with the compliance kHoldSpeed / limit: it creeps
+/// with at most kHoldSpeed at Coulomb's limit, and where rows are redundant (a rigid body's feet)
+/// every foot is loaded in proportion to what its own normal force can hold.
 constexpr double kHoldSpeed = 1e-8;  // [m/s]
 FrictionSlope held_slope(double limit);
 
-/// A point let go falls back on the linear law; its k_t is at least kSlipMass times the mass it
-/// stops per step. With less, a body that Coulomb friction can stop would creep in the law's
-/// sticking range and never be slow enough to be held.
+/// How a point of hybrid friction stands in a step's search for that law, which Newton alone would
+/// not find: free, under the linear law, which is right once the point slides; or held at any
+/// speed, which is right up to kHoldSpeed. A free point that sticks is held next, a held one that
+/// is loaded too much let go, to a linear law kHarder times as steep and at last to the law itself:
+/// so the search ends.
+class Hold {
+ public:
+  explicit Hold(std::uint8_t code = 0) : code_(code) {}
+  bool held() const { return code_ % 2 == 1; }
+  int times() const { return code_ / 2; }                         // let go so far
+  bool binds() const { return held() || times() >= kMostTimes; }  // at rest by the law itself
+  std::uint8_t next() const { return code_ + 1; }
+
+ private:
+  static constexpr int kMostTimes = 4;
+  std::uint8_t code_;
+};
+constexpr double kHarder = 100;
+
+/// The linear law's k_t is at first at least kSlipMass times the mass that the point stops per
+/// step: with less, Newton would find a body that Coulomb friction stops creeping far from where it
+/// stops.
 constexpr double kSlipMass = 10;
 
 }  // namespace diffsim

@@ -23,8 +23,8 @@ struct Contact::Touch {
   NormalForce normal;
   FrictionLimit limit;
   double by_fn;  // d(friction slope)/d f_n
-  bool held;     // by static friction, hybrid only
-  double k_t;    // of this point
+  Hold hold;     // hybrid only
+  double k_t;    // of this point; hybrid: while it is free
   FrictionSlope slope;
   Vector3d f;
   RollingTorque rolling;  // tau = 0 where there is none

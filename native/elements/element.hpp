@@ -64,12 +64,14 @@ class Element {
     return false;
   }
 
-  /// Points that static friction may hold for a whole step, chosen outside Newton (State::held,
-  /// from first_hold() on): `hold` sets those that begin the step after last.now() held, `release`
-  /// lets go of those that a solved step has loaded too much, and says whether there were any.
+  /// Points that static friction may hold, one flag each (State::held, from first_hold() on), fixed
+  /// while Newton runs: `hold` sets those with which the step after last.now() begins, `settle`
+  /// changes those that do not fit the solved step, stops point nodes in u that it holds from now
+  /// on, and says whether any changed.
   virtual int hold_count() const { return 0; }
   virtual void hold(const Window& /*last*/, const VectorXd& /*p*/, std::uint8_t* /*held*/) const {}
-  virtual bool release(const Window& /*now*/, const VectorXd& /*p*/, std::uint8_t* /*held*/) const {
+  virtual bool settle(const Window& /*now*/, const VectorXd& /*p*/, VectorXd& /*u*/,
+                      std::uint8_t* /*held*/) const {
     return false;
   }
   int first_hold() const { return first_hold_; }

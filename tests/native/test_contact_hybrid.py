@@ -15,7 +15,7 @@ HELD = 3
 @pytest.mark.parametrize("kind", ["plane", "sphere", "box"])
 @pytest.mark.parametrize("carried", [False, True])
 def test_battery_of_contact_with_held_points(carried, kind):
-    """Held, sticking and slipping points; creep within the compliance and beyond it."""
+    """Held, sticking and slipping points; creep within the compliance and beyond it; let go."""
     rng = np.random.default_rng(21)
     modes = set()
     for k_t, speed in ((4e3, 1e-3), (40.0, 1.0)):
@@ -34,7 +34,10 @@ def test_battery_of_contact_with_held_points(carried, kind):
             instants = random_instants(rng, 3, 1, rng.normal(size=(3, 3)) * 0.03)
             instants[0][2] *= speed
             instants[0][3] *= speed
-            for held in (np.zeros(9), np.ones(9), rng.integers(0, 2, 9)):
+            flags = [np.zeros(9), np.ones(9), rng.integers(0, 2, 9)]
+            if speed == 1:  # the law itself, too narrow for differences near rest
+                flags.append(np.full(9, 8))
+            for held in flags:
                 for points in ("corners", "point"):
                     out = check_element(s, f"of_{points}", s.values, instants, rng, frames=[0, 2],
                                         held=held.astype(np.uint8))  # fmt: skip
@@ -108,18 +111,24 @@ def _turn(quaternions):
     ]).transpose(2, 0, 1)  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["cube", "puck"])
-def test_rest_on_an_incline_is_rest(kind):
+# Contact is almost elastic here (c_n v_in is a few hundredths): at small steps, where BDF2 damps
+# little, a cube rocks for seconds before it rests.
+@pytest.mark.parametrize(("kind", "rate", "within"), [
+    ("cube", 240, 5), ("puck", 240, 5), ("cube", 480, 10), ("puck", 480, 5),
+])  # fmt: skip
+@pytest.mark.parametrize("order", [1, 2])
+def test_rest_on_an_incline_is_rest(kind, rate, within, order):
     """tan alpha = 0.7 c_f, begun sliding: at rest contact points move < 1 um in 10 s."""
     s, points = on_slope(kind)
-    r = _engine.rollout(s, s.values, 16 * 240, _engine.Options(step=1 / 240, record_modes=True))
+    options = _engine.Options(step=1 / rate, order=order, record_modes=True)
+    r = _engine.rollout(s, s.values, (within + 11) * rate, options)
     assert r.ok, r.message
     way, stopped = drift(r, points)
-    assert stopped < 5
+    assert stopped < within
     assert way < 1e-6, f"{way} m"
     assert set(np.unique(r.modes[-1] & 3)) == {0, HELD}
     penalty, _ = on_slope(kind, friction="linear")
-    p = _engine.rollout(penalty, penalty.values, 16 * 240, _engine.Options(step=1 / 240))
+    p = _engine.rollout(penalty, penalty.values, within * rate, options)
     assert p.velocity[-1, 0, 0] > 1e-3  # the penalty alone creeps
 
 
@@ -141,7 +150,7 @@ def test_no_force_is_beyond_coulombs_limit():
     assert r.ok, r.message
     f = r.contact_force
     assert np.all(np.linalg.norm(f[..., :2], axis=2) <= C_F * f[..., 2] * (1 + 1e-9))
-    assert {0, 1, 2, HELD} <= set(np.unique(r.modes & 3))
+    assert set(np.unique(r.modes & 3)) == {0, 2, HELD}
 
 
 def pulled():
@@ -174,7 +183,7 @@ def test_gradients_through_stick_slip_and_release(order):
     r = check_gradients(s, 150, options, names)
     feet = r.modes[:, :4] & 3
     held = (feet == HELD).any(axis=1)
-    assert {1, 2, HELD} <= set(np.unique(r.modes & 3))
+    assert set(np.unique(r.modes & 3)) == {0, 2, HELD}
     assert np.any(held[:-1] & ~held[1:]), "was never let go"
     assert np.any(~held[:-1] & held[1:]), "was never caught"
 
@@ -206,10 +215,34 @@ def test_gradients_of_two_coupled_stuck_masses(order):
     assert 20 < both.sum() < 140
 
 
-# Steps: long enough to slip and be caught, too short for rounding to change who is held.
-@pytest.mark.parametrize(("carrier", "steps"), [("rigid", 140), ("handle", 105)])
-def test_gradients_of_a_body_held_on_a_moving_one(carrier, steps):
+@pytest.mark.parametrize("carrier", ["rigid", "handle"])
+def test_gradients_of_a_body_held_on_a_moving_one(carrier):
     """A box rides on a slab that moves and turns, slips when it is shaken, and is caught again."""
+    s = ride(carrier)
+    names = ["box.velocity.x", "box.velocity.y", "box.mass", "ride.c_f", "ride.k_n", "gravity.x"]
+    names += ["slab.velocity.y", "mount.stiffness"] if carrier == "rigid" else [
+        "slab.position[3].x", "slab.rotation[2].z"]  # fmt: skip
+    options = _engine.Options(step=1 / 300, order=2, stagnate=True, record_modes=True)
+    r = check_gradients(s, 140, options, names)
+    assert set(np.unique(r.modes & 3)) == {0, 2, HELD}
+
+
+def test_who_is_held_hangs_on_neither_rounding_nor_k_t():
+    """The law says who is held: not how Newton came there, nor what its search began with."""
+    options = _engine.Options(step=1 / 300, order=2, stagnate=True, record_modes=True)
+    for s, k_t in ((ride("handle"), "ride.k_t"), (pulled(), "ground.k_t")):
+        runs = [_engine.rollout(s, s.values, 150, options)]
+        for parameter, factor in ((k_t, 1e-2), (k_t, 1e2), ("gravity.z", 1 + 1e-13)):
+            p = s.values
+            p[s.index(parameter)] *= factor
+            runs.append(_engine.rollout(s, p, 150, options))
+        assert len({r.mode_hash for r in runs}) == 1
+        for r in runs[1:]:
+            assert np.abs(r.position - runs[0].position).max() < 1e-10
+
+
+def ride(carrier):
+    """A box on a slab that is shaken: a rigid body on springs, or a handle."""
     s = _engine.Scene()
     s.set_gravity([0, 0, -G])
     s.add_rigid_body("box", mass=0.4, inertia=[0.00067] * 3 + [0] * 3, position=[0, 0, 0.08],
@@ -230,13 +263,7 @@ def test_gradients_of_a_body_held_on_a_moving_one(carrier, steps):
     s.add_points("feet", bodies=["box"] * 8, local=CORNERS * 0.05)
     s.add_contact("ride", points="feet", sdf=_engine.Box([0.4, 0.4, 0.03]), carrier="slab",
                   k_n=1e4, k_t=20.0, c_f=0.4, c_n=0.5, friction="hybrid")  # fmt: skip
-    names = ["box.velocity.x", "box.velocity.y", "box.mass", "ride.c_f", "ride.k_n", "gravity.x"]
-    names += ["slab.velocity.y", "mount.stiffness"] if carrier == "rigid" else [
-        "slab.position[3].x", "slab.rotation[2].z"]  # fmt: skip
-    options = _engine.Options(step=1 / 300, order=2, stagnate=True, record_modes=True)
-    r = check_gradients(s, steps, options, names)
-    assert {0, HELD} <= set(np.unique(r.modes & 3))
-    assert {1, 2} & set(np.unique(r.modes & 3))
+    return s
 
 
 def test_halved_and_repeated_steps_keep_their_flags():

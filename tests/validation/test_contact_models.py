@@ -43,4 +43,4 @@ def test_gradients_of_a_soft_puck_that_slides_and_is_held(order):
              "lattice.damping", "ground.k_n", "ground.c_f", "ground.k_t", "gravity.x"]  # fmt: skip
     options = _engine.Options(step=0.005, order=order, stagnate=True, record_modes=True)
     r = check_gradients(scene(puck(), "hybrid"), 80, options, names)
-    assert {0, 1, 2, 3} == set(np.unique(r.modes & 3))
+    assert {0, 2, 3} == set(np.unique(r.modes & 3))  # no point creeps in a penalty's range
