@@ -88,7 +88,7 @@ def soft(b: Builder, place) -> Actor:
         more |= {"viscosity_model": b.draw("viscosity", ("invariant", "linear"))}
     if b.sometimes("field of stiffness", 0.3):
         more["young_field"] = b.rng.uniform(0.5, 2.0, len(tets))
-    if element != "p1_fbar" and b.sometimes("parameters per element", 0.7):
+    if element != "p1_fbar" and b.sometimes("parameters per element", 0.8):
         more["fields"] = ["young", "poisson"] + ["viscosity"] * ("viscosity" in more)
     name = b.name("soft")
     b.s.add_solid(
@@ -265,9 +265,8 @@ def _drive(b: Builder, kind: str, joint: str) -> None:
     """A motor and perhaps a limit on a joint with a free coordinate."""
     slides = kind == "slider"
     unit = 0.02 if slides else 0.5
-    label = "motor of a slider" if slides else "motor"
-    motor = b.draw(label, ("position", "force", "force") if slides else ("position", "torque"),
-                   tag=False)  # fmt: skip
+    effort = "force" if slides else "torque"
+    motor = b.draw(f"motor by {effort}", ("position", effort, effort), tag=False)
     if motor == "position":
         interval, keys = b.keys(0.0, unit)
         stiff = {"stiffness": b.log_uniform(100, 1000) if slides else b.log_uniform(1, 10)}

@@ -82,7 +82,7 @@ def law(b: Builder, rolls: bool) -> tuple[dict, set]:
         traits.add("continuous")
     if b.sometimes("load-dependent", 0.3):
         values |= {"c_s": values["c_f"] + b.rng.uniform(0.1, 0.3), "f_0": b.rng.uniform(0.5, 5)}
-    if rolls and b.sometimes("rolling friction", 0.6):
+    if rolls and b.sometimes("rolling friction", 0.7):
         values |= {"c_roll": b.log_uniform(1e-3, 1e-2), "c_spin": b.log_uniform(1e-3, 1e-2)}
         values |= {"k_roll": b.log_uniform(1e-3, 3e-2)}
         traits.add("rolling")

@@ -71,7 +71,7 @@ FrictionSlope friction_slope(double k_t, Friction law, double speed, double limi
 /// friction holds has w_t = 0 as a constraint with the compliance kHoldSpeed / limit: it creeps
 /// with at most kHoldSpeed at Coulomb's limit, and where rows are redundant (a rigid body's feet)
 /// every foot is loaded in proportion to what its own normal force can hold.
-constexpr double kHoldSpeed = 1e-8;  // [m/s]
+constexpr double kHoldSpeed = 3e-8;  // [m/s]
 FrictionSlope held_slope(double limit);
 
 /// How a point of hybrid friction stands in a step's search for that law, which Newton alone would
