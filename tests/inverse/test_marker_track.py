@@ -42,7 +42,7 @@ def check_partials(objective, run, slot, change, size):
         np.fill_diagonal(dv[frame, slot.dof :, frame, size:], 1.0)
     by = term.through(slot, *(d.reshape(count, ndof, -1) for d in (dx, dv)))
     jacobian = by.reshape(*term.residual.shape, count, 2 * size)
-    for frame in range(len(run.position)):
+    for frame in range(0, count, 1 + count // 8):
         for dof in range(2 * size):
             up, down = (
                 objective.term(change(run, frame, dof, s), slot, {}).residual for s in (eps, -eps)
