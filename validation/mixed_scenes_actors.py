@@ -270,7 +270,7 @@ def _drive(b: Builder, kind: str, joint: str) -> None:
     if motor == "position":
         interval, keys = b.keys(0.0, unit)
         stiff = {"stiffness": b.log_uniform(100, 1000) if slides else b.log_uniform(1, 10)}
-        stiff["damping"] = b.rng.uniform(0.5, 5) if slides else b.rng.uniform(0.005, 0.05)
+        stiff["damping"] = b.rng.uniform(2, 20) if slides else b.rng.uniform(0.02, 0.2)
         b.tags.add("motor position")
     else:
         interval, keys = b.keys(0.0, 5.0 if slides else 0.5)
