@@ -21,7 +21,7 @@ from .gradients import NotSimulated, check_motion, protocol_options
 from .mixed_scenes import MixedScene, random_mixed_scene
 from .mixed_scenes_contact import FRICTIONS, OBSTACLES
 
-SCENES = 300
+SCENES = 303  # at least 300 of which can be simulated
 BAR = 20  # scenes that reach each of these, and that feel each kind of parameter; 1 in a part
 ALONE = 4  # directions in each kind of parameter alone
 REACHED = (
