@@ -5,4 +5,4 @@ from validation.gradients_mixed import study
 
 def test_a_tenth_of_the_mixed_gradient_study_passes_its_bars():
     figures = study(0.1)
-    assert figures["scenes"] == 30
+    assert figures["scenes"] == 31
