@@ -25,7 +25,7 @@ from diffsim_ros.inverse.optimizers import LMOptions, levenberg_marquardt
 from diffsim_ros.inverse.problem import LeastSquaresProblem
 from diffsim_ros.inverse.simulation_problem import SimulationProblem
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.model import TossModel
+from diffsim_ros.real2sim.toss_model import TossModel
 
 CONFIG = Path(__file__).resolve().parent.parent / "config" / "estimation" / "cube_toss.yaml"
 TOSSES = 50

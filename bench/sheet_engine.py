@@ -61,7 +61,7 @@ class Cloth:
         final[[i for i in range(len(final)) if i not in self.sheet.held]] = r.position[-1]
         return Fall(final, cpu / steps)
 
-    def gradient(self, mode: str = "store", duration: float = DURATION) -> tuple:
+    def gradient(self, mode: str = "checkpoint", duration: float = DURATION) -> tuple:
         """d(height of the centre)/d(stiffnesses) (2,), CPU seconds per step of both passes."""
         r, ahead, steps = self._rollout(duration, active=self.active, mode=mode)
         gx = np.zeros((len(r.time), self.scene.ndof))

@@ -1,4 +1,4 @@
-"""The `diffsim` command: simulate, estimate, check-gradient, mesh, bench.
+"""The `diffsim` command: simulate, check, init, estimate, check-gradient, mesh, bench.
 
 Exit codes: 0 done; 2 unusable input (one line on stderr: file, key, value, what is accepted);
 3 not converged or stopped by Ctrl-C (results are written and marked so); 130 stopped at once by a
@@ -22,6 +22,8 @@ from diffsim_ros.errors import InputError, NotConverged, nearest
 DONE, UNUSABLE, NOT_CONVERGED, INTERRUPTED = 0, 2, 3, 130
 COMMANDS = {
     "simulate": "roll a scene out and write its motion",
+    "check": "say what recordings hold, and whether an estimation can use them",
+    "init": "write a commented scene and estimation for a recording of one's own",
     "estimate": "estimate parameters from recordings, with uncertainty and report",
     "check-gradient": "compare gradients with finite differences (DESIGN section 3)",
     "mesh": "check a mesh file, or mesh a surface, and write its tets",
@@ -51,6 +53,16 @@ def make_parser() -> argparse.ArgumentParser:
 def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
     if name == "simulate":
         command.add_argument("scene", metavar="SCENE.yaml")
+    elif name == "check":
+        command.add_argument("data", nargs="+", metavar="DATA", help="files, bags, folders")
+    elif name == "init":
+        command.add_argument(
+            "--from", dest="data", nargs="+", required=True, metavar="DATA", help="recordings"
+        )
+        command.add_argument(
+            "--size", nargs="+", type=float, metavar="M", help="edge, or three, of the body"
+        )
+        command.add_argument("--mass", type=float, metavar="KG", help="of the body")
     elif name == "estimate":
         command.add_argument("estimation", metavar="ESTIMATION.yaml")
         for option, text in (

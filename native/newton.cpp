@@ -11,6 +11,11 @@ constexpr int kFreeSteps = 8;            // full steps taken even when ||r|| ris
                                          // would answer with crawling
 constexpr double kMaxStepRotation = 2.;  // [rad]; a step turning further is not a step
 
+constexpr int kMostTrials = 7;       // of a search along a correction
+constexpr double kWorkLeft = 0.5;    // share of r's work along it above which to go on,
+constexpr double kWorkBeyond = 0.9;  // and below which, negative, to go back
+constexpr double kFarthest = 8;      // corrections
+
 constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jacobian serves again
 
 constexpr double kNoCorrection = 0.1;  // share of r that a correction of use leaves at most
@@ -27,16 +32,10 @@ double damping(int iteration) {
   return share[iteration % 8];
 }
 
-// How well to solve for a correction (Eisenstat and Walker's second choice): no better than Newton
-// itself will do, nor than the end needs.
-double forcing(bool symmetric, bool reuse, double norm, double previous, double end) {
-  const double first = symmetric ? 1e-3 : 1e-1;
-  if (!std::isfinite(previous)) return first;
-  const double ratio = norm / previous;
-  // A Jacobian used again gains what it gained last time, at best.
-  const double gain = reuse ? 0.3 * ratio : 0.9 * ratio * ratio;
-  return std::min(first, std::max(gain, 0.3 * end / norm));
-}
+// Shares of compressed springs' negative stiffness to try next where one has met negative
+// curvature, or where one has served.
+double less(double compression) { return compression > 0.3 ? 0.5 * compression : 0; }
+double more(double compression) { return std::min(1., std::max(0.25, 2 * compression)); }
 
 bool usable(const State& s) {
   if (!s.c.allFinite() || !s.v.allFinite()) return false;
@@ -47,6 +46,26 @@ bool usable(const State& s) {
 }
 
 }  // namespace
+
+// What a correction is wanted for, where ||r|| is `norm`, was `previous` and shall be `end`.
+struct Newton::Aim {
+  double norm, previous, end;
+  bool evaluated;  // K_ and B_ are made already
+  bool small;      // the scene: always solved by elimination
+  bool exact;      // derivative tests: by elimination
+  bool converged() const { return norm <= end; }
+
+  // How well to solve (Eisenstat and Walker's second choice): no better than Newton itself will do,
+  // nor than the end needs.
+  double tolerance(bool accurate, bool reuse) const {
+    const double first = accurate ? 1e-3 : 1e-1;
+    if (!std::isfinite(previous)) return first;
+    const double ratio = norm / previous;
+    // A Jacobian used again gains what it gained last time, at best.
+    const double gain = reuse ? 0.3 * ratio : 0.9 * ratio * ratio;
+    return std::min(first, std::max(gain, 0.3 * end / norm));
+  }
+};
 
 const char* to_string(Status status) {
   switch (status) {
@@ -87,6 +106,9 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
     out.B = &B_;
     symmetric_ = true;
     out.symmetric = &symmetric_;
+    compressed_ = false;
+    out.compressed = &compressed_;
+    out.compression = compression_;
   }
   for (std::size_t e = 0; e < part_norm_.size(); ++e) {
     part_.setZero();
@@ -158,11 +180,68 @@ bool Newton::correct(const Window& window, bool reuse, bool exact, double tolera
   return (report.reached || report.residual < kNoCorrection) && du_.allFinite();
 }
 
+bool Newton::direct(const Window& window, const VectorXd& p, const Aim& aim) {
+  if (aim.converged()) compression_ = 1;
+  for (;; compression_ = less(compression_)) {
+    if (!aim.evaluated) evaluate(window, p, true);
+    const double goal = aim.tolerance(symmetric_ && compression_ == 1, false);
+    if (aim.small || aim.evaluated || aim.converged() || !compressed_ || compression_ == 0) {
+      return correct(window, false, aim.exact, goal);
+    }
+    {
+      const Stopwatch watch(timing_, &Timing::prepare);
+      StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]).combine(K_, B_, A_);
+    }
+    const Stopwatch watch(timing_, &Timing::correction);
+    du_ = r_;
+    if (solver_.solve_positive(A_, symmetric_, du_, goal).reached && du_.allFinite()) return true;
+  }
+}
+
+bool Newton::search(const Window& window, const VectorXd& p, const VectorXd& u0, bool full,
+                    VectorXd& u, State& now, double& norm) {
+  const double start = norm, work = r_.dot(du_.col(0));
+  double t = 1, near = 0, far = 0, near_work = work, far_work = 0;  // far 0: not known yet
+  for (int k = 1;; ++k) {
+    u = u0 - t * du_.col(0);
+    advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+    double left = -std::numeric_limits<double>::infinity();
+    if (usable(now)) {
+      if (k == 1 && full && guard(window, p, u)) {
+        advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+      }
+      norm = evaluate(window, p, false);
+      if (norm <= 0.5 * start) return true;
+      if (std::isfinite(norm)) left = r_.dot(du_.col(0));
+      if (!(work > 0) && std::isfinite(left)) return true;  // nothing to judge by
+    }
+    const bool short_of = left > kWorkLeft * work, beyond = !(left >= -kWorkBeyond * work);
+    if ((!short_of && !beyond) || k == kMostTrials) return std::isfinite(left);
+    if (beyond) {
+      far = t;
+      far_work = left;
+    } else {
+      near = t;
+      near_work = left;
+    }
+    if (far > 0) {
+      const double share = std::isfinite(far_work) ? near_work / (near_work - far_work) : 0.3;
+      t = near + (far - near) * std::clamp(share, 0.1, 0.9);
+    } else if (t >= kFarthest) {
+      return true;
+    } else {
+      t *= left < 0.9 * work ? std::clamp(1 / (1 - left / work), 1.5, 4.) : 4.;
+    }
+  }
+}
+
 NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                            VectorXd& u, State& now) {
   NewtonReport report;
   guarded_.assign(scene_->nodes().size(), 0);
   floor_ = 1e-6 * scene_->total_mass(p) * 9.81;
+  compression_ = 1;
+  compressed_ = false;
   advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
   // Small scenes: residual and Jacobian together. Large ones: each state is first judged by its
   // residual alone, and a Jacobian that serves well serves again.
@@ -173,6 +252,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   double previous_norm = std::numeric_limits<double>::infinity(), before_norm = previous_norm;
   bool jacobian = eager, prepared = false;  // K_, B_ are those of `now`; solver_ holds a matrix
   auto finish = [&] {
+    compression_ = 1;
     if (options.keep_jacobian && !jacobian) evaluate(window, p, true);
     return report;
   };
@@ -188,8 +268,8 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       if (norm > previous_norm) {  // the state before was better: go back to it
         u = previous;
         advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
-        report.residual = evaluate(window, p, true);
-        jacobian = true;
+        report.residual = evaluate(window, p, false);
+        jacobian = false;
       }
       return finish();
     }
@@ -200,10 +280,10 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     }
     const bool reuse =
         !small && prepared && !options.stagnate && norm < kReuseBelow * previous_norm;
-    if (!reuse && !jacobian) evaluate(window, p, true);
-    const double goal =
-        forcing(symmetric_, reuse, norm, previous_norm, options.tolerance * reference_);
-    if (!correct(window, reuse, options.stagnate, goal)) {
+    const Aim aim{norm,     previous_norm, options.tolerance * reference_,
+                  jacobian, small,         options.stagnate};
+    const double again = aim.tolerance(symmetric_ && compression_ == 1, true);
+    if (reuse ? !correct(window, true, false, again) : !direct(window, p, aim)) {
       report.status = Status::singular;
       break;
     }
@@ -216,10 +296,13 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     if (!must_fall && norm > 0.5 * before_norm) share = damping(report.iterations);
     before_norm = previous_norm;
     previous_norm = norm;
-    if (!try_step(window, p, previous, norm, must_fall, eager, share, u, now, norm)) {
+    const bool searched = compressed_ && !small && !converged;
+    if (searched ? !search(window, p, previous, !must_fall, u, now, norm)
+                 : !try_step(window, p, previous, norm, must_fall, eager, share, u, now, norm)) {
       report.status = Status::line_search_stalled;
       break;
     }
+    if (norm < 0.5 * previous_norm) compression_ = more(compression_);
     jacobian = eager;
   }
   find_worst(report);

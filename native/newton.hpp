@@ -57,6 +57,14 @@ class Newton {
                 double& reached);
   /// Sets du_ to the correction; with a fresh Jacobian unless `reuse`.
   bool correct(const Window& window, bool reuse, bool exact, double tolerance);
+  struct Aim;
+  /// Sets du_ at `now` with a fresh Jacobian: where compressed springs give it negative curvature,
+  /// with less of that.
+  bool direct(const Window& window, const VectorXd& p, const Aim& aim);
+  /// From u0 along du_ to where r has lost most of its work along it; `full`: the full step may be
+  /// put right by guard(). Sets u, now and the norm reached.
+  bool search(const Window& window, const VectorXd& p, const VectorXd& u0, bool full, VectorXd& u,
+              State& now, double& norm);
   /// Lets elements put back what the full step from from_ to now has jumped over.
   bool guard(const Window& window, const VectorXd& p, VectorXd& u);
   /// Whether the correction du_ is below the last digits of the velocities it corrects.
@@ -72,6 +80,8 @@ class Newton {
   BlockMatrix A_;
   LinearSolver solver_, exact_;  // exact_: derivative tests
   bool symmetric_ = false;
+  bool compressed_ = false;  // some springs are, with negative stiffness across them ...
+  double compression_ = 1;   // ... of which K_ keeps this share
   MatrixXd du_;
   State from_;
   std::vector<unsigned char> guarded_;  // per node, in this step

@@ -7,13 +7,6 @@ namespace {
 
 constexpr std::uint64_t kHashSeed = 1469598103934665603ull, kHashPrime = 1099511628211ull;
 
-// A (rows, places) matrix of S with its columns in the caller's order; places not begun are zero.
-MatrixXd in_order(const MatrixXd& S, const std::vector<int>& order) {
-  MatrixXd all = MatrixXd::Zero(S.rows(), static_cast<Eigen::Index>(order.size()));
-  for (Eigen::Index place = 0; place < S.cols(); ++place) all.col(order[place]) = S.col(place);
-  return all;
-}
-
 }  // namespace
 
 void Options::check() const {
@@ -64,11 +57,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   }
   records_.push_back(
       {TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
-  if (mode == GradientMode::sensitivity) {
-    start_sensitivity(S_.x[0], S_.v[0]);
-    for (int k = 1; k < 3; ++k) S_.x[k] = S_.v[k] = MatrixXd::Zero(scene.ndof(), S_.x[0].cols());
-    forward_ = std::make_unique<LinearizedStep>(scene, options.stagnate);
-  }
+  if (mode == GradientMode::sensitivity) begin_forward();
   mode_hash = kHashSeed;
   add_frame(0);
   Stepper stepper(scene, profile());
@@ -86,23 +75,9 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
     }
     if (options.record_modes) add_modes(stepper);
   }
-  if (!finish()) throw LateFailure();
-  S_ = {};
+  if (forward_ && !finish()) throw LateFailure();
+  forward_.reset();
   if (cancel) cancel->done.fetch_add(1, std::memory_order_relaxed);
-}
-
-void Rollout::start_sensitivity(MatrixXd& X, MatrixXd& V) const {
-  MatrixXd x = MatrixXd::Zero(scene_->ndof(), active_.size()), v = x;
-  for (const auto& b : scene_->bodies()) {
-    b->start_sensitivity(p_, scene_->nodes(), active_.all(), x, v);
-  }
-  const int begun = active_.begun(0);
-  X.resize(scene_->ndof(), begun);
-  V.resize(scene_->ndof(), begun);
-  for (int place = 0; place < begun; ++place) {
-    X.col(place) = x.col(active_.order()[place]);
-    V.col(place) = v.col(active_.order()[place]);
-  }
 }
 
 Window Rollout::window(std::size_t i) const {
@@ -163,70 +138,9 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
   return true;
 }
 
-bool Rollout::derive(Stepper& stepper) {
-  Record& record = records_.back();
-  const Window now = window(records_.size() - 1);
-  if (mode_ == GradientMode::store) {
-    record.linearized = std::make_unique<LinearizedStep>(*scene_, options_.stagnate);
-    stepper.differentiate(now, p_, active_, true, record.linearized->d);
-    return record.linearized->factor(profile(), true);
-  }
-  if (mode_ != GradientMode::sensitivity) return true;
-  stepper.differentiate(now, p_, active_, true, next_);
-  if (!finish()) throw LateFailure();
-  std::swap(next_, forward_->d);
-  const double t = record.t;
-  if (threads_ == 1) return advance_sensitivity(t);
-  under_way_ = true;
-  worker_.begin([this, t] { advanced_ = advance_sensitivity(t); });
-  return true;
-}
-
-bool Rollout::finish() {
-  if (!under_way_) return true;
-  worker_.wait();
-  under_way_ = false;
-  if (advanced_) fill_frame();
-  return advanced_;
-}
-
 void Rollout::forget_increments() {
   // Steps start from the last state's increment; linearizations need none.
   if (records_.size() >= 2) records_[records_.size() - 2].state->dc.resize(3, 0);
-}
-
-bool Rollout::advance_sensitivity(double t) {
-  if (!forward_->factor(profile(), false)) return false;
-  const StepDerivatives& step = forward_->d;
-  std::swap(S_.x[2], S_.x[1]);
-  std::swap(S_.x[1], S_.x[0]);
-  std::swap(S_.v[2], S_.v[1]);
-  std::swap(S_.v[1], S_.v[0]);
-  const int begun = active_.begun(t);
-  const auto held = S_.x[1].cols();
-  if (begun > held) {
-    for (int k = 0; k < 3; ++k) {
-      for (MatrixXd* M : {&S_.x[k], &S_.v[k]}) {
-        M->conservativeResize(Eigen::NoChange, begun);
-        M->rightCols(begun - held).setZero();
-      }
-    }
-  }
-  MatrixXd &x = S_.x[0], &v = S_.v[0];
-  step.map.history(S_.x[1], S_.x[2], x, v);
-  MatrixXd rhs = MatrixXd::Zero(scene_->ndof(), begun);
-  for (const auto& e : step.dr_dp) rhs.col(step.columns[e.column]).segment<3>(e.row) += e.value;
-  step.K.multiply_add(x, rhs);
-  step.B.multiply_add(v, rhs);
-  for (int k = 1; k <= step.scheme.order; ++k) {
-    step.past_K[k - 1].multiply_add(S_.x[k], rhs);
-    step.past_B[k - 1].multiply_add(S_.v[k], rhs);
-  }
-  rhs = -rhs;
-  const Stopwatch watch(profile(), &Timing::derivative);
-  if (!forward_->solver.solve(forward_->A, rhs, options_.gradient_tolerance).reached) return false;
-  step.map.add_rates(rhs, x, v);
-  return true;
 }
 
 void Rollout::add_frame(double t) {
@@ -245,15 +159,9 @@ void Rollout::add_frame(double t) {
     at += count;
   }
   frames.push_back(std::move(frame));
-  unfilled_ = true;
-  if (!under_way_) fill_frame();
-}
-
-void Rollout::fill_frame() {
-  if (mode_ != GradientMode::sensitivity || !unfilled_) return;
-  frames.back().dx = in_order(S_.x[0], active_.order());
-  frames.back().dv = in_order(S_.v[0], active_.order());
-  unfilled_ = false;
+  if (!forward_) return;
+  forward_->frame_waits = true;
+  if (!forward_->under_way) fill_frame();
 }
 
 void Rollout::add_modes(Stepper& stepper) {

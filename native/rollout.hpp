@@ -73,8 +73,15 @@ class Rollout {
     int frame;                                   // recorded frame it ends, or -1
     std::unique_ptr<LinearizedStep> linearized;  // mode store
   };
-  struct Sensitivity {
-    MatrixXd x[3], v[3];  // now and two past instants; columns by support.hpp's order
+  struct Forward {  // mode sensitivity, while it runs
+    Forward(const Scene& scene, bool exact) : step(scene, exact) {}
+    MatrixXd x[3], v[3];      // S now and two past instants; columns by support.hpp's order
+    LinearizedStep step;      // the last one
+    StepDerivatives next;     // of the one under way
+    bool under_way = false;   // S of the last step, in `worker`
+    bool advanced = true;     // it went well
+    bool frame_waits = true;  // the last frame, for its S
+    Worker worker;            // last, so that it ends before what it uses
   };
   struct LateFailure {};  // of S, noticed when the next step was under way
   class Backward;
@@ -87,6 +94,7 @@ class Rollout {
   Window window(std::size_t i) const;
   void forget_increments();
   void start_sensitivity(MatrixXd& X, MatrixXd& V) const;
+  void begin_forward();
   /// Derivatives of the step just taken, as the mode wants them; S perhaps beside what follows.
   bool derive(Stepper& stepper);
   bool advance_sensitivity(double t);
@@ -110,14 +118,7 @@ class Rollout {
   std::vector<Record> records_;          // [0] is the start
   std::vector<const Element*> watched_;  // what has not warned yet
   int depth_ = 0;                        // past states usable by the scheme since the last restart
-  // mode sensitivity: S of the last step, that step, and the derivatives of the one under way
-  Sensitivity S_;
-  std::unique_ptr<LinearizedStep> forward_;
-  StepDerivatives next_;
-  bool under_way_ = false;  // S of the last step, in worker_
-  bool advanced_ = true;    // it went well
-  bool unfilled_ = false;   // the last frame waits for its S
-  Worker worker_;           // last, so that it ends before what it uses
+  std::unique_ptr<Forward> forward_;
 };
 
 }  // namespace diffsim

@@ -339,6 +339,7 @@ def test_estimate_hands_its_arguments_on_and_marks_the_end(
         parameter = SimpleNamespace(name="c_f", value=0.2, std_dev=0.01, unit="1", note="")
         return SimpleNamespace(
             parameters=[parameter], metrics={"validate": {"e_q": 0.25}}, notes=["a note"],
+            predictions=(),
             status=status, message="done", converged=converged,
         )  # fmt: skip
 
@@ -397,3 +398,31 @@ def test_importing_the_command_line_is_quick_and_light():
     code = "import sys, diffsim_ros.cli; print({'numpy', 'scipy', 'rclpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "set()", done.stderr
+
+
+@engine
+def test_only_contacts_count_as_contact_modes():
+    """Not the joint's limit, nor the string that hangs taut."""
+    from diffsim_ros._engine import CancelToken
+
+    from diffsim_ros.commands.simulate import modes, roll_out
+    from diffsim_ros.scene import load_scene
+
+    scene = {
+        "world": {"step": 0.005, "duration": 0.1},
+        "bodies": {
+            "dot": {"type": "particle", "mass": 1, "proxies": "point",
+                    "pose": {"position": [0, 0, -0.01]}},
+            "rod": {"shape": {"box": {"size": [0.1, 0.1, 0.5]}}, "mass": 1,
+                    "pose": {"position": [1, 0, 0]}},
+        },
+        "links": [{"name": "hinge", "type": "joint", "kind": "hinge", "body_b": "rod",
+                   "position": [1, 0, 0.25], "axis": [0, 1, 0],
+                   "limits": {"lower": -1, "upper": 1, "stiffness": 10}}],
+        "contact": [{"name": "floor", "points": "dot", "k_n": 1000, "against": {"plane": {}}}],
+    }  # fmt: skip
+    model = load_scene(scene)
+    rollout, _ = roll_out(model, CancelToken())
+    assert rollout.modes.shape == (20, 2) and model.engine.modes_of("floor")[1] == 1
+    counts = modes(model, rollout)
+    assert sum(counts.values()) == 20 and counts["stick"] == 20

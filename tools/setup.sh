@@ -10,6 +10,7 @@ REQUIREMENTS=$ROOT/tools/requirements
 ROS_ROOT=${DIFFSIM_ROS_ROOT:-/opt/ros/jazzy}
 APT=(apt-get install -y --no-install-recommends)
 OPENVDB=(libopenvdb-dev libboost-dev)  # Debian's libopenvdb-dev forgets that it needs Boost's headers
+OPEN3D=(libusb-1.0-0 libgl1 libegl1 libgomp1)  # what Open3D's wheel does not bring
 OVERLAY=(tf2_msgs mocap4r2_msgs control_msgs)
 # Enough of a distribution to run the nodes and to build our interfaces (all in ros-base).
 ROS_NEEDS=(rclpy rmw_fastrtps_cpp sensor_msgs nav_msgs visualization_msgs diagnostic_msgs std_srvs
@@ -31,6 +32,7 @@ set_up() {
 
   install_system_packages
   has_openvdb || ask_once openvdb install_openvdb
+  has_open3d_libraries || ask_once open3d install_open3d_libraries
   absent=$(absent_overlay_packages)
   venv_key=$(digest "$REQUIREMENTS" <<< "$ROOT $ROS_MODE ${AMENT_PREFIX_PATH-} $absent")
   stage venv "$venv_key" "Python packages, 1-2 min" make_venv
@@ -200,6 +202,21 @@ has_openvdb() {
 install_openvdb() {
   if ! command -v apt-get > /dev/null || ! may_install || ! apt_install "${OPENVDB[@]}"; then
     say "no OpenVDB: .vdb files are refused and level sets not cached (${APT[*]} ${OPENVDB[*]})"
+  fi
+}
+
+# Without them Open3D cannot be imported: point clouds are refused, all else works.
+has_open3d_libraries() {
+  local found library
+  found=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p)
+  for library in libusb-1.0.so.0 libGL.so.1 libEGL.so.1 libgomp.so.1; do
+    [[ $found == *"$library"* ]] || return 1
+  done
+}
+
+install_open3d_libraries() {
+  if ! command -v apt-get > /dev/null || ! may_install || ! apt_install "${OPEN3D[@]}"; then
+    say "no Open3D: point clouds are refused (${APT[*]} ${OPEN3D[*]})"
   fi
 }
 

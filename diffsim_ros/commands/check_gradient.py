@@ -96,15 +96,12 @@ def usual_changes(engine: Any) -> dict[str, float]:
 def _estimation_problems(path: str) -> list[tuple[str, Any]]:
     """One problem per training trial, at the first guess of the file."""
     from diffsim_ros.real2sim.config import load_estimation
-    from diffsim_ros.real2sim.model import TossModel
+    from diffsim_ros.real2sim.kinds import kind_of
 
     config = load_estimation(path)
-    model = TossModel.build(config)
-    measurement = config.measurement
-    sigma = (measurement.sigma_position, math.radians(measurement.sigma_rotation))
-    trials = config.train.read(config.body, sigma)[:TRIALS]
-    start = model.map.start
-    return [(f"toss {trial.id}", _sharp(model.problem([trial], start))) for trial in trials]
+    experiment = kind_of(config.kind).experiment(config)
+    model, trials = experiment.model, experiment.read({"validate": ()}).train[:TRIALS]
+    return [(trial.place, _sharp(model.problem([trial], model.map.start))) for trial in trials]
 
 
 def _sharp(problem: Any) -> Any:

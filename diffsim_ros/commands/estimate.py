@@ -8,6 +8,9 @@ from typing import Any
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 
+LISTED = 6
+"""Predictions that are listed one by one, if there are no more."""
+
 
 def run(options: argparse.Namespace) -> int:
     """Estimate, write the results, print parameters and figures; 0 converged, else 3."""
@@ -45,6 +48,10 @@ def summary(result: Any) -> str:
         shown = [f"{k} {v:.4g}" for k, v in figures.items() if isinstance(v, (int, float))]
         if shown:
             lines.append(f"{phase}: " + ", ".join(shown))
+    if len(result.predictions) <= LISTED:
+        for prediction in result.predictions:
+            shown = [f"{k} {v:.4g}" for k, v in prediction.errors.items() if "." not in k]
+            lines.append(f"{prediction.role} {prediction.name}: " + ", ".join(shown))
     lines += list(result.notes)
     lines.append(f"status: {result.status}: {result.message}")
     return "\n".join(lines)

@@ -135,7 +135,7 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
             "start": {kind: float(values[0]) for kind, values in energy.items()},
             "final": {kind: float(values[-1]) for kind, values in energy.items()},
         },
-        "contact_modes": modes(rollout),
+        "contact_modes": modes(model, rollout),
         "parameters": {
             info.name: {"value": float(value), "unit": info.unit}
             for info, value in zip(model.engine.parameters, model.engine.values, strict=True)
@@ -143,10 +143,13 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
     }
 
 
-def modes(rollout: Any) -> dict[str, int]:
-    """How many contact points times steps were open, stuck or slipped."""
-    count = Counter((np.asarray(rollout.modes).astype(int) & 3).ravel().tolist())
-    return {word: count.get(code, 0) for code, word in enumerate(("open", "stick", "slip"))}
+def modes(model: Any, rollout: Any) -> dict[str, int]:
+    """How many contact points times steps were open, stuck, slipped or were held (hybrid)."""
+    codes, count = np.asarray(rollout.modes), Counter()
+    for name in model.engine.contact_names:
+        first, points = model.engine.modes_of(name)
+        count.update((codes[:, first : first + points] & 3).ravel().tolist())
+    return {word: count.get(code, 0) for code, word in enumerate(("open", "stick", "slip", "held"))}
 
 
 def figures(model: Any, rollout: Any, energy: dict[str, np.ndarray], elapsed: float) -> dict:
@@ -171,5 +174,5 @@ def figures(model: Any, rollout: Any, energy: dict[str, np.ndarray], elapsed: fl
             "highest": float(energy["total"].max()),
         },
         "contact_force_peak": float(total.max()),
-        "contact_modes": modes(rollout),
+        "contact_modes": modes(model, rollout),
     }

@@ -1,5 +1,6 @@
 """The inverse layer: from measurements to parameters with uncertainty.  See docs/inverse.md."""
 
+from .cloud_track import CloudTrack, RigidSkin, SoftSkin
 from .continuation import EARLY, continuation, horizons
 from .gradient_check import GradientReport, check_gradient, check_problem
 from .identifiability import identifiability
@@ -15,10 +16,11 @@ from .trial import InitialState, Trial
 from .uncertainty import Uncertainty, bootstrap, gauss_newton_covariance, sandwich_covariance
 
 __all__ = [
-    "EARLY", "Cauchy", "Evaluation", "GradientReport", "Huber", "InitialState", "LMOptions",
-    "LeastSquaresProblem", "LinearFunctional", "Loss", "Parameter", "ParameterMap", "PointTrack",
-    "PoseTrack", "Problem", "Progress", "SimulationProblem", "SoftL1", "Solution", "StudentT",
-    "Term", "Trial", "Uncertainty", "bootstrap", "check_gradient", "check_problem", "continuation",
-    "gauss_newton_covariance", "horizons", "identifiability", "lbfgs", "levenberg_marquardt",
-    "metric_track", "polish", "sandwich_covariance",
+    "EARLY", "Cauchy", "CloudTrack", "Evaluation", "GradientReport", "Huber", "InitialState",
+    "LMOptions", "LeastSquaresProblem", "LinearFunctional", "Loss", "Parameter", "ParameterMap",
+    "PointTrack", "PoseTrack", "Problem", "Progress", "RigidSkin", "SimulationProblem", "SoftL1",
+    "SoftSkin", "Solution", "StudentT", "Term", "Trial", "Uncertainty", "bootstrap",
+    "check_gradient", "check_problem", "continuation", "gauss_newton_covariance", "horizons",
+    "identifiability", "lbfgs", "levenberg_marquardt", "metric_track", "polish",
+    "sandwich_covariance",
 ]  # fmt: skip

@@ -47,11 +47,8 @@ class TrialModel:
     def _jacobian(self, term, slot):
         """Residual Jacobian (M, q, active + own) through S  [Eq. 6]."""
         J = np.zeros((*term.residual.shape, self.active + len(self.own)))
-        dofs = slice(slot.dof, slot.dof + slot.size)
-        if term.jx is not None:
-            J[..., : self.active] += term.jx @ self.run.dx[term.frames, dofs]
-        if term.jv is not None:
-            J[..., : self.active] += term.jv @ self.run.dv[term.frames, dofs]
+        if self.active:
+            J[..., : self.active] = term.through(slot, self.run.dx, self.run.dv)
         for i, name in enumerate(self.own):
             if name in term.own:
                 J[..., self.active + i] = term.own[name]
@@ -83,11 +80,7 @@ class TrialModel:
             weight = np.ones_like(r)
             if not term.linear:
                 weight = slope * r * loss(np.einsum("mq,mq->m", r, r))[1][:, None]
-            dofs = slice(slot.dof, slot.dof + slot.size)
-            for partial, into in ((term.jx, gx), (term.jv, gv)):
-                if partial is not None:
-                    pulled = np.einsum("mqd,mq->md", partial, weight)
-                    np.add.at(into[:, dofs], term.frames, pulled)
+            term.pull(slot, weight, gx, gv)
             for i, name in enumerate(self.own):
                 if name in term.own:
                     by_own[i] += float(np.sum(term.own[name] * weight))

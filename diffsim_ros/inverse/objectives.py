@@ -3,7 +3,8 @@
 An objective gives one `Term` per rollout: residuals (M, q) at M frames and their partials with
 respect to the pose tangent (dc, dphi) and the velocity tangent (dv, domega) of its body, which
 serve Gauss-Newton (through S) and the adjoint alike.  To add one: a frozen dataclass with `name`,
-`body`, `loss`, `parameters` and `term`, and a case in tests/inverse/test_objectives.py.
+`body`, `loss`, `parameters` and `term`, and a case in tests/inverse/test_objectives.py.  Markers on
+soft and rigid bodies at any time: marker_track.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -48,10 +49,13 @@ class Term:
     """Residuals of one objective in one rollout.
 
     residual  (M, q)     whitened (divided by sigma); of a linear functional its value, (1, 1)
-    frames    (M,)       rows of the rollout
-    jx, jv    (M, q, d)  partials by pose and velocity tangent of the body (particle: d = 3)
+    frames    (M,)       rows of the rollout; (M, s): the partials are of s rows each
+    jx, jv    (M, q, d)  partials by pose and velocity tangent of the body (particle: d = 3);
+              (M, s, q, d) with s rows
+    dofs      (d,) of the body's dofs that the partials are by; None: all
     own       name -> (M, q) partials by values of parameters that the objective itself reads
     linear    True: the cost is the residual itself, not its square
+    signature names the branches that an objective with kinks took
     """
 
     residual: np.ndarray
@@ -60,6 +64,41 @@ class Term:
     jv: np.ndarray | None = None
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
     linear: bool = False
+    dofs: np.ndarray | None = None
+    signature: int = 0
+
+    def _columns(self, slot: BodySlot) -> np.ndarray | slice:
+        """Dofs of the scene that the partials are by."""
+        if self.dofs is None:
+            return slice(slot.dof, slot.dof + slot.size)
+        return slot.dof + self.dofs
+
+    def _by_frame(self):
+        """(frames (M,), jx, jv (M, q, d) or None) for each of the s rows a residual is made of."""
+        if self.frames.ndim == 1:
+            yield self.frames, self.jx, self.jv
+            return
+        for s, frames in enumerate(self.frames.T):
+            jx, jv = (None if j is None else j[:, s] for j in (self.jx, self.jv))
+            yield frames, jx, jv
+
+    def through(self, slot: BodySlot, dx: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        """Residual Jacobian (M, q, na) by the sensitivities dx, dv (F, ndof, na)  [Eq. 6]."""
+        J, dofs = np.zeros((*self.residual.shape, dx.shape[2])), self._columns(slot)
+        for frames, jx, jv in self._by_frame():
+            for partial, moved in ((jx, dx), (jv, dv)):
+                if partial is not None:
+                    J += partial @ moved[frames][:, dofs]
+        return J
+
+    def pull(self, slot: BodySlot, weight: np.ndarray, gx: np.ndarray, gv: np.ndarray) -> None:
+        """Add weight (M, q) . residual's partials to gx, gv (F, ndof), for the adjoint."""
+        dofs = np.arange(gx.shape[1])[self._columns(slot)]
+        for frames, jx, jv in self._by_frame():
+            for partial, into in ((jx, gx), (jv, gv)):
+                if partial is not None:
+                    pulled = np.einsum("mqd,mq->md", partial, weight)
+                    np.add.at(into, (frames[:, None], dofs), pulled)
 
 
 class Objective(Protocol):
@@ -69,6 +108,7 @@ class Objective(Protocol):
     body: str
     loss: Loss
     parameters: tuple[str, ...]
+    soft: bool  # (a class attribute) also of soft bodies, which have many nodes
 
     def term(self, rollout, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residuals and partials; `values` are all parameters by name, in natural units."""
@@ -131,6 +171,7 @@ class PoseTrack:
     offset_names: tuple[str, ...] = ()
     loss: Loss = field(default_factory=Loss)
     name: str = "pose"
+    soft: ClassVar[bool] = False
 
     def __post_init__(self):
         count = len(self.frames)
@@ -245,6 +286,7 @@ class PointTrack:
     loss: Loss = field(default_factory=Loss)
     name: str = "points"
     parameters: tuple[str, ...] = ()
+    soft: ClassVar[bool] = False
 
     def __post_init__(self):
         count, put = len(self.frames), object.__setattr__
@@ -301,6 +343,7 @@ class LinearFunctional:
     loss: Loss = field(default_factory=Loss)
     name: str = "functional"
     parameters: tuple[str, ...] = ()
+    soft: ClassVar[bool] = True
 
     def term(self, rollout, slot, values):
         """Value (1, 1) and its exact gradient by pose and velocity."""

@@ -17,7 +17,7 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 
 from .assembly import Assembly, TrialModel
-from .objectives import BodySlot, LinearFunctional
+from .objectives import BodySlot
 from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import Trial
@@ -41,11 +41,11 @@ class SimulationProblem:
         self.names, self.start = parameters.names, parameters.start
         self.lower, self.upper = parameters.lower, parameters.upper
         self.logarithmic = parameters.logarithmic
-        self.adjoint, self._simulator = adjoint, simulator or _engine_rollouts
+        self.adjoint, self._simulator = adjoint, simulator or engine_rollouts
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
         self._base = np.array(scene.values, float)
-        self._slots = _body_slots(scene)
+        self._slots = body_slots(scene)
         self._check()
         moving = set(parameters.active)
         self._start_index = [self._start_entries(t) for t in self.trials]
@@ -82,9 +82,8 @@ class SimulationProblem:
             if objective.body not in self._slots:
                 near = nearest(objective.body, self._slots)
                 raise InputError(place, objective.name, objective.body, "a body of the scene", near)
-            soft = self._slots[objective.body].count > 1
-            if soft and not isinstance(objective, LinearFunctional):
-                rule = "a rigid body or particle, or a LinearFunctional of a soft body"
+            if self._slots[objective.body].count > 1 and not objective.soft:
+                rule = "a rigid body or particle; of a soft body one with `soft` true"
                 raise InputError(place, objective.name, objective.body, rule)
             used = np.atleast_1d(getattr(objective, "frames", 0))
             if used.size == 0 or used.min() < 0 or used.max() >= frames:
@@ -259,6 +258,7 @@ class SimulationProblem:
             return Evaluation(math.inf, tuple(failures))
         named = self.map.named(z)
         ndof = int(self.scene.ndof)
+        branches = []
         parts = Assembly(self.nuisance_shape, len(self.names), want)
         for k, run in runs.items():
             trial = self.trials[k]
@@ -266,15 +266,17 @@ class SimulationProblem:
             terms = [
                 o.term(run, slot, named) for o, slot in zip(trial.objectives, slots, strict=True)
             ]
+            branches += [int(run.mode_hash), *(t.signature for t in terms if t.signature)]
             u = np.zeros(self.nuisance_shape[1]) if rows[k] is None else rows[k]
             maps = None if want == "value" else self._slopes(k, z, rows[k])
             model = TrialModel(run, trial, terms, slots, self._own, len(self.active), ndof)
             parts.add(k, model, self.weights[k], u, maps)
-        hashes = tuple(int(r.mode_hash) for r in runs.values())
-        return parts.evaluation(self.map.prior(z), [t.name for t in self.trials], hashes)
+        names = [t.name for t in self.trials]
+        return parts.evaluation(self.map.prior(z), names, tuple(branches))
 
 
-def _body_slots(scene) -> Mapping[str, BodySlot]:
+def body_slots(scene) -> Mapping[str, BodySlot]:
+    """Where every body of an engine scene stands in a rollout."""
     names = list(scene.body_names)
     offsets = [int(scene.dof_offset(name)) for name in names] + [int(scene.ndof)]
     slots = {}
@@ -284,7 +286,8 @@ def _body_slots(scene) -> Mapping[str, BodySlot]:
     return slots
 
 
-def _engine_rollouts(scene, P, steps, options, active, mode, threads, cancel):
+def engine_rollouts(scene, P, steps, options, active, mode, threads, cancel):
+    """Rollouts of the engine, one per row of P."""
     from diffsim_ros import _engine
 
     return _engine.rollout_batch(

@@ -20,10 +20,13 @@ from diffsim_interfaces.srv import EstimateMaterial
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 from nav_msgs.msg import Path
 from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker as MarkerMessage
 from visualization_msgs.msg import MarkerArray
 
+from diffsim_ros.real2sim.clouds import packed
+from diffsim_ros.real2sim.clouds.cloud import Cloud
 from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.viz.markers import Action, Kind, Marker
 
@@ -123,6 +126,34 @@ def marker_frame(message: Markers) -> MarkerFrame:
         tuple(names),
         np.array(points, dtype=float).reshape(-1, 3),
     )
+
+
+def cloud(message: PointCloud2, topic: str, scale: float = 1.0) -> Cloud:
+    """The points of a depth camera; scale: metres per unit. Raises InputError as packed.decode."""
+    return packed.decode_message(message, f"{topic}: {_when(message)}", scale=scale)
+
+
+def _when(message: Any) -> str:
+    return f"stamp {message.header.stamp.sec}.{message.header.stamp.nanosec:09d}"
+
+
+def cloud_message(points: Cloud) -> PointCloud2:
+    """A cloud as an unorganised PointCloud2 of FLOAT32 x, y, z (and rgb), its stamp from 1970."""
+    fields, data = packed.encode(points)
+    step = 4 * len(fields)
+    message = PointCloud2(
+        height=1,
+        width=len(points),
+        fields=[PointField(**field._asdict()) for field in fields],
+        point_step=step,
+        row_step=step * len(points),
+        data=data,
+        is_dense=True,
+    )
+    whole = int(points.stamp // 1)  # a product with 1e9 would round to 256 ns
+    message.header.stamp = time_message(whole * NANO + round((points.stamp - whole) * NANO))
+    message.header.frame_id = points.frame
+    return message
 
 
 # --- pictures ---------------------------------------------------------------------------------

@@ -112,6 +112,18 @@ def read_poses(path: str | os.PathLike[str], topic: str = "") -> BagPoses:
     Raises InputError if the bag is missing, unreadable or damaged, has no (or several) PoseStamped
     topics and none is named, the topic is empty, or its frame changes.
     """
+    path = Path(path)
+    return _to_track(path, *read_messages(path, POSE, topic))
+
+
+def read_messages(
+    path: str | os.PathLike[str], msgtype: str, topic: str = ""
+) -> tuple[str, list[tuple[int, Any]]]:
+    """Return (topic, [(time of arrival [ns], message)]) of one topic; "" takes the only one.
+
+    Raises InputError if the bag is missing, unreadable or damaged, has no (or several) topics of
+    that type and none is named, or the topic is empty.
+    """
     from rosbags.highlevel import AnyReader
 
     path = Path(path)
@@ -119,8 +131,8 @@ def read_poses(path: str | os.PathLike[str], topic: str = "") -> BagPoses:
         raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
     try:
         with AnyReader([path], default_typestore=_types()) as reader:
-            connections = [c for c in reader.connections if c.msgtype == POSE]
-            topic = _choose(path, topic, [c.topic for c in connections])
+            connections = [c for c in reader.connections if c.msgtype == msgtype]
+            topic = _choose(path, topic, msgtype, [c.topic for c in connections])
             chosen = [c for c in connections if c.topic == topic]
             samples = [
                 (stamp, reader.deserialize(raw, connection.msgtype))
@@ -131,43 +143,53 @@ def read_poses(path: str | os.PathLike[str], topic: str = "") -> BagPoses:
     except Exception as error:  # damaged files raise struct, key, type, sqlite ... errors
         reason = f"{type(error).__name__}: {error}"
         raise InputError(path, "", reason, "a complete rosbag2 recording") from error
-    return _to_track(path, topic, samples)
+    if not samples:
+        raise InputError(path, topic, "no messages", f"at least one {msgtype}")
+    return topic, samples
 
 
-def pose_topics(path: str | os.PathLike[str]) -> dict[str, int]:
-    """Return the bag's PoseStamped topics with their numbers of messages; errors as read_poses."""
+def topics(path: str | os.PathLike[str]) -> dict[str, tuple[str, int]]:
+    """Topics of a bag: name -> (type, number of messages); errors as read_messages."""
     from rosbags.highlevel import AnyReader
 
     path = Path(path)
+    if not path.exists():
+        raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
+    found: dict[str, tuple[str, int]] = {}
     try:
         with AnyReader([path], default_typestore=_types()) as reader:
-            return {c.topic: c.msgcount for c in reader.connections if c.msgtype == POSE}
-    except Exception as error:  # as in read_poses
+            for c in reader.connections:
+                before = found.get(c.topic, ("", 0))[1]
+                found[c.topic] = (c.msgtype, before + c.msgcount)
+    except Exception as error:  # as in read_messages
         reason = f"{type(error).__name__}: {error}"
         raise InputError(path, "", reason, "a rosbag2 recording that can be read") from error
+    return found
 
 
-def _choose(path: Path, topic: str, found: list[str]) -> str:
+def pose_topics(path: str | os.PathLike[str]) -> dict[str, int]:
+    """Return the bag's PoseStamped topics with their numbers of messages; errors as topics."""
+    return {name: count for name, (kind, count) in topics(path).items() if kind == POSE}
+
+
+def _choose(path: Path, topic: str, msgtype: str, found: list[str]) -> str:
     found = sorted(set(found))
     if topic in found:
         return topic
     if topic:
-        raise InputError(path, "topic", topic, f"a topic of type {POSE}", nearest(topic, found))
+        raise InputError(path, "topic", topic, f"a topic of type {msgtype}", nearest(topic, found))
     if len(found) != 1:
         names = ", ".join(found) or "none"
-        raise InputError(
-            path, "topic", names, f"exactly one topic of type {POSE}", "name one topic"
-        )
+        rule = f"exactly one topic of type {msgtype}"
+        raise InputError(path, "topic", names, rule, "name one topic")
     return found[0]
 
 
 def _to_track(path: Path, topic: str, samples: list[tuple[int, Any]]) -> BagPoses:
-    if not samples:
-        raise InputError(path, topic, "no messages", "at least one PoseStamped")
     frames = {message.header.frame_id for _, message in samples}
     if len(frames) > 1:
         raise InputError(path, f"{topic} frame_id", sorted(frames), "the same frame throughout")
-    ns = np.array([_nanoseconds(message.header.stamp) for _, message in samples], dtype=np.int64)
+    ns = np.array([nanoseconds(message.header.stamp) for _, message in samples], dtype=np.int64)
     stamps = "header"
     if not ns.any():
         ns, stamps = np.array([stamp for stamp, _ in samples], dtype=np.int64), "received"
@@ -181,7 +203,8 @@ def _to_track(path: Path, topic: str, samples: list[tuple[int, Any]]) -> BagPose
     return BagPoses(track, int(ns[0]), stamps)
 
 
-def _nanoseconds(stamp: Any) -> int:
+def nanoseconds(stamp: Any) -> int:
+    """Stamp [ns] of a message's time."""
     return stamp.sec * 1_000_000_000 + stamp.nanosec
 
 

@@ -1,27 +1,23 @@
-"""An estimation YAML, read strictly: what is estimated, from which tosses, judged on which."""
+"""An estimation YAML, read strictly: what is estimated, from which recordings, judged on which."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError, nearest
 from ..scene.yaml_file import parse_yaml, read_yaml
+from .kinds import Kind, kind_of
 from .options import (
-    DataOptions,
     FitOptions,
-    MeasurementOptions,
     OptionReader,
     ParameterOptions,
-    RandomOptions,
-    SelectionOptions,
-    SimulationOptions,
     TopOptions,
     UncertaintyOptions,
     read_options,
 )
-from .selection import Selection
 
 TEXT = "YAML text"
 
@@ -33,7 +29,8 @@ class EstimationConfig:
     place         the file (or "YAML text") that messages name
     base          folder that relative paths of the YAML start from
     scene         scene mapping, or the path of a scene YAML
-    train         tosses that are fitted;  validate: tosses that are predicted (None: none)
+    kind          what was recorded (kinds.py); train, validate, measurement and simulation are its
+    train         recordings that are fitted;  validate: those that are predicted (None: none)
     parameters    name -> ParameterOptions, in the order of the YAML
     source        the mapping as read, with every --set, --train and --validate in it (provenance)
     """
@@ -41,12 +38,13 @@ class EstimationConfig:
     place: str
     base: Path
     name: str
+    kind: str
     scene: Mapping | Path
     body: str
-    train: Selection
-    validate: Selection | None
-    measurement: MeasurementOptions
-    simulation: SimulationOptions
+    train: Any
+    validate: Any
+    measurement: Any
+    simulation: Any
     parameters: Mapping[str, ParameterOptions]
     fit: FitOptions
     uncertainty: UncertaintyOptions
@@ -72,7 +70,7 @@ def load_estimation(
 ) -> EstimationConfig:
     """Read an estimation from a file, YAML text or a mapping.
 
-    train, validate  files that replace the whole list of the YAML; every toss in them is used
+    train, validate  files that replace the whole list of the YAML; all that is in them is used
     set              "KEY=VALUE" with dotted keys, e.g. "fit.iterations=5"
     parameters       names to estimate; all others are held at their values
     Raises InputError naming file, key, value and rule.
@@ -84,33 +82,30 @@ def load_estimation(
         _assign(content, assignment, base)
     top = read_options(TopOptions, reader, content, "")
     chosen = _parameters(reader, top.parameters, parameters)
-    own, other = _selections(reader, top.data, base)
+    kind = kind_of(top.kind)
+    own, other = kind.selections(reader, top.data, base)
     if train:
-        own = _replaced(content, "train", Selection.whole_files(place, "--train", train))
+        own, content["data"]["train"] = kind.whole_files(own, place, "--train", train)
     if validate:
-        other = _replaced(content, "validate", Selection.whole_files(place, "--validate", validate))
+        other, content["data"]["validate"] = kind.whole_files(
+            other or own, place, "--validate", validate
+        )
     return EstimationConfig(
         place=place,
         base=base,
         name=top.name,
+        kind=top.kind,
         scene=_scene(reader, top.scene, base),
         body=top.body,
         train=own,
         validate=other,
-        measurement=read_options(MeasurementOptions, reader, top.measurement, "measurement"),
-        simulation=read_options(SimulationOptions, reader, top.simulation, "simulation"),
+        measurement=read_options(kind.measurement, reader, top.measurement, "measurement"),
+        simulation=read_options(kind.simulation, reader, top.simulation, "simulation"),
         parameters=chosen,
-        fit=_fit(reader, top.fit, chosen),
+        fit=_fit(reader, kind, top.fit, chosen),
         uncertainty=read_options(UncertaintyOptions, reader, top.uncertainty, "uncertainty"),
         source=content,
     )
-
-
-def _replaced(content: dict, role: str, selection: Selection) -> Selection:
-    """Note in the mapping as read which files replace those of a role; returns their selection."""
-    files = [str(file) for file in selection.files]
-    content["data"][role] = {"files": files, "trials": "all", "exclude_train": False}
-    return selection
 
 
 def _content(source: str | Path | Mapping) -> tuple[object, str, Path]:
@@ -159,13 +154,11 @@ def _is_number(value: object) -> bool:
 
 
 def _fit(
-    reader: OptionReader, value: object, parameters: Mapping[str, ParameterOptions]
+    reader: OptionReader, kind: Kind, value: object, parameters: Mapping[str, ParameterOptions]
 ) -> FitOptions:
     """Section fit, its rules between keys checked."""
-    fit = read_options(FitOptions, reader, value, "fit")
-    if fit.initial_state == "nuisance" and fit.search_evaluations:
-        rule = "0 with initial_state: nuisance (a search has no place for starts)"
-        raise reader.error("fit.search_evaluations", fit.search_evaluations, rule)
+    fit = read_options(kind.fit, reader, value, "fit")
+    kind.check_fit(reader, fit)
     if not fit.horizons or any(h != int(h) for h in fit.horizons):
         raise reader.error("fit.horizons", list(fit.horizons), "whole numbers, at least one")
     for name, values in fit.continuation.items():
@@ -229,44 +222,3 @@ def _parameters(
     if not any(not p.fixed for p in result.values()):
         raise reader.error("parameters", sorted(result), "at least one that is not fixed")
     return result
-
-
-def _selections(reader: OptionReader, data: Mapping, base: Path):
-    """Training and validation selections of the YAML."""
-    options = read_options(DataOptions, reader, data, "data")
-    train = _selection(reader, options.train, base, "data.train")
-    if options.validate is None:
-        return train, None
-    validate = _selection(reader, options.validate, base, "data.validate")
-    if validate.exclude_train:
-        validate = replace(validate, excluded=train)
-    return train, validate
-
-
-def _selection(reader: OptionReader, value: object, base: Path, key: str) -> Selection:
-    """One checked selection; nothing is opened yet."""
-    options = read_options(SelectionOptions, reader, value, key)
-    files = []
-    for i, name in enumerate(options.files):
-        if not isinstance(name, str):
-            raise reader.error(f"{key}.files[{i}]", name, "the path of an npz file")
-        files.append(base / name)
-    if not files:
-        raise reader.error(f"{key}.files", [], "at least one npz file")
-    trials = options.trials
-    if isinstance(trials, Mapping):
-        trials = read_options(RandomOptions, reader, trials, f"{key}.trials")
-    elif isinstance(trials, (list, tuple)):
-        bad = [t for t in trials if isinstance(t, bool) or not isinstance(t, int)]
-        if bad or not trials:
-            raise reader.error(f"{key}.trials", bad or [], "whole numbers, at least one")
-        trials = tuple(trials)
-    elif trials != "all":
-        rule = "all, a list of ids, or {random: COUNT, seed: SEED}"
-        raise reader.error(f"{key}.trials", trials, rule)
-    published = options.published
-    if isinstance(published, (list, tuple)):
-        published = tuple(base / str(name) for name in published)
-    elif published not in ("beside", "none"):
-        raise reader.error(f"{key}.published", published, "beside, none, or a list of tables")
-    return Selection(reader.place, key, tuple(files), trials, options.exclude_train, published)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,28 +13,17 @@ from ..inverse.solution import bounds_reached
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
 from .config import EstimationConfig, load_estimation
-from .fit import Fit, fit_tosses
-from .flight import check_gravity
-from .model import TossModel, spacing
-from .observation import Trial
+from .fit import Fit, fit_trials
+from .kinds import Data, Experiment, kind_of
+from .model import Model
+from .preflight import preflight
 from .progress import ProgressCallback, Reporter
 from .provenance import provenance
 from .results import EstimationResult, ParameterResult, Prediction, open_folder, write_results
-from .selection import Selection, overlap
 from .spread import uncertainty_of
-from .validation import Predicted, figures, predict, validated
 
-Observations = Sequence[Trial] | Mapping[str, Sequence[Trial]]
-
-
-@dataclass(frozen=True)
-class _Data:
-    """Tosses to train on and to predict, and what was noticed about them."""
-
-    train: list[Trial]
-    validate: list[Trial]
-    selection: Selection | None
-    notes: list[str]
+Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
+"""Trials as the kind of the estimation has them: observation.Trial of tosses, for example."""
 
 
 def estimate(
@@ -46,7 +35,7 @@ def estimate(
     observations: Observations | None = None,
     report: bool = True,
 ) -> EstimationResult:
-    """Estimate the parameters of `config` from recorded tosses and predict others with them.
+    """Estimate the parameters of `config` from recordings and predict others with them.
 
     out           folder for result.yaml, metrics.json, report.html, PNGs, motion.mcap; checked
                   before any work. None: nothing is written (`write_results` does it later)
@@ -56,7 +45,7 @@ def estimate(
     report        write report.html, PNGs and motion.mcap too
 
     Equal inputs give equal digits, whatever the number of threads and whoever calls.
-    Raises InputError for unusable input, NotConverged if no toss can be simulated.
+    Raises InputError for unusable input, NotConverged if no trial can be simulated.
     """
     if not isinstance(config, EstimationConfig):
         config = load_estimation(config)
@@ -87,71 +76,38 @@ class _Estimation:
 
     def run(self, observations: Observations | None) -> EstimationResult:
         self.reporter.begin("read")
-        model = TossModel.build(self.config)
-        data = self._read(observations)
-        self._check(model, data)
-        fit = fit_tosses(model, data.train, self.reporter, self.cancel)
-        notes = [*data.notes, *(f"not fitted: {sentence}" for sentence in fit.dropped)]
+        given = observations or {}
+        experiment = kind_of(self.config.kind).experiment(self.config)
+        data = experiment.read(given if isinstance(given, Mapping) else {"train": given})
+        before = preflight(experiment.model, data.train, self.cancel)
+        fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel)
+        notes = [*data.notes, *before.notes]
+        notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
         uncertainty = None
-        metrics: dict = {"train": self._training(fit, data)}
-        predicted = Predicted([], [], [], [], [])
+        metrics: dict = {"train": self._training(experiment, fit, data)}
+        metrics["preflight"] = before.figures
+        predictions: Sequence[Prediction] = ()
         if not self.cancelled:
             self.reporter.begin("uncertainty")
             uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty)
             notes.append(f"std_dev: {sentence}")
             self.reporter.begin("validate")
-            predicted, figures_of, more = self._validate(model, data, fit)
-            metrics.update(figures_of)
-            notes += more
+            judged = experiment.judge(data, fit, self.reporter, self.cancel)
+            metrics["train"].update(judged.train)
+            metrics["validate"] = judged.validate
+            predictions = judged.predictions
+            notes += judged.notes
         status = "cancelled" if self.cancelled else fit.status
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())
         metrics["status"] = status
-        return self._result(
-            model, data, fit, uncertainty, metrics, predicted.predictions, notes, status
-        )
+        model = experiment.model
+        return self._result(model, data, fit, uncertainty, metrics, predictions, notes, status)
 
-    def _read(self, observations: Observations | None) -> _Data:
-        """Tosses of the YAML's selections, or those handed over."""
-        config = self.config
-        sigma = (config.measurement.sigma_position, np.radians(config.measurement.sigma_rotation))
-        given = observations or {}
-        if not isinstance(given, Mapping):
-            given = {"train": given}
-        notes = []
-        train = list(given.get("train") or config.train.read(config.body, sigma))
-        selection = config.validate
-        if "validate" in given:
-            validate = list(given["validate"])
-        else:
-            validate = selection.read(config.body, sigma) if selection is not None else []
-        both = overlap(train, validate)
-        if both:
-            notes.append(
-                f"{len(both)} of {len(validate)} validated tosses were trained on too "
-                f"(first: {both[0].place}): the validation is no test for them"
-            )
-        if not validate:
-            notes.append("nothing to validate on: the figures are those of the trained tosses")
-        return _Data(train, validate, selection, notes)
-
-    def _check(self, model: TossModel, data: _Data) -> None:
-        """Refuse recordings whose axes, units or rates contradict the scene."""
-        for trials in (data.train, data.validate):
-            if not trials:
-                continue
-            spacing(trials)
-            if self.config.measurement.check_gravity:
-                sources = dict.fromkeys(trial.poses.source for trial in trials)
-                for source in sources:
-                    own = [trial for trial in trials if trial.poses.source == source]
-                    check_gravity(own, model.gravity(model.map.start))
-
-    def _training(self, fit: Fit, data: _Data) -> dict:
+    def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:
         """Figures of the fit itself."""
         return {
-            "tosses": len(fit.kept),
-            "toss_ids": [trial.id for trial in fit.kept],
+            **experiment.counts(fit),
             "dropped": len(fit.dropped),
             "objective": fit.value / max(len(fit.kept), 1),
             "evaluations": fit.evaluations,
@@ -159,22 +115,10 @@ class _Estimation:
             "failed_rollouts": len(fit.failures),
         }
 
-    def _validate(self, model: TossModel, data: _Data, fit: Fit):
-        """Predictions and figures of validation, and of the trained tosses."""
-        own = self.config.measurement.own_gravity
-        trained = predict(model, fit.kept, fit.z, own_gravity=own, role="train", cancel=self.cancel)
-        train = {**self._training(fit, data), **figures(trained)}
-        self.reporter.tell(0.4, 1)
-        if not data.validate:
-            return trained, {"train": train, "validate": None}, []
-        selection = data.selection or Selection(self.config.place, "observations", (), "all")
-        predicted, found, notes = validated(model, data.validate, selection, fit.z, self.cancel)
-        return predicted, {"train": train, "validate": found}, notes
-
     def _result(
         self,
-        model: TossModel,
-        data: _Data,
+        model: Model,
+        data: Data,
         fit: Fit,
         uncertainty: Uncertainty | None,
         metrics: Mapping,
@@ -184,13 +128,10 @@ class _Estimation:
     ) -> EstimationResult:
         names = model.map.names
         correlation = np.eye(len(names)) if uncertainty is None else uncertainty.correlation
-        dropped = {"tosses not fitted": len(fit.dropped), "failed rollouts": len(fit.failures)}
-        dropped["missing frames"] = sum(
-            int(trial.frames[-1]) + 1 - len(trial) for trial in (*data.train, *data.validate)
-        )
-        sources = [trial.poses.source for trial in (*data.train, *data.validate)]
+        trials = (*data.train, *data.validate)
         return EstimationResult(
             name=self.config.name,
+            kind=self.config.kind,
             status=status,
             message=fit.message,
             parameters=tuple(_parameters(model, fit, uncertainty)),
@@ -199,9 +140,13 @@ class _Estimation:
             metrics=metrics,
             history=tuple(fit.history),
             predictions=tuple(predictions),
-            dropped=dropped,
+            dropped={
+                f"{self.config.kind} not fitted": len(fit.dropped),
+                "failed rollouts": len(fit.failures),
+                "missing frames": data.missing,
+            },
             notes=tuple(notes),
-            provenance=provenance(self.config.place, sources),
+            provenance=provenance(self.config.place, [trial.source for trial in trials]),
             config=self.config.source,
             scene=model.entries(fit.z),
         )
@@ -222,7 +167,7 @@ def _plan(config: EstimationConfig) -> list[tuple[str, float]]:
     ]
 
 
-def _parameters(model: TossModel, fit: Fit, uncertainty: Uncertainty | None):
+def _parameters(model: Model, fit: Fit, uncertainty: Uncertainty | None):
     """One ParameterResult per parameter, held ones included, in the order of the YAML."""
     named = model.map.named(fit.z)
     at_bound = bounds_reached(fit.problem, fit.z)

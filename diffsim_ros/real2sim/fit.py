@@ -15,8 +15,7 @@ import numpy as np
 from ..errors import NotConverged
 from ..inverse.optimizers import LMOptions, levenberg_marquardt
 from ..inverse.simulation_problem import SimulationProblem
-from .model import TossModel
-from .observation import Trial
+from .model import Model
 from .progress import Reporter
 from .results import Step
 from .surface import Surface, better_half
@@ -43,7 +42,7 @@ class Fit:
     z, y        shared and nuisance variables;  value  cost there, summed over the tosses
     problem     the last problem, all frames
     surface     smoothed costs around the end of a search, None without one
-    kept        tosses that were fitted; dropped: sentences about those that could not be simulated
+    kept        trials that were fitted; dropped: sentences about those that could not be simulated
     """
 
     z: np.ndarray
@@ -52,7 +51,7 @@ class Fit:
     status: str
     message: str
     problem: SimulationProblem
-    kept: list[Trial]
+    kept: list
     dropped: list[str]
     surface: Surface | None = None
     history: list[Step] = field(default_factory=list)
@@ -60,8 +59,8 @@ class Fit:
     evaluations: int = 0
 
 
-def fit_tosses(model: TossModel, trials: Sequence[Trial], reporter: Reporter, cancel) -> Fit:
-    """Estimate the shared parameters from these tosses; raises NotConverged if none can be run."""
+def fit_trials(model: Model, trials: Sequence, reporter: Reporter, cancel) -> Fit:
+    """Estimate the shared parameters from these trials; raises NotConverged if none can be run."""
     reporter.begin("fit")
     return _Training(model, reporter, cancel).run(trials)
 
@@ -69,7 +68,7 @@ def fit_tosses(model: TossModel, trials: Sequence[Trial], reporter: Reporter, ca
 class _Training:
     """One run of the stages; keeps history and counts."""
 
-    def __init__(self, model: TossModel, reporter: Reporter, cancel) -> None:
+    def __init__(self, model: Model, reporter: Reporter, cancel) -> None:
         self.model, self.reporter, self.cancel = model, reporter, cancel
         self.options = model.config.fit
         self.history: list[Step] = []
@@ -81,7 +80,7 @@ class _Training:
     def cancelled(self) -> bool:
         return bool(getattr(self.cancel, "cancelled", False))
 
-    def run(self, trials: Sequence[Trial]) -> Fit:
+    def run(self, trials: Sequence) -> Fit:
         z0 = np.clip(self.model.map.start, self.model.map.lower, self.model.map.upper)
         kept, dropped = self._runnable(trials, z0)
         self.tosses = len(kept)
@@ -98,7 +97,7 @@ class _Training:
             evaluations=self.evaluations,
         )
 
-    def _runnable(self, trials: Sequence[Trial], z: np.ndarray):
+    def _runnable(self, trials: Sequence, z: np.ndarray):
         """Tosses whose rollout succeeds at the first guess, and sentences about the others."""
         problem = self.model.problem(trials, z)
         runs = problem.rollouts(z, cancel=self.cancel)
@@ -110,10 +109,10 @@ class _Training:
             else:
                 dropped.append(f"{trial.place}: {run.status}: {run.message}")
         if not kept:
-            raise NotConverged(f"no toss can be simulated at the first guess: {dropped[0]}")
+            raise NotConverged(f"no trial can be simulated at the first guess: {dropped[0]}")
         return kept, dropped
 
-    def _starts(self, trials: list[Trial], z0: np.ndarray) -> Fit:
+    def _starts(self, trials: list, z0: np.ndarray) -> Fit:
         """Best end of all starts: stage by stage, and the better half goes on."""
         candidates: list[tuple[np.ndarray, np.ndarray | None]] = [
             (z, None) for z in self._drawn(z0)
@@ -136,7 +135,7 @@ class _Training:
             candidates = [(f.z, f.y) for f in fits]
         return fits[0]
 
-    def _stages(self) -> list[tuple[TossModel, int]]:
+    def _stages(self) -> list[tuple[Model, int]]:
         """(model, horizon) of every stage: held parameters first, then growing horizons."""
         held = self.options.continuation
         count = len(next(iter(held.values()))) if held else 0

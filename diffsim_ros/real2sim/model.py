@@ -1,61 +1,38 @@
-"""The simulated toss: scene, parameters and starts put together as trials of the inverse layer."""
+"""What every kind of experiment simulates: a scene, and the parameters that set its entries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
-from ..errors import InputError, nearest
+from ..errors import nearest
 from ..inverse.losses import Cauchy, Loss, SoftL1
-from ..inverse.objectives import PoseTrack, metric_track
 from ..inverse.parameters import Parameter, ParameterMap
 from ..inverse.simulation_problem import SimulationProblem
-from ..inverse.trial import InitialState
-from ..inverse.trial import Trial as Fitted
 from ..scene.model import SceneModel, load_scene
 from .config import EstimationConfig
-from .metric import MetricOptions, Start, start_state
-from .observation import Trial
 from .options import ParameterOptions
-from .precontact import precontact_fit
-
-SAME_RATE = 1e-3
-"""Relative difference of frame spacings that one problem may hold."""
 
 
 @dataclass(frozen=True)
-class TossModel:
-    """Scene and parameters of an estimation; knows how a recorded toss becomes a rollout."""
+class Model:
+    """Scene and parameters of an estimation; kinds add how a recording becomes a rollout."""
 
     config: EstimationConfig
     scene: SceneModel
     map: ParameterMap
-    metric: MetricOptions
 
-    @classmethod
-    def build(cls, config: EstimationConfig) -> TossModel:
-        """Build the scene and bind the parameters; InputError naming what does not fit."""
-        scene = load_scene(config.scene, base=config.base)
-        if config.body not in scene.bodies:
-            remedy = nearest(config.body, scene.bodies)
-            raise config.error("body", config.body, "a body of the scene", remedy)
-        parameters = [
-            # sorted, so that the order of the keys in a YAML changes no digit
-            _parameter(config, name, options)
-            for name, options in sorted(config.parameters.items())
-        ]
-        measurement = config.measurement
-        metric = MetricOptions(
-            half=measurement.half_edge,
-            width=2.0 * measurement.half_edge,
-            gravity=measurement.start_gravity,
-            frames_before=measurement.frames_before,
-        )
-        return cls(config, scene, ParameterMap(parameters, scene.engine), metric)
+    def problem(self, trials: Sequence, z: np.ndarray, *, horizon: int = 0) -> SimulationProblem:
+        """Estimation problem of these trials, with what starts depend on taken at z.
 
-    def held(self, values: Mapping[str, float]) -> TossModel:
+        horizon  last frame after the start that counts, 0: all
+        """
+        raise NotImplementedError
+
+    def held(self, values: Mapping[str, float]) -> Self:
         """The same model with these parameters held at values."""
         parameters = [
             replace(p, value=float(values[p.name]), free=False) if p.name in values else p
@@ -68,99 +45,15 @@ class TossModel:
         z = self.map.scaled({name: named[name] for name in self.map.names})
         return np.clip(z, self.map.lower, self.map.upper)
 
-    @property
-    def size(self) -> tuple[float, float, float]:
-        """Edges of the tracked body for pictures, as measured lengths [m]."""
-        edge = 2.0 * self.metric.half
-        return (edge, edge, edge)
-
     def entries(self, z: np.ndarray) -> dict[str, float]:
         """Scene entries that the parameters set at z, by name, in the units of the scene."""
         p = self.map.engine(z, self.scene.engine.values)
         names = dict.fromkeys(entry for q in self.map.parameters for entry in q.sets)
         return {name: float(p[self.scene.engine.index(name)]) for name in names}
 
-    def gravity(self, z: np.ndarray) -> np.ndarray:
-        """Gravity of the model at z, recorded lengths [m/s^2] (3,)."""
-        p = self.map.engine(z, self.scene.engine.values)
-        return p[[self.scene.engine.index(f"gravity.{axis}") for axis in "xyz"]]
-
-    def start(self, trial: Trial, z: np.ndarray, *, own_gravity: bool) -> InitialState:
-        """Start by the metric; with own_gravity its v_z follows the model's gravity."""
-        start = start_state(trial, self.metric)
-        slopes = {}
-        if own_gravity:
-            start, slopes = self._with_own_gravity(start, z)
-        return self._initial(start, slopes=slopes)
-
-    def _with_own_gravity(self, start: Start, z: np.ndarray):
-        """The start with v_z refitted at the model's gravity, and its slopes by the parameters."""
-        g = -self.gravity(z)[2]
-        velocity = start.velocity.copy()
-        velocity[2] += start.dvz_dg * (g - self.metric.gravity)
-        by_gravity = np.zeros((12, 3))
-        by_gravity[8, 2] = -start.dvz_dg
-        return replace(start, velocity=velocity), self._gravity_slopes(z, by_gravity)
-
-    def _gravity_slopes(self, z: np.ndarray, by_gravity: np.ndarray):
-        """Slopes of a start by the parameters that set gravity: name -> (value, (12,)).
-
-        by_gravity  (12, 3) change of (dc, dphi, dv, domega) with the model's gravity vector
-        """
-        jacobian = self.map.jacobian(z) / self.map.value_slopes(z)
-        offsets, named = np.zeros((12, len(self.map.names))), self.map.named(z)
-        for k, axis in enumerate("xyz"):
-            index = self.scene.engine.index(f"gravity.{axis}")
-            if index in self.map.active:
-                row = jacobian[self.map.active.index(index)]
-                offsets += np.outer(by_gravity[:, k], row)
-        columns = zip(self.map.names, offsets.T, strict=True)
-        return {name: (named[name], column) for name, column in columns if column.any()}
-
-    def free_start(self, trial: Trial, z: np.ndarray) -> InitialState:
-        """Start fitted to the flight before it, with its covariance (nuisance starts)."""
-        start, covariance, by_gravity = precontact_fit(trial, self.gravity(z), self.metric)
-        slopes = self._gravity_slopes(z, by_gravity)
-        return self._initial(start, covariance=covariance, slopes=slopes)
-
-    def _initial(self, start: Start, **belief) -> InitialState:
-        """The tracked body at this start; belief: covariance and slopes of InitialState."""
-        pose, twist = (start.position, start.orientation), (start.velocity, start.angular_velocity)
-        return InitialState(self.config.body, *pose, *twist, **belief)
-
-    def sample(self, trial: Trial) -> int:
-        """Sample of the trial at which its rollout starts."""
-        return start_state(trial, self.metric).sample
-
-    def fitted(self, trial: Trial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
-        """The toss as a trial of the inverse layer; horizon: last frame after the start, 0: all."""
-        fit = self.config.fit
-        nuisance = fit.initial_state == "nuisance"
-        i = self.sample(trial)
-        frames = trial.frames[i:] - trial.frames[i]
-        # with nuisance starts, the samples up to the start are in the prior
-        first = 1 if nuisance else 0
-        keep = np.arange(first, len(frames))
-        if horizon:
-            keep = keep[frames[keep] <= horizon]
-        if len(keep) < 2:
-            raise InputError(trial.place, f"sample {i}", len(keep), "two frames after the start")
-        position, orientation = trial.position[i:][keep], trial.orientation[i:][keep]
-        track = metric_track if not nuisance else _noise_track(trial)
-        length = self.metric.half / fit.position_weight
-        objective = track(self.config.body, frames[keep], position, orientation, length)
-        start = (
-            self.free_start(trial, z)
-            if nuisance
-            else self.start(trial, z, own_gravity=self.config.measurement.own_gravity)
-        )
-        loss = self.loss if not nuisance else Loss()
-        name = f"toss {trial.id}"
-        return Fitted(name, int(frames[keep[-1]]) * spf, (objective,), (start,), loss)
-
     @property
     def loss(self) -> Loss:
-        """Loss of a toss's e_q."""
+        """Loss of a trial's mean square."""
         fit = self.config.fit
         kinds = {"squared": Loss, "soft_l1": SoftL1, "cauchy": Cauchy}
         return Loss() if fit.loss == "squared" else kinds[fit.loss](fit.loss_scale)
@@ -179,39 +72,19 @@ class TossModel:
             max_halvings=own.max_halvings,
         )
 
-    def problem(
-        self, trials: Sequence[Trial], z: np.ndarray, *, horizon: int = 0, spf: int | None = None
-    ) -> SimulationProblem:
-        """Estimation problem of these tosses with starts and slopes taken at z."""
-        spf = spf or self.config.simulation.steps_per_frame
-        return SimulationProblem(
-            self.scene.engine,
-            self.engine_options(spacing(trials), spf),
-            self.map,
-            [self.fitted(trial, z, horizon, spf) for trial in trials],
-            nuisance=self.config.fit.initial_state == "nuisance",
-            threads=self.config.simulation.threads,
-        )
 
-
-def _noise_track(trial: Trial):
-    """PoseTrack with the sensor's sigmas, called like metric_track."""
-    sigma_p, sigma_r = trial.poses.sigma
-
-    def track(body, frames, position, orientation, _length):
-        return PoseTrack(body, frames, position, orientation, sigma_p, sigma_r)
-
-    return track
-
-
-def spacing(trials: Sequence[Trial]) -> float:
-    """Frame spacing [s] that all trials share; InputError naming one that differs."""
-    dt = trials[0].dt
-    for trial in trials:
-        if abs(trial.dt - dt) > SAME_RATE * dt:
-            rule = f"{dt:.6g} s as in {trials[0].place}"
-            raise InputError(trial.place, "dt", trial.dt, rule, "estimate the recordings apart")
-    return dt
+def scene_and_map(config: EstimationConfig) -> tuple[SceneModel, ParameterMap]:
+    """Scene and parameters of an estimation; InputError naming what does not fit."""
+    scene = load_scene(config.scene, base=config.base)
+    if config.body not in scene.bodies:
+        remedy = nearest(config.body, scene.bodies)
+        raise config.error("body", config.body, "a body of the scene", remedy)
+    parameters = [
+        # sorted, so that the order of the keys in a YAML changes no digit
+        _parameter(config, name, options)
+        for name, options in sorted(config.parameters.items())
+    ]
+    return scene, ParameterMap(parameters, scene.engine)
 
 
 def _parameter(config: EstimationConfig, name: str, options: ParameterOptions) -> Parameter:

@@ -17,11 +17,13 @@ class Observation:
 
     t       stamps [s], strictly increasing                              (n,)
     kind    "pose": value is px py pz qx qy qz qw [m, 1] per body        (n, 7 * bodies)
+            "markers": x y z [m] per marker, NaN where it was not seen   (n, 3 * markers)
     frame   name of the frame that the values are given in
-    names   names of the observed bodies, in the order of the columns
+    names   names of the observed bodies or markers, in the order of the columns
     value   the samples
-    sigma   standard deviations: position [m] and rotation [rad]         (2,)
+    sigma   standard deviations: position [m] and, of poses, rotation [rad]   (2,) or (1,)
     source  where they come from (a file, a topic), for messages and provenance
+    residual  what the tracker says of each marker's place [m], (n, markers), or None
     """
 
     t: np.ndarray
@@ -31,6 +33,7 @@ class Observation:
     value: np.ndarray
     sigma: np.ndarray
     source: str
+    residual: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,11 @@ class Trial:
     def place(self) -> str:
         """File and toss, for error messages."""
         return f"{self.poses.source}: toss {self.id}"
+
+    @property
+    def source(self) -> str:
+        """Where it was read from."""
+        return self.poses.source
 
     def __len__(self) -> int:
         return len(self.frames)

@@ -52,7 +52,7 @@ class DataOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionOptions:
-    """Sections `data.train` and `data.validate`."""
+    """Sections `data.train` and `data.validate` of tosses."""
 
     files: tuple = option("list", "npz files, relative to the YAML", REQUIRED)
     trials: object = option("any", "all, a list of ids, or {random: COUNT, seed: SEED}", "all")
@@ -71,8 +71,8 @@ class RandomOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasurementOptions:
-    """Section `measurement`: what was recorded, and how a prediction is judged."""
+class TossMeasurementOptions:
+    """Section `measurement` of tosses: what was recorded, and how a prediction is judged."""
 
     sigma_position: float = option(
         "number", "noise of a position", 1e-3, "m", minimum=0, strict=True
@@ -98,8 +98,8 @@ class MeasurementOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulationOptions:
-    """Section `simulation`: how a toss is simulated."""
+class TossSimulationOptions:
+    """Section `simulation` of tosses."""
 
     steps_per_frame: int = option("integer", "time steps per frame", 8, minimum=1)
     validate_steps_per_frame: int = option(
@@ -112,27 +112,14 @@ class SimulationOptions:
 class FitOptions:
     """Section `fit`: what is minimised over the training tosses, and how."""
 
-    initial_state: str = option(
-        "choice",
-        "metric: open loop from the metric's start; nuisance: 12 numbers per toss are fitted too",
-        "metric",
-        choices=("metric", "nuisance"),
-    )
-    position_weight: float = option(
-        "number",
-        "factor on the square of the position error in a toss's e_q (1: the metric's e_q)",
-        1.0,
-        minimum=0,
-        strict=True,
-    )
     loss: str = option(
         "choice",
-        "how a toss's mean e_q counts",
+        "how a trial's total counts: a toss's mean e_q, a recording's mean square over sigma",
         "soft_l1",
         choices=("squared", "soft_l1", "cauchy"),
     )
     loss_scale: float = option(
-        "number", "root of the e_q beyond which a toss counts less", 0.1, minimum=0, strict=True
+        "number", "root of the total beyond which a trial counts less", 0.1, minimum=0, strict=True
     )
     horizons: tuple = option(
         "numbers",
@@ -160,16 +147,35 @@ class FitOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TossFitOptions(FitOptions):
+    """Section `fit` of tosses."""
+
+    initial_state: str = option(
+        "choice",
+        "metric: open loop from the metric's start; nuisance: 12 numbers per toss are fitted too",
+        "metric",
+        choices=("metric", "nuisance"),
+    )
+    position_weight: float = option(
+        "number",
+        "factor on the square of the position error in a toss's e_q (1: the metric's e_q)",
+        1.0,
+        minimum=0,
+        strict=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class UncertaintyOptions:
     """Section `uncertainty`: where the standard deviations come from."""
 
     method: str = option(
         "choice",
-        "bootstrap or sandwich: over tosses; covariance: from the noise of the sensor alone",
+        "bootstrap or sandwich: over trials; covariance: from the noise of the sensor alone",
         "bootstrap",
         choices=("bootstrap", "sandwich", "covariance", "none"),
     )
-    samples: int = option("integer", "resampled sets of tosses for bootstrap", 200, minimum=10)
+    samples: int = option("integer", "resampled sets of trials for bootstrap", 200, minimum=10)
     seed: int = option("integer", "seed of the resampling", 0, minimum=0)
 
 
@@ -197,6 +203,9 @@ class TopOptions:
     """Top level of an estimation YAML."""
 
     name: str = option("name", "name of the estimation", "estimation")
+    kind: str = option(
+        "choice", "what was recorded, see above", "tosses", choices=("tosses", "markers")
+    )
     scene: object = option(
         "any", "scene YAML (relative to this file), or a scene mapping", REQUIRED
     )

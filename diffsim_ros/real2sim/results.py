@@ -84,6 +84,7 @@ class Step:
 class EstimationResult:
     """Everything that was estimated.
 
+    kind         what was recorded (kinds.py)
     status       "converged", "not_converged" or "cancelled" (the best so far is in `parameters`)
     message      the optimiser's sentence
     correlation  of the free parameters, in the order of `correlated` (nf, nf)
@@ -109,6 +110,7 @@ class EstimationResult:
     provenance: Mapping
     config: Mapping
     scene: Mapping[str, float] = field(default_factory=dict)
+    kind: str = "tosses"
 
     @property
     def converged(self) -> bool:
@@ -136,6 +138,7 @@ class EstimationResult:
         }
         return {
             "name": self.name,
+            "kind": self.kind,
             "status": self.status,
             "message": self.message,
             "parameters": parameters,
@@ -176,12 +179,9 @@ def write_results(
         write_json(stage / "metrics.json", result.metrics)
         if report:
             # drawing and bags need matplotlib, jinja2 and rosbags: only where they are wanted
-            from ..viz.playback import write_playback
-            from ..viz.report import write_report
+            from ..viz.pages import write_pages
 
-            write_report(result, stage / "report.html")
-            if result.predictions:
-                write_playback(stage / "motion.mcap", result)
+            write_pages(result, stage)
     return folder
 
 

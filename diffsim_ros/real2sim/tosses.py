@@ -89,6 +89,17 @@ def repeated(path: str | Path) -> dict[int, int]:
     return first
 
 
+def toss_arrays(path: str | Path) -> dict[str, np.ndarray]:
+    """Arrays of a file as they stand, of shapes that agree; their numbers are not judged.
+
+    Raises InputError as read_tosses, for what concerns the file as a whole.
+    """
+    path = Path(path)
+    arrays = _load(path)
+    _index(path, arrays)
+    return arrays
+
+
 def _load(path: Path) -> dict[str, np.ndarray]:
     """All arrays of the npz file (never pickled objects)."""
     try:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.scene.build_soft import glued_vertices
+from diffsim_ros.scene.links import place_of, placed_vertices, shared_vertices
 from diffsim_ros.scene.soft_shapes import SOFT, region, soft_shape
 
 JOINT_VALUES = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
@@ -32,6 +33,8 @@ def add_link(scene: Any, link: dict, bodies: dict, proxies: Any) -> None:
         scene.add_motor(link["name"], joint=link["joint"], kind=link["kind"], keys=keys, **values)
     elif kind == "cable":
         _cable(scene, link)
+    elif kind == "bundle":
+        _bundle(scene, link, bodies)
     elif kind == "force":
         _force(scene, link, bodies[link["body"]])
     elif kind == "torque":
@@ -95,8 +98,54 @@ def _cable(scene: Any, link: dict) -> None:
     scene.add_cable(link["name"], points=points, index=index, **values)
 
 
+def _bundle(scene: Any, link: dict, bodies: dict) -> None:
+    index, to = bundle_vertices(link, bodies), link["to"]
+    values = {key: link[key] for key in ("stiffness", "damping")}
+    values |= {"stiffness_factors": np.full(len(index), 1 / len(index))}
+    if twins(link):
+        values |= {"points_b": to["body"], "rest_length": 0.0}
+    else:
+        values |= {"rest_length": bundle_lengths(link, bodies)}
+        if "vertex" in to:
+            values |= {"points_b": to["body"]}
+        else:
+            place = to["world"] if "world" in to else to["point"]
+            name = f"{link['name']}_end"
+            scene.add_points(name, bodies=[to.get("body", "")], local=np.array([place]))
+            values |= {"points_b": name}
+    scene.add_springs(
+        link["name"],
+        points_a=link["body"],
+        index_a=index[:, 0].tolist(),
+        index_b=index[:, 1].tolist(),
+        tension_only=link["acts"] == "threads",
+        **values,
+    )
+
+
+def twins(link: dict) -> bool:
+    """True if the springs of a bundle join vertices to those of another body in the same place."""
+    return "body" in link["to"] and not {"point", "vertex"} & set(link["to"])
+
+
+def bundle_vertices(link: dict, bodies: dict) -> np.ndarray:
+    """Vertices of a bundle's springs (n, 2): of its body, and of the other end's points."""
+    body, to = bodies[link["body"]], link["to"]
+    chosen = forced_vertices(link, body)
+    if not twins(link):
+        return np.array([[vertex, to.get("vertex", 0)] for vertex in chosen])
+    pairs = shared_vertices(body, bodies[to["body"]])
+    return pairs[np.isin(pairs[:, 0], chosen)]
+
+
+def bundle_lengths(link: dict, bodies: dict) -> np.ndarray:
+    """Lengths of a bundle's springs at the start [m] (n,)."""
+    here = placed_vertices(bodies[link["body"]])[bundle_vertices(link, bodies)[:, 0]]
+    return np.linalg.norm(here - place_of({"bodies": bodies}, link["to"]), axis=1)
+
+
 def forced_vertices(link: dict, body: dict) -> list[int]:
-    """Vertices that share a force on a soft body; pinned ones feel none."""
+    """Vertices that a force or bundle on a soft body acts on; pinned ones feel none."""
     chosen = region(link["where"], soft_shape(body).vertices)
     return np.setdiff1d(chosen, pinned_vertices(body)).tolist()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffsim_ros.scene.build import proxies_name, proxies_of
+from diffsim_ros.scene.build_links import bundle_lengths, bundle_vertices, twins
 from diffsim_ros.scene.build_soft import SPRINGS, springs_name
 from diffsim_ros.scene.rotation import matrix_from_quaternion
 from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
@@ -26,7 +27,7 @@ def energies(model: SceneModel, rollout: Any, p: Array | None = None) -> dict[st
     kinetic   m v^2 / 2 + w . I w / 2, of soft bodies with lumped masses
     gravity   -m g . c, zero at the world's origin
     springs   of links, cloth, strings, cables and joints: k (l - rest length)^2 / 2
-    elastic   of solids (solid_energy.py); left out for what it does not know
+    elastic   of solids (solid_energy.py)
     contact   k_n w_i d_i^2 / 2 of the normal penalty, d = max(radius - g(x), 0)
     p         engine parameter vector; default: the scene's own values
     """
@@ -52,6 +53,8 @@ def energies(model: SceneModel, rollout: Any, p: Array | None = None) -> dict[st
             found["springs"] += _springs(poses, link, values)
         elif link["type"] == "cable":
             found["springs"] += _cable(poses, link, values)
+        elif link["type"] == "bundle":
+            found["springs"] += _bundle(poses, link, values)
         elif link["type"] == "joint":
             motion = model.engine.joint_motion(link["name"], vector, rollout)
             found["springs"] += motion["energy"]
@@ -127,6 +130,21 @@ def _cable(poses: _Poses, link: dict, values: dict[str, float]) -> Array:
     length = np.linalg.norm(np.diff(ends, axis=1), axis=-1).sum(axis=1)
     stretch = np.maximum(length - values[f"{link['name']}.rest_length"], 0.0)
     return values[f"{link['name']}.stiffness"] / 2 * stretch**2
+
+
+def _bundle(poses: _Poses, link: dict, values: dict[str, float]) -> Array:
+    bodies = poses.model.description["bodies"]
+    index, to = bundle_vertices(link, bodies), link["to"]
+    here = poses.vertices(link["body"])[:, index[:, 0]]
+    k = values[f"{link['name']}.stiffness"] / len(index)
+    if twins(link):
+        there = poses.vertices(to["body"])[:, index[:, 1]]
+        return k / 2 * np.sum((here - there) ** 2, axis=(1, 2))
+    length = np.linalg.norm(here - poses.end(to)[:, None], axis=-1)
+    stretch = length - bundle_lengths(link, bodies) * values[f"{link['name']}.rest_scale"]
+    if link["acts"] == "threads":
+        stretch = np.maximum(stretch, 0.0)
+    return k / 2 * np.sum(stretch**2, axis=1)
 
 
 def _penalty(model: SceneModel, poses: _Poses, contact: dict, values: dict[str, float]) -> Array:

@@ -24,6 +24,7 @@ def resolve_link(reader: Reader, scene: dict, value: object, key: str, earlier: 
         "joint": _joint,
         "motor": _motor,
         "cable": _cable,
+        "bundle": _bundle,
         "force": _force,
         "torque": _torque,
         "drag": _drag,
@@ -139,6 +140,31 @@ def _cable(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> 
         link["rest_length"] = float(np.linalg.norm(np.diff(places, axis=0), axis=1).sum())
 
 
+def _bundle(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> None:
+    body = _soft(reader, scene, link["body"], join(key, "body"))
+    shape = soft_shape(body)
+    link["where"] = resolve_region(reader, link["where"], shape, join(key, "where"))
+    to, place = link["to"], join(key, "to")
+    other = scene["bodies"].get(to.get("body")) if isinstance(to.get("body"), str) else None
+    if other is None or other["type"] not in SOFT or "vertex" in to:
+        link["to"] = _end(reader, scene, to, place)
+        return
+    twin = _soft(reader, scene, to["body"], join(place, "body"))
+    if to["body"] == link["body"] or not len(shared_vertices(body, twin)):
+        rule = f"another body with vertices where {link['body']} has some"
+        raise reader.error(join(place, "body"), to["body"], rule)
+    if link["acts"] == "threads":
+        raise reader.error(join(key, "acts"), "threads", "springs: twins start in one place")
+    link["to"] = {"body": to["body"]}
+
+
+def _soft(reader: Reader, scene: dict, name: str, key: str) -> dict:
+    body = body_named(reader, scene, name, key)
+    if body["type"] not in SOFT:
+        raise reader.error(key, f"{name} of type {body['type']}", "a solid, cloth or string")
+    return body
+
+
 def _force(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> None:
     body = body_named(reader, scene, link["body"], join(key, "body"))
     kind = body["type"]
@@ -211,6 +237,19 @@ def _point(reader: Reader, body: dict, point: list | None, key: str) -> list[flo
     if body["type"] == "particle" and any(point):
         raise reader.error(key, point, "no point on a particle", "use type: rigid")
     return point
+
+
+def shared_vertices(one: dict, other: dict) -> np.ndarray:
+    """Pairs (n, 2) of vertices of two resolved soft bodies that start in one place."""
+    here, there = placed_vertices(one), placed_vertices(other)
+    apart = np.linalg.norm(here[:, None] - there, axis=2)
+    return np.argwhere(apart < 1e-6 * np.ptp(here, axis=0).max())
+
+
+def placed_vertices(body: dict) -> np.ndarray:
+    """Vertices (n, 3) of a resolved soft body at the start, world frame [m]."""
+    position, rotation = start_pose(body)
+    return position + soft_shape(body).vertices @ rotation.T
 
 
 def start_pose(body: dict) -> tuple[np.ndarray, np.ndarray]:

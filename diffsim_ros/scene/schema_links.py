@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diffsim_ros.scene.fields import REQUIRED, Field, Section
 
-LINK_TYPES = ("spring", "joint", "motor", "cable", "force", "torque", "drag")
+LINK_TYPES = ("spring", "joint", "motor", "cable", "bundle", "force", "torque", "drag")
 JOINTS = ("ball", "hinge", "slider", "weld", "planar", "universal")
 TYPE = Field("choice", "kind of link, see the tables of each", default="spring", choices=LINK_TYPES)
 NAME = Field("name", "name of the link", default=REQUIRED)
@@ -89,6 +89,27 @@ CABLE: Section = {
     "damping": Field("number", "continuous, as in contact", "s/m", 0.0, minimum=0),
     "rest_length": Field("number", "absent: its length at the start", "m", minimum=0),
 }
+BUNDLE: Section = {
+    "name": NAME,
+    "type": TYPE,
+    "body": Field("name", "a solid, cloth or string", default=REQUIRED),
+    "where": Field("any", "region of it: one spring from each of its vertices", default=REQUIRED),
+    "to": Field(
+        "mapping",
+        "an END; or {body: another soft body}: each to its vertex in the same place, if any",
+        default=REQUIRED,
+    ),
+    "stiffness": Field("number", "of all springs together", "N/m", REQUIRED, minimum=0),
+    "damping": Field(
+        "number", "of all together; of threads in s/m, as of cables", "N s/m or s/m", 0.0, minimum=0
+    ),
+    "acts": Field(
+        "choice",
+        "springs (to twins: in all directions, without length), or threads that only pull",
+        default="springs",
+        choices=("springs", "threads"),
+    ),
+}
 FORCE: Section = {
     "name": NAME,
     "type": TYPE,
@@ -125,6 +146,7 @@ LINKS: dict[str, Section] = {
     "joint": JOINT,
     "motor": MOTOR,
     "cable": CABLE,
+    "bundle": BUNDLE,
     "force": FORCE,
     "torque": TORQUE,
     "drag": DRAG,

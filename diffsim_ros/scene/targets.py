@@ -18,8 +18,8 @@ from diffsim_ros.scene.soft_shapes import SOFT
 INERTIA = ("xx", "yy", "zz", "xy", "xz", "yz")
 AXES = ("x", "y", "z")
 LINK_VALUES = (
-    "stiffness", "damping", "rest_length", "rotational_stiffness", "rotational_damping",
-    "friction_damping", "c_linear", "c_quadratic",
+    "stiffness", "damping", "rest_length", "rest_scale", "rotational_stiffness",
+    "rotational_damping", "friction_damping", "c_linear", "c_quadratic",
 )  # fmt: skip
 
 

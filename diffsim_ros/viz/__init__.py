@@ -9,6 +9,8 @@ player           motions -> the data of the report's playable 3D view
 report           one self-contained HTML page, and the figures in it as PNG files; report_tables
                  are its words, scene_report is the page of a simulation
 playback         motions -> a bag that rviz2 and Foxglove play
+marker_plots, marker_report, marker_playback   the same for recordings of markers
+pages            which of them an estimation's kind has
 
 PICTURES names the PNG files that `report.write_report` may leave beside the page; it stands here so
 that a command can refuse to overwrite them before matplotlib is loaded or any work is done.
@@ -28,4 +30,6 @@ PICTURES = (
     "motion_hard.png",
     "motion_worst.png",
     "cubes.png",
+    "swings.png",
+    "marker_errors.png",
 )

@@ -88,19 +88,32 @@ class PyLinearSolver {
       if (repeat > 1) once();  // what is made on first use
       took = clock_ms(repeat, once);
     }
+    return result(x, report, took);
+  }
+
+  py::dict solve_positive(const VectorXd& values, const VectorXd& rhs, bool symmetric,
+                          double tolerance) {
+    A_.values = values;
+    MatrixXd x = rhs;
+    const SolveReport report = solver_.solve_positive(A_, symmetric, x, tolerance);
+    return result(x, report, 0);
+  }
+
+ private:
+  py::dict result(const MatrixXd& x, const SolveReport& report, double took) const {
     py::dict out;
     out["x"] = x;
     out["regular"] = regular_;
     out["reached"] = report.reached;
     out["products"] = report.products;
     out["residual"] = report.residual;
+    out["indefinite"] = report.indefinite;
     out["method"] = name_of(solver_.active());
     out["factor_ms"] = factor_ms_;
     out["solve_ms"] = took;
     return out;
   }
 
- private:
   BlockPattern pattern_;
   std::shared_ptr<const LinearPattern> symbolic_;
   LinearSolver solver_;
@@ -120,7 +133,10 @@ void bind_linear_solver(py::module_& m) {
       .def("factor", &PyLinearSolver::factor, py::arg("values"), py::arg("symmetric") = false,
            py::arg("repeat") = 1, py::arg("transposed") = false)
       .def("solve", &PyLinearSolver::solve, py::arg("rhs"), py::arg("tolerance") = 1e-8,
-           py::arg("transposed") = false, py::arg("repeat") = 1);
+           py::arg("transposed") = false, py::arg("repeat") = 1)
+      .def("solve_positive", &PyLinearSolver::solve_positive, py::arg("values"), py::arg("rhs"),
+           py::arg("symmetric"), py::arg("tolerance") = 1e-3,
+           "One column by the Krylov member; not reached where it meets negative curvature.");
   m.def(
       "linear_solve",
       [](const std::vector<int>& sizes, const std::vector<std::pair<int, int>>& pairs,

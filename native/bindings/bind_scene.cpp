@@ -32,7 +32,7 @@ MatrixXd dense(const BlockMatrix& M) {
 /// One element's r, K, B, dr/dp at three instants given as (c, theta, v, omega), newest first.
 py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd& p,
                           const std::vector<std::vector<MatrixXd>>& instants, double step, double t,
-                          const std::vector<std::uint8_t>& held) {
+                          const std::vector<std::uint8_t>& held, double compression) {
   scene.finalize();
   const int order = static_cast<int>(instants.size()) - 1;
   if (order != 1 && order != 2) refuse("evaluate_element: instants", "must be 2 or 3", order + 1);
@@ -58,7 +58,11 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     K.reset(scene.pattern());
     B.reset(scene.pattern());
     ParameterColumns columns(all);
-    e->add(window, p, {&r, &K, &B, &columns});
+    bool compressed = false;
+    Assembly to{&r, &K, &B, &columns};
+    to.compressed = &compressed;
+    to.compression = compression;
+    e->add(window, p, to);
     py::list past;
     for (int k = 1; k <= order; ++k) {
       BlockMatrix pK, pB;
@@ -77,6 +81,7 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     for (const auto& at : columns.entries()) dr_dp.col(at.column).segment<3>(at.row) += at.value;
     out["dr_dp"] = dr_dp;
     out["past"] = past;
+    out["compressed"] = compressed;
     out["modes"] = modes;
     return out;
   }
@@ -107,6 +112,15 @@ void bind_parameter_info(py::module_& m) {
       .def("__repr__", [](const ParameterInfo& i) {
         return "<ParameterInfo " + i.name + " [" + i.unit + "]>";
       });
+}
+
+std::pair<int, int> modes_of(const Scene& s, const std::string& name) {
+  int first = 0;
+  for (const auto& e : s.elements()) {
+    if (e->name() == name) return {first, e->mode_count()};
+    first += e->mode_count();
+  }
+  throw py::key_error("no element '" + name + "'; element_names lists them");
 }
 
 }  // namespace
@@ -155,6 +169,8 @@ void bind_scene(py::module_& m) {
                                }
                                return names;
                              })
+      .def("modes_of", &modes_of, py::arg("name"),
+           "(first column, columns) of Rollout.modes that are this element's.")
       .def_property_readonly("element_names",
                              [](Scene& s) {
                                s.finalize();
@@ -178,7 +194,7 @@ void bind_scene(py::module_& m) {
       .def("masses", &node_masses, py::arg("p"), "(nodes,) [kg]; zero for handles.")
       .def("evaluate_element", &evaluate_element, py::arg("name"), py::arg("p"),
            py::arg("instants"), py::arg("step"), py::arg("t") = 0.,
-           py::arg("held") = std::vector<std::uint8_t>(),
+           py::arg("held") = std::vector<std::uint8_t>(), py::arg("compression") = 1.,
            "r, K = dr/dx, B = dr/dv, dr_dp and past (K, B) of one element at given instants "
            "[(c, theta, v, omega) each (nodes, 3)], newest first; `held` per point of hybrid "
            "friction: for derivative tests.");

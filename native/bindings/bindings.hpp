@@ -32,6 +32,7 @@ void bind_forces(pybind11::class_<Scene>& scene);
 
 void bind_sdf(pybind11::module_& m);
 void bind_level_set(pybind11::module_& m);
+void bind_surface(pybind11::module_& m);
 void bind_scene(pybind11::module_& m);
 void bind_rollout(pybind11::module_& m);
 void bind_linear_solver(pybind11::module_& m);

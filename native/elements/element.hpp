@@ -26,6 +26,10 @@ struct Assembly {
   BlockMatrix* B = nullptr;
   ParameterColumns* columns = nullptr;
   bool* symmetric = nullptr;  // set false by elements whose K or B is far from symmetric
+  // Compressed springs have a negative stiffness across them: set true where there is any, and the
+  // share of it that K keeps, below 1 for Newton's search direction only.
+  bool* compressed = nullptr;
+  double compression = 1;
 };
 
 class Element {

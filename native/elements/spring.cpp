@@ -75,6 +75,12 @@ void Springs::bind(const BlockPattern& pattern, const BlockPattern&) {
       blocks_.push_back(b);
     }
   }
+  std::vector<WideSprings::Spring> springs;
+  for (const Plain& at : plain_) {
+    springs.push_back({at.node_a, at.node_b, natural_.size() ? natural_[at.spring] : 1,
+                       factors_.size() ? factors_[at.spring] : 1});
+  }
+  wide_.bind(springs, pattern);
 }
 
 Springs::Law Springs::law(const VectorXd& p) const {
@@ -134,11 +140,14 @@ Springs::Stencil Springs::stencil(const Law& law, int i, const State& s, const V
 void Springs::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   const State& s = window.now();
   const Law law = this->law(p);
-  if (out.K || out.columns) {
+  if (!tension_only_ && !law.all_directions) {
+    wide_.add({law.k, law.c, law.rest}, s, out);
+  } else if (out.K) {
     add_plain<true>(law, s, out);
   } else {
     add_plain<false>(law, s, out);
   }
+  if (out.columns) add_plain_columns(law, s, *out.columns);
   for (std::size_t g = 0; g < general_.size(); ++g) {
     const int i = general_[g];
     const Stencil t = stencil(law, i, s, p);
@@ -160,16 +169,24 @@ void Springs::add_plain(const Law& law, const State& s, const Assembly& out) con
     out.r->segment<3>(at.dof_a) -= t.f;
     out.r->segment<3>(at.dof_b) += t.f;
     if constexpr (!Slopes) continue;
-    if (out.K) add_pair(*out.K, at.block, t.F_d);
-    if (out.K && law.c != 0) add_pair(*out.B, at.block, t.F_e);
-    if (!out.columns) continue;
+    add_pair(*out.K, at.block, t.F_d);
+    if (law.c != 0) add_pair(*out.B, at.block, t.F_e);
+  }
+}
+
+void Springs::add_plain_columns(const Law& law, const State& s, ParameterColumns& out) const {
+  Stencil t;
+  for (const Plain& at : plain_) {
+    t.d = s.c.col(at.node_b) - s.c.col(at.node_a);
+    t.e = s.v.col(at.node_b) - s.v.col(at.node_a);
+    evaluate<true>(law, at.spring, t);
     const std::pair<int, const Vector3d*> own[] = {
         {params_.stiffness, &t.by_k}, {params_.damping, &t.by_c}, {params_.rest, &t.by_rest}};
     for (const auto& [parameter, df] : own) {
-      const int c = out.columns->column(parameter);
+      const int c = out.column(parameter);
       if (c < 0) continue;
-      out.columns->add(at.dof_a, c, -*df);
-      out.columns->add(at.dof_b, c, *df);
+      out.add(at.dof_a, c, -*df);
+      out.add(at.dof_b, c, *df);
     }
   }
 }

@@ -11,6 +11,7 @@
 
 #include "../bodies/point_set.hpp"
 #include "tension.hpp"
+#include "wide_springs.hpp"
 
 namespace diffsim {
 
@@ -57,6 +58,7 @@ class Springs : public Element {
   Stencil stencil(const Law& law, int i, const State& s, const VectorXd& p) const;
   template <bool Slopes>
   void add_plain(const Law& law, const State& s, const Assembly& out) const;
+  void add_plain_columns(const Law& law, const State& s, ParameterColumns& out) const;
   void add_jacobian(int i, const Stencil& t, const State& s, const Assembly& out) const;
   void add_columns(int i, const Stencil& t, const State& s, ParameterColumns& out) const;
   int node(const End& e) const { return sets_[e.set]->node[e.point]; }
@@ -70,7 +72,8 @@ class Springs : public Element {
   VectorXd natural_, factors_;
   bool tension_only_;
   std::vector<Plain> plain_;
-  std::vector<int> general_;                // the other springs ...
+  WideSprings wide_;          // the same ones, where they push and pull and have a natural length
+  std::vector<int> general_;  // the other springs ...
   std::vector<std::array<int, 4>> blocks_;  // ... and their aa, ab, ba, bb; -1: the world
 };
 

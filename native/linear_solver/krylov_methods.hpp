@@ -34,8 +34,13 @@ class KrylovMethods {
   using Cells = std::vector<Cell>;
 
   KrylovMethods(const SweepPattern& pattern, const SweepMatrix& matrix, KrylovVectors<K>& vectors,
-                int& products, int limit)
-      : P_(pattern), A_(matrix), w_(vectors), products_(products), limit_(limit) {}
+                int& products, int limit, bool positive)
+      : P_(pattern),
+        A_(matrix),
+        w_(vectors),
+        products_(products),
+        limit_(limit),
+        positive_(positive) {}
 
   /// Both go on until the residual, not preconditioned, is at most `eta` per column (it starts
   /// at 1).
@@ -65,6 +70,7 @@ class KrylovMethods {
   KrylovVectors<K>& w_;
   int& products_;
   int limit_;
+  bool positive_;    // BiCGSTAB, too, ends where it meets negative curvature
   Scalars bound_{};  // on |r|^2
   float best_ = 0;
   int best_at_ = 0;
@@ -248,6 +254,9 @@ KrylovEnd KrylovMethods<K>::bicgstab(const Scalars& eta) {
       }
     });
     const Scalars qs = K::reduce(along), qq = K::reduce(square);
+    for (int c = 0; c < K::columns; ++c) {
+      if (positive_ && alpha[c] != 0 && !(qs[c] > 0)) return KrylovEnd::indefinite;
+    }
     for (int c = 0; c < K::columns; ++c) omega[c] = alpha[c] != 0 && qq[c] > 0 ? qs[c] / qq[c] : 0;
     o = K::spread(omega);
     norm = V{};

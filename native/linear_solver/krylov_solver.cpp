@@ -1,10 +1,13 @@
 #include "krylov_solver.hpp"
 
+#include <utility>
+
 namespace diffsim {
 namespace {
 
 // Further than this single precision gains less per product than a fresh start.
 constexpr double kDeepest = 1e-5;
+constexpr double kTwinAsymmetry = 1e-5;
 
 // r <- residual columns first, first + 1, ... each divided by its norm.
 template <class K>
@@ -43,12 +46,26 @@ void unload(const SweepPattern& P, const SweepMatrix& M, const VectorXd& norms, 
 }  // namespace
 
 bool KrylovSolver::prepare(const BlockMatrix& A, bool symmetric, bool transposed) {
-  symmetric_ = symmetric;
   direct_ready_ = mirrored_ready_ = false;
-  const bool mirrored = transposed && !symmetric;
+  twin_ = symmetric && nearly_symmetric(A);
+  const bool mirrored = transposed && !twin_;
   const bool regular = ensure(A, mirrored);
-  definite_ = symmetric && direct_.definite;
+  definite_ = symmetric && (mirrored ? mirrored_ : direct_).definite;
   return regular;
+}
+
+// Whether its diagonal blocks tell of no larger asymmetry than a pass in single precision leaves.
+bool KrylovSolver::nearly_symmetric(const BlockMatrix& A) const {
+  for (std::size_t s = 0; s < P_->dof.size(); ++s) {
+    if (P_->dof[s] < 0) continue;
+    const double* a = A.values.data() + P_->diagonal[s].offset;
+    const int stride = P_->diagonal[s].stride;
+    const double skew = std::abs(a[stride] - a[1]) + std::abs(a[2 * stride] - a[2]) +
+                        std::abs(a[2 * stride + 1] - a[stride + 2]);
+    const double whole = std::abs(a[0]) + std::abs(a[stride + 1]) + std::abs(a[2 * stride + 2]);
+    if (!(skew <= kTwinAsymmetry * whole)) return false;
+  }
+  return true;
 }
 
 bool KrylovSolver::ensure(const BlockMatrix& A, bool mirrored) {
@@ -59,6 +76,18 @@ bool KrylovSolver::ensure(const BlockMatrix& A, bool mirrored) {
 
 SolveReport KrylovSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolerance) {
   return refine(A, x, tolerance, false);
+}
+
+SolveReport KrylovSolver::solve_positive(const BlockMatrix& A, MatrixXd& x, double tolerance,
+                                         int limit) {
+  const int held = std::exchange(max_products, limit);
+  positive_ = true;
+  SolveReport report = refine(A, x, tolerance, false);
+  positive_ = false;
+  max_products = held;
+  if (report.reached && !(scratch_.b.col(0).dot(x.col(0)) > 0)) report.indefinite = true;
+  if (report.indefinite) report.reached = false;
+  return report;
 }
 
 SolveReport KrylovSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance) {
@@ -76,10 +105,11 @@ void KrylovSolver::correct(KrylovVectors<K>& w, const SweepMatrix& M, const Vect
     wanted[c] = first + c < norms.size() ? static_cast<float>(eta[first + c]) : 1.f;
   }
   int products = 0;
-  KrylovMethods<K> methods(*P_, M, w, products, max_products - report.products);
+  KrylovMethods<K> methods(*P_, M, w, products, max_products - report.products, positive_);
   methods.precondition();
   const KrylovEnd end = definite_ ? methods.conjugate_gradients(wanted) : methods.bicgstab(wanted);
   if (end != KrylovEnd::reached) definite_ = false;  // BiCGSTAB from here on
+  report.indefinite = positive_ && end == KrylovEnd::indefinite;
   reached = reached && end == KrylovEnd::reached;
   scratch_.products = std::max(scratch_.products, products);
   unload(*P_, M, norms, first, w, scratch_.d);
@@ -141,7 +171,7 @@ SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double toler
   SolveReport report;
   report.residual = start.sum() == 0 ? 0 : 1;  // NaN is not zero
   while (report.residual > tolerance && report.products < max_products) {
-    const bool twin = transposed && symmetric_;  // A stands in for its transpose
+    const bool twin = transposed && twin_;
     const bool mirrored = transposed && !twin;
     if (!ensure(A, mirrored)) break;
     const bool definite = definite_;
@@ -150,6 +180,7 @@ SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double toler
       report.residual = tolerance;
       return report;
     }
+    if (report.indefinite) break;
     const double before = report.residual;
     report.residual = measure(A, start, transposed, x);
     const bool fell = report.residual < 0.5 * before;
@@ -159,7 +190,7 @@ SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double toler
       report.residual = measure(A, start, transposed, x);
     }
     if (poor && twin) {
-      symmetric_ = false;  // only nearly so, and not near enough
+      twin_ = false;  // only nearly symmetric, and not near enough
     } else if (!fell && !definite) {
       break;
     } else if (!fell) {

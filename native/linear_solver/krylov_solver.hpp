@@ -22,6 +22,9 @@ class KrylovSolver {
   /// values residuals are taken from. On failure x holds the best iterate reached.
   /// Tolerances above kLoose are judged by the single precision recurrence, else by b - A x itself.
   SolveReport solve(const BlockMatrix& A, MatrixXd& x, double tolerance);
+  /// One column, at most max_products; ends without x (`indefinite`) where A has a direction of
+  /// negative curvature among those it goes through, or x is one with b.
+  SolveReport solve_positive(const BlockMatrix& A, MatrixXd& x, double tolerance, int max_products);
   SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance);
 
   static constexpr double kLoose = 1e-4;
@@ -44,6 +47,7 @@ class KrylovSolver {
 
   SolveReport refine(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
   bool ensure(const BlockMatrix& A, bool mirrored);
+  bool nearly_symmetric(const BlockMatrix& A) const;
   bool pass(const SweepMatrix& M, const VectorXd& start, double tolerance, MatrixXd& x,
             SolveReport& report);
   double measure(const BlockMatrix& A, const VectorXd& start, bool transposed, const MatrixXd& x);
@@ -54,7 +58,9 @@ class KrylovSolver {
 
   std::shared_ptr<const SweepPattern> P_;
   SweepMatrix direct_, mirrored_;
-  bool symmetric_ = false, definite_ = false, direct_ready_ = false, mirrored_ready_ = false;
+  bool positive_ = false;  // solve_positive
+  bool twin_ = false;      // twin_: A may stand in for its transpose
+  bool definite_ = false, direct_ready_ = false, mirrored_ready_ = false;
   Scratch scratch_;
 };
 

@@ -6,6 +6,7 @@ namespace {
 constexpr int kHandful = 25;      // nodes
 constexpr int kFirstPenalty = 8;  // matrices
 constexpr int kLongestPenalty = 64;
+constexpr int kFewProducts = 200;
 constexpr double kRounding = 1e-13;  // residual that a direct solve is content with
 constexpr int kRefinements = 2;      // of a direct solve
 
@@ -87,6 +88,17 @@ bool LinearSolver::escalate(const BlockMatrix& A) {
 
 SolveReport LinearSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolerance) {
   return run(A, x, tolerance, false);
+}
+
+SolveReport LinearSolver::solve_positive(const BlockMatrix& A, bool symmetric, MatrixXd& x,
+                                         double tolerance) {
+  symmetric_ = symmetric;
+  transposed_ = false;
+  active_ = Method::krylov;
+  SolveReport report;
+  report.reached = false;
+  if (!krylov_.prepare(A, symmetric)) return report;
+  return krylov_.solve_positive(A, x, tolerance, kFewProducts);
 }
 
 SolveReport LinearSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance) {

@@ -56,6 +56,10 @@ class LinearSolver {
   /// to factor(), whose values the iterative members take residuals from: keep it as long as this.
   SolveReport solve(const BlockMatrix& A, MatrixXd& x, double tolerance);
   SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance);
+  /// In place of factor() and solve(), for one column: x <- A^-1 x by the Krylov member alone, if
+  /// that takes few products and meets no direction of negative curvature (else not `reached`).
+  /// Not for tree_like() patterns.
+  SolveReport solve_positive(const BlockMatrix& A, bool symmetric, MatrixXd& x, double tolerance);
 
   bool ready() const { return pattern_ != nullptr; }
   Method active() const { return active_; }  // which member the last factor() or solve ended with

@@ -54,7 +54,16 @@ bool scale_block(const double* a, int stride, bool transposed, Matrix3d& S, Matr
     T = S.transpose();
     return T.allFinite();
   }
-  all_definite = all_definite && definite;
+  if (definite) {
+    // S takes the symmetric part to 1 and the skew one, [a]x, to [w]x with w = cof(S) a.
+    const Vector3d a(D(2, 1) - D(1, 2), D(0, 2) - D(2, 0), D(1, 0) - D(0, 1));
+    const Vector3d w = 0.5 * S(0, 0) * S(1, 1) * S(2, 2) * (C.transpose() * a);
+    Matrix3d inverse = w * w.transpose() - skew(w);  // of 1 + [w]x, times 1 + |w|^2
+    inverse.diagonal().array() += 1;
+    T = S.transpose() * inverse / (1 + w.squaredNorm());
+    return T.allFinite();
+  }
+  all_definite = false;
   const Matrix3d unit = S * D * S.transpose();
   if (!(std::abs(unit.determinant()) > 1e-12)) return false;
   T = S.transpose() * unit.inverse();  // = D^-1 C

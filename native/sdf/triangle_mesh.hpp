@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "sdf.hpp"
+#include "triangle_tree.hpp"
 
 namespace diffsim {
-
-using Triangle = std::array<int, 3>;
 
 class TriangleMesh {
  public:
@@ -22,8 +21,8 @@ class TriangleMesh {
   /// pass through each other.
   TriangleMesh(const Matrix3X& vertices, const std::vector<Triangle>& triangles);
 
-  const std::vector<Vector3d>& vertices() const { return vertices_; }
-  const std::vector<Triangle>& triangles() const { return triangles_; }
+  const std::vector<Vector3d>& vertices() const { return tree_.vertices(); }
+  const std::vector<Triangle>& triangles() const { return tree_.triangles(); }
   const Vector3d& low() const { return low_; }
   const Vector3d& high() const { return high_; }
   double volume() const { return volume_; }
@@ -38,32 +37,16 @@ class TriangleMesh {
   double thickness() const;
 
  private:
-  struct Node {
-    Eigen::AlignedBox3d box;
-    int first = 0, count = 0;  // triangles of a leaf; count 0: children first, first + 1
-  };
-  struct Nearest {
-    double squared;
-    int triangle = -1, feature = 0;  // 0: face; 1, 2, 3: vertex; 4, 5, 6: edge after vertex 1, 2, 3
-    Vector3d point;
-  };
-  void merge_vertices(const Matrix3X& vertices);
-  void check_indices(int vertices) const;
+  static void check_indices(int vertices, const std::vector<Triangle>& triangles);
+  void merge_vertices(const Matrix3X& vertices, std::vector<Triangle> triangles);
   void check_shapes() const;
   void find_normals();
   void check_crossings() const;
   void check_crossing(int s, int t) const;
-  void build(int node, int first, int count);
-  void nearest_in(const Node& leaf, const Vector3d& x, Nearest& best) const;
-  Nearest nearest(const Vector3d& x, double within) const;
-  double ray(const Vector3d& from, const Vector3d& along) const;
-  Vector3d corner(int triangle, int k) const { return vertices_[triangles_[triangle][k]]; }
+  const Vector3d& corner(int triangle, int k) const { return tree_.corner(triangle, k); }
 
-  std::vector<Vector3d> vertices_;
-  std::vector<Triangle> triangles_;
+  TriangleTree tree_;
   std::vector<std::array<Vector3d, 7>> normals_;  // per triangle, by feature
-  std::vector<int> order_;                        // triangles in the order of the leaves
-  std::vector<Node> nodes_;
   Vector3d low_, high_;
   double volume_ = 0;
 };

@@ -181,3 +181,20 @@ def test_diagnostic_values_are_texts():
     status = over_the_wire(convert.diagnostic("warn", "a", "b", {"n": 3, "rate": 1 / 3}))
     assert convert.values_of(status) == {"n": "3", "rate": "0.333333"}
     assert status.level == convert.DiagnosticStatus.WARN
+
+
+def test_a_cloud_comes_back_from_its_message():
+    from diffsim_ros.errors import InputError
+    from diffsim_ros.real2sim.clouds.cloud import Cloud
+
+    points = RNG.normal(size=(7, 3)).astype(np.float32).astype(float)
+    colour = RNG.integers(0, 256, (7, 3)) / 255.0
+    sent = Cloud(points, colour, stamp=1_700_000_000.25, frame="depth")
+    message = over_the_wire(convert.cloud_message(sent))
+    found = convert.cloud(message, "/camera/points")
+    np.testing.assert_array_equal(found.points, points)
+    np.testing.assert_allclose(found.colour, colour, atol=1e-12)
+    assert (found.stamp, found.frame) == (sent.stamp, "depth")
+    message.fields = message.fields[:2]
+    with pytest.raises(InputError, match=r"/camera/points: stamp 1700000000\.25.*'z'"):
+        convert.cloud(message, "/camera/points")

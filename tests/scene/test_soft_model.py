@@ -181,13 +181,15 @@ def test_vertices_follow_nodes_and_carriers(model):
 
 
 @pytest.mark.parametrize("model_name", ["neo_hookean", "neo_hookean_safe"])
-def test_energy_of_an_undamped_solid_goes_into_its_strain_and_back(model_name):
+@pytest.mark.parametrize("element", ["p1", "p1_fbar", "p2"])
+def test_energy_of_an_undamped_solid_goes_into_its_strain_and_back(element, model_name):
     """The engine's forces are those of the energy that is reported."""
     scene = {
         "world": {"step": 2e-4, "duration": 0.04, "gravity": [0, 0, 0], "record_every": 5},
         "bodies": {"block": {
             "type": "solid", "shape": {"box": {"size": [0.1, 0.1, 0.2], "cells": [2, 2, 4]}},
-            "density": 1000, "young": 2e5, "poisson": 0.3, "model": model_name}},
+            "density": 1000, "young": 2e5, "poisson": 0.3, "model": model_name,
+            "element": element}},
         "links": [{"name": "pull", "type": "force", "body": "block", "interval": 0.002,
                    "where": {"plane": {"normal": [0, 0, -1], "offset": -0.1}},
                    "force": [[0, 0, 0], [200, 0, 100], [0, 0, 0]]}],
@@ -197,7 +199,7 @@ def test_energy_of_an_undamped_solid_goes_into_its_strain_and_back(model_name):
     after = np.arange(len(energy["total"])) > 4
     total = energy["total"][after]
     assert np.ptp(energy["elastic"][after]) > 0.1 * total.mean() > 1e-3
-    assert np.ptp(total) < 0.02 * total.mean()
+    assert np.ptp(total) < 0.03 * total.mean()  # BDF2 loses some of it
 
 
 def test_energy_of_a_string_pendulum_is_kept():

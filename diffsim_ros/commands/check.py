@@ -1,0 +1,85 @@
+"""`diffsim check`: what recordings hold, and whether an estimation can use them."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from diffsim_ros import __version__
+from diffsim_ros.commands.running import ProgressLine
+from diffsim_ros.errors import InputError
+from diffsim_ros.output import OutputFolder, write_json, write_yaml
+
+FILES = ("result.yaml", "metrics.json", "report.html")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Examine the recordings, write and print the verdicts; 0 usable, else InputError."""
+    from diffsim_ros.real2sim.recordings.check import check
+
+    line = ProgressLine()
+    try:
+        if options.out is not None:  # refused before any work
+            OutputFolder(options.out, FILES, command="check").discard_if_empty()
+        examined, unreadable = check(options.data, lambda text: line.show(text, text))
+        refusals = [*unreadable, *(one.refusal for one in examined if one.refusal is not None)]
+        if examined:
+            folder = OutputFolder(options.out, FILES, command="check")
+            try:
+                line.show("writing the results", "writing")
+                _write(folder, examined, unreadable, options.data)
+            finally:
+                folder.discard_if_empty()
+    finally:
+        line.close()
+    for one in examined:
+        print(summary(one))
+    if examined:
+        print(f"results in {folder.path}")
+    if refusals:
+        raise refusals[0]
+    return 0
+
+
+def summary(one: Any) -> str:
+    """The stream and its verdicts, a line each."""
+    stream, trials = one.stream, len(one.clock.trials)
+    lines = [
+        f"{stream.place}: {stream.kind} ({stream.what}), {trials} trials, {len(stream)} samples: "
+        + ("usable" if one.refusal is None else "not usable as it is")
+    ]
+    for finding in one.found:
+        advice = f"; {finding.advice}" if finding.advice else ""
+        lines.append(f"  {finding.level:8}  {finding.about}: {finding.text}{advice}")
+    return "\n".join(lines)
+
+
+def _write(folder: OutputFolder, examined: Sequence[Any], unreadable: Sequence[InputError],
+           data: Sequence[str]) -> None:  # fmt: skip
+    from diffsim_ros.viz.recording_report import write_recording_report
+
+    usable = not unreadable and all(one.refusal is None for one in examined)
+    document = {
+        "command": "check",
+        "version": __version__,
+        "status": "usable" if usable else "unusable",
+        "streams": [one.document() for one in examined],
+        "unreadable": [str(error) for error in unreadable],
+    }
+    metrics = {"usable": int(usable), "streams": {_name(one): one.figures() for one in examined}}
+    with folder.staging() as stage:
+        write_yaml(stage / "result.yaml", document)
+        write_json(stage / "metrics.json", metrics)
+        told = [str(error) for error in unreadable]
+        write_recording_report(
+            stage / "report.html", examined, told, f"diffsim check {shlex.join(map(str, data))}"
+        )
+
+
+def _name(one: Any) -> str:
+    """File name and topic, as a key."""
+    name = Path(one.stream.path).name
+    return f"{name} {one.stream.name}" if one.stream.name else name

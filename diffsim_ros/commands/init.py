@@ -1,0 +1,36 @@
+"""`diffsim init`: a commented scene and estimation for recordings of one's own."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from diffsim_ros.commands.running import ProgressLine
+from diffsim_ros.output import OutputFolder, write_text
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write scene.yaml, estimation.yaml and, where they had to be converted, recordings; 0."""
+    from diffsim_ros.real2sim.recordings.first import YAMLS, Given, first, streams_of
+    from diffsim_ros.real2sim.tosses import write_tosses
+
+    given, line = Given(tuple(options.size or ()), options.mass), ProgressLine()
+    folder = OutputFolder(options.out, YAMLS, command="init")
+    try:
+        streams = streams_of(options.data, lambda text: line.show(text, text))
+        line.show("examining", "examining")
+        made = first(streams, Path(folder.path), given)
+        folder.refuse_existing(made.tosses)
+        with folder.staging() as stage:
+            write_text(stage / YAMLS[0], made.scene)
+            write_text(stage / YAMLS[1], made.estimation)
+            for name, trials in made.tosses.items():
+                write_tosses(stage / name, trials)
+    finally:
+        line.close()
+        folder.discard_if_empty()
+    for note in made.notes:
+        print(f"assumed: {note}")
+    print(f"written: {', '.join(str(folder / name) for name in (*YAMLS, *made.tosses))}")
+    print(f"next: diffsim estimate {folder / YAMLS[1]}")
+    return 0

@@ -1,0 +1,191 @@
+"""Damped sinusoids: fitted to a curve, and as an objective through the fit's exact derivative.
+
+    y(t) = offset + exp(-decay t) (a cos w t + b sin w t),  w = 2 pi frequency            [Eq. 7b]
+
+Least squares over q = (offset, decay, w, a, b) makes q a function of the samples: with M = dm/dq
+and left = m - y, M^T left = 0 gives dq/dy = (M^T M + sum left d2m/dq2)^-1 M^T            [Eq. 7c]
+
+What a body does before the fit's first sample changes a and b alone, so an objective of the others
+does not mind how it was let go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from diffsim_ros.errors import InputError
+
+from .losses import Loss
+from .marker_track import Carrier, Lift, interpolated, rows_around
+from .objectives import Term, _checked
+
+LEAST = 12
+"""Samples that a fit needs."""
+DECAYS = (1.0, 3.0, 10.0, 30.0)
+"""Decays from which a fit starts, in units of one over the span of the samples."""
+POLISH = 4
+"""Newton's steps at the end of a fit."""
+
+
+@dataclass(frozen=True)
+class Oscillation:
+    """Damped sinusoid [Eq. 7b], t from its first sample on.
+
+    offset [m], frequency [Hz], decay [1/s], amplitude [m] at the first sample, rms [m] of what is
+    left; curve: its values at the samples (n,)
+    """
+
+    offset: float
+    frequency: float
+    decay: float
+    a: float
+    b: float
+    rms: float
+    curve: np.ndarray
+
+    @property
+    def amplitude(self) -> float:
+        """[m] at the first sample."""
+        return float(np.hypot(self.a, self.b))
+
+    @property
+    def measures(self) -> np.ndarray:
+        """Offset [m], frequency [Hz], decay [1/s] (3,)."""
+        return np.array([self.offset, self.frequency, self.decay])
+
+
+def damped_sinusoid(place: str, t: np.ndarray, y: np.ndarray) -> Oscillation:
+    """Least-squares fit of Eq. 7b to samples y [m] (n,) at times t [s]; NaN samples do not count.
+
+    Decay and frequency are searched on a grid, and the fit ends with Newton's steps on all five
+    numbers.  Raises InputError for fewer than LEAST samples.
+    """
+    seen = np.isfinite(y)
+    if seen.sum() < LEAST:
+        raise InputError(place, "samples", int(seen.sum()), f"at least {LEAST} to fit a swing to")
+    time = t - t[seen][0]
+    x, values = time[seen], y[seen]
+    size = float(np.ptp(values)) or 1.0
+
+    def left(rates):
+        basis = _columns(rates, x)
+        return (basis @ np.linalg.lstsq(basis, values, rcond=None)[0] - values) / size
+
+    span = x[-1]
+    slow, fast = 2 * np.pi * 1.5 / span, 0.9 * np.pi / np.median(np.diff(x))
+    grid = [(d / span, w) for w in np.arange(slow, fast, 0.5 * np.pi / span) for d in DECAYS]
+    first = min(grid, key=lambda rates: np.sum(left(rates) ** 2))
+    decay, w = least_squares(left, first, x_scale=(1 / span, 1 / span)).x
+    offset, a, b = np.linalg.lstsq(_columns((decay, w), x), values, rcond=None)[0]
+    q = np.array([offset, decay, w, a, b])
+    for _ in range(POLISH):
+        M, bend, rest = _normal(q, x, values)
+        q = q - np.linalg.solve(M.T @ M + bend, M.T @ rest)
+    q[[2, 4]] *= np.sign(q[2])
+    rms = float(np.sqrt(np.mean(_normal(q, x, values)[2] ** 2)))
+    offset, decay, w, a, b = map(float, q)
+    curve = _columns((decay, w), time) @ (offset, a, b)
+    return Oscillation(offset, w / (2 * np.pi), decay, a, b, rms, curve)
+
+
+def _columns(rates, t):
+    """Columns (n, 3) that offset, a and b multiply."""
+    wave, phase = np.exp(-rates[0] * t), rates[1] * t
+    return np.stack([np.ones_like(t), wave * np.cos(phase), wave * np.sin(phase)], axis=1)
+
+
+def _normal(q, t, y):
+    """dm/dq (n, 5), sum of left d2m/dq2 (5, 5), and left = m - y (n,) at q, t from 0 on."""
+    offset, decay, w, a, b = q
+    one, c, s = _columns((decay, w), t).T
+    u, v = a * c + b * s, b * c - a * s
+    M = np.stack([one, -t * u, t * v, c, s], axis=1)
+    left = offset + u - y
+    bend = np.zeros((5, 5))
+    second = {
+        (1, 1): t**2 * u, (1, 2): -(t**2) * v, (2, 2): -(t**2) * u,
+        (1, 3): -t * c, (1, 4): -t * s, (2, 3): -t * s, (2, 4): t * c,
+    }  # fmt: skip
+    for (i, j), values in second.items():
+        bend[i, j] = bend[j, i] = left @ values
+    return M, bend, left
+
+
+def slopes(swing: Oscillation, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Derivative (3, n) of offset, frequency and decay of a fit by its samples [Eq. 7c]."""
+    q = (swing.offset, swing.decay, 2 * np.pi * swing.frequency, swing.a, swing.b)
+    M, bend, _ = _normal(q, t - t[0], y)
+    by_y = np.linalg.solve(M.T @ M + bend, M.T)
+    return np.stack([by_y[0], by_y[2] / (2 * np.pi), by_y[1]])
+
+
+@dataclass(frozen=True)
+class SwingTrack:
+    """Measures of a marker's swing: r = (offset - theirs, frequency ..., decay ...)/sigma.
+
+    t         (n,)  times since the start of the rollout at which the swing is sampled [s]
+    interval  of the rollout's rows [s]
+    carrier   one marker;  axis (3,) direction in which it is measured, origin [m] added to that
+    measures  (3,) offset [m], frequency [Hz], decay [1/s] of the recording;  sigma (3,)
+    lift      of that marker, or None
+    """
+
+    body: str
+    t: np.ndarray
+    interval: float
+    carrier: Carrier
+    axis: np.ndarray
+    origin: float
+    measures: np.ndarray
+    sigma: np.ndarray
+    loss: Loss = field(default_factory=Loss)
+    name: str = "swing"
+    lift: Lift | None = None
+    soft: ClassVar[bool] = True
+
+    def __post_init__(self):
+        put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
+        put(self, "t", _checked(place, "t", self.t, (-1,)))
+        for key in ("axis", "measures"):
+            put(self, key, _checked(place, key, getattr(self, key), (3,)))
+        put(self, "sigma", _checked(place, "sigma", self.sigma, (3,), positive=True))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the objective itself reads."""
+        return () if self.lift is None else (self.lift.name,)
+
+    @property
+    def frames(self) -> np.ndarray:
+        """Rows of the rollout that it reads (1, 2 n)."""
+        return rows_around(self.t, self.interval).reshape(1, -1)
+
+    def until(self, frame):
+        """See `Objective.until`: a part of a swing is none."""
+        return self if self.frames.max() <= frame else None
+
+    def term(self, rollout, slot, values):
+        """Residual (1, 3); its partials are by all rows that the swing was sampled from."""
+        x, partials = interpolated(self.carrier, rollout, slot, self.t, self.interval)
+        y = self.origin + x[:, 0] @ self.axis
+        swing = damped_sinusoid(self.name, self.t, y)
+        by_y = slopes(swing, self.t, y) / self.sigma[:, None]
+        found, own = swing.measures, {}
+        if self.lift is not None:
+            along = np.array([float(self.lift.by[0] @ self.axis), 0.0, 0.0])
+            found = found + values[self.lift.name] * along
+            own[self.lift.name] = (along / self.sigma)[None]
+        residual = ((found - self.measures) / self.sigma)[None]
+        jx, jv = (
+            np.stack(
+                [np.einsum("kn,i,nid->nkd", by_y, self.axis, p[which][:, 0]) for p in partials]
+            )
+            for which in range(2)
+        )
+        # (2, n, 3, d) -> the order of `frames`: before and after each sample
+        jx, jv = (np.stack(j, axis=1).reshape(1, -1, 3, j[0].shape[-1]) for j in (jx, jv))
+        return Term(residual, self.frames, jx=jx, jv=jv, own=own, dofs=self.carrier.dofs(slot))

@@ -1,0 +1,1 @@
+"""Point clouds: files and messages in, the points of one object out.  See docs/pointclouds.md."""

@@ -1,0 +1,95 @@
+"""A point cloud: the finite returns of one frame of a depth camera, and what was left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...errors import InputError
+
+FAR = 200.0
+"""Median distance [m] beyond which a cloud is taken for one in millimetres."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Points of one frame, none of them NaN.
+
+    points   [m], in `frame`                                                       (n, 3) float64
+    colour   red, green, blue from 0 to 1, or None                                 (n, 3) float64
+    stamp    time [s]; of a message since the epoch, of a file as its sequence says
+    frame    name of the frame that the points are given in ("" unknown)
+    shape    (height, width) of an organised cloud, else None
+    pixel    row-major index of each point in an organised cloud, else None        (n,) int64
+    eye      where the sensor is, in `frame` [m]                                   (3,)
+    source   file or topic and sample, for messages
+    dropped  reason -> number of returns that are not points
+    """
+
+    points: np.ndarray
+    colour: np.ndarray | None = None
+    stamp: float = 0.0
+    frame: str = ""
+    shape: tuple[int, int] | None = None
+    pixel: np.ndarray | None = None
+    eye: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    source: str = "cloud"
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def kept(self, which) -> Cloud:
+        """The cloud with only the points of a mask (n,) or of indices."""
+        some = {
+            key: None if getattr(self, key) is None else getattr(self, key)[which]
+            for key in ("points", "colour", "pixel")
+        }
+        return replace(self, **some)
+
+    def moved(self, rotation, translation, frame: str) -> Cloud:
+        """The cloud in another frame: x -> rotation (3, 3) x + translation (3,) [m]."""
+        turn, shift = np.asarray(rotation, float), np.asarray(translation, float)
+        return replace(
+            self, points=self.points @ turn.T + shift, eye=turn @ self.eye + shift, frame=frame
+        )
+
+
+def checked(points, colour=None, *, source: str, shape=None, scale: float = 1.0, **rest) -> Cloud:
+    """A Cloud of raw returns (n, 3), any of them NaN, infinite or exactly zero (no return).
+
+    scale   metres per unit of the points
+    Raises InputError where nothing is left, or the numbers look like millimetres.
+    """
+    raw = np.asarray(points, np.float64)
+    if raw.ndim != 2 or raw.shape[1] != 3:
+        raise InputError(source, "points", raw.shape, "an array (n, 3) of x, y, z [m]")
+    if not len(raw):
+        raise InputError(source, "points", 0, "at least one point", "the cloud is empty")
+    finite = np.isfinite(raw).all(axis=1)
+    zero = finite & ~raw.any(axis=1)
+    good = finite & ~zero
+    dropped = {"not finite": int((~finite).sum()), "zero": int(zero.sum())}
+    if not good.any():
+        what = f"{len(raw)} returns, {dropped['not finite']} not finite, {dropped['zero']} zero"
+        raise InputError(source, "points", what, "at least one finite point", "nothing in range?")
+    kept = scale * raw[good]
+    organised = shape is not None and shape[0] > 1
+    cloud = Cloud(
+        kept,
+        None if colour is None else np.asarray(colour, np.float64)[good],
+        shape=tuple(shape) if organised else None,
+        pixel=np.flatnonzero(good) if organised else None,
+        source=source,
+        dropped={reason: count for reason, count in dropped.items() if count},
+        **rest,
+    )
+    far = float(np.median(np.linalg.norm(kept - cloud.eye, axis=1)))
+    if far > FAR:
+        raise InputError(
+            source, "points", f"median distance {far:.4g}", f"metres, median below {FAR:g} m",
+            "if these are millimetres, give scale: 0.001",
+        )  # fmt: skip
+    return cloud

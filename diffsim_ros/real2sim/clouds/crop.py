@@ -1,0 +1,40 @@
+"""What is left of a cloud inside (or outside) boxes in space and in colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...errors import InputError
+from .cloud import Cloud
+
+
+def crop_space(cloud: Cloud, box: Mapping) -> Cloud:
+    """Points inside low..high (with `keep` false, outside); box as options.BOX."""
+    return cloud.kept(_inside(cloud.points, box) == box["keep"])
+
+
+def crop_colour(cloud: Cloud, box: Mapping) -> Cloud:
+    """Points whose colour is inside low..high (with `keep` false, outside); as options.COLOUR.
+
+    Raises InputError for a cloud without colour.
+    """
+    if cloud.colour is None:
+        rule = "points with colour (a field rgb), as cloud.colours asks for it"
+        raise InputError(cloud.source, "colour", None, rule)
+    colour = cloud.colour
+    if box["space"] == "hsv":
+        from matplotlib.colors import rgb_to_hsv
+
+        colour = rgb_to_hsv(np.clip(colour, 0, 1))
+    return cloud.kept(_inside(colour, box) == box["keep"])
+
+
+def _inside(values: np.ndarray, box: Mapping) -> np.ndarray:
+    """(n,) bool; where low exceeds high (a hue), the interval runs over the end."""
+    inside = np.ones(len(values), bool)
+    for k, (low, high) in enumerate(zip(box["low"], box["high"], strict=True)):
+        above, below = values[:, k] >= low, values[:, k] <= high
+        inside &= (above & below) if low <= high else (above | below)
+    return inside

@@ -1,0 +1,142 @@
+"""Clouds in files: PCD (ascii, binary, binary_compressed) and PLY through Open3D; sequences.
+
+A sequence is a folder of such files, or one NPZ: `points` (m, 3) of all frames in a row, `count`
+(f,) points of each frame, `t` (f,) [s], optional `colour` (m, 3), `frame` and `eye` (3,).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from zipfile import BadZipFile, is_zipfile
+
+import numpy as np
+
+from ...errors import InputError
+from ...output import write_bytes
+from .cloud import Cloud, checked
+from .headers import read_header
+from .library import open3d
+
+SUFFIXES = (".pcd", ".ply")
+KEYS = ("points", "count", "t")
+
+
+def read_cloud(path: str | Path, *, scale: float = 1.0, stamp: float = 0.0, frame="") -> Cloud:
+    """One cloud of a .pcd or .ply file; scale: metres per unit of the file.
+
+    Raises InputError: a missing, damaged or cut file, no x, y, z, nothing but NaN, millimetres.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(path, "", path.suffix, "a point cloud: " + ", ".join(SUFFIXES))
+    if not path.is_file():
+        raise InputError(path, "", "no such file", "a readable .pcd or .ply file")
+    header = read_header(path)
+    module = open3d()
+    quiet = module.utility.VerbosityContextManager(module.utility.VerbosityLevel.Error)
+    try:
+        with quiet:
+            found = module.t.io.read_point_cloud(
+                str(path), remove_nan_points=False, remove_infinite_points=False
+            )
+        table = {name: values.numpy() for name, values in found.point.items()}
+    except RuntimeError as error:
+        raise InputError(path, "data", str(error), "a point cloud") from error
+    if len(table.get("positions", ())) != header.count:
+        got = len(table.get("positions", ()))
+        raise InputError(path, "data", f"{got} points", f"the {header.count} of its header")
+    colour = table.get("colors")
+    if colour is not None:
+        colour = colour / 255.0 if colour.dtype == np.uint8 else colour
+    return checked(
+        table["positions"], colour, source=str(path), shape=header.shape, scale=scale,
+        eye=scale * header.eye, stamp=stamp, frame=frame,
+    )  # fmt: skip
+
+
+def read_sequence(
+    path: str | Path, *, rate: float | None = None, scale: float = 1.0, frame: str = ""
+) -> list[Cloud]:
+    """Clouds of a folder of .pcd and .ply files, or of an NPZ, in order of time.
+
+    Stamps of files are their names, seconds with a decimal point or whole nanoseconds; of other
+    names, in alphabetical order, `rate` [Hz] gives them.
+    Raises InputError as read_cloud, and for stamps that are not increasing.
+    """
+    path = Path(path)
+    clouds = _folder(path, rate, scale, frame) if path.is_dir() else _npz(path, scale, frame)
+    for before, cloud in pairwise(clouds):
+        if not cloud.stamp > before.stamp:
+            rule = f"stamps that increase, after {before.stamp:.9g} s"
+            raise InputError(cloud.source, "stamp", cloud.stamp, rule)
+    return clouds
+
+
+def _folder(path, rate, scale, frame):
+    files = sorted(f for f in path.iterdir() if f.suffix.lower() in SUFFIXES)
+    if not files:
+        raise InputError(path, "", "no .pcd or .ply file", "a folder of point clouds")
+    stamps = [_stamp(f.stem) for f in files]
+    if None in stamps:
+        if rate is None:
+            rule = "stamps as file names (1.033.pcd, or nanoseconds), or a rate [Hz]"
+            raise InputError(path, "file names", files[stamps.index(None)].name, rule)
+        stamps = [i / rate for i in range(len(files))]
+    order = np.argsort(stamps, kind="stable")
+    return [read_cloud(files[i], scale=scale, stamp=stamps[i], frame=frame) for i in order]
+
+
+def _stamp(stem: str) -> float | None:
+    if re.fullmatch(r"\d+\.\d+", stem):
+        return float(stem)
+    return int(stem) * 1e-9 if re.fullmatch(r"\d{16,19}", stem) else None
+
+
+def _npz(path, scale, frame):
+    rule = "a readable, whole .npz file of clouds"
+    if not is_zipfile(path):
+        raise InputError(path, "", "no such file" if not path.exists() else "not an NPZ", rule)
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            table = {key: data[key] for key in data.files}
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise InputError(path, "", str(error), rule) from error
+    missing = [key for key in KEYS if key not in table]
+    if missing:
+        raise InputError(path, "keys", sorted(table), f"{missing[0]!r} among them")
+    count, t, points = table["count"].astype(int), table["t"], table["points"]
+    if len(t) != len(count) or count.sum() != len(points):
+        got = (len(t), len(count), len(points))
+        raise InputError(path, "t, count, points", got, "a count and a stamp of every frame")
+    cuts = np.cumsum(count)[:-1]
+    colour = np.split(table["colour"], cuts) if "colour" in table else [None] * len(t)
+    name = frame or str(table.get("frame", ""))
+    eye = scale * np.asarray(table.get("eye", np.zeros(3)), float)
+    return [
+        checked(
+            part, colour[i], source=f"{path}: frame {i}", scale=scale, stamp=float(t[i]),
+            frame=name, eye=eye,
+        )
+        for i, part in enumerate(np.split(points, cuts))
+    ]  # fmt: skip
+
+
+def write_sequence(path: str | Path, clouds: Sequence[Cloud]) -> None:
+    """Write clouds of one frame and one place of the sensor as an NPZ that read_sequence reads."""
+    first = clouds[0]
+    table = {
+        "points": np.concatenate([c.points for c in clouds]).astype(np.float32),
+        "count": np.array([len(c) for c in clouds]),
+        "t": np.array([c.stamp for c in clouds]),
+        "frame": np.array(first.frame),
+        "eye": first.eye,
+    }
+    if first.colour is not None:
+        table["colour"] = np.concatenate([c.colour for c in clouds]).astype(np.float32)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **table)
+    write_bytes(path, buffer.getvalue())

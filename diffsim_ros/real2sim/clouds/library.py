@@ -1,0 +1,27 @@
+"""Open3D, imported when it is first needed: it takes seconds and is an optional dependency."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ...errors import InputError
+
+
+@cache
+def open3d() -> Any:
+    """The module; raises InputError saying how to install it where it is missing."""
+    try:
+        import open3d as module
+    except ImportError as error:
+        rule = "Open3D, the extra `pointcloud` (and libusb-1.0-0, libgl1, libegl1, libgomp1)"
+        raise InputError("point clouds", "open3d", str(error), rule) from error
+    return module
+
+
+def o3d_cloud(points) -> Any:
+    """Open3D's cloud of points (n, 3) [m]."""
+    module = open3d()
+    cloud = module.geometry.PointCloud()
+    cloud.points = module.utility.Vector3dVector(points)
+    return cloud

@@ -1,0 +1,129 @@
+"""Packed point data, as PointCloud2 carries it: a table of fields and bytes.  Knows no ROS.
+
+Whoever has a message (rclpy's in nodes/convert.py, rosbags' in clouds/bag.py) hands over its
+attributes; `decode` and `encode` alone know what the bytes mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InputError, nearest
+from .cloud import Cloud, checked
+
+TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
+"""PointField's numbers of datatypes -> NumPy's letters."""
+NAMES = {
+    1: "INT8", 2: "UINT8", 3: "INT16", 4: "UINT16", 5: "INT32", 6: "UINT32", 7: "FLOAT32",
+    8: "FLOAT64",
+}  # fmt: skip
+AXES = ("x", "y", "z")
+FLOATS = (7, 8)
+PACKED = (5, 6, 7)
+
+
+class PointField(NamedTuple):
+    """One field of a point: name, offset in its bytes, number of the datatype, how many values."""
+
+    name: str
+    offset: int
+    datatype: int
+    count: int = 1
+
+
+def decode(
+    fields: Sequence[Any], data: Any, *, width: int, height: int, point_step: int, row_step: int,
+    is_bigendian: bool, source: str, scale: float = 1.0, **rest,
+) -> Cloud:  # fmt: skip
+    """The cloud in `data` (bytes, array or memoryview); `fields` have PointField's attributes.
+
+    Fields may come in any order, with gaps, of any other names; x, y, z are FLOAT32 or FLOAT64;
+    colour is rgb or rgba (32 bits, red in bits 16 to 23, FLOAT32, UINT32 or INT32) or r, g, b.
+    rest   stamp, frame, eye of the Cloud
+    Raises InputError naming source, field and value: a missing or wrongly typed field, one that
+    ends outside of the point, data of another length than the header says, nothing to see.
+    """
+    table = {f.name: f for f in fields}
+    for axis in AXES:
+        _require(table, axis, FLOATS, source)
+    raw = memoryview(data).cast("B") if not isinstance(data, np.ndarray) else data.view(np.uint8)
+    count, row = width * height, row_step or width * point_step
+    if count == 0:
+        raise InputError(source, "width x height", (width, height), "at least one point")
+    if point_step < 1 or row < width * point_step:
+        rule = f"at least width x point_step = {width * point_step} bytes"
+        raise InputError(source, "row_step", row_step, rule)
+    if len(raw) != height * row:
+        rule = f"{height * row} bytes = height {height} x row_step {row}"
+        raise InputError(source, "data", f"{len(raw)} bytes", rule)
+    order = ">" if is_bigendian else "<"
+
+    def column(name: str, datatype: int | None = None) -> np.ndarray:
+        f = table[name]
+        kind = np.dtype(order + TYPES[datatype or f.datatype])
+        if f.offset < 0 or f.offset + kind.itemsize > point_step:
+            rule = f"within the {point_step} bytes of a point"
+            raise InputError(source, f"field {name}", f"offset {f.offset}", rule)
+        return np.ndarray((height, width), kind, raw, f.offset, (row, point_step)).ravel()
+
+    points = np.stack([column(axis).astype(np.float64) for axis in AXES], axis=1)
+    colour = _colour(table, column, source)
+    return checked(
+        points, colour, source=source, shape=(height, width), scale=scale, **rest
+    )  # fmt: skip
+
+
+def decode_message(message: Any, source: str, *, scale: float = 1.0, stamp=None) -> Cloud:
+    """The cloud of a PointCloud2, whoever read it; `stamp` [s] instead of the header's."""
+    time = message.header.stamp
+    return decode(
+        message.fields, message.data, width=message.width, height=message.height,
+        point_step=message.point_step, row_step=message.row_step,
+        is_bigendian=message.is_bigendian, source=source, scale=scale,
+        stamp=time.sec + 1e-9 * time.nanosec if stamp is None else stamp,
+        frame=message.header.frame_id,
+    )  # fmt: skip
+
+
+def _require(table, name, datatypes, source):
+    accepted = " or ".join(NAMES[d] for d in datatypes)
+    if name not in table:
+        rule = f"a field {name!r} of type {accepted}"
+        raise InputError(source, "fields", sorted(table), rule, nearest(name, table))
+    if table[name].datatype not in datatypes:
+        got = NAMES.get(table[name].datatype, table[name].datatype)
+        raise InputError(source, f"field {name}", f"datatype {got}", accepted)
+
+
+def _colour(table, column, source):
+    """(n, 3) from 0 to 1, or None where there is no colour."""
+    for name in ("rgb", "rgba"):
+        if name in table:
+            _require(table, name, PACKED, source)
+            bits = column(name, 6)
+            return np.stack([(bits >> shift) & 255 for shift in (16, 8, 0)], axis=1) / 255.0
+    if not all(name in table for name in "rgb"):
+        return None
+    for name in "rgb":
+        _require(table, name, (2, 7), source)
+    whole = 255.0 if table["r"].datatype == 2 else 1.0
+    return np.stack([column(name) for name in "rgb"], axis=1).astype(np.float64) / whole
+
+
+def encode(cloud: Cloud) -> tuple[list[PointField], bytes]:
+    """Fields and bytes of an unorganised cloud: x, y, z (and rgb) as FLOAT32, no padding."""
+    kind = [(axis, "<f4") for axis in AXES]
+    fields = [PointField(axis, 4 * i, 7) for i, axis in enumerate(AXES)]
+    if cloud.colour is not None:
+        kind.append(("rgb", "<u4"))
+        fields.append(PointField("rgb", 12, 7))
+    table = np.zeros(len(cloud), kind)
+    for i, axis in enumerate(AXES):
+        table[axis] = cloud.points[:, i]
+    if cloud.colour is not None:
+        byte = np.round(255 * np.clip(cloud.colour, 0, 1)).astype(np.uint32)
+        table["rgb"] = byte[:, 0] << 16 | byte[:, 1] << 8 | byte[:, 2]
+    return fields, table.tobytes()

@@ -1,0 +1,45 @@
+"""Frames behind the pipeline as the objective of an estimation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...errors import InputError
+from ...inverse.cloud_track import CloudTrack, RigidSkin, SoftSkin
+from ...inverse.losses import Loss
+from .cloud import Cloud
+from .options import DepthNoise
+from .pipeline import Frame
+
+
+def sightings(frames: Sequence[Frame]) -> list[Cloud]:
+    """The object's points of the frames in which it was seen; InputError if it never was."""
+    seen = [frame.cloud for frame in frames if frame.cloud is not None]
+    if not seen:
+        rule = "an object that is seen in one frame at least"
+        remedy = "look at the pipeline's table: which stage leaves nothing?"
+        raise InputError("clouds", "object", f"not in one of {len(frames)} frames", rule, remedy)
+    return seen
+
+
+def cloud_track(
+    body: str, seen: Sequence[Cloud], skin: SoftSkin | RigidSkin, noise: DepthNoise, *,
+    start: float, interval: float, loss: Loss | None = None,
+) -> CloudTrack:  # fmt: skip
+    """Points of a body as an objective, each with the sensor's noise at its distance.
+
+    seen      clouds of one static sensor, in the frame of the scene's world
+    start     stamp at which the rollout starts [s];  interval of its rows [s]
+    """
+    eyes = np.array([cloud.eye for cloud in seen])
+    if np.ptp(eyes, axis=0).max() > 1e-9:
+        raise InputError("clouds", "eye", np.ptp(eyes, axis=0).tolist(), "a sensor that stands")
+    points = np.concatenate([cloud.points for cloud in seen])
+    distance = np.linalg.norm(points - eyes[0], axis=1)
+    return CloudTrack(
+        body, np.array([cloud.stamp for cloud in seen]) - start, interval, skin, points,
+        np.repeat(np.arange(len(seen)), [len(cloud) for cloud in seen]), eyes[0],
+        noise.along(distance), noise.across(distance), loss=loss or Loss(),
+    )  # fmt: skip

@@ -1,0 +1,92 @@
+"""Kinds of experiments: what an estimation YAML's `kind` chooses.
+
+A kind brings the sections of the YAML that are its own, and an experiment, which reads recordings,
+makes trials of the inverse layer of them and judges predictions.  Everything else is shared:
+parameters, optimiser, standard deviations, results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .options import FitOptions, OptionReader
+
+if TYPE_CHECKING:
+    from .config import EstimationConfig
+    from .fit import Fit
+    from .model import Model
+    from .progress import Reporter
+
+KINDS = {"tosses": ".toss_kind", "markers": ".markers.kind"}
+"""Name in the YAML -> module with its KIND."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Trials to train on and to predict, what was noticed about them, and frames they lack.
+
+    A trial has `place` (file and trial, for messages) and `source`; the rest is its kind's.
+    """
+
+    train: list
+    validate: list
+    notes: list[str]
+    missing: int = 0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Predictions with their figures: metrics.json's train and validate, and notes."""
+
+    predictions: list
+    train: dict
+    validate: dict | None
+    notes: list[str]
+
+
+class Experiment(Protocol):
+    """One estimation's recordings and how they are simulated."""
+
+    model: Model
+
+    def read(self, observations: Mapping[str, Sequence]) -> Data:
+        """Recordings handed over, else the YAML's; InputError if they contradict the scene."""
+        ...
+
+    def counts(self, fit: Fit) -> dict:
+        """Which trials were fitted, for metrics.json's `train`."""
+        ...
+
+    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel: Any) -> Judged:
+        """Predict the trials of training and validation at the end of the fit."""
+        ...
+
+
+@dataclass(frozen=True)
+class Kind:
+    """See the module.
+
+    measurement, simulation, fit  options of these sections of the YAML
+    selections   (reader, section data, base folder) -> (train, validate or None)
+    whole_files  (selection that they replace, place, key, files) -> (selection, what stands for it
+                 in the YAML)
+    check_fit    (reader, fit options): rules between keys
+    experiment   (config) -> Experiment
+    """
+
+    measurement: type
+    simulation: type
+    fit: type[FitOptions]
+    selections: Callable[[OptionReader, Mapping, Path], tuple[Any, Any]]
+    whole_files: Callable[[Any, str, str, Sequence[str | Path]], tuple[Any, dict]]
+    check_fit: Callable[[OptionReader, FitOptions], None]
+    experiment: Callable[[EstimationConfig], Experiment]
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of this name, one of KINDS."""
+    return import_module(KINDS[name], __package__).KIND

@@ -1,0 +1,178 @@
+"""Released bodies with markers as an experiment: recordings read, predictions measured alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...errors import InputError
+from ...scene.soft_shapes import SOFT, soft_shape
+from ...scene.vertices import vertex_positions
+from ..config import EstimationConfig
+from ..fit import Fit
+from ..kinds import Data, Judged
+from ..observation import Observation
+from ..progress import Reporter
+from .files import read_markers
+from .kind import Files
+from .model import MEASURES, MarkerModel, Release, Swing
+
+
+@dataclass(frozen=True)
+class MarkerPrediction:
+    """One recording, measured and simulated at the same frames (world frame).
+
+    t                    since the release by the rule [s] (n,); the simulation starts at `start`
+    measured, simulated  markers [m] (n, m, 3);  before: the same at the first guess, or None
+    swings               "measured", "simulated" -> Swing
+    vertices, triangles  surface of the body at the frames (n, k, 3) [m], (l, 3), if it is soft
+    errors               relative errors of the measures, mean_marker_error_m
+    """
+
+    name: str
+    role: str
+    source: str
+    markers: tuple[str, ...]
+    t: np.ndarray
+    start: float
+    measured: np.ndarray
+    simulated: np.ndarray
+    before: np.ndarray | None
+    swings: Mapping[str, Swing]
+    vertices: np.ndarray | None = None
+    triangles: np.ndarray | None = None
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Name, as pictures sort by."""
+        return self.name
+
+
+class MarkerExperiment:
+    """See kinds.Experiment; trials are Releases."""
+
+    def __init__(self, config: EstimationConfig) -> None:
+        self.config = config
+        self.model = MarkerModel.build(config)
+
+    def read(self, observations: Mapping[str, Sequence]) -> Data:
+        """Recordings of the YAML's files, or Observations handed over by role."""
+        train = self._role(observations.get("train"), self.config.train)
+        given = observations.get("validate") if "validate" in observations else None
+        if "validate" in observations and not given:
+            validate = []
+        else:
+            validate = self._role(given, self.config.validate)
+        notes, known = [], {release.source for release in train}
+        both = [release for release in validate if release.source in known]
+        if both:
+            notes.append(
+                f"{len(both)} of {len(validate)} validated recordings were trained on too (first: "
+                f"{both[0].name}): the validation is no test for them"
+            )
+        if not validate:
+            notes.append("nothing to validate on: the figures are those of the trained recordings")
+        missing = sum(
+            int(np.sum(~np.isfinite(r.position).all(axis=2))) for r in (*train, *validate)
+        )
+        return Data(train, validate, notes, missing)
+
+    def _role(self, given: Sequence[Observation] | None, files: Files | None) -> list[Release]:
+        """Releases of one role, each with the conditions that its name stands for."""
+        if files is None:
+            return []
+        seen = given or [read_markers(file, self.config.measurement.sigma) for file in files.files]
+        found = []
+        for observation in seen:
+            name = observation.source.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+            found.append(self.model.release(observation, name, files.condition(name)))
+        names = [release.name for release in found]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            rule = "recordings of different names"
+            raise InputError(self.config.place, files.key, sorted(twice)[0], rule)
+        return found
+
+    def counts(self, fit: Fit) -> dict:
+        """Recordings that were fitted."""
+        return {"recordings": len(fit.kept), "names": [release.name for release in fit.kept]}
+
+    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
+        """Predictions and figures of the trained recordings and of those to validate on."""
+        trained, sentences = self._predicted(fit.kept, fit.z, "train", cancel)
+        reporter.tell(0.4, 1)
+        train = {p.name: _figures(p) for p in trained}
+        if not data.validate:
+            return Judged(trained, train, None, sentences)
+        predicted, more = self._predicted(data.validate, fit.z, "validate", cancel)
+        found = {p.name: _figures(p) for p in predicted}
+        return Judged([*predicted, *trained], train, found, sentences + more)
+
+    def _predicted(self, releases: Sequence[Release], z, role: str, cancel):
+        """Predictions of the recordings that can be simulated, and sentences about the others."""
+        spans = [float(r.t[-1] - r.released) + 0.05 for r in releases]
+        runs = self.model.rollouts(releases, z, spans, cancel)
+        starts = self.model.delays(releases, z, cancel)
+        first = self.model.map.start
+        window = [self.config.measurement.window] * len(releases)
+        before = self.model.rollouts(releases, first, window, cancel)
+        found, sentences = [], []
+        for release, run, start, guess in zip(releases, runs, starts, before, strict=True):
+            if not run.ok:
+                sentences.append(f"no prediction for {release.place}: {run.status}: {run.message}")
+                continue
+            found.append(self._prediction(release, (run, z), start, (guess, first), role))
+        return found, sentences
+
+    def _prediction(self, release: Release, at, start: float, first, role) -> MarkerPrediction:
+        """`at` and `first` are (rollout, z) at the end and at the first guess."""
+        t = release.t - release.released
+        clock = release.t - start
+        measured = release.world(release.position)
+        simulated = self.model.simulated(release, at[0], clock, at[1])
+        before = None
+        if first[0].ok:
+            early = t <= self.config.measurement.window
+            before = self.model.simulated(release, first[0], clock[early], first[1])
+        swings = {
+            "measured": self.model.swing(release, release.position),
+            "simulated": self.model.swing(release, release.tracker(simulated)),
+        }
+        soft = self.model.scene.description["bodies"][self.config.body]["type"] in SOFT
+        return MarkerPrediction(
+            release.name, role, release.source, self.model.names, t, start - release.released,
+            measured, simulated, before, swings,
+            *(self._surface(at[0], clock) if soft else (None, None)),
+            errors=self._errors(t, measured, simulated, swings),
+        )  # fmt: skip
+
+    def _errors(self, t, measured, simulated, swings) -> dict[str, float]:
+        theirs, ours = swings["simulated"].figures, swings["measured"].figures
+        errors = {f"{name}_error": abs(theirs[name] / ours[name] - 1.0) for name in MEASURES}
+        inside = (t >= 0) & (t <= self.config.measurement.window)
+        distance = np.linalg.norm(simulated[inside] - measured[inside], axis=2)
+        errors["mean_marker_error_m"] = float(np.nanmean(distance))
+        for name, column in zip(self.model.names, distance.T, strict=True):
+            errors[f"mean_error_m.{name}"] = float(np.nanmean(column))
+        return errors
+
+    def _surface(self, run, clock: np.ndarray):
+        """Vertices at the frames, nearest row of the rollout, and the triangles they make."""
+        body = self.config.body
+        rows = np.rint(np.maximum(clock, 0.0) / self.model.interval).astype(int)
+        rows = np.minimum(rows, len(run.time) - 1)
+        shape = soft_shape(self.model.scene.description["bodies"][body])
+        used, triangles = np.unique(shape.triangles, return_inverse=True)
+        vertices = vertex_positions(self.model.scene, run, body, rows)[:, used]
+        return vertices.astype(np.float32), triangles.reshape(-1, 3)
+
+
+def _figures(prediction: MarkerPrediction) -> dict:
+    """Content of metrics.json for one recording."""
+    per_marker = {name: prediction.errors[f"mean_error_m.{name}"] for name in prediction.markers}
+    errors = {k: v for k, v in prediction.errors.items() if "." not in k}
+    swings = {who: swing.figures for who, swing in prediction.swings.items()}
+    return {**errors, **swings, "marker_error_m": per_marker, "start_s": prediction.start}

@@ -1,0 +1,108 @@
+"""Labelled markers on a body released from rest: the sections of their YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ...errors import InputError
+from ...scene.fields import Field
+from ..kinds import Kind
+from ..options import FitOptions, OptionReader, read_options
+from .options import (
+    ConditionOptions,
+    MarkerDataOptions,
+    MarkerFilesOptions,
+    MarkerMeasurementOptions,
+    MarkerSimulationOptions,
+)
+
+NUMBER = Field("number", "value of a scene parameter")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Engine entries of the recordings whose names fit a pattern."""
+
+    records: str
+    sets: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Recordings of a role, and the conditions that hold for them by name."""
+
+    place: str
+    key: str
+    files: tuple[Path, ...]
+    conditions: tuple[Condition, ...] = ()
+
+    def condition(self, name: str) -> Mapping[str, float]:
+        """Engine entries of a recording; InputError if no pattern fits its name."""
+        if not self.conditions:
+            return {}
+        for condition in self.conditions:
+            if fnmatchcase(name, condition.records):
+                return condition.sets
+        rule = "a name that fits " + " or ".join(c.records for c in self.conditions)
+        raise InputError(self.place, self.key, name, rule, "add it to data.conditions")
+
+
+def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
+    """Recordings of training and validation; nothing is opened yet."""
+    options = read_options(MarkerDataOptions, reader, data, "data")
+    conditions = tuple(
+        _condition(reader, value, f"data.conditions[{i}]")
+        for i, value in enumerate(options.conditions)
+    )
+    train = _files(reader, options.train, base, "data.train", conditions)
+    if options.validate is None:
+        return train, None
+    return train, _files(reader, options.validate, base, "data.validate", conditions)
+
+
+def _condition(reader: OptionReader, value: object, key: str) -> Condition:
+    options = read_options(ConditionOptions, reader, value, key)
+    sets = {}
+    for name, number in options.sets.items():
+        sets[name] = reader.value(NUMBER, number, f"{key}.sets.{name}")
+    return Condition(options.records, sets)
+
+
+def _files(reader, value, base, key, conditions) -> Files:
+    options = read_options(MarkerFilesOptions, reader, value, key)
+    if not options.files:
+        raise reader.error(f"{key}.files", [], "at least one file")
+    for i, name in enumerate(options.files):
+        if not isinstance(name, str):
+            raise reader.error(f"{key}.files[{i}]", name, "the path of a CSV or C3D file")
+    return Files(reader.place, key, tuple(base / name for name in options.files), conditions)
+
+
+def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
+    """Other files under the same conditions, and the same in the words of the YAML."""
+    paths = tuple(Path(file).resolve() for file in files)
+    return Files(place, key, paths, kept.conditions), {"files": [str(path) for path in paths]}
+
+
+def check_fit(reader: OptionReader, fit: FitOptions) -> None:
+    """Nothing between keys is refused."""
+
+
+def _experiment(config):
+    from .experiment import MarkerExperiment
+
+    return MarkerExperiment(config)
+
+
+KIND = Kind(
+    measurement=MarkerMeasurementOptions,
+    simulation=MarkerSimulationOptions,
+    fit=FitOptions,
+    selections=selections,
+    whole_files=whole_files,
+    check_fit=check_fit,
+    experiment=_experiment,
+)

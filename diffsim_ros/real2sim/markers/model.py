@@ -1,0 +1,327 @@
+"""The simulated release: recordings, their clocks and markers as trials of the inverse layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import InputError, nearest
+from ...inverse.marker_track import Carrier, Lift, MarkerTrack, interpolated
+from ...inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
+from ...inverse.swing import Oscillation, SwingTrack, damped_sinusoid
+from ...inverse.trial import Trial as Fitted
+from ..config import EstimationConfig
+from ..model import Model, scene_and_map
+from ..observation import Observation
+from ..options import OptionReader, read_options
+from .attach import carrier_of, rigid_fit
+from .measures import BEFORE, crossing, release_frame
+from .options import LiftOptions
+
+MEASURES = ("static_deflection", "frequency", "decay")
+EARLY = 0.3
+"""Seconds of a simulation in which it must have moved by measurement.align_distance."""
+SCALE = 1.3
+"""Accepted ratio of the markers' spread to that of their places."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One recording, made ready.
+
+    name           of the file, without extension
+    t, position    times [s] (n,), markers of the YAML in the tracker's frame [m] (n, m, 3)
+    held           their means before the release, tracker's frame [m] (m, 3)
+    turn, shift    world = turn @ tracker + shift, of the held markers onto their places
+    fit_error      distance of each from its place after that [m] (m,)
+    frame          first frame after the release
+    sets           engine entries of this recording alone
+    """
+
+    name: str
+    source: str
+    t: np.ndarray
+    position: np.ndarray
+    held: np.ndarray
+    turn: np.ndarray
+    shift: np.ndarray
+    fit_error: np.ndarray
+    frame: int
+    sets: Mapping[str, float]
+
+    @property
+    def place(self) -> str:
+        """For messages."""
+        return self.source
+
+    @property
+    def released(self) -> float:
+        """Time of the release by the rule [s]."""
+        return float(self.t[self.frame])
+
+    def world(self, position: np.ndarray) -> np.ndarray:
+        """Places (..., 3) of the tracker's frame in the world's [m]."""
+        return position @ self.turn.T + self.shift
+
+    def tracker(self, position: np.ndarray) -> np.ndarray:
+        """Places (..., 3) of the world's frame in the tracker's [m]."""
+        return (position - self.shift) @ self.turn
+
+
+@dataclass(frozen=True)
+class Swing:
+    """One coordinate of one marker over time, tracker's frame, and the swing fitted to it.
+
+    t         since the release [s] (n,);  y [m] (n,)
+    held      its mean before the release [m]
+    span      samples that were fitted (slice)
+    """
+
+    t: np.ndarray
+    y: np.ndarray
+    held: float
+    span: slice
+    fit: Oscillation
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Measures by name, and what the fit leaves."""
+        fit = self.fit
+        values = (fit.offset - self.held, fit.frequency, fit.decay)
+        return {**dict(zip(MEASURES, values, strict=True)), "rms": fit.rms}
+
+
+@dataclass(frozen=True)
+class MarkerModel(Model):
+    """Scene and parameters of released bodies with markers."""
+
+    names: tuple[str, ...]
+    places: np.ndarray
+    turn: LiftOptions | None
+
+    @classmethod
+    def build(cls, config: EstimationConfig) -> MarkerModel:
+        """Build the scene and bind the parameters; InputError naming what does not fit."""
+        scene, parameters = scene_and_map(config)
+        description = scene.description["bodies"][config.body]
+        if description["type"] not in ("solid", "rigid", "handle"):
+            raise config.error("body", config.body, "a solid, a rigid body or a handle")
+        options, places = config.measurement, []
+        for name, place in options.markers.items():
+            good = isinstance(place, (list, tuple)) and len(place) == 3
+            if not good or not all(isinstance(x, (int, float)) and math.isfinite(x) for x in place):
+                raise config.error(f"measurement.markers.{name}", place, "three finite numbers [m]")
+            places.append(place)
+        if len(places) < 3:
+            raise config.error("measurement.markers", len(places), "at least 3, for the rigid fit")
+        for key in ("release_marker", "swing_marker"):
+            name = getattr(options, key)
+            if name not in options.markers:
+                rule = "one of measurement.markers"
+                raise config.error(f"measurement.{key}", name, rule, nearest(name, options.markers))
+        if len(options.swing_sigma) != 3:
+            rule = "three numbers: of static deflection, frequency and decay"
+            raise config.error("measurement.swing_sigma", list(options.swing_sigma), rule)
+        turn = options.lift
+        if turn is not None:
+            turn = read_options(LiftOptions, OptionReader(config.place), turn, "measurement.lift")
+            if turn.parameter not in config.parameters:
+                rule, near = "one of parameters", nearest(turn.parameter, config.parameters)
+                raise config.error("measurement.lift.parameter", turn.parameter, rule, near)
+        names = tuple(options.markers)
+        return cls(config, scene, parameters, names, np.array(places, float), turn)
+
+    def release(self, seen: Observation, name: str, sets: Mapping[str, float]) -> Release:
+        """A recording with its release found and its markers fitted to their places."""
+        options, source = self.config.measurement, seen.source
+        for marker in self.names:
+            if marker not in seen.names:
+                rule = "the markers of the YAML: " + ", ".join(self.names)
+                remedy = nearest(marker, seen.names)
+                raise InputError(source, "markers", ", ".join(seen.names), rule, remedy)
+        for entry in sets:
+            self._check_entry(entry)
+        every = seen.value.reshape(len(seen.t), -1, 3)
+        position = every[:, [seen.names.index(marker) for marker in self.names]]
+        self._check_scale(source, position[:BEFORE])
+        marker = position[:, self.names.index(options.release_marker)]
+        frame = release_frame(
+            f"{source}: {options.release_marker}", marker, options.release_distance
+        )
+        hidden = np.flatnonzero(~np.isfinite(position[:frame]).all(axis=2).any(axis=0))
+        if len(hidden):
+            rule = "a marker that is seen before the release"
+            raise InputError(source, self.names[hidden[0]], "not seen", rule)
+        held = np.nanmean(position[:frame], axis=0)
+        turn, shift = rigid_fit(held, self.places)
+        error = np.linalg.norm(held @ turn.T + shift - self.places, axis=1)
+        worst = int(np.argmax(error))
+        if error[worst] > options.fit_tolerance:
+            got = f"{error[worst]:.4g} m from its place after the rigid fit"
+            rule = f"at most {options.fit_tolerance:g} m (measurement.fit_tolerance)"
+            remedy = "are markers swapped, or is another axis up?"
+            raise InputError(source, self.names[worst], got, rule, remedy)
+        frames = seen.t, position, held
+        return Release(name, source, *frames, turn, shift, error, frame, sets)
+
+    def _check_entry(self, entry: str) -> None:
+        try:
+            self.scene.engine.index(entry)
+        except KeyError:
+            known = [info.name for info in self.scene.engine.parameters]
+            rule = "a parameter of the scene"
+            raise self.config.error("data.conditions", entry, rule, nearest(entry, known)) from None
+
+    def _check_scale(self, source: str, position: np.ndarray) -> None:
+        """Refuse other units than metres, by the first frames (n, m, 3)."""
+        whole = position[np.isfinite(position).all(axis=(1, 2))]
+        if not len(whole):
+            return
+        held = whole.mean(axis=0)
+        ratio = np.linalg.norm(held - held.mean(axis=0)) / np.linalg.norm(
+            self.places - self.places.mean(axis=0)
+        )
+        if not 1 / SCALE < ratio < SCALE:
+            unit = "millimetres" if ratio > 300 else "centimetres" if ratio > 5 else "metres"
+            rule = "markers about as far apart as their places in the YAML [m]"
+            remedy = f"is the recording in {unit}?" if unit != "metres" else ""
+            raise InputError(source, "spread", f"{ratio:.4g} times theirs", rule, remedy)
+
+    @property
+    def interval(self) -> float:
+        """Time between recorded rows of a rollout [s]."""
+        options = self.scene.options
+        return options.step * options.record_every
+
+    def carrier(self, release: Release) -> Carrier:
+        """The held markers, fixed to the body as it stands when the scene starts."""
+        return carrier_of(self.scene, self.config.body, release.world(release.held))
+
+    def lift(self, release: Release, markers=slice(None)) -> Lift | None:
+        """Shift of these markers by the parameter that measurement.lift names."""
+        if self.turn is None:
+            return None
+        arm = release.world(release.held[markers]) - self.turn.point
+        return Lift(self.turn.parameter, np.cross(self.turn.axis, arm))
+
+    def simulated(self, release: Release, run, t: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Markers (n, m, 3) [m, world] at times t since the start [s]; before it as they are held.
+
+        z  where the rollout was made
+        """
+        # the last row of a rollout has none after it
+        inside = np.clip(t, 0.0, (len(run.time) - 1 - 1e-6) * self.interval)
+        slot, lift = body_slots(self.scene.engine)[self.config.body], self.lift(release)
+        x, _ = interpolated(self.carrier(release), run, slot, inside, self.interval)
+        if lift is not None:
+            x = x + self.map.named(z)[lift.name] * lift.by
+        return np.where(t[:, None, None] < 0.0, release.world(release.held), x)
+
+    def rollouts(self, releases: Sequence[Release], z: np.ndarray, spans, cancel=None) -> list:
+        """Rollouts of so many seconds each, failed ones included."""
+        engine, every = self.scene.engine, self.scene.options.record_every
+        P = np.tile(self.map.engine(z, engine.values), (len(releases), 1))
+        for p, release in zip(P, releases, strict=True):
+            for name, value in release.sets.items():
+                p[engine.index(name)] = value
+        steps = [self._rows(span) * every for span in spans]
+        settings = (None, "none", self.threads, cancel)
+        return engine_rollouts(engine, P, np.array(steps), self.scene.options, *settings)
+
+    @property
+    def threads(self) -> int:
+        """Of the engine, 0: all."""
+        return self.config.simulation.threads
+
+    def _rows(self, span: float) -> int:
+        """Rows of a rollout that reaches one beyond `span` seconds."""
+        return math.floor(span / self.interval + 1e-9) + 1
+
+    def delays(self, releases: Sequence[Release], z: np.ndarray, cancel=None) -> list[float]:
+        """Clock of each recording at which its simulation starts [s], at these parameters.
+
+        Recording and simulation pass measurement.align_distance at the same time, so the release
+        may lie between frames; nothing later than that is looked at.
+        """
+        options = self.config.measurement
+        marker, distance = self.names.index(options.release_marker), options.align_distance
+        runs = self.rollouts(releases, z, [EARLY] * len(releases), cancel)
+        found = []
+        for release, run in zip(releases, runs, strict=True):
+            seen = release.position[:, marker]
+            ours = crossing(release.t, seen, release.held[marker], distance)
+            if not run.ok:  # the fit leaves it out, and says why
+                found.append(ours)
+                continue
+            times = np.arange(len(run.time) - 1) * self.interval
+            moved = self.simulated(release, run, times, z)[:, marker]
+            found.append(ours - crossing(times, moved, moved[0], distance))
+        return found
+
+    def problem(
+        self, trials: Sequence[Release], z: np.ndarray, *, horizon: int = 0
+    ) -> SimulationProblem:
+        """Estimation problem of these recordings, with their clocks set at z."""
+        starts = self.delays(trials, z)
+        fitted = [self._fitted(r, s, horizon) for r, s in zip(trials, starts, strict=True)]
+        return SimulationProblem(
+            self.scene.engine, self.scene.options, self.map, fitted, threads=self.threads
+        )
+
+    def swing(self, release: Release, position: np.ndarray) -> Swing:
+        """The measured coordinate of a recording, or of its simulation in the tracker's frame."""
+        options, t = self.config.measurement, release.t - release.released
+        marker, axis = self.names.index(options.swing_marker), "xyz".index(options.swing_axis)
+        y = position[:, marker, axis]
+        held = float(np.nanmean(y[: release.frame]))
+        last = options.swing_after + options.swing_span if options.swing_span else np.inf
+        inside = np.flatnonzero((t >= options.swing_after - 1e-9) & (t <= last + 1e-9))
+        if not len(inside):
+            raise InputError(release.place, "t", float(t[-1]), "frames to measure a swing in")
+        span = slice(int(inside[0]), int(inside[-1]) + 1)
+        return Swing(t, y, held, span, damped_sinusoid(release.place, t[span], y[span]))
+
+    def _fitted(self, release: Release, start: float, horizon: int) -> Fitted:
+        """The recording as a trial: markers in the window after the release, and their swing."""
+        options = self.config.measurement
+        last = release.released + options.window
+        kept = np.flatnonzero((release.t >= start) & (release.t <= last))
+        if horizon:
+            kept = kept[:horizon]
+        if len(kept) < 2:
+            raise InputError(release.place, "t", len(kept), "two frames after the release")
+        t, seen = release.t[kept] - start, release.world(release.position[kept])
+        count = np.isfinite(seen).sum() / min(options.position_count, np.isfinite(seen).sum())
+        sigma, body = options.sigma * math.sqrt(count), self.config.body
+        track = MarkerTrack(
+            body, t, self.interval, self.carrier(release), seen, sigma, lift=self.lift(release)
+        )
+        # a horizon is too short for a swing
+        tracks = (track,) if horizon else (track, self._swing_track(release, t, kept))
+        steps = self._rows(t[-1]) * self.scene.options.record_every
+        return Fitted(release.name, steps, tracks, loss=self.loss, entries=release.sets)
+
+    def _swing_track(self, release: Release, t: np.ndarray, kept: np.ndarray) -> SwingTrack:
+        """The swing's measures as residuals, the simulation's taken within the window."""
+        options = self.config.measurement
+        marker = self.names.index(options.swing_marker)
+        place = release.world(release.held[marker : marker + 1])
+        axis = release.turn[:, "xyz".index(options.swing_axis)]
+        later = release.t[kept] - release.released >= options.swing_after - 1e-9
+        theirs = self.swing(release, release.position)
+        measures = theirs.fit.measures
+        scale = np.abs([theirs.fit.offset - theirs.held, *measures[1:]])
+        return SwingTrack(
+            self.config.body,
+            t[later],
+            self.interval,
+            carrier_of(self.scene, self.config.body, place),
+            axis,
+            float(-axis @ release.shift),
+            measures,
+            np.array(options.swing_sigma) * scale,
+            lift=self.lift(release, slice(marker, marker + 1)),
+        )

@@ -1,0 +1,232 @@
+"""Before any optimisation: are the recordings sound, and can they tell what is asked of them?
+
+Three looks, none of which changes the estimation: the clock, units, axis and gravity of the
+recordings; what happens in a rollout at the first guess (free flight, impacts, sticking, sliding,
+oscillation); and the Fisher information of the sensor's noise at the first guess, with the starts
+unknown.  All are local to that guess, so they are advice, by name, and no verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ..inverse.identifiability import identifiability
+from ..inverse.simulation_problem import SimulationProblem
+from .model import Model
+from .recordings.check import Examined, examine
+from .recordings.streams import Stream
+
+MOST = 16
+"""Trials at most that are looked at; evenly spread over all."""
+RARE = 1e-3
+"""Share of the contact points times steps below which a mode counts as absent."""
+NEEDS = {
+    "c_f": "slip", "c_s": "slip", "k_t": "stick", "k_n": "contact", "k_d": "contact",
+    "c_n": "contact", "d_0": "contact", "f_0": "slip",
+}  # fmt: skip
+"""Entry of a contact -> what must happen for the data to depend on it."""
+MISSING = {
+    "slip": ("no sliding", "push or throw it along the ground"),
+    "stick": ("no sticking", "let it come to rest, or roll"),
+    "contact": ("no contact", "record until it touches the ground"),
+}
+CYCLES = 3.0
+"""Fewer cycles than this before a swing has decayed to 1/e leave its frequency and decay vague."""
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """Sentences for the result, and figures for metrics.json's `preflight`."""
+
+    notes: tuple[str, ...]
+    figures: dict
+
+
+def preflight(model: Model, trials: Sequence, cancel=None) -> Preflight:
+    """What the recordings and the first guess say of an estimation of these trials."""
+    chosen = [trials[i] for i in np.unique(np.linspace(0, len(trials) - 1, MOST).astype(int))]
+    notes, figures = _data(model, trials)
+    noisy, z = _noise_model(model), np.clip(model.map.start, model.map.lower, model.map.upper)
+    problem = noisy.problem(chosen, z)
+    # modes are recorded by the exact problem alone, whose rollouts take longer
+    watched = problem.exact() if model.scene.engine.contact_names else problem
+    runs = watched.rollouts(z, cancel=cancel)
+    if any(run.status == "cancelled" for run in runs):
+        return Preflight(tuple(notes), figures)
+    failed = sum(not run.ok for run in runs)
+    if failed:
+        notes.append(f"{failed} of {len(runs)} trials cannot be simulated at the first guess")
+        chosen = [trial for trial, run in zip(chosen, runs, strict=True) if run.ok]
+        runs = [run for run in runs if run.ok]
+        problem = noisy.problem(chosen, z) if chosen else problem
+    if runs:
+        seen = _modes(model, runs)
+        figures["excitation"] = seen
+        notes += _excitation(model, seen, len(runs)) + _swings(model, chosen, figures)
+        sentences, figures["identifiability"] = _information(problem, z, len(trials), cancel)
+        notes += sentences
+    return Preflight(tuple(f"pre-flight: {note}" for note in notes), figures)
+
+
+def _noise_model(model: Model) -> Model:
+    """The model whose residuals are in the sensor's sigmas, starts unknown where it has any."""
+    if not hasattr(model.config.fit, "initial_state"):
+        return model
+    fit = replace(model.config.fit, initial_state="nuisance")
+    return replace(model, config=replace(model.config, fit=fit))
+
+
+# ---------------------------------------------------------------------------- the recordings
+
+
+def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
+    """Verdicts of `diffsim check` on the very samples that are fitted."""
+    streams = {"tosses": _tosses, "markers": _releases}.get(model.config.kind)
+    if streams is None:
+        return [], {}
+    notes, figures = [], {}
+    for stream in streams(trials):
+        one: Examined = examine(stream, judge=False)
+        name = Path(stream.path).name
+        figures[name] = one.figures()
+        for finding in one.found:
+            if finding.level == "warning":
+                advice = f"; {finding.advice}" if finding.advice else ""
+                notes.append(f"{name}: {finding.text}{advice}")
+    return notes, {"recordings": figures}
+
+
+def _tosses(trials: Sequence) -> list[Stream]:
+    """One stream per source, its trials one after the other."""
+    streams = []
+    for source in dict.fromkeys(trial.source for trial in trials):
+        own = [trial for trial in trials if trial.source == source]
+        number = np.concatenate([np.full(len(trial), trial.id) for trial in own])
+        t = np.concatenate([trial.frames * trial.dt for trial in own])
+        position = np.concatenate([trial.position for trial in own])[:, None]
+        q = np.concatenate([trial.orientation for trial in own])
+        streams.append(
+            Stream(Path(source), "", "poses", "tosses", "", t, ("body",), number, position, q)
+        )
+    return streams
+
+
+def _releases(trials: Sequence) -> list[Stream]:
+    """One stream per recording."""
+    return [
+        Stream(
+            Path(release.source), "", "markers", "markers", "", release.t,
+            tuple(f"marker {k + 1}" for k in range(release.position.shape[1])),
+            position=release.position,
+        )
+        for release in trials
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------------- excitation
+
+
+def _modes(model: Model, runs: Sequence) -> dict:
+    """Shares of contact points times steps by mode, and how many impacts, at the first guess."""
+    codes = []
+    for run in runs:
+        table = np.asarray(run.modes)
+        columns = [
+            table[:, first : first + count] & 3
+            for first, count in map(model.scene.engine.modes_of, model.scene.engine.contact_names)
+        ]
+        codes.append(np.concatenate(columns, axis=1) if columns else np.zeros((0, 0), int))
+    every = np.concatenate([c.ravel() for c in codes])
+    if not every.size:
+        return {}
+    return {
+        "free_flight": float(np.mean(np.concatenate([(c == 0).all(axis=1) for c in codes]))),
+        "stick": float(np.mean((every == 1) | (every == 3))),
+        "slip": float(np.mean(every == 2)),
+        "contact": float(np.mean(every != 0)),
+        "impacts_per_trial": float(np.mean([_impacts(c) for c in codes])),
+    }
+
+
+def _impacts(codes: np.ndarray) -> int:
+    """Touchdowns of a trial: steps in which something touches after none did."""
+    touching = (codes != 0).any(axis=1)
+    return int(np.sum(touching[1:] & ~touching[:-1]) + touching[:1].sum())
+
+
+def _excitation(model: Model, seen: dict, count: int) -> list[str]:
+    """Parameters that need what does not happen."""
+    notes = []
+    contacts = set(model.scene.engine.contact_names)
+    for need, (absent, advice) in MISSING.items():
+        if not seen or seen[need] > RARE:
+            continue
+        names = [
+            name
+            for name in model.map.names
+            if {NEEDS.get(key) for key in _contact_keys(model, name, contacts)} == {need}
+        ]
+        if names:
+            notes.append(
+                f"{absent} in {count} trials at the first guess: {', '.join(names)} will not be "
+                f"identifiable; {advice}"
+            )
+    return notes
+
+
+def _contact_keys(model: Model, name: str, contacts: set[str]) -> list[str]:
+    """Last words of the entries of contacts that a parameter sets."""
+    entries = model.config.parameters[name].sets
+    pairs = (entry.rsplit(".", 1) for entry in entries if "." in entry)
+    return [key for owner, key in pairs if owner in contacts]
+
+
+def _swings(model: Model, trials: Sequence, figures: dict) -> list[str]:
+    """Cycles of every release before its swing has decayed."""
+    if model.config.kind != "markers":
+        return []
+    notes, cycles = [], {}
+    for release in trials:
+        fit = model.swing(release, release.position).fit
+        cycles[release.name] = fit.frequency / fit.decay if fit.decay > 0 else None
+        if fit.decay > 0 and fit.frequency < CYCLES * fit.decay:
+            notes.append(
+                f"{release.name} swings {fit.frequency / fit.decay:.2g} times before it decays "
+                "to 1/e: its frequency and decay are vague; release it from farther"
+            )
+    figures["cycles"] = cycles
+    return notes
+
+
+# ---------------------------------------------------------------------------- information
+
+
+def _information(problem: SimulationProblem, z: np.ndarray, total: int, cancel):
+    """Sentences and figures on the Fisher information of all trials, from those of a problem."""
+    evaluation = problem.evaluate(z, want="equations", cancel=cancel)
+    if not evaluation.ok:
+        return [], None
+    H = evaluation.equations.eliminated()[1].sum(axis=0) * (total / len(problem.trials))
+    H = 0.5 * (H + H.T)
+    names = problem.names
+    seen = identifiability(H, names, problem.lower, problem.upper, logarithmic=problem.logarithmic)
+    notes = []
+    paired = {name for pair in seen.pairs for name in pair[:2]}
+    for a, b, correlation in seen.pairs:
+        notes.append(
+            f"{a} and {b} are correlated {correlation:+.3f} at the first guess: hold one, give a "
+            "prior, or record other motions"
+        )
+    for name, note in zip(names, seen.notes, strict=True):
+        if note and name not in paired:
+            notes.append(f"{name}: {note} (at the first guess): hold it, or give a prior")
+    sigma = seen.sigma * np.abs(problem.value_slopes(z))
+    figures = {
+        name: {"sigma_by_sensor_noise": float(s) if np.isfinite(s) else None, "seen": int(ok)}
+        for name, s, ok in zip(names, sigma, seen.identifiable, strict=True)
+    }
+    return notes, figures

@@ -1,0 +1,75 @@
+"""`diffsim init`: files of a first estimation of one's own recordings, by what these hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import InputError
+from ..observation import Trial
+from .check import Examined, examine
+from .streams import Stream, read_streams
+
+YAMLS = ("scene.yaml", "estimation.yaml")
+KINDS = {"poses": "a tossed rigid body", "markers": "a body released from rest, with markers"}
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the person who asks knows: edges of the body [m] (1 or 3), its mass [kg]."""
+
+    size: tuple[float, ...] = ()
+    mass: float | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.size) not in (0, 1, 3) or not all(s > 0 and np.isfinite(s) for s in self.size):
+            rule = "one or three lengths > 0 [m]"
+            raise InputError("diffsim init", "--size", list(self.size), rule)
+        if self.mass is not None and not (self.mass > 0 and np.isfinite(self.mass)):
+            raise InputError("diffsim init", "--mass", self.mass, "a number > 0 [kg]")
+
+
+@dataclass(frozen=True)
+class First:
+    """Texts of the YAMLs, recordings that were converted (name -> trials), and what was assumed."""
+
+    scene: str
+    estimation: str
+    tosses: dict[str, list[Trial]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def streams_of(
+    paths: Sequence[str | Path], tell: Callable[[str], None] | None = None
+) -> list[Stream]:
+    """The streams of recordings that an estimation can be made of, all of one kind.
+
+    Raises InputError where there are none, or several kinds.
+    """
+    found = [stream for path in paths for stream in read_streams(path, tell)]
+    usable = [stream for stream in found if stream.kind in KINDS]
+    place = ", ".join(map(str, paths))
+    if not usable:
+        got = ", ".join(f"{s.what} ({s.kind})" for s in found)
+        rule = " or ".join(f"{kind} of {what}" for kind, what in KINDS.items())
+        remedy = "clouds and joints need a scene of their own, see docs/real2sim.md"
+        raise InputError(place, "streams", got, rule, remedy)
+    kinds = sorted({stream.kind for stream in usable})
+    if len(kinds) > 1:
+        raise InputError(place, "streams", kinds, "recordings of one kind", "name them apart")
+    return usable
+
+
+def first(streams: Sequence[Stream], folder: Path, given: Given) -> First:
+    """The first estimation of streams of one kind, to be written into `folder`.
+
+    Raises InputError for recordings that cannot be used even so, naming file, sample and value.
+    """
+    from . import first_markers, first_tosses
+
+    examined: list[Examined] = [examine(stream) for stream in streams]
+    make = {"poses": first_tosses.make, "markers": first_markers.make}[streams[0].kind]
+    return make(examined, folder, given)

@@ -1,0 +1,303 @@
+"""What a recording holds: every format that the package reads, as streams of raw samples.
+
+Files are read by the readers that `estimate` and the nodes use (tosses, markers.files, bags,
+clouds); what those refuse sample by sample is kept here, because `diffsim check` is to say where.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from .. import bags
+from ..markers.files import READERS as MARKER_FILES
+from ..markers.files import raw_markers
+from ..tosses import REQUIRED, toss_arrays
+
+JOINTS = "sensor_msgs/msg/JointState"
+MARKER_FRAMES = "mocap4r2_msgs/msg/Markers"
+POSE_COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
+ACCEPTED = (
+    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz), a "
+    "rosbag2 (.mcap, .db3, folder), clouds (.pcd, .ply, a folder of them, .npz)"
+)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Samples of one sensor as recorded: their order, their units, nothing dropped.
+
+    path, name   file or folder; topic ("" in a file of one stream)
+    kind         "poses", "markers", "clouds" or "joints";  what: the format in words
+    frame        name of the frame ("" unknown)
+    t            stamps [s]; of clouds since the first                             (n,)
+    trial        number of the trial of each sample, None: not told by the file    (n,)
+    names        bodies, markers or joints
+    position     in recorded units; NaN where not seen; None of clouds, joints     (n, m, 3)
+    orientation  of poses, x, y, z, w                                              (n, 4)
+    joints       of joints: column -> values, e.g. position [rad]                  (n, m)
+    clouds       of clouds: clouds.cloud.Cloud of every frame
+    notes        what reading noticed
+    """
+
+    path: Path
+    name: str
+    kind: str
+    what: str
+    frame: str
+    t: np.ndarray
+    names: tuple[str, ...]
+    trial: np.ndarray | None = None
+    position: np.ndarray | None = None
+    orientation: np.ndarray | None = None
+    joints: dict[str, np.ndarray] = field(default_factory=dict)
+    clouds: list = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """File, and topic if there is one, for messages."""
+        return f"{self.path}: {self.name}" if self.name else str(self.path)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+def read_streams(path: str | Path, tell: Callable[[str], None] | None = None) -> list[Stream]:
+    """Every stream of a recording; `tell` is given a line before each that may take long.
+
+    Raises InputError: a missing, damaged or empty file, or one of no known format.
+    """
+    path, tell = Path(path), tell or (lambda text: None)
+    if not path.exists():
+        raise InputError(path, "", "no such file", ACCEPTED)
+    tell(f"reading {path}")
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        if (
+            (path / "metadata.yaml").is_file()
+            or any(path.glob("*.db3"))
+            or any(path.glob("*.mcap"))
+        ):
+            return _bag(path, tell)
+        return _clouds(path)
+    if suffix in (".mcap", ".db3"):
+        return _bag(path, tell)
+    if suffix == ".npz":
+        return _npz(path)
+    if suffix == ".csv" and set(POSE_COLUMNS) <= set(_header(path)):
+        return [_pose_table(path)]
+    if suffix in MARKER_FILES:
+        return [_markers(path)]
+    if suffix in (".pcd", ".ply"):
+        return _clouds(path)
+    raise InputError(path, "", suffix or "no extension", ACCEPTED)
+
+
+def _npz(path: Path) -> list[Stream]:
+    """Tosses, clouds or joints, by the names of the arrays."""
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            names = set(data.files)
+            if {"t", "q"} <= names and "toss_id" not in names:
+                return [_joint_log(path, {k: data[k] for k in data.files})]
+    except Exception as error:  # as in tosses: zip, value, type, OS errors of damaged files
+        raise InputError(path, "", f"{type(error).__name__}: {error}", ACCEPTED) from None
+    if {"points", "count"} <= names:
+        return _clouds(path)
+    if len(names & set(REQUIRED)) < 3:
+        rule = f"arrays {', '.join(REQUIRED)}; or points, count, t; or t, q"
+        raise InputError(path, "arrays", sorted(names), rule)
+    return [_tosses(path)]
+
+
+def _tosses(path: Path) -> Stream:
+    arrays = toss_arrays(path)
+    rows, trial, t = [], [], []
+    dt = float(arrays["dt"])
+    triples = zip(arrays["toss_id"], arrays["start"], arrays["length"], strict=True)
+    for number, start, length in triples:
+        own = np.arange(int(start), int(start) + int(length))
+        rows.append(own)
+        trial.append(np.full(len(own), int(number)))
+        t.append(arrays["t"][own] if "t" in arrays else dt * np.arange(len(own)))
+    state = arrays["state"][np.concatenate(rows)].astype(float)
+    return Stream(
+        path, "", "poses", "npz of tosses", "world", np.concatenate(t).astype(float), ("body",),
+        np.concatenate(trial), state[:, None, :3], state[:, [4, 5, 6, 3]],
+    )  # fmt: skip
+
+
+def _joint_log(path: Path, arrays: dict) -> Stream:
+    """Arrays t (n,), q (n, m), and qd, effort (n, m), joints (m,) where they are there."""
+    t, q = arrays["t"].astype(float), arrays["q"].astype(float)
+    if q.ndim != 2 or t.shape != q.shape[:1]:
+        raise InputError(path, "t, q", (t.shape, q.shape), "shapes (n,) and (n, joints)")
+    names = [str(n) for n in arrays.get("joints", [f"joint {i}" for i in range(q.shape[1])])]
+    columns = {"position": q}
+    for key, name in (("qd", "velocity"), ("effort", "effort")):
+        if key in arrays and arrays[key].shape == q.shape:
+            columns[name] = arrays[key].astype(float)
+    return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), joints=columns)
+
+
+def _header(path: Path) -> list[str]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            return [name.strip() for name in next(csv.reader(stream), [])]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(path, "", str(error), "a readable table") from None
+
+
+def _pose_table(path: Path) -> Stream:
+    """Columns t, px .. pz, qx .. qw and, optionally, toss_id (what the observer saves)."""
+    header = _header(path)
+    if "t" not in header:
+        raise InputError(path, "header", header[:12], "a column t [s] beside the pose")
+    try:
+        table = np.genfromtxt(path, delimiter=",", skip_header=1, ndmin=2, encoding="utf-8-sig")
+    except ValueError as error:
+        raise InputError(path, "", str(error), "a number in every cell") from None
+    if not len(table) or table.shape[1] != len(header):
+        got = f"{table.shape[0]} rows"
+        raise InputError(path, "rows", got, f"rows of {len(header)} numbers, as the header")
+    column = {name: table[:, i] for i, name in enumerate(header)}
+    trial = column["toss_id"].astype(int) if "toss_id" in column else None
+    position = np.stack([column[c] for c in POSE_COLUMNS[:3]], axis=1)[:, None]
+    orientation = np.stack([column[c] for c in POSE_COLUMNS[3:]], axis=1)
+    return Stream(
+        path, "", "poses", "table of poses", "", column["t"], ("body",), trial, position,
+        orientation,
+    )  # fmt: skip
+
+
+def _markers(path: Path) -> Stream:
+    names, t, position, _ = raw_markers(path)
+    what = f"{path.suffix[1:].upper()} of markers"
+    return Stream(path, "", "markers", what, "tracker", t, names, position=position)
+
+
+def _clouds(path: Path) -> list[Stream]:
+    from ..clouds.files import read_cloud, read_sequence
+
+    if path.suffix.lower() in (".pcd", ".ply"):
+        return [_cloud_stream(path, "", "a point cloud", [read_cloud(path)])]
+    try:
+        clouds = read_sequence(path)
+    except InputError as error:
+        if error.key != "file names":
+            raise
+        clouds = read_sequence(path, rate=1.0)
+        note = "file names hold no stamps: give the rate when estimating; 1 Hz is assumed here"
+        return [_cloud_stream(path, "", "a sequence of clouds", clouds, (note,))]
+    return [_cloud_stream(path, "", "a sequence of clouds", clouds)]
+
+
+def _cloud_stream(path, name, what, clouds, notes=()) -> Stream:
+    stamps = np.array([cloud.stamp for cloud in clouds])
+    frame = clouds[0].frame
+    return Stream(
+        path, name, "clouds", what, frame, stamps - stamps[0], (), clouds=clouds, notes=notes
+    )
+
+
+# ---------------------------------------------------------------------------- bags
+
+
+def _bag(path: Path, tell: Callable[[str], None]) -> list[Stream]:
+    from ..clouds.bag import POINT_CLOUD
+
+    readers = {bags.POSE: _poses, POINT_CLOUD: _bag_clouds, JOINTS: _joints,
+               MARKER_FRAMES: _marker_frames}  # fmt: skip
+    topics = bags.topics(path)
+    known = {topic: kind for topic, (kind, _) in sorted(topics.items()) if kind in readers}
+    if not known:
+        got = ", ".join(f"{t} ({kind})" for t, (kind, _) in sorted(topics.items())) or "no topics"
+        raise InputError(path, "topics", got, "a topic of type " + ", ".join(readers))
+    streams = []
+    for topic, kind in known.items():
+        if not topics[topic][1] and any(topics[other][1] for other in known):
+            continue  # recorded, but nobody published
+        tell(f"reading {path}: {topic}, {topics[topic][1]} messages")
+        streams.append(readers[kind](path, topic))
+    return streams
+
+
+def _clock(samples: list[tuple[int, Any]]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Stamps [s] since the first, as recorded, and a note where headers have none."""
+    ns = np.array([bags.nanoseconds(m.header.stamp) for _, m in samples], dtype=np.int64)
+    notes: tuple[str, ...] = ()
+    if not ns.any():
+        ns = np.array([arrival for arrival, _ in samples], dtype=np.int64)
+        notes = ("all header stamps are 0: times of arrival are used, with their jitter",)
+    return (ns - ns[0]) * 1e-9, notes
+
+
+def _poses(path: Path, topic: str) -> Stream:
+    found = bags.read_poses(path, topic)
+    track, notes = found.track, ()
+    if found.stamps != "header":
+        notes = ("all header stamps are 0: times of arrival are used, with their jitter",)
+    return Stream(
+        path, topic, "poses", "PoseStamped", track.frame_id, track.t, ("body",),
+        position=track.position[:, None], orientation=track.orientation, notes=notes,
+    )  # fmt: skip
+
+
+def _bag_clouds(path: Path, topic: str) -> Stream:
+    """Clouds; small ones of one size are the places of unlabelled markers."""
+    from ..clouds.bag import read_bag
+
+    clouds = read_bag(path, topic)
+    return _cloud_stream(path, topic, "PointCloud2", clouds)
+
+
+def _joints(path: Path, topic: str) -> Stream:
+    _, samples = bags.read_messages(path, JOINTS, topic)
+    t, notes = _clock(samples)
+    names = tuple(samples[0][1].name)
+    columns = {}
+    for key in ("position", "velocity", "effort"):
+        rows = [np.asarray(getattr(message, key), float) for _, message in samples]
+        if any(len(row) for row in rows):
+            columns[key] = _table(path, topic, names, key, samples, rows)
+    return Stream(path, topic, "joints", "JointState", "", t, names, joints=columns, notes=notes)
+
+
+def _table(path, topic, names, key, samples, rows) -> np.ndarray:
+    """(n, m) of rows that may name the joints in another order."""
+    table = np.full((len(rows), len(names)), np.nan)
+    for k, ((_, message), row) in enumerate(zip(samples, rows, strict=True)):
+        if sorted(message.name) != sorted(names) or len(row) not in (0, len(names)):
+            got = f"{len(row)} numbers for {list(message.name)}"
+            raise InputError(f"{path}: {topic}: sample {k}", key, got, f"one per joint {names}")
+        if len(row):
+            table[k] = row[[list(message.name).index(name) for name in names]]
+    return table
+
+
+def _marker_frames(path: Path, topic: str) -> Stream:
+    """Labelled markers; a marker that a message lacks was not seen."""
+    _, samples = bags.read_messages(path, MARKER_FRAMES, topic)
+    t, notes = _clock(samples)
+    frames = [{_label(m): m.translation for m in message.markers} for _, message in samples]
+    names = tuple(dict.fromkeys(name for frame in frames for name in frame))
+    position = np.full((len(frames), len(names), 3), np.nan)
+    for k, frame in enumerate(frames):
+        for name, p in frame.items():
+            position[k, names.index(name)] = p.x, p.y, p.z
+    frame_id = samples[0][1].header.frame_id
+    return Stream(
+        path, topic, "markers", "mocap4r2 Markers", frame_id, t, names, position=position,
+        notes=notes,
+    )  # fmt: skip
+
+
+def _label(marker: Any) -> str:
+    return marker.marker_name or f"marker {marker.marker_index}"

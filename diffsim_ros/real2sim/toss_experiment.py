@@ -1,0 +1,74 @@
+"""Tosses of a tracked rigid body as an experiment: read, checked against free flight, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .config import EstimationConfig
+from .fit import Fit
+from .flight import check_gravity
+from .kinds import Data, Judged
+from .progress import Reporter
+from .selection import Selection, overlap
+from .toss_model import TossModel, spacing
+from .validation import figures, predict, validated
+
+
+class TossExperiment:
+    """See kinds.Experiment; trials are observation.Trial."""
+
+    def __init__(self, config: EstimationConfig) -> None:
+        self.config = config
+        self.model = TossModel.build(config)
+
+    def read(self, observations: Mapping[str, Sequence]) -> Data:
+        """Tosses of the YAML's selections, or those handed over."""
+        config = self.config
+        sigma = (config.measurement.sigma_position, np.radians(config.measurement.sigma_rotation))
+        notes = []
+        train = list(observations.get("train") or config.train.read(config.body, sigma))
+        if "validate" in observations:
+            validate = list(observations["validate"])
+        else:
+            selection = config.validate
+            validate = selection.read(config.body, sigma) if selection is not None else []
+        both = overlap(train, validate)
+        if both:
+            notes.append(
+                f"{len(both)} of {len(validate)} validated tosses were trained on too "
+                f"(first: {both[0].place}): the validation is no test for them"
+            )
+        if not validate:
+            notes.append("nothing to validate on: the figures are those of the trained tosses")
+        for trials in (train, validate):
+            if trials:
+                self._check(trials)
+        missing = sum(int(trial.frames[-1]) + 1 - len(trial) for trial in (*train, *validate))
+        return Data(train, validate, notes, missing)
+
+    def _check(self, trials: list) -> None:
+        """Refuse recordings whose axes, units or rates contradict the scene."""
+        spacing(trials)
+        if not self.config.measurement.check_gravity:
+            return
+        for source in dict.fromkeys(trial.source for trial in trials):
+            own = [trial for trial in trials if trial.source == source]
+            check_gravity(own, self.model.gravity(self.model.map.start))
+
+    def counts(self, fit: Fit) -> dict:
+        """Tosses that were fitted."""
+        return {"tosses": len(fit.kept), "toss_ids": [trial.id for trial in fit.kept]}
+
+    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
+        """Predictions and figures of validation, and of the trained tosses."""
+        own = self.config.measurement.own_gravity
+        trained = predict(self.model, fit.kept, fit.z, own_gravity=own, role="train", cancel=cancel)
+        train = figures(trained)
+        reporter.tell(0.4, 1)
+        if not data.validate:
+            return Judged(trained.predictions, train, None, [])
+        selection = self.config.validate or Selection(self.config.place, "observations", (), "all")
+        predicted, found, notes = validated(self.model, data.validate, selection, fit.z, cancel)
+        return Judged(predicted.predictions, train, found, notes)

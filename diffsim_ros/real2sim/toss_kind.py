@@ -1,0 +1,92 @@
+"""Tosses of a tracked rigid body: the sections of their YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from .kinds import Kind
+from .options import (
+    DataOptions,
+    OptionReader,
+    RandomOptions,
+    SelectionOptions,
+    TossFitOptions,
+    TossMeasurementOptions,
+    TossSimulationOptions,
+    read_options,
+)
+from .selection import Selection
+
+
+def selections(reader: OptionReader, data: Mapping, base: Path):
+    """Training and validation selections of the YAML."""
+    options = read_options(DataOptions, reader, data, "data")
+    train = _selection(reader, options.train, base, "data.train")
+    if options.validate is None:
+        return train, None
+    validate = _selection(reader, options.validate, base, "data.validate")
+    if validate.exclude_train:
+        validate = replace(validate, excluded=train)
+    return train, validate
+
+
+def _selection(reader: OptionReader, value: object, base: Path, key: str) -> Selection:
+    """One checked selection; nothing is opened yet."""
+    options = read_options(SelectionOptions, reader, value, key)
+    files = []
+    for i, name in enumerate(options.files):
+        if not isinstance(name, str):
+            raise reader.error(f"{key}.files[{i}]", name, "the path of an npz file")
+        files.append(base / name)
+    if not files:
+        raise reader.error(f"{key}.files", [], "at least one npz file")
+    trials = options.trials
+    if isinstance(trials, Mapping):
+        trials = read_options(RandomOptions, reader, trials, f"{key}.trials")
+    elif isinstance(trials, (list, tuple)):
+        bad = [t for t in trials if isinstance(t, bool) or not isinstance(t, int)]
+        if bad or not trials:
+            raise reader.error(f"{key}.trials", bad or [], "whole numbers, at least one")
+        trials = tuple(trials)
+    elif trials != "all":
+        rule = "all, a list of ids, or {random: COUNT, seed: SEED}"
+        raise reader.error(f"{key}.trials", trials, rule)
+    published = options.published
+    if isinstance(published, (list, tuple)):
+        published = tuple(base / str(name) for name in published)
+    elif published not in ("beside", "none"):
+        raise reader.error(f"{key}.published", published, "beside, none, or a list of tables")
+    return Selection(reader.place, key, tuple(files), trials, options.exclude_train, published)
+
+
+def whole_files(kept: Selection, place: str, key: str, files: Sequence[str | Path]):
+    """Every toss of every file, and the same in the words of the YAML."""
+    selection = Selection.whole_files(place, key, files)
+    names = [str(file) for file in selection.files]
+    return selection, {"files": names, "trials": "all", "exclude_train": False}
+
+
+def check_fit(reader: OptionReader, fit: TossFitOptions) -> None:
+    """Refuse a search over starts."""
+    if fit.initial_state == "nuisance" and fit.search_evaluations:
+        rule = "0 with initial_state: nuisance (a search has no place for starts)"
+        raise reader.error("fit.search_evaluations", fit.search_evaluations, rule)
+
+
+def _experiment(config):
+    from .toss_experiment import TossExperiment
+
+    return TossExperiment(config)
+
+
+KIND = Kind(
+    measurement=TossMeasurementOptions,
+    simulation=TossSimulationOptions,
+    fit=TossFitOptions,
+    selections=selections,
+    whole_files=whole_files,
+    check_fit=check_fit,
+    experiment=_experiment,
+)

@@ -1,0 +1,24 @@
+"""Which report and playback an estimation's kind has (real2sim.kinds)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from diffsim_ros.viz.marker_playback import write_marker_playback
+from diffsim_ros.viz.marker_report import write_marker_report
+from diffsim_ros.viz.playback import write_playback
+from diffsim_ros.viz.report import write_report
+
+WRITERS = {
+    "tosses": (write_report, write_playback),
+    "markers": (write_marker_report, write_marker_playback),
+}
+
+
+def write_pages(result: Any, folder: Path) -> None:
+    """Write report.html, its pictures and motion.mcap of an EstimationResult into a folder."""
+    report, playback = WRITERS[result.kind]
+    report(result, folder / "report.html")
+    if result.predictions:
+        playback(folder / "motion.mcap", result)

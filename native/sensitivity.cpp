@@ -1,0 +1,105 @@
+// Direct sensitivities: S carried along with the motion [G 4.4, 4.5].
+#include "rollout.hpp"
+
+namespace diffsim {
+namespace {
+
+// A (rows, places) matrix of S with its columns in the caller's order; places not begun are zero.
+MatrixXd in_order(const MatrixXd& S, const std::vector<int>& order) {
+  MatrixXd all = MatrixXd::Zero(S.rows(), static_cast<Eigen::Index>(order.size()));
+  for (Eigen::Index place = 0; place < S.cols(); ++place) all.col(order[place]) = S.col(place);
+  return all;
+}
+
+}  // namespace
+
+void Rollout::begin_forward() {
+  forward_ = std::make_unique<Forward>(*scene_, options_.stagnate);
+  MatrixXd *x = forward_->x, *v = forward_->v;
+  start_sensitivity(x[0], v[0]);
+  for (int k = 1; k < 3; ++k) x[k] = v[k] = MatrixXd::Zero(scene_->ndof(), x[0].cols());
+}
+
+void Rollout::start_sensitivity(MatrixXd& X, MatrixXd& V) const {
+  MatrixXd x = MatrixXd::Zero(scene_->ndof(), active_.size()), v = x;
+  for (const auto& b : scene_->bodies()) {
+    b->start_sensitivity(p_, scene_->nodes(), active_.all(), x, v);
+  }
+  const int begun = active_.begun(0);
+  X.resize(scene_->ndof(), begun);
+  V.resize(scene_->ndof(), begun);
+  for (int place = 0; place < begun; ++place) {
+    X.col(place) = x.col(active_.order()[place]);
+    V.col(place) = v.col(active_.order()[place]);
+  }
+}
+
+bool Rollout::derive(Stepper& stepper) {
+  Record& record = records_.back();
+  const Window now = window(records_.size() - 1);
+  if (mode_ == GradientMode::store) {
+    record.linearized = std::make_unique<LinearizedStep>(*scene_, options_.stagnate);
+    stepper.differentiate(now, p_, active_, true, record.linearized->d);
+    return record.linearized->factor(profile(), true);
+  }
+  if (mode_ != GradientMode::sensitivity) return true;
+  stepper.differentiate(now, p_, active_, true, forward_->next);
+  if (!finish()) throw LateFailure();
+  std::swap(forward_->next, forward_->step.d);
+  const double t = record.t;
+  if (threads_ == 1) return advance_sensitivity(t);
+  forward_->under_way = true;
+  forward_->worker.begin([this, t] { forward_->advanced = advance_sensitivity(t); });
+  return true;
+}
+
+bool Rollout::finish() {
+  if (!forward_->under_way) return true;
+  forward_->worker.wait();
+  forward_->under_way = false;
+  if (forward_->advanced) fill_frame();
+  return forward_->advanced;
+}
+
+bool Rollout::advance_sensitivity(double t) {
+  Forward& f = *forward_;
+  if (!f.step.factor(profile(), false)) return false;
+  const StepDerivatives& d = f.step.d;
+  for (MatrixXd* M : {f.x, f.v}) {
+    std::swap(M[2], M[1]);
+    std::swap(M[1], M[0]);
+  }
+  const int begun = active_.begun(t);
+  const auto held = f.x[1].cols();
+  if (begun > held) {
+    for (int k = 0; k < 3; ++k) {
+      for (MatrixXd* M : {&f.x[k], &f.v[k]}) {
+        M->conservativeResize(Eigen::NoChange, begun);
+        M->rightCols(begun - held).setZero();
+      }
+    }
+  }
+  d.map.history(f.x[1], f.x[2], f.x[0], f.v[0]);
+  MatrixXd rhs = MatrixXd::Zero(scene_->ndof(), begun);
+  for (const auto& e : d.dr_dp) rhs.col(d.columns[e.column]).segment<3>(e.row) += e.value;
+  d.K.multiply_add(f.x[0], rhs);
+  d.B.multiply_add(f.v[0], rhs);
+  for (int k = 1; k <= d.scheme.order; ++k) {
+    d.past_K[k - 1].multiply_add(f.x[k], rhs);
+    d.past_B[k - 1].multiply_add(f.v[k], rhs);
+  }
+  rhs = -rhs;
+  const Stopwatch watch(profile(), &Timing::derivative);
+  if (!f.step.solver.solve(f.step.A, rhs, options_.gradient_tolerance).reached) return false;
+  d.map.add_rates(rhs, f.x[0], f.v[0]);
+  return true;
+}
+
+void Rollout::fill_frame() {
+  if (!forward_->frame_waits) return;
+  frames.back().dx = in_order(forward_->x[0], active_.order());
+  frames.back().dv = in_order(forward_->v[0], active_.order());
+  forward_->frame_waits = false;
+}
+
+}  // namespace diffsim

@@ -1,0 +1,123 @@
+"""Markers at times between rows, and swings: partials by every state that they read."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.inverse.marker_track import MarkerTrack, RigidPoints, SoftPoints, interpolated
+from diffsim_ros.inverse.objectives import BodySlot
+from diffsim_ros.inverse.swing import SwingTrack
+from tests.inverse.test_objectives import moved, rollout
+
+RIGID, SOFT, T = BodySlot(1, 3, 6), BodySlot(0, 0, 9, 3), 0.1
+TIMES = np.array([0.0, 0.13, 0.2, 0.37])
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(5)
+
+
+def soft(generator, markers=2):
+    weights = generator.normal(size=(markers, 2))
+    return SoftPoints(np.array([0, 2]), weights, generator.normal(size=(markers, 3)))
+
+
+def soft_run(generator, frames=5):
+    return SimpleNamespace(
+        position=generator.normal(size=(frames, 3, 3)),
+        velocity=generator.normal(size=(frames, 3, 3)),
+    )
+
+
+def check_partials(objective, run, slot, change, size):
+    """`change(run, frame, dof of x or v, eps)` moves one number of the state."""
+    term, eps = objective.term(run, slot, {}), 1e-6
+    count, ndof = len(run.position), slot.dof + slot.size
+    dx, dv = np.zeros((2, count, ndof, count, 2 * size))  # one parameter per number of the state
+    for frame in range(count):
+        np.fill_diagonal(dx[frame, slot.dof :, frame, :size], 1.0)
+        np.fill_diagonal(dv[frame, slot.dof :, frame, size:], 1.0)
+    by = term.through(slot, *(d.reshape(count, ndof, -1) for d in (dx, dv)))
+    jacobian = by.reshape(*term.residual.shape, count, 2 * size)
+    for frame in range(len(run.position)):
+        for dof in range(2 * size):
+            up, down = (
+                objective.term(change(run, frame, dof, s), slot, {}).residual for s in (eps, -eps)
+            )
+            scale = max(1.0, np.abs(jacobian).max())
+            found = (up - down) / (2 * eps)
+            np.testing.assert_allclose(found, jacobian[:, :, frame, dof], atol=2e-8 * scale)
+    assert np.any(jacobian)
+
+
+def rigid_change(run, frame, dof, eps):
+    d = np.zeros(12)
+    d[dof] = eps
+    return moved(run, RIGID, frame, d[:6], d[6:])
+
+
+def soft_change(run, frame, dof, eps):
+    new = SimpleNamespace(position=run.position.copy(), velocity=run.velocity.copy())
+    part = new.position if dof < 9 else new.velocity
+    part[frame, dof % 9 // 3, dof % 3] += eps
+    return new
+
+
+def test_partials_of_markers_on_a_rigid_body(generator):
+    carrier = RigidPoints(generator.normal(size=(2, 3)))
+    seen = generator.normal(size=(4, 2, 3))
+    seen[2, 1] = np.nan
+    track = MarkerTrack("cube", TIMES, T, carrier, seen, 0.2)
+    check_partials(track, rollout(generator), RIGID, rigid_change, 6)
+
+
+def test_partials_of_markers_on_a_soft_body(generator):
+    track = MarkerTrack("jelly", TIMES, T, soft(generator), generator.normal(size=(4, 2, 3)), 0.2)
+    check_partials(track, soft_run(generator), SOFT, soft_change, 9)
+
+
+def test_partials_of_a_swing(generator):
+    """On a curve that is no damped sinusoid, so that the second derivatives count."""
+    run, t = soft_run(generator, 32), np.arange(0, 3.0, 0.05)
+    wave = np.exp(-0.8 * np.arange(32) * T) * np.cos(5 * np.arange(32) * T)
+    run.position = 0.05 * run.position + wave[:, None, None]
+    run.velocity *= 0.05
+    swing = SwingTrack(
+        "jelly", t, T, soft(generator, 1), np.array([0.6, 0.0, 0.8]), 0.3,
+        np.array([0.1, 0.8, 0.7]), np.array([0.1, 0.05, 0.2]),
+    )  # fmt: skip
+    check_partials(swing, run, SOFT, soft_change, 9)
+
+
+def test_a_cubic_motion_is_met_exactly():
+    t = np.arange(4) * T
+    cubic = np.polynomial.Polynomial([1.0, 2.0, -3.0, 4.0])
+    slope = cubic.deriv()
+    run = SimpleNamespace(
+        position=np.tile(cubic(t)[:, None, None], (1, 1, 3)),
+        velocity=np.tile(slope(t)[:, None, None], (1, 1, 3)),
+    )
+    carrier = SoftPoints(np.array([0]), np.array([[1.0]]), np.zeros((1, 3)))
+    times = np.linspace(0, 0.299, 11)
+    x, _ = interpolated(carrier, run, BodySlot(0, 0, 3, 1), times, T)
+    np.testing.assert_allclose(x[:, 0, 0], cubic(times), atol=1e-14)
+
+
+def test_until_keeps_what_the_shorter_rollout_has(generator):
+    track = MarkerTrack("jelly", TIMES, T, soft(generator), generator.normal(size=(4, 2, 3)), 0.2)
+    assert track.until(4) is not None and len(track.until(2).t) == 2
+    assert track.until(0) is None
+    run = soft_run(generator)
+    whole, part = (o.term(run, SOFT, {}).residual for o in (track, track.until(2)))
+    np.testing.assert_allclose(part, whole[:2])
+
+
+def test_shapes_and_times_are_checked(generator):
+    seen = generator.normal(size=(4, 2, 3))
+    with pytest.raises(InputError, match="from the start"):
+        MarkerTrack("jelly", TIMES - 0.1, T, soft(generator), seen)
+    with pytest.raises(InputError, match="position"):
+        MarkerTrack("jelly", TIMES, T, soft(generator), seen[:2])

@@ -1,0 +1,78 @@
+"""The pre-flight check: what the data cannot tell is said by name, before any optimisation."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.preflight import preflight
+from tests.real2sim.synthetic import arrays, estimation, recorded
+
+
+@pytest.fixture(scope="module")
+def tosses(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tosses") / "tosses.npz"
+    np.savez(path, **recorded(3, 1, (1e-4, 1e-3), 0.3))
+    return path
+
+
+def looked(source):
+    """The pre-flight of an estimation."""
+    config = load_estimation(source)
+    experiment = kind_of(config.kind).experiment(config)
+    return preflight(experiment.model, experiment.read({}).train)
+
+
+def test_sound_tosses_have_nothing_to_say_against_them(tosses):
+    found = looked(estimation(str(tosses)))
+    assert found.notes == ()
+    seen = found.figures["excitation"]
+    assert seen["slip"] > 0 and seen["impacts_per_trial"] >= 1 and 0 < seen["free_flight"] < 1
+    sigma = found.figures["identifiability"]["friction"]["sigma_by_sensor_noise"]
+    assert 0 < sigma < 0.3 and found.figures["recordings"]["tosses.npz"]["trials"] == 3
+
+
+def test_flights_that_never_touch_tell_nothing_of_contact(tmp_path):
+    path = tmp_path / "flights.npz"
+    np.savez(path, **arrays(3, 20, 7))
+    found = looked(estimation(str(path)))
+    text = "\n".join(found.notes)
+    assert "no sliding in 3 trials at the first guess: friction will not be identifiable" in text
+    assert "no contact in 3 trials at the first guess: damping, stiffness will not" in text
+    assert "friction: the data do not depend on it" in text
+    assert found.figures["identifiability"]["stiffness"]["seen"] == 0
+
+
+def test_parameters_that_do_the_same_are_named_as_a_pair(tosses):
+    source = estimation(str(tosses))
+    twin = copy.deepcopy(source["parameters"]["friction"]) | {"value": 1.0, "bounds": [0.5, 2]}
+    source["parameters"]["roughness"] = twin
+    notes = [note for note in looked(source).notes if "correlated" in note]
+    assert len(notes) == 1 and "friction and roughness" in notes[0]
+
+
+def test_an_outlier_among_the_fitted_samples_is_told(tmp_path):
+    recording = recorded(3, 1, (1e-4, 1e-3), 0.3)
+    recording["state"][35, 0] += 0.3
+    path = tmp_path / "jump.npz"
+    np.savez(path, **recording)
+    notes = looked(estimation(str(path))).notes
+    assert any("jump.npz: 1 single samples off their neighbours" in note for note in notes)
+    assert any("at sample 35" in note for note in notes)
+
+
+def test_the_result_of_an_estimation_carries_the_notes(tmp_path):
+    from diffsim_ros.real2sim.estimate import estimate
+
+    path = tmp_path / "tosses.npz"
+    np.savez(path, **recorded(2, 2, (1e-4, 1e-3), 0.2))
+    source = estimation(str(path))
+    twin = copy.deepcopy(source["parameters"]["friction"]) | {"value": 1.0, "bounds": [0.5, 2]}
+    source["parameters"]["roughness"] = twin
+    source |= {"fit": {"iterations": 1}, "uncertainty": {"method": "none"}}
+    result = estimate(source, report=False)
+    assert any(note.startswith("pre-flight: friction and roughness") for note in result.notes)
+    assert result.document()["notes"] == list(result.notes)
+    assert result.metrics["preflight"]["excitation"]["slip"] > 0
