@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from diffsim_ros.errors import InputError
 
 from .losses import Loss
-from .objectives import BodySlot, _checked
+from .objectives import BodySlot, _checked, _checked_times
 from .rotation import quat_matrix, skew
 
 GRAZING = 0.2
@@ -179,9 +179,7 @@ class CloudTrack:
 
     def __post_init__(self):
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
-        t = _checked(place, "t", self.t, (-1,))
-        if t.size and t.min() < 0:
-            raise InputError(place, "t", float(t.min()), "times from the start of the rollout on")
+        t = _checked_times(place, self.t)
         points = _checked(place, "points", self.points, (-1, 3))
         frame, rule = np.asarray(self.frame, np.int64), f"one of the {len(t)} times for every point"
         if not len(points):

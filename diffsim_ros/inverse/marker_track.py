@@ -19,7 +19,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .losses import Loss
-from .objectives import BodySlot, Term, _checked
+from .objectives import BodySlot, Term, _checked, _checked_times
 from .rotation import quat_matrix, skew
 
 
@@ -161,9 +161,7 @@ class MarkerTrack:
 
     def __post_init__(self):
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
-        t = _checked(place, "t", self.t, (-1,))
-        if t.size and t.min() < 0:
-            raise InputError(place, "t", float(t.min()), "times from the start of the rollout on")
+        t = _checked_times(place, self.t)
         put(self, "t", t)
         shape, position = (len(t), len(self.carrier), 3), np.array(self.position, float)
         if position.shape != shape:

@@ -136,6 +136,14 @@ def _checked(place, key, value, shape, *, positive=False):
     return array
 
 
+def _checked_times(place, t):
+    """Times (M,) [s] since the start of the rollout, none before it."""
+    t = _checked(place, "t", t, (-1,))
+    if t.size and t.min() < 0:
+        raise InputError(place, "t", float(t.min()), "times from the start of the rollout on")
+    return t
+
+
 def _shortened(objective, frame, keys):
     """The objective with only the frames up to `frame`, `keys` cut alike; None if none is left."""
     kept = objective.frames <= frame

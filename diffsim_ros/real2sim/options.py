@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from ..scene.fields import REQUIRED, Field, Reader
@@ -40,6 +41,16 @@ def read_options(section: type[T], reader: Reader, value: object, key: str) -> T
     """Read one section of the YAML into its dataclass; InputError on unknown or wrong keys."""
     values = reader.section(fields_of(section), value, key)
     return section(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+
+
+def read_paths(reader: Reader, names: tuple, base: Path, key: str, what: str) -> tuple[Path, ...]:
+    """Files of a section, relative to `base`; InputError unless there is one. what: "npz file"."""
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            raise reader.error(f"{key}.files[{i}]", name, f"the path of {what}")
+    if not names:
+        raise reader.error(f"{key}.files", [], f"at least one {what.split(' ', 1)[1]}")
+    return tuple(base / name for name in names)
 
 
 @dataclass(frozen=True, kw_only=True)

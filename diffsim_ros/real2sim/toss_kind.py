@@ -16,6 +16,7 @@ from .options import (
     TossMeasurementOptions,
     TossSimulationOptions,
     read_options,
+    read_paths,
 )
 from .selection import Selection
 
@@ -35,13 +36,7 @@ def selections(reader: OptionReader, data: Mapping, base: Path):
 def _selection(reader: OptionReader, value: object, base: Path, key: str) -> Selection:
     """One checked selection; nothing is opened yet."""
     options = read_options(SelectionOptions, reader, value, key)
-    files = []
-    for i, name in enumerate(options.files):
-        if not isinstance(name, str):
-            raise reader.error(f"{key}.files[{i}]", name, "the path of an npz file")
-        files.append(base / name)
-    if not files:
-        raise reader.error(f"{key}.files", [], "at least one npz file")
+    files = read_paths(reader, options.files, base, key, "an npz file")
     trials = options.trials
     if isinstance(trials, Mapping):
         trials = read_options(RandomOptions, reader, trials, f"{key}.trials")
@@ -58,7 +53,7 @@ def _selection(reader: OptionReader, value: object, base: Path, key: str) -> Sel
         published = tuple(base / str(name) for name in published)
     elif published not in ("beside", "none"):
         raise reader.error(f"{key}.published", published, "beside, none, or a list of tables")
-    return Selection(reader.place, key, tuple(files), trials, options.exclude_train, published)
+    return Selection(reader.place, key, files, trials, options.exclude_train, published)
 
 
 def whole_files(kept: Selection, place: str, key: str, files: Sequence[str | Path]):

@@ -259,14 +259,18 @@ PARAMETERS = [
 ]
 
 
+def problem_of(model, objective):
+    return SimulationProblem(
+        model.engine, model.options, ParameterMap(PARAMETERS, model.engine),
+        [Trial("bounce", model.steps, (objective,))], threads=1,
+    )  # fmt: skip
+
+
 def test_gradients_through_a_bouncing_soft_ball(generator):
     """End to end: the reported cost against central differences, S against the adjoint."""
     model = bouncing(2e4)
     objective = recorded(model, generator, 2e-3)
-    problem = SimulationProblem(
-        model.engine, model.options, ParameterMap(PARAMETERS, model.engine),
-        [Trial("bounce", model.steps, (objective,))], threads=1,
-    )  # fmt: skip
+    problem = problem_of(model, objective)
     report = check_problem(problem, directions=3, seed=1)
     assert report.passed, report.summary()
 
@@ -275,10 +279,7 @@ def test_a_fit_finds_what_made_the_cloud(generator):
     """From a start that is off by many sigmas, short to long; the residuals are the noise."""
     model = bouncing(2e4)
     objective = recorded(model, generator, 4e-3)
-    problem = SimulationProblem(
-        model.engine, model.options, ParameterMap(PARAMETERS, model.engine),
-        [Trial("bounce", model.steps, (objective,))], threads=1,
-    )  # fmt: skip
+    problem = problem_of(model, objective)
     solution = continuation([problem.shortened(8), problem.shortened(12), problem])[-1]
     found = gauss_newton_covariance(problem, solution)
     truth = np.array([2e4, 0.3, 1.0, -2.0])

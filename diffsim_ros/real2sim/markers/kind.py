@@ -10,7 +10,7 @@ from pathlib import Path
 from ...errors import InputError
 from ...scene.fields import Field
 from ..kinds import Kind
-from ..options import FitOptions, OptionReader, read_options
+from ..options import FitOptions, OptionReader, read_options, read_paths
 from .options import (
     ConditionOptions,
     MarkerDataOptions,
@@ -73,12 +73,8 @@ def _condition(reader: OptionReader, value: object, key: str) -> Condition:
 
 def _files(reader, value, base, key, conditions) -> Files:
     options = read_options(MarkerFilesOptions, reader, value, key)
-    if not options.files:
-        raise reader.error(f"{key}.files", [], "at least one file")
-    for i, name in enumerate(options.files):
-        if not isinstance(name, str):
-            raise reader.error(f"{key}.files[{i}]", name, "the path of a CSV or C3D file")
-    return Files(reader.place, key, tuple(base / name for name in options.files), conditions)
+    files = read_paths(reader, options.files, base, key, "a CSV or C3D file")
+    return Files(reader.place, key, files, conditions)
 
 
 def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
