@@ -173,8 +173,9 @@ def run_node(make: Callable[[], BaseNode], arguments: Sequence[str] | None = Non
     0 after a signal or when the node is `finished`, 1 if a callback raised (the traceback is
     printed), 2 if a parameter or an input is unusable (one line says which).
     """
-    stop = threading.Event()
-    before = {s: signal.signal(s, lambda *_: stop.set()) for s in SIGNALS}
+    stop, came = threading.Event(), []
+    # a handler that set the event could wait for a lock that the thread it interrupts is holding
+    before = {s: signal.signal(s, lambda number, _: came.append(number)) for s in SIGNALS}
     rclpy.init(
         args=list(arguments) if arguments is not None else None,
         signal_handler_options=SignalHandlerOptions.NO,
@@ -182,7 +183,7 @@ def run_node(make: Callable[[], BaseNode], arguments: Sequence[str] | None = Non
     try:
         node = make()
         node.finished = stop
-        return _live(node, stop)
+        return _live(node, stop, came)
     except (InputError, ParameterException) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
@@ -192,12 +193,11 @@ def run_node(make: Callable[[], BaseNode], arguments: Sequence[str] | None = Non
             signal.signal(number, handler)
 
 
-def _live(node: BaseNode, stop: threading.Event) -> int:
-    """Spin `node` in a thread until `stop`; close it, then take everything down in order."""
+def _live(node: BaseNode, stop: threading.Event, came: Sequence[int]) -> int:
+    """Spin `node` in a thread until `stop` or a signal; close it, then take all down in order."""
     spinner = Spinner(node, stop)
     try:
-        # looked at now and then: a signal that another thread receives does not end a long wait
-        while not stop.wait(POLL):
+        while not came and not stop.wait(POLL):
             pass
         node.close()
     finally:

@@ -147,10 +147,14 @@ class Processes:
         self.running.append(process)
         return process
 
-    @staticmethod
-    def end(process, number=signal.SIGINT):
-        """Send a signal and return the exit code; a node that hangs shows where."""
+    def end(self, process, number=signal.SIGINT):
+        """Send a signal and return the exit code."""
         process.send_signal(number)
+        return self.awaited(process, number)
+
+    @staticmethod
+    def awaited(process, number):
+        """The exit code of a process that was sent a signal; one that hangs shows where."""
         try:
             return process.wait(LIMIT)
         except subprocess.TimeoutExpired:

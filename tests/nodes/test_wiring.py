@@ -2,6 +2,8 @@
 
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -72,9 +74,33 @@ def test_every_node_ends_with_code_0_on_a_signal(ros, processes, tosses, number)
     ros.until(lambda: set(NODES) <= set(ros.node.get_node_names()), "four nodes")
     for process in processes.running:
         process.send_signal(number)
-    assert [p.wait(40.0) for p in processes.running] == [0, 0, 0, 0]
+    assert [processes.awaited(p, number) for p in processes.running] == [0, 0, 0, 0]
     for process in processes.running:
         assert "Traceback" not in process.log.read_text()
+
+
+SIGNAL_IN_A_LOCKED_EVENT = """
+import faulthandler, signal, threading
+from types import SimpleNamespace
+from diffsim_ros.nodes import common
+
+class Event(threading.Event):
+    def wait(self, timeout=None):
+        if threading.current_thread() is threading.main_thread():
+            with self._cond:
+                signal.raise_signal(signal.SIGTERM)
+        return super().wait(timeout)
+
+faulthandler.dump_traceback_later(40, exit=True)
+common.threading = SimpleNamespace(Event=Event, Thread=threading.Thread)
+raise SystemExit(common.run_node(lambda: common.BaseNode("interrupted")))
+"""
+
+
+def test_a_signal_at_the_worst_moment_does_not_hang_a_node(ros_domain):
+    script = [sys.executable, "-c", SIGNAL_IN_A_LOCKED_EVENT]
+    run = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_unusable_parameters_end_a_node_with_code_2_and_one_line(processes):
