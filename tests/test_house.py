@@ -18,6 +18,7 @@ FORBIDDEN = {
     "errors": {"output", "scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
     "output": {"scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
     "meshes": {"output", "scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
+    "robots": {"output", "scene", "inverse", "real2sim", "viz", "commands", "cli", "nodes"},
     "scene": {"real2sim", "viz", "commands", "cli", "nodes"},
     "inverse": {"scene", "real2sim", "viz", "commands", "cli", "nodes"},
     "real2sim": {"commands", "cli", "nodes"},
