@@ -193,7 +193,8 @@ class Theirs:
         best, found = sysid.optimize(
             first, function, verbose=False, max_iters=ITERATIONS, eps=eps, x_scale="jac"
         )
-        seconds, wall, rollouts = time.process_time() - clock, time.perf_counter() - wall, self.rollouts
+        seconds, wall = time.process_time() - clock, time.perf_counter() - wall
+        rollouts = self.rollouts
         rest, _, _ = function(best.as_vector(), best)
         cost = 0.5 * sum(float(np.sum(r * r)) for r in rest)
         _, half = sysid.calculate_intervals(rest, found.jac)

@@ -87,9 +87,7 @@ class ParameterMap:
     groups                      ten parameters each that set a payload's entries together
     """
 
-    def __init__(
-        self, parameters: Iterable[Parameter], scene, groups: Iterable[InertiaGroup] = ()
-    ):
+    def __init__(self, parameters: Iterable[Parameter], scene, groups: Iterable[InertiaGroup] = ()):
         self.parameters, self.groups = tuple(parameters), tuple(groups)
         duplicates = {p.name for p in self.parameters if self._count(p.name) > 1}
         if duplicates:
@@ -123,7 +121,7 @@ class ParameterMap:
         self.active = tuple(sorted(moving))
 
     def _bound(self, group):
-        """A group with the places of its parameters and of its entries; InputError if it clashes."""
+        """A group with the places of its parameters and entries; InputError if it clashes."""
         places = {p.name: i for i, p in enumerate(self.parameters)}
         missing = [name for name in group.names if name not in places]
         if missing:

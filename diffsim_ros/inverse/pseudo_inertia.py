@@ -57,7 +57,9 @@ def theta_of(mass: float, centre: Sequence[float], inertia: np.ndarray) -> np.nd
     least = float(np.linalg.eigvalsh(second)[0])
     if not mass > 0 or not least > 0:
         rule = "a mass > 0, principal moments > 0 and each below the sum of the others"
-        raise InputError("pseudo-inertia", "mass, inertia", (mass, np.array(inertia).tolist()), rule)
+        raise InputError(
+            "pseudo-inertia", "mass, inertia", (mass, np.array(inertia).tolist()), rule
+        )
     # upper factor of second / mass: Cholesky of the reversed matrix
     upper = np.linalg.cholesky(second[::-1, ::-1] / mass)[::-1, ::-1]
     shears = [upper[i, j] for i, j in SHEARS]

@@ -60,9 +60,7 @@ def _options(theta: np.ndarray, options: InertiaOptions):
 def _one(value, reach, doc, sigma=None, unit="1") -> ParameterOptions:
     bounds = (float(value - reach), float(value + reach))
     prior = {} if sigma is None else {"prior_mean": float(value), "prior_sigma": float(sigma)}
-    return ParameterOptions(
-        unit=unit, value=float(value), bounds=bounds, sets={}, doc=doc, **prior
-    )
+    return ParameterOptions(unit=unit, value=float(value), bounds=bounds, sets={}, doc=doc, **prior)
 
 
 def inertia_groups(config: EstimationConfig, description: Mapping) -> list[InertiaGroup]:
