@@ -48,7 +48,8 @@ def joint_curves(prediction: Any) -> Figure:
         axis.set_title(TITLES[signal])
     for axis in axes[-1]:
         axis.set_xlabel("time [s]")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="upper right", ncols=4, fontsize=8)
+    named = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*named, loc="outside lower right", ncols=4, fontsize=8)
     return figure
 
 
