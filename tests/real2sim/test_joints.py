@@ -10,8 +10,10 @@ from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
+from diffsim_ros.real2sim.joints import options
 from diffsim_ros.real2sim.joints.experiment import JointExperiment
 from diffsim_ros.real2sim.joints.log import read_logs
+from diffsim_ros.real2sim.options import fields_of
 from diffsim_ros.scene import load_scene
 from tests.robots.test_urdf import ARM
 
@@ -261,3 +263,14 @@ def test_the_ur5_configuration_loads():
     data = found.read({})
     assert (len(data.train), len(data.validate)) == (3, 1)
     assert len(found.model.map.names) == 44
+
+
+@pytest.mark.parametrize(
+    "section",
+    ["JointDataOptions", "JointFilesOptions", "JointMeasurementOptions", "ReadingOptions",
+     "JointSimulationOptions"],
+)  # fmt: skip
+def test_keys_are_documented(section):
+    text = (Path(__file__).resolve().parents[2] / "docs" / "joints.md").read_text()
+    for name in fields_of(getattr(options, section)):
+        assert f"| `{name}` |" in text, f"docs/joints.md does not list {section}.{name}"
