@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from diffsim_ros.inverse.pseudo_inertia import physical, theta_of
 from diffsim_ros.real2sim.config import load_estimation
@@ -47,12 +48,12 @@ SWINGS = (0.55, 0.45, 0.5, 0.7, 0.7, 0.9)  # amplitude of every joint [rad]
 TRIALS, SECONDS, REST = 4, 3.0, 0.2
 
 
-def spec_of():
+def spec_of(step: float = FITTED):
     """MuJoCo's spec of our UR5 with drives, sensors and a payload of unknown inertia."""
     import mujoco
 
     spec = mujoco.MjSpec.from_file(str(URDF))
-    spec.option.timestep, spec.option.integrator = FITTED, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.timestep, spec.option.integrator = step, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.compiler.fusestatic = False  # the payload stays a body of its own
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
@@ -60,7 +61,7 @@ def spec_of():
     tool.explicitinertial = True
     tool.mass, tool.ipos, tool.inertia = 1.0, [0, 0, 0.05], [0.002] * 3
     for joint in JOINTS:
-        spec.joint(joint).solref_friction = [2 * FITTED, 1]
+        spec.joint(joint).solref_friction = [2 * step, 1]
     fixed, affine = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
     for word, place in (("p", 1), ("v", 2)):
         for joint in JOINTS:
@@ -94,7 +95,7 @@ def put(spec, what: str, joint: str, value: float) -> None:
 
 def true_spec():
     """The spec that made the log."""
-    spec = spec_of()
+    spec = spec_of(FINE)
     for what, values in TRUTH.items():
         for joint, value in zip(JOINTS, values, strict=True):
             put(spec, what, joint, value)
@@ -104,9 +105,6 @@ def true_spec():
     axes[:, 2] *= np.sign(np.linalg.det(axes))
     tool.inertia[:] = moments
     tool.iquat[:] = np.roll(quaternion_from_matrix(axes), 1)
-    spec.option.timestep = FINE
-    for joint in JOINTS:
-        spec.joint(joint).solref_friction = [2 * FINE, 1]
     return spec
 
 
@@ -249,11 +247,12 @@ def ours() -> dict:
 class Theirs:
     """The same trials, parameters, sigmas and starts as mujoco.sysid sees them."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: float = FITTED) -> None:
+        self.step = step
         self.config = load_estimation(CONFIG)
         experiment = JointExperiment(self.config)
         self.model, self.data = experiment.model, experiment.read({})
-        self.spec, self.rollouts = spec_of(), 0
+        self.spec, self.rollouts = spec_of(step), 0
 
     def parameters(self):
         """Their ParameterDict with our first guesses and bounds, logarithms where ours are."""
@@ -313,9 +312,10 @@ class Theirs:
         model = self.spec.compile()
         q = self.model.start(log)
         state = sysid.create_initial_state(model, q, np.zeros(6), mujoco.MjData(model).act)
-        t = np.arange(round(log.t[-1] / FITTED) + 1) * FITTED
-        target = self.model.commands(log)[: len(t)]
-        control = np.concatenate([target, np.gradient(target, FITTED, axis=0)], axis=1)
+        t = np.arange(round(log.t[-1] / self.step) + 1) * self.step
+        coarse = np.arange(self.model.keys) * FITTED
+        target = CubicSpline(coarse, self.model.commands(log))(t)
+        control = np.concatenate([target, np.gradient(target, self.step, axis=0)], axis=1)
         values = np.concatenate(
             [np.stack([log.column(log.measured[s], j) for j in JOINTS], axis=1)
              for s in ("position", "velocity", "effort")], axis=1,
@@ -420,8 +420,9 @@ def _payload(spec, parameter) -> None:
 
 
 def study() -> dict:
-    """Both, one after the other, on one thread."""
-    return {"ours": ours(), "mujoco.sysid": Theirs().fit()}
+    """Both, one after the other, on one thread; theirs at our step and at a quarter of it too."""
+    found = {"ours": ours(), "mujoco.sysid": Theirs().fit()}
+    return found | {"mujoco.sysid, a quarter of the step": Theirs(FITTED / 4).fit()}
 
 
 if __name__ == "__main__":
