@@ -180,6 +180,11 @@ def _settled(mujoco, model, data, target, rate) -> np.ndarray:
 # --------------------------------------------------------------------------------------- the truth
 
 
+def true_theta() -> np.ndarray:
+    """The payload's ten parameters (10,) in truth."""
+    return theta_of(PAYLOAD["mass"], PAYLOAD["centre"], np.array(PAYLOAD["inertia"]))
+
+
 def truth() -> dict[str, float]:
     """What the estimation's parameters are in truth, by their names in the YAML."""
     found = dict(SENSOR)
@@ -187,8 +192,7 @@ def truth() -> dict[str, float]:
         found |= {
             f"{what}_{j.removesuffix('_joint')}": v for j, v in zip(JOINTS, values, strict=True)
         }
-    theta = theta_of(PAYLOAD["mass"], PAYLOAD["centre"], np.array(PAYLOAD["inertia"]))
-    values, _ = physical(theta)
+    values, _ = physical(true_theta())
     words = ["mass", "centre.x", "centre.y", "centre.z"]
     words += [f"inertia.{k}" for k in ("xx", "yy", "zz", "xy", "xz", "yz")]
     return found | {f"payload.{w}": float(v) for w, v in zip(words, values, strict=True)}
@@ -370,6 +374,27 @@ class Theirs:
             **judged(self.estimates(best, covariance, half)),
         }
 
+    def at_truth(self) -> float:
+        """Mean square of the weighed residuals of the training trials at the true parameters.
+
+        1 were the sensor's noise alone; what is above is the simulator's error at this step.
+        """
+        from mujoco import sysid
+
+        params, known = self.parameters(), truth()
+        for name in params.keys():
+            if name in known:
+                log = self.config.parameters[name].scale == "log"
+                params[name].value[:] = np.log(known[name]) if log else known[name]
+        params["payload"].value[:] = true_theta()
+        function = sysid.build_residual_fn(
+            models_sequences=self.groups(self.data.train),
+            modify_residual=self.transform(params).apply,
+            n_threads=1,
+        )
+        rest, _, _ = function(params.as_vector(), params)
+        return float(np.mean(np.concatenate([np.ravel(r) for r in rest]) ** 2))
+
     def estimates(self, params, covariance, half) -> dict[str, tuple[float, float]]:
         """Value and sigma of every number, the payload in physical words."""
         found, first = {}, 0
@@ -419,10 +444,26 @@ def _payload(spec, parameter) -> None:
     spec.body("payload").iquat[:] = [1, 0, 0, 0]
 
 
+def ours_at_truth() -> float:
+    """The same of ours, at the step of config/estimation/ur5_log.yaml."""
+    experiment = JointExperiment(load_estimation(CONFIG))
+    model, known = experiment.model, truth()
+    z = {n: known[n] for n in model.map.names if n in known}
+    names = [n for n in model.config.parameters if n.startswith("payload.")]
+    z = model.map.scaled(z | dict(zip(names, true_theta(), strict=True)))
+    problem = model.problem(experiment.read({}).train, z)
+    evaluation = problem.evaluate(z)
+    prior, _ = model.map.prior(z)
+    return float((2 * evaluation.value - prior @ prior) / evaluation.count)
+
+
 def study() -> dict:
     """Both, one after the other, on one thread; theirs at our step and at a quarter of it too."""
     found = {"ours": ours(), "mujoco.sysid": Theirs().fit()}
-    return found | {"mujoco.sysid, a quarter of the step": Theirs(FITTED / 4).fit()}
+    found["mujoco.sysid, a quarter of the step"] = Theirs(FITTED / 4).fit()
+    steps = {f"mujoco at {1e3 * h:g} ms": Theirs(h).at_truth() for h in (2e-3, 5e-4, 1e-4)}
+    found["mean_square_at_truth"] = {f"ours at {1e3 * FITTED:g} ms": ours_at_truth()} | steps
+    return found
 
 
 if __name__ == "__main__":
