@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..flight import check_gravity
+from ..joints.log import read_logs
 from ..markers.files import read_markers
 from ..recorder import GRAVITY
 from ..tosses import read_tosses
@@ -129,6 +130,8 @@ def _refusal(stream: Stream) -> InputError | None:
     try:
         if stream.kind == "markers" and not stream.name:
             read_markers(stream.path, 1e-3)
+        elif stream.kind == "joints" and not stream.name:
+            read_logs(stream.path)
         elif stream.kind == "poses":
             tosses = stream.what == "npz of tosses"
             trials = read_tosses(stream.path) if tosses else recorded(stream).trials()

@@ -7,7 +7,7 @@ clouds); what those refuse sample by sample is kept here, because `diffsim check
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import InputError
 from .. import bags
+from ..joints.log import JointLog, read_logs
 from ..markers.files import READERS as MARKER_FILES
 from ..markers.files import raw_markers
 from ..tosses import REQUIRED, toss_arrays
@@ -24,7 +25,7 @@ JOINTS = "sensor_msgs/msg/JointState"
 MARKER_FRAMES = "mocap4r2_msgs/msg/Markers"
 POSE_COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
 ACCEPTED = (
-    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz), a "
+    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz, .csv), a "
     "rosbag2 (.mcap, .db3, folder), clouds (.pcd, .ply, a folder of them, .npz)"
 )
 
@@ -93,6 +94,8 @@ def read_streams(path: str | Path, tell: Callable[[str], None] | None = None) ->
         return _npz(path)
     if suffix == ".csv" and set(POSE_COLUMNS) <= set(_header(path)):
         return [_pose_table(path)]
+    if suffix == ".csv" and any(word.endswith(".position") for word in _header(path)):
+        return [joint_stream(read_logs(path), "table of joints")]
     if suffix in MARKER_FILES:
         return [_markers(path)]
     if suffix in (".pcd", ".ply"):
@@ -144,7 +147,20 @@ def _joint_log(path: Path, arrays: dict) -> Stream:
     for key, name in (("qd", "velocity"), ("effort", "effort")):
         if key in arrays and arrays[key].shape == q.shape:
             columns[name] = arrays[key].astype(float)
-    return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), joints=columns)
+    trial = np.asarray(arrays["trial"]).astype(int) if "trial" in arrays else None
+    return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), trial, joints=columns)
+
+
+def joint_stream(logs: Sequence[JointLog], what: str) -> Stream:
+    """Trials of one joint log, one after the other."""
+    columns = {
+        signal: np.concatenate([log.measured[signal] for log in logs])
+        for signal in logs[0].measured
+    }
+    trial = np.concatenate([np.full(len(log.t), log.id) for log in logs])
+    t = np.concatenate([log.t for log in logs])
+    path = Path(logs[0].source)
+    return Stream(path, "", "joints", what, "", t, logs[0].joints, trial, joints=columns)
 
 
 def _header(path: Path) -> list[str]:
