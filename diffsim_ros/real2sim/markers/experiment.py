@@ -66,7 +66,8 @@ class MarkerExperiment:
             validate = []
         else:
             validate = self._role(given, self.config.validate)
-        notes, known = [], {release.source for release in train}
+        notes = [release.note for release in (*train, *validate) if release.note]
+        known = {release.source for release in train}
         both = [release for release in validate if release.source in known]
         if both:
             notes.append(

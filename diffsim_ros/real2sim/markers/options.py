@@ -73,6 +73,21 @@ class MarkerMeasurementOptions:
         minimum=0,
         strict=True,
     )
+    labels: str = option(
+        "choice",
+        "given: as recorded; repaired: swaps undone, outliers left out; none: points without names",
+        "given",
+        choices=("given", "repaired", "none"),
+    )
+    label_gate: float = option(
+        "number",
+        "a marker is looked for this near to where its motion takes it, per frame since it was "
+        "seen",
+        0.02,
+        "m",
+        minimum=0,
+        strict=True,
+    )
     release_marker: str = option("text", "marker whose motion tells the release", REQUIRED)
     release_distance: float = option(
         "number", "motion from where it was held that counts", 5e-4, "m", minimum=0, strict=True
