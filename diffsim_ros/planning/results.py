@@ -89,7 +89,8 @@ def notes(result: PlanResult) -> list[str]:
     if best.shortest_touch is not None and best.shortest_touch < FINE_TOUCH:
         found.append(
             f"the shortest touch lasts {best.shortest_touch} steps, less than {FINE_TOUCH}: the "
-            "cost has teeth, in which a search can end; a smaller step or k_n, or search.softened, helps"
+            "cost has teeth, in which a search can end; a smaller step or k_n, or "
+            "search.softened, helps"
         )
     for name, bound in best.at_bound.items():
         found.append(f"control {name} ended at its {bound} bound")
