@@ -13,6 +13,7 @@ from diffsim_ros.scene.connections import resolve_contact
 from diffsim_ros.scene.fields import Field, Reader, present
 from diffsim_ros.scene.links import resolve_link
 from diffsim_ros.scene.placing import absolute
+from diffsim_ros.scene.robot_parts import add_robots
 from diffsim_ros.scene.surfaces import resolve_sdfs
 from diffsim_ros.scene.yaml_file import read_yaml
 
@@ -28,6 +29,7 @@ def resolve(raw: object, place: object) -> dict:
         name: present(reader.section(schema.MATERIAL, value, f"materials.{name}"))
         for name, value in scene["materials"].items()
     }
+    add_robots(reader, scene)
     if not scene["bodies"]:
         raise reader.error("bodies", scene["bodies"], "at least one body")
     scene["bodies"] = {
