@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .model import Model
     from .progress import Reporter
 
-KINDS = {"tosses": ".toss_kind", "markers": ".markers.kind"}
+KINDS = {"tosses": ".toss_kind", "markers": ".markers.kind", "clouds": ".clouds.kind"}
 """Name in the YAML -> module with its KIND."""
 
 

@@ -215,7 +215,7 @@ class TopOptions:
 
     name: str = option("name", "name of the estimation", "estimation")
     kind: str = option(
-        "choice", "what was recorded, see above", "tosses", choices=("tosses", "markers")
+        "choice", "what was recorded, see above", "tosses", choices=("tosses", "markers", "clouds")
     )
     scene: object = option(
         "any", "scene YAML (relative to this file), or a scene mapping", REQUIRED
