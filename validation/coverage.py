@@ -20,6 +20,15 @@ def pair(truth: float, value: float, sigma: float, bound: float) -> dict[str, fl
     }  # fmt: skip
 
 
+def told(name: str, fit: Mapping) -> Mapping:
+    """Print a line about a recording, as a study takes minutes; the recording itself."""
+    z = {key: round(one["z"], 2) for key, one in fit["parameters"].items()}
+    print(
+        f"{name}: {fit['rollouts']} rollouts, {fit['cpu_seconds']:.0f} CPU s, z = {z}", flush=True
+    )
+    return fit
+
+
 def coverage(fits: Sequence[Mapping]) -> dict:
     """Figures over all pairs of parameter and recording (`parameters` of each: name -> pair).
 

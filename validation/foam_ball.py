@@ -38,7 +38,7 @@ from diffsim_ros.real2sim.starts import StartEstimate, start_estimates
 from diffsim_ros.scene import load_scene
 
 from .common import share
-from .coverage import THESIS, coverage, pair
+from .coverage import THESIS, coverage, pair, told
 from .depth_camera import KINECT, DepthCamera, floor_mesh
 
 RADIUS, DENSITY, POISSON = 0.1, 150.0, 0.35  # m, kg/m^3
@@ -226,7 +226,10 @@ def _bound(fit: Fit, throw: Throw, truth: Mapping) -> tuple[np.ndarray, StartEst
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """Five recordings (a tenth: one); 85 to 100 % of all parameters inside their intervals."""
     how = Numerics()
-    fits = [estimated(*recorded(seed + k, how.finer()), how) for k in range(share(5, fraction))]
+    fits = [
+        told(f"recording {k}", estimated(*recorded(seed + k, how.finer()), how))
+        for k in range(share(5, fraction))
+    ]
     return {"thesis": THESIS, **coverage(fits), "recordings": fits}
 
 
