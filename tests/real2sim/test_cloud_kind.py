@@ -177,6 +177,15 @@ def test_recordings_without_a_floor_or_a_flight_are_refused():
         experiment.read({"train": [whole, whole], "validate": ()})
 
 
+def test_files_of_the_command_line_replace_those_of_the_yaml(tmp_path):
+    config = load_estimation(SHIPPED, train=[tmp_path / "bag"], validate=[tmp_path / "a.npz"])
+    assert config.train.files == (tmp_path / "bag",) and config.train.key == "--train"
+    assert config.validate.files == (tmp_path / "a.npz",)
+    assert config.source["data"]["train"] == {"files": [str(tmp_path / "bag")]}
+    with pytest.raises(InputError, match="no such file or folder"):
+        kind_of("clouds").experiment(config).read({})
+
+
 def test_keys_of_the_yaml_are_documented():
     text = (ROOT / "docs" / "pointclouds.md").read_text()
     for name, section in vars(kind_options).items():
