@@ -12,6 +12,14 @@ from ..scene.fields import REQUIRED, Field, Reader
 
 T = TypeVar("T")
 
+KINDS = {
+    "tosses": ".toss_kind",
+    "markers": ".markers.kind",
+    "clouds": ".clouds.kind",
+    "joints": ".joints.kind",
+}
+"""Kind of an estimation -> module with its KIND (kinds.py)."""
+
 
 def option(kind: str, doc: str, default: object, unit: str = "", **rules) -> object:
     """A dataclass field that is also a checked key of the YAML (docs/real2sim.md lists them)."""
@@ -243,9 +251,7 @@ class TopOptions:
     """Top level of an estimation YAML."""
 
     name: str = option("name", "name of the estimation", "estimation")
-    kind: str = option(
-        "choice", "what was recorded, see above", "tosses", choices=("tosses", "markers", "joints")
-    )
+    kind: str = option("choice", "what was recorded, see above", "tosses", choices=tuple(KINDS))
     scene: object = option(
         "any", "scene YAML (relative to this file), or a scene mapping", REQUIRED
     )
