@@ -146,7 +146,7 @@ def check(
     examined, unreadable = [], []
     for path in paths:
         try:
-            streams = read_streams(path, tell)
+            streams = read_streams(path, tell, unreadable.append)
         except InputError as error:
             unreadable.append(error)
             continue
