@@ -113,7 +113,7 @@ class Calibrator:
         if request.body:
             if len(seen) or len(bodies):
                 raise InputError("calibrate", "body", request.body, "empty with points or poses")
-            bodies = _held(self._trials_of(request.body))
+            bodies = _held(self._trials_of(request.body), request.child_frame)
             seen = bodies[:, :3]
         if len(points):
             return from_points(*frames, points, seen, **options)
@@ -122,10 +122,17 @@ class Calibrator:
         return from_flange(*frames, flange, seen, **options)
 
 
-def _held(trials: Sequence[Trial]) -> np.ndarray:
-    """Mean pose (n, 7) of every trial; InputError where the body moved during one."""
+def _held(trials: Sequence[Trial], frame: str) -> np.ndarray:
+    """Mean pose (n, 7) of every trial; InputError where the body moved during one.
+
+    frame   that the poses must be given in
+    """
     poses = []
     for trial in trials:
+        if trial.poses.frame != frame:
+            rule = f"poses in child_frame, {frame!r}"
+            remedy = "empty the observer's world_frame, and record again"
+            raise InputError(trial.place, "frame", trial.poses.frame, rule, remedy)
         middle = trial.position.mean(axis=0)
         moved = float(np.sqrt(np.mean(np.sum((trial.position - middle) ** 2, axis=1))))
         if moved > STILL:

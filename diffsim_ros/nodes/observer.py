@@ -16,6 +16,7 @@ services  ~/start         std_srvs/Trigger: empty the buffer and record
 from __future__ import annotations
 
 import datetime
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ KINDS = {
     "joint_topics": JointState,
 }
 """Parameter -> messages of its topics (None: not installed)."""
+LEVELS = ("ok", "warn", "error")
 SUFFIXES = (".mcap", ".npz", ".csv")
 
 
@@ -121,11 +123,13 @@ class Observer(BaseNode):
         if reasons and all(reasons):  # a whole message is as good as its best sample
             return
         trouble = convert.defect_of(message, source.topic)
-        if not reasons and not self._placed(source, frame):
+        if trouble:
+            source.trouble = trouble
+            self._whole(source).keep(stamp, frame, "unreadable")
+        elif not reasons and not self._placed(source, frame):
             self._whole(source).keep(stamp, frame, "unknown frame")
-            return
-        self._whole(source).add(stamp, frame, bytes(data), trouble)
-        source.trouble = trouble or source.trouble
+        else:
+            self._whole(source).add(stamp, frame, bytes(data))
 
     def _whole(self, source: Source) -> MessageRecorder:
         if source.whole is None:
@@ -291,23 +295,27 @@ class Observer(BaseNode):
 
     def _status(self, source: Source, body: str, recorder: StreamRecorder | None):
         values = {**source.figures(), "recording": self._recording}
-        level, words = self._trouble(source)
-        self._tell(source, level, words)
+        found = [self._trouble(source)]
+        self._tell(source, *found[0])
         if recorder is not None:
             values |= figures_of(recorder)
-            if level == "ok":
-                level, words = self._judge(source, body, recorder)
+            found.append(self._judge(source, body, recorder))
+        wrong = [one for one in found if one[0] != "ok"] or found[-1:]
+        level = max((level for level, _ in wrong), key=LEVELS.index)
+        words = "; ".join(dict.fromkeys(words for _, words in wrong))
         return convert.diagnostic(level, f"observer: {source.topic}", words, values, body)
 
     def _trouble(self, source: Source) -> tuple[str, str]:
+        """Level and one line about the connection, and why the last odd sample is of no use."""
         level, words = source.connection(self["no_data_after"])
-        if level == "ok" and source.trouble:
-            return "warn", source.trouble
+        if source.trouble:
+            words = source.trouble if level == "ok" else f"{words}; {source.trouble}"
+            level = "warn" if level == "ok" else level
         return level, words
 
     def _tell(self, source: Source, level: str, words: str) -> None:
         """Log what is wrong with a topic, once until it changes."""
-        key = words if level != "ok" and "no data for" not in words else level
+        key = re.sub(r"for [0-9.]+ s", "", words) if level != "ok" else level
         if self._told.get(source.topic, "ok") != key:
             self._told[source.topic] = key
             if level != "ok":

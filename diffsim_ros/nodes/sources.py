@@ -106,7 +106,7 @@ class Source:
 def _words(profile: QoSProfile) -> str:
     """Reliability and durability in words."""
     return ", ".join(
-        str(policy).rsplit(".", 1)[-1].lower().replace("_", " ")
+        policy.name.lower().replace("_", " ")
         for policy in (profile.reliability, profile.durability)
     )
 

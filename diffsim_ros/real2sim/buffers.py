@@ -41,29 +41,23 @@ class Budget:
 class MessageRecorder(StreamRecorder):
     """Serialised messages of one topic; what does not fit into the budget is counted.
 
-    msgtype   "sensor_msgs/msg/PointCloud2", say;  trouble: the last error of an unreadable one
+    msgtype   "sensor_msgs/msg/PointCloud2", say
     """
 
     msgtype: str = ""
     budget: Budget = field(default_factory=lambda: Budget(256 * MEGA))
-    trouble: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._data: list[bytes] = []
-        self.trouble = ""
 
-    def add(self, stamp: int, frame: str, data: bytes, trouble: str = "") -> str:
-        """Keep a message, or drop and count it; return the reason of the drop, "" if it is kept.
-
-        trouble   why its content is of no use, "" it is
-        """
-        self.trouble = trouble or self.trouble
-        room = bool(trouble) or self.budget.take(len(data) + OVERHEAD)
-        reason = self.keep(stamp, frame, "unreadable" if trouble else "", room=room)
+    def add(self, stamp: int, frame: str, data: bytes) -> str:
+        """Keep a message, or drop and count it; return the reason of the drop, "" if it is kept."""
+        room = self.budget.take(len(data) + OVERHEAD)
+        reason = self.keep(stamp, frame, room=room)
         if not reason:
             self._data.append(data)
-        elif room and not trouble:
+        elif room:
             self.budget.used -= len(data) + OVERHEAD
         return reason
 
@@ -76,10 +70,6 @@ class MessageRecorder(StreamRecorder):
         """Everything kept, for bags.write_raw, at the stamps of the headers."""
         pairs = zip(self._stamps, self._data, strict=True)
         return [RawMessage(stamp, topic, self.msgtype, data) for stamp, data in pairs]
-
-    def summary(self) -> str:
-        """As of StreamRecorder, and what was wrong with the last unreadable one."""
-        return super().summary() + (f"; {self.trouble}" if self.trouble else "")
 
     def _bound(self) -> str:
         return f"{self.budget.limit // MEGA} MB"

@@ -48,10 +48,10 @@ def _marker_rows(markers: Sequence[Observation]) -> Iterator[list]:
     """The table of markers.files: a column `trial`, t, and three columns per marker."""
     names = list(dict.fromkeys(name for one in markers for name in one.names))
     yield ["trial", "t", *(f"{name}_{axis}" for name in names for axis in "xyz")]
-    for one in markers:
+    for k, one in enumerate(markers, start=1):
         table = np.full((len(one.t), len(names), 3), np.nan)
         columns = [names.index(name) for name in one.names]
         table[:, columns] = one.value.reshape(len(one.t), -1, 3)
         for t, row in zip(one.t, table.reshape(len(one.t), -1), strict=True):
             cells = ("" if np.isnan(v) else f"{v:.9g}" for v in row)
-            yield [1 if one.trial is None else one.trial, f"{t:.9f}", *cells]
+            yield [k if one.trial is None else one.trial, f"{t:.9f}", *cells]
