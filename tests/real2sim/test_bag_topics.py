@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim import bag_messages as build
 from diffsim_ros.real2sim import bags, cdr
@@ -10,11 +11,14 @@ from diffsim_ros.real2sim.bag_messages import BODIES, MOCAP, POSE, Entry, messag
 from diffsim_ros.real2sim.bags import EPOCH_NS, CloudTrack, MocapTrack, RawMessage
 from diffsim_ros.real2sim.clouds.bag import read_bag
 from diffsim_ros.real2sim.clouds.cloud import Cloud
+from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.markers.bag import bag_markers
-from diffsim_ros.real2sim.markers.files import read_markers, read_recordings
+from diffsim_ros.real2sim.markers.files import raw_markers, read_markers, read_recordings
 from diffsim_ros.real2sim.recordings.check import check
 from diffsim_ros.real2sim.recordings.streams import read_streams
 from diffsim_ros.real2sim.tosses import read_tosses, write_tosses
+from tests.real2sim.test_recordings import marker_table
 from tests.real2sim.test_tosses import DATA as TOSSES
 
 RNG = np.random.default_rng(0)
@@ -102,6 +106,22 @@ def test_markers_come_back_by_name_and_trial(tmp_path):
         read_markers(path, 1e-3)
     (stream,) = read_streams(path)
     assert stream.kind == "markers" and stream.frame == "map"
+
+
+def test_init_of_a_bag_of_markers_with_two_trials(tmp_path, capsys):
+    names, t, position, _ = raw_markers(marker_table(tmp_path))
+    twice = np.concatenate([t, t + t[-1] + 1.0]), np.concatenate([position, position])
+    track = MocapTrack("/markers", "map", twice[0], names, twice[1])
+    path, out = tmp_path / "lab.mcap", tmp_path / "out"
+    bags.write_motion(path, [], mocap=[track])
+    assert main(["check", str(path), "--out", str(tmp_path / "check")]) == 0
+    assert "markers (mocap4r2 markers), 2 trials" in capsys.readouterr().out
+    assert main(["init", "--from", str(path), "--size", "0.1", "0.03", "0.02", "--mass", "0.06",
+                 "--out", str(out)]) == 0  # fmt: skip
+    config = load_estimation(out / "estimation.yaml")
+    data = kind_of(config.kind).experiment(config).read({})
+    assert [release.name for release in data.train] == ["lab_1", "lab_2"]
+    assert all(release.frame in (40, 41, 42) for release in data.train)
 
 
 def test_markers_of_rigid_bodies_and_the_topic_with_names(tmp_path):

@@ -43,10 +43,17 @@ def read_recordings(path: str | Path, sigma: float) -> list[Observation]:
     """
     path = Path(path)
     names, t, position, residual = raw_markers(path)
+    return split(path, names, t, trials_of(path, t), position, sigma, residual)
+
+
+def split(
+    path: Path, names: tuple[str, ...], t: np.ndarray, trial: np.ndarray, position: np.ndarray,
+    sigma: float, residual: np.ndarray | None = None,
+) -> list[Observation]:  # fmt: skip
+    """The trials of what raw_markers read; trial (n,): which one each frame is of."""
     if not len(t):
         _check(str(path), t)
     _check_names(path, names, position)
-    trial = trials_of(path, t)
     numbers = list(dict.fromkeys(trial.tolist()))
     found = []
     for number in numbers:

@@ -19,7 +19,7 @@ from ..bag_messages import BODIES, JOINTS, MOCAP
 from ..clouds.bag import POINT_CLOUD
 from ..markers.bag import bag_markers
 from ..markers.files import READERS as MARKER_FILES
-from ..markers.files import raw_markers
+from ..markers.files import raw_markers, trials_of
 from ..tosses import REQUIRED, toss_arrays
 
 POSE_COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
@@ -184,8 +184,9 @@ def _pose_table(path: Path) -> Stream:
 
 def _markers(path: Path) -> Stream:
     names, t, position, _ = raw_markers(path)
-    what = f"{path.suffix[1:].upper()} of markers"
-    return Stream(path, "", "markers", what, "tracker", t, names, position=position)
+    trial, what = trials_of(path, t), f"{path.suffix[1:].upper()} of markers"
+    trial = None if len(set(trial.tolist())) < 2 else trial
+    return Stream(path, "", "markers", what, "tracker", t, names, trial, position)
 
 
 def _clouds(path: Path) -> list[Stream]:
