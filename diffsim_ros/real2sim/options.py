@@ -73,7 +73,7 @@ class DataOptions:
 class SelectionOptions:
     """Sections `data.train` and `data.validate` of tosses."""
 
-    files: tuple = option("list", "npz files, relative to the YAML", REQUIRED)
+    files: tuple = option("list", "npz files, or bags, relative to the YAML", REQUIRED)
     trials: object = option("any", "all, a list of ids, or {random: COUNT, seed: SEED}", "all")
     exclude_train: bool = option("flag", "leave out tosses that the YAML trains on", True)
     published: object = option(

@@ -16,6 +16,7 @@ from diffsim_ros.viz.summary import motion_of
 
 TOPICS = {"measured": "/cube/measured", "simulated": "/cube/simulated"}
 MARKER_TOPIC = "/markers"
+CLOUD_TOPIC = "/points"
 
 
 def write_playback(

@@ -24,7 +24,7 @@ class MarkerDataOptions:
 class MarkerFilesOptions:
     """Sections `data.train` and `data.validate` of markers."""
 
-    files: tuple = option("list", "CSV or C3D files, relative to the YAML", REQUIRED)
+    files: tuple = option("list", "CSV, C3D or rosbag2 files, relative to the YAML", REQUIRED)
 
 
 @dataclass(frozen=True, kw_only=True)
