@@ -197,7 +197,7 @@ def truth() -> dict[str, float]:
 
 
 def judged(estimates: dict[str, tuple[float, float | None]], level: float = 1.96) -> dict:
-    """Errors against the truth and how many 95 % intervals hold it; estimates: name -> (x, sigma)."""
+    """Errors against the truth, and how many 95 % intervals hold it; name -> (value, sigma)."""
     known, rows = truth(), {}
     for name, (value, sigma) in estimates.items():
         if name not in known or sigma is None or not np.isfinite(sigma):
