@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .model import Model
     from .progress import Reporter
 
-KINDS = {"tosses": ".toss_kind", "markers": ".markers.kind"}
+KINDS = {"tosses": ".toss_kind", "poses": ".poses.kind", "markers": ".markers.kind"}
 """Name in the YAML -> module with its KIND."""
 
 
@@ -76,6 +76,7 @@ class Kind:
                  in the YAML)
     check_fit    (reader, fit options): rules between keys
     experiment   (config) -> Experiment
+    several      several bodies may be tracked at once
     """
 
     measurement: type
@@ -85,6 +86,7 @@ class Kind:
     whole_files: Callable[[Any, str, str, Sequence[str | Path]], tuple[Any, dict]]
     check_fit: Callable[[OptionReader, FitOptions], None]
     experiment: Callable[[EstimationConfig], Experiment]
+    several: bool = False
 
 
 def kind_of(name: str) -> Kind:

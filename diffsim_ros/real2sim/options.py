@@ -215,12 +215,17 @@ class TopOptions:
 
     name: str = option("name", "name of the estimation", "estimation")
     kind: str = option(
-        "choice", "what was recorded, see above", "tosses", choices=("tosses", "markers")
+        "choice",
+        "what was recorded, see above",
+        "tosses",
+        choices=("tosses", "poses", "markers"),
     )
     scene: object = option(
         "any", "scene YAML (relative to this file), or a scene mapping", REQUIRED
     )
-    body: str = option("text", "the body that was tracked", REQUIRED)
+    body: object = option(
+        "any", "the body that was tracked; of kind poses also a list of bodies", REQUIRED
+    )
     data: dict = option("mapping", "recordings", REQUIRED)
     measurement: dict = option("mapping", "noise and metric", None)
     simulation: dict = option("mapping", "time steps", None)

@@ -7,11 +7,13 @@ from typing import Any
 
 from diffsim_ros.viz.marker_playback import write_marker_playback
 from diffsim_ros.viz.marker_report import write_marker_report
-from diffsim_ros.viz.playback import write_playback
+from diffsim_ros.viz.playback import write_playback, write_pose_playback
+from diffsim_ros.viz.pose_report import write_pose_report
 from diffsim_ros.viz.report import write_report
 
 WRITERS = {
     "tosses": (write_report, write_playback),
+    "poses": (write_pose_report, write_pose_playback),
     "markers": (write_marker_report, write_marker_playback),
 }
 
