@@ -170,14 +170,14 @@ class PoseExperiment:
     def _prediction(self, trial: Trial, run, role: str) -> PosePrediction:
         flight = self.model.flight(trial)
         keep, _ = self.model.judged(trial)
-        rows = np.arange(flight.first, keep[-1] + 1)
-        frames = trial.frames[rows] - trial.frames[flight.first]
+        rows = np.arange(flight.start, keep[-1] + 1)
+        frames = trial.frames[rows] - trial.frames[flight.start]
         at = [body_slots(self.model.scene.engine)[body].index for body in trial.bodies]
         poses = (run.position[frames][:, at], run.orientation[frames][:, at])
         simulated = np.concatenate(poses, axis=2)
         measured = trial.poses.value[rows].reshape(len(rows), -1, 7)
         shapes = [self.model.scene.bodies[body] for body in trial.bodies]
-        begun = int(keep[0] - flight.first)
+        begun = int(keep[0] - flight.start)
         if self.config.measurement.observed == "velocities":
             motion = (run.velocity[frames][:, at], run.angular_velocity[frames][:, at])
             theirs = trial.velocity[rows].reshape(len(rows), -1, 6)

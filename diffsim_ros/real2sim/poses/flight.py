@@ -1,18 +1,20 @@
 """Starts of a trial from its frames before the first contact: a fit by simulation.
 
 The bodies are simulated from the first frame of the flight on, with all joints, and their poses and
-velocities there are those that the measured frames up to the contact make likeliest.  So a jointed
-object's start is one that its joints allow, and the trial's rollout simply begins there.
+velocities there are those that the measured frames up to the contact make likeliest.  The trial's
+rollout begins at the second frame of that simulation, with its covariance there: what the joints do
+not allow of the first guesses is gone by then.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...inverse.objectives import PoseTrack
 from ...inverse.optimizers import LMOptions, levenberg_marquardt
+from ...inverse.simulation_problem import body_slots
 from ...inverse.trial import InitialState
 from ...inverse.trial import Trial as Fitted
 from ...scene.build import proxies_of
@@ -33,15 +35,21 @@ OPTIONS = LMOptions(
 
 @dataclass(frozen=True)
 class Flight:
-    """Samples first ... last - 1 of a trial touch nothing; `last` is the first that may."""
+    """Samples first ... last - 1 of a trial touch nothing; `last` is the first that may.
+
+    start  the sample at which its rollout begins
+    """
 
     first: int
     last: int
+    start: int
 
 
 @dataclass(frozen=True)
 class Flown:
-    """Starts of all bodies at a flight's first frame, and how well they go with its frames.
+    """States of all bodies at a flight's start, and how well they go with its frames.
+
+    starts  with their covariance and how they move with the parameters
 
     misfit  root mean square of the residuals over the sensor's sigmas; inf: not simulated
     """
@@ -62,7 +70,8 @@ def flight_of(scene: SceneModel, trial: Trial, clearance: float, most: int) -> F
     near = np.flatnonzero(gap < clearance)
     if not len(near):
         return None
-    return Flight(max(0, int(near[0]) - most), int(near[0]))
+    first = max(0, int(near[0]) - most)
+    return Flight(first, int(near[0]), min(first + 1, int(near[0])))
 
 
 def gaps(scene: SceneModel, trial: Trial) -> np.ndarray:
@@ -80,11 +89,12 @@ def gaps(scene: SceneModel, trial: Trial) -> np.ndarray:
     return least
 
 
-def flown(trial: Trial, flight: Flight, spf: int, problem) -> Flown:
-    """The likeliest starts, each with its covariance (12, 12).
+def flown(trial: Trial, flight: Flight, spf: int, z: np.ndarray, problem) -> Flown:
+    """The likeliest states at the flight's start, with covariances and slopes by the parameters.
 
-    problem  (trials, nuisance) -> SimulationProblem at fixed parameters, `spf` steps per frame
-    Where it cannot be simulated: first guesses from parabolas, with wide covariances.
+    z        parameters of the flight, `spf` its steps per frame
+    problem  (trial, free) -> SimulationProblem with starts as nuisance; free: parameters too
+    Where it cannot be simulated: guesses from parabolas, with wide covariances.
     """
     rows = slice(flight.first, flight.last)
     frames = trial.frames[rows] - trial.frames[flight.first]
@@ -94,20 +104,50 @@ def flown(trial: Trial, flight: Flight, spf: int, problem) -> Flown:
         position, orientation = one.position[rows], one.orientation[rows]
         guesses.append(_guess(body, position, orientation, frames * trial.dt))
         tracks.append(PoseTrack(body, frames, position, orientation, *trial.poses.sigma))
-    steps = int(frames[-1]) * spf
-    fitted = problem([Fitted("flight", steps, tuple(tracks), tuple(guesses))], True)
-    found = levenberg_marquardt(fitted, np.zeros(0), None, options=OPTIONS)
-    end = fitted.evaluate(found.z, found.y, want="equations")
+    fitted = Fitted("flight", int(frames[-1]) * spf, tuple(tracks), tuple(guesses))
+    found = levenberg_marquardt(problem(fitted, False), np.zeros(0), None, options=OPTIONS)
+    free = problem(fitted, True)
+    end = free.evaluate(z, found.y, want="equations")
     if not end.ok:
         return Flown(tuple(guesses), np.inf)
-    covariance = np.linalg.inv(end.equations.Hyy[0])
-    starts = []
-    for k, (start, guess) in enumerate(zip(*fitted.starts(found.z, found.y), guesses, strict=True)):
-        block = covariance[12 * k : 12 * k + 12, 12 * k : 12 * k + 12]
-        own = guess.factor @ block @ guess.factor.T
-        starts.append(replace(start, covariance=0.5 * (own + own.T)))
+    row = int(trial.frames[flight.start] - trial.frames[flight.first])
+    starts = _states(free, z, found.y, end.equations, row)
     count = 6 * len(frames) * len(guesses)
-    return Flown(tuple(starts), float(np.sqrt(2.0 * found.value / count)))
+    return Flown(starts, float(np.sqrt(2.0 * found.value / count)))
+
+
+def _states(problem, z, y, equations, row: int) -> tuple[InitialState, ...]:
+    """States at a row of the rollout at (z, y), y being the likeliest at z: [Eq. 11].
+
+    The states follow the parameters directly, and as y does: dy/dz = -Hyy^-1 Hyz.
+    """
+    (run,) = problem.rollouts(z, y, mode="sensitivity")
+    covariance = np.linalg.inv(equations.Hyy[0])
+    column = {entry: i for i, entry in enumerate(problem.active)}
+    by_u = np.zeros((len(column), len(covariance)))
+    by_z = np.zeros((len(column), len(z)))
+    by_z[[column[entry] for entry in problem.map.active]] = problem.map.jacobian(z)
+    first = 0
+    for part in problem.trials[0].starts:
+        span = slice(first, first + part.size)
+        first += part.size
+        _, by_offset = part.entries(part.offset(y[0, span], {}))
+        rows = [column[int(problem.scene.index(name))] for name in part.entry_names()]
+        by_u[rows, span] = by_offset @ part.factor
+    by_z -= by_u @ covariance @ equations.Hyz[0]
+    slots, named, states = body_slots(problem.scene), problem.map.named(z), []
+    for part in problem.trials[0].starts:
+        slot = slots[part.body]
+        dofs, at = slice(slot.dof, slot.dof + slot.size), (row, slot.index)
+        moved = np.concatenate([run.dx[row, dofs], run.dv[row, dofs]])
+        own = moved @ by_u @ covariance @ (moved @ by_u).T
+        columns = (moved @ by_z / problem.value_slopes(z)).T
+        named_columns = zip(problem.names, columns, strict=True)
+        slopes = {name: (named[name], c) for name, c in named_columns if c.any()}
+        pose, motion = (run.position, run.orientation), (run.velocity, run.angular_velocity)
+        state = [values[at] for values in (*pose, *motion)]
+        states.append(InitialState(part.body, *state, 0.5 * (own + own.T), slopes))
+    return tuple(states)
 
 
 def _guess(body: str, position, orientation, t) -> InitialState:

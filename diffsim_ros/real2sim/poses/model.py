@@ -61,15 +61,15 @@ class PoseModel(Model):
         """
         options = self.config.measurement
         if options.start == "file":
-            return Flight(0, 1)
+            return Flight(0, 1, 0)
         if options.start == "scene":
-            return Flight(0, 0)
+            return Flight(0, 0, 0)
         return flight_of(self.scene, trial, options.clearance, int(options.flight_frames[1]))
 
     def judged(self, trial: Trial, horizon: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Samples that count, and their frames since the start; horizon: last frame, 0: all."""
         flight = self.flight(trial)
-        frames = trial.frames - trial.frames[flight.first]
+        frames = trial.frames - trial.frames[flight.start]
         keep = np.arange(flight.last, len(frames))
         before = frames[max(flight.last - 1, 0)]
         if self.config.measurement.window:
@@ -93,19 +93,19 @@ class PoseModel(Model):
         key = (trial.place, *self.map.named(z).values())
         if key in self._known:
             return self._known[key]
-        held, spf = self.held(self.map.named(z)), self.config.simulation.steps_per_frame
+        spf, held = self.config.simulation.steps_per_frame, self.held(self.map.named(z))
 
-        def problem(trials: list[Fitted], nuisance: bool) -> SimulationProblem:
+        def problem(fitted: Fitted, free: bool) -> SimulationProblem:
             return SimulationProblem(
                 self.scene.engine,
                 self.engine_options(trial.dt, spf),
-                held.map,
-                trials,
-                nuisance=nuisance,
+                self.map if free else held.map,
+                [fitted],
+                nuisance=True,
                 threads=self.config.simulation.threads,
             )
 
-        self._known[key] = flown(trial, self.flight(trial), spf, problem)
+        self._known[key] = flown(trial, self.flight(trial), spf, z, problem)
         return self._known[key]
 
     def _first_frame(self, trial: Trial) -> tuple[InitialState, ...]:
