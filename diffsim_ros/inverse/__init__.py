@@ -13,13 +13,14 @@ from .problem import Evaluation, LeastSquaresProblem, Problem
 from .simulation_problem import SimulationProblem
 from .solution import Progress, Solution
 from .trial import InitialState, Trial
+from .twist_track import TwistTrack
 from .uncertainty import Uncertainty, bootstrap, gauss_newton_covariance, sandwich_covariance
 
 __all__ = [
     "EARLY", "Cauchy", "CloudTrack", "Evaluation", "GradientReport", "Huber", "InitialState",
     "LMOptions", "LeastSquaresProblem", "LinearFunctional", "Loss", "Parameter", "ParameterMap",
     "PointTrack", "PoseTrack", "Problem", "Progress", "RigidSkin", "SimulationProblem", "SoftL1",
-    "SoftSkin", "Solution", "StudentT", "Term", "Trial", "Uncertainty", "bootstrap",
+    "SoftSkin", "Solution", "StudentT", "Term", "Trial", "TwistTrack", "Uncertainty", "bootstrap",
     "check_gradient", "check_problem", "continuation", "gauss_newton_covariance", "horizons",
     "identifiability", "lbfgs", "levenberg_marquardt", "metric_track", "polish",
     "sandwich_covariance",

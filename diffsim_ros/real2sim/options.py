@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 KINDS = {
     "tosses": ".toss_kind",
+    "poses": ".poses.kind",
     "markers": ".markers.kind",
     "clouds": ".clouds.kind",
     "joints": ".joints.kind",
@@ -255,7 +256,9 @@ class TopOptions:
     scene: object = option(
         "any", "scene YAML (relative to this file), or a scene mapping", REQUIRED
     )
-    body: str = option("text", "the body that was tracked", REQUIRED)
+    body: object = option(
+        "any", "the body that was tracked; of kind poses also a list of bodies", REQUIRED
+    )
     data: dict = option("mapping", "recordings", REQUIRED)
     measurement: dict = option("mapping", "noise and metric", None)
     simulation: dict = option("mapping", "time steps", None)

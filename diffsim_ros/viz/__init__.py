@@ -11,6 +11,7 @@ report           one self-contained HTML page, and the figures in it as PNG file
 playback         motions -> a bag that rviz2 and Foxglove play
 marker_plots, marker_report, marker_playback   the same for recordings of markers
 cloud_plots, cloud_report, cloud_playback      the same for recordings of point clouds
+pose_report      the page of an estimation from poses of several bodies
 pages            which of them an estimation's kind has
 
 PICTURES names the PNG files that `report.write_report` may leave beside the page; it stands here so
