@@ -23,6 +23,7 @@ ITEMS = {
     "real_clouds": "real depth clouds: encodings, planes, clusters (issue 4, item 6)",
     "foam_ball": "a foam ball seen by a depth camera: coverage of intervals (issue 4, item 5)",
     "thrown_markers": "a soft sphere and cube thrown with six markers: coverage (issue 4, item 5)",
+    "sysid": "beside MuJoCo's toolbox: an arm's joint log, cube tosses (issue 4, item 8)",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }
 
