@@ -21,6 +21,7 @@ ITEMS = {
     "silicone_beam": "a clamped soft beam, each load predicted from the others (issue 4, item 1)",
     "real_clouds": "real depth clouds: encodings, planes, clusters (issue 4, item 6)",
     "foam_ball": "a foam ball seen by a depth camera: coverage of intervals (issue 4, item 5)",
+    "thrown_markers": "a soft sphere and cube thrown with six markers: coverage (issue 4, item 5)",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }
 

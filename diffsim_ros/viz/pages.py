@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from diffsim_ros.viz.cloud_playback import write_cloud_playback
+from diffsim_ros.viz.cloud_report import write_cloud_report
 from diffsim_ros.viz.marker_playback import write_marker_playback
 from diffsim_ros.viz.marker_report import write_marker_report
 from diffsim_ros.viz.playback import write_playback
@@ -13,6 +15,7 @@ from diffsim_ros.viz.report import write_report
 WRITERS = {
     "tosses": (write_report, write_playback),
     "markers": (write_marker_report, write_marker_playback),
+    "clouds": (write_cloud_report, write_cloud_playback),
 }
 
 

@@ -66,7 +66,8 @@ class MarkerExperiment:
             validate = []
         else:
             validate = self._role(given, self.config.validate)
-        notes, known = [], {release.source for release in train}
+        notes = [release.note for release in (*train, *validate) if release.note]
+        known = {release.source for release in train}
         both = [release for release in validate if release.source in known]
         if both:
             notes.append(
@@ -125,19 +126,19 @@ class MarkerExperiment:
             if not run.ok:
                 sentences.append(f"no prediction for {release.place}: {run.status}: {run.message}")
                 continue
-            found.append(self._prediction(release, (run, z), start, (guess, first), role))
+            found.append(self._prediction(release, run, start, guess, role))
         return found, sentences
 
-    def _prediction(self, release: Release, at, start: float, first, role) -> MarkerPrediction:
-        """`at` and `first` are (rollout, z) at the end and at the first guess."""
+    def _prediction(self, release: Release, run, start: float, first, role) -> MarkerPrediction:
+        """`run` and `first` are rollouts at the end and at the first guess."""
         t = release.t - release.released
         clock = release.t - start
         measured = release.world(release.position)
-        simulated = self.model.simulated(release, at[0], clock, at[1])
+        simulated = self.model.simulated(release, run, clock)
         before = None
-        if first[0].ok:
+        if first.ok:
             early = t <= self.config.measurement.window
-            before = self.model.simulated(release, first[0], clock[early], first[1])
+            before = self.model.simulated(release, first, clock[early])
         swings = {
             "measured": self.model.swing(release, release.position),
             "simulated": self.model.swing(release, release.tracker(simulated)),
@@ -146,7 +147,7 @@ class MarkerExperiment:
         return MarkerPrediction(
             release.name, role, release.source, self.model.names, t, start - release.released,
             measured, simulated, before, swings,
-            *(self._surface(at[0], clock) if soft else (None, None)),
+            *(self._surface(run, clock) if soft else (None, None)),
             errors=self._errors(t, measured, simulated, swings),
         )  # fmt: skip
 
