@@ -149,6 +149,30 @@ def test_markers_of_rigid_bodies_and_the_topic_with_names(tmp_path):
     }  # fmt: skip
 
 
+def test_markers_without_names_of_a_tracker_that_sends_clouds():
+    """A real recording as motion_capture_tracking sends it, found by the places of its markers."""
+    root = TOSSES.parents[1]
+    changes = ["measurement.labels=none", "data.conditions=[{records: '*'}]"]
+    config = load_estimation(
+        root.parent / "config" / "estimation" / "silicone_beam.yaml", set=changes,
+        train=[root / "ros2_bags" / "beam_markers_db3"],
+        validate=[root / "silicone_beam" / "gravity_a.csv"],
+    )  # fmt: skip
+    data = kind_of(config.kind).experiment(config).read({})
+    (bag,), (table,) = data.train, data.validate
+    n = len(bag.t)
+    np.testing.assert_allclose(bag.position, table.position[:n], atol=1e-6)
+    assert bag.frame == table.frame and n == 300
+
+
+def test_a_cloud_of_a_scene_is_no_set_of_markers(tmp_path):
+    cloud = Cloud(RNG.normal(size=(65, 3)) + 3.0)
+    track = CloudTrack("/points", "camera", [0.0], [cloud])
+    path = bags.write_motion(tmp_path / "scene.mcap", [], clouds=[track])
+    with pytest.raises(InputError, match=r"/points: sample 0: points: got 65; .*at most 64"):
+        read_recordings(path, 1e-3)
+
+
 def test_tosses_of_a_bag_are_those_of_the_file(tmp_path):
     trials = read_tosses(TOSSES, [1, 3])
     offset, parts = 0.0, []
