@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +62,7 @@ def write_marker_report(
         "motions": [motion_data(prediction) for prediction in shown],
         "parameters": tables.parameter_table(summary),
         "measures": [_row(prediction) for prediction in shown],
-        "figures": defaultdict(str, uris),  # "": that a fit cut short has none of
+        "figures": uris,
         "single": [
             {"title": p.name, "caption": _caption(p), "uri": uris[f"markers_{i}"]}
             for i, p in enumerate(shown)

@@ -12,6 +12,7 @@ from diffsim_ros.real2sim.bags import EPOCH_NS, CloudTrack, MocapTrack, RawMessa
 from diffsim_ros.real2sim.clouds.bag import read_bag
 from diffsim_ros.real2sim.clouds.cloud import Cloud
 from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.joints.log import read_logs
 from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.markers.bag import bag_markers
 from diffsim_ros.real2sim.markers.files import raw_markers, read_markers, read_recordings
@@ -149,6 +150,30 @@ def test_markers_of_rigid_bodies_and_the_topic_with_names(tmp_path):
     }  # fmt: skip
 
 
+def test_markers_without_names_of_a_tracker_that_sends_clouds():
+    """A real recording as motion_capture_tracking sends it, found by the places of its markers."""
+    root = TOSSES.parents[1]
+    changes = ["measurement.labels=none", "data.conditions=[{records: '*'}]"]
+    config = load_estimation(
+        root.parent / "config" / "estimation" / "silicone_beam.yaml", set=changes,
+        train=[root / "ros2_bags" / "beam_markers_db3"],
+        validate=[root / "silicone_beam" / "gravity_a.csv"],
+    )  # fmt: skip
+    data = kind_of(config.kind).experiment(config).read({})
+    (bag,), (table,) = data.train, data.validate
+    n = len(bag.t)
+    np.testing.assert_allclose(bag.position, table.position[:n], atol=1e-6)
+    assert bag.frame == table.frame and n == 300
+
+
+def test_a_cloud_of_a_scene_is_no_set_of_markers(tmp_path):
+    cloud = Cloud(RNG.normal(size=(65, 3)) + 3.0)
+    track = CloudTrack("/points", "camera", [0.0], [cloud])
+    path = bags.write_motion(tmp_path / "scene.mcap", [], clouds=[track])
+    with pytest.raises(InputError, match=r"/points: sample 0: points: got 65; .*at most 64"):
+        read_recordings(path, 1e-3)
+
+
 def test_tosses_of_a_bag_are_those_of_the_file(tmp_path):
     trials = read_tosses(TOSSES, [1, 3])
     offset, parts = 0.0, []
@@ -168,6 +193,45 @@ def test_tosses_of_a_bag_are_those_of_the_file(tmp_path):
     bad = bags.write_motion(tmp_path / "bad.mcap", [("/p", "world", t, value[:, :3], value[:, 3:])])
     with pytest.raises(InputError, match=r"bad\.mcap: /p: sample 50 .*not a rotation"):
         read_tosses(bad)
+
+
+def joint_entries(topic, t, names, **columns):
+    """JointState messages of columns (n, m), their joints in turning order."""
+    for k, seconds in enumerate(t):
+        ns = EPOCH_NS + round(1e9 * seconds)
+        order = np.roll(np.arange(len(names)), k)
+        rows = [
+            columns[key][k][order] if key in columns else np.zeros(0)
+            for key in ("position", "velocity", "effort")
+        ]
+        full = message(build.JOINTS, build._header(ns, ""), [names[i] for i in order], *rows)
+        yield Entry(ns, topic, build.JOINTS, lambda full=full: full)
+
+
+def test_joint_logs_of_a_bag_with_commands_and_trials(tmp_path):
+    t = np.concatenate([np.arange(20) * 0.01, 2.0 + np.arange(15) * 0.01])
+    q, effort = 0.01 * RNG.normal(size=(35, 2)), RNG.normal(size=(35, 2))
+    late, names = t[2:] - 0.004, ["b", "a"]
+    entries = [
+        *joint_entries("/joint_states", t, names, position=q, effort=effort),
+        *joint_entries("/arm/commands", late, ["a", "b"], position=q[2:, ::-1] + 1.0),
+    ]
+    build.write_bag(tmp_path / "arm.mcap", entries)
+    first, second = read_logs(tmp_path / "arm.mcap")
+    assert (len(first.t), len(second.t), first.joints) == (18, 15, ("b", "a"))
+    np.testing.assert_array_equal(first.measured["position"], q[2:20])
+    np.testing.assert_array_equal(second.measured["effort"], effort[20:])
+    np.testing.assert_array_equal(second.command["position"], q[20:] + 1.0)
+    np.testing.assert_allclose(second.t, t[20:] - 2.0, atol=1e-9)
+    assert [log.id for log in read_logs(tmp_path / "arm.mcap", (2,))] == [2]
+    few = joint_entries("/arm/commands", late, ["a"], position=q[2:, :1])
+    states = list(joint_entries("/joint_states", t, names, position=q))
+    build.write_bag(tmp_path / "few.mcap", [*states, *few])
+    with pytest.raises(InputError, match=r"few\.mcap: /arm/commands: joints: got 'a'.*lacks b"):
+        read_logs(tmp_path / "few.mcap")
+    build.write_bag(tmp_path / "two.mcap", [*states, *joint_entries("/x", t, names, position=q)])
+    with pytest.raises(InputError, match="topics: got '/joint_states, /x'"):
+        read_logs(tmp_path / "two.mcap")
 
 
 def test_clouds_with_colour_and_further_columns(tmp_path):

@@ -1,32 +1,39 @@
-"""Labelled markers of a rosbag2 recording (mocap4r2_msgs), read without a ROS distribution."""
+"""Markers of a rosbag2 recording (mocap4r2_msgs, PointCloud2), read without a distribution."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ...errors import InputError
 from .. import bags
-from ..bag_messages import BODIES, MOCAP
+from ..bag_messages import BODIES, CLOUD, MOCAP
+from ..clouds.packed import decode_message
 
 KINDS = (MOCAP, BODIES)
+MOST = 64
+"""Points of a cloud whose points are markers."""
 
 
 def bag_markers(path: str | Path, topic: str = ""):
     """Frame, names, times [s] (n,), places [m] (n, m, 3) and notes of one topic.
 
     topic   of Markers, or of RigidBodies (their labelled markers); "": the only one, or the only
-            one on which markers have names
+            one on which markers have names; in a bag without such topics, of PointCloud2, whose
+            points are markers without names
     A marker that a message lacks, or that is NaN there, was not seen. An index is no identity:
     nameless markers are called by theirs ("marker 3"), and that is all it says.
     Raises InputError as bags.read_messages, and naming the sample for a frame that changes, a name
     that occurs twice, or no marker at all.
     """
     path = Path(path)
-    topic, samples = bags.read_messages(path, KINDS, topic or _named(path))
+    types = {kind for kind, count in bags.topics(path).values() if count}
+    kinds = (*KINDS, CLOUD) if topic or not types & set(KINDS) else KINDS
+    topic, samples = bags.read_messages(path, kinds, topic or _named(path))
     return labelled(f"{path}: {topic}", samples)
 
 
@@ -40,7 +47,7 @@ def labelled(place: str, samples: Sequence[tuple[int, Any]]):
             rule = f"the same frame throughout, {frame_id!r}"
             raise InputError(sample, "frame_id", message.header.frame_id, rule)
         found: dict[str, Any] = {}
-        for name, translation in _places(message):
+        for name, translation in _places(message, sample):
             if name in found:
                 raise InputError(sample, "marker_name", name, "each name once")
             found[name] = translation
@@ -57,14 +64,26 @@ def labelled(place: str, samples: Sequence[tuple[int, Any]]):
     return frame_id, names, t, position, notes
 
 
-def _places(message: Any) -> Iterator[tuple[str, Any]]:
-    """Name and place of every marker of a Markers or RigidBodies message."""
+def _places(message: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """Name and place of every marker of a Markers, RigidBodies or PointCloud2 message."""
+    if hasattr(message, "point_step"):
+        yield from _points(message, place)
     for marker in getattr(message, "markers", ()):
         yield marker.marker_name or f"marker {marker.marker_index}", marker.translation
     for body in getattr(message, "rigidbodies", ()):
         for marker in body.markers:
             name = marker.marker_name or f"{body.rigid_body_name}{marker.marker_index}"
             yield name, marker.translation
+
+
+def _points(message: Any, place: str) -> Iterator[tuple[str, SimpleNamespace]]:
+    """Points of a small cloud, called after their order; none of an empty one."""
+    count = message.width * message.height
+    if count > MOST:
+        raise InputError(place, "points", count, f"at most {MOST}, one per marker")
+    points = decode_message(message, place).points if count else ()
+    for i, (x, y, z) in enumerate(points):
+        yield f"marker {i}", SimpleNamespace(x=x, y=y, z=z)
 
 
 def _named(path: Path) -> str:
@@ -75,7 +94,7 @@ def _named(path: Path) -> str:
     named = []
     for topic in found:
         _, samples = bags.read_messages(path, KINDS, topic)
-        names = [name for _, message in samples[:1] for name, _ in _places(message)]
+        names = [name for _, message in samples[:1] for name, _ in _places(message, str(path))]
         if names and not all(name.startswith("marker ") for name in names):
             named.append(topic)
     return named[0] if len(named) == 1 else ""

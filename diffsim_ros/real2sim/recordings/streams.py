@@ -7,9 +7,10 @@ clouds); what those refuse sample by sample is kept here, because `diffsim check
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -267,13 +268,22 @@ def _bag_clouds(path: Path, topic: str) -> Stream:
 def _joints(path: Path, topic: str) -> Stream:
     _, samples = bags.read_messages(path, JOINTS, topic)
     t, notes = bags.clock(samples)
+    names, columns = joint_columns(path, topic, samples)
+    return Stream(path, topic, "joints", "JointState", "", t, names, joints=columns, notes=notes)
+
+
+def joint_columns(path: Path, topic: str, samples: Sequence[tuple[int, Any]]):
+    """Names of JointState messages and column -> values (n, m), those that are there.
+
+    Raises InputError naming file, topic and sample for joints that come and go.
+    """
     names = tuple(samples[0][1].name)
     columns = {}
     for key in ("position", "velocity", "effort"):
         rows = [np.asarray(getattr(message, key), float) for _, message in samples]
         if any(len(row) for row in rows):
             columns[key] = _table(path, topic, names, key, samples, rows)
-    return Stream(path, topic, "joints", "JointState", "", t, names, joints=columns, notes=notes)
+    return names, columns
 
 
 def _table(path, topic, names, key, samples, rows) -> np.ndarray:
