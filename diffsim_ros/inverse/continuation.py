@@ -7,6 +7,8 @@ in the right valley, alone or together:
         soft to stiff: a soft k_n spreads impacts over many steps; fewer and wider valleys
     [problem.shortened(n) for n in horizons(frames)] + [problem]
         short to long: few bounces first; each stage's start states are good enough for the next
+    growing(problem)
+        the same by shares of each trial: a quarter, half, all of it
 """
 
 from __future__ import annotations
@@ -33,6 +35,24 @@ def horizons(longest: int, first: int = 6, growth: float = 1.35) -> list[int]:
     while stages[-1] * growth < longest:
         stages.append(int(np.ceil(stages[-1] * growth)))
     return [n for n in stages if n < longest]
+
+
+def growing(problem, shares: Sequence[float] = (0.25, 0.5)) -> list[Problem]:
+    """The problem up to growing shares of each trial's length, then the whole one.
+
+    problem  a SimulationProblem;  shares  increasing, within (0, 1)
+    A share at which no trial has measurements left is passed over.
+    """
+    if any(not 0 < s < 1 for s in shares) or list(shares) != sorted(set(shares)):
+        raise InputError("growing", "shares", list(shares), "increasing numbers between 0 and 1")
+    every = problem.options.record_every
+    stages = []
+    for share in shares:
+        frames = [max(1, round(share * t.steps / every)) for t in problem.trials]
+        short = problem.shortened(frames)
+        if all(trial.objectives for trial in short.trials):
+            stages.append(short)
+    return [*stages, problem]
 
 
 def continuation(
