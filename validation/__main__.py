@@ -21,6 +21,9 @@ ITEMS = {
     "silicone_beam": "a clamped soft beam, each load predicted from the others (issue 4, item 1)",
     "real_clouds": "real depth clouds: encodings, planes, clusters (issue 4, item 6)",
     "foam_ball": "a foam ball seen by a depth camera: coverage of intervals (issue 4, item 5)",
+    "model_comparison": "a wrong law of viscosity is recognised (issue 4, item 7)",
+    "noise_study": "noise on a thrown soft body, three friction laws (issue 4, item 4)",
+    "correlated_noise": "coverage of intervals under noise that is alike over time (issue 4)",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }
 

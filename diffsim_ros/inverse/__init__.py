@@ -2,7 +2,7 @@
 
 from .adam import AdamOptions, adam
 from .cloud_track import CloudTrack, RigidSkin, SoftSkin
-from .continuation import EARLY, continuation, growing, horizons
+from .continuation import EARLY, continuation, growing, horizons, three_phases
 from .gradient_check import GradientReport, check_gradient, check_problem
 from .identifiability import identifiability
 from .losses import Cauchy, Huber, Loss, SoftL1, StudentT
@@ -33,5 +33,5 @@ __all__ = [
     "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem", "continuation",
     "correlated_covariance", "gauss_newton_covariance", "growing", "horizons", "identifiability",
     "lbfgs", "levenberg_marquardt", "metric_track", "polish", "profile", "residual_noise",
-    "sandwich_covariance",
+    "sandwich_covariance", "three_phases",
 ]  # fmt: skip

@@ -1,163 +1,37 @@
 """Which of several estimations of the same recordings the data support.
 
-Every model is fitted to all training trials, as `estimate` does it; then again without each fold of
-them, from the end of the whole fit, and judged on what it did not see.  Trials to validate on count
-as held out from the whole fit.  Nothing here knows what was recorded (kinds).
+Every model is fitted to all training trials, as `estimate` does it, and once more from where the
+others ended if that is lower, so that a poor first guess is not taken for a poor model.  Then it is
+fitted without each fold of the trials, from the end of the whole fit, and judged on what it did not
+see.  Trials to validate on count as held out from the whole fit.  Nothing here knows what was
+recorded (kinds).
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError
-from ..inverse.model_comparison import (
-    Criteria,
-    FitFigures,
-    Paired,
-    information_criteria,
-    verdict,
-)
+from ..inverse.model_comparison import information_criteria, verdict
 from ..inverse.optimizers import levenberg_marquardt
 from ..inverse.pinned import Pinned
-from ..inverse.time_correlation import TimeNoise
-from ..inverse.uncertainty import Uncertainty, residual_noise
+from ..inverse.uncertainty import residual_noise
 from .config import EstimationConfig
-from .fit import Fit, descend, fit_trials
-from .kinds import Data, Experiment, kind_of
+from .fit import descend, fit_trials
+from .kinds import Data, kind_of
+from .model_verdict import Held, ModelComparison, ModelFit
 from .progress import Progress, ProgressCallback, Reporter
-from .provenance import provenance
-from .results import finite
 from .spread import solution_of, uncertainty_of
 
 FEW = 10
 """Trials up to which each is left out alone; of more, FOLDS folds."""
 FOLDS = 5
-
-
-@dataclass(frozen=True)
-class Held:
-    """One trial that a model did not see: mean square of its residuals, the kind's own figures."""
-
-    name: str
-    square: float
-    errors: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class ModelFit:
-    """One model: its fit to all training trials, and what it predicts of trials left out.
-
-    square  sum of squares at the end of the fit, as the losses count them, without priors
-    noise   how its residuals are alike over time
-    """
-
-    name: str
-    config: EstimationConfig
-    fit: Fit
-    square: float
-    uncertainty: Uncertainty | None
-    noise: TimeNoise
-    held: tuple[Held, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def figures(self) -> FitFigures:
-        """For the information criteria; starts that are fitted too count in all models alike."""
-        count, effective = self.noise.count, self.noise.effective
-        return FitFigures(self.square, count, effective, len(self.fit.problem.names))
-
-    def parameters(self) -> dict[str, dict]:
-        """Values with standard deviation, unit and note by name."""
-        problem, z = self.fit.problem, self.fit.z
-        found = {}
-        for i, (name, value) in enumerate(zip(problem.names, problem.values(z), strict=True)):
-            sigma = None if self.uncertainty is None else float(self.uncertainty.std_dev[i])
-            note = "" if self.uncertainty is None else self.uncertainty.notes[i]
-            unit = self.config.parameters[name].unit
-            found[name] = {
-                "value": float(value), "std_dev": None if sigma is None else finite(sigma),
-                "unit": unit, "note": note,
-            }  # fmt: skip
-        return found
-
-
-@dataclass(frozen=True)
-class ModelComparison:
-    """The verdict, and what it rests on.
-
-    best        of the models by held-out error, else by AIC
-    pairs       every other model's held-out error over the best's
-    criteria    AIC, BIC by model;  effective: residuals that they count
-    sentences   the verdict in words, the first says it all
-    folds       of the cross-validation, 0: none;  trials: names of those held out
-    """
-
-    models: tuple[ModelFit, ...]
-    best: str
-    pairs: Mapping[str, Paired]
-    criteria: Mapping[str, Criteria]
-    effective: float
-    sentences: tuple[str, ...]
-    notes: tuple[str, ...]
-    folds: int
-    status: str
-
-    @property
-    def told_apart(self) -> bool:
-        """True when the data speak for one model against all others."""
-        if self.pairs:
-            return all(pair.clear for pair in self.pairs.values())
-        return self.sentences[0].startswith("the data support")
-
-    def metrics(self) -> dict:
-        """Content of metrics.json."""
-        models = {}
-        for m in self.models:
-            figures, c = m.figures, self.criteria[m.name]
-            models[m.name] = {
-                "objective": figures.square / figures.count, "residuals": figures.count,
-                "effective_residuals": figures.effective, "parameters": figures.parameters,
-                "delta_aic": c.aic, "delta_bic": c.bic, "aic_weight": c.weight,
-                "held_out": held_figures(m.held),
-            }  # fmt: skip
-        pairs = {name: asdict(pair) for name, pair in self.pairs.items()}
-        return {
-            "best": self.best, "told_apart": int(self.told_apart), "folds": self.folds,
-            "effective_residuals": self.effective, "models": models, "against_best": pairs,
-            "status": self.status,
-        }  # fmt: skip
-
-    def document(self) -> dict:
-        """Content of result.yaml."""
-        models = {}
-        for m in self.models:
-            models[m.name] = {
-                "status": m.fit.status, "message": m.fit.message, "parameters": m.parameters(),
-                "held_out": {h.name: finite(h.square) for h in m.held}, "notes": list(m.notes),
-                "provenance": provenance(m.config.place, [t.source for t in m.fit.kept]),
-                "config": dict(m.config.source),
-            }  # fmt: skip
-        return {
-            "verdict": list(self.sentences), "best": self.best, "told_apart": self.told_apart,
-            "notes": list(self.notes), "status": self.status, "models": models,
-        }  # fmt: skip
-
-
-def held_figures(held: Sequence[Held]) -> dict:
-    """Mean over held-out trials: root of the mean square residual, and the kind's figures."""
-    seen = [h for h in held if math.isfinite(h.square)]
-    found: dict = {"trials": len(seen)}
-    if seen:
-        found["rms_residual"] = math.sqrt(float(np.mean([h.square for h in seen])))
-        keys = set.intersection(*(set(h.errors) for h in seen))
-        for key in sorted(keys):
-            found[key] = float(np.mean([h.errors[key] for h in seen]))
-    return found
 
 
 def compare_models(
@@ -174,15 +48,17 @@ def compare_models(
     Raises InputError for estimations that cannot be compared.
     """
     check_alike(configs)
-    found, sets = [], None
+    given, models = dict(observations or {}), []
+    whole = None if progress is None else _Whole(progress, len(configs))
     for i, (name, config) in enumerate(configs.items()):
-        told = _share(progress, name, i, len(configs))
-        one = _Model(name, config, told, cancel, folds)
-        found.append(one.run(dict(observations or {})))
-        sets = sets or one.sets
-        if getattr(cancel, "cancelled", False):
-            rule = "every model to be fitted"
-            raise InputError("compare", "cancelled", f"after {i + 1} of {len(configs)}", rule)
+        told = None if whole is None else whole.of(name, i)
+        models.append(_Model(name, config, told, cancel, folds).fitted(given))
+    for model in models:
+        model.improve([m for m in models if m is not model])
+    found = [model.judged() for model in models]
+    sets = models[0].sets
+    if getattr(cancel, "cancelled", False):
+        raise InputError("compare", "cancelled", "", "every model to be fitted and judged")
     criteria, effective = information_criteria({m.name: m.figures for m in found})
     names = [h.name for h in found[0].held]
     scores = {m.name: _row(m.held, names) for m in found}
@@ -234,16 +110,24 @@ def _paths(value):
     return str(value.resolve()) if isinstance(value, Path) else value
 
 
-def _share(progress, name, i, count) -> ProgressCallback | None:
-    """Progress of one of the models as progress of the whole."""
-    if progress is None:
-        return None
+class _Whole:
+    """Progress of single models as progress of the whole, which never falls."""
 
-    def told(p: Progress) -> None:
-        done = (i + p.fraction_done) / count
-        progress(replace(p, phase=f"{name}: {p.phase}", fraction_done=done, seconds_left=None))
+    def __init__(self, callback: ProgressCallback, count: int) -> None:
+        self.callback, self.count = callback, count
+        self.done, self.started = 0.0, time.perf_counter()
 
-    return told
+    def of(self, name: str, i: int) -> ProgressCallback:
+        """Callback of model i."""
+
+        def told(p: Progress) -> None:
+            self.done = max(self.done, (i + p.fraction_done) / self.count)
+            elapsed = time.perf_counter() - self.started
+            left = elapsed * (1.0 / self.done - 1.0) if self.done > 0.02 else None
+            phase = f"{name}: {p.phase}"
+            self.callback(replace(p, phase=phase, fraction_done=self.done, seconds_left=left))
+
+        return told
 
 
 @dataclass(frozen=True)
@@ -276,15 +160,44 @@ class _Model:
         self.reporter = Reporter(progress, plan)
         self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
 
-    def run(self, observations: Mapping[str, Sequence]) -> ModelFit:
+    def fitted(self, observations: Mapping[str, Sequence]) -> _Model:
+        """Read the trials and fit all of them."""
         self.reporter.begin("read")
-        experiment = kind_of(self.config.kind).experiment(self.config)
-        data = experiment.read(observations)
-        fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel)
-        self.sets = _sets(len(fit.kept), self.wanted)
-        notes = [f"not fitted: {sentence}" for sentence in fit.dropped]
+        self.experiment = kind_of(self.config.kind).experiment(self.config)
+        self.data = self.experiment.read(observations)
+        model = self.experiment.model
+        self.fit = fit_trials(model, self.data.train, self.reporter, self.cancel)
+        self.sets = _sets(len(self.fit.kept), self.wanted)
+        self.notes = [f"not fitted: {sentence}" for sentence in self.fit.dropped]
+        return self
+
+    def improve(self, others: Sequence[_Model]) -> None:
+        """Descend from where another model ended, if its values cost less here."""
+        fit, model = self.fit, self.experiment.model
+        if fit.surface is not None:
+            return
+        mine = model.map.named(fit.z)
+        for other in others:
+            theirs = other.experiment.model.map.named(other.fit.z)
+            z = model.scaled({**mine, **{n: v for n, v in theirs.items() if n in mine}})
+            problem = model.problem(fit.kept, z, horizon=self.horizon)
+            if problem.evaluate(z, fit.y, cancel=self.cancel).value >= self.fit.value:
+                continue
+            found = descend(self.config.fit, problem, z, fit.y, cancel=self.cancel)
+            if found.value < (1.0 - self.config.fit.tolerance) * self.fit.value:
+                self.fit = replace(
+                    self.fit, z=found.z, y=found.y, value=found.value, problem=problem,
+                    status="converged" if found.converged else "not_converged",
+                    message=found.message, evaluations=self.fit.evaluations + found.evaluations,
+                )  # fmt: skip
+                self.notes.append(
+                    f"its own first guess led to a worse end: fitted from that of {other.name}"
+                )
+
+    def judged(self) -> ModelFit:
+        """Standard deviations, noise, and what it makes of trials that it did not see."""
+        fit, data = self.fit, self.data
         found, sentence = uncertainty_of(fit, self.config.uncertainty)
-        notes.append(f"std_dev: {sentence}")
         noise = residual_noise(fit.problem, solution_of(fit))
         square = 2.0 * float(fit.problem.evaluate(fit.z, fit.y).trial_costs.sum())
         self.reporter.begin("held out")
@@ -292,28 +205,29 @@ class _Model:
         for k, fold in enumerate(self.sets.folds):
             if getattr(self.cancel, "cancelled", False):
                 break
-            z = self._without(experiment, fit, set(fold))
-            held += [self._held(experiment, fit, fit.kept[i], z) for i in fold]
+            z = self._without(set(fold))
+            held += [self._held(fit.kept[i], z) for i in fold]
             self.reporter.tell((k + 1) / len(self.sets.folds), k + 1)
-        held += [self._held(experiment, fit, trial, fit.z) for trial in data.validate]
+        held += [self._held(trial, fit.z) for trial in data.validate]
         self.reporter.end()
-        return ModelFit(
-            self.name, self.config, fit, square, found, noise, tuple(held), tuple(notes)
-        )
+        notes = (*self.notes, f"std_dev: {sentence}")
+        return ModelFit(self.name, self.config, fit, square, found, noise, tuple(held), notes)
 
-    def _without(self, experiment: Experiment, fit: Fit, fold: set[int]) -> np.ndarray:
+    def _without(self, fold: set[int]) -> np.ndarray:
         """Parameters (nz,) fitted to the trials that are not in the fold."""
+        fit = self.fit
         kept = [t for i, t in enumerate(fit.kept) if i not in fold]
         if fit.surface is not None:  # rugged: the minimum of the others' smoothed costs
             weights = np.array([float(i not in fold) for i in range(len(fit.kept))])
             z = fit.surface.minimum(weights)
             return np.clip(z, fit.problem.lower, fit.problem.upper)
         y = np.array([row for i, row in enumerate(fit.y) if i not in fold])
-        problem = experiment.model.problem(kept, fit.z, horizon=self.horizon)
+        problem = self.experiment.model.problem(kept, fit.z, horizon=self.horizon)
         return descend(self.config.fit, problem, fit.z, y, cancel=self.cancel).z
 
-    def _held(self, experiment: Experiment, fit: Fit, trial, z: np.ndarray) -> Held:
+    def _held(self, trial, z: np.ndarray) -> Held:
         """What the model with these parameters makes of a trial; its start may be fitted."""
+        experiment = self.experiment
         problem = experiment.model.problem([trial], z, horizon=self.horizon)
         name = problem.trials[0].name
         y = np.zeros(problem.nuisance_shape)
@@ -323,7 +237,7 @@ class _Model:
         seen = problem.evaluate(z, y, cancel=self.cancel)
         if not seen.ok:
             return Held(name, math.nan, {})
-        one = replace(fit, kept=[trial], z=z)
+        one = replace(self.fit, kept=[trial], z=z)
         judged = experiment.judge(Data([], [], []), one, Reporter(None, []), self.cancel)
         errors = judged.predictions[0].errors if judged.predictions else {}
         plain = {k: float(v) for k, v in errors.items() if "." not in k}
