@@ -113,7 +113,7 @@ def load_estimation(
         simulation=read_options(kind.simulation, reader, top.simulation, "simulation"),
         parameters=chosen,
         fit=_fit(reader, kind, top.fit, chosen),
-        uncertainty=read_options(UncertaintyOptions, reader, top.uncertainty, "uncertainty"),
+        uncertainty=_uncertainty(reader, top.uncertainty, chosen),
         source=content,
         inertias=tuple(top.inertias),
     )
@@ -194,6 +194,19 @@ def _fit(
     if len({len(values) for values in fit.continuation.values()}) > 1:
         raise reader.error("fit.continuation", fit.continuation, "lists of one length")
     return fit
+
+
+def _uncertainty(
+    reader: OptionReader, value: object, parameters: Mapping[str, ParameterOptions]
+) -> UncertaintyOptions:
+    """Section uncertainty; profiles are of parameters that are estimated."""
+    options = read_options(UncertaintyOptions, reader, value, "uncertainty")
+    free = [n for n, p in parameters.items() if not p.fixed]
+    for i, name in enumerate(options.profile):
+        if name not in free:
+            rule, near = "an estimated parameter", nearest(str(name), free)
+            raise reader.error(f"uncertainty.profile[{i}]", name, rule, near)
+    return options
 
 
 def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:

@@ -26,6 +26,7 @@ PICTURES = (
     "error_by_trial.png",
     "error_over_time.png",
     "parameters.png",
+    "profiles.png",
     "correlation.png",
     "convergence.png",
     "motion_best.png",
