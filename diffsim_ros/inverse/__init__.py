@@ -32,7 +32,8 @@ __all__ = [
     "ParameterMap", "Pinned", "PointTrack", "PoseTrack", "Problem", "Profile", "Progress",
     "RigidSkin", "SimulationProblem", "SoftL1", "SoftSkin", "Solution", "StudentT", "Term", "Trial",
     "TwistTrack", "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem",
-    "continuation", "correlated_covariance", "gauss_newton_covariance", "growing", "horizons", "identifiability",
+    "continuation", "correlated_covariance", "gauss_newton_covariance", "growing", "horizons",
+    "identifiability",
     "lbfgs", "levenberg_marquardt", "metric_track", "polish", "profile", "residual_noise",
     "sandwich_covariance", "three_phases",
 ]  # fmt: skip
