@@ -87,6 +87,10 @@ class PoseExperiment:
         flying = options.start == "flight"
         least = MIN_SAMPLES if flying else 2
         trials = list(given or selection.read(self.config.bodies, sigma, least))
+        for trial in trials:
+            if set(self.config.bodies) - set(trial.bodies):
+                got, rule = ", ".join(trial.bodies), ", ".join(self.config.bodies)
+                raise InputError(trial.place, "bodies", got, f"recordings of {rule}")
         spacing(trials)
         if not flying:
             return trials
