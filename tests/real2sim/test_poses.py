@@ -218,6 +218,9 @@ def test_starts_move_with_the_parameters_as_their_slopes_say(elbow_file):
     difference = (high.angular_velocity - low.angular_velocity) / 0.0004
     np.testing.assert_allclose(slope[9:], difference, rtol=0.03, atol=0.5)
     assert np.linalg.norm(difference) > 20
+    z = model.map.scaled(TRUTH)
+    report = check_problem(model.problem([trial], z, horizon=8), directions=2, z=z)
+    assert report.passed, report
 
 
 def test_friction_and_hinge_damping_are_recovered(elbow_file, tmp_path):
