@@ -87,13 +87,23 @@ class PoseExperiment:
         sigma = options.sigma_position, np.radians(options.sigma_rotation)
         flying = options.start == "flight"
         least = MIN_SAMPLES if flying else 2
-        trials = list(given or selection.read(self.config.bodies, sigma, least))
+        read = given or selection.read(self.config.bodies, sigma, least)
+        trials = [self._named(trial) for trial in read]
         spacing(trials)
         if not flying:
             return trials
         if options.check_gravity:
             self._check_gravity(trials)
         return self._flying(trials, notes)
+
+    def _named(self, trial: Trial) -> Trial:
+        """The recording with the names of the scene; one body has any name."""
+        if len(trial.bodies) == len(self.config.bodies) == 1:
+            return replace(trial, poses=replace(trial.poses, names=self.config.bodies))
+        if set(self.config.bodies) - set(trial.bodies):
+            got, rule = ", ".join(trial.bodies), ", ".join(self.config.bodies)
+            raise InputError(trial.place, "bodies", got, f"recordings of {rule}")
+        return trial
 
     def _flying(self, trials: list[Trial], notes: list[str]) -> list[Trial]:
         """Those that begin in free flight, as the scene simulates it, and touch something later."""
