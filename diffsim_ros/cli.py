@@ -25,6 +25,7 @@ COMMANDS = {
     "check": "say what recordings hold, and whether an estimation can use them",
     "init": "write a commented scene and estimation for a recording of one's own",
     "estimate": "estimate parameters from recordings, with uncertainty and report",
+    "compare": "say which of several models the same recordings support",
     "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
     "plan": "find controls whose motion reaches goals",
     "check-gradient": "compare gradients with finite differences (DESIGN section 3)",
@@ -67,8 +68,11 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             "--size", nargs="+", type=float, metavar="M", help="edge, or three, of the body"
         )
         command.add_argument("--mass", type=float, metavar="KG", help="of the body")
-    elif name == "estimate":
-        command.add_argument("estimation", metavar="ESTIMATION.yaml")
+    elif name in ("estimate", "compare"):
+        if name == "estimate":
+            command.add_argument("estimation", metavar="ESTIMATION.yaml")
+        else:
+            _arguments_of_compare(command)
         for option, text in (
             ("--train", "train on all trials of these files, instead of the YAML's"),
             ("--validate", "validate on all trials of these files, instead of the YAML's"),
@@ -97,6 +101,19 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument("--seed", type=int, default=0, help="of the directions [0]")
     else:
         command.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run [all]")
+
+
+def _arguments_of_compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("estimations", nargs="+", metavar="ESTIMATION.yaml", help="one per model")
+    command.add_argument(
+        "--variant", nargs="+", action="append", metavar=("NAME", "KEY=VALUE"),
+        help="one more model: the first YAML with other values, e.g. "
+        "linear scene.bodies.ball.viscosity_model=linear",
+    )  # fmt: skip
+    command.add_argument(
+        "--folds", type=int, default=0, metavar="N",
+        help="of the cross-validation [each trial alone up to 10, else 5]",
+    )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -42,7 +42,8 @@ def coverage(fits: Sequence[Mapping]) -> dict:
         "pairs": len(pairs), "inside_95": float(np.mean(z <= norm.ppf(0.975))),
         "largest_z": float(z.max()), "largest_sigma_over_bound": float(ratio.max()),
         "smallest_sigma_over_bound": float(ratio.min()),
-        "rollouts": [fit["rollouts"] for fit in fits], "seconds": [fit["seconds"] for fit in fits],
+        "rollouts": [fit["rollouts"] for fit in fits],
+        "seconds_each": [fit["seconds"] for fit in fits],
     }  # fmt: skip
     assert ratio.max() <= SIGMA_OVER_BOUND, f"sigma over the Cramer-Rao bound: {ratio.max():.2f}"
     assert z.max() <= norm.ppf(0.9995), f"outside of its 99.9 % interval: {z.max():.2f} sigma"

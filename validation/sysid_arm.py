@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from diffsim_ros.inverse.pseudo_inertia import physical, theta_of
 from diffsim_ros.real2sim.config import load_estimation
@@ -47,12 +48,12 @@ SWINGS = (0.55, 0.45, 0.5, 0.7, 0.7, 0.9)  # amplitude of every joint [rad]
 TRIALS, SECONDS, REST = 4, 3.0, 0.2
 
 
-def spec_of():
+def spec_of(step: float = FITTED):
     """MuJoCo's spec of our UR5 with drives, sensors and a payload of unknown inertia."""
     import mujoco
 
     spec = mujoco.MjSpec.from_file(str(URDF))
-    spec.option.timestep, spec.option.integrator = FITTED, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.timestep, spec.option.integrator = step, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.compiler.fusestatic = False  # the payload stays a body of its own
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
@@ -60,7 +61,7 @@ def spec_of():
     tool.explicitinertial = True
     tool.mass, tool.ipos, tool.inertia = 1.0, [0, 0, 0.05], [0.002] * 3
     for joint in JOINTS:
-        spec.joint(joint).solref_friction = [2 * FITTED, 1]
+        spec.joint(joint).solref_friction = [2 * step, 1]
     fixed, affine = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
     for word, place in (("p", 1), ("v", 2)):
         for joint in JOINTS:
@@ -94,7 +95,7 @@ def put(spec, what: str, joint: str, value: float) -> None:
 
 def true_spec():
     """The spec that made the log."""
-    spec = spec_of()
+    spec = spec_of(FINE)
     for what, values in TRUTH.items():
         for joint, value in zip(JOINTS, values, strict=True):
             put(spec, what, joint, value)
@@ -104,9 +105,6 @@ def true_spec():
     axes[:, 2] *= np.sign(np.linalg.det(axes))
     tool.inertia[:] = moments
     tool.iquat[:] = np.roll(quaternion_from_matrix(axes), 1)
-    spec.option.timestep = FINE
-    for joint in JOINTS:
-        spec.joint(joint).solref_friction = [2 * FINE, 1]
     return spec
 
 
@@ -182,6 +180,11 @@ def _settled(mujoco, model, data, target, rate) -> np.ndarray:
 # --------------------------------------------------------------------------------------- the truth
 
 
+def true_theta() -> np.ndarray:
+    """The payload's ten parameters (10,) in truth."""
+    return theta_of(PAYLOAD["mass"], PAYLOAD["centre"], np.array(PAYLOAD["inertia"]))
+
+
 def truth() -> dict[str, float]:
     """What the estimation's parameters are in truth, by their names in the YAML."""
     found = dict(SENSOR)
@@ -189,15 +192,17 @@ def truth() -> dict[str, float]:
         found |= {
             f"{what}_{j.removesuffix('_joint')}": v for j, v in zip(JOINTS, values, strict=True)
         }
-    theta = theta_of(PAYLOAD["mass"], PAYLOAD["centre"], np.array(PAYLOAD["inertia"]))
-    values, _ = physical(theta)
+    values, _ = physical(true_theta())
     words = ["mass", "centre.x", "centre.y", "centre.z"]
     words += [f"inertia.{k}" for k in ("xx", "yy", "zz", "xy", "xz", "yz")]
     return found | {f"payload.{w}": float(v) for w, v in zip(words, values, strict=True)}
 
 
 def judged(estimates: dict[str, tuple[float, float | None]], level: float = 1.96) -> dict:
-    """Errors against the truth and how many 95 % intervals hold it; estimates: name -> (x, sigma)."""
+    """Errors against the truth, and how many 95 % intervals hold it.
+
+    estimates  name -> (value, sigma)
+    """
     known, rows = truth(), {}
     for name, (value, sigma) in estimates.items():
         if name not in known or sigma is None or not np.isfinite(sigma):
@@ -246,11 +251,12 @@ def ours() -> dict:
 class Theirs:
     """The same trials, parameters, sigmas and starts as mujoco.sysid sees them."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: float = FITTED) -> None:
+        self.step = step
         self.config = load_estimation(CONFIG)
         experiment = JointExperiment(self.config)
         self.model, self.data = experiment.model, experiment.read({})
-        self.spec, self.rollouts = spec_of(), 0
+        self.spec, self.rollouts = spec_of(step), 0
 
     def parameters(self):
         """Their ParameterDict with our first guesses and bounds, logarithms where ours are."""
@@ -258,7 +264,7 @@ class Theirs:
 
         found = sysid.ParameterDict()
         for name, options in self.config.parameters.items():
-            if name.startswith("payload.") or name == "slip_rate":
+            if name.startswith("payload."):
                 continue
             what, _, joint = name.partition("_")
             log = options.scale == "log"
@@ -310,9 +316,10 @@ class Theirs:
         model = self.spec.compile()
         q = self.model.start(log)
         state = sysid.create_initial_state(model, q, np.zeros(6), mujoco.MjData(model).act)
-        t = np.arange(round(log.t[-1] / FITTED) + 1) * FITTED
-        target = self.model.commands(log)[: len(t)]
-        control = np.concatenate([target, np.gradient(target, FITTED, axis=0)], axis=1)
+        t = np.arange(round(log.t[-1] / self.step) + 1) * self.step
+        coarse = np.arange(self.model.keys) * FITTED
+        target = CubicSpline(coarse, self.model.commands(log))(t)
+        control = np.concatenate([target, np.gradient(target, self.step, axis=0)], axis=1)
         values = np.concatenate(
             [np.stack([log.column(log.measured[s], j) for j in JOINTS], axis=1)
              for s in ("position", "velocity", "effort")], axis=1,
@@ -367,6 +374,27 @@ class Theirs:
             **judged(self.estimates(best, covariance, half)),
         }
 
+    def at_truth(self) -> float:
+        """Mean square of the weighed residuals of the training trials at the true parameters.
+
+        1 were the sensor's noise alone; what is above is the simulator's error at this step.
+        """
+        from mujoco import sysid
+
+        params, known = self.parameters(), truth()
+        for name in params.keys():
+            if name in known:
+                log = self.config.parameters[name].scale == "log"
+                params[name].value[:] = np.log(known[name]) if log else known[name]
+        params["payload"].value[:] = true_theta()
+        function = sysid.build_residual_fn(
+            models_sequences=self.groups(self.data.train),
+            modify_residual=self.transform(params).apply,
+            n_threads=1,
+        )
+        rest, _, _ = function(params.as_vector(), params)
+        return float(np.mean(np.concatenate([np.ravel(r) for r in rest]) ** 2))
+
     def estimates(self, params, covariance, half) -> dict[str, tuple[float, float]]:
         """Value and sigma of every number, the payload in physical words."""
         found, first = {}, 0
@@ -416,9 +444,26 @@ def _payload(spec, parameter) -> None:
     spec.body("payload").iquat[:] = [1, 0, 0, 0]
 
 
+def ours_at_truth() -> float:
+    """The same of ours, at the step of config/estimation/ur5_log.yaml."""
+    experiment = JointExperiment(load_estimation(CONFIG))
+    model, known = experiment.model, truth()
+    z = {n: known[n] for n in model.map.names if n in known}
+    names = [n for n in model.config.parameters if n.startswith("payload.")]
+    z = model.map.scaled(z | dict(zip(names, true_theta(), strict=True)))
+    problem = model.problem(experiment.read({}).train, z)
+    evaluation = problem.evaluate(z)
+    prior, _ = model.map.prior(z)
+    return float((2 * evaluation.value - prior @ prior) / evaluation.count)
+
+
 def study() -> dict:
-    """Both, one after the other, on one thread."""
-    return {"ours": ours(), "mujoco.sysid": Theirs().fit()}
+    """Both, one after the other, on one thread; theirs at our step and at a quarter of it too."""
+    found = {"ours": ours(), "mujoco.sysid": Theirs().fit()}
+    found["mujoco.sysid, a quarter of the step"] = Theirs(FITTED / 4).fit()
+    steps = {f"mujoco at {1e3 * h:g} ms": Theirs(h).at_truth() for h in (2e-3, 5e-4, 1e-4)}
+    found["mean_square_at_truth"] = {f"ours at {1e3 * FITTED:g} ms": ours_at_truth()} | steps
+    return found
 
 
 if __name__ == "__main__":

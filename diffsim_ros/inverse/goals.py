@@ -117,3 +117,44 @@ class Goal:
     def until(self, frame):
         """See `Objective.until`."""
         return _shortened(self, frame, ())
+
+
+@dataclass(frozen=True)
+class Smooth:
+    """Keys of a driven motion near each other: r_i = (p_i - p_{i-1})/sigma, i = 1 ... n  [G 4.7.5].
+
+    names  (n, a)  parameters: keys by axes, in the order of time
+    first  (a,)    the key before them, which stays;  sigma  [m or rad] of a step
+    """
+
+    body: str
+    names: tuple[tuple[str, ...], ...]
+    first: np.ndarray
+    sigma: float
+    loss: Loss = field(default_factory=Loss)
+    name: str = "smooth"
+    frames: ClassVar[np.ndarray] = np.zeros(1, np.int64)
+    soft: ClassVar[bool] = True
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the objective itself reads."""
+        return tuple(name for row in self.names for name in row)
+
+    def term(self, rollout, slot, values):
+        """Residual (1, n a) and its partials by the keys; the motion does not enter."""
+        keys = np.array([[values[name] for name in row] for row in self.names])
+        steps = np.diff(np.concatenate([np.reshape(self.first, (1, -1)), keys]), axis=0)
+        own = {}
+        for i, row in enumerate(self.names):
+            for j, name in enumerate(row):
+                partial = np.zeros(steps.shape)
+                partial[i, j] = 1.0
+                if i + 1 < len(steps):
+                    partial[i + 1, j] = -1.0
+                own[name] = partial.reshape(1, -1) / self.sigma
+        return Term(steps.reshape(1, -1) / self.sigma, self.frames, own=own)
+
+    def until(self, frame):
+        """See `Objective.until`."""
+        return self

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..inverse.goals import Goal
+from ..inverse.goals import Goal, Smooth
 from ..inverse.objectives import PoseTrack
 from ..inverse.parameters import Parameter, ParameterMap
 from ..scene.fields import Field, Reader
@@ -19,7 +19,10 @@ from ..scene.soft_shapes import SOFT
 from ..scene.yaml_file import read_mapping
 from . import schema
 
-POWER = Field("number", "exponent")
+FACTOR_POWER = {
+    "factor": Field("number", "entry = factor * value ** power", default=1.0),
+    "power": Field("number", "see factor", default=1.0),
+}
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,9 @@ class PlanConfig:
 
     map        controls as free parameters
     goals      objectives of the inverse layer, tolerances as their sigmas
-    weights    (n,) of (z - start)^2 for each control, scaled to half the bounds' distance
     search     section `search`
     source     the mapping as read (provenance)
+    together   objectives that keep the keys of handles near each other
     """
 
     place: str
@@ -40,6 +43,7 @@ class PlanConfig:
     goals: tuple[Any, ...]
     search: Mapping[str, Any]
     source: Mapping
+    together: tuple[Smooth, ...] = ()
 
 
 def load_plan(
@@ -65,7 +69,7 @@ def load_plan(
         found = (folder if folder.is_dir() else folder.parent) / found
     scene = load_scene(top["scene"], base=beside, estimated=found)
     search = reader.section(schema.SEARCH, top["search"], "search")
-    controls = _controls(reader, top["controls"], scene)
+    controls, together = _controls(reader, top["controls"], scene)
     if not top["goals"]:
         raise reader.error("goals", [], "at least one goal")
     goals: list[Any] = []
@@ -79,39 +83,84 @@ def load_plan(
     for i, factor in enumerate(search["factors"]):
         if not 0 < factor <= 1:
             raise reader.error(f"search.factors[{i}]", factor, "greater than 0, at most 1")
-    return PlanConfig(place, top["name"], scene, controls, tuple(goals), search, raw)
+    return PlanConfig(
+        place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together)
+    )
 
 
-def _controls(reader: Reader, values: Mapping, scene: SceneModel) -> ParameterMap:
-    """The controls as parameters, each with a weak prior where it has a weight."""
+def _controls(reader: Reader, values: Mapping, scene: SceneModel):
+    """The controls as parameters, and objectives that keep a handle's keys together."""
     if not values:
         raise reader.error("controls", {}, "at least one control")
-    known = [info.name for info in scene.engine.parameters]
-    parameters = []
+    parameters: list[Parameter] = []
+    together: list[Smooth] = []
     for name, value in values.items():
         key = f"controls.{name}"
-        control = reader.section(schema.CONTROL, value, key)
-        sets = {}
-        for entry, power in control["sets"].items():
-            if entry not in known:
-                raise reader.error(
-                    f"{key}.sets.{entry}", power, "an entry of the scene", nearest(entry, known)
-                )
-            given = power if isinstance(power, Mapping) else {"power": power}
-            section = {"factor": Field("number", "", default=1.0), "power": POWER}
-            read = reader.section(section, given, f"{key}.sets.{entry}")
-            sets[entry] = (read["factor"], 1.0 if read["power"] is None else read["power"])
-        low, high = control["bounds"]
-        half = 0.5 * (high - low)
-        pull = control["weight"] > 0
-        parameters.append(
-            Parameter(
-                name, control["unit"], control["value"], low, high, sets=sets, typical=half,
-                prior_mean=control["value"] if pull else None,
-                prior_sigma=half / np.sqrt(control["weight"]) if pull else None,
-            )
-        )  # fmt: skip
-    return ParameterMap(parameters, scene.engine)
+        if isinstance(value, Mapping) and "handle" in value:
+            found, smooth = _keys(reader, name, value, scene)
+            parameters += found
+            together += smooth
+        else:
+            parameters.append(_control(reader, name, value, key, scene))
+    return ParameterMap(parameters, scene.engine), together
+
+
+def _control(reader: Reader, name: str, value: object, key: str, scene: SceneModel) -> Parameter:
+    """One number, with a weak prior where it has a weight."""
+    known = [info.name for info in scene.engine.parameters]
+    control = reader.section(schema.CONTROL, value, key)
+    sets = {}
+    for entry, power in control["sets"].items():
+        if entry not in known:
+            near = nearest(entry, known)
+            raise reader.error(f"{key}.sets.{entry}", power, "an entry of the scene", near)
+        given = power if isinstance(power, Mapping) else {"power": power}
+        read = reader.section(FACTOR_POWER, given, f"{key}.sets.{entry}")
+        sets[entry] = (read["factor"], read["power"])
+    low, high = control["bounds"]
+    half, weight = 0.5 * (high - low), control["weight"]
+    return Parameter(
+        name, control["unit"], control["value"], low, high, sets=sets, typical=half,
+        prior_mean=control["value"] if weight else None,
+        prior_sigma=half / np.sqrt(weight) if weight else None,
+    )  # fmt: skip
+
+
+def _keys(reader: Reader, name: str, value: Mapping, scene: SceneModel):
+    """Parameters of a handle's keys, and how they are kept together."""
+    key = f"controls.{name}"
+    keys = reader.section(schema.KEYS, value, key)
+    entries = {info.name: i for i, info in enumerate(scene.engine.parameters)}
+    stem = f"{keys['handle']}.{keys['what']}"
+    count = sum(f"{stem}[{k}].x" in entries for k in range(len(entries)))
+    if count < 2:
+        handles = [n for n, b in scene.description["bodies"].items() if b["type"] == "handle"]
+        rule = "a handle with keys or waypoints" + (f": {', '.join(handles)}" if handles else "")
+        raise reader.error(f"{key}.handle", keys["handle"], rule)
+    for i, axis in enumerate(keys["axes"]):
+        if axis not in ("x", "y", "z"):
+            raise reader.error(f"{key}.axes[{i}]", axis, "x, y or z")
+    last = count - 1 if keys["last"] is None else keys["last"]
+    if not keys["first"] <= last < count:
+        rule = f"keys 1 to {count - 1}, the first before the last"
+        raise reader.error(key, [keys["first"], last], rule)
+    at, (low, high) = scene.engine.values, keys["bounds"]
+    unit, found = "m" if keys["what"] == "position" else "rad", []
+    names = []
+    for k in range(keys["first"], last + 1):
+        names.append(tuple(f"{name}[{k}].{axis}" for axis in keys["axes"]))
+        for axis in keys["axes"]:
+            entry = f"{stem}[{k}].{axis}"
+            here = float(at[entries[entry]])
+            found.append(
+                Parameter(f"{name}[{k}].{axis}", unit, here, here + low, here + high,
+                          sets={entry: (1.0, 1.0)}, typical=0.5 * (high - low))
+            )  # fmt: skip
+    before = f"{stem}[{keys['first'] - 1}]"
+    fixed = np.array([at[entries[f"{before}.{axis}"]] for axis in keys["axes"]])
+    if keys["smooth"] is None:
+        return found, []
+    return found, [Smooth(keys["handle"], tuple(names), fixed, keys["smooth"], name=name)]
 
 
 def _goals(reader: Reader, value: object, key: str, scene: SceneModel) -> list[Any]:

@@ -131,7 +131,7 @@ def plan(
 
 def _problem(config: PlanConfig) -> SimulationProblem:
     scene, search = config.scene, config.search
-    trial = Trial(config.name, scene.steps, config.goals)
+    trial = Trial(config.name, scene.steps, (*config.goals, *config.together))
     return SimulationProblem(
         scene.engine, scene.options, config.map, [trial], threads=search["threads"]
     )

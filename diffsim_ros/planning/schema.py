@@ -28,6 +28,22 @@ CONTROL: Section = {
     ),
 }
 
+KEYS: Section = {
+    "handle": Field("text", "a handle of the scene with keys or waypoints", default=REQUIRED),
+    "what": Field("choice", "of its keys", default="position", choices=("position", "rotation")),
+    "axes": Field("list", "of them: x, y, z", default=["x", "y", "z"]),
+    "first": Field("integer", "number of the first key that moves", default=1, minimum=1),
+    "last": Field("integer", "and of the last; absent: the last there is", minimum=1),
+    "bounds": Field("bounds", "of a key against the scene's [m or rad]", default=REQUIRED),
+    "smooth": Field(
+        "number",
+        "usual difference of a key from the one before [m or rad]: keeps them together",
+        minimum=0,
+        strict=True,
+    ),
+}
+"""A control that stands for many: the keys of a handle."""
+
 GOAL: Section = {
     "name": Field("text", "for reports; default: the body's", default=None),
     "body": Field("text", "a rigid body, particle or solid of the scene", default=REQUIRED),
@@ -70,7 +86,13 @@ SEARCH: Section = {
     "threads": Field("integer", "of the engine, 0: every core", default=0, minimum=0),
 }
 
-SECTIONS = {"PLAN": PLAN, "controls.NAME": CONTROL, "goals[i]": GOAL, "search": SEARCH}
+SECTIONS = {
+    "PLAN": PLAN,
+    "controls.NAME": CONTROL,
+    "controls.NAME (of a handle)": KEYS,
+    "goals[i]": GOAL,
+    "search": SEARCH,
+}
 
 
 def markdown() -> str:

@@ -73,6 +73,7 @@ class Kind:
                  in the YAML)
     check_fit    (reader, fit options): rules between keys
     experiment   (config) -> Experiment
+    several      several bodies may be tracked at once
     """
 
     measurement: type
@@ -82,6 +83,7 @@ class Kind:
     whole_files: Callable[[Any, str, str, Sequence[str | Path]], tuple[Any, dict]]
     check_fit: Callable[[OptionReader, FitOptions], None]
     experiment: Callable[[EstimationConfig], Experiment]
+    several: bool = False
 
 
 def kind_of(name: str) -> Kind:

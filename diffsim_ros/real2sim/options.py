@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 KINDS = {
     "tosses": ".toss_kind",
+    "poses": ".poses.kind",
     "markers": ".markers.kind",
     "clouds": ".clouds.kind",
     "joints": ".joints.kind",
@@ -153,6 +154,12 @@ class FitOptions:
     )
     starts: int = option("integer", "starting points: the YAML's, then seeded draws", 1, minimum=1)
     seed: int = option("integer", "seed of every draw", 0, minimum=0)
+    optimizer: str = option(
+        "choice",
+        "levenberg_marquardt; lbfgs and adam take one adjoint gradient per step",
+        "levenberg_marquardt",
+        choices=("levenberg_marquardt", "lbfgs", "adam"),
+    )
     iterations: int = option("integer", "iterations per stage at most", 30, minimum=1)
     tolerance: float = option(
         "number", "relative decrease of the objective that ends a stage", 1e-5, minimum=0
@@ -190,12 +197,16 @@ class UncertaintyOptions:
 
     method: str = option(
         "choice",
-        "bootstrap or sandwich: over trials; covariance: from the noise of the sensor alone",
+        "bootstrap or sandwich: over trials; correlated: from the residuals, alike over time; "
+        "covariance: from the noise of the sensor alone",
         "bootstrap",
-        choices=("bootstrap", "sandwich", "covariance", "none"),
+        choices=("bootstrap", "sandwich", "correlated", "covariance", "none"),
     )
     samples: int = option("integer", "resampled sets of trials for bootstrap", 200, minimum=10)
     seed: int = option("integer", "seed of the resampling", 0, minimum=0)
+    profile: tuple = option(
+        "list", "parameters whose profile likelihood, and interval by it, is wanted", ()
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +266,9 @@ class TopOptions:
     scene: object = option(
         "any", "scene YAML (relative to this file), or a scene mapping", REQUIRED
     )
-    body: str = option("text", "the body that was tracked", REQUIRED)
+    body: object = option(
+        "any", "the body that was tracked; of kind poses also a list of bodies", REQUIRED
+    )
     data: dict = option("mapping", "recordings", REQUIRED)
     measurement: dict = option("mapping", "noise and metric", None)
     simulation: dict = option("mapping", "time steps", None)

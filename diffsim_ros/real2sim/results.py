@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..inverse.profile import Profile
 from ..output import OutputFolder, write_json, write_yaml
 
 RESULT_FILES = ("result.yaml", "metrics.json")
@@ -95,6 +96,7 @@ class EstimationResult:
     dropped      reason -> how many samples or rollouts were left out
     notes        what a reader should know: overlap, missing comparison, failures
     provenance   files with their hashes, versions, seeds
+    profiles     profile likelihoods that the YAML asked for
     """
 
     name: str
@@ -113,6 +115,7 @@ class EstimationResult:
     scene: Mapping[str, float] = field(default_factory=dict)
     kind: str = "tosses"
     derived: tuple[ParameterResult, ...] = ()
+    profiles: tuple[Profile, ...] = ()
 
     @property
     def converged(self) -> bool:
@@ -138,6 +141,7 @@ class EstimationResult:
             }
             for i, row in enumerate(self.correlated)
         }
+        profiles = {p.name: p.document() for p in self.profiles}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -150,6 +154,7 @@ class EstimationResult:
                 for p in self.derived
             },
             "correlation": matrix,
+            **({"profiles": profiles} if profiles else {}),
             "notes": list(self.notes),
             "dropped": dict(self.dropped),
             "provenance": dict(self.provenance),

@@ -62,6 +62,25 @@ def write_playback(
     )
 
 
+def write_pose_playback(
+    path: str | os.PathLike[str], result: Any, *, frame_id: str = "world", pause: float = 0.5
+) -> Path:
+    """Write the recordings of an EstimationResult of poses, each body on topics of its own."""
+    tracks: dict[str, list[tuple]] = {}
+    clock = 0.0
+    for prediction in result.predictions:
+        t = prediction.t - prediction.t[0] + clock
+        for k, body in enumerate(prediction.bodies):
+            for who in TOPICS:
+                poses = getattr(prediction, who)[:, k]
+                track = tracks.setdefault(f"/{body}/{who}", [])
+                track.append((t, poses[:, :3], poses[:, 3:]))
+        clock = float(t[-1]) + pause
+    return write_motion(
+        path, [_joined(topic, frame_id, parts) for topic, parts in tracks.items()], markers=()
+    )
+
+
 def _joined(topic: str, frame_id: str, parts: list[tuple]) -> PoseTrack:
     t, position, orientation = (np.concatenate(column) for column in zip(*parts, strict=True))
     return PoseTrack(topic, frame_id, t, position, orientation)

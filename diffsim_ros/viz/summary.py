@@ -51,6 +51,7 @@ class Summary:
     error_ids     names of those trials
     means         quantity -> (mean, median) of ours, as in metrics.json where it says so
     comparisons   quantity -> simulators, the best first
+    profiles      inverse.profile.Profile of the parameters that it was asked for
     """
 
     name: str
@@ -75,6 +76,7 @@ class Summary:
     provenance: Mapping[str, Any]
     config: Mapping[str, Any]
     warnings: tuple[str, ...] = field(default=())
+    profiles: tuple[Any, ...] = field(default=())
 
 
 def summarise(result: Any) -> Summary:
@@ -115,6 +117,7 @@ def summarise(result: Any) -> Summary:
         provenance=dict(_get(result, "provenance", {}) or {}),
         config=config,
         warnings=_warnings(result, rows),
+        profiles=tuple(_get(result, "profiles", ())),
     )
 
 

@@ -135,6 +135,43 @@ def test_the_gradient_of_a_plan_is_that_of_differences(softness):
     assert report.passed, report
 
 
+def dragging(**control):
+    raw = yaml.safe_load((ROOT / "config" / "planning" / "drag_cube.yaml").read_text())
+    raw["controls"]["hand"].update(control)
+    return raw
+
+
+def test_a_cube_is_dragged_by_a_string_and_left_at_rest():
+    result = plan(dragging())
+    assert result.status == "reached" and result.best.pattern == ("table",)
+    path = np.asarray(result.best.motion.position)[:, 1]
+    assert np.linalg.norm(path[-1, :2] - [0.11, 0.03]) < 1e-3
+    keys = np.array([result.best.controls[f"hand[{k}].x"] for k in range(1, 9)])
+    assert np.abs(np.diff(keys)).max() < 0.1
+
+
+def test_the_gradient_by_keys_is_that_of_differences():
+    problem = _problem(load_plan(dragging()))
+    # away from the start, where the string is just taut: a kink
+    z = problem.start + 0.1 * np.random.default_rng(0).normal(size=problem.start.shape)
+    report = check_problem(problem, z, directions=4, seed=1)
+    assert report.passed, report
+
+
+@pytest.mark.parametrize(
+    ("control", "words"),
+    [
+        ({"handle": "hnd"}, "handle with keys or waypoints: hand"),
+        ({"axes": ["x", "w"]}, "x, y or z"),
+        ({"first": 9}, "keys 1 to 8"),
+        ({"last": 9}, "keys 1 to 8"),
+    ],
+)
+def test_keys_that_are_not_there_are_refused(control, words):
+    with pytest.raises(InputError, match=words):
+        load_plan(dragging(**control))
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

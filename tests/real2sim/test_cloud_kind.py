@@ -173,6 +173,11 @@ def test_recordings_without_a_floor_or_a_flight_are_refused():
     floorless = [c.kept(c.points[:, 2] < 0) for c in whole.clouds]
     with pytest.raises(InputError, match=r"a floor|an object that is seen"):
         experiment.read({"train": [replace(whole, clouds=floorless)], "validate": ()})
+    with pytest.raises(InputError, match=r"-9\.\d\d .* in free flight.* 9\.81, 0\.00, 0\.00"):
+        content = estimation()
+        content["scene"]["world"]["gravity"] = [9.81, 0, 0]
+        other = kind_of("clouds").experiment(load_estimation(content))
+        other.read({"train": [whole], "validate": ()})
     with pytest.raises(InputError, match="recordings of different names"):
         experiment.read({"train": [whole, whole], "validate": ()})
 

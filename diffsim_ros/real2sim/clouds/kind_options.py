@@ -55,6 +55,7 @@ class CloudMeasurementOptions:
         "number", "gap to every surface down to which a frame is of the free flight", 0.02, "m",
         minimum=0,
     )  # fmt: skip
+    check_gravity: bool = option("flag", "compare free flight with the world's gravity", True)
     turning: bool = option(
         "flag", "orientation and spin at the start are unknown too (false: as in the scene)", False
     )

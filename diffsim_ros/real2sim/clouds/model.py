@@ -28,7 +28,14 @@ from ..model import Model, scene_and_map
 from .cloud import Cloud
 from .options import CloudOptions, read_cloud_options
 from .pipeline import CloudPipeline, stage_table
-from .placing import Placed, followed, free_flight, free_frames, free_spin
+from .placing import (
+    Placed,
+    flight_acceleration,
+    followed,
+    free_flight,
+    free_frames,
+    free_spin,
+)
 from .planes import Plane
 from .recording import CloudRecording
 from .skin import skin_of
@@ -36,6 +43,8 @@ from .track import cloud_track, sightings
 
 FLIGHT = 3
 """Frames of free flight that a start needs at least."""
+OTHER = 0.3
+"""Share of gravity, beyond five sigmas, by which a flight's acceleration may differ from it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +147,8 @@ class CloudModel(Model):
             rule = f"at least {FLIGHT} frames of free flight before the first contact"
             remedy = "let the recording begin earlier, or lower measurement.clear"
             raise InputError(recording.source, "flight", flight, rule, remedy)
+        if options.check_gravity and flight > FLIGHT:
+            self._check_gravity(recording.source, seen, placed[:flight])
         start, rms = self._start(seen, placed[:flight])
         return Throw(
             recording.name, recording.source, seen, placed, flight, start, rms, pipeline.planes,
@@ -170,6 +181,17 @@ class CloudModel(Model):
             if contact["points"] == self.config.body and contact["name"] in self.scene.surfaces
         ]
         return min(gaps, default=np.inf)
+
+    def _check_gravity(self, source: str, seen, placed) -> None:
+        """Refuse another axis, unit or clock, by the acceleration of the flight."""
+        t = np.array([cloud.stamp - seen[0].stamp for cloud in seen[: len(placed)]])
+        found, sigma = flight_acceleration(t, [one.place for one in placed])
+        gravity = self.gravity
+        if np.linalg.norm(found - gravity) > OTHER * np.linalg.norm(gravity) + 5.0 * sigma:
+            got = ", ".join(f"{a:.2f}" for a in found) + f" +- {sigma:.2g} m/s^2 in free flight"
+            rule = "the world's gravity, " + ", ".join(f"{a:.2f}" for a in gravity)
+            remedy = "is another axis up, another unit or rate given, or the body still held?"
+            raise InputError(source, "gravity", got, rule, remedy)
 
     def _start(self, seen, placed) -> tuple[InitialState, float]:
         """Belief about the start from the flight, and the flight's rms [m]."""

@@ -124,6 +124,19 @@ def free_flight(t: Sequence[float], places, gravity) -> tuple[np.ndarray, np.nda
     return start, velocity, float(np.sqrt(np.mean(left**2)))
 
 
+def flight_acceleration(t: Sequence[float], places) -> tuple[np.ndarray, float]:
+    """Constant acceleration (3,) of a flight [m/s^2], and its standard deviation along an axis.
+
+    t (n,) [s], places (n, 3) [m]; at least 4, as one frame must be left to tell the noise from.
+    """
+    t, places = np.asarray(t, float), np.asarray(places, float)
+    matrix = np.column_stack([np.ones(len(t)), t, 0.5 * t**2])
+    found, *_ = np.linalg.lstsq(matrix, places, rcond=None)
+    left = places - matrix @ found
+    noise = np.sqrt(np.sum(left**2) / (3 * (len(t) - 3)))
+    return found[2], float(noise * np.sqrt(np.linalg.inv(matrix.T @ matrix)[2, 2]))
+
+
 def free_spin(t: Sequence[float], turns) -> tuple[np.ndarray, np.ndarray]:
     """Orientation (3, 3) at time 0 and constant angular velocity (3,) [rad/s, world] of a flight.
 

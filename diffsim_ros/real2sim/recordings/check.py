@@ -132,7 +132,9 @@ def _refusal(stream: Stream) -> InputError | None:
             split(stream.path, stream.names, stream.t, trial, stream.position, 1e-3)
         elif stream.kind == "poses":
             tosses = stream.what == "npz of tosses"
-            trials = read_tosses(stream.path) if tosses else recorded(stream).trials()
+            trials = (
+                read_tosses(stream.path, body=stream.names) if tosses else recorded(stream).trials()
+            )
             check_gravity(trials, GRAVITY)
     except InputError as error:
         return error

@@ -115,10 +115,11 @@ def _npz(path: Path) -> list[Stream]:
     if len(names & set(REQUIRED)) < 3:
         rule = f"arrays {', '.join(REQUIRED)}; or points, count, t; or t, q"
         raise InputError(path, "arrays", sorted(names), rule)
-    return [_tosses(path)]
+    return _tosses(path)
 
 
-def _tosses(path: Path) -> Stream:
+def _tosses(path: Path) -> list[Stream]:
+    """One stream per body."""
     arrays = toss_arrays(path)
     rows, trial, t = [], [], []
     dt = float(arrays["dt"])
@@ -129,10 +130,17 @@ def _tosses(path: Path) -> Stream:
         trial.append(np.full(len(own), int(number)))
         t.append(arrays["t"][own] if "t" in arrays else dt * np.arange(len(own)))
     state = arrays["state"][np.concatenate(rows)].astype(float)
-    return Stream(
-        path, "", "poses", "npz of tosses", "world", np.concatenate(t).astype(float), ("body",),
-        np.concatenate(trial), state[:, None, :3], state[:, [4, 5, 6, 3]],
-    )  # fmt: skip
+    several = state.ndim == 3
+    names = [str(name) for name in arrays["bodies"]] if several else ["body"]
+    state = state.reshape(len(state), -1, state.shape[-1])
+    clock, number = np.concatenate(t).astype(float), np.concatenate(trial)
+    return [
+        Stream(
+            path, name if several else "", "poses", "npz of tosses", "world", clock, (name,),
+            number, state[:, k, None, :3], state[:, k, [4, 5, 6, 3]],
+        )
+        for k, name in enumerate(names)
+    ]  # fmt: skip
 
 
 def _joint_log(path: Path, arrays: dict) -> Stream:
