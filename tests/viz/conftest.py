@@ -104,6 +104,19 @@ def made_up(count=12):
         predictions=predictions,
         dropped={"missing frames": 3, "failed rollouts": 0},
         notes=("a note <with> markup & signs",),
+        profiles=(
+            SimpleNamespace(
+                name="friction",
+                unit="1",
+                value=0.2134,
+                values=np.array([0.209, 0.2134, 0.219]),
+                rise=np.array([5.0, 0.0, 6.0]),
+                low=0.2095,
+                high=None,
+                threshold=3.84,
+                logarithmic=False,
+            ),
+        ),
         provenance={
             "configuration": "cube.yaml",
             "data": [{"source": "a.npz", "sha256": "ab" * 32}],
