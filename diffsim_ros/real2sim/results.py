@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..inverse.bands import TrialBand
 from ..inverse.profile import Profile
 from ..output import OutputFolder, write_json, write_yaml
 
@@ -96,6 +97,7 @@ class EstimationResult:
     notes        what a reader should know: overlap, missing comparison, failures
     provenance   files with their hashes, versions, seeds
     profiles     profile likelihoods that the YAML asked for
+    bands        prediction bands (inverse.bands), likewise
     """
 
     name: str
@@ -114,6 +116,7 @@ class EstimationResult:
     scene: Mapping[str, float] = field(default_factory=dict)
     kind: str = "tosses"
     profiles: tuple[Profile, ...] = ()
+    bands: tuple[TrialBand, ...] = ()
 
     @property
     def converged(self) -> bool:

@@ -216,3 +216,30 @@ def profiles(found: Sequence[Any]) -> Figure:
             plain_log(axis.xaxis)
     axes[0].set_ylabel("rise of the cost [chi-square]")
     return figure
+
+
+@in_style
+def bands(found: Sequence[Any]) -> Figure:
+    """Return the prediction bands of new motion (inverse.bands.TrialBand), a panel for each.
+
+    Of series with one sample there is nothing to draw over time; they are left out.
+    """
+    shown = [one for one in found if len(np.unique(one.t)) > 1] or list(found)
+    columns = min(2, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = style.new_figure(5.2 * columns, 2.6 * rows)
+    axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
+    for axis in axes[len(shown) :]:
+        axis.set_visible(False)
+    for axis, one in zip(axes, shown, strict=False):
+        k = one.band.widest
+        order = np.argsort(one.t, kind="stable")
+        t, sigma = np.asarray(one.t)[order], one.band.sigma[order, k]
+        for extra, alpha in ((1.0, 0.10), (0.0, 0.30)):
+            reach = 1.96 * np.sqrt(extra + sigma**2)
+            axis.fill_between(t, -reach, reach, color=style.SIMULATED, alpha=alpha, lw=0)
+        axis.plot(t, one.band.residual[order, k], ".", color=style.MEASURED, ms=4)
+        title = f"{one.trial}, {one.band.name}: {100 * one.band.inside:.0f} % inside"
+        axis.set(title=title, xlabel="time [s]")
+    axes[0].set_ylabel("predicted - measured [sigma]")
+    return figure

@@ -21,10 +21,13 @@ def content(tmp_path_factory) -> dict:
     path = tmp_path_factory.mktemp("tosses") / "tosses.npz"
     noise = (1e-3, math.radians(0.5))
     np.savez(path, **recorded(3, seed=5, noise=noise, seconds=0.3))
+    others = path.with_name("others.npz")
+    np.savez(others, **recorded(3, seed=6, noise=noise, seconds=0.15))
     return estimation(
         str(path),
+        str(others),
         fit={"initial_state": "nuisance", "iterations": 15, "horizons": [15]},
-        uncertainty={"method": "bootstrap", "profile": ["friction"]},
+        uncertainty={"method": "bootstrap", "profile": ["friction"], "bands": 2},
     )
 
 
@@ -54,6 +57,17 @@ def test_a_profile_is_in_the_result(done):
     assert entry["interval"] == pytest.approx([found.low, found.high])
     assert len(entry["values"]) == len(entry["rise"]) >= 5 and min(entry["rise"]) == 0.0
     assert "profile" in {p.phase for p in told}
+
+
+def test_bands_of_tosses_that_were_not_fitted(done):
+    result, _ = done
+    bands = result.metrics["bands"]
+    assert len(bands) == 2 and len(result.bands) == 2
+    for one in result.bands:
+        figures = bands[one.trial]["pose"]
+        assert 0.8 < figures["inside"] <= 1.0, "noise of the sigmas given"
+        assert 0.0 < figures["rms"] < 1.0, "the tosses that were fitted say more than one frame"
+        assert len(one.t) == len(one.band.sigma) and one.t[0] > 0 and np.all(np.diff(one.t) > 0)
 
 
 def test_only_estimated_parameters_have_profiles(content):

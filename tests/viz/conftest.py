@@ -117,6 +117,19 @@ def made_up(count=12):
                 logarithmic=False,
             ),
         ),
+        bands=(
+            SimpleNamespace(
+                trial="toss 3",
+                t=np.array([0.1, 0.2, 0.3]),
+                band=SimpleNamespace(
+                    name="pose",
+                    inside=0.97,
+                    widest=1,
+                    residual=np.array([[0.1, 0.5], [0.2, -1.0], [0.0, 0.7]]),
+                    sigma=np.array([[0.1, 0.2], [0.1, 0.4], [0.1, 0.9]]),
+                ),
+            ),
+        ),
         provenance={
             "configuration": "cube.yaml",
             "data": [{"source": "a.npz", "sha256": "ab" * 32}],
