@@ -1,4 +1,4 @@
-"""The `diffsim` command: simulate, check, init, estimate, compare, check-gradient, mesh, bench.
+"""The `diffsim` command: one module of `commands` for each entry of COMMANDS.
 
 Exit codes: 0 done; 2 unusable input (one line on stderr: file, key, value, what is accepted);
 3 not converged or stopped by Ctrl-C (results are written and marked so); 130 stopped at once by a
@@ -26,6 +26,8 @@ COMMANDS = {
     "init": "write a commented scene and estimation for a recording of one's own",
     "estimate": "estimate parameters from recordings, with uncertainty and report",
     "compare": "say which of several models the same recordings support",
+    "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
+    "plan": "find controls whose motion reaches goals",
     "check-gradient": "compare gradients with finite differences (DESIGN section 3)",
     "mesh": "check a mesh file, or mesh a surface, and write its tets",
     "bench": "run the benchmarks of bench/, all or the named ones",
@@ -52,8 +54,10 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
-    if name == "simulate":
+    if name in ("simulate", "export"):
         command.add_argument("scene", metavar="SCENE.yaml")
+        text = "result.yaml of `diffsim estimate` whose values the scene takes"
+        command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
     elif name == "check":
         command.add_argument("data", nargs="+", metavar="DATA", help="files, bags, folders")
     elif name == "init":
@@ -78,6 +82,10 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             "--set", nargs="+", action="extend", metavar="KEY=VALUE", default=[],
             help="replace values of the YAML, e.g. fit.iterations=5",
         )  # fmt: skip
+    elif name == "plan":
+        command.add_argument("plan", metavar="PLAN.yaml")
+        text = "result.yaml of `diffsim estimate` whose values the scene takes"
+        command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
     elif name == "mesh":
         command.add_argument(
             "file", metavar="SURFACE|TETS", help=".obj .stl .ply, or .msh .mesh .vtk"

@@ -17,6 +17,7 @@ from .profile import Profile, profile
 from .simulation_problem import SimulationProblem
 from .solution import Progress, Solution
 from .trial import InitialState, Trial
+from .twist_track import TwistTrack
 from .uncertainty import (
     Uncertainty,
     bootstrap,
@@ -31,8 +32,8 @@ __all__ = [
     "InitialState", "LMOptions", "LeastSquaresProblem", "LinearFunctional", "Loss", "Parameter",
     "ParameterMap", "Pinned", "PointTrack", "PoseTrack", "Problem", "Profile", "Progress",
     "RigidSkin", "SimulationProblem", "SoftL1", "SoftSkin", "Solution", "StudentT", "Term", "Trial",
-    "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem", "continuation",
-    "correlated_covariance", "gauss_newton_covariance", "growing", "horizons", "identifiability",
-    "lbfgs", "levenberg_marquardt", "metric_track", "polish", "prediction_bands", "profile",
-    "residual_noise", "sandwich_covariance", "three_phases",
+    "TwistTrack", "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem",
+    "continuation", "correlated_covariance", "gauss_newton_covariance", "growing", "horizons",
+    "identifiability", "lbfgs", "levenberg_marquardt", "metric_track", "polish", "prediction_bands",
+    "profile", "residual_noise", "sandwich_covariance", "three_phases",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ An objective gives one `Term` per rollout: residuals (M, q) at M frames and thei
 respect to the pose tangent (dc, dphi) and the velocity tangent (dv, domega) of its body, which
 serve Gauss-Newton (through S) and the adjoint alike.  To add one: a frozen dataclass with `name`,
 `body`, `loss`, `parameters` and `term`, and a case in tests/inverse/test_objectives.py.  Markers on
-soft and rigid bodies at any time: marker_track.
+soft and rigid bodies at any time: marker_track.  Velocities: twist_track.
 """
 
 from __future__ import annotations

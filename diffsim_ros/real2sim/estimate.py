@@ -15,6 +15,7 @@ from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
 from .config import EstimationConfig, load_estimation
 from .fit import Fit, fit_trials
+from .inertias import read_back
 from .kinds import Data, Experiment, kind_of
 from .model import Model
 from .preflight import preflight
@@ -158,6 +159,7 @@ class _Estimation:
             provenance=provenance(self.config.place, [trial.source for trial in trials]),
             config=self.config.source,
             scene=model.entries(fit.z),
+            derived=tuple(_derived(model, fit, uncertainty)),
         )
 
 
@@ -175,6 +177,13 @@ def _plan(config: EstimationConfig) -> list[tuple[str, float]]:
         ("profile", 30.0 * len(config.uncertainty.profile)),
         ("validate", 5.0),
     ]
+
+
+def _derived(model: Model, fit: Fit, uncertainty: Uncertainty | None):
+    """Mass, centre and inertia of every payload whose inertia was estimated."""
+    covariance = None if uncertainty is None else uncertainty.covariance_z
+    for name, unit, value, std_dev in read_back(model.map, fit.z, covariance):
+        yield ParameterResult(name, unit, value, std_dev, None, None, True, False)
 
 
 def _parameters(model: Model, fit: Fit, uncertainty: Uncertainty | None):

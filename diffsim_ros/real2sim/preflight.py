@@ -85,7 +85,8 @@ def _noise_model(model: Model) -> Model:
 
 def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
     """Verdicts of `diffsim check` on the very samples that are fitted."""
-    streams = {"tosses": _tosses, "markers": _releases}.get(model.config.kind)
+    kinds = {"tosses": _tosses, "markers": _releases, "clouds": _throws}
+    streams = kinds.get(model.config.kind)
     if streams is None:
         return [], {}
     notes, figures = [], {}
@@ -124,6 +125,17 @@ def _releases(trials: Sequence) -> list[Stream]:
             position=release.position,
         )
         for release in trials
+    ]  # fmt: skip
+
+
+def _throws(trials: Sequence) -> list[Stream]:
+    """One stream per recording: where its body was seen."""
+    return [
+        Stream(
+            Path(throw.source), "", "markers", "places of the body", "", throw.t, ("body",),
+            position=np.array([one.place for one in throw.placed])[:, None],
+        )
+        for throw in trials
     ]  # fmt: skip
 
 

@@ -91,6 +91,7 @@ class EstimationResult:
     message      the optimiser's sentence
     correlation  of the free parameters, in the order of `correlated` (nf, nf)
     scene        entries of the scene that the parameters set, by name
+    derived      what groups of parameters mean: mass, centre and inertia of payloads
     metrics      nested figures, as in metrics.json
     predictions  validated tosses (or trained ones where none are validated)
     dropped      reason -> how many samples or rollouts were left out
@@ -115,6 +116,7 @@ class EstimationResult:
     config: Mapping
     scene: Mapping[str, float] = field(default_factory=dict)
     kind: str = "tosses"
+    derived: tuple[ParameterResult, ...] = ()
     profiles: tuple[Profile, ...] = ()
     bands: tuple[TrialBand, ...] = ()
 
@@ -150,6 +152,10 @@ class EstimationResult:
             "message": self.message,
             "parameters": parameters,
             "scene": dict(self.scene),
+            "derived": {
+                p.name: {"unit": p.unit, "value": p.value, "std_dev": finite(p.std_dev)}
+                for p in self.derived
+            },
             "correlation": matrix,
             **({"profiles": profiles} if profiles else {}),
             "notes": list(self.notes),

@@ -82,7 +82,7 @@ def parameter_intervals(rows: Sequence[ParameterRow]) -> Figure:
     figure = style.new_figure(10.5, 0.6 + 0.52 * max(len(rows), 1))
     axis = figure.subplots()
     for y, row in enumerate(rows):
-        scale = _Scale(row)
+        scale = Scale(row)
         axis.barh(y, 1.0, height=0.34, color="#EEF2F6", lw=0)
         if row.prior_mean is not None and row.prior_sigma:
             band = scale(row.prior_mean + 1.96 * np.array([-1, 1]) * row.prior_sigma)
@@ -110,7 +110,7 @@ def parameter_intervals(rows: Sequence[ParameterRow]) -> Figure:
     return figure
 
 
-class _Scale:
+class Scale:
     """Maps a parameter's value to 0 (lower bound) ... 1 (upper bound), clipped."""
 
     def __init__(self, row: ParameterRow) -> None:

@@ -16,6 +16,7 @@ from diffsim_ros.viz.summary import motion_of
 
 TOPICS = {"measured": "/cube/measured", "simulated": "/cube/simulated"}
 MARKER_TOPIC = "/markers"
+CLOUD_TOPIC = "/points"
 
 
 def write_playback(
@@ -58,6 +59,25 @@ def write_playback(
         path,
         [_joined(TOPICS[who], frame_id, parts) for who, parts in tracks.items() if parts],
         markers=[MarkerTrack(MARKER_TOPIC, times, frames)] if frames else (),
+    )
+
+
+def write_pose_playback(
+    path: str | os.PathLike[str], result: Any, *, frame_id: str = "world", pause: float = 0.5
+) -> Path:
+    """Write the recordings of an EstimationResult of poses, each body on topics of its own."""
+    tracks: dict[str, list[tuple]] = {}
+    clock = 0.0
+    for prediction in result.predictions:
+        t = prediction.t - prediction.t[0] + clock
+        for k, body in enumerate(prediction.bodies):
+            for who in TOPICS:
+                poses = getattr(prediction, who)[:, k]
+                track = tracks.setdefault(f"/{body}/{who}", [])
+                track.append((t, poses[:, :3], poses[:, 3:]))
+        clock = float(t[-1]) + pause
+    return write_motion(
+        path, [_joined(topic, frame_id, parts) for topic, parts in tracks.items()], markers=()
     )
 
 

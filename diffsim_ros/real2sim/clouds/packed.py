@@ -6,7 +6,7 @@ attributes; `decode` and `encode` alone know what the bytes mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,17 +113,27 @@ def _colour(table, column, source):
     return np.stack([column(name) for name in "rgb"], axis=1).astype(np.float64) / whole
 
 
-def encode(cloud: Cloud) -> tuple[list[PointField], bytes]:
-    """Fields and bytes of an unorganised cloud: x, y, z (and rgb) as FLOAT32, no padding."""
+def encode(
+    cloud: Cloud, extra: Mapping[str, np.ndarray] | None = None
+) -> tuple[list[PointField], bytes]:
+    """Fields and bytes of an unorganised cloud: x, y, z (and rgb) as FLOAT32, no padding.
+
+    extra   name -> a further FLOAT32 of every point (n,)
+    """
     kind = [(axis, "<f4") for axis in AXES]
     fields = [PointField(axis, 4 * i, 7) for i, axis in enumerate(AXES)]
     if cloud.colour is not None:
         kind.append(("rgb", "<u4"))
         fields.append(PointField("rgb", 12, 7))
+    for name in extra or {}:
+        fields.append(PointField(name, 4 * len(fields), 7))
+        kind.append((name, "<f4"))
     table = np.zeros(len(cloud), kind)
     for i, axis in enumerate(AXES):
         table[axis] = cloud.points[:, i]
     if cloud.colour is not None:
         byte = np.round(255 * np.clip(cloud.colour, 0, 1)).astype(np.uint32)
         table["rgb"] = byte[:, 0] << 16 | byte[:, 1] << 8 | byte[:, 2]
+    for name, values in (extra or {}).items():
+        table[name] = values
     return fields, table.tobytes()
