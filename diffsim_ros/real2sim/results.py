@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..inverse.bands import TrialBand
 from ..inverse.profile import Profile
 from ..output import OutputFolder, write_json, write_yaml
 
@@ -99,6 +100,7 @@ class EstimationResult:
     notes        what a reader should know: overlap, missing comparison, failures
     provenance   files with their hashes, versions, seeds
     profiles     profile likelihoods that the YAML asked for
+    bands        prediction bands (inverse.bands), likewise
     """
 
     name: str
@@ -118,6 +120,7 @@ class EstimationResult:
     kind: str = "tosses"
     derived: tuple[ParameterResult, ...] = ()
     profiles: tuple[Profile, ...] = ()
+    bands: tuple[TrialBand, ...] = ()
 
     @property
     def converged(self) -> bool:
