@@ -30,6 +30,7 @@ class EstimationConfig:
     place         the file (or "YAML text") that messages name
     base          folder that relative paths of the YAML start from
     scene         scene mapping, or the path of a scene YAML
+    bodies        names of the tracked bodies
     kind          what was recorded (kinds.py); train, validate, measurement and simulation are its
     train         recordings that are fitted;  validate: those that are predicted (None: none)
     parameters    name -> ParameterOptions, in the order of the YAML, those of inertias behind
@@ -42,7 +43,7 @@ class EstimationConfig:
     name: str
     kind: str
     scene: Mapping | Path
-    body: str
+    bodies: tuple[str, ...]
     train: Any
     validate: Any
     measurement: Any
@@ -56,6 +57,11 @@ class EstimationConfig:
     def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
         """An InputError that names this estimation's file."""
         return InputError(self.place, key, value, accepted, remedy)
+
+    @property
+    def body(self) -> str:
+        """The tracked body, of several the first."""
+        return self.bodies[0]
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -100,14 +106,14 @@ def load_estimation(
         name=top.name,
         kind=top.kind,
         scene=_scene(reader, top.scene, base),
-        body=top.body,
+        bodies=_bodies(reader, kind, top.body),
         train=own,
         validate=other,
         measurement=read_options(kind.measurement, reader, top.measurement, "measurement"),
         simulation=read_options(kind.simulation, reader, top.simulation, "simulation"),
         parameters=chosen,
         fit=_fit(reader, kind, top.fit, chosen),
-        uncertainty=read_options(UncertaintyOptions, reader, top.uncertainty, "uncertainty"),
+        uncertainty=_uncertainty(reader, top.uncertainty, chosen),
         source=content,
         inertias=tuple(top.inertias),
     )
@@ -154,6 +160,15 @@ def _assign(content: dict, assignment: str, base: Path) -> None:
             )
 
 
+def _bodies(reader: OptionReader, kind: Kind, value: object) -> tuple[str, ...]:
+    """Names of the tracked bodies; several only where the kind knows them."""
+    names = tuple(value) if kind.several and isinstance(value, tuple) else (value,)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        rule = "the name of a body of the scene" + (", or a list of such" if kind.several else "")
+        raise reader.error("body", value, rule)
+    return names
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -179,6 +194,19 @@ def _fit(
     if len({len(values) for values in fit.continuation.values()}) > 1:
         raise reader.error("fit.continuation", fit.continuation, "lists of one length")
     return fit
+
+
+def _uncertainty(
+    reader: OptionReader, value: object, parameters: Mapping[str, ParameterOptions]
+) -> UncertaintyOptions:
+    """Section uncertainty; profiles are of parameters that are estimated."""
+    options = read_options(UncertaintyOptions, reader, value, "uncertainty")
+    free = [n for n, p in parameters.items() if not p.fixed]
+    for i, name in enumerate(options.profile):
+        if name not in free:
+            rule, near = "an estimated parameter", nearest(str(name), free)
+            raise reader.error(f"uncertainty.profile[{i}]", name, rule, near)
+    return options
 
 
 def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:

@@ -36,7 +36,10 @@ class Model:
     def held(self, values: Mapping[str, float]) -> Self:
         """The same model with these parameters held at values."""
         parameters = [
-            replace(p, value=float(values[p.name]), free=False) if p.name in values else p
+            # a value at a bound may be beyond it by rounding
+            replace(p, value=float(np.clip(values[p.name], p.lower, p.upper)), free=False)
+            if p.name in values
+            else p
             for p in self.map.parameters
         ]
         return replace(self, map=ParameterMap(parameters, self.scene.engine, self.map.groups))
@@ -83,9 +86,10 @@ def scene_and_map(
     description  scene to load instead of the configuration's
     """
     scene = load_scene(description or config.scene, base=config.base)
-    if config.body not in scene.bodies:
-        remedy = nearest(config.body, scene.bodies)
-        raise config.error("body", config.body, "a body of the scene", remedy)
+    for body in config.bodies:
+        if body not in scene.bodies:
+            remedy = nearest(body, scene.bodies)
+            raise config.error("body", body, "a body of the scene", remedy)
     parameters = [
         # sorted, so that the order of the keys in a YAML changes no digit
         _parameter(config, name, options)

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..inverse.bands import TrialBand
+from ..inverse.profile import Profile
 from ..output import OutputFolder, write_json, write_yaml
 
 RESULT_FILES = ("result.yaml", "metrics.json")
@@ -97,6 +99,8 @@ class EstimationResult:
     dropped      reason -> how many samples or rollouts were left out
     notes        what a reader should know: overlap, missing comparison, failures
     provenance   files with their hashes, versions, seeds
+    profiles     profile likelihoods that the YAML asked for
+    bands        prediction bands (inverse.bands), likewise
     """
 
     name: str
@@ -115,6 +119,8 @@ class EstimationResult:
     scene: Mapping[str, float] = field(default_factory=dict)
     kind: str = "tosses"
     derived: tuple[ParameterResult, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    bands: tuple[TrialBand, ...] = ()
 
     @property
     def converged(self) -> bool:
@@ -140,6 +146,7 @@ class EstimationResult:
             }
             for i, row in enumerate(self.correlated)
         }
+        profiles = {p.name: p.document() for p in self.profiles}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -152,6 +159,7 @@ class EstimationResult:
                 for p in self.derived
             },
             "correlation": matrix,
+            **({"profiles": profiles} if profiles else {}),
             "notes": list(self.notes),
             "dropped": dict(self.dropped),
             "provenance": dict(self.provenance),

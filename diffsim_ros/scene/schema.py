@@ -43,6 +43,8 @@ SCENE: Section = {
     "sdfs": Field("mapping", "surface name -> surface (signed distance field)", default={}),
     "contact": Field("list", "contacts of a body's proxies against a surface", default=[]),
     "links": Field("list", "springs between points of bodies and of the world", default=[]),
+    "estimated": Field("text", "result.yaml of `diffsim estimate`: its `scene` joins `values`"),
+    "values": Field("mapping", "entry of the engine -> number, over all else", default={}),
     "parameters": Field("mapping", "path into the scene -> parameter", default={}),
 }
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError, nearest
+from ..bags import is_bag
+from .bag import bag_tables
 
 SIGNALS = ("position", "velocity", "effort")
 COMMANDS = ("position", "effort")
@@ -60,13 +62,15 @@ def read_logs(path: str | Path, wanted: tuple[int, ...] | None = None) -> list[J
     NPZ: t (n,) [s], joints (m,) names, q (n, m), optionally qd, effort, q_command, effort_command
     (n, m) and trial (n,) numbers.  CSV: the columns t, optionally trial, and JOINT.position,
     JOINT.velocity, JOINT.effort, JOINT.command_position, JOINT.command_effort.
+    A bag: see bag.bag_tables.
     Raises InputError: missing or misshapen columns, stamps that repeat or go back, commands that
     are not finite, speeds of no joint.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(path, "", "no such file", "an existing .npz or .csv joint log")
-    tables = _csv(path) if path.suffix.lower() == ".csv" else _npz(path)
+    if not path.exists():
+        raise InputError(path, "", "no such file", "an existing .npz or .csv joint log, or a bag")
+    read = bag_tables if is_bag(path) else _csv if path.suffix.lower() == ".csv" else _npz
+    tables = read(path)
     t, trial, joints, measured, command = tables
     known = np.unique(trial).tolist()
     for number in wanted or ():
