@@ -126,6 +126,13 @@ def verdict(
     level = {name: float(np.mean(np.log(row[common]))) for name, row in scores.items()}
     best = min(level, key=level.__getitem__)
     pairs = {n: paired_ratio(scores[n], scores[best], overlap) for n in scores if n != best}
+    if np.sum(common) < 2:  # no interval: it can only agree with the fits, or not
+        if by_fit == best:
+            words = _by_fit_alone(best, criteria)
+        else:
+            words = [f"the data do not tell {best} and {by_fit} apart: AIC prefers {by_fit}, the "
+                     f"one held-out trial {best}"]  # fmt: skip
+        return best, pairs, words + [f"{n} against {best}: {_ratio_words(pairs[n])}" for n in pairs]
     return best, pairs, _sentences(best, pairs, criteria)
 
 
@@ -172,7 +179,7 @@ def _by_fit_alone(best, criteria) -> list[str]:
     gaps = {name: c.aic for name, c in criteria.items() if name != best}
     close = [name for name, gap in gaps.items() if gap <= CLEAR]
     listed = ", ".join(f"{name} {gap:.3g} above" for name, gap in gaps.items())
-    end = f"by AIC alone ({listed}); no held-out error: give two trials or more"
+    end = f"by AIC alone ({listed}); for an interval of held-out errors give three trials or more"
     if close:
         return [f"the data do not tell {' and '.join([best, *close])} apart, {end}"]
     return [f"the data support {best}, {end}"]

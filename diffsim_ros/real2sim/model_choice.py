@@ -238,7 +238,7 @@ class _Model:
         seen = problem.evaluate(z, y, cancel=self.cancel)
         if not seen.ok:
             return Held(name, math.nan, {})
-        one = replace(self.fit, kept=[trial], z=z)
+        one = replace(self.fit, kept=[trial], z=z, y=y)
         judged = experiment.judge(Data([], [], []), one, Reporter(None, []), self.cancel)
         errors = judged.predictions[0].errors if judged.predictions else {}
         plain = {k: float(v) for k, v in errors.items() if "." not in k}
