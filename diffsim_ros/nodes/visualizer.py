@@ -31,7 +31,7 @@ from visualization_msgs.msg import MarkerArray
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, SENSOR, STREAM, BaseNode, Declared, run_node
-from diffsim_ros.real2sim.bags import EPOCH_NS, read_poses, read_raw, topics
+from diffsim_ros.real2sim.bags import EPOCH_NS, POSE, read_poses, read_raw, topics
 from diffsim_ros.real2sim.markers.bag import bag_markers
 from diffsim_ros.real2sim.recorder import NANO
 from diffsim_ros.viz.marker_playback import MOCAP_TOPICS, SPHERE
@@ -79,8 +79,11 @@ def read_scenes(path: FilePath, frame: str) -> list[Scene]:
     if CLOUD_TOPIC in known:
         _add_clouds(scenes, path, frame)
     for who in TOPICS:
-        if TOPICS[who] in known:
-            _add_paths(scenes, who, *_pose_path(path, TOPICS[who]), frame)
+        poses = sorted(
+            t for t, (kind, _) in known.items() if kind == POSE and t.endswith(f"/{who}")
+        )
+        if poses:  # of the first body, where there are several
+            _add_paths(scenes, who, *_pose_path(path, poses[0]), frame)
         elif MOCAP_TOPICS[who] in known:
             _add_paths(scenes, who, *_marker_path(path, MOCAP_TOPICS[who]), frame)
     return scenes

@@ -215,4 +215,5 @@ def _parameters(model: Model, fit: Fit, uncertainty: Uncertainty | None):
             identifiable,
             name in at_bound,
             note,
+            start=options.value,
         )

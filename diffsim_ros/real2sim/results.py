@@ -27,6 +27,7 @@ class ParameterResult:
     identifiable  False: the data do not determine it (alone, or apart from another: see note)
     at_bound      it ended at a bound
     note          one sentence, "" if all is well
+    start         first guess
     """
 
     name: str
@@ -39,6 +40,7 @@ class ParameterResult:
     at_bound: bool
     note: str = ""
     fixed: bool = False
+    start: float | None = None
 
 
 @dataclass(frozen=True)

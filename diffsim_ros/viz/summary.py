@@ -159,7 +159,7 @@ def _row(parameter: Any, config: Mapping) -> ParameterRow:
         upper=_get(parameter, "upper", None),
         prior_mean=option.get("prior_mean"),
         prior_sigma=option.get("prior_sigma"),
-        start=option.get("value"),
+        start=option.get("value", _get(parameter, "start", None)),
         identifiable=bool(_get(parameter, "identifiable", True)),
         at_bound=bool(_get(parameter, "at_bound", False)),
         note=str(_get(parameter, "note", "")) or str(option.get("doc", "") or ""),

@@ -41,8 +41,7 @@ class Bench:
 
     def observe(self, **parameters):
         parameters = {"period": 0.05, "pose_topics": [""]} | parameters
-        overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-        self.observer = self.ros.start(Observer(parameter_overrides=overrides))
+        self.observer = self.ros.start_with(Observer, **parameters)
 
     def publisher(self, kind, topic, profile=DRIVER):
         publisher = self.ros.node.create_publisher(kind, topic, profile)

@@ -8,8 +8,6 @@ pytest.importorskip("rclpy")
 pytest.importorskip("open3d")
 
 from diagnostic_msgs.msg import DiagnosticArray
-from diffsim_interfaces.srv import EstimateMaterial
-from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import Bool
@@ -50,29 +48,17 @@ def lab(tmp_path, monkeypatch):
     return tmp_path
 
 
-def started(ros, node, **parameters):
-    """A node of ours with these parameters, spun until the test ends."""
-    overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-    return ros.start(node(parameter_overrides=overrides))
-
-
-def asked(ros, goal):
-    """The estimator's answer."""
-    request = convert.goal_message(goal, EstimateMaterial.Request())
-    return convert.answer(ros.call(EstimateMaterial, "/estimator/estimate_material", request))
-
-
 def test_clouds_are_recorded_estimated_and_shown_by_residual(ros, lab):
     heard = ros.listen(DiagnosticArray, "/diagnostics", 10)
     done = ros.listen(Bool, "/replay/done", LATCHED)
     points = ros.listen(PointCloud2, "/visualizer/points", STREAM)
     motion = ros.listen(MarkerArray, "/visualizer/motion", STREAM)
     saved = lab / "live.mcap"
-    started(ros, Observer, cloud_topics=[TOPIC], pose_topics=[""], period=0.05,
+    ros.start_with(Observer, cloud_topics=[TOPIC], pose_topics=[""], period=0.05,
             path=str(saved), reliability="reliable")  # fmt: skip
-    started(ros, Visualizer, pose_topics=[""], world_frame="lab")
-    started(ros, Estimator, configuration=str(lab / "box.yaml"))
-    started(ros, Replay, data=str(lab / "camera.mcap"), rate_factor=10.0, settle=0.2)
+    ros.start_with(Visualizer, pose_topics=[""], world_frame="lab")
+    ros.start_with(Estimator, configuration=str(lab / "box.yaml"))
+    ros.start_with(Replay, data=str(lab / "camera.mcap"), rate_factor=10.0, settle=0.2)
     ros.until(lambda: done and done[-1].data, "the end of the replay")
     ros.until(
         lambda: convert.values_of(heard[-1].status[0]).get("kept") == "26", "both throws"
@@ -82,7 +68,7 @@ def test_clouds_are_recorded_estimated_and_shown_by_residual(ros, lab):
     first, second = read_recordings(saved)
     assert (first.name, second.name, len(second.clouds)) == ("live_1", "live_2", 13)
 
-    answer = asked(ros, Goal("", source="buffer", changes=CHANGES, out=str(lab / "out")))
+    answer = ros.estimate(Goal("", source="buffer", changes=CHANGES, out=str(lab / "out")))
     assert answer.code == "NOT_CONVERGED", answer.message
     config = load_estimation(lab / "box.yaml", train=[saved], set=CHANGES)
     direct = estimate(config, report=False)
@@ -102,7 +88,7 @@ def test_clouds_are_recorded_estimated_and_shown_by_residual(ros, lab):
 
 
 def test_the_estimator_names_what_is_wrong_with_clouds(ros, lab):
-    started(ros, Estimator, configuration=str(lab / "box.yaml"))
+    ros.start_with(Estimator, configuration=str(lab / "box.yaml"))
     messages = read_raw(lab / "camera.mcap", TOPIC)
     flat = convert.deserialize_message(messages[3].data, PointCloud2)
     flat.fields = [PointField(name="x", offset=0, datatype=7, count=1), *flat.fields[1:2]]
@@ -120,11 +106,11 @@ def test_the_estimator_names_what_is_wrong_with_clouds(ros, lab):
         "mm.mcap": ["sample 0: points", "millimetres, give scale: 0.001"],
     }
     for name, words in cases.items():
-        answer = asked(ros, Goal("", train=(str(lab / name),), out=str(lab / "never")))
+        answer = ros.estimate(Goal("", train=(str(lab / name),), out=str(lab / "never")))
         assert answer.code == "INVALID_DATA" and name in answer.message, answer.message
         for word in words:
             assert word in answer.message, answer.message
     changes = ("measurement.cloud.sensor_frame=depth_optical",)
-    answer = asked(ros, Goal("", changes=changes, out=str(lab / "never")))
+    answer = ros.estimate(Goal("", changes=changes, out=str(lab / "never")))
     assert answer.code == "INVALID_DATA" and "depth_optical" in answer.message, answer.message
     assert "got 'camera'" in answer.message and not (lab / "never").exists()

@@ -11,9 +11,7 @@ pytest.importorskip("mocap4r2_msgs")
 
 from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Estimate
-from diffsim_interfaces.srv import EstimateMaterial
 from nav_msgs.msg import Path
-from rclpy.parameter import Parameter
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
@@ -35,12 +33,6 @@ from tests.real2sim.markers_synthetic import estimation, record
 CHANGES = ("fit.iterations=1",)
 
 
-def started(ros, node, **parameters):
-    """A node of ours with these parameters, spun until the test ends."""
-    overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-    return ros.start(node(parameter_overrides=overrides))
-
-
 @pytest.fixture
 def lab(tmp_path, monkeypatch):
     """Two recordings as one table of two trials, and the estimation that fits them."""
@@ -58,14 +50,13 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
     motion = ros.listen(MarkerArray, "/visualizer/motion", STREAM)
     path = ros.listen(Path, "/visualizer/measured_path", LATCHED)
     live = ros.listen(MarkerArray, "/visualizer/live", STREAM)
-    started(
-        ros, Observer, markers_topics=["markers"], pose_topics=[""], period=0.05,
+    ros.start_with(Observer, markers_topics=["markers"], pose_topics=[""], period=0.05,
         path=str(recording), reliability="reliable",
     )  # fmt: skip
-    started(ros, Visualizer, markers_topics=["markers"], pose_topics=[""], speed=20.0)
-    started(ros, Estimator, configuration=str(lab / "beam.yaml"))
+    ros.start_with(Visualizer, markers_topics=["markers"], pose_topics=[""], speed=20.0)
+    ros.start_with(Estimator, configuration=str(lab / "beam.yaml"))
     table = str(lab / "both.csv")
-    started(ros, Replay, data=table, rate_factor=20.0, wait_for=2, settle=0.2)
+    ros.start_with(Replay, data=table, rate_factor=20.0, wait_for=2, settle=0.2)
     frames = sum(len(one.t) for one in read_recordings(lab / "both.csv", 1e-3))
     ros.until(lambda: done and done[-1].data, "the end of the replay")
     ros.until(
@@ -147,11 +138,10 @@ def bad_recordings(lab):
 
 
 def test_the_estimator_names_what_is_wrong_with_a_recording(ros, lab):
-    started(ros, Estimator, configuration=str(lab / "beam.yaml"))
+    ros.start_with(Estimator, configuration=str(lab / "beam.yaml"))
     for name, words in bad_recordings(lab).items():
         goal = Goal("", train=(str(lab / name),), out=str(lab / "out"))
-        request = convert.goal_message(goal, EstimateMaterial.Request())
-        answer = convert.answer(ros.call(EstimateMaterial, "/estimator/estimate_material", request))
+        answer = ros.estimate(goal)
         assert answer.code == "INVALID_DATA" and name in answer.message, answer.message
         for word in words:
             assert word in answer.message, answer.message

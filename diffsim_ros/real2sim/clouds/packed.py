@@ -36,12 +36,13 @@ class PointField(NamedTuple):
 
 def decode(
     fields: Sequence[Any], data: Any, *, width: int, height: int, point_step: int, row_step: int,
-    is_bigendian: bool, source: str, scale: float = 1.0, **rest,
+    is_bigendian: bool, source: str, scale: float = 1.0, thin: int = 1, **rest,
 ) -> Cloud:  # fmt: skip
     """The cloud in `data` (bytes, array or memoryview); `fields` have PointField's attributes.
 
     Fields may come in any order, with gaps, of any other names; x, y, z are FLOAT32 or FLOAT64;
     colour is rgb or rgba (32 bits, red in bits 16 to 23, FLOAT32, UINT32 or INT32) or r, g, b.
+    thin   only every so many points are looked at (the cloud is then not organised)
     rest   stamp, frame, eye of the Cloud
     Raises InputError naming source, field and value: a missing or wrongly typed field, one that
     ends outside of the point, data of another length than the header says, nothing to see.
@@ -67,22 +68,26 @@ def decode(
         if f.offset < 0 or f.offset + kind.itemsize > point_step:
             rule = f"within the {point_step} bytes of a point"
             raise InputError(source, f"field {name}", f"offset {f.offset}", rule)
-        return np.ndarray((height, width), kind, raw, f.offset, (row, point_step)).ravel()
+        values = np.ndarray((height, width), kind, raw, f.offset, (row, point_step))
+        return values.ravel()[::thin]
 
     points = np.stack([column(axis).astype(np.float64) for axis in AXES], axis=1)
     colour = _colour(table, column, source)
     return checked(
-        points, colour, source=source, shape=(height, width), scale=scale, **rest
+        points, colour, source=source, shape=(height, width) if thin == 1 else None, scale=scale,
+        **rest,
     )  # fmt: skip
 
 
-def decode_message(message: Any, source: str, *, scale: float = 1.0, stamp=None) -> Cloud:
+def decode_message(
+    message: Any, source: str, *, scale: float = 1.0, stamp=None, thin: int = 1
+) -> Cloud:
     """The cloud of a PointCloud2, whoever read it; `stamp` [s] instead of the header's."""
     time = message.header.stamp
     return decode(
         message.fields, message.data, width=message.width, height=message.height,
         point_step=message.point_step, row_step=message.row_step,
-        is_bigendian=message.is_bigendian, source=source, scale=scale,
+        is_bigendian=message.is_bigendian, source=source, scale=scale, thin=thin,
         stamp=time.sec + 1e-9 * time.nanosec if stamp is None else stamp,
         frame=message.header.frame_id,
     )  # fmt: skip

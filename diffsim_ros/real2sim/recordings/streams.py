@@ -18,6 +18,7 @@ from ...errors import InputError
 from .. import bags
 from ..bag_messages import BODIES, JOINTS, MOCAP
 from ..clouds.bag import POINT_CLOUD
+from ..joints.log import JointLog, read_logs
 from ..markers.bag import bag_markers
 from ..markers.files import READERS as MARKER_FILES
 from ..markers.files import raw_markers, trials_of
@@ -25,7 +26,7 @@ from ..tosses import REQUIRED, toss_arrays
 
 POSE_COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
 ACCEPTED = (
-    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz), a "
+    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz, .csv), a "
     "rosbag2 (.mcap, .db3, folder), clouds (.pcd, .ply, a folder of them, .npz)"
 )
 
@@ -94,6 +95,8 @@ def read_streams(
         return _npz(path)
     if holds_poses(path):
         return [_pose_table(path)]
+    if suffix == ".csv" and any(word.endswith(".position") for word in _header(path)):
+        return [joint_stream(read_logs(path), "table of joints")]
     if suffix in MARKER_FILES:
         return [_markers(path)]
     if suffix in (".pcd", ".ply"):
@@ -153,7 +156,20 @@ def _joint_log(path: Path, arrays: dict) -> Stream:
     for key, name in (("qd", "velocity"), ("effort", "effort")):
         if key in arrays and arrays[key].shape == q.shape:
             columns[name] = arrays[key].astype(float)
-    return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), joints=columns)
+    trial = np.asarray(arrays["trial"]).astype(int) if "trial" in arrays else None
+    return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), trial, joints=columns)
+
+
+def joint_stream(logs: Sequence[JointLog], what: str) -> Stream:
+    """Trials of one joint log, one after the other."""
+    columns = {
+        signal: np.concatenate([log.measured[signal] for log in logs])
+        for signal in logs[0].measured
+    }
+    trial = np.concatenate([np.full(len(log.t), log.id) for log in logs])
+    t = np.concatenate([log.t for log in logs])
+    path = Path(logs[0].source)
+    return Stream(path, "", "joints", what, "", t, logs[0].joints, trial, joints=columns)
 
 
 def _header(path: Path) -> list[str]:
