@@ -52,7 +52,9 @@ def compare_models(
     whole = None if progress is None else _Whole(progress, len(configs))
     for i, (name, config) in enumerate(configs.items()):
         told = None if whole is None else whole.of(name, i)
-        models.append(_Model(name, config, told, cancel, folds).fitted(given))
+        models.append(_Model(name, config, told, cancel, folds))
+    for model in models:
+        model.fit_all(given)
     for model in models:
         model.improve([m for m in models if m is not model])
     found = [model.judged() for model in models]
@@ -158,18 +160,17 @@ class _Model:
                 ("search", float(fit.search_evaluations)),
                 ("held out", 4.0 * fit.iterations)]  # fmt: skip
         self.reporter = Reporter(progress, plan)
+        self.experiment = kind_of(config.kind).experiment(config)  # refused before any work
         self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
 
-    def fitted(self, observations: Mapping[str, Sequence]) -> _Model:
+    def fit_all(self, observations: Mapping[str, Sequence]) -> None:
         """Read the trials and fit all of them."""
         self.reporter.begin("read")
-        self.experiment = kind_of(self.config.kind).experiment(self.config)
         self.data = self.experiment.read(observations)
         model = self.experiment.model
         self.fit = fit_trials(model, self.data.train, self.reporter, self.cancel)
         self.sets = _sets(len(self.fit.kept), self.wanted)
         self.notes = [f"not fitted: {sentence}" for sentence in self.fit.dropped]
-        return self
 
     def improve(self, others: Sequence[_Model]) -> None:
         """Descend from where another model ended, if its values cost less here."""
