@@ -10,7 +10,6 @@ import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from ...errors import InputError
 from .. import bags
 from ..bag_messages import BODIES, JOINTS, MOCAP
 from ..clouds.bag import POINT_CLOUD
+from ..joints.bag import joint_columns
 from ..joints.log import JointLog, read_logs
 from ..markers.bag import bag_markers
 from ..markers.files import READERS as MARKER_FILES
@@ -286,32 +286,6 @@ def _joints(path: Path, topic: str) -> Stream:
     t, notes = bags.clock(samples)
     names, columns = joint_columns(path, topic, samples)
     return Stream(path, topic, "joints", "JointState", "", t, names, joints=columns, notes=notes)
-
-
-def joint_columns(path: Path, topic: str, samples: Sequence[tuple[int, Any]]):
-    """Names of JointState messages and column -> values (n, m), those that are there.
-
-    Raises InputError naming file, topic and sample for joints that come and go.
-    """
-    names = tuple(samples[0][1].name)
-    columns = {}
-    for key in ("position", "velocity", "effort"):
-        rows = [np.asarray(getattr(message, key), float) for _, message in samples]
-        if any(len(row) for row in rows):
-            columns[key] = _table(path, topic, names, key, samples, rows)
-    return names, columns
-
-
-def _table(path, topic, names, key, samples, rows) -> np.ndarray:
-    """(n, m) of rows that may name the joints in another order."""
-    table = np.full((len(rows), len(names)), np.nan)
-    for k, ((_, message), row) in enumerate(zip(samples, rows, strict=True)):
-        if sorted(message.name) != sorted(names) or len(row) not in (0, len(names)):
-            got = f"{len(row)} numbers for {list(message.name)}"
-            raise InputError(f"{path}: {topic}: sample {k}", key, got, f"one per joint {names}")
-        if len(row):
-            table[k] = row[[list(message.name).index(name) for name in names]]
-    return table
 
 
 def _marker_frames(path: Path, topic: str) -> Stream:
