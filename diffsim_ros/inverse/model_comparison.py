@@ -9,7 +9,8 @@ nearest to noise, and the same for all models, as criteria of different n cannot
 
 Held-out errors s of the same trials are compared in pairs, by the mean of d = ln(s_a/s_b)/2.  Fits
 of cross-validation share most of their data, so the variance of that mean is taken as
-(1/K + test/train) var(d) (Nadeau and Bengio, 2003), with K - 1 degrees of freedom.
+(1/K + 1/n) var(d), n trials in a fold's training (Nadeau and Bengio, 2003), with K - 1 degrees of
+freedom.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class Paired:
 def paired_ratio(a, b, overlap: float, level: float = LEVEL) -> Paired:
     """Errors a (K,) over b (K,), mean squares of the same trials; NaN: not predicted.
 
-    overlap  test over training trials of a fold, 0 where one training set served all
+    overlap  one over the training trials of a fold, 0 where one training set served all
     """
     a, b = np.asarray(a, float), np.asarray(b, float)
     kept = np.isfinite(a) & np.isfinite(b) & (a > 0) & (b > 0)

@@ -64,7 +64,7 @@ def compare_models(
     criteria, effective = information_criteria({m.name: m.figures for m in found})
     names = [h.name for h in found[0].held]
     scores = {m.name: _row(m.held, names) for m in found}
-    overlap = float(np.mean([len(s) / (sets.train - len(s)) for s in sets.folds] or [0.0]))
+    overlap = float(np.mean([1.0 / (sets.train - len(s)) for s in sets.folds] or [0.0]))
     best, pairs, sentences = verdict(scores, overlap, criteria)
     good = all(m.fit.status == "converged" for m in found)
     return ModelComparison(
