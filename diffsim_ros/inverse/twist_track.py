@@ -1,4 +1,4 @@
-"""Measured velocities of a rigid body, where a recording has them and hardly more [Eq. 7c]."""
+"""Measured velocities of a rigid body, where a recording has them and hardly more [Eq. 7e]."""
 
 from __future__ import annotations
 

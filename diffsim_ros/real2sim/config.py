@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import InputError, nearest
 from ..scene.yaml_file import parse_yaml, read_yaml
+from .inertias import inertia_parameters
 from .kinds import Kind, kind_of
 from .options import (
     FitOptions,
@@ -32,7 +33,8 @@ class EstimationConfig:
     bodies        names of the tracked bodies
     kind          what was recorded (kinds.py); train, validate, measurement and simulation are its
     train         recordings that are fitted;  validate: those that are predicted (None: none)
-    parameters    name -> ParameterOptions, in the order of the YAML
+    parameters    name -> ParameterOptions, in the order of the YAML, those of inertias behind
+    inertias      payloads whose ten parameters are among them
     source        the mapping as read, with every --set, --train and --validate in it (provenance)
     """
 
@@ -50,6 +52,7 @@ class EstimationConfig:
     fit: FitOptions
     uncertainty: UncertaintyOptions
     source: Mapping
+    inertias: tuple[str, ...] = ()
 
     def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
         """An InputError that names this estimation's file."""
@@ -87,7 +90,8 @@ def load_estimation(
     for assignment in set:
         _assign(content, assignment, base)
     top = read_options(TopOptions, reader, content, "")
-    chosen = _parameters(reader, top.parameters, parameters)
+    grouped = inertia_parameters(reader, top.inertias)
+    chosen = _parameters(reader, top.parameters, grouped, parameters)
     kind = kind_of(top.kind)
     own, other = kind.selections(reader, top.data, base)
     if train:
@@ -109,8 +113,9 @@ def load_estimation(
         simulation=read_options(kind.simulation, reader, top.simulation, "simulation"),
         parameters=chosen,
         fit=_fit(reader, kind, top.fit, chosen),
-        uncertainty=read_options(UncertaintyOptions, reader, top.uncertainty, "uncertainty"),
+        uncertainty=_uncertainty(reader, top.uncertainty, chosen),
         source=content,
+        inertias=tuple(top.inertias),
     )
 
 
@@ -191,6 +196,19 @@ def _fit(
     return fit
 
 
+def _uncertainty(
+    reader: OptionReader, value: object, parameters: Mapping[str, ParameterOptions]
+) -> UncertaintyOptions:
+    """Section uncertainty; profiles are of parameters that are estimated."""
+    options = read_options(UncertaintyOptions, reader, value, "uncertainty")
+    free = [n for n, p in parameters.items() if not p.fixed]
+    for i, name in enumerate(options.profile):
+        if name not in free:
+            rule, near = "an estimated parameter", nearest(str(name), free)
+            raise reader.error(f"uncertainty.profile[{i}]", name, rule, near)
+    return options
+
+
 def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:
     """Scene mapping, or the absolute path of a scene file."""
     if isinstance(value, Mapping):
@@ -204,9 +222,12 @@ def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:
 
 
 def _parameters(
-    reader: OptionReader, section: Mapping, wanted: Sequence[str] | None
+    reader: OptionReader,
+    section: Mapping,
+    grouped: Mapping[str, ParameterOptions],
+    wanted: Sequence[str] | None,
 ) -> dict[str, ParameterOptions]:
-    """Options of every parameter; with `wanted` only those are free."""
+    """Options of every parameter, those of inertias behind; with `wanted` only those are free."""
     result = {}
     for name, value in section.items():
         key = f"parameters.{name}"
@@ -225,6 +246,10 @@ def _parameters(
         if (entry.prior_mean is None) != (entry.prior_sigma is None):
             got = [entry.prior_mean, entry.prior_sigma]
             raise reader.error(key, got, "prior_mean and prior_sigma together, or neither")
+        result[name] = entry
+    for name, entry in grouped.items():
+        if name in result:
+            raise reader.error(f"parameters.{name}", name, "a name that no inertia has")
         result[name] = entry
     if wanted:
         for name in wanted:

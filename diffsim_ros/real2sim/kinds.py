@@ -13,16 +13,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .options import FitOptions, OptionReader
+from .options import KINDS, FitOptions, OptionReader
 
 if TYPE_CHECKING:
     from .config import EstimationConfig
     from .fit import Fit
     from .model import Model
     from .progress import Reporter
-
-KINDS = {"tosses": ".toss_kind", "poses": ".poses.kind", "markers": ".markers.kind"}
-"""Name in the YAML -> module with its KIND."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class Observation:
     sigma   standard deviations: position [m] and, of poses, rotation [rad]   (2,) or (1,)
     source  where they come from (a file, a topic), for messages and provenance
     residual  what the tracker says of each marker's place [m], (n, markers), or None
+    trial   its number in a source that holds several, else None
     """
 
     t: np.ndarray
@@ -34,6 +35,13 @@ class Observation:
     sigma: np.ndarray
     source: str
     residual: np.ndarray | None = None
+    trial: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the file without folder and extension, and of the trial: beam, or beam_2."""
+        name = self.source.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        return name if self.trial is None else f"{name}_{self.trial}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..inverse.identifiability import identifiability
 from ..inverse.simulation_problem import SimulationProblem
 from .model import Model
 from .recordings.check import Examined, examine
-from .recordings.streams import Stream
+from .recordings.streams import Stream, joint_stream
 
 MOST = 16
 """Trials at most that are looked at; evenly spread over all."""
@@ -85,7 +85,13 @@ def _noise_model(model: Model) -> Model:
 
 def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
     """Verdicts of `diffsim check` on the very samples that are fitted."""
-    kinds = {"tosses": _tosses, "poses": _tosses, "markers": _releases}
+    kinds = {
+        "tosses": _tosses,
+        "poses": _tosses,
+        "markers": _releases,
+        "clouds": _throws,
+        "joints": _logs,
+    }
     streams = kinds.get(model.config.kind)
     if streams is None:
         return [], {}
@@ -130,6 +136,23 @@ def _releases(trials: Sequence) -> list[Stream]:
         )
         for release in trials
     ]  # fmt: skip
+
+
+def _throws(trials: Sequence) -> list[Stream]:
+    """One stream per recording: where its body was seen."""
+    return [
+        Stream(
+            Path(throw.source), "", "markers", "places of the body", "", throw.t, ("body",),
+            position=np.array([one.place for one in throw.placed])[:, None],
+        )
+        for throw in trials
+    ]  # fmt: skip
+
+
+def _logs(trials: Sequence) -> list[Stream]:
+    """One stream per joint log."""
+    sources = dict.fromkeys(log.source for log in trials)
+    return [joint_stream([log for log in trials if log.source == s], "joints") for s in sources]
 
 
 # ---------------------------------------------------------------------------- excitation

@@ -1,5 +1,8 @@
 """Tosses in one npz file: reading with every check, and writing of own recordings.
 
+A bag of PoseStamped, or a table as the observer saves it (.csv), is read as the npz file that the
+observer would have made of it (recordings.trials).
+
 Arrays (data/cube_toss/README.md):
 toss_id, start, length (N) integers: toss k is rows start[k] : start[k] + length[k]
 state (rows, 13): px py pz [m, world, z up]  qw qx qy qz [scalar FIRST, body to world]
@@ -20,6 +23,7 @@ import numpy as np
 
 from ..errors import InputError, nearest
 from . import rotations
+from .bags import is_bag
 from .observation import Observation, Trial
 
 COLUMNS = "px py pz qw qx qy qz vx vy vz wx wy wz".split()
@@ -139,7 +143,11 @@ def toss_arrays(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def _load(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of the npz file (never pickled objects)."""
+    """All arrays of the npz file (never pickled objects), or those that poses of a bag make."""
+    if is_bag(path) or path.suffix.lower() == ".csv":
+        from .recordings.trials import recorded_poses  # which reads npz files with this module
+
+        return _arrays(recorded_poses(path))
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files if name in (*REQUIRED, *OPTIONAL)}
@@ -270,6 +278,13 @@ def write_tosses(path: str | Path, trials: Sequence[Trial]) -> None:
     """
     if not trials:
         raise InputError(path, "trials", [], "at least one toss to write")
+    arrays = _arrays(trials)
+    columns = np.array(COLUMNS[: arrays["state"].shape[-1]])
+    np.savez_compressed(path, **arrays, columns=columns)
+
+
+def _arrays(trials: Sequence[Trial]) -> dict[str, np.ndarray]:
+    """The arrays of a file of these trials."""
     full = all(trial.velocity is not None for trial in trials)
     bodies = trials[0].bodies
     rows = [np.stack([_row(trial.of(b), full) for b in bodies], axis=1) for trial in trials]
@@ -277,17 +292,15 @@ def write_tosses(path: str | Path, trials: Sequence[Trial]) -> None:
     if len(bodies) == 1:
         state, several = state[:, 0], {}
     length = np.array([len(trial) for trial in trials])
-    np.savez_compressed(
-        path,
-        toss_id=np.array([trial.id for trial in trials]),
-        start=np.concatenate([[0], np.cumsum(length)[:-1]]),
-        length=length,
-        state=state,
-        t=np.concatenate([trial.poses.t for trial in trials]),
-        dt=np.float64(trials[0].dt),
-        columns=np.array(COLUMNS[: 13 if full else 7]),
+    return {
+        "toss_id": np.array([trial.id for trial in trials]),
+        "start": np.concatenate([[0], np.cumsum(length)[:-1]]),
+        "length": length,
+        "state": state,
+        "t": np.concatenate([trial.poses.t for trial in trials]),
+        "dt": np.array(trials[0].dt, np.float64),
         **several,
-    )
+    }
 
 
 def _row(trial: Trial, full: bool) -> np.ndarray:

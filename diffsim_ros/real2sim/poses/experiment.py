@@ -23,6 +23,7 @@ from ..toss_model import spacing
 from ..tosses import MIN_SAMPLES
 from ..validation import refined_rollouts
 from .model import PoseModel
+from .pivot import centred
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,8 @@ class PoseExperiment:
         """Those that begin in free flight, as the scene simulates it, and touch something later."""
         options, z = self.config.measurement, self.model.map.start
         fewest = int(options.flight_frames[0])
+        # an unknown pivot misses every flight until it is estimated
+        most = np.inf if self.model.unknown_pivot else options.flight_misfit
         kept: list[Trial] = []
         left: dict[str, list[str]] = {}
         for trial in trials:
@@ -116,7 +119,7 @@ class PoseExperiment:
                 why = "never touch anything"
             elif flight.last - flight.first < fewest:
                 why = f"have less than {fewest} frames before contact"
-            elif self.model.flown(trial, z).misfit > options.flight_misfit:
+            elif self.model.flown(trial, z).misfit > most:
                 why = f"miss a simulated flight by more than {options.flight_misfit:g} sigma"
             else:
                 kept.append(trial)
@@ -132,9 +135,10 @@ class PoseExperiment:
     def _check_gravity(self, trials: list[Trial]) -> None:
         """Refuse recordings in which the common centre of mass does not fall as the world says."""
         share = self.model.masses / self.model.masses.sum()
-        falling = []
+        falling, named = [], self.model.map.named(self.model.map.start)
         for trial in trials:
-            first, value = trial.of(trial.bodies[0]), trial.poses.value
+            bodies = centred(trial, self.model.pivots, named)
+            first, value = bodies.of(bodies.bodies[0]), bodies.poses.value
             centre = sum(w * value[:, 7 * k : 7 * k + 3] for k, w in enumerate(share))
             place = np.concatenate([centre, first.orientation], axis=1)
             flight = self.model.flight(trial)
@@ -174,10 +178,11 @@ class PoseExperiment:
                 what = "cancelled" if run is None else f"{run.status}: {run.message}"
                 sentences.append(f"no prediction for {trial.place}: {what}")
             else:
-                found.append(self._prediction(trial, run, role))
+                bodies = centred(trial, self.model.pivots, self.model.map.named(z))
+                found.append(self._prediction(trial, bodies, run, role))
         return found, sentences
 
-    def _prediction(self, trial: Trial, run, role: str) -> PosePrediction:
+    def _prediction(self, trial: Trial, bodies: Trial, run, role: str) -> PosePrediction:
         flight = self.model.flight(trial)
         keep, _ = self.model.judged(trial)
         rows = np.arange(flight.start, keep[-1] + 1)
@@ -185,7 +190,7 @@ class PoseExperiment:
         at = [body_slots(self.model.scene.engine)[body].index for body in trial.bodies]
         poses = (run.position[frames][:, at], run.orientation[frames][:, at])
         simulated = np.concatenate(poses, axis=2)
-        measured = trial.poses.value[rows].reshape(len(rows), -1, 7)
+        measured = bodies.poses.value[rows].reshape(len(rows), -1, 7)
         shapes = [self.model.scene.bodies[body] for body in trial.bodies]
         begun = int(keep[0] - flight.start)
         if self.config.measurement.observed == "velocities":
