@@ -14,24 +14,28 @@ from .options import DepthNoise
 from .pipeline import Frame
 
 
-def sightings(frames: Sequence[Frame]) -> list[Cloud]:
-    """The object's points of the frames in which it was seen; InputError if it never was."""
+def sightings(frames: Sequence[Frame], place: str = "clouds") -> list[Cloud]:
+    """The object's points of the frames in which it was seen; InputError if it never was.
+
+    place   file or topic, for messages
+    """
     seen = [frame.cloud for frame in frames if frame.cloud is not None]
     if not seen:
         rule = "an object that is seen in one frame at least"
         remedy = "look at the pipeline's table: which stage leaves nothing?"
-        raise InputError("clouds", "object", f"not in one of {len(frames)} frames", rule, remedy)
+        raise InputError(place, "object", f"not in one of {len(frames)} frames", rule, remedy)
     return seen
 
 
 def cloud_track(
     body: str, seen: Sequence[Cloud], skin: SoftSkin | RigidSkin, noise: DepthNoise, *,
-    start: float, interval: float, loss: Loss | None = None,
+    start: float, interval: float, loss: Loss | None = None, incidence: np.ndarray | float = 1.0,
 ) -> CloudTrack:  # fmt: skip
     """Points of a body as an objective, each with the sensor's noise at its distance.
 
     seen      clouds of one static sensor, in the frame of the scene's world
     start     stamp at which the rollout starts [s];  interval of its rows [s]
+    incidence cosine between ray and surface of every point, or one of all
     """
     eyes = np.array([cloud.eye for cloud in seen])
     if np.ptp(eyes, axis=0).max() > 1e-9:
@@ -42,4 +46,5 @@ def cloud_track(
         body, np.array([cloud.stamp for cloud in seen]) - start, interval, skin, points,
         np.repeat(np.arange(len(seen)), [len(cloud) for cloud in seen]), eyes[0],
         noise.along(distance), noise.across(distance), loss=loss or Loss(),
+        incidence=incidence,
     )  # fmt: skip

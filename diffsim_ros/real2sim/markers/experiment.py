@@ -15,7 +15,7 @@ from ..fit import Fit
 from ..kinds import Data, Judged
 from ..observation import Observation
 from ..progress import Reporter
-from .files import read_markers
+from .files import read_recordings
 from .kind import Files
 from .model import MEASURES, MarkerModel, Release, Swing
 
@@ -66,7 +66,8 @@ class MarkerExperiment:
             validate = []
         else:
             validate = self._role(given, self.config.validate)
-        notes, known = [], {release.source for release in train}
+        notes = [release.note for release in (*train, *validate) if release.note]
+        known = {release.source for release in train}
         both = [release for release in validate if release.source in known]
         if both:
             notes.append(
@@ -84,10 +85,11 @@ class MarkerExperiment:
         """Releases of one role, each with the conditions that its name stands for."""
         if files is None:
             return []
-        seen = given or [read_markers(file, self.config.measurement.sigma) for file in files.files]
+        sigma = self.config.measurement.sigma
+        seen = given or [one for file in files.files for one in read_recordings(file, sigma)]
         found = []
         for observation in seen:
-            name = observation.source.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+            name = observation.name
             found.append(self.model.release(observation, name, files.condition(name)))
         names = [release.name for release in found]
         twice = {name for name in names if names.count(name) > 1}

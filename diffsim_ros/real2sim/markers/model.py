@@ -17,6 +17,7 @@ from ..config import EstimationConfig
 from ..model import Model, scene_and_map
 from ..observation import Observation
 from .attach import carrier_of, rigid_fit
+from .labels import labelled
 from .measures import BEFORE, crossing, release_frame
 
 MEASURES = ("static_deflection", "frequency", "decay")
@@ -37,6 +38,7 @@ class Release:
     fit_error      distance of each from its place after that [m] (m,)
     frame          first frame after the release
     sets           engine entries of this recording alone
+    note           what was done about its labels, or empty
     """
 
     name: str
@@ -49,6 +51,7 @@ class Release:
     fit_error: np.ndarray
     frame: int
     sets: Mapping[str, float]
+    note: str = ""
 
     @property
     def place(self) -> str:
@@ -128,15 +131,9 @@ class MarkerModel(Model):
     def release(self, seen: Observation, name: str, sets: Mapping[str, float]) -> Release:
         """A recording with its release found and its markers fitted to their places."""
         options, source = self.config.measurement, seen.source
-        for marker in self.names:
-            if marker not in seen.names:
-                rule = "the markers of the YAML: " + ", ".join(self.names)
-                remedy = nearest(marker, seen.names)
-                raise InputError(source, "markers", ", ".join(seen.names), rule, remedy)
         for entry in sets:
             self._check_entry(entry)
-        every = seen.value.reshape(len(seen.t), -1, 3)
-        position = every[:, [seen.names.index(marker) for marker in self.names]]
+        position, note = self._markers(seen)
         self._check_scale(source, position[:BEFORE])
         marker = position[:, self.names.index(options.release_marker)]
         frame = release_frame(
@@ -153,10 +150,31 @@ class MarkerModel(Model):
         if error[worst] > options.fit_tolerance:
             got = f"{error[worst]:.4g} m from its place after the rigid fit"
             rule = f"at most {options.fit_tolerance:g} m (measurement.fit_tolerance)"
-            remedy = "are markers swapped, or is another axis up?"
+            remedy = "are markers swapped (measurement.labels), or is another axis up?"
             raise InputError(source, self.names[worst], got, rule, remedy)
         frames = seen.t, position, held
-        return Release(name, source, *frames, turn, shift, error, frame, sets)
+        return Release(name, source, *frames, turn, shift, error, frame, sets, note)
+
+    def _markers(self, seen: Observation) -> tuple[np.ndarray, str]:
+        """The YAML's markers (n, m, 3) of a recording, and what was done about their labels."""
+        options, own = self.config.measurement, None
+        every = seen.value.reshape(len(seen.t), -1, 3)
+        if options.labels != "none":
+            for marker in self.names:
+                if marker not in seen.names:
+                    rule = "the markers of the YAML: " + ", ".join(self.names)
+                    remedy = nearest(marker, seen.names) or "or measurement.labels: none"
+                    raise InputError(seen.source, "markers", ", ".join(seen.names), rule, remedy)
+            own = np.array([seen.names.index(marker) for marker in self.names])
+        if options.labels == "given":
+            return every[:, own], ""
+        if own is not None:
+            self._check_scale(seen.source, every[:BEFORE, own])
+        found = labelled(
+            seen.source, seen.t, every, self.places, own=own,
+            tolerance=options.fit_tolerance, gate=options.label_gate,
+        )  # fmt: skip
+        return found.position, found.sentence(seen.source)
 
     def _check_entry(self, entry: str) -> None:
         try:

@@ -24,7 +24,7 @@ class MarkerDataOptions:
 class MarkerFilesOptions:
     """Sections `data.train` and `data.validate` of markers."""
 
-    files: tuple = option("list", "CSV or C3D files, relative to the YAML", REQUIRED)
+    files: tuple = option("list", "CSV, C3D or rosbag2 files, relative to the YAML", REQUIRED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +71,21 @@ class MarkerMeasurementOptions:
         "number",
         "largest distance of a held marker from its place after the rigid fit",
         5e-3,
+        "m",
+        minimum=0,
+        strict=True,
+    )
+    labels: str = option(
+        "choice",
+        "given: as recorded; repaired: swaps undone, outliers left out; none: points without names",
+        "given",
+        choices=("given", "repaired", "none"),
+    )
+    label_gate: float = option(
+        "number",
+        "a marker is looked for this near to where its motion takes it, per frame since it was "
+        "seen",
+        0.02,
         "m",
         minimum=0,
         strict=True,

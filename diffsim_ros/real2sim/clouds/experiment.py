@@ -1,0 +1,232 @@
+"""Thrown bodies before a depth camera as an experiment: read, predicted, judged by distances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...errors import InputError
+from ...inverse.optimizers import LMOptions, levenberg_marquardt
+from ...inverse.simulation_problem import SimulationProblem, body_slots
+from ..config import EstimationConfig
+from ..fit import Fit
+from ..kinds import Data, Judged
+from ..progress import Reporter
+from ..starts import StartEstimate, start_estimates
+from .kind import Files
+from .model import CloudModel, Throw
+from .placing import placed
+from .recording import CloudRecording
+from .skin import skin_of
+
+DRAWN = 120.0
+"""Simulated surfaces per second that a prediction keeps for pictures, about."""
+FLIGHT_FIT = LMOptions(max_iterations=30, cost_tolerance=1e-6)
+
+
+@dataclass(frozen=True, eq=False)
+class CloudPrediction:
+    """One recording, measured and simulated (scene's frame).
+
+    t            times of the frames that show the body, since the first [s] (F,)
+    points       measured in each of them [m] (n, 3)
+    distance     of these to the simulated surface, > 0 outside [m] (n,);  residual the same/sigma
+    before       rms distance of every frame at the first guess [m] (F,), None: not simulated
+    shift        of the simulated surface that fits each frame's points best [m] (F, 3)
+    flight       how many of the frames are of the free flight
+    clock        times of the simulated surfaces [s] (G,);  vertices (G, n, 3), triangles (m, 3)
+    eye          the camera [m] (3,);  floor: (normal (3,), offset [m]) of the scene's, or None
+    start        as estimated
+    errors       figures of the recording, as in metrics.json
+    """
+
+    name: str
+    role: str
+    source: str
+    t: np.ndarray
+    points: Sequence[np.ndarray]
+    distance: Sequence[np.ndarray]
+    residual: Sequence[np.ndarray]
+    before: np.ndarray | None
+    shift: np.ndarray
+    flight: int
+    clock: np.ndarray
+    vertices: np.ndarray
+    triangles: np.ndarray
+    eye: np.ndarray
+    floor: tuple[np.ndarray, float] | None
+    start: StartEstimate
+    stages: Sequence[Mapping]
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Name, as pictures sort by."""
+        return self.name
+
+    @property
+    def rms(self) -> np.ndarray:
+        """Rms distance of every frame [m] (F,)."""
+        return np.array([np.sqrt(np.mean(d**2)) for d in self.distance])
+
+
+class CloudExperiment:
+    """See kinds.Experiment; trials are Throws."""
+
+    def __init__(self, config: EstimationConfig) -> None:
+        self.config = config
+        self.model = CloudModel.build(config)
+
+    def read(self, observations: Mapping[str, Sequence[CloudRecording]]) -> Data:
+        """Recordings of the YAML's files, or CloudRecordings handed over by role."""
+        train = self._role(observations.get("train"), self.config.train)
+        validate: list[Throw] = []
+        if "validate" not in observations or observations["validate"]:
+            validate = self._role(observations.get("validate"), self.config.validate)
+        notes, known = [], {throw.source for throw in train}
+        both = [throw.name for throw in validate if throw.source in known]
+        if both:
+            notes.append(
+                f"{len(both)} of {len(validate)} validated recordings were trained on too (first: "
+                f"{both[0]}): the validation is no test for them"
+            )
+        if not validate:
+            notes.append("nothing to validate on: the figures are those of the trained recordings")
+        for throw in (*train, *validate):
+            floor = next((p for p in throw.planes if p.name == "floor"), None)
+            if floor is not None and self.config.measurement.floor:
+                tilt = np.degrees(np.arccos(min(1.0, np.trace(throw.turn) / 2 - 0.5)))
+                notes.append(
+                    f"{throw.name}: put onto the floor found, {tilt:.2f} deg and "
+                    f"{1e3 * np.linalg.norm(throw.shift):.1f} mm from the pose of the camera; "
+                    f"the floor is known to {np.degrees(floor.sigma_normal):.3f} deg and "
+                    f"{1e3 * floor.sigma_height():.2f} mm"
+                )
+        missing = sum(throw.frames - len(throw.seen) for throw in (*train, *validate))
+        return Data(train, validate, notes, missing)
+
+    def _role(self, given: Sequence[CloudRecording] | None, files: Files | None) -> list[Throw]:
+        if not given and files is None:
+            return []
+        recordings = given or files.read(self.model.cloud.values["scale"])
+        names = [recording.name for recording in recordings]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            key = "observations" if given else f"{files.key}.files"
+            rule = "recordings of different names"
+            raise InputError(self.config.place, key, sorted(twice)[0], rule)
+        return [self.model.ready(recording) for recording in recordings]
+
+    def counts(self, fit: Fit) -> dict:
+        """Recordings that were fitted."""
+        return {
+            "recordings": len(fit.kept),
+            "names": [throw.name for throw in fit.kept],
+            "points": sum(len(cloud) for throw in fit.kept for cloud in throw.seen),
+        }
+
+    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
+        """Predictions and figures of the trained recordings and of those to validate on.
+
+        A validated recording starts as its free flight says, fitted with the parameters held;
+        nothing later of it is looked at.
+        """
+        problem = self.model.problem(fit.kept, fit.z)
+        trained, sentences = self._predicted(problem, fit.kept, (fit.z, fit.y), "train", cancel)
+        train = {p.name: _figures(p) for p in trained}
+        reporter.tell(0.4, 1)
+        if not data.validate:
+            return Judged(trained, train, None, sentences)
+        held = self.model.held(self.model.map.named(fit.z))
+        flights = held.problem_of(data.validate, [throw.flight for throw in data.validate])
+        found = levenberg_marquardt(flights, options=FLIGHT_FIT, cancel=cancel)
+        whole = held.problem(data.validate, found.z)
+        at = (found.z, found.y)
+        predicted, more = self._predicted(whole, data.validate, at, "validate", cancel, flights)
+        figures = {p.name: _figures(p) for p in predicted}
+        return Judged([*predicted, *trained], train, figures, sentences + more)
+
+    def _predicted(self, problem: SimulationProblem, throws, at, role, cancel, starts=None):
+        """Predictions of the recordings that can be simulated, and sentences about the others.
+
+        at (z, y) of the problem;  starts  the problem whose data say how well they are known
+        """
+        runs = problem.rollouts(*at, cancel=cancel)
+        first = self.model.problem(throws, self.model.map.start)
+        guesses = first.rollouts(self.model.map.start, cancel=cancel)
+        found, sentences = [], []
+        estimates = start_estimates(starts or problem, *at)
+        for throw, run, guess, start in zip(throws, runs, guesses, estimates, strict=True):
+            if not run.ok:
+                sentences.append(f"no prediction for {throw.place}: {run.status}: {run.message}")
+                continue
+            found.append(self._prediction(throw, run, guess, start, role))
+        return found, sentences
+
+    def _prediction(self, throw: Throw, run, guess, start, role) -> CloudPrediction:
+        track, slot = self.model.track(throw), body_slots(self.model.scene.engine)[self.config.body]
+        cuts = np.cumsum([len(cloud) for cloud in throw.seen])[:-1]
+        distance = track.nearest(run, slot).distance
+        before = None
+        if guess.ok:
+            parts = np.split(track.nearest(guess, slot).distance, cuts)
+            before = np.array([np.sqrt(np.mean(d**2)) for d in parts])
+        surface, triangles = track.surface(run, slot), self.model.skin.triangles
+        shift = np.array([
+            placed(x, triangles, cloud, np.zeros(3))
+            for x, cloud in zip(surface, throw.seen, strict=True)
+        ])  # fmt: skip
+        distances = np.split(distance, cuts)
+        residuals = np.split(distance / track.sigma, cuts)
+        clock, vertices, drawn = self._drawn(run, float(throw.t[-1]))
+        return CloudPrediction(
+            throw.name, role, throw.source, throw.t, [c.points for c in throw.seen], distances,
+            residuals, before, shift, throw.flight, clock, vertices, drawn, throw.seen[0].eye,
+            self._floor(), start, throw.stages, _errors(distances, residuals, shift, throw.flight),
+        )  # fmt: skip
+
+    def _drawn(self, run, last: float):
+        """Times, vertices and triangles of the simulated surface for pictures."""
+        skin = skin_of(self.model.scene, self.config.body, min(1, self.config.measurement.refine),
+                       self.config.measurement.radius)  # fmt: skip
+        every = max(1, round(1.0 / DRAWN / self.model.interval))
+        rows = np.arange(0, int(last / self.model.interval + 1e-9) + 1, every)
+        slot = body_slots(self.model.scene.engine)[self.config.body]
+        vertices, _ = skin.motion(run, slot, rows)
+        return rows * self.model.interval, vertices.astype(np.float32), skin.triangles
+
+    def _floor(self) -> tuple[np.ndarray, float] | None:
+        name = self.config.measurement.floor
+        if not name:
+            return None
+        plane = self.model.scene.description["sdfs"][name]["plane"]
+        return np.asarray(plane["normal"], float), float(plane["offset"])
+
+
+def _errors(distances, residuals, shift, flight: int) -> dict[str, float]:
+    """Figures of one recording; _later are those of the frames after the free flight."""
+    away = np.linalg.norm(shift, axis=1)
+    found = {}
+    for which, first in (("", 0), ("_later", flight)):
+        if first >= len(distances):
+            continue
+        d, r = np.concatenate(distances[first:]), np.concatenate(residuals[first:])
+        found[f"rms_distance_m{which}"] = float(np.sqrt(np.mean(d**2)))
+        found[f"rms_over_sigma{which}"] = float(np.sqrt(np.mean(r**2)))
+        found[f"mean_shift_m{which}"] = float(away[first:].mean())
+    return found
+
+
+def _figures(prediction: CloudPrediction) -> dict:
+    """Content of metrics.json for one recording."""
+    return {
+        **prediction.errors,
+        "frames": len(prediction.t),
+        "flight_frames": prediction.flight,
+        "points": sum(map(len, prediction.points)),
+        "start": prediction.start.document(),
+        "pipeline": {row["stage"]: {k: v for k, v in row.items() if k != "stage"}
+                     for row in prediction.stages},
+    }  # fmt: skip

@@ -1,0 +1,93 @@
+"""Clouds of a thrown, turning box over a floor, made without a renderer, for tests of the kind."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from diffsim_ros import _engine
+from diffsim_ros.inverse.simulation_problem import body_slots
+from diffsim_ros.real2sim.clouds.cloud import Cloud
+from diffsim_ros.real2sim.clouds.recording import CloudRecording
+from diffsim_ros.real2sim.clouds.skin import skin_of
+from diffsim_ros.scene import load_scene
+
+NOISE = 0.002
+TRUTH = {
+    "position": np.array([0.02, -0.01, 0.33]), "velocity": np.array([1.2, 0.1, -0.6]),
+    "angular_velocity": np.array([0.5, 4.0, 1.0]), "turn": np.array([0.1, 0.2, 0.3]),
+    "c_f": 0.3,
+}  # fmt: skip
+EYE = np.array([0.3, -1.2, 0.8])
+LOOK = Rotation.from_euler("x", -120, degrees=True)  # optical: z forward, y down
+
+
+def scene(truth=None) -> dict:
+    """A rigid box above a floor; with a truth it is thrown."""
+    body = {
+        "type": "rigid", "shape": {"box": {"size": [0.16, 0.12, 0.1]}}, "mass": 0.4,
+        "pose": {"position": [0, 0, 0.4]},
+    }  # fmt: skip
+    if truth is not None:
+        body["pose"] = {
+            "position": truth["position"].tolist(),
+            "orientation": Rotation.from_rotvec(truth["turn"]).as_quat().tolist(),
+        }
+        body["velocity"] = truth["velocity"].tolist()
+        body["angular_velocity"] = truth["angular_velocity"].tolist()
+    return {
+        "world": {"step": 1 / 240, "duration": 0.44},
+        "bodies": {"box": body},
+        "sdfs": {"floor": {"plane": {}}},
+        "contact": [{"name": "ground", "points": "box", "against": "floor", "k_n": 2e4,
+                     "k_t": 100, "c_n": 0.3, "c_f": TRUTH["c_f"] if truth else 0.5}],
+    }  # fmt: skip
+
+
+def recording(seed: int, name: str = "box", frames: int = 13) -> CloudRecording:
+    """What a camera sees of the thrown box and of the floor, 30 frames a second, its own frame."""
+    model, generator = load_scene(scene(TRUTH)), np.random.default_rng(seed)
+    run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
+    skin = skin_of(model, "box")
+    rows = 8 * np.arange(frames)
+    places, _ = skin.motion(run, body_slots(model.engine)["box"], rows)
+    clouds = []
+    for x, row in zip(places, rows, strict=True):
+        floor = np.column_stack([generator.uniform(-1.5, 1.5, (2500, 2)), np.zeros(2500)])
+        floor = floor[np.linalg.norm(floor - x.mean(axis=0), axis=1) > 0.2]
+        points = np.concatenate([_front(x, skin.triangles, generator), floor])
+        ray = (points - EYE) / np.linalg.norm(points - EYE, axis=1, keepdims=True)
+        points = points + NOISE * generator.normal(size=(len(ray), 1)) * ray
+        seen = LOOK.inv().apply(points - EYE)
+        clouds.append(Cloud(seen, stamp=5.0 + row / 240, frame="camera", source=f"{name} {row}"))
+    return CloudRecording(name, clouds, name)
+
+
+def _front(x, triangles, generator, count=250):
+    """Points evenly over the faces that look at the camera."""
+    a, b, c = (x[triangles[:, k]] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    facing = np.maximum(np.einsum("ni,ni->n", normal, EYE - a), 0.0)
+    which = generator.choice(len(triangles), count, p=facing / facing.sum())
+    u, v = generator.random((2, count, 1))
+    u, v = np.where(u + v > 1, 1 - u, u), np.where(u + v > 1, 1 - v, v)
+    return a[which] + u * (b - a)[which] + v * (c - a)[which]
+
+
+def estimation(**measurement) -> dict:
+    """Friction of the box, and its start, from such a recording."""
+    cloud = {
+        "position": EYE.tolist(), "orientation": LOOK.as_quat().tolist(),
+        "planes": {"distance": 0.012, "frames": 2},
+        "object": {"distance": 0.05, "least": 5, "gravity": [0, 0, -9.81]},
+        "noise": {"constant": NOISE},
+    }  # fmt: skip
+    return {
+        "name": "box", "kind": "clouds", "scene": scene(), "body": "box",
+        "data": {"train": {"files": ["none.npz"]}},
+        "measurement": {"cloud": cloud, "floor": "floor", "turning": True, **measurement},
+        "simulation": {"threads": 1},
+        "parameters": {"c_f": {"value": 0.5, "bounds": [0.01, 1.5], "sets": {"ground.c_f": 1}}},
+        "fit": {"horizons": [8, 10, 0], "iterations": 25},
+        "uncertainty": {"method": "covariance"},
+    }  # fmt: skip
