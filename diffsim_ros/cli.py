@@ -1,4 +1,4 @@
-"""The `diffsim` command: simulate, check, init, estimate, check-gradient, mesh, bench.
+"""The `diffsim` command: one module of `commands` for each entry of COMMANDS.
 
 Exit codes: 0 done; 2 unusable input (one line on stderr: file, key, value, what is accepted);
 3 not converged or stopped by Ctrl-C (results are written and marked so); 130 stopped at once by a
@@ -25,6 +25,9 @@ COMMANDS = {
     "check": "say what recordings hold, and whether an estimation can use them",
     "init": "write a commented scene and estimation for a recording of one's own",
     "estimate": "estimate parameters from recordings, with uncertainty and report",
+    "compare": "say which of several models the same recordings support",
+    "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
+    "plan": "find controls whose motion reaches goals",
     "check-gradient": "compare gradients with finite differences (DESIGN section 3)",
     "mesh": "check a mesh file, or mesh a surface, and write its tets",
     "bench": "run the benchmarks of bench/, all or the named ones",
@@ -51,8 +54,10 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
-    if name == "simulate":
+    if name in ("simulate", "export"):
         command.add_argument("scene", metavar="SCENE.yaml")
+        text = "result.yaml of `diffsim estimate` whose values the scene takes"
+        command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
     elif name == "check":
         command.add_argument("data", nargs="+", metavar="DATA", help="files, bags, folders")
     elif name == "init":
@@ -63,8 +68,11 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             "--size", nargs="+", type=float, metavar="M", help="edge, or three, of the body"
         )
         command.add_argument("--mass", type=float, metavar="KG", help="of the body")
-    elif name == "estimate":
-        command.add_argument("estimation", metavar="ESTIMATION.yaml")
+    elif name in ("estimate", "compare"):
+        if name == "estimate":
+            command.add_argument("estimation", metavar="ESTIMATION.yaml")
+        else:
+            _arguments_of_compare(command)
         for option, text in (
             ("--train", "train on all trials of these files, instead of the YAML's"),
             ("--validate", "validate on all trials of these files, instead of the YAML's"),
@@ -74,6 +82,10 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             "--set", nargs="+", action="extend", metavar="KEY=VALUE", default=[],
             help="replace values of the YAML, e.g. fit.iterations=5",
         )  # fmt: skip
+    elif name == "plan":
+        command.add_argument("plan", metavar="PLAN.yaml")
+        text = "result.yaml of `diffsim estimate` whose values the scene takes"
+        command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
     elif name == "mesh":
         command.add_argument(
             "file", metavar="SURFACE|TETS", help=".obj .stl .ply, or .msh .mesh .vtk"
@@ -89,6 +101,19 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument("--seed", type=int, default=0, help="of the directions [0]")
     else:
         command.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run [all]")
+
+
+def _arguments_of_compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("estimations", nargs="+", metavar="ESTIMATION.yaml", help="one per model")
+    command.add_argument(
+        "--variant", nargs="+", action="append", metavar=("NAME", "KEY=VALUE"),
+        help="one more model: the first YAML with other values, e.g. "
+        "linear scene.bodies.ball.viscosity_model=linear",
+    )  # fmt: skip
+    command.add_argument(
+        "--folds", type=int, default=0, metavar="N",
+        help="of the cross-validation [each trial alone up to 10, else 5]",
+    )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

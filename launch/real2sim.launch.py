@@ -20,6 +20,8 @@ ARGUMENTS = {
     "data": ("", "recording that `replay` plays; empty: a real tracker publishes"),
     "rate_factor": ("1.0", "speed of the replay"),
     "pose_topics": ("['cube/pose']", "PoseStamped topics of the tracker"),
+    "markers_topics": ("['']", "mocap4r2_msgs/Markers topics of the tracker"),
+    "cloud_topics": ("['']", "PointCloud2 topics of a depth camera"),
     "up_axis": ("z", "axis of the tracker that points up: z or y"),
     "world_frame": ("world", "frame of the markers"),
     "configuration": ("", "estimation YAML for requests that name none"),
@@ -59,6 +61,8 @@ def generate_launch_description():
                 "observer",
                 {
                     "pose_topics": typed("pose_topics", STRINGS),
+                    "markers_topics": typed("markers_topics", STRINGS),
+                    "cloud_topics": typed("cloud_topics", STRINGS),
                     "up_axis": typed("up_axis", str),
                 },
             ),
@@ -68,6 +72,7 @@ def generate_launch_description():
                 {
                     "world_frame": typed("world_frame", str),
                     "pose_topics": typed("pose_topics", STRINGS),
+                    "markers_topics": typed("markers_topics", STRINGS),
                 },
             ),
             Node(

@@ -35,6 +35,11 @@ int ParameterTable::add3(const std::string& name, const std::string& unit, const
   return first;
 }
 
+void ParameterTable::assign(int index, double value) {
+  check_value(info_[index], value);
+  set(index, value);
+}
+
 void ParameterTable::check(const VectorXd& p) const {
   if (p.size() != size()) {
     refuse("parameter vector", "must have " + std::to_string(size()) + " entries", p.size());

@@ -28,6 +28,8 @@ class ParameterTable {
   int add3(const std::string& name, const std::string& unit, const Vector3d& value, bool initial);
 
   void set(int index, double value) { value_[index] = value; }
+  /// As `set`, for values from outside: refuses one that is not finite or out of bounds.
+  void assign(int index, double value);
   /// Restricts a parameter to steps that end in [begin, end] seconds.
   void set_support(int index, double begin, double end) {
     info_[index].begin = begin;

@@ -35,6 +35,7 @@ class Scene {
 
   const ParameterTable& parameters() const { return table_; }
   VectorXd values() const { return table_.values(); }
+  void set_value(int index, double value) { table_.assign(index, value); }
   void check(const VectorXd& p) const;  // refuses what no simulation may run with
 
   const std::vector<Node>& nodes() const { return nodes_; }

@@ -19,9 +19,14 @@ ITEMS = {
     "cantilever_reference": "the soft cantilever by scikit-fem: what solids are held against",
     "contact_models": "a soft puck under penalty and hybrid contact beside inequalities",
     "silicone_beam": "a clamped soft beam, each load predicted from the others (issue 4, item 1)",
+    "real_tosses": "square, ellipse, elbow, tennis balls beside baselines (issue 4, item 3)",
     "real_clouds": "real depth clouds: encodings, planes, clusters (issue 4, item 6)",
     "foam_ball": "a foam ball seen by a depth camera: coverage of intervals (issue 4, item 5)",
     "thrown_markers": "a soft sphere and cube thrown with six markers: coverage (issue 4, item 5)",
+    "sysid": "beside MuJoCo's toolbox: an arm's joint log, cube tosses (issue 4, item 8)",
+    "model_comparison": "a wrong law of viscosity is recognised (issue 4, item 7)",
+    "noise_study": "noise on a thrown soft body, three friction laws (issue 4, item 4)",
+    "correlated_noise": "coverage of intervals under noise that is alike over time (issue 4)",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }
 

@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     """Simulate, write the results; 0 if every step converged, else 3 (results marked so)."""
     from diffsim_ros.scene import load_scene
 
-    model = load_scene(options.scene)
+    model = load_scene(options.scene, estimated=options.estimated)
     folder, line = OutputFolder(options.out, FILES, command="simulate"), ProgressLine()
     try:
         rollout, elapsed = run_cancellable(lambda token: roll_out(model, token, line), line=line)

@@ -1,26 +1,39 @@
 """The inverse layer: from measurements to parameters with uncertainty.  See docs/inverse.md."""
 
+from .adam import AdamOptions, adam
+from .bands import Band, prediction_bands
 from .cloud_track import CloudTrack, RigidSkin, SoftSkin
-from .continuation import EARLY, continuation, horizons
+from .continuation import EARLY, continuation, growing, horizons, three_phases
 from .gradient_check import GradientReport, check_gradient, check_problem
 from .identifiability import identifiability
 from .losses import Cauchy, Huber, Loss, SoftL1, StudentT
 from .objectives import LinearFunctional, PointTrack, PoseTrack, Term, metric_track
 from .optimizers import LMOptions, lbfgs, levenberg_marquardt
 from .parameters import Parameter, ParameterMap
+from .pinned import Pinned
 from .polish import polish
 from .problem import Evaluation, LeastSquaresProblem, Problem
+from .profile import Profile, profile
 from .simulation_problem import SimulationProblem
 from .solution import Progress, Solution
 from .trial import InitialState, Trial
-from .uncertainty import Uncertainty, bootstrap, gauss_newton_covariance, sandwich_covariance
+from .twist_track import TwistTrack
+from .uncertainty import (
+    Uncertainty,
+    bootstrap,
+    correlated_covariance,
+    gauss_newton_covariance,
+    residual_noise,
+    sandwich_covariance,
+)
 
 __all__ = [
-    "EARLY", "Cauchy", "CloudTrack", "Evaluation", "GradientReport", "Huber", "InitialState",
-    "LMOptions", "LeastSquaresProblem", "LinearFunctional", "Loss", "Parameter", "ParameterMap",
-    "PointTrack", "PoseTrack", "Problem", "Progress", "RigidSkin", "SimulationProblem", "SoftL1",
-    "SoftSkin", "Solution", "StudentT", "Term", "Trial", "Uncertainty", "bootstrap",
-    "check_gradient", "check_problem", "continuation", "gauss_newton_covariance", "horizons",
-    "identifiability", "lbfgs", "levenberg_marquardt", "metric_track", "polish",
-    "sandwich_covariance",
+    "EARLY", "AdamOptions", "Band", "Cauchy", "CloudTrack", "Evaluation", "GradientReport", "Huber",
+    "InitialState", "LMOptions", "LeastSquaresProblem", "LinearFunctional", "Loss", "Parameter",
+    "ParameterMap", "Pinned", "PointTrack", "PoseTrack", "Problem", "Profile", "Progress",
+    "RigidSkin", "SimulationProblem", "SoftL1", "SoftSkin", "Solution", "StudentT", "Term", "Trial",
+    "TwistTrack", "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem",
+    "continuation", "correlated_covariance", "gauss_newton_covariance", "growing", "horizons",
+    "identifiability", "lbfgs", "levenberg_marquardt", "metric_track", "polish", "prediction_bands",
+    "profile", "residual_noise", "sandwich_covariance", "three_phases",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from .normal_equations import NormalEquations, accumulate
 from .objectives import BodySlot, Term
 from .problem import Evaluation
+from .time_correlation import Series
 from .trial import Trial
 
 
@@ -54,12 +55,30 @@ class TrialModel:
                 J[..., self.active + i] = term.own[name]
         return J
 
-    def direct(self, slope, bend, *, second_order):
+    def jacobians(self):
+        """Residual Jacobian of every term."""
+        return [self._jacobian(term, slot) for term, _, slot in self._parts()]
+
+    def series(self, k, scale, jacobians, maps):
+        """Residuals of every term by time, as trial k; scale: what the trial's loss weighs them."""
+        found = []
+        for (term, loss, _), J, objective in zip(
+            self._parts(), jacobians, self.trial.objectives, strict=True
+        ):
+            if term.linear:
+                continue
+            r = term.residual
+            weight = scale * loss(np.einsum("mq,mq->m", r, r))[1][:, None]
+            by_z, by_y = (J @ T for T in maps)
+            samples = _samples(objective, len(r))
+            found.append(Series(objective.name, k, samples, weight * r, by_z, by_y))
+        return found
+
+    def direct(self, slope, bend, jacobians, *, second_order):
         """Gradient and Gauss-Newton Hessian of rho(S)/2 + linear; slope, bend = rho', rho''."""
         n = self.active + len(self.own)
         g, H, linear = np.zeros(n), np.zeros((n, n)), np.zeros(n)
-        for term, loss, slot in self._parts():
-            J = self._jacobian(term, slot)
+        for (term, loss, _), J in zip(self._parts(), jacobians, strict=True):
             if term.linear:
                 linear += J.sum(axis=(0, 1))
                 continue
@@ -87,6 +106,14 @@ class TrialModel:
         return np.concatenate([self.run.gradient(gx, gv), by_own])
 
 
+def _samples(objective, count):
+    """Which instant each of an objective's samples is of: numbers that increase with time."""
+    frames = getattr(objective, "frame", None)  # clouds: many points in each
+    if not isinstance(frames, np.ndarray):
+        frames = np.asarray(getattr(objective, "frames", ()))
+    return frames if frames.shape == (count,) else np.arange(count)
+
+
 class Assembly:
     """Sums the trials of one evaluation, per trial as `NormalEquations` wants them."""
 
@@ -96,6 +123,7 @@ class Assembly:
         self.gz, self.Hzz = np.zeros((K, nz)), np.zeros((K, nz, nz))
         self.gy, self.Hyz = np.zeros((K, ny)), np.zeros((K, ny, nz))
         self.Hyy = np.zeros((K, ny, ny)) + np.eye(ny)
+        self.series: list[Series] = []
 
     def add(self, k, model: TrialModel, weight, u, maps):
         """Add trial k; maps = (T_z, T_y): d(active, own)/d(z, u), None for the value alone."""
@@ -109,7 +137,10 @@ class Assembly:
         if self.want == "gradient":
             g = model.adjoint(slope)
         else:
-            g, H = model.direct(slope, bend, second_order=self.want == "curvature")
+            jacobians, curvature = model.jacobians(), self.want == "curvature"
+            g, H = model.direct(slope, bend, jacobians, second_order=curvature)
+            if curvature:
+                self.series += model.series(k, weight * slope, jacobians, maps)
             self.Hzz[k] = weight * (T_z.T @ H @ T_z)
             self.Hyz[k] = weight * (T_y.T @ H @ T_z)
             self.Hyy[k] = weight * (T_y.T @ H @ T_y + np.eye(u.size))
@@ -125,6 +156,7 @@ class Assembly:
         done = {"trial_costs": self.costs, "signature": signature, "count": self.count}
         if self.want == "value":
             return Evaluation(value, **done)
+        done["series"] = tuple(self.series)
         prior_g = residual * slope
         gradient = (prior_g + self.gz.sum(axis=0), self.gy)
         if self.want == "gradient":

@@ -7,6 +7,10 @@ in the right valley, alone or together:
         soft to stiff: a soft k_n spreads impacts over many steps; fewer and wider valleys
     [problem.shortened(n) for n in horizons(frames)] + [problem]
         short to long: few bounces first; each stage's start states are good enough for the next
+    growing(problem)
+        the same by shares of each trial: a quarter, half, all of it
+    three_phases(problem, starts, contact, bounce)
+        a throw [G 4.7.3]: starts by the flight, material by the first bounce, then everything
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .optimizers import LMOptions, levenberg_marquardt
+from .pinned import Pinned
 from .problem import Problem
 from .solution import Solution
 
@@ -33,6 +38,24 @@ def horizons(longest: int, first: int = 6, growth: float = 1.35) -> list[int]:
     while stages[-1] * growth < longest:
         stages.append(int(np.ceil(stages[-1] * growth)))
     return [n for n in stages if n < longest]
+
+
+def growing(problem, shares: Sequence[float] = (0.25, 0.5)) -> list[Problem]:
+    """The problem up to growing shares of each trial's length, then the whole one.
+
+    problem  a SimulationProblem;  shares  increasing, within (0, 1)
+    A share at which no trial has measurements left is passed over.
+    """
+    if any(not 0 < s < 1 for s in shares) or list(shares) != sorted(set(shares)):
+        raise InputError("growing", "shares", list(shares), "increasing numbers between 0 and 1")
+    every = problem.options.record_every
+    stages = []
+    for share in shares:
+        frames = [max(1, round(share * t.steps / every)) for t in problem.trials]
+        short = problem.shortened(frames)
+        if all(trial.objectives for trial in short.trials):
+            stages.append(short)
+    return [*stages, problem]
 
 
 def continuation(
@@ -62,4 +85,41 @@ def continuation(
             break
         if np.isfinite(solution.value):
             z, y = solution.z, solution.y
+    return solutions
+
+
+def three_phases(
+    problem, starts: Sequence[str], contact, bounce, *, z=None,
+    solver: Callable[..., Solution] = levenberg_marquardt,
+    on_stage: Callable[[int], None] | None = None, early: Mapping | None = None, **settings,
+) -> list[Solution]:  # fmt: skip
+    """Fit a throw in the three phases of [G 4.7.3]; the last Solution is the answer.
+
+    problem   a SimulationProblem without nuisance starts
+    starts    names of the parameters that are its start; they alone are fitted to the flight
+    contact   frame of the first contact: a number, or one per trial;  bounce: where the first
+              bounce ends; up to there the other parameters alone are fitted
+    solver, on_stage, early, settings  as in `continuation`
+    The first two Solutions are of the problem with the others held.
+    """
+    unknown = [name for name in starts if name not in problem.names]
+    if unknown or len(set(starts)) in (0, len(problem.names)):
+        raise InputError("three_phases", "starts", list(starts), "some, not all, of the parameters")
+    own = [problem.names.index(name) for name in starts]
+    rest = [i for i in range(len(problem.names)) if i not in own]
+    z = np.array(problem.start if z is None else z, float)
+    solutions: list[Solution] = []
+    for stage, (frame, held) in enumerate(((contact, rest), (bounce, own), (None, []))):
+        if on_stage is not None:
+            on_stage(stage)
+        part = Pinned(
+            problem if frame is None else problem.shortened(frame), {i: z[i] for i in held}
+        )
+        here = {**settings, **(early or {})} if held else settings
+        solution = solver(part, z[part.kept], **here)
+        if np.isfinite(solution.value):
+            z = part.whole(solution.z)
+        solutions.append(solution)
+        if solution.status == "cancelled":
+            break
     return solutions

@@ -126,26 +126,14 @@ def interpolated(carrier: Carrier, rollout, slot: BodySlot, t: np.ndarray, inter
 
 
 @dataclass(frozen=True)
-class Lift:
-    """How far the stress-free body is from where it was held: markers are shifted by value * by.
-
-    name  of the parameter;  by (n, 3) shift of each marker per unit of it [m]
-    """
-
-    name: str
-    by: np.ndarray
-
-
-@dataclass(frozen=True)
 class MarkerTrack:
-    """Measured markers of one body: r = (x_sim(t) + lift - x)/sigma.
+    """Measured markers of one body: r = (x_sim(t) - x)/sigma.
 
     t         (M,)       times since the start of the rollout [s], >= 0
     interval  of the rollout's rows [s]
     carrier   n markers: SoftPoints or RigidPoints
     position  (M, n, 3)  measured [m, world]; NaN: not seen
     sigma     ()  (n,) or (M, n)  [m]
-    lift      or None
     """
 
     body: str
@@ -156,8 +144,8 @@ class MarkerTrack:
     sigma: np.ndarray | float = 1e-3
     loss: Loss = field(default_factory=Loss)
     name: str = "markers"
-    lift: Lift | None = None
     soft: ClassVar[bool] = True
+    parameters: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
@@ -173,11 +161,6 @@ class MarkerTrack:
         put(self, "weight", seen / np.broadcast_to(sigma, shape[:2]))
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
-        return () if self.lift is None else (self.lift.name,)
-
-    @property
     def frames(self) -> np.ndarray:
         """Rows of the rollout before and after every time (M, 2)."""
         return rows_around(self.t, self.interval)
@@ -191,7 +174,7 @@ class MarkerTrack:
         sigma = 1.0 / np.where(self.weight > 0, self.weight, 1.0)
         return MarkerTrack(
             self.body, self.t[kept], self.interval, self.carrier, seen[kept], sigma[kept],
-            self.loss, self.name, self.lift,
+            self.loss, self.name,
         )  # fmt: skip
 
     def term(self, rollout, slot, values):
@@ -203,9 +186,5 @@ class MarkerTrack:
             np.stack([(p[k] * scale[..., None]).reshape(M, 3 * n, -1) for p in partials], axis=1)
             for k in range(2)
         )
-        own = {}
-        if self.lift is not None:
-            x = x + values[self.lift.name] * self.lift.by
-            own[self.lift.name] = (self.lift.by * scale).reshape(M, 3 * n)
         residual = ((x - self.position) * scale).reshape(M, 3 * n)
-        return Term(residual, self.frames, jx=jx, jv=jv, own=own, dofs=self.carrier.dofs(slot))
+        return Term(residual, self.frames, jx=jx, jv=jv, dofs=self.carrier.dofs(slot))

@@ -14,6 +14,8 @@ import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
 
+from .pseudo_inertia import InertiaGroup
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -82,10 +84,11 @@ class ParameterMap:
     logarithmic                 (nz,) bool
     active                      engine indices that the free parameters move, ascending (na,)
     unset                       names of parameters that set no engine entry
+    groups                      ten parameters each that set a payload's entries together
     """
 
-    def __init__(self, parameters: Iterable[Parameter], scene):
-        self.parameters = tuple(parameters)
+    def __init__(self, parameters: Iterable[Parameter], scene, groups: Iterable[InertiaGroup] = ()):
+        self.parameters, self.groups = tuple(parameters), tuple(groups)
         duplicates = {p.name for p in self.parameters if self._count(p.name) > 1}
         if duplicates:
             raise InputError("parameters", "name", sorted(duplicates), "each name once")
@@ -99,15 +102,37 @@ class ParameterMap:
         self._step = np.array([p.step for p in self.free])
         # engine index -> [(position in self.parameters, factor, power)]
         self._factors: dict[int, list[tuple[int, float, float]]] = {}
-        self.unset = tuple(p.name for p in self.parameters if not self._entries(p))
+        grouped = {name for group in self.groups for name in group.names}
+        self.unset = tuple(
+            p.name for p in self.parameters if p.name not in grouped and not self._entries(p)
+        )
         for i, p in enumerate(self.parameters):
             for entry, (factor, power) in self._entries(p).items():
                 index = self._index(p, entry)
                 self._factors.setdefault(index, []).append((i, float(factor), float(power)))
         free = [i for i, p in enumerate(self.parameters) if p.free]
         self._column = {i: column for column, i in enumerate(free)}
-        moving = (k for k, f in self._factors.items() if any(i in self._column for i, *_ in f))
+        moving = {k for k, f in self._factors.items() if any(i in self._column for i, *_ in f)}
+        # (group, positions of its parameters, engine indices)
+        self._grouped = [self._bound(group) for group in self.groups]
+        for _, members, indices in self._grouped:
+            if any(i in self._column for i in members):
+                moving.update(indices)
         self.active = tuple(sorted(moving))
+
+    def _bound(self, group):
+        """A group with the places of its parameters and entries; InputError if it clashes."""
+        places = {p.name: i for i, p in enumerate(self.parameters)}
+        missing = [name for name in group.names if name not in places]
+        if missing:
+            raise InputError(f"group {group.name}", "parameters", missing, "all ten of them")
+        members = [places[name] for name in group.names]
+        indices = [self._index(self.parameters[members[0]], entry) for entry in group.entries]
+        both = sorted(set(indices) & set(self._factors))
+        if both:
+            entry = self.scene.parameters[both[0]].name
+            raise InputError(f"group {group.name}", "sets", entry, "an entry nothing else sets")
+        return group, members, indices
 
     def _count(self, name):
         return sum(p.name == name for p in self.parameters)
@@ -173,6 +198,8 @@ class ParameterMap:
         value = [named[q.name] for q in self.parameters]
         for index, factors in self._factors.items():
             p[index] = math.prod(f * value[i] ** power for i, f, power in factors)
+        for group, members, indices in self._grouped:
+            p[indices] = group.values([value[i] for i in members])
         return p
 
     def jacobian(self, z) -> np.ndarray:
@@ -180,8 +207,14 @@ class ParameterMap:
         named, slopes = self.named(z), self.value_slopes(z)
         value = [named[q.name] for q in self.parameters]
         out = np.zeros((len(self.active), len(self.free)))
+        rows = {index: row for row, index in enumerate(self.active)}
+        for group, members, indices in self._grouped:
+            free = [(k, self._column[i]) for k, i in enumerate(members) if i in self._column]
+            by_theta = group.jacobian([value[i] for i in members]) if free else None
+            for k, column in free:
+                out[[rows[i] for i in indices], column] = by_theta[:, k] * slopes[column]
         for row, index in enumerate(self.active):
-            factors = self._factors[index]
+            factors = self._factors.get(index, ())
             for k, (i, f, power) in enumerate(factors):
                 if i not in self._column or power == 0:
                     continue
@@ -209,4 +242,4 @@ class ParameterMap:
             else p
             for p in self.parameters
         ]
-        return ParameterMap(changed, self.scene)
+        return ParameterMap(changed, self.scene, self.groups)

@@ -13,6 +13,7 @@ from diffsim_ros.errors import InputError
 
 from .losses import Loss
 from .normal_equations import NormalEquations, accumulate
+from .time_correlation import Series
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Evaluation:
     trial_costs  (K,) cost of each trial with its nuisance prior
     signature    the branches that the motions took (mode hashes), equal = same branches
     count        number of residuals, those of nuisance priors included, shared priors not
+    series       residuals by objective and time with their Jacobians, for want "curvature" only
     """
 
     value: float
@@ -37,6 +39,7 @@ class Evaluation:
     trial_costs: np.ndarray | None = None
     signature: tuple = ()
     count: int = 0
+    series: tuple[Series, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -134,14 +137,18 @@ class LeastSquaresProblem:
         done = {"trial_costs": costs, "count": sum(r.size for r in blocks), "signature": ()}
         if want == "value":
             return Evaluation(float(costs.sum()), **done)
-        nz, g, H = len(self.names), [], []
-        for r, J in zip(blocks, self.jacobians(z), strict=True):
+        nz, g, H, series = len(self.names), [], [], []
+        for k, (r, J) in enumerate(zip(blocks, self.jacobians(z), strict=True)):
             dense = J.toarray() if hasattr(J, "toarray") else np.asarray(J, float)
-            _, gk, Hk = accumulate(
-                r, dense.reshape(*r.shape, nz), self.loss, second_order=want == "curvature"
-            )
+            dense = dense.reshape(*r.shape, nz)
+            _, gk, Hk = accumulate(r, dense, self.loss, second_order=want == "curvature")
             g.append(gk)
             H.append(Hk)
+            if want == "curvature":
+                weight = w[k] * self.loss(np.einsum("mq,mq->m", r, r))[1][:, None]
+                by_y, number = np.zeros((*r.shape, 0)), np.arange(len(r))
+                series.append(Series(f"block {k}", k, number, weight * r, dense, by_y))
+        done["series"] = tuple(series)
         gz, Hzz, K = np.array(g) * w[:, None], np.array(H) * w[:, None, None], len(blocks)
         equations = NormalEquations(
             np.zeros(nz), np.zeros((nz, nz)), gz, Hzz,

@@ -20,7 +20,7 @@ from scipy.optimize import least_squares
 from diffsim_ros.errors import InputError
 
 from .losses import Loss
-from .marker_track import Carrier, Lift, interpolated, rows_around
+from .marker_track import Carrier, interpolated, rows_around
 from .objectives import Term, _checked
 
 LEAST = 12
@@ -36,7 +36,8 @@ class Oscillation:
     """Damped sinusoid [Eq. 7b], t from its first sample on.
 
     offset [m], frequency [Hz], decay [1/s], amplitude [m] at the first sample, rms [m] of what is
-    left; curve: its values at the samples (n,)
+    left; creep [m], the mean of what is left in the last quarter of the samples; curve: its values
+    at the samples (n,)
     """
 
     offset: float
@@ -45,6 +46,7 @@ class Oscillation:
     a: float
     b: float
     rms: float
+    creep: float
     curve: np.ndarray
 
     @property
@@ -54,8 +56,8 @@ class Oscillation:
 
     @property
     def measures(self) -> np.ndarray:
-        """Offset [m], frequency [Hz], decay [1/s] (3,)."""
-        return np.array([self.offset, self.frequency, self.decay])
+        """Offset [m], frequency [Hz], decay [1/s], creep [m] (4,)."""
+        return np.array([self.offset, self.frequency, self.decay, self.creep])
 
 
 def damped_sinusoid(place: str, t: np.ndarray, y: np.ndarray) -> Oscillation:
@@ -89,7 +91,14 @@ def damped_sinusoid(place: str, t: np.ndarray, y: np.ndarray) -> Oscillation:
     rms = float(np.sqrt(np.mean(_normal(q, x, values)[2] ** 2)))
     offset, decay, w, a, b = map(float, q)
     curve = _columns((decay, w), time) @ (offset, a, b)
-    return Oscillation(offset, w / (2 * np.pi), decay, a, b, rms, curve)
+    tail = _last(seen)
+    creep = float(np.mean((y - curve)[tail]))
+    return Oscillation(offset, w / (2 * np.pi), decay, a, b, rms, creep, curve)
+
+
+def _last(seen: np.ndarray) -> np.ndarray:
+    """The last quarter of the samples (n,) that are seen, as a mask."""
+    return seen & (np.cumsum(seen) > 0.75 * seen.sum())
 
 
 def _columns(rates, t):
@@ -116,22 +125,23 @@ def _normal(q, t, y):
 
 
 def slopes(swing: Oscillation, t: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Derivative (3, n) of offset, frequency and decay of a fit by its samples [Eq. 7c]."""
+    """Derivative (4, n) of the measures of a fit by its samples, none of them NaN [Eq. 7c]."""
     q = (swing.offset, swing.decay, 2 * np.pi * swing.frequency, swing.a, swing.b)
     M, bend, _ = _normal(q, t - t[0], y)
     by_y = np.linalg.solve(M.T @ M + bend, M.T)
-    return np.stack([by_y[0], by_y[2] / (2 * np.pi), by_y[1]])
+    tail = _last(np.ones(len(t), bool))
+    creep = tail / tail.sum() - M[tail].mean(axis=0) @ by_y
+    return np.stack([by_y[0], by_y[2] / (2 * np.pi), by_y[1], creep])
 
 
 @dataclass(frozen=True)
 class SwingTrack:
-    """Measures of a marker's swing: r = (offset - theirs, frequency ..., decay ...)/sigma.
+    """Measures of a marker's swing: r = (offset - theirs, frequency ..., decay ..., ...)/sigma.
 
     t         (n,)  times since the start of the rollout at which the swing is sampled [s]
     interval  of the rollout's rows [s]
     carrier   one marker;  axis (3,) direction in which it is measured, origin [m] added to that
-    measures  (3,) offset [m], frequency [Hz], decay [1/s] of the recording;  sigma (3,)
-    lift      of that marker, or None
+    measures  (k,) of the recording, the first k of an Oscillation's;  sigma (k,)
     """
 
     body: str
@@ -144,20 +154,16 @@ class SwingTrack:
     sigma: np.ndarray
     loss: Loss = field(default_factory=Loss)
     name: str = "swing"
-    lift: Lift | None = None
     soft: ClassVar[bool] = True
+    parameters: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
         put(self, "t", _checked(place, "t", self.t, (-1,)))
-        for key in ("axis", "measures"):
-            put(self, key, _checked(place, key, getattr(self, key), (3,)))
-        put(self, "sigma", _checked(place, "sigma", self.sigma, (3,), positive=True))
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
-        return () if self.lift is None else (self.lift.name,)
+        put(self, "axis", _checked(place, "axis", self.axis, (3,)))
+        put(self, "measures", _checked(place, "measures", self.measures, (-1,)))
+        size = self.measures.shape
+        put(self, "sigma", _checked(place, "sigma", self.sigma, size, positive=True))
 
     @property
     def frames(self) -> np.ndarray:
@@ -169,23 +175,19 @@ class SwingTrack:
         return self if self.frames.max() <= frame else None
 
     def term(self, rollout, slot, values):
-        """Residual (1, 3); its partials are by all rows that the swing was sampled from."""
+        """Residual (1, k); its partials are by all rows that the swing was sampled from."""
         x, partials = interpolated(self.carrier, rollout, slot, self.t, self.interval)
         y = self.origin + x[:, 0] @ self.axis
         swing = damped_sinusoid(self.name, self.t, y)
-        by_y = slopes(swing, self.t, y) / self.sigma[:, None]
-        found, own = swing.measures, {}
-        if self.lift is not None:
-            along = np.array([float(self.lift.by[0] @ self.axis), 0.0, 0.0])
-            found = found + values[self.lift.name] * along
-            own[self.lift.name] = (along / self.sigma)[None]
-        residual = ((found - self.measures) / self.sigma)[None]
+        k = len(self.measures)
+        by_y = slopes(swing, self.t, y)[:k] / self.sigma[:, None]
+        residual = ((swing.measures[:k] - self.measures) / self.sigma)[None]
         jx, jv = (
             np.stack(
                 [np.einsum("kn,i,nid->nkd", by_y, self.axis, p[which][:, 0]) for p in partials]
             )
             for which in range(2)
         )
-        # (2, n, 3, d) -> the order of `frames`: before and after each sample
-        jx, jv = (np.stack(j, axis=1).reshape(1, -1, 3, j[0].shape[-1]) for j in (jx, jv))
-        return Term(residual, self.frames, jx=jx, jv=jv, own=own, dofs=self.carrier.dofs(slot))
+        # (2, n, k, d) -> the order of `frames`: before and after each sample
+        jx, jv = (np.stack(j, axis=1).reshape(1, -1, k, j[0].shape[-1]) for j in (jx, jv))
+        return Term(residual, self.frames, jx=jx, jv=jv, dofs=self.carrier.dofs(slot))

@@ -1,8 +1,9 @@
-"""Uncertainty of an estimate: Gauss-Newton, sandwich over trials, bootstrap over trials.
+"""Uncertainty of an estimate: Gauss-Newton, noise alike over time, sandwich and bootstrap.
 
 Which one: `gauss_newton_covariance` where the residuals are the sensor's noise (synthetic data,
-good models); `sandwich_covariance` or `bootstrap` where they are model error, which trials share
-differently (real tosses).  All are taken with the nuisance starts eliminated, i.e. marginal.
+good models); `sandwich_covariance` or `bootstrap` where they are model error, which many trials
+share differently (real tosses); `correlated_covariance` where they are model error and trials are
+few.  All are taken with the nuisance starts eliminated, i.e. marginal.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from .identifiability import Identifiability, identifiability
 from .optimizers import box_step
 from .problem import Evaluation, Problem
 from .solution import Solution
+from .time_correlation import TimeNoise, time_noise
 
 
 @dataclass(frozen=True)
 class Uncertainty:
     """Covariance and its reading; NaN where undefined (a parameter at its bound).
 
-    kind          "gauss_newton", "sandwich" or "bootstrap"
+    kind          "gauss_newton", "correlated", "sandwich" or "bootstrap"
     covariance_z  (nz, nz) of the scaled variables; correlation (nz, nz)
     std_dev       (nz,) in natural units: dvalue/dz sigma_z
     identifiable  (nz,), at_bound name -> "lower" | "upper", notes (nz,) sentences,
@@ -73,6 +75,7 @@ class _Expansion:
     H: np.ndarray
     prior_g: np.ndarray
     prior_H: np.ndarray
+    series: tuple = ()
 
     @property
     def data(self):
@@ -83,6 +86,7 @@ class _Expansion:
 
 def _expansion(problem: Problem, solution: Solution) -> _Expansion:
     """With the losses' curvature where that is positive definite, else re-weighted."""
+    series: tuple = ()
     for want in ("curvature", "equations"):
         evaluation = problem.evaluate(solution.z, solution.y, want=want)
         if not evaluation.ok:
@@ -90,7 +94,8 @@ def _expansion(problem: Problem, solution: Solution) -> _Expansion:
             raise InputError("uncertainty", "solution", cause, "a solution that can be simulated")
         e = evaluation.equations
         g, H, _ = e.eliminated()
-        found = _Expansion(evaluation, g, H, e.prior_g, e.prior_H)
+        series = series or evaluation.series
+        found = _Expansion(evaluation, g, H, e.prior_g, e.prior_H, series)
         scale = np.sqrt(np.maximum(np.diagonal(found.data), 1e-300))
         inner = e.Hyy.size == 0 or np.linalg.eigvalsh(e.Hyy).min() > 0
         outer = np.diagonal(found.data).min(initial=0) >= 0
@@ -169,6 +174,43 @@ def gauss_newton_covariance(
     H = expansion.data / factor + expansion.prior_H
     covariance = _embedded(len(problem.names), free, _inverse(H[np.ix_(free, free)]))
     return _read(problem, solution, "gauss_newton", covariance, expansion, dof=float(dof))
+
+
+def residual_noise(problem: Problem, solution: Solution) -> TimeNoise:
+    """How the residuals of a solution are alike over time and channels  [Eqs. 16, 17]."""
+    expansion = _expansion(problem, solution)
+    return _time_noise(expansion, _embedded_inverse(problem, solution, expansion))
+
+
+def _embedded_inverse(problem, solution, expansion):
+    """Inverse Hessian of z with zeros for parameters at their bounds."""
+    free, n = _free(problem, solution), len(problem.names)
+    inverse, H = np.zeros((n, n)), expansion.data + expansion.prior_H
+    inverse[np.ix_(free, free)] = _inverse(H[np.ix_(free, free)])
+    return inverse
+
+
+def _time_noise(expansion, inverse):
+    return time_noise(expansion.series, expansion.evaluation.equations, inverse)
+
+
+def correlated_covariance(problem: Problem, solution: Solution) -> Uncertainty:
+    """Covariance from the residuals' own size and correlation over time and channels  [Eq. 17].
+
+    For model error and few trials, even one: sigmas only weigh the residuals.  Intervals use t
+    quantiles with as many degrees of freedom as there are independent residuals, less the
+    parameters.
+    """
+    expansion, free = _expansion(problem, solution), _free(problem, solution)
+    if not expansion.series:
+        rule = "residuals, to estimate the noise"
+        raise InputError("correlated_covariance", "residuals", 0, rule)
+    inverse = _embedded_inverse(problem, solution, expansion)
+    noise = _time_noise(expansion, inverse)
+    covariance = inverse @ (noise.meat + expansion.prior_H) @ inverse
+    covariance = _embedded(len(problem.names), free, covariance[np.ix_(free, free)])
+    dof = max(1.0, noise.effective - len(free))
+    return _read(problem, solution, "correlated", covariance, expansion, dof=dof)
 
 
 def sandwich_covariance(problem: Problem, solution: Solution) -> Uncertainty:

@@ -62,6 +62,8 @@ SENSOR = quality(5000, reliable=False)
 """Best effort and volatile matches every driver; deep, because recordings may come in bursts."""
 LATCHED = quality(1, reliable=True, latched=True)
 """Scene, result, status: the last message waits for whoever comes late."""
+STATIC_TF = quality(100, reliable=True, latched=True)
+"""As /tf_static is published and heard."""
 STREAM = quality(10, reliable=True)
 """Markers of a motion that plays."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,20 +21,31 @@ from diffsim_interfaces.srv import EstimateMaterial
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 from nav_msgs.msg import Path
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import PointCloud2, PointField
+from sensor_msgs.msg import JointState, PointCloud2, PointField
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker as MarkerMessage
 from visualization_msgs.msg import MarkerArray
 
+from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.clouds import packed
 from diffsim_ros.real2sim.clouds.cloud import Cloud
 from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.viz.markers import Action, Kind, Marker
 
 try:
+    from mocap4r2_msgs.msg import Marker as OpticalMarker
     from mocap4r2_msgs.msg import Markers, RigidBodies, RigidBody
 except ImportError:  # an optional package
-    Markers = RigidBodies = RigidBody = None
+    OpticalMarker = Markers = RigidBodies = RigidBody = None
+
+
+def installed(kind: type | None, place: str, parameter: str, topic: str) -> type:
+    """A message type of mocap4r2_msgs; InputError where that is not installed."""
+    if kind is None:
+        remedy = "mocap4r2_msgs is not installed"
+        raise InputError(place, f"parameter {parameter}", topic, "empty", remedy)
+    return kind
+
 
 CODES = {
     name: getattr(ErrorCode, name)
@@ -42,6 +54,8 @@ CODES = {
     )
 }
 """Name of an error code -> its number."""
+LOOKED_AT = 5000
+"""Points of a cloud that a check of the whole looks at, about."""
 
 
 # --- time, poses ------------------------------------------------------------------------------
@@ -115,6 +129,49 @@ def bodies_message(samples: Sequence[PoseSample], frame_number: int) -> RigidBod
     return message
 
 
+def samples_of(message: Any, body: str) -> list[PoseSample]:
+    """Poses of bodies that a message speaks of: PoseStamped of `body`, RigidBodies of theirs."""
+    if isinstance(message, PoseStamped):
+        return [pose_sample(message, body)]
+    if RigidBodies is not None and isinstance(message, RigidBodies):
+        return list(body_samples(message))
+    return []
+
+
+def defect_of(message: Any, topic: str) -> str:
+    """Why the content of a cloud or of joint states is of no use, "" if it is."""
+    try:
+        if isinstance(message, PointCloud2):
+            _check_cloud(message, topic)
+        elif isinstance(message, JointState):
+            _check_joints(message, f"{topic}: {_when(message)}")
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _check_cloud(message: PointCloud2, topic: str) -> None:
+    """InputError as packed.decode; of large clouds some points are enough to find them sound."""
+    thin = message.width * message.height // LOOKED_AT
+    if thin > 1:
+        try:
+            cloud(message, topic, thin=thin)
+            return
+        except InputError:  # of these points alone, perhaps
+            pass
+    cloud(message, topic)
+
+
+def _check_joints(message: JointState, place: str) -> None:
+    """InputError for columns of another length than the names, and for numbers not finite."""
+    for key in ("position", "velocity", "effort"):
+        row = np.asarray(getattr(message, key), float)
+        if len(row) not in (0, len(message.name)):
+            raise InputError(place, key, f"{len(row)} numbers", f"{len(message.name)}, as names")
+        if not np.isfinite(row).all():
+            raise InputError(place, key, row.tolist(), "finite numbers")
+
+
 def marker_frame(message: Markers) -> MarkerFrame:
     """One frame of optical markers; an index is no identity, so only names are kept."""
     points = [[m.translation.x, m.translation.y, m.translation.z] for m in message.markers]
@@ -128,9 +185,30 @@ def marker_frame(message: Markers) -> MarkerFrame:
     )
 
 
-def cloud(message: PointCloud2, topic: str, scale: float = 1.0) -> Cloud:
+def markers_message(frame: MarkerFrame) -> Markers:
+    """A frame of labelled markers as a motion capture driver sends it."""
+    message = Markers(frame_number=int(frame.number))
+    message.header.stamp = time_message(frame.stamp)
+    message.header.frame_id = frame.frame
+    message.markers = [
+        OpticalMarker(marker_index=k, marker_name=name, translation=point(place))
+        for k, (name, place) in enumerate(zip(frame.names, frame.points, strict=True))
+    ]
+    return message
+
+
+def message_type(name: str, place: str) -> type:
+    """The class of a message type ("sensor_msgs/msg/PointCloud2"); InputError if there is none."""
+    package, _, kind = name.partition("/msg/")
+    try:
+        return getattr(import_module(f"{package}.msg"), kind)
+    except (ImportError, AttributeError):
+        raise InputError(place, "message type", name, "one that is installed") from None
+
+
+def cloud(message: PointCloud2, topic: str, scale: float = 1.0, thin: int = 1) -> Cloud:
     """The points of a depth camera; scale: metres per unit. Raises InputError as packed.decode."""
-    return packed.decode_message(message, f"{topic}: {_when(message)}", scale=scale)
+    return packed.decode_message(message, f"{topic}: {_when(message)}", scale=scale, thin=thin)
 
 
 def _when(message: Any) -> str:
@@ -228,6 +306,13 @@ def stored_markers(raw: bytes, frame: str) -> MarkerArray:
     message = deserialize_message(raw, MarkerArray)
     for one in message.markers:
         one.header.frame_id = frame
+    return message
+
+
+def stored_cloud(raw: bytes, frame: str) -> PointCloud2:
+    """A cloud of a bag (CDR), moved into `frame`."""
+    message = deserialize_message(raw, PointCloud2)
+    message.header.frame_id = frame
     return message
 
 

@@ -1,66 +1,73 @@
-"""Node `observer`: buffers what trackers publish, says what is wrong with it, saves it as trials.
+"""Node `observer`: buffers what sensors publish, says what is wrong with it, saves it as trials.
 
-in        `pose_topics` PoseStamped; `rigid_bodies_topics` RigidBodies and `markers_topics` Markers
-          of mocap4r2_msgs where that is installed; best effort and volatile unless told otherwise
+in        `pose_topics` PoseStamped, `cloud_topics` PointCloud2, `joint_topics` JointState;
+          `rigid_bodies_topics` RigidBodies and `markers_topics` Markers of mocap4r2_msgs where
+          that is installed; best effort and volatile unless told otherwise.  /tf_static
 out       ~/saved         std_msgs/String, latched: path of the last saved file
           /diagnostics    diagnostic_msgs/DiagnosticArray: one status per topic and body
+          /tf_static      what ~/calibrate found, and the files of `calibrations`
 services  ~/start         std_srvs/Trigger: empty the buffer and record
           ~/stop          stop recording, keep the buffer
-          ~/save          write the trials of `body` to `path` (.npz and .csv; markers to
-                          _markers.csv where any were heard): all of them or none
+          ~/save          write what was heard to `path`, all of it or none: .mcap every message;
+                          .npz the poses of `body` as tosses (and .csv, _markers.csv); .csv tables
+          ~/calibrate     diffsim_interfaces/Calibrate: a static transform from pairs
 """
 
 from __future__ import annotations
 
 import datetime
-import math
-import time
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
+from sensor_msgs.msg import JointState, PointCloud2
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
+from diffsim_ros.nodes.calibration import Calibrator
 from diffsim_ros.nodes.common import LATCHED, SENSOR, BaseNode, Declared, quality, run_node
-from diffsim_ros.real2sim.recorder import PoseRecorder, PoseSample, save_trials
+from diffsim_ros.nodes.sources import Source, figures_of
+from diffsim_ros.real2sim.bags import RawMessage
+from diffsim_ros.real2sim.buffers import (
+    MEGA,
+    Budget,
+    MarkerRecorder,
+    MessageRecorder,
+    write_recording,
+)
+from diffsim_ros.real2sim.observation import Observation
+from diffsim_ros.real2sim.recorder import PoseRecorder, PoseSample, StreamRecorder
+from diffsim_ros.real2sim.saving import save_trials
 
-
-class Source:
-    """One subscribed topic: when it last spoke, and what its middleware reported."""
-
-    def __init__(self, topic: str, kind: type, profile: QoSProfile) -> None:
-        self.topic, self.kind, self.profile = topic, kind, profile
-        self.count, self.lost, self.matched, self.mismatch = 0, 0, 0, ""
-        self.heard = self.since = time.monotonic()
-
-    @property
-    def body(self) -> str:
-        """Name of the body that a pose topic speaks of: /vrpn_mocap/cube/pose is cube."""
-        parts = [part for part in self.topic.split("/") if part]
-        return parts[-2] if len(parts) > 1 and parts[-1] == "pose" else parts[-1]
-
-    def quiet(self) -> float:
-        """Seconds of wall time since the last message (or since it was subscribed)."""
-        return time.monotonic() - self.heard
+KINDS = {
+    "pose_topics": PoseStamped,
+    "rigid_bodies_topics": convert.RigidBodies,
+    "markers_topics": convert.Markers,
+    "cloud_topics": PointCloud2,
+    "joint_topics": JointState,
+}
+"""Parameter -> messages of its topics (None: not installed)."""
+LEVELS = ("ok", "warn", "error")
+SUFFIXES = (".mcap", ".npz", ".csv")
 
 
 class Observer(BaseNode):
-    """Buffers per topic and body; every check is PoseRecorder's, this node reports it."""
+    """Buffers per topic and body; every check is a recorder's, this node reports it."""
 
     PARAMETERS = (
         Declared("pose_topics", ["cube/pose"], "PoseStamped topics to buffer"),
         Declared("rigid_bodies_topics", [""], "mocap4r2_msgs/RigidBodies topics to buffer"),
         Declared("markers_topics", [""], "mocap4r2_msgs/Markers topics to buffer"),
+        Declared("cloud_topics", [""], "PointCloud2 topics to buffer"),
+        Declared("joint_topics", [""], "JointState topics to buffer"),
         Declared("body", "", "body to save; empty: the only one heard"),
-        Declared("world_frame", "", "accepted frame; empty: that of the first sample"),
-        Declared("up_axis", "z", "axis of the tracker that points up", choices=("z", "y")),
+        Declared("world_frame", "", "frame to be placed in; empty: that of the first sample"),
+        Declared("up_axis", "z", "axis of the tracker that points up (poses)", choices=("z", "y")),
         Declared("trial_gap", 0.5, "hole between two stamps that ends a trial [s]", 1e-3, 3600.0),
         Declared(
             "reliability",
@@ -72,20 +79,26 @@ class Observer(BaseNode):
         Declared("path", "", "file that ~/save writes; empty: a new dated one in out/"),
         Declared("trial_ids", (), "numbers of the saved trials, in order; empty: 1, 2, 3 ..."),
         Declared("max_samples", 1_000_000, "most samples kept per body", 1, 100_000_000),
-        Declared("no_data_after", 2.0, "silence after which a topic is reported [s]", 0.1, 3600.0),
+        Declared("max_megabytes", 1000, "most memory for messages of all topics", 1, 1_000_000),
+        Declared("no_data_after", 1.5, "silence after which a topic is reported [s]", 0.1, 3600.0),
         Declared("period", 1.0, "seconds between two diagnostics", 0.05, 60.0),
+        Declared("calibrations", [""], "files of ~/calibrate whose transforms are known, and sent"),
     )
 
     def __init__(self, **options: Any) -> None:
         super().__init__("observer", **options)
         self._recording = bool(self["autostart"])
-        self._recorders: dict[tuple[str, str], PoseRecorder] = {}
-        self._markers: list[convert.MarkerFrame] = []
+        self._budget = Budget(self["max_megabytes"] * MEGA)
         self._sources: list[Source] = []
         self._warned: dict[tuple[str, str], tuple[int, str]] = {}
-        self._subscribe("pose_topics", PoseStamped, self._on_pose)
-        self._subscribe("rigid_bodies_topics", convert.RigidBodies, self._on_bodies)
-        self._subscribe("markers_topics", convert.Markers, self._on_markers)
+        self._told: dict[str, str] = {}
+        self._calibrator = Calibrator(self, self._trials_of)
+        for parameter, kind in KINDS.items():
+            for name in filter(None, self[parameter] or ()):
+                kind = convert.installed(kind, "node observer", parameter, name)
+                profile = quality(SENSOR.depth, reliable=self["reliability"] == "reliable")
+                self._sources.append(Source(self, name, kind, profile))
+                self._sources[-1].subscribe(self._on_message)
         self._saved = self.create_publisher(String, "~/saved", LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         for name in ("start", "stop", "save"):
@@ -94,70 +107,69 @@ class Observer(BaseNode):
 
     # --- what comes in
 
-    def _subscribe(self, parameter: str, kind: type | None, callback) -> None:
-        for name in filter(None, self[parameter] or ()):
-            if kind is None:
-                raise InputError(
-                    "node observer",
-                    f"parameter {parameter}",
-                    name,
-                    "empty",
-                    "mocap4r2_msgs is not installed",
-                )
-            profile = quality(SENSOR.depth, reliable=self["reliability"] == "reliable")
-            source = Source(self.resolve_topic_name(name), kind, profile)
-            events = SubscriptionEventCallbacks(
-                incompatible_qos=partial(self._on_incompatible, source),
-                message_lost=partial(self._on_lost, source),
-                matched=partial(self._on_matched, source),
-            )
-            self.create_subscription(
-                kind, name, partial(callback, source), profile, event_callbacks=events
-            )
-            self._sources.append(source)
-
-    def _on_incompatible(self, source: Source, event) -> None:
-        policy = str(event.last_policy_kind).rsplit(".", 1)[-1].lower()
-        source.mismatch = f"a publisher's quality of service does not fit: {policy}"
-        self.get_logger().error(f"{source.topic}: {source.mismatch}")
-
-    def _on_lost(self, source: Source, event) -> None:
-        source.lost = event.total_count
-
-    def _on_matched(self, source: Source, event) -> None:
-        source.matched = event.current_count
-
-    def _hear(self, source: Source) -> None:
-        source.heard = time.monotonic()
-        source.count += 1
-
-    def _on_pose(self, source: Source, message: PoseStamped) -> None:
-        self._hear(source)
-        self._keep(source, convert.pose_sample(message, source.body))
-
-    def _on_bodies(self, source: Source, message) -> None:
-        self._hear(source)
-        for sample in convert.body_samples(message):
-            self._keep(source, sample)
-
-    def _on_markers(self, source: Source, message) -> None:
-        self._hear(source)
-        if self._recording and len(self._markers) < self["max_samples"]:
-            self._markers.append(convert.marker_frame(message))
-
-    def _keep(self, source: Source, sample: PoseSample) -> None:
+    def _on_message(self, source: Source, data: bytes) -> None:
+        """Keep a message and what it says of bodies."""
+        source.hear()
         if not self._recording:
             return
-        key = source.topic, sample.body
-        if key not in self._recorders:
-            self._recorders[key] = PoseRecorder(
+        try:
+            message = convert.deserialize_message(data, source.kind)
+        except Exception as error:  # whatever the middleware raises for bytes of no message
+            source.trouble = f"{source.topic}: unreadable message: {error}"
+            return
+        stamp = convert.nanoseconds(message.header.stamp) or self.get_clock().now().nanoseconds
+        frame = message.header.frame_id
+        reasons = [self._keep(source, s) for s in convert.samples_of(message, source.body)]
+        if reasons and all(reasons):  # a whole message is as good as its best sample
+            return
+        trouble = convert.defect_of(message, source.topic)
+        if trouble:
+            source.trouble = trouble
+            self._whole(source).keep(stamp, frame, "unreadable")
+        elif not reasons and not self._placed(source, frame):
+            self._whole(source).keep(stamp, frame, "unknown frame")
+        else:
+            self._whole(source).add(stamp, frame, bytes(data))
+
+    def _whole(self, source: Source) -> MessageRecorder:
+        if source.whole is None:
+            markers = source.kind in (convert.Markers, convert.RigidBodies)
+            source.whole = (MarkerRecorder if markers else MessageRecorder)(
+                source.topic,
+                trial_gap=self["trial_gap"],
+                limit=self["max_samples"],
+                msgtype=source.type_name,
+                budget=self._budget,
+            )
+        return source.whole
+
+    def _placed(self, source: Source, frame: str) -> bool:
+        """True where no world is named, or a static transform from `frame` to it is known."""
+        world = self["world_frame"]
+        if not world or frame == world:
+            return True
+        try:
+            self._calibrator.frames.lookup(world, frame, f"node observer: {source.topic}")
+        except InputError as error:
+            source.trouble = str(error)
+            return False
+        return True
+
+    def _keep(self, source: Source, sample: PoseSample) -> str:
+        """Give a pose to its body's recorder, moved to the world; why it is dropped."""
+        if sample.body not in source.recorders:
+            source.recorders[sample.body] = PoseRecorder(
                 f"{source.topic} ({sample.body})",
                 self["world_frame"],
-                self["up_axis"],
                 self["trial_gap"],
                 self["max_samples"],
+                up_axis=self["up_axis"],
             )
-        self._recorders[key].add(sample)
+        world = self["world_frame"]
+        if world and sample.frame != world and self._placed(source, sample.frame):
+            place = f"node observer: {source.topic}"
+            sample = self._calibrator.frames.lookup(world, sample.frame, place).of_sample(sample)
+        return source.recorders[sample.body].add(sample)
 
     # --- services
 
@@ -171,95 +183,150 @@ class Observer(BaseNode):
         return response
 
     def _start(self) -> str:
-        self._recorders.clear()
-        self._markers.clear()
+        for source in self._sources:
+            source.recorders.clear()
+            source.whole, source.trouble = None, ""
+        self._budget.used = 0
         self._warned.clear()
         self._recording = True
         return "recording into an empty buffer"
 
     def _stop(self) -> str:
         self._recording = False
-        return "; ".join(r.summary() for r in self._recorders.values()) or "nothing was recorded"
+        heard = [recorder.summary() for _, _, recorder in self._buffers()]
+        return "; ".join(heard) or "nothing was recorded"
 
     def _save(self) -> str:
-        """Write the trials of the chosen body; return one line with path and counts."""
-        recorder = self._chosen()
-        path = self["path"] or f"out/{datetime.datetime.now():%Y-%m-%d_%H-%M-%S}_recording.npz"
-        trials = recorder.trials(self["trial_ids"] or ())
-        path = Path(path).with_suffix(".npz").absolute()
-        written = save_trials(path, trials, self._markers)
-        self._saved.publish(String(data=str(written[0])))
-        warning = recorder.gravity_warning()
-        return f"{written[0]}: {len(trials)} trials; {recorder.summary()}" + (
-            f"; warning: {warning}" if warning else ""
-        )
+        """Write what was heard; return one line with path, counts and warnings."""
+        path = Path(self["path"] or f"out/{datetime.datetime.now():%Y-%m-%d_%H-%M-%S}_recording")
+        if path.suffix not in SUFFIXES:
+            if path.suffix:
+                rule = "a file that ends in " + ", ".join(SUFFIXES)
+                raise InputError("node observer", "parameter path", str(path), rule)
+            path = path.with_suffix(".mcap" if self._more_than_poses() else ".npz")
+        path = path.absolute()
+        if path.suffix == ".mcap":
+            written, recorders = self._save_bag(path)
+        else:
+            written, recorders = self._save_tables(path)
+        self._saved.publish(String(data=str(written)))
+        trials = max((recorder.trial_count for recorder in recorders), default=0)
+        told = [f"{trials} trials", *(recorder.summary() for recorder in recorders)]
+        told += [f"warning: {w}" for recorder in recorders if (w := recorder.warning())]
+        return f"{written}: " + "; ".join(told)
 
-    def _chosen(self) -> PoseRecorder:
-        wanted = self["body"]
-        found = {k: r for k, r in self._recorders.items() if len(r)}
+    def _more_than_poses(self) -> bool:
+        return any(s.whole and len(s.whole) and s.kind is not PoseStamped and not s.recorders
+                   for s in self._sources)  # fmt: skip
+
+    def _save_bag(self, path: Path) -> tuple[Path, list[StreamRecorder]]:
+        """Every message of every topic, and the static transforms."""
+        heard = [s for s in self._sources if s.whole is not None and len(s.whole)]
+        if not heard:
+            raise self._nothing()
+        messages = [m for s in heard for m in s.whole.messages(s.topic)]
+        first = min(message.stamp for message in messages)
+        messages += [RawMessage(first, *one) for one in self._calibrator.stored()]
+        return write_recording(path, messages), [r for _, _, r in self._buffers() if len(r)]
+
+    def _save_tables(self, path: Path) -> tuple[Path, list[StreamRecorder]]:
+        """Trials of the chosen body, and of markers."""
+        markers: list[Observation] = []
+        recorders: list[StreamRecorder] = []
+        for source in self._sources:
+            if isinstance(source.whole, MarkerRecorder) and source.kind is convert.Markers:
+                markers += source.whole.trials() if len(source.whole) else []
+                recorders.append(source.whole)
+        bodies = any(len(r) for s in self._sources for r in s.recorders.values())
+        if path.suffix == ".csv" and markers and not bodies:
+            return save_trials(path, [], markers)[0], recorders
+        chosen = self._chosen(self["body"])
+        trials = chosen.trials(self["trial_ids"] or ())
+        written = save_trials(path.with_suffix(".npz"), trials, markers)
+        return written[0], [chosen]
+
+    def _trials_of(self, body: str) -> list:
+        """Trials of a buffered body, for ~/calibrate."""
+        return self._chosen(body).trials()
+
+    def _chosen(self, wanted: str) -> PoseRecorder:
+        found = {
+            (s.topic, body): r for s in self._sources for body, r in s.recorders.items() if len(r)
+        }
         matches = {k: r for k, r in found.items() if not wanted or k[1] == wanted}
         if len(matches) == 1:
             return next(iter(matches.values()))
+        if not found:
+            raise self._nothing()
         names = sorted({body for _, body in found})
         if not matches:
-            heard = "heard: " + (", ".join(names) or "none; see /diagnostics")
+            heard = "heard: " + ", ".join(names)
             raise InputError("node observer", "parameter body", wanted, "one with samples", heard)
         topics = ", ".join(f"{body} on {topic}" for topic, body in matches)
         raise InputError(
             "node observer", "parameter body", wanted, "exactly one body", f"heard: {topics}"
         )
 
+    def _nothing(self) -> InputError:
+        """Why there is nothing to save, topic by topic."""
+        why = "; ".join(f"{s.topic}: {self._trouble(s)[1]}" for s in self._sources)
+        what = "messages" if self._recording else "messages since ~/start"
+        return InputError("node observer", "buffer", "no samples", what, f"heard: none; {why}")
+
     # --- diagnostics
+
+    def _buffers(self) -> list[tuple[Source, str, StreamRecorder]]:
+        """What is reported: bodies of poses, and whole messages of other topics."""
+        found = []
+        for source in self._sources:
+            found += [(source, body, r) for body, r in source.recorders.items()]
+            if source.whole is not None and not source.recorders:
+                found.append((source, "", source.whole))
+        return found
 
     def _diagnose(self) -> None:
         message = DiagnosticArray()
         message.header.stamp = self.get_clock().now().to_msg()
+        buffers = self._buffers()
         for source in self._sources:
-            bodies = [k for k in self._recorders if k[0] == source.topic] or [(source.topic, "")]
-            message.status += [self._status(source, key) for key in bodies]
+            own = [(body, r) for s, body, r in buffers if s is source] or [("", None)]
+            message.status += [self._status(source, body, recorder) for body, recorder in own]
         self._diagnostics.publish(message)
 
-    def _status(self, source: Source, key: tuple[str, str]):
-        recorder = self._recorders.get(key)
-        values = {
-            "topic": source.topic,
-            "messages": source.count,
-            "lost": source.lost,
-            "publishers": source.matched,
-            "recording": self._recording,
-            "seconds_quiet": source.quiet(),
-        }
-        level, words = self._trouble(source)
+    def _status(self, source: Source, body: str, recorder: StreamRecorder | None):
+        values = {**source.figures(), "recording": self._recording}
+        found = [self._trouble(source)]
+        self._tell(source, *found[0])
         if recorder is not None:
-            values |= _figures(recorder)
-            if level == "ok":
-                level, words = self._judge(key, recorder)
-        return convert.diagnostic(level, f"observer: {source.topic}", words, values, key[1])
+            values |= figures_of(recorder)
+            found.append(self._judge(source, body, recorder))
+        wrong = [one for one in found if one[0] != "ok"] or found[-1:]
+        level = max((level for level, _ in wrong), key=LEVELS.index)
+        words = "; ".join(dict.fromkeys(words for _, words in wrong))
+        return convert.diagnostic(level, f"observer: {source.topic}", words, values, body)
 
     def _trouble(self, source: Source) -> tuple[str, str]:
-        """Level and one line about the connection itself."""
-        publishers = self.get_publishers_info_by_topic(source.topic)
-        expected = f"{source.kind.__module__.split('.')[0]}/msg/{source.kind.__name__}"
-        for info in publishers:
-            who = f"publisher {info.node_namespace.rstrip('/')}/{info.node_name}"
-            if info.topic_type != expected:
-                return "error", f"{who} sends {info.topic_type}, expected {expected}"
-            fit, reason = qos_check_compatible(info.qos_profile, source.profile)
-            if fit == QoSCompatibility.ERROR:
-                return "error", f"{who} has a quality of service that does not fit: {reason}"
-        if source.mismatch and not publishers:
-            return "error", source.mismatch
-        if not publishers and not source.count:
-            return "warn", "no publisher"
-        if source.quiet() > self["no_data_after"]:
-            return "warn", f"no data for {source.quiet():.1f} s"
-        return "ok", f"{source.count} messages"
+        """Level and one line about the connection, and why the last odd sample is of no use."""
+        level, words = source.connection(self["no_data_after"])
+        if source.trouble:
+            words = source.trouble if level == "ok" else f"{words}; {source.trouble}"
+            level = "warn" if level == "ok" else level
+        return level, words
 
-    def _judge(self, key: tuple[str, str], recorder: PoseRecorder) -> tuple[str, str]:
+    def _tell(self, source: Source, level: str, words: str) -> None:
+        """Log what is wrong with a topic, once until it changes."""
+        key = re.sub(r"for [0-9.]+ s", "", words) if level != "ok" else level
+        if self._told.get(source.topic, "ok") != key:
+            self._told[source.topic] = key
+            if level != "ok":
+                self.get_logger().warning(f"{source.topic}: {words}")
+
+    def _judge(self, source: Source, body: str, recorder: StreamRecorder) -> tuple[str, str]:
         """Level and one line about the samples; flight is looked at once per finished trial."""
+        key = source.topic, body
         done, warning = self._warned.get(key, (-1, ""))
         if recorder.trial_count - 1 > max(done, 0):
-            done, warning = recorder.trial_count - 1, recorder.gravity_warning()
+            done, warning = recorder.trial_count - 1, recorder.warning()
             self._warned[key] = done, warning
             if warning:
                 self.get_logger().warning(warning)
@@ -268,25 +335,6 @@ class Observer(BaseNode):
         if warning:
             return "warn", warning
         return ("warn" if recorder.dropped or recorder.resets else "ok"), recorder.summary()
-
-
-def _figures(recorder: PoseRecorder) -> dict:
-    """What the diagnostics say of a buffer."""
-    rate = recorder.rate()
-    figures = {
-        "received": recorder.received,
-        "kept": len(recorder),
-        "trials": recorder.trial_count,
-        "frame": recorder.seen_frame,
-        "rate": rate if math.isfinite(rate) else "unknown",
-        "missing": recorder.missing(),
-        "clock_resets": recorder.resets,
-    }
-    for reason, drop in recorder.drops.items():
-        figures[f"dropped, {reason}"] = drop.count
-        if drop.count:
-            figures[f"dropped, {reason}, last"] = drop.last
-    return figures
 
 
 def main(arguments: list[str] | None = None) -> int:

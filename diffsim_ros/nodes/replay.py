@@ -1,7 +1,10 @@
-"""Node `replay`: recorded poses, published as a motion capture driver would publish them.
+"""Node `replay`: a recording, published as its drivers would publish it.
 
 out       <body>/pose     geometry_msgs/PoseStamped, reliable, depth 1000 (`messages` pose or both)
           rigid_bodies    mocap4r2_msgs/RigidBodies, the same (`messages` rigid_bodies or both)
+          markers         mocap4r2_msgs/Markers, the same, of recordings of markers
+          topics of a bag under their own names: PoseStamped, Markers, RigidBodies, PointCloud2,
+                          JointState, with new stamps; /tf_static, latched
           ~/status        diagnostic_msgs/DiagnosticStatus, latched: trial, sent, total, fraction
           ~/done          std_msgs/Bool, latched: true when all was sent
 services  ~/play ~/stop   std_srvs/Trigger; play reads the parameters anew
@@ -10,16 +13,21 @@ services  ~/play ~/stop   std_srvs/Trigger; play reads the parameters anew
 from __future__ import annotations
 
 import time
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
+from rclpy.publisher import Publisher
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
-from diffsim_ros.nodes.common import DRIVER, LATCHED, BaseNode, Declared, run_node
+from diffsim_ros.nodes.common import DRIVER, LATCHED, STATIC_TF, BaseNode, Declared, run_node
+from diffsim_ros.real2sim.cdr import restamped
+from diffsim_ros.real2sim.frames import STATIC
 from diffsim_ros.real2sim.playback import Playlist, read_playlist
 from diffsim_ros.real2sim.recorder import NANO, PoseSample
 
@@ -33,14 +41,14 @@ class Replay(BaseNode):
     """Plays a Playlist on stamps of its own: begun now, never before what was sent already."""
 
     PARAMETERS = (
-        Declared("data", "", "recording: tosses (.npz) or a bag (.mcap, .db3, folder)"),
-        Declared("topic", "", "PoseStamped topic of a bag; empty: its only one"),
-        Declared("trials", (), "numbers of the tosses to play, in this order; empty: all"),
+        Declared("data", "", "tosses (.npz), markers (.csv, .c3d) or a bag (.mcap, .db3, folder)"),
+        Declared("topic", "", "the only topic of a bag to play; empty: its poses, or all"),
+        Declared("trials", (), "numbers of the trials to play, in this order; empty: all"),
         Declared("body", "cube", "name of the tracked body: topic <body>/pose"),
         Declared("frame_id", "", "frame of the poses; empty: as recorded"),
         Declared("messages", "pose", "what to publish", choices=("pose", "rigid_bodies", "both")),
         Declared("rate_factor", 1.0, "speed: 1 is the original rate", 0.01, 1000.0),
-        Declared("gap", 1.0, "seconds between two tosses, in stamps", 0.01, 3600.0),
+        Declared("gap", 1.0, "seconds between two trials, in stamps", 0.01, 3600.0),
         Declared("wait_for", 1, "subscribers to wait for before the first sample", 0, 100),
         Declared("settle", 1.0, "seconds that they get to find this node as well", 0.0, 60.0),
         Declared("autostart", True, "play at once; otherwise wait for ~/play"),
@@ -49,19 +57,10 @@ class Replay(BaseNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__("replay", **options)
-        self._pose = self._bodies = None
-        if self["messages"] in ("pose", "both"):
-            self._pose = self.create_publisher(PoseStamped, f"{self['body']}/pose", DRIVER)
-        if self["messages"] in ("rigid_bodies", "both"):
-            if convert.RigidBodies is None:
-                raise InputError(
-                    "node replay",
-                    "parameter messages",
-                    self["messages"],
-                    "pose",
-                    "mocap4r2_msgs is not installed",
-                )
-            self._bodies = self.create_publisher(convert.RigidBodies, "rigid_bodies", DRIVER)
+        self._bodies = self["messages"] in ("rigid_bodies", "both")
+        if self._bodies:
+            convert.installed(convert.RigidBodies, "node replay", "messages", self["messages"])
+        self._out: dict[str, Publisher] = {}
         self._status = self.create_publisher(DiagnosticStatus, "~/status", LATCHED)
         self._done = self.create_publisher(Bool, "~/done", LATCHED)
         self.create_service(Trigger, "~/play", self._on_play)
@@ -73,19 +72,47 @@ class Replay(BaseNode):
         if self["autostart"]:
             self._play()
         else:
+            with suppress(InputError):  # ~/play says it
+                self._list = self._read()
+            self._advertise()
             self._tell("idle")
 
     def _play(self) -> None:
         """Read the recording and begin when there are subscribers; raises InputError."""
-        if not self["data"]:
-            raise InputError("node replay", "parameter data", "", "the path of a recording")
-        self._list = read_playlist(
-            self["data"], trials=self["trials"] or (), topic=self["topic"], gap=self["gap"]
-        )
+        self._list = self._read()
+        self._advertise()
         self._sent, self._begun = 0, time.monotonic()
         self._done.publish(Bool(data=False))
         self._tell("waiting")
         self._timer.reset()
+
+    def _read(self) -> Playlist:
+        if not self["data"]:
+            raise InputError("node replay", "parameter data", "", "the path of a recording")
+        return read_playlist(
+            self["data"], trials=self["trials"] or (), topic=self["topic"], gap=self["gap"]
+        )
+
+    def _advertise(self) -> None:
+        """Publishers of what the recording holds; those that are there already stay."""
+        kinds: dict[str, type] = {}
+        if self._list is None or self._list.poses is not None:
+            if self["messages"] in ("pose", "both"):
+                kinds[f"{self['body']}/pose"] = PoseStamped
+            if self._bodies:
+                kinds["rigid_bodies"] = convert.RigidBodies
+        elif self._list.markers is not None:
+            kinds["markers"] = convert.installed(
+                convert.Markers, "node replay", "data", self["data"]
+            )
+        else:
+            for message in self._list.messages:
+                if message.topic not in kinds:
+                    kinds[message.topic] = convert.message_type(message.msgtype, self["data"])
+        for topic, kind in kinds.items():
+            if topic not in self._out:
+                profile = STATIC_TF if topic == STATIC else DRIVER
+                self._out[topic] = self.create_publisher(kind, topic, profile)
 
     def _on_play(self, _request, response):
         try:
@@ -107,8 +134,8 @@ class Replay(BaseNode):
         return response
 
     def _subscribers(self) -> int:
-        publishers = [p for p in (self._pose, self._bodies) if p is not None]
-        return sum(p.get_subscription_count() for p in publishers)
+        live = (p for topic, p in self._out.items() if topic != STATIC)
+        return sum(publisher.get_subscription_count() for publisher in live)
 
     def _tick(self) -> None:
         """Send what is due by now."""
@@ -132,15 +159,29 @@ class Replay(BaseNode):
             self._tell("playing")
 
     def _send(self, k: int) -> None:
-        row = self._list.poses[k]
-        frame = self["frame_id"] or self._list.frame
         stamp = self._origin + int(self._list.t[k])
-        sample = PoseSample(stamp, frame, self["body"], tuple(row[:3]), tuple(row[3:]))
         self._last = max(self._last, stamp)
-        if self._pose is not None:
-            self._pose.publish(convert.pose_message(sample))
-        if self._bodies is not None:
-            self._bodies.publish(convert.bodies_message([sample], k))
+        if self._list.messages is not None:
+            message = self._list.messages[k]
+            static = message.topic == STATIC
+            data = message.data if static else restamped(message.data, stamp)
+            self._out[message.topic].publish(data)
+        elif self._list.markers is not None:
+            frame = replace(self._list.markers[k], stamp=stamp, frame=self._frame)
+            self._out["markers"].publish(convert.markers_message(frame))
+        else:
+            row = self._list.poses[k]
+            place = tuple(row[:3]), tuple(row[3:])
+            sample = PoseSample(stamp, self._frame, self["body"], *place)
+            for topic, publisher in self._out.items():
+                bodies = topic == "rigid_bodies"
+                publisher.publish(
+                    convert.bodies_message([sample], k) if bodies else convert.pose_message(sample)
+                )
+
+    @property
+    def _frame(self) -> str:
+        return self["frame_id"] or self._list.frame
 
     def _finish(self) -> None:
         self._timer.cancel()

@@ -1,4 +1,4 @@
-"""rosbag2 recordings of poses, read and written without a ROS distribution (package `rosbags`).
+"""rosbag2 recordings, read and written without a ROS distribution (package `rosbags`).
 
 Written: MCAP with Jazzy's message definitions inside, so that `ros2 bag play`, rviz2 and Foxglove
 need nothing else.  Read: MCAP and sqlite3, a folder with metadata.yaml or a single file.
@@ -7,22 +7,23 @@ need nothing else.  Read: MCAP and sqlite3, a folder with metadata.yaml or a sin
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
-from diffsim_ros.output import STAGE_PREFIX, move_new
+from diffsim_ros.real2sim import bag_messages as build
+from diffsim_ros.real2sim.bag_messages import MARKERS, POSE, Entry
 
-POSE = "geometry_msgs/msg/PoseStamped"
-TF = "tf2_msgs/msg/TFMessage"
-MARKERS = "visualization_msgs/msg/MarkerArray"
+__all__ = ["MARKERS", "POSE"]
+SUFFIXES = (".mcap", ".db3")
+WHOLE = "a complete rosbag2 recording"
+CUT = "was it cut off while recording? `mcap recover FILE` or `ros2 bag reindex FOLDER` may save it"
+NO_STAMPS = "all header stamps are 0: times of arrival are used, with their jitter"
 EPOCH_NS = 1_700_000_000_000_000_000  # invented start of recordings that have no clock of their own
 
 
@@ -51,6 +52,45 @@ class MarkerTrack(NamedTuple):
     frames: Sequence[Sequence[Any]]
 
 
+class MocapTrack(NamedTuple):
+    """Labelled markers of one topic (mocap4r2_msgs/Markers).
+
+    t [s] since the epoch (n,); position [m] in `frame_id`, NaN where not seen (n, m, 3)
+    """
+
+    topic: str
+    frame_id: str
+    t: np.ndarray
+    names: Sequence[str]
+    position: np.ndarray
+
+
+class CloudTrack(NamedTuple):
+    """Clouds of one topic: at t[i] [s] since the epoch, clouds[i] (clouds.cloud.Cloud).
+
+    extra   name -> a further number of every point, (n,) for each cloud
+    """
+
+    topic: str
+    frame_id: str
+    t: Sequence[float]
+    clouds: Sequence[Any]
+    extra: Mapping[str, Sequence[np.ndarray]] = {}
+
+    def columns(self, i: int) -> dict[str, np.ndarray]:
+        """The further numbers of cloud i."""
+        return {name: values[i] for name, values in self.extra.items()}
+
+
+class RawMessage(NamedTuple):
+    """A message as it is stored: stamp [ns], topic, type ("std_msgs/msg/Bool"), CDR bytes."""
+
+    stamp: int
+    topic: str
+    msgtype: str
+    data: bytes
+
+
 @dataclass(frozen=True)
 class BagPoses:
     """What `read_poses` found: the samples as recorded, in the order of the bag, nothing dropped.
@@ -70,40 +110,46 @@ def write_motion(
     motions: Iterable[PoseTrack | tuple],
     *,
     markers: Iterable[MarkerTrack] = (),
+    mocap: Iterable[MocapTrack] = (),
+    clouds: Iterable[CloudTrack] = (),
     transforms: bool = True,
     epoch_ns: int = EPOCH_NS,
 ) -> Path:
-    """Write poses (and markers) as a rosbag2 MCAP; return its path.
+    """Write poses, pictures (markers), labelled markers and clouds as a rosbag2 MCAP.
 
-    Predicted trials of an EstimationResult, with markers: viz.playback.write_playback.
+    Predicted trials of an EstimationResult: viz.playback, viz.marker_playback.
 
     `path` ending in .mcap becomes one file, any other a bag folder with metadata.yaml; both play
     with `ros2 bag play`.  Each motion is (topic, frame_id, t, position, orientation), see
     PoseTrack; with `transforms` it is also sent on /tf, its topic without the leading slash being
-    the child frame.  The bag appears whole or not at all.
+    the child frame.  The bag appears whole or not at all.  Returns its path.
     Raises FileExistsError if `path` exists, ValueError naming topic and sample for shapes that
     disagree, non-finite numbers or times before the epoch.
     """
-    path = Path(path)
-    if os.path.lexists(path):
-        raise FileExistsError(17, "file exists", str(path))
     motions = [_checked(PoseTrack(*motion)) for motion in motions]
-    entries = [_pose_entries(motion, epoch_ns) for motion in motions]
+    entries = [build.pose_entries(motion, epoch_ns) for motion in motions]
     if transforms:
-        entries += [_transform_entries(motion, epoch_ns) for motion in motions]
-    entries += [_marker_entries(track, epoch_ns) for track in markers]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    stage = Path(tempfile.mkdtemp(prefix=STAGE_PREFIX, dir=path.parent))
-    try:
-        bag = stage / (path.stem if path.suffix == ".mcap" else path.name)
-        _write_bag(bag, sorted((e for group in entries for e in group), key=lambda e: e.stamp))
-        if path.suffix == ".mcap":
-            move_new(bag / f"{bag.name}.mcap", path)
-        else:
-            os.rename(bag, path)
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-    return path
+        entries += [build.transform_entries(motion, epoch_ns) for motion in motions]
+    entries += [build.picture_entries(track, epoch_ns) for track in markers]
+    entries += [build.mocap_entries(track, epoch_ns) for track in mocap]
+    entries += [build.cloud_entries(track, epoch_ns) for track in clouds]
+    build.write_bag(Path(path), [entry for group in entries for entry in group])
+    return Path(path)
+
+
+def write_raw(path: str | os.PathLike[str], messages: Iterable[RawMessage]) -> Path:
+    """Write messages as they were received; like write_motion. Returns the path."""
+    entries = [Entry(m.stamp, m.topic, m.msgtype, lambda m=m: m.data) for m in messages]
+    build.write_bag(Path(path), entries)
+    return Path(path)
+
+
+def is_bag(path: str | os.PathLike[str]) -> bool:
+    """True for .mcap and .db3 files and for folders that hold one, or a metadata.yaml."""
+    path = Path(path)
+    if not path.is_dir():
+        return path.suffix.lower() in SUFFIXES
+    return (path / "metadata.yaml").is_file() or any(any(path.glob(f"*{s}")) for s in SUFFIXES)
 
 
 def read_poses(path: str | os.PathLike[str], topic: str = "") -> BagPoses:
@@ -117,54 +163,109 @@ def read_poses(path: str | os.PathLike[str], topic: str = "") -> BagPoses:
 
 
 def read_messages(
-    path: str | os.PathLike[str], msgtype: str, topic: str = ""
+    path: str | os.PathLike[str], msgtype: str | Sequence[str], topic: str = ""
 ) -> tuple[str, list[tuple[int, Any]]]:
     """Return (topic, [(time of arrival [ns], message)]) of one topic; "" takes the only one.
 
+    msgtype   the type, or the types, that the topic may have
+    Other topics may be of unknown types, or damaged: they are not looked at.
     Raises InputError if the bag is missing, unreadable or damaged, has no (or several) topics of
-    that type and none is named, or the topic is empty.
+    that type and none is named, or the topic is empty or has a message that cannot be decoded.
     """
-    from rosbags.highlevel import AnyReader
-
     path = Path(path)
-    if not path.exists():
-        raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
-    try:
-        with AnyReader([path], default_typestore=_types()) as reader:
-            connections = [c for c in reader.connections if c.msgtype == msgtype]
-            topic = _choose(path, topic, msgtype, [c.topic for c in connections])
-            chosen = [c for c in connections if c.topic == topic]
-            samples = [
-                (stamp, reader.deserialize(raw, connection.msgtype))
-                for connection, stamp, raw in reader.messages(connections=chosen)
-            ]
-    except InputError:
-        raise
-    except Exception as error:  # damaged files raise struct, key, type, sqlite ... errors
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(path, "", reason, "a complete rosbag2 recording") from error
+    kinds = (msgtype,) if isinstance(msgtype, str) else tuple(msgtype)
+    with _opened(path) as reader:
+        connections = [c for c in reader.connections if c.msgtype in kinds]
+        topic = _choose(path, topic, " or ".join(kinds), [c.topic for c in connections])
+        chosen = [c for c in connections if c.topic == topic]
+        store = _store(path, chosen[0])
+        samples = []
+        for connection, stamp, raw in reader.messages(connections=chosen):
+            try:
+                samples.append((stamp, store.deserialize_cdr(raw, connection.msgtype)))
+            except Exception as error:  # bytes of another type raise all kinds of errors
+                place, reason = f"{path}: {topic}: sample {len(samples)}", f"{error!r}"
+                rule = f"a {connection.msgtype}"
+                raise InputError(place, "", reason, rule) from error
     if not samples:
-        raise InputError(path, topic, "no messages", f"at least one {msgtype}")
+        raise InputError(path, topic, "no messages", f"at least one {' or '.join(kinds)}")
     return topic, samples
+
+
+def read_raw(path: str | os.PathLike[str], topic: str) -> list[RawMessage]:
+    """Messages of one topic as they are stored, in the order of the bag.
+
+    Raises InputError if the bag is missing or unreadable or has no such topic.
+    """
+    path = Path(path)
+    with _opened(path) as reader:
+        chosen = [c for c in reader.connections if c.topic == topic]
+        if not chosen:
+            found = sorted({c.topic for c in reader.connections})
+            raise InputError(path, "topic", topic, "a topic of this bag", nearest(topic, found))
+        return [
+            RawMessage(stamp, topic, connection.msgtype, bytes(raw))
+            for connection, stamp, raw in reader.messages(connections=chosen)
+        ]
 
 
 def topics(path: str | os.PathLike[str]) -> dict[str, tuple[str, int]]:
     """Topics of a bag: name -> (type, number of messages); errors as read_messages."""
-    from rosbags.highlevel import AnyReader
+    found: dict[str, tuple[str, int]] = {}
+    with _opened(Path(path)) as reader:
+        for c in reader.connections:
+            before = found.get(c.topic, ("", 0))[1]
+            found[c.topic] = (c.msgtype, before + c.msgcount)
+    return found
 
-    path = Path(path)
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A reader of the bag; what it cannot read is an InputError, with what may be done."""
+    from rosbags.rosbag2 import Reader
+
     if not path.exists():
         raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
-    found: dict[str, tuple[str, int]] = {}
     try:
-        with AnyReader([path], default_typestore=_types()) as reader:
-            for c in reader.connections:
-                before = found.get(c.topic, ("", 0))[1]
-                found[c.topic] = (c.msgtype, before + c.msgcount)
-    except Exception as error:  # as in read_messages
+        with Reader(path) as reader:
+            yield reader
+    except InputError:
+        raise
+    except Exception as error:  # damaged files raise struct, key, type, sqlite ... errors
         reason = f"{type(error).__name__}: {error}"
-        raise InputError(path, "", reason, "a rosbag2 recording that can be read") from error
-    return found
+        raise InputError(path, "", reason, WHOLE, CUT) from error
+
+
+def _store(path: Path, connection: Any) -> Any:
+    """Message types to read a topic with: those in the bag, else those that are known anyway.
+
+    Of this topic alone: AnyReader takes those of all topics, and one it cannot parse spoils all.
+    """
+    from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+
+    text, reason = connection.msgdef.data, "no definition in the bag"
+    if text:
+        store = get_typestore(Stores.EMPTY)
+        try:
+            if connection.msgdef.format.name == "MSG":
+                store.register(get_types_from_msg(text, connection.msgtype))
+            for part in _idl(text) if connection.msgdef.format.name == "IDL" else ():
+                store.register(get_types_from_idl(part))
+            store.get_msgdef(connection.msgtype)
+            return store
+        except Exception as error:  # the parser's and the store's own, and key errors
+            reason = f"{type(error).__name__}: {error}"
+    if connection.msgtype in build.types().fielddefs:
+        return build.types()
+    place = f"{path}: {connection.topic}"
+    raise InputError(place, connection.msgtype, reason, "a type with a readable definition")
+
+
+def _idl(text: str) -> list[str]:
+    """The files of a definition in IDL: each after a line of = and its name, or one alone."""
+    mark = "=" * 80 + "\n"
+    parts = text.split(mark)[1:]
+    return [part.partition("\n")[2] for part in parts] if parts else [text]
 
 
 def pose_topics(path: str | os.PathLike[str]) -> dict[str, int]:
@@ -203,6 +304,15 @@ def _to_track(path: Path, topic: str, samples: list[tuple[int, Any]]) -> BagPose
     return BagPoses(track, int(ns[0]), stamps)
 
 
+def clock(samples: Sequence[tuple[int, Any]]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Stamps [s] since the first, as recorded, and a note where headers have none."""
+    ns = np.array([nanoseconds(m.header.stamp) for _, m in samples], dtype=np.int64)
+    notes: tuple[str, ...] = ()
+    if not ns.any():
+        ns, notes = np.array([arrival for arrival, _ in samples], dtype=np.int64), (NO_STAMPS,)
+    return (ns - ns[0]) * 1e-9, notes
+
+
 def nanoseconds(stamp: Any) -> int:
     """Stamp [ns] of a message's time."""
     return stamp.sec * 1_000_000_000 + stamp.nanosec
@@ -222,140 +332,3 @@ def _checked(motion: PoseTrack) -> PoseTrack:
     if len(t) and t.min() < 0:
         raise ValueError(f"{motion.topic}: times must be >= 0 s since the epoch, got {t.min()}")
     return PoseTrack(motion.topic, motion.frame_id, t, position, orientation)
-
-
-# ---------------------------------------------------------------------------- messages
-
-
-class _Entry(NamedTuple):
-    """A message that is built only when it is written (markers of many frames are large)."""
-
-    stamp: int
-    topic: str
-    msgtype: str
-    build: Callable[[], Any]
-
-
-def _write_bag(path: Path, entries: Sequence[_Entry]) -> None:
-    from rosbags.rosbag2 import StoragePlugin, Writer
-
-    types = _types()
-    # version 8 differs from Jazzy's 9 only in how QoS is written; older distributions read it too
-    with Writer(path, version=8, storage_plugin=StoragePlugin.MCAP) as writer:
-        connections = {}
-        for entry in entries:
-            if entry.topic not in connections:
-                connections[entry.topic] = writer.add_connection(
-                    entry.topic, entry.msgtype, typestore=types
-                )
-            data = types.serialize_cdr(entry.build(), entry.msgtype)
-            writer.write(connections[entry.topic], entry.stamp, data)
-
-
-@cache
-def _types() -> Any:
-    from rosbags.typesys import Stores, get_typestore
-
-    return get_typestore(Stores.ROS2_JAZZY)
-
-
-def _message(name: str, *fields: Any) -> Any:
-    return _types().types[name](*fields)
-
-
-def _stamp(ns: int) -> Any:
-    return _message("builtin_interfaces/msg/Time", ns // 1_000_000_000, ns % 1_000_000_000)
-
-
-def _header(ns: int, frame_id: str) -> Any:
-    return _message("std_msgs/msg/Header", _stamp(ns), frame_id)
-
-
-def _point(xyz: Iterable[float]) -> Any:
-    return _message("geometry_msgs/msg/Point", *map(float, xyz))
-
-
-def _vector(xyz: Iterable[float]) -> Any:
-    return _message("geometry_msgs/msg/Vector3", *map(float, xyz))
-
-
-def _quaternion(xyzw: Iterable[float]) -> Any:
-    return _message("geometry_msgs/msg/Quaternion", *map(float, xyzw))
-
-
-def _colour(rgba: Iterable[float]) -> Any:
-    return _message("std_msgs/msg/ColorRGBA", *map(float, rgba))
-
-
-def _stamps(t: np.ndarray, epoch_ns: int) -> list[int]:
-    return [epoch_ns + round(1e9 * float(seconds)) for seconds in t]
-
-
-def _pose_entries(motion: PoseTrack, epoch_ns: int) -> Iterator[_Entry]:
-    for i, ns in enumerate(_stamps(motion.t, epoch_ns)):
-
-        def build(i: int = i, ns: int = ns) -> Any:
-            pose = _message(
-                "geometry_msgs/msg/Pose",
-                _point(motion.position[i]),
-                _quaternion(motion.orientation[i]),
-            )
-            return _message(POSE, _header(ns, motion.frame_id), pose)
-
-        yield _Entry(ns, motion.topic, POSE, build)
-
-
-def _transform_entries(motion: PoseTrack, epoch_ns: int) -> Iterator[_Entry]:
-    child = motion.topic.lstrip("/")
-    for i, ns in enumerate(_stamps(motion.t, epoch_ns)):
-
-        def build(i: int = i, ns: int = ns) -> Any:
-            transform = _message(
-                "geometry_msgs/msg/Transform",
-                _vector(motion.position[i]),
-                _quaternion(motion.orientation[i]),
-            )
-            header = _header(ns, motion.frame_id)
-            stamped = _message("geometry_msgs/msg/TransformStamped", header, child, transform)
-            return _message(TF, [stamped])
-
-        yield _Entry(ns, "/tf", TF, build)
-
-
-def _marker_entries(track: MarkerTrack, epoch_ns: int) -> Iterator[_Entry]:
-    for ns, frame in zip(_stamps(np.asarray(track.t), epoch_ns), track.frames, strict=True):
-
-        def build(ns: int = ns, frame: Sequence[Any] = frame) -> Any:
-            return _message(MARKERS, [_marker(marker, ns) for marker in frame])
-
-        yield _Entry(ns, track.topic, MARKERS, build)
-
-
-def _marker(marker: Any, ns: int) -> Any:
-    """viz.markers.Marker -> visualization_msgs/Marker."""
-    life = round(1e9 * marker.lifetime)
-    no_stamp = _message("std_msgs/msg/Header", _stamp(0), "")
-    return _message(
-        "visualization_msgs/msg/Marker",
-        _header(ns, marker.frame_id),
-        marker.ns,
-        int(marker.id),
-        int(marker.kind),
-        int(marker.action),
-        _message(
-            "geometry_msgs/msg/Pose", _point(marker.position), _quaternion(marker.orientation)
-        ),
-        _vector(marker.scale),
-        _colour(marker.colour),
-        _message("builtin_interfaces/msg/Duration", life // 1_000_000_000, life % 1_000_000_000),
-        False,
-        [_point(point) for point in marker.points],
-        [_colour(colour) for colour in marker.colours],
-        "",
-        _message("sensor_msgs/msg/CompressedImage", no_stamp, "", np.zeros(0, dtype=np.uint8)),
-        [],
-        marker.text,
-        "",
-        _message("visualization_msgs/msg/MeshFile", "", np.zeros(0, dtype=np.uint8)),
-        False,
-    )

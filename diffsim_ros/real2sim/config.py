@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import InputError, nearest
 from ..scene.yaml_file import parse_yaml, read_yaml
+from .inertias import inertia_parameters
 from .kinds import Kind, kind_of
 from .options import (
     FitOptions,
@@ -29,9 +30,11 @@ class EstimationConfig:
     place         the file (or "YAML text") that messages name
     base          folder that relative paths of the YAML start from
     scene         scene mapping, or the path of a scene YAML
+    bodies        names of the tracked bodies
     kind          what was recorded (kinds.py); train, validate, measurement and simulation are its
     train         recordings that are fitted;  validate: those that are predicted (None: none)
-    parameters    name -> ParameterOptions, in the order of the YAML
+    parameters    name -> ParameterOptions, in the order of the YAML, those of inertias behind
+    inertias      payloads whose ten parameters are among them
     source        the mapping as read, with every --set, --train and --validate in it (provenance)
     """
 
@@ -40,7 +43,7 @@ class EstimationConfig:
     name: str
     kind: str
     scene: Mapping | Path
-    body: str
+    bodies: tuple[str, ...]
     train: Any
     validate: Any
     measurement: Any
@@ -49,10 +52,16 @@ class EstimationConfig:
     fit: FitOptions
     uncertainty: UncertaintyOptions
     source: Mapping
+    inertias: tuple[str, ...] = ()
 
     def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
         """An InputError that names this estimation's file."""
         return InputError(self.place, key, value, accepted, remedy)
+
+    @property
+    def body(self) -> str:
+        """The tracked body, of several the first."""
+        return self.bodies[0]
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -81,7 +90,8 @@ def load_estimation(
     for assignment in set:
         _assign(content, assignment, base)
     top = read_options(TopOptions, reader, content, "")
-    chosen = _parameters(reader, top.parameters, parameters)
+    grouped = inertia_parameters(reader, top.inertias)
+    chosen = _parameters(reader, top.parameters, grouped, parameters)
     kind = kind_of(top.kind)
     own, other = kind.selections(reader, top.data, base)
     if train:
@@ -96,15 +106,16 @@ def load_estimation(
         name=top.name,
         kind=top.kind,
         scene=_scene(reader, top.scene, base),
-        body=top.body,
+        bodies=_bodies(reader, kind, top.body),
         train=own,
         validate=other,
         measurement=read_options(kind.measurement, reader, top.measurement, "measurement"),
         simulation=read_options(kind.simulation, reader, top.simulation, "simulation"),
         parameters=chosen,
         fit=_fit(reader, kind, top.fit, chosen),
-        uncertainty=read_options(UncertaintyOptions, reader, top.uncertainty, "uncertainty"),
+        uncertainty=_uncertainty(reader, top.uncertainty, chosen),
         source=content,
+        inertias=tuple(top.inertias),
     )
 
 
@@ -149,6 +160,15 @@ def _assign(content: dict, assignment: str, base: Path) -> None:
             )
 
 
+def _bodies(reader: OptionReader, kind: Kind, value: object) -> tuple[str, ...]:
+    """Names of the tracked bodies; several only where the kind knows them."""
+    names = tuple(value) if kind.several and isinstance(value, tuple) else (value,)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        rule = "the name of a body of the scene" + (", or a list of such" if kind.several else "")
+        raise reader.error("body", value, rule)
+    return names
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -176,6 +196,19 @@ def _fit(
     return fit
 
 
+def _uncertainty(
+    reader: OptionReader, value: object, parameters: Mapping[str, ParameterOptions]
+) -> UncertaintyOptions:
+    """Section uncertainty; profiles are of parameters that are estimated."""
+    options = read_options(UncertaintyOptions, reader, value, "uncertainty")
+    free = [n for n, p in parameters.items() if not p.fixed]
+    for i, name in enumerate(options.profile):
+        if name not in free:
+            rule, near = "an estimated parameter", nearest(str(name), free)
+            raise reader.error(f"uncertainty.profile[{i}]", name, rule, near)
+    return options
+
+
 def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:
     """Scene mapping, or the absolute path of a scene file."""
     if isinstance(value, Mapping):
@@ -189,9 +222,12 @@ def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:
 
 
 def _parameters(
-    reader: OptionReader, section: Mapping, wanted: Sequence[str] | None
+    reader: OptionReader,
+    section: Mapping,
+    grouped: Mapping[str, ParameterOptions],
+    wanted: Sequence[str] | None,
 ) -> dict[str, ParameterOptions]:
-    """Options of every parameter; with `wanted` only those are free."""
+    """Options of every parameter, those of inertias behind; with `wanted` only those are free."""
     result = {}
     for name, value in section.items():
         key = f"parameters.{name}"
@@ -210,6 +246,10 @@ def _parameters(
         if (entry.prior_mean is None) != (entry.prior_sigma is None):
             got = [entry.prior_mean, entry.prior_sigma]
             raise reader.error(key, got, "prior_mean and prior_sigma together, or neither")
+        result[name] = entry
+    for name, entry in grouped.items():
+        if name in result:
+            raise reader.error(f"parameters.{name}", name, "a name that no inertia has")
         result[name] = entry
     if wanted:
         for name in wanted:

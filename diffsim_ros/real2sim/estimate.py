@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
 from .config import EstimationConfig, load_estimation
 from .fit import Fit, fit_trials
+from .inertias import read_back
 from .kinds import Data, Experiment, kind_of
 from .model import Model
 from .preflight import preflight
 from .progress import ProgressCallback, Reporter
 from .provenance import provenance
 from .results import EstimationResult, ParameterResult, Prediction, open_folder, write_results
-from .spread import uncertainty_of
+from .spread import band_figures, bands_of, profiles_of, uncertainty_of
 
 Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
 """Trials as the kind of the estimation has them: observation.Trial of tosses, for example."""
@@ -83,7 +85,7 @@ class _Estimation:
         fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel)
         notes = [*data.notes, *before.notes]
         notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
-        uncertainty = None
+        uncertainty, profiles, bands = None, (), ()
         metrics: dict = {"train": self._training(experiment, fit, data)}
         metrics["preflight"] = before.figures
         predictions: Sequence[Prediction] = ()
@@ -91,10 +93,17 @@ class _Estimation:
             self.reporter.begin("uncertainty")
             uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty)
             notes.append(f"std_dev: {sentence}")
+            self.reporter.begin("profile")
+            profiles = profiles_of(fit, uncertainty, self.config, self.reporter, self.cancel)
+            notes += [f"profile of {p.name}: {p.note}" for p in profiles if p.note]
             self.reporter.begin("validate")
             judged = experiment.judge(data, fit, self.reporter, self.cancel)
             metrics["train"].update(judged.train)
             metrics["validate"] = judged.validate
+            count = self.config.uncertainty.bands
+            bands = bands_of(experiment.model, data.validate, fit, uncertainty, count, self.cancel)
+            if bands:
+                metrics["bands"] = band_figures(bands)
             predictions = judged.predictions
             notes += judged.notes
         status = "cancelled" if self.cancelled else fit.status
@@ -102,7 +111,8 @@ class _Estimation:
         metrics["timing"]["total"] = sum(metrics["timing"].values())
         metrics["status"] = status
         model = experiment.model
-        return self._result(model, data, fit, uncertainty, metrics, predictions, notes, status)
+        result = self._result(model, data, fit, uncertainty, metrics, predictions, notes, status)
+        return replace(result, profiles=profiles, bands=bands)
 
     def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:
         """Figures of the fit itself."""
@@ -149,6 +159,7 @@ class _Estimation:
             provenance=provenance(self.config.place, [trial.source for trial in trials]),
             config=self.config.source,
             scene=model.entries(fit.z),
+            derived=tuple(_derived(model, fit, uncertainty)),
         )
 
 
@@ -163,8 +174,16 @@ def _plan(config: EstimationConfig) -> list[tuple[str, float]]:
         ("fit", 4.0 * starts * fit.iterations),
         ("search", float(fit.search_evaluations)),
         ("uncertainty", 2.0 + 0.05 * config.uncertainty.samples),
+        ("profile", 30.0 * len(config.uncertainty.profile)),
         ("validate", 5.0),
     ]
+
+
+def _derived(model: Model, fit: Fit, uncertainty: Uncertainty | None):
+    """Mass, centre and inertia of every payload whose inertia was estimated."""
+    covariance = None if uncertainty is None else uncertainty.covariance_z
+    for name, unit, value, std_dev in read_back(model.map, fit.z, covariance):
+        yield ParameterResult(name, unit, value, std_dev, None, None, True, False)
 
 
 def _parameters(model: Model, fit: Fit, uncertainty: Uncertainty | None):
@@ -196,4 +215,5 @@ def _parameters(model: Model, fit: Fit, uncertainty: Uncertainty | None):
             identifiable,
             name in at_bound,
             note,
+            start=options.value,
         )

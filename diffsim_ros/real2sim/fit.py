@@ -1,4 +1,4 @@
-"""Training: Levenberg-Marquardt from several starts over growing horizons, then a search.
+"""Training: descents (fit.optimizer) from several starts over growing horizons, then a search.
 
 The sum over tosses is smooth at first and rugged at full length: each impact multiplies small
 differences. So the horizon grows stage by stage, the better half of the starts goes on, and a
@@ -13,9 +13,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import NotConverged
-from ..inverse.optimizers import LMOptions, levenberg_marquardt
+from ..inverse.adam import AdamOptions, adam
+from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.simulation_problem import SimulationProblem
+from ..inverse.solution import Solution
 from .model import Model
+from .options import FitOptions
 from .progress import Reporter
 from .results import Step
 from .surface import Surface, better_half
@@ -63,6 +66,24 @@ def fit_trials(model: Model, trials: Sequence, reporter: Reporter, cancel) -> Fi
     """Estimate the shared parameters from these trials; raises NotConverged if none can be run."""
     reporter.begin("fit")
     return _Training(model, reporter, cancel).run(trials)
+
+
+def descend(fit: FitOptions, problem, z, y, *, callback=None, cancel=None) -> Solution:
+    """One descent from (z, y) by the optimiser and with the settings of the YAML's `fit`."""
+    told = {"callback": callback, "cancel": cancel}
+    if fit.optimizer == "lbfgs":
+        limits = {"max_iterations": fit.iterations, "cost_tolerance": fit.tolerance}
+        return lbfgs(problem, z, y, **limits, **told)
+    if fit.optimizer == "adam":
+        options = AdamOptions(max_iterations=fit.iterations)
+        return adam(problem, z, y, options=options, **told)
+    options = LMOptions(
+        max_iterations=fit.iterations,
+        cost_tolerance=fit.tolerance,
+        gradient_tolerance=1e-6,
+        step_tolerance=1e-6,
+    )
+    return levenberg_marquardt(problem, z, y, options=options, **told)
 
 
 class _Training:
@@ -155,7 +176,7 @@ class _Training:
         return [z0, *np.clip(z0 + START_SPREAD * span * draws, low, high)]
 
     def _descend(self, model, trials, z, y, horizon, share) -> Fit:
-        """One Levenberg-Marquardt run; z is that of all parameters, whatever `model` holds."""
+        """One descent; z is that of all parameters, whatever `model` holds."""
         named = self.model.map.named(z)
         inner = model.scaled(named)
         problem = model.problem(trials, inner, horizon=horizon)
@@ -166,19 +187,7 @@ class _Training:
             parameters = {**named, **p.parameters}
             self._note("fit", p.iteration, p.value / self.tosses, parameters, done)
 
-        solution = levenberg_marquardt(
-            problem,
-            inner,
-            y,
-            options=LMOptions(
-                max_iterations=limit,
-                cost_tolerance=self.options.tolerance,
-                gradient_tolerance=1e-6,
-                step_tolerance=1e-6,
-            ),
-            callback=told,
-            cancel=self.cancel,
-        )
+        solution = descend(self.options, problem, inner, y, callback=told, cancel=self.cancel)
         self.evaluations += solution.evaluations
         self.failures += solution.failures
         status = "converged" if solution.converged else "not_converged"

@@ -13,16 +13,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .options import FitOptions, OptionReader
+from .options import KINDS, FitOptions, OptionReader
 
 if TYPE_CHECKING:
     from .config import EstimationConfig
     from .fit import Fit
     from .model import Model
     from .progress import Reporter
-
-KINDS = {"tosses": ".toss_kind", "markers": ".markers.kind", "clouds": ".clouds.kind"}
-"""Name in the YAML -> module with its KIND."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,7 @@ class Kind:
                  in the YAML)
     check_fit    (reader, fit options): rules between keys
     experiment   (config) -> Experiment
+    several      several bodies may be tracked at once
     """
 
     measurement: type
@@ -85,6 +83,7 @@ class Kind:
     whole_files: Callable[[Any, str, str, Sequence[str | Path]], tuple[Any, dict]]
     check_fit: Callable[[OptionReader, FitOptions], None]
     experiment: Callable[[EstimationConfig], Experiment]
+    several: bool = False
 
 
 def kind_of(name: str) -> Kind:

@@ -14,6 +14,7 @@ from ..inverse.parameters import Parameter, ParameterMap
 from ..inverse.simulation_problem import SimulationProblem
 from ..scene.model import SceneModel, load_scene
 from .config import EstimationConfig
+from .inertias import inertia_groups
 from .options import ParameterOptions
 
 
@@ -35,10 +36,13 @@ class Model:
     def held(self, values: Mapping[str, float]) -> Self:
         """The same model with these parameters held at values."""
         parameters = [
-            replace(p, value=float(values[p.name]), free=False) if p.name in values else p
+            # a value at a bound may be beyond it by rounding
+            replace(p, value=float(np.clip(values[p.name], p.lower, p.upper)), free=False)
+            if p.name in values
+            else p
             for p in self.map.parameters
         ]
-        return replace(self, map=ParameterMap(parameters, self.scene.engine))
+        return replace(self, map=ParameterMap(parameters, self.scene.engine, self.map.groups))
 
     def scaled(self, named: Mapping[str, float]) -> np.ndarray:
         """Scaled vector z (nz,) of the free parameters' values, within their bounds."""
@@ -49,6 +53,7 @@ class Model:
         """Scene entries that the parameters set at z, by name, in the units of the scene."""
         p = self.map.engine(z, self.scene.engine.values)
         names = dict.fromkeys(entry for q in self.map.parameters for entry in q.sets)
+        names |= dict.fromkeys(entry for group in self.map.groups for entry in group.entries)
         return {name: float(p[self.scene.engine.index(name)]) for name in names}
 
     @property
@@ -73,18 +78,25 @@ class Model:
         )
 
 
-def scene_and_map(config: EstimationConfig) -> tuple[SceneModel, ParameterMap]:
-    """Scene and parameters of an estimation; InputError naming what does not fit."""
-    scene = load_scene(config.scene, base=config.base)
-    if config.body not in scene.bodies:
-        remedy = nearest(config.body, scene.bodies)
-        raise config.error("body", config.body, "a body of the scene", remedy)
+def scene_and_map(
+    config: EstimationConfig, description: Mapping | None = None
+) -> tuple[SceneModel, ParameterMap]:
+    """Scene and parameters of an estimation; InputError naming what does not fit.
+
+    description  scene to load instead of the configuration's
+    """
+    scene = load_scene(description or config.scene, base=config.base)
+    for body in config.bodies:
+        if body not in scene.bodies:
+            remedy = nearest(body, scene.bodies)
+            raise config.error("body", body, "a body of the scene", remedy)
     parameters = [
         # sorted, so that the order of the keys in a YAML changes no digit
         _parameter(config, name, options)
         for name, options in sorted(config.parameters.items())
     ]
-    return scene, ParameterMap(parameters, scene.engine)
+    groups = inertia_groups(config, scene.description)
+    return scene, ParameterMap(parameters, scene.engine, groups)
 
 
 def _parameter(config: EstimationConfig, name: str, options: ParameterOptions) -> Parameter:

@@ -6,7 +6,7 @@ Quaternions are (x, y, z, w), body to world; lengths are in the units of the rec
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class Observation:
     sigma   standard deviations: position [m] and, of poses, rotation [rad]   (2,) or (1,)
     source  where they come from (a file, a topic), for messages and provenance
     residual  what the tracker says of each marker's place [m], (n, markers), or None
+    trial   its number in a source that holds several, else None
     """
 
     t: np.ndarray
@@ -34,18 +35,25 @@ class Observation:
     sigma: np.ndarray
     source: str
     residual: np.ndarray | None = None
+    trial: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the file without folder and extension, and of the trial: beam, or beam_2."""
+        name = self.source.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        return name if self.trial is None else f"{name}_{self.trial}"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One toss: poses of one body on a uniform time grid that may have holes.
+    """One toss: poses of one or several bodies on a uniform time grid that may have holes.
 
     id        number of the toss in its source
-    poses     Observation of kind "pose" with one body                    (n, 7)
+    poses     Observation of kind "pose"                                  (n, 7 * bodies)
     dt        spacing of the grid [s]
     frames    grid index of every sample, increasing, the first is 0      (n,)
     velocity  velocity columns of the file, world frame: vx vy vz [m/s]
-              wx wy wz [rad/s]; None for a recording of poses alone       (n, 6) | None
+              wx wy wz [rad/s]; None for a recording of poses alone       (n, 6 * bodies) | None
     """
 
     id: int
@@ -56,13 +64,25 @@ class Trial:
     notes: tuple[str, ...] = field(default=())
 
     @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the bodies."""
+        return self.poses.names
+
+    def of(self, body: str) -> Trial:
+        """The same toss with this body alone."""
+        k = self.bodies.index(body)
+        poses = replace(self.poses, names=(body,), value=self.poses.value[:, 7 * k : 7 * k + 7])
+        velocity = None if self.velocity is None else self.velocity[:, 6 * k : 6 * k + 6]
+        return replace(self, poses=poses, velocity=velocity)
+
+    @property
     def position(self) -> np.ndarray:
-        """Positions of the body in the frame of the observation [m], (n, 3)."""
+        """Positions of the (first) body in the frame of the observation [m], (n, 3)."""
         return self.poses.value[:, :3]
 
     @property
     def orientation(self) -> np.ndarray:
-        """Unit quaternions (x, y, z, w), body to world, (n, 4)."""
+        """Unit quaternions (x, y, z, w) of the (first) body, body to world, (n, 4)."""
         return self.poses.value[:, 3:7]
 
     @property

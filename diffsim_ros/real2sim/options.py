@@ -12,6 +12,15 @@ from ..scene.fields import REQUIRED, Field, Reader
 
 T = TypeVar("T")
 
+KINDS = {
+    "tosses": ".toss_kind",
+    "poses": ".poses.kind",
+    "markers": ".markers.kind",
+    "clouds": ".clouds.kind",
+    "joints": ".joints.kind",
+}
+"""Kind of an estimation -> module with its KIND (kinds.py)."""
+
 
 def option(kind: str, doc: str, default: object, unit: str = "", **rules) -> object:
     """A dataclass field that is also a checked key of the YAML (docs/real2sim.md lists them)."""
@@ -65,7 +74,7 @@ class DataOptions:
 class SelectionOptions:
     """Sections `data.train` and `data.validate` of tosses."""
 
-    files: tuple = option("list", "npz files, relative to the YAML", REQUIRED)
+    files: tuple = option("list", "npz files, or bags, relative to the YAML", REQUIRED)
     trials: object = option("any", "all, a list of ids, or {random: COUNT, seed: SEED}", "all")
     exclude_train: bool = option("flag", "leave out tosses that the YAML trains on", True)
     published: object = option(
@@ -145,6 +154,12 @@ class FitOptions:
     )
     starts: int = option("integer", "starting points: the YAML's, then seeded draws", 1, minimum=1)
     seed: int = option("integer", "seed of every draw", 0, minimum=0)
+    optimizer: str = option(
+        "choice",
+        "levenberg_marquardt; lbfgs and adam take one adjoint gradient per step",
+        "levenberg_marquardt",
+        choices=("levenberg_marquardt", "lbfgs", "adam"),
+    )
     iterations: int = option("integer", "iterations per stage at most", 30, minimum=1)
     tolerance: float = option(
         "number", "relative decrease of the objective that ends a stage", 1e-5, minimum=0
@@ -182,12 +197,19 @@ class UncertaintyOptions:
 
     method: str = option(
         "choice",
-        "bootstrap or sandwich: over trials; covariance: from the noise of the sensor alone",
+        "bootstrap or sandwich: over trials; correlated: from the residuals, alike over time; "
+        "covariance: from the noise of the sensor alone",
         "bootstrap",
-        choices=("bootstrap", "sandwich", "covariance", "none"),
+        choices=("bootstrap", "sandwich", "correlated", "covariance", "none"),
     )
     samples: int = option("integer", "resampled sets of trials for bootstrap", 200, minimum=10)
     seed: int = option("integer", "seed of the resampling", 0, minimum=0)
+    profile: tuple = option(
+        "list", "parameters whose profile likelihood, and interval by it, is wanted", ()
+    )
+    bands: int = option(
+        "integer", "validated trials whose prediction bands are wanted", 0, minimum=0
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,20 +232,50 @@ class ParameterOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class InertiaOptions:
+    """Section `inertias.<payload>`: a first guess; ten parameters NAME.alpha ... are estimated."""
+
+    mass: float = option("number", "first guess", REQUIRED, "kg", minimum=0, strict=True)
+    centre: tuple = option(
+        "vector3", "first guess, from the payload's origin, axes of its body", REQUIRED, "m"
+    )
+    inertia: tuple = option(
+        "numbers",
+        "first guess about its own centre, axes of the body: [xx, yy, zz] or with xy, xz, yz",
+        REQUIRED,
+        "kg m^2",
+    )
+    mass_factor: float = option(
+        "number", "bounds of the mass are this factor off", 10.0, minimum=1, strict=True
+    )
+    reach: float = option(
+        "number", "bounds of the centre's coordinates", 0.3, "m", minimum=0, strict=True
+    )
+    stretch_sigma: float = option(
+        "number",
+        "prior of the logarithms of the three radii, and of their shears as shares of these",
+        0.7,
+        minimum=0,
+        strict=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class TopOptions:
     """Top level of an estimation YAML."""
 
     name: str = option("name", "name of the estimation", "estimation")
-    kind: str = option(
-        "choice", "what was recorded, see above", "tosses", choices=("tosses", "markers", "clouds")
-    )
+    kind: str = option("choice", "what was recorded, see above", "tosses", choices=tuple(KINDS))
     scene: object = option(
         "any", "scene YAML (relative to this file), or a scene mapping", REQUIRED
     )
-    body: str = option("text", "the body that was tracked", REQUIRED)
+    body: object = option(
+        "any", "the body that was tracked; of kind poses also a list of bodies", REQUIRED
+    )
     data: dict = option("mapping", "recordings", REQUIRED)
     measurement: dict = option("mapping", "noise and metric", None)
     simulation: dict = option("mapping", "time steps", None)
     parameters: dict = option("mapping", "what is estimated, and derived from it", REQUIRED)
+    inertias: dict = option("mapping", "payload of the scene -> its whole inertia is estimated", {})
     fit: dict = option("mapping", "objective and optimiser", None)
     uncertainty: dict = option("mapping", "standard deviations", None)

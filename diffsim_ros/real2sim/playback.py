@@ -1,4 +1,4 @@
-"""Recorded poses on one clock, to be sent again as their driver sent them."""
+"""Recordings on one clock, to be sent again as their drivers sent them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,39 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError, nearest
-from .bags import read_poses
-from .recorder import NANO
+from ..errors import InputError
+from . import bags, cdr
+from .bag_messages import BODIES, CLOUD, JOINTS, MOCAP, POSE, TF
+from .bags import RawMessage, is_bag, read_poses
+from .frames import STATIC
+from .markers.files import READERS, raw_markers, trials_of
+from .recorder import NANO, MarkerFrame
+from .recordings.streams import holds_poses
 from .tosses import read_tosses
 
-BAG_SUFFIXES = (".mcap", ".db3")
+STAMPED = (POSE, MOCAP, BODIES, CLOUD, JOINTS)
+"""Types that begin with a header, and are sent again."""
 
 
 @dataclass(frozen=True)
 class Playlist:
-    """Poses in the order of sending.
+    """Samples in the order of sending.
 
-    t      time since the first sample [ns], increasing for tosses, as recorded for bags  (n,)
-    trial  number of the trial that a sample belongs to                                   (n,)
-    poses  position [m] and quaternion (x, y, z, w), as recorded                          (n, 7)
-    frame  the frame that they are given in
+    t       time since the first sample [ns], increasing for tosses, as recorded for bags  (n,)
+    trial   number of the trial that a sample belongs to                                   (n,)
+    frame   the frame that they are given in ("" of messages)
+    Of these one is there, the others are None:
+    poses     position [m] and quaternion (x, y, z, w), as recorded                        (n, 7)
+    markers   frames of optical markers; those not seen are left out                       n
+    messages  serialised, of any of STAMPED, or transforms of STATIC                       n
     """
 
     t: np.ndarray
     trial: np.ndarray
-    poses: np.ndarray
     frame: str
+    poses: np.ndarray | None = None
+    markers: Sequence[MarkerFrame] | None = None
+    messages: Sequence[RawMessage] | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -38,66 +49,92 @@ class Playlist:
 def read_playlist(
     path: str | Path, *, trials: Sequence[int] = (), topic: str = "", gap: float = 1.0
 ) -> Playlist:
-    """Tosses of an npz file (all, or `trials` in that order) or the poses of a bag's topic.
+    """Tosses of an npz file, markers of a table or C3D file, or what a bag holds.
 
-    gap  time between the last sample of a toss and the first of the next [s]; a bag keeps its own
-         stamps, and a hole longer than `gap` starts its next trial
-    Raises InputError as read_tosses and read_poses do, and for trials of a bag.
+    trials  numbers of the trials to play, in that order (not of a bag)
+    topic   of a bag: play this alone; "": its only topic of poses, or all topics of STAMPED
+    gap     time between the last sample of a trial and the first of the next [s]; a bag keeps its
+            own stamps, and a hole longer than `gap` starts its next trial
+    Raises InputError as read_tosses, raw_markers and bags.read_messages do, and for trials of a
+    bag.
     """
     path = Path(path)
-    if path.is_dir() or path.suffix in BAG_SUFFIXES:
+    if is_bag(path):
         if len(trials):
             rule = "no trials: all of a bag is played"
             raise InputError(path, "trials", list(trials), rule)
         return _from_bag(path, topic, gap)
+    if path.suffix.lower() in READERS and not holds_poses(path):
+        return _from_markers(path, trials, gap)
     return _from_tosses(path, trials, gap)
 
 
 def _from_tosses(path: Path, wanted: Sequence[int], gap: float) -> Playlist:
     by_id = {trial.id: trial for trial in read_tosses(path, wanted or None)}
     chosen = [by_id[int(i)] for i in wanted] if len(wanted) else list(by_id.values())
-    stamps, numbers, poses, offset = [], [], [], 0
-    for trial in chosen:
-        t = np.rint((trial.poses.t - trial.poses.t[0]) * NANO).astype(np.int64)
+    t = _in_a_row([trial.poses.t for trial in chosen], gap)
+    numbers = [np.full(len(trial), trial.id) for trial in chosen]
+    poses = np.concatenate([trial.poses.value for trial in chosen])
+    return Playlist(t, np.concatenate(numbers), chosen[0].poses.frame, poses=poses)
+
+
+def _in_a_row(times: Sequence[np.ndarray], gap: float) -> np.ndarray:
+    """Stamps [ns] of trials one after the other; times [s] of each."""
+    stamps, offset = [], 0
+    for own in times:
+        t = np.rint((own - own[0]) * NANO).astype(np.int64)
         stamps.append(t + offset)
-        numbers.append(np.full(len(trial), trial.id))
-        poses.append(trial.poses.value)
         offset += int(t[-1]) + round(gap * NANO)
-    return Playlist(
-        np.concatenate(stamps),
-        np.concatenate(numbers),
-        np.concatenate(poses),
-        chosen[0].poses.frame,
-    )
+    return np.concatenate(stamps)
+
+
+def _from_markers(path: Path, wanted: Sequence[int], gap: float) -> Playlist:
+    names, t, position, _ = raw_markers(path)
+    trial = trials_of(path, t)
+    known = list(dict.fromkeys(trial.tolist()))
+    for number in wanted:
+        if number not in known:
+            raise InputError(path, "trials", int(number), f"one of {known}")
+    rows = [np.flatnonzero(trial == number) for number in (wanted or known)]
+    stamps = _in_a_row([t[own] for own in rows], gap)
+    frames = []
+    for number, row in enumerate(np.concatenate(rows)):
+        seen = np.flatnonzero(np.isfinite(position[row]).all(axis=1))
+        shown = tuple(names[i] for i in seen)
+        frames.append(MarkerFrame(0, "tracker", number, shown, position[row][seen]))
+    return Playlist(stamps, trial[np.concatenate(rows)], "tracker", markers=frames)
 
 
 def _from_bag(path: Path, topic: str, gap: float) -> Playlist:
+    known = {name: kind for name, (kind, count) in bags.topics(path).items() if count}
+    if topic and topic not in known:
+        return _from_poses(path, topic, gap)  # which refuses it by name
+    chosen = {topic: known[topic]} if topic else known
+    stamped = [name for name, kind in chosen.items() if kind in STAMPED]
+    if not stamped or [chosen[name] for name in stamped] == [POSE]:
+        return _from_poses(path, topic, gap)
+    found = []
+    for name in stamped:
+        for k, message in enumerate(bags.read_raw(path, name)):
+            stamp, _ = cdr.header(message.data, f"{path}: {name}: sample {k}")
+            found.append(message._replace(stamp=stamp or message.stamp))
+    found.sort(key=lambda message: message.stamp)
+    t = np.array([message.stamp for message in found], np.int64)
+    trial = _numbered(t, gap)
+    if known.get(STATIC) == TF:
+        static = bags.read_raw(path, STATIC)
+        found = static + found
+        t = np.concatenate([np.full(len(static), t[0]), t])
+        trial = np.concatenate([np.ones(len(static), int), trial])
+    return Playlist(t - t[0], trial, "", messages=found)
+
+
+def _numbered(t: np.ndarray, gap: float) -> np.ndarray:
+    return 1 + np.concatenate([[0], np.cumsum(np.diff(t) > gap * NANO)]).astype(int)
+
+
+def _from_poses(path: Path, topic: str, gap: float) -> Playlist:
     track = read_poses(path, topic).track
     t = np.rint(track.t * NANO).astype(np.int64)
-    trial = 1 + np.concatenate([[0], np.cumsum(np.diff(t) > gap * NANO)])
     poses = np.concatenate([track.position, track.orientation], axis=1)
-    return Playlist(t, trial, poses, track.frame_id)
-
-
-def read_raw(path: str | Path, topic: str) -> list[tuple[int, bytes]]:
-    """Stamps [ns] and serialised messages (CDR) of one topic of a bag, in the order of the bag.
-
-    Raises InputError if the bag is missing or unreadable or has no such topic.
-    """
-    from rosbags.highlevel import AnyReader
-    from rosbags.typesys import Stores, get_typestore
-
-    path = Path(path)
-    if not path.exists():
-        raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
-    try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            chosen = [c for c in reader.connections if c.topic == topic]
-            found = sorted({c.topic for c in reader.connections})
-            messages = [(t, bytes(raw)) for _, t, raw in reader.messages(connections=chosen)]
-    except Exception as error:  # damaged files raise struct, key, type, sqlite ... errors
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(path, "", reason, "a complete rosbag2 recording") from error
-    if not chosen:
-        raise InputError(path, "topic", topic, "a topic of this bag", nearest(topic, found))
-    return messages
+    return Playlist(t, _numbered(t, gap), track.frame_id, poses=poses)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-PHASES = ("read", "fit", "search", "uncertainty", "validate")
+PHASES = ("read", "fit", "search", "uncertainty", "profile", "validate")
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,20 @@ replayed faster than it happened gives the same trials.
 
 from __future__ import annotations
 
-import csv
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError
-from ..output import OutputFolder
 from . import rotations
+from .cdr import NANO
 from .flight import check_gravity
 from .observation import Observation, Trial
-from .tosses import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE, write_tosses
+from .tosses import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE
 
-NANO = 1_000_000_000
 RESET_AFTER = 10
 """Backward stamps in a row after which the source's clock counts as set back."""
 RATE_SAMPLES = 200
@@ -30,7 +27,10 @@ RATE_SAMPLES = 200
 GRAVITY = (0.0, 0.0, -9.81)
 UP_AXES = {"z": (0.0, 0.0, 0.0, 1.0), "y": (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))}
 """Rotation (x, y, z, w) from a recording with that axis up to z up."""
-REASONS = ("not finite", "not a rotation", "unknown frame", "duplicate stamp", "backward stamp")
+REASONS = (
+    "not finite", "not a rotation", "unreadable", "unknown frame", "duplicate stamp",
+    "backward stamp",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,20 +74,18 @@ class Drops:
 
 
 @dataclass
-class PoseRecorder:
-    """Poses of one body in one frame, split into trials at holes of `trial_gap` seconds.
+class StreamRecorder:
+    """Samples of one source in one frame, split into trials at holes of `trial_gap` seconds.
 
     source     where the samples come from (a topic), for messages
     frame      accepted frame; "": that of the first sample
-    up_axis    "z" or "y": the axis of the samples that points up; trials are z up
     trial_gap  hole between two stamps that ends a trial [s]
     limit      most samples kept; later ones are counted in `overflow`
-    Raises InputError if up_axis or trial_gap are unusable.
+    Raises InputError if trial_gap is unusable.
     """
 
     source: str
     frame: str = ""
-    up_axis: str = "z"
     trial_gap: float = 0.5
     limit: int = 1_000_000
     received: int = 0
@@ -96,11 +94,9 @@ class PoseRecorder:
     drops: dict[str, Drops] = field(default_factory=lambda: {r: Drops() for r in REASONS})
 
     def __post_init__(self) -> None:
-        if self.up_axis not in UP_AXES:
-            raise InputError(self.source, "up_axis", self.up_axis, " or ".join(UP_AXES))
         if not self.trial_gap > 0.0:
             raise InputError(self.source, "trial_gap", self.trial_gap, "a time > 0 [s]")
-        self._stamps, self._poses, self._starts = array("q"), array("d"), array("q")
+        self._stamps, self._starts = array("q"), array("q")
         self._seen_frame, self._behind = self.frame, 0
 
     def __len__(self) -> int:
@@ -127,36 +123,35 @@ class PoseRecorder:
         """Samples dropped for any reason."""
         return sum(drop.count for drop in self.drops.values())
 
-    def add(self, sample: PoseSample) -> str:
-        """Keep a sample, or drop and count it; return the reason of the drop, "" if it is kept."""
+    def keep(self, stamp: int, frame: str, defect: str = "", *, room: bool = True) -> str:
+        """Count a sample and judge it; the caller stores what it holds if the answer is "".
+
+        stamp   [ns];  defect  what is wrong with its values, one of REASONS, "" nothing
+        room    False: there is no memory for it
+        Returns the reason why it is dropped, "" if it is kept.
+        """
         self.received += 1
-        reason = self._defect(sample)
+        reason = defect or self._misplaced(stamp, frame)
         if reason:
-            self.drops[reason].add(f"sample {self.received - 1} at {sample.stamp / NANO:.6f} s")
+            self.drops[reason].add(f"sample {self.received - 1} at {stamp / NANO:.6f} s")
             return reason
-        if len(self._stamps) >= self.limit:
+        if not room or len(self._stamps) >= self.limit:
             self.overflow += 1
             return "buffer full"
         gap = self.trial_gap * NANO
-        if not self._stamps or not 0 <= sample.stamp - self._stamps[-1] <= gap:
+        if not self._stamps or not 0 <= stamp - self._stamps[-1] <= gap:
             self._starts.append(len(self._stamps))
-        self._seen_frame, self._behind = sample.frame, 0
-        self._stamps.append(sample.stamp)
-        self._poses.extend((*sample.position, *sample.orientation))
+        self._seen_frame, self._behind = frame, 0
+        self._stamps.append(stamp)
         return ""
 
-    def _defect(self, sample: PoseSample) -> str:
-        """The reason why a sample cannot be used; "" if it can."""
-        values = (*sample.position, *sample.orientation)
-        if not np.isfinite(values).all():
-            return "not finite"
-        if abs(np.linalg.norm(sample.orientation) - 1.0) > UNIT_TOLERANCE:
-            return "not a rotation"
-        if self._seen_frame and sample.frame != self._seen_frame:
+    def _misplaced(self, stamp: int, frame: str) -> str:
+        """The reason why frame or stamp make a sample unusable; "" if they do not."""
+        if self._seen_frame and frame != self._seen_frame:
             return "unknown frame"
-        if not self._stamps or sample.stamp > self._stamps[-1]:
+        if not self._stamps or stamp > self._stamps[-1]:
             return ""
-        if sample.stamp == self._stamps[-1]:
+        if stamp == self._stamps[-1]:
             return "duplicate stamp"
         self._behind += 1
         if self._behind <= RESET_AFTER:
@@ -173,9 +168,66 @@ class PoseRecorder:
 
     def missing(self) -> int:
         """Frames that are missing inside trials (occluded, or lost on the way)."""
-        trials = self._rows()
-        dt = _spacing([t for t, _ in trials])
-        return sum(int(np.rint(np.diff(t) / dt).sum()) - len(t) + 1 for t, _ in trials if dt > 0.0)
+        trials = self.times()
+        dt = _spacing(trials)
+        return sum(int(np.rint(np.diff(t) / dt).sum()) - len(t) + 1 for t in trials if dt > 0.0)
+
+    def times(self) -> list[np.ndarray]:
+        """Stamps since the start of the trial [s] (n,) of every trial."""
+        stamps = np.array(self._stamps, dtype=np.int64)
+        edges = [*self._starts, len(stamps)]
+        return [(stamps[a:b] - stamps[a]) / NANO for a, b in pairwise(edges)]
+
+    def summary(self) -> str:
+        """One line: how many samples, trials and drops, each reason with its first sample."""
+        parts = [f"{len(self)} of {self.received} samples in {self.trial_count} trials"]
+        for reason, drop in self.drops.items():
+            if drop.count:
+                parts.append(f"{drop.count} dropped: {reason} (first: {drop.first})")
+        if self.resets:
+            parts.append(f"the source's clock was set back {self.resets} times")
+        if self.overflow:
+            parts.append(f"{self.overflow} did not fit into the buffer of {self._bound()}")
+        return "; ".join(parts)
+
+    def _bound(self) -> str:
+        return str(self.limit)
+
+    def warning(self) -> str:
+        """What the kept samples contradict, "" if nothing."""
+        return ""
+
+
+@dataclass
+class PoseRecorder(StreamRecorder):
+    """Poses of one body.
+
+    up_axis    "z" or "y": the axis of the samples that points up; trials are z up
+    Raises InputError if up_axis or trial_gap are unusable.
+    """
+
+    up_axis: str = "z"
+
+    def __post_init__(self) -> None:
+        if self.up_axis not in UP_AXES:
+            raise InputError(self.source, "up_axis", self.up_axis, " or ".join(UP_AXES))
+        super().__post_init__()
+        self._poses = array("d")
+
+    def add(self, sample: PoseSample) -> str:
+        """Keep a sample, or drop and count it; return the reason of the drop, "" if it is kept."""
+        reason = self.keep(sample.stamp, sample.frame, self._defect(sample))
+        if not reason:
+            self._poses.extend((*sample.position, *sample.orientation))
+        return reason
+
+    def _defect(self, sample: PoseSample) -> str:
+        """What is wrong with the numbers of a sample."""
+        if not np.isfinite((*sample.position, *sample.orientation)).all():
+            return "not finite"
+        if abs(np.linalg.norm(sample.orientation) - 1.0) > UNIT_TOLERANCE:
+            return "not a rotation"
+        return ""
 
     def trials(self, ids: Sequence[int] = ()) -> list[Trial]:
         """The trials so far, z up, t from 0, on one time grid; those of < 8 samples are left out.
@@ -197,10 +249,10 @@ class PoseRecorder:
 
     def _rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Stamps since the start of the trial [s] (n,) and poses (n, 7) of every trial."""
-        stamps = np.array(self._stamps, dtype=np.int64)
         poses = np.array(self._poses, dtype=float).reshape(-1, 7)
-        edges = [*self._starts, len(stamps)]
-        return [((stamps[a:b] - stamps[a]) / NANO, poses[a:b]) for a, b in pairwise(edges)]
+        edges = [*self._starts, len(poses)]
+        parts = [poses[a:b] for a, b in pairwise(edges)]
+        return list(zip(self.times(), parts, strict=True))
 
     def _trial(self, number: int, t: np.ndarray, poses: np.ndarray, dt: float) -> Trial:
         position, orientation = poses[:, :3], poses[:, 3:]
@@ -215,19 +267,7 @@ class PoseRecorder:
         )
         return Trial(number, observed, dt, frames)
 
-    def summary(self) -> str:
-        """One line: how many samples, trials and drops, each reason with its first sample."""
-        parts = [f"{len(self)} of {self.received} samples in {self.trial_count} trials"]
-        for reason, drop in self.drops.items():
-            if drop.count:
-                parts.append(f"{drop.count} dropped: {reason} (first: {drop.first})")
-        if self.resets:
-            parts.append(f"the source's clock was set back {self.resets} times")
-        if self.overflow:
-            parts.append(f"{self.overflow} did not fit into the buffer of {self.limit}")
-        return "; ".join(parts)
-
-    def gravity_warning(self) -> str:
+    def warning(self) -> str:
         """What contradicts free flight with z up in metres, "" if nothing does (or no trial is)."""
         try:
             check_gravity(self.trials(), GRAVITY)
@@ -248,39 +288,3 @@ def _spacing(stamps: Sequence[np.ndarray]) -> float:
     rough = float(np.median(np.concatenate(differences)))
     span = sum(float(d.sum()) for d in differences)
     return span / max(sum(float(np.rint(d / rough).sum()) for d in differences), 1.0)
-
-
-def save_trials(
-    path: str | Path, trials: Sequence[Trial], markers: Sequence[MarkerFrame] = ()
-) -> list[Path]:
-    """Write trials as tosses (.npz, poses alone with stamps) and as a table (.csv), all or none.
-
-    Markers, if any, go to a table beside them (_markers.csv). Returns the paths. Raises InputError
-    if one of the files exists already, OSError on a full disk.
-    """
-    path = Path(path)
-    tables = {path.with_suffix(".csv").name: _pose_rows(trials)}
-    if markers:
-        tables[f"{path.stem}_markers.csv"] = _marker_rows(markers)
-    names = [path.with_suffix(".npz").name, *tables]
-    folder = OutputFolder(path.parent, names)
-    with folder.staging() as stage:
-        write_tosses(stage / names[0], trials)
-        for name, rows in tables.items():
-            with (stage / name).open("w", encoding="utf-8", newline="") as stream:
-                csv.writer(stream, lineterminator="\n").writerows(rows)
-    return [folder / name for name in names]
-
-
-def _pose_rows(trials: Sequence[Trial]) -> Iterator[list]:
-    yield ["toss_id", "t", "px", "py", "pz", "qx", "qy", "qz", "qw"]
-    for trial in trials:
-        for t, row in zip(trial.poses.t, trial.poses.value, strict=True):
-            yield [trial.id, f"{t:.9f}", *(f"{v:.9g}" for v in row)]
-
-
-def _marker_rows(markers: Sequence[MarkerFrame]) -> Iterator[list]:
-    yield ["stamp_ns", "frame", "frame_number", "name", "x", "y", "z"]
-    for one in markers:
-        for name, point in zip(one.names, one.points, strict=True):
-            yield [one.stamp, one.frame, one.number, name, *(f"{v:.9g}" for v in point)]

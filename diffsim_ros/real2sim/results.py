@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..inverse.bands import TrialBand
+from ..inverse.profile import Profile
 from ..output import OutputFolder, write_json, write_yaml
 
 RESULT_FILES = ("result.yaml", "metrics.json")
@@ -25,6 +27,7 @@ class ParameterResult:
     identifiable  False: the data do not determine it (alone, or apart from another: see note)
     at_bound      it ended at a bound
     note          one sentence, "" if all is well
+    start         first guess
     """
 
     name: str
@@ -37,6 +40,7 @@ class ParameterResult:
     at_bound: bool
     note: str = ""
     fixed: bool = False
+    start: float | None = None
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,14 @@ class EstimationResult:
     message      the optimiser's sentence
     correlation  of the free parameters, in the order of `correlated` (nf, nf)
     scene        entries of the scene that the parameters set, by name
+    derived      what groups of parameters mean: mass, centre and inertia of payloads
     metrics      nested figures, as in metrics.json
     predictions  validated tosses (or trained ones where none are validated)
     dropped      reason -> how many samples or rollouts were left out
     notes        what a reader should know: overlap, missing comparison, failures
     provenance   files with their hashes, versions, seeds
+    profiles     profile likelihoods that the YAML asked for
+    bands        prediction bands (inverse.bands), likewise
     """
 
     name: str
@@ -111,6 +118,9 @@ class EstimationResult:
     config: Mapping
     scene: Mapping[str, float] = field(default_factory=dict)
     kind: str = "tosses"
+    derived: tuple[ParameterResult, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    bands: tuple[TrialBand, ...] = ()
 
     @property
     def converged(self) -> bool:
@@ -136,6 +146,7 @@ class EstimationResult:
             }
             for i, row in enumerate(self.correlated)
         }
+        profiles = {p.name: p.document() for p in self.profiles}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -143,7 +154,12 @@ class EstimationResult:
             "message": self.message,
             "parameters": parameters,
             "scene": dict(self.scene),
+            "derived": {
+                p.name: {"unit": p.unit, "value": p.value, "std_dev": finite(p.std_dev)}
+                for p in self.derived
+            },
             "correlation": matrix,
+            **({"profiles": profiles} if profiles else {}),
             "notes": list(self.notes),
             "dropped": dict(self.dropped),
             "provenance": dict(self.provenance),

@@ -13,7 +13,7 @@ from .comparison import Published, beside, read_published
 from .metric import TossErrors
 from .observation import Trial
 from .options import RandomOptions
-from .tosses import read_tosses, repeated, toss_ids
+from .tosses import MIN_SAMPLES, read_tosses, repeated, toss_ids
 
 Key = tuple[Path, int]
 
@@ -78,14 +78,16 @@ class Selection:
         order = np.random.default_rng(draw.seed).permutation(len(pool))[: draw.random]
         return [pool[i] for i in sorted(order)]
 
-    def read(self, body: str, sigma: Sequence[float]) -> list[Trial]:
-        """The selected tosses, read and checked."""
+    def read(
+        self, body: str | Sequence[str], sigma: Sequence[float], least: int = MIN_SAMPLES
+    ) -> list[Trial]:
+        """The selected tosses, read and checked (tosses.read_tosses)."""
         by_file: dict[Path, list[int]] = {}
         for file, i in self.keys():
             by_file.setdefault(file, []).append(i)
         trials: list[Trial] = []
         for file, ids in by_file.items():
-            trials += read_tosses(file, ids, body=body, sigma=sigma)
+            trials += read_tosses(file, ids, body=body, sigma=sigma, least=least)
         return trials
 
     def tables(self) -> list[Published]:

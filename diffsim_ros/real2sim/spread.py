@@ -1,50 +1,156 @@
-"""Standard deviations of the estimate: from the tosses that differ, or from the sensor's noise."""
+"""Standard deviations and profiles: from trials that differ, from residuals, from the sensor."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.stats import chi2, t
 
 from ..errors import InputError
+from ..inverse.bands import Band, TrialBand, prediction_bands
 from ..inverse.identifiability import identifiability
+from ..inverse.optimizers import levenberg_marquardt
+from ..inverse.pinned import Pinned
+from ..inverse.profile import Profile, profile
 from ..inverse.solution import Solution, bounds_reached
 from ..inverse.uncertainty import (
     Uncertainty,
     bootstrap,
+    correlated_covariance,
     gauss_newton_covariance,
     sandwich_covariance,
 )
+from .config import EstimationConfig
 from .fit import Fit
+from .model import Model
 from .options import UncertaintyOptions
+from .progress import Reporter
+
+LEVEL = 0.95
+"""Of the intervals of profiles."""
+
+
+FEW = 5
+"""Trials below which their spread says too little: the residuals' own correlation is used."""
 
 
 def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty | None, str]:
     """Uncertainty of a fit and a sentence about it; None where it cannot be given."""
-    if options.method == "none":
+    method, trials = options.method, len(fit.kept)
+    if method == "none":
         return None, "no standard deviations were asked for"
-    if len(fit.kept) < 2 and options.method != "covariance":
-        return None, f"standard deviations over tosses need 2 of them, got {len(fit.kept)}"
-    if options.method == "bootstrap" and fit.surface is not None:
+    if method == "bootstrap" and fit.surface is not None and trials > 1:
         found = _over_surface(fit, options)
         return found, (
-            f"bootstrap of {options.samples} resampled sets of {len(fit.kept)} tosses, each "
+            f"bootstrap of {options.samples} resampled sets of {trials} trials, each "
             "minimised on the surface through the last draws of the search; other "
             "training sets can differ by more along flat directions (docs/real2sim.md)"
         )
-    solution = _solution(fit)
+    why = ""
+    if method in ("bootstrap", "sandwich") and trials < FEW:
+        method, why = "correlated", f" ({options.method} over trials needs {FEW} of them)"
+    solution = solution_of(fit)
     try:
-        if options.method == "bootstrap":
+        if method == "bootstrap":
             found = bootstrap(fit.problem, solution, samples=options.samples, seed=options.seed)
-            return found, f"bootstrap over {len(fit.kept)} tosses, one Gauss-Newton step each"
-        if options.method == "sandwich":
-            return sandwich_covariance(
-                fit.problem, solution
-            ), f"sandwich over {len(fit.kept)} tosses"
+            return found, f"bootstrap over {trials} trials, one Gauss-Newton step each"
+        if method == "sandwich":
+            return sandwich_covariance(fit.problem, solution), f"sandwich over {trials} trials"
+        if method == "correlated":
+            found = correlated_covariance(fit.problem, solution)
+            worth = found.dof + sum(np.isfinite(np.diagonal(found.covariance_z)))
+            return found, (
+                f"from the residuals, alike over time and channels: worth {worth:.3g} "
+                f"independent ones{why}"
+            )
         return gauss_newton_covariance(fit.problem, solution), "covariance from the sensor's noise"
     except (InputError, np.linalg.LinAlgError) as error:
         return None, f"no standard deviations: {error}"
 
 
-def _solution(fit: Fit) -> Solution:
+def profiles_of(
+    fit: Fit, found: Uncertainty | None, config: EstimationConfig, reporter: Reporter, cancel
+) -> tuple[Profile, ...]:
+    """Profile likelihoods of the parameters that the YAML names, in its order.
+
+    The noise is that of the standard deviations: their variance over Gauss-Newton's.
+    """
+    names = config.uncertainty.profile
+    if not names:
+        return ()
+    problem, solution = fit.problem, solution_of(fit)
+    plain = gauss_newton_covariance(problem, solution)
+    done = []
+    for k, name in enumerate(names):
+        if getattr(cancel, "cancelled", False):
+            break
+        i = problem.names.index(name)
+        sigma, factor, dof = np.sqrt(plain.covariance_z[i, i]), 1.0, np.inf
+        if found is not None and np.isfinite(found.covariance_z[i, i]) and np.isfinite(sigma):
+            factor = max(float(found.covariance_z[i, i] / sigma**2), 1e-12)
+            dof = found.dof
+        if not np.isfinite(sigma):  # at its bound: the curvature alone gives the first step
+            sigma = 0.1
+        threshold = chi2.ppf(LEVEL, 1) if np.isinf(dof) else t.ppf(0.5 + 0.5 * LEVEL, dof) ** 2
+
+        def told(share: float, k: int = k) -> None:
+            reporter.tell((k + share) / len(names), k + 1)
+
+        done.append(
+            profile(
+                problem, solution, name, float(sigma), unit=config.parameters[name].unit,
+                factor=factor, threshold=float(threshold), told=told, cancel=cancel,
+            )
+        )  # fmt: skip
+    return tuple(done)
+
+
+def bands_of(
+    model: Model, trials: Sequence, fit: Fit, found: Uncertainty | None, count: int, cancel
+) -> tuple[TrialBand, ...]:
+    """Bands of the first `count` trials that were not fitted; those that fail are left out."""
+    done: list[TrialBand] = []
+    for trial in trials[:count] if found is not None else ():
+        if getattr(cancel, "cancelled", False):
+            break
+        problem = model.problem([trial], fit.z)
+        y = np.zeros(problem.nuisance_shape)
+        if y.size:
+            pinned = Pinned(problem, dict(enumerate(fit.z)))
+            y = levenberg_marquardt(pinned, pinned.start, cancel=cancel).y
+        try:
+            bands = prediction_bands(problem, fit.z, found.covariance_z, y)
+        except InputError:
+            continue
+        one = problem.trials[0]
+        for band in bands:
+            objective = next(o for o in one.objectives if o.name == band.name)
+            done.append(TrialBand(one.name, _times(problem, objective, band), band))
+    return tuple(done)
+
+
+def _times(problem, objective, band: Band) -> np.ndarray:
+    """Times of a band's samples since the start of the rollout [s]."""
+    times = getattr(objective, "t", None)
+    if times is None:
+        return band.samples * problem.options.step * problem.options.record_every
+    if len(times) == len(band.samples):
+        return np.asarray(times)
+    return np.asarray(times)[band.samples]
+
+
+def band_figures(bands: Sequence[TrialBand]) -> dict:
+    """Content of metrics.json: trial -> objective -> rms of the band, share inside."""
+    found: dict = {}
+    for one in bands:
+        rms = float(np.sqrt(np.mean(one.band.sigma**2)))
+        entry = {"rms": rms, "inside": one.band.inside}
+        found.setdefault(one.trial, {})[one.band.name] = entry
+    return found
+
+
+def solution_of(fit: Fit) -> Solution:
     """The end of a fit as the inverse layer's Solution."""
     named = dict(zip(fit.problem.names, fit.problem.values(fit.z).tolist(), strict=True))
     status = "objective" if fit.status == "converged" else "max_iterations"

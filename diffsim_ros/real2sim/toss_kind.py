@@ -36,7 +36,7 @@ def selections(reader: OptionReader, data: Mapping, base: Path):
 def _selection(reader: OptionReader, value: object, base: Path, key: str) -> Selection:
     """One checked selection; nothing is opened yet."""
     options = read_options(SelectionOptions, reader, value, key)
-    files = read_paths(reader, options.files, base, key, "an npz file")
+    files = read_paths(reader, options.files, base, key, "an npz file or a bag")
     trials = options.trials
     if isinstance(trials, Mapping):
         trials = read_options(RandomOptions, reader, trials, f"{key}.trials")

@@ -1,10 +1,14 @@
 """Tosses in one npz file: reading with every check, and writing of own recordings.
 
+A bag of PoseStamped, or a table as the observer saves it (.csv), is read as the npz file that the
+observer would have made of it (recordings.trials).
+
 Arrays (data/cube_toss/README.md):
 toss_id, start, length (N) integers: toss k is rows start[k] : start[k] + length[k]
 state (rows, 13): px py pz [m, world, z up]  qw qx qy qz [scalar FIRST, body to world]
                   vx vy vz [m/s, world]  wx wy wz [rad/s, BODY frame]
    or (rows, 7): the poses alone
+   or (rows, bodies, 13 | 7) with their names in `bodies`
 dt    seconds between frames
 t     (rows) stamps [s], optional: frames may then be missing
 """
@@ -19,10 +23,12 @@ import numpy as np
 
 from ..errors import InputError, nearest
 from . import rotations
+from .bags import is_bag
 from .observation import Observation, Trial
 
 COLUMNS = "px py pz qw qx qy qz vx vy vz wx wy wz".split()
 REQUIRED = ("toss_id", "start", "length", "state", "dt")
+OPTIONAL = ("t", "bodies")
 MIN_SAMPLES = 8
 """Fewest samples of a usable toss: a start, an impact and something after it."""
 UNIT_TOLERANCE = 1e-3
@@ -41,11 +47,14 @@ def read_tosses(
     path: str | Path,
     trials: Iterable[int] | None = None,
     *,
-    body: str = "cube",
+    body: str | Sequence[str] = "cube",
     sigma: Sequence[float] = SIGMA,
+    least: int = MIN_SAMPLES,
 ) -> list[Trial]:
     """Tosses of a file in the order of the file, or those with the ids `trials`, sorted by id.
 
+    body   what the one body of the file is called, or which ones of several are wanted
+    least  fewest frames that a toss may have
     Raises InputError naming the file, the toss and the sample of the first defect: missing or
     misshapen arrays, rows out of range, NaN, quaternions that are not unit, stamps that repeat or
     go back, too few frames, positions that cannot be metres.
@@ -54,12 +63,41 @@ def read_tosses(
     arrays = _load(path)
     ids, start, length, dt = _index(path, arrays)
     wanted = range(len(ids)) if trials is None else _select(path, ids, trials)
+    bodies = (body,) if isinstance(body, str) else tuple(body)
+    state = _of_bodies(path, arrays, bodies)
     result = []
     for k in wanted:
         rows = slice(int(start[k]), int(start[k]) + int(length[k]))
         stamps = arrays["t"][rows] if "t" in arrays else None
-        result.append(_trial(path, int(ids[k]), arrays["state"][rows], stamps, dt, body, sigma))
+        place = f"{path}: toss {ids[k]}"
+        if length[k] < least:
+            raise InputError(place, "length", int(length[k]), f"at least {least} frames")
+        frames, t = _grid(place, int(length[k]), stamps, dt)
+        parts = [_poses(place, state[rows, b], frames, dt) for b in range(len(bodies))]
+        value = np.concatenate([value for value, _ in parts], axis=1)
+        velocity = None
+        if state.shape[2] == 13:
+            velocity = np.concatenate([velocity for _, velocity in parts], axis=1)
+        noise = np.asarray(sigma, float)
+        poses = Observation(t, "pose", "world", bodies, value, noise, str(path))
+        result.append(Trial(int(ids[k]), poses, dt, frames, velocity))
     return result
+
+
+def _of_bodies(path: Path, arrays: dict[str, np.ndarray], wanted: Sequence[str]) -> np.ndarray:
+    """Rows of the wanted bodies (rows, bodies, 7 | 13)."""
+    state = arrays["state"]
+    if state.ndim == 2:
+        if len(wanted) > 1:
+            rule = f"a file of several bodies: {', '.join(wanted)}"
+            raise InputError(path, "state", f"shape {state.shape}, of one body", rule)
+        return state[:, None]
+    names = [str(name) for name in arrays["bodies"]]
+    for name in wanted:
+        if name not in names:
+            rule = "the bodies of this file: " + ", ".join(names)
+            raise InputError(path, "bodies", name, rule, nearest(name, names))
+    return state[:, [names.index(name) for name in wanted]]
 
 
 def toss_ids(path: str | Path) -> list[int]:
@@ -76,16 +114,20 @@ def repeated(path: str | Path) -> dict[int, int]:
     path = Path(path)
     arrays = _load(path)
     ids, start, length, _ = _index(path, arrays)
+    order = np.argsort(ids, kind="stable")
     first: dict[int, int] = {}
-    seen: dict[int, list[tuple[int, np.ndarray]]] = {}
-    for k in np.argsort(ids, kind="stable"):
-        height = arrays["state"][int(start[k]) : int(start[k]) + int(length[k]), 2]
-        for other, known in seen.setdefault(len(height), []):
-            if np.abs(height - known).max(initial=0.0) < SAME_HEIGHT:
-                first[int(ids[k])] = first.get(other, other)
-                break
-        else:
-            seen[len(height)].append((int(ids[k]), height))
+    for samples in np.unique(length):
+        same = order[length[order] == samples]
+        rows = start[same][:, None] + np.arange(samples)
+        height = arrays["state"][rows][..., 2].reshape(len(same), -1)
+        single = np.ones(len(same), bool)
+        for k in range(1, len(same)):
+            before = np.flatnonzero(single[:k])
+            off = np.abs(height[before] - height[k]).max(axis=1, initial=0.0)
+            copied = before[off < SAME_HEIGHT]
+            if len(copied):
+                first[int(ids[same[k]])] = int(ids[same[copied[0]]])
+                single[k] = False
     return first
 
 
@@ -101,10 +143,14 @@ def toss_arrays(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def _load(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of the npz file (never pickled objects)."""
+    """All arrays of the npz file (never pickled objects), or those that poses of a bag make."""
+    if is_bag(path) or path.suffix.lower() == ".csv":
+        from .recordings.trials import recorded_poses  # which reads npz files with this module
+
+        return _arrays(recorded_poses(path))
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
-            arrays = {name: data[name] for name in data.files if name in (*REQUIRED, "t")}
+            arrays = {name: data[name] for name in data.files if name in (*REQUIRED, *OPTIONAL)}
     except FileNotFoundError:
         raise InputError(path, "", "no such file", "a .npz file of tosses") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
@@ -120,9 +166,14 @@ def _load(path: Path) -> dict[str, np.ndarray]:
 def _index(path: Path, arrays: dict[str, np.ndarray]):
     """Checked ids, starts, lengths (N,) and dt of a file."""
     state, dt = arrays["state"], arrays["dt"]
-    if state.ndim != 2 or state.shape[1] not in (7, 13) or state.dtype.kind not in "fiu":
+    fits = state.ndim in (2, 3) and state.shape[-1] in (7, 13) and state.dtype.kind in "fiu"
+    if not fits:
         rule = "numbers of shape (rows, 13), or (rows, 7) for poses alone"
         raise InputError(path, "state", f"{state.dtype} of shape {state.shape}", rule)
+    names = arrays.get("bodies", np.zeros(0, str))
+    if state.ndim == 3 and (names.shape != state.shape[1:2] or names.dtype.kind != "U"):
+        rule = f"the names of {state.shape[1]} bodies"
+        raise InputError(path, "bodies", f"{names.dtype} of shape {names.shape}", rule)
     good = dt.size == 1 and dt.dtype.kind in "fiu"
     if not good or not np.isfinite(dt.item()) or not 1e-5 <= dt.item() <= 1.0:
         raise InputError(path, "dt", dt.tolist(), "one number of seconds from 1e-5 to 1")
@@ -160,12 +211,9 @@ def _select(path: Path, ids: np.ndarray, trials: Iterable[int]) -> list[int]:
     return [row[i] for i in wanted]
 
 
-def _trial(path, toss, state, stamps, dt, body, sigma) -> Trial:
-    """One checked toss of the rows `state` (n, 7 | 13)."""
-    place = f"{path}: toss {toss}"
+def _poses(place: str, state: np.ndarray, frames: np.ndarray, dt: float):
+    """Checked poses (n, 7) and velocities (n, 6) or None of one body's rows (n, 7 | 13)."""
     state = state.astype(np.float64)
-    if len(state) < MIN_SAMPLES:
-        raise InputError(place, "length", len(state), f"at least {MIN_SAMPLES} frames")
     bad = np.argwhere(~np.isfinite(state))
     if len(bad):
         sample, column = bad[0]
@@ -177,16 +225,13 @@ def _trial(path, toss, state, stamps, dt, body, sigma) -> Trial:
         got = f"norm {norm[bad[0]]:.6g}"
         rule = f"a unit quaternion (within {UNIT_TOLERANCE:g}), scalar first"
         raise InputError(place, f"sample {bad[0]}, qw qx qy qz", got, rule)
-    frames, t = _grid(place, len(state), stamps, dt)
     _check_speed(place, state[:, :3], frames, dt)
     orientation = (state[:, 3:7] / norm[:, None])[:, [1, 2, 3, 0]]
     value = np.concatenate([state[:, :3], orientation], axis=1)
-    velocity = None
-    if state.shape[1] == 13:
-        omega = rotations.rotate(orientation, state[:, 10:13])
-        velocity = np.concatenate([state[:, 7:10], omega], axis=1)
-    poses = Observation(t, "pose", "world", (body,), value, np.asarray(sigma, float), str(path))
-    return Trial(toss, poses, dt, frames, velocity)
+    if state.shape[1] == 7:
+        return value, None
+    omega = rotations.rotate(orientation, state[:, 10:13])
+    return value, np.concatenate([state[:, 7:10], omega], axis=1)
 
 
 def _grid(place: str, n: int, stamps: np.ndarray | None, dt: float):
@@ -233,23 +278,36 @@ def write_tosses(path: str | Path, trials: Sequence[Trial]) -> None:
     """
     if not trials:
         raise InputError(path, "trials", [], "at least one toss to write")
+    arrays = _arrays(trials)
+    columns = np.array(COLUMNS[: arrays["state"].shape[-1]])
+    np.savez_compressed(path, **arrays, columns=columns)
+
+
+def _arrays(trials: Sequence[Trial]) -> dict[str, np.ndarray]:
+    """The arrays of a file of these trials."""
     full = all(trial.velocity is not None for trial in trials)
-    rows = []
-    for trial in trials:
-        q = trial.orientation
-        columns = [trial.position, q[:, [3, 0, 1, 2]]]
-        if full:
-            omega = rotations.rotate(rotations.conjugate(q), trial.velocity[:, 3:])
-            columns += [trial.velocity[:, :3], omega]
-        rows.append(np.concatenate(columns, axis=1))
+    bodies = trials[0].bodies
+    rows = [np.stack([_row(trial.of(b), full) for b in bodies], axis=1) for trial in trials]
+    state, several = np.concatenate(rows), {"bodies": np.array(bodies)}
+    if len(bodies) == 1:
+        state, several = state[:, 0], {}
     length = np.array([len(trial) for trial in trials])
-    np.savez_compressed(
-        path,
-        toss_id=np.array([trial.id for trial in trials]),
-        start=np.concatenate([[0], np.cumsum(length)[:-1]]),
-        length=length,
-        state=np.concatenate(rows),
-        t=np.concatenate([trial.poses.t for trial in trials]),
-        dt=np.float64(trials[0].dt),
-        columns=np.array(COLUMNS[: 13 if full else 7]),
-    )
+    return {
+        "toss_id": np.array([trial.id for trial in trials]),
+        "start": np.concatenate([[0], np.cumsum(length)[:-1]]),
+        "length": length,
+        "state": state,
+        "t": np.concatenate([trial.poses.t for trial in trials]),
+        "dt": np.array(trials[0].dt, np.float64),
+        **several,
+    }
+
+
+def _row(trial: Trial, full: bool) -> np.ndarray:
+    """Columns of one body's samples (n, 7 | 13)."""
+    q = trial.orientation
+    columns = [trial.position, q[:, [3, 0, 1, 2]]]
+    if full:
+        omega = rotations.rotate(rotations.conjugate(q), trial.velocity[:, 3:])
+        columns += [trial.velocity[:, :3], omega]
+    return np.concatenate(columns, axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from ..inverse.simulation_problem import SimulationProblem
 from ..inverse.trial import Trial as Rolled
 from .comparison import QUANTITIES, as_rows, best_of, compare, interval
 from .metric import TossErrors, start_state, toss_errors
+from .model import Model
 from .observation import Trial
 from .results import Prediction, count_by, median_and_mean
 from .selection import Selection
@@ -45,15 +46,11 @@ def predict(
     cancel=None,
 ) -> Predicted:
     """Open-loop rollouts of all tosses at z from the metric's start; nothing is fitted per toss."""
-    simulation = model.config.simulation
-    spf = simulation.validate_steps_per_frame or simulation.steps_per_frame
-    runs: dict[int, object] = {}
-    for factor in REFINE:
-        missing = [k for k in range(len(trials)) if k not in runs or not runs[k].ok]
-        if not missing or getattr(cancel, "cancelled", False):
-            break
-        problem = _open_loop(model, [trials[k] for k in missing], z, own_gravity, spf * factor)
-        runs.update(zip(missing, problem.rollouts(z, cancel=cancel), strict=True))
+
+    def problem(some: list[Trial], spf: int) -> SimulationProblem:
+        return _open_loop(model, some, z, own_gravity, spf)
+
+    runs = refined_rollouts(model, problem, trials, z, cancel)
     found = Predicted([], [], [], [], [])
     for k, trial in enumerate(trials):
         run = runs.get(k)
@@ -67,6 +64,29 @@ def predict(
         found.trials.append(trial)
         found.rules.append(start_state(trial, model.metric).rule)
     return found
+
+
+def refined_rollouts(
+    model: Model,
+    problem: Callable[[list, int], SimulationProblem],
+    trials: Sequence,
+    z: np.ndarray,
+    cancel=None,
+) -> dict[int, object]:
+    """Rollouts at z by the number of the trial; those that fail are run again in finer steps.
+
+    problem  (trials, steps per frame) -> what is rolled out
+    """
+    simulation = model.config.simulation
+    spf = simulation.validate_steps_per_frame or simulation.steps_per_frame
+    runs: dict[int, object] = {}
+    for factor in REFINE:
+        missing = [k for k in range(len(trials)) if k not in runs or not runs[k].ok]
+        if not missing or getattr(cancel, "cancelled", False):
+            break
+        again = problem([trials[k] for k in missing], spf * factor)
+        runs.update(zip(missing, again.rollouts(z, cancel=cancel), strict=True))
+    return runs
 
 
 def _open_loop(model, trials, z, own_gravity, spf) -> SimulationProblem:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.errors import InputError
+from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene import build_links, build_soft, shapes
 from diffsim_ros.scene.build_sdf import engine_sdf
 from diffsim_ros.scene.links import start_pose
@@ -98,6 +98,13 @@ def engine_scene(description: dict, place: object) -> tuple[Any, dict[str, Any]]
             build_links.add_link(scene, link, description["bodies"], proxies_name)
         key = "links"
         build_links.fill_chosen(description, scene)
+        known = {info.name for info in scene.parameters} if description["values"] else set()
+        for name, value in description["values"].items():
+            key = f"values.{name}"
+            if name not in known:
+                accepted = "an entry of this scene's engine"
+                raise InputError(place, key, value, accepted, nearest(name, known))
+            scene.set_value(name, value)
     except (ValueError, KeyError) as error:
         raise InputError(place, key, str(error), "what the engine can build") from error
     return scene, surfaces

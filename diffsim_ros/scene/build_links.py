@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.scene.build_soft import glued_vertices
-from diffsim_ros.scene.links import place_of, placed_vertices, shared_vertices
+from diffsim_ros.scene.links import (
+    place_of,
+    placed_vertices,
+    shared_vertices,
+    six_of,
+    symmetric,
+)
 from diffsim_ros.scene.soft_shapes import SOFT, region, soft_shape
 
 JOINT_VALUES = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
@@ -17,6 +23,16 @@ JOINT_VALUES = ("stiffness", "damping", "rotational_stiffness", "rotational_damp
 def limit_name(joint: str) -> str:
     """Name of a joint's limits in the engine: parameters NAME.lower, .upper, .stiffness ..."""
     return f"{joint}_limit"
+
+
+def friction_name(joint: str) -> str:
+    """Name of a joint's Coulomb friction in the engine: NAME.coulomb, NAME.slip_rate."""
+    return f"{joint}_friction"
+
+
+def armature_name(joint: str) -> str:
+    """Name of a joint's armature in the engine: NAME.inertia."""
+    return f"{joint}_armature"
 
 
 def add_link(scene: Any, link: dict, bodies: dict, proxies: Any) -> None:
@@ -31,6 +47,10 @@ def add_link(scene: Any, link: dict, bodies: dict, proxies: Any) -> None:
         keys = link["keys"]
         keys = keys[0] if len(keys) == 1 else np.array(keys)
         scene.add_motor(link["name"], joint=link["joint"], kind=link["kind"], keys=keys, **values)
+    elif kind == "payload":
+        mass, moment, inertia = payload_numbers(link)
+        numbers = {"mass": mass, "first_moment": moment, "inertia": inertia}
+        scene.add_payload(link["name"], body=link["body"], **numbers)
     elif kind == "cable":
         _cable(scene, link)
     elif kind == "bundle":
@@ -67,7 +87,7 @@ def _springs(scene: Any, link: dict) -> None:
 
 
 def _joint(scene: Any, link: dict) -> None:
-    keys = (*JOINT_VALUES, "friction_damping", "second_axis")
+    keys = (*JOINT_VALUES, "friction_damping", "second_axis", "coordinate")
     scene.add_joint(
         link["name"],
         kind=link["kind"],
@@ -77,8 +97,24 @@ def _joint(scene: Any, link: dict) -> None:
         axis=link["axis"],
         **{key: link[key] for key in keys if key in link},
     )
+    name = link["name"]
     if "limits" in link:
-        scene.add_joint_limit(limit_name(link["name"]), joint=link["name"], **link["limits"])
+        scene.add_joint_limit(limit_name(name), joint=name, **link["limits"])
+    if "coulomb_friction" in link:
+        values = {"coulomb": link["coulomb_friction"], "slip_rate": link["slip_rate"]}
+        scene.add_joint_friction(friction_name(name), joint=name, **values)
+    if "armature" in link:
+        scene.add_armature(armature_name(name), joint=name, inertia=link["armature"])
+
+
+def payload_numbers(link: dict) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass [kg], first moment (3,) [kg m] and inertia xx, yy, zz, xy, xz, yz (6,) [kg m^2].
+
+    Moment and inertia are those about the body's centre of mass, in its axes.
+    """
+    mass, at = link["mass"], np.array(link["origin"]) + link["centre"]
+    about = symmetric(six_of(link["inertia"])) + mass * (at @ at * np.eye(3) - np.outer(at, at))
+    return mass, mass * at, about[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
 
 def _cable(scene: Any, link: dict) -> None:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffsim_ros.scene.build import proxies_name, proxies_of
-from diffsim_ros.scene.build_links import bundle_lengths, bundle_vertices, twins
+from diffsim_ros.scene.build_links import (
+    armature_name,
+    bundle_lengths,
+    bundle_vertices,
+    twins,
+)
 from diffsim_ros.scene.build_soft import SPRINGS, springs_name
 from diffsim_ros.scene.rotation import matrix_from_quaternion
 from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
@@ -55,13 +60,33 @@ def energies(model: SceneModel, rollout: Any, p: Array | None = None) -> dict[st
             found["springs"] += _cable(poses, link, values)
         elif link["type"] == "bundle":
             found["springs"] += _bundle(poses, link, values)
+        elif link["type"] == "payload":
+            _add_payload(found, poses, link["name"], link["body"], values, gravity)
         elif link["type"] == "joint":
+            coordinate = f"{armature_name(link['name'])}.inertia"
             motion = model.engine.joint_motion(link["name"], vector, rollout)
             found["springs"] += motion["energy"]
+            if coordinate in values:
+                found["kinetic"] += values[coordinate] * motion["rate"] ** 2 / 2
     for contact in model.description["contact"]:
         found["contact"] += _penalty(model, poses, contact, values)
     found["total"] = np.sum(list(found.values()), axis=0)
     return found
+
+
+def _add_payload(
+    found: dict, poses: _Poses, name: str, body: str, values: dict, gravity: Array
+) -> None:
+    i = poses.index[body]
+    turn, run = poses.turn[:, i], poses.rollout
+    v, w = np.asarray(run.velocity)[:, i], np.asarray(run.angular_velocity)[:, i]
+    mass = values[f"{name}.mass"]
+    moment = turn @ np.array([values[f"{name}.moment.{axis}"] for axis in "xyz"])
+    inertia = _matrix([values[f"{name}.inertia.{k}"] for k in INERTIA])
+    spin = np.einsum("fji,fj->fi", turn, w)
+    found["kinetic"] += mass * np.sum(v * v, axis=1) / 2 + np.sum(v * np.cross(w, moment), axis=1)
+    found["kinetic"] += np.einsum("fi,ij,fj->f", spin, inertia, spin) / 2
+    found["gravity"] -= (mass * poses.position[:, i] + moment) @ gravity
 
 
 def _add_soft(found: dict, poses: _Poses, name: str, body: dict, values: dict) -> None:

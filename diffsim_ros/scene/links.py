@@ -23,6 +23,7 @@ def resolve_link(reader: Reader, scene: dict, value: object, key: str, earlier: 
         "spring": _springs,
         "joint": _joint,
         "motor": _motor,
+        "payload": _payload,
         "cable": _cable,
         "bundle": _bundle,
         "force": _force,
@@ -78,6 +79,11 @@ def _joint(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> 
         raise reader.error(join(key, "second_axis"), link["second_axis"], rule)
     if link["second_axis"] is not None:
         link["second_axis"] = unit(reader, link["second_axis"], join(key, "second_axis"))
+    for name in ("coulomb_friction", "armature"):
+        if link[name] is not None:
+            _moving(reader, link, join(key, name))
+    if link["coordinate"]:
+        _moving(reader, link, join(key, "coordinate"))
     if link["limits"] is not None:
         place = join(key, "limits")
         limits = present(reader.section(schema_links.LIMITS, link["limits"], place))
@@ -120,6 +126,33 @@ def _motor(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> 
                 )
             link[name] = None
     _interval(reader, link, link["keys"], key)
+
+
+def _payload(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> None:
+    body = body_named(reader, scene, link["body"], join(key, "body"))
+    if body["type"] != "rigid":
+        got = f"{link['body']} of type {body['type']}"
+        raise reader.error(join(key, "body"), got, "a rigid body")
+    inertia = link["inertia"]
+    if inertia == "uniform":
+        raise reader.error(join(key, "inertia"), inertia, "numbers: a payload has no shape")
+    moments = np.linalg.eigvalsh(symmetric(six_of(inertia)))
+    if moments[0] < 0 or moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
+        rule = "principal moments >= 0, none above the sum of the others"
+        raise reader.error(join(key, "inertia"), inertia, rule)
+
+
+def six_of(inertia: float | list[float]) -> list[float]:
+    """xx, yy, zz, xy, xz, yz of one number, three or six."""
+    if isinstance(inertia, list):
+        return (inertia + [0.0] * 3)[:6]
+    return [inertia] * 3 + [0.0] * 3
+
+
+def symmetric(six: object) -> np.ndarray:
+    """Matrix (3, 3) of xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz, xy, xz, yz = six
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def _interval(reader: Reader, link: dict, keys: list, key: str) -> None:

@@ -72,13 +72,21 @@ class SceneModel:
     meshes: dict[str, MeshReport] = field(default_factory=dict, repr=False)
 
 
-def load_scene(source: str | Path | Mapping, *, base: str | Path | None = None) -> SceneModel:
+def load_scene(
+    source: str | Path | Mapping,
+    *,
+    base: str | Path | None = None,
+    estimated: str | Path | None = None,
+) -> SceneModel:
     """Read a scene file (or mapping) and build it.
 
-    base   folder, or file, from which a relative path counts; names the place of a mapping
+    base       folder, or file, from which a relative path counts; names the place of a mapping
+    estimated  result.yaml of an estimation, in place of the scene's own `estimated`
     Raises InputError: file, path inside it, value, rule, remedy.
     """
     raw, place = read_mapping(source, base)
+    if estimated is not None and isinstance(raw, Mapping):
+        raw = {**raw, "estimated": str(Path(estimated).resolve())}
     description = resolve(raw, place)
     engine, surfaces = build.engine_scene(description, place)
     build.check_start(description, surfaces, place)

@@ -10,9 +10,14 @@ from __future__ import annotations
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.bodies import resolve_body
 from diffsim_ros.scene.connections import resolve_contact
-from diffsim_ros.scene.fields import Reader, present
+from diffsim_ros.scene.fields import Field, Reader, present
 from diffsim_ros.scene.links import resolve_link
+from diffsim_ros.scene.placing import absolute
+from diffsim_ros.scene.robot_parts import add_robots
 from diffsim_ros.scene.surfaces import resolve_sdfs
+from diffsim_ros.scene.yaml_file import read_yaml
+
+ENTRY = Field("number", "value in the engine's units: SI, radians")
 
 
 def resolve(raw: object, place: object) -> dict:
@@ -24,6 +29,7 @@ def resolve(raw: object, place: object) -> dict:
         name: present(reader.section(schema.MATERIAL, value, f"materials.{name}"))
         for name, value in scene["materials"].items()
     }
+    add_robots(reader, scene)
     if not scene["bodies"]:
         raise reader.error("bodies", scene["bodies"], "at least one body")
     scene["bodies"] = {
@@ -39,6 +45,7 @@ def resolve(raw: object, place: object) -> dict:
         links.append(resolve_link(reader, scene, value, f"links[{i}]", links))
     scene["links"] = links
     _unique_names(reader, scene)
+    scene["values"] = _values(reader, scene.pop("estimated"), scene["values"])
     return scene
 
 
@@ -60,6 +67,22 @@ def _world(reader: Reader, value: object) -> dict:
             "world.record_every", world["record_every"], f"at most the {steps} steps there are"
         )
     return world
+
+
+def _values(reader: Reader, file: str | None, given: dict) -> dict:
+    """Entries of the engine by name: those of an estimation's result, then those given."""
+    values = {}
+    if file is not None:
+        path = absolute(reader, file)
+        content = read_yaml(path)
+        entries = content.get("scene") if isinstance(content, dict) else None
+        if not isinstance(entries, dict):
+            raise reader.error("estimated", file, "a result.yaml of diffsim estimate")
+        for name, value in entries.items():
+            values[name] = reader.value(ENTRY, value, f"estimated ({path}).scene.{name}")
+    for name, value in given.items():
+        values[name] = reader.value(ENTRY, value, f"values.{name}")
+    return values
 
 
 def _unique_names(reader: Reader, scene: dict) -> None:

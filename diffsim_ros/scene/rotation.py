@@ -47,3 +47,16 @@ def multiply(a: object, b: object) -> np.ndarray:
     a, b = np.asarray(a, float), np.asarray(b, float)
     vector = a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3])
     return np.append(vector, a[3] * b[3] - a[:3] @ b[:3])
+
+
+def quaternion_from_matrix(matrix: object) -> np.ndarray:
+    """Unit quaternion (4,), w >= 0, of a rotation matrix (3, 3)."""
+    R = np.asarray(matrix, float)
+    # four times the products of the components: the column of the largest one is the safest
+    m = R.trace()
+    Q = np.zeros((4, 4))
+    Q[:3, :3] = R + R.T + (1 - m) * np.eye(3)
+    Q[:3, 3] = Q[3, :3] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    Q[3, 3] = 1 + m
+    q = Q[:, np.argmax(np.diagonal(Q))]
+    return q / np.linalg.norm(q) * (1 if q[3] >= 0 else -1)

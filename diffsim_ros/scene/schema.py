@@ -5,7 +5,7 @@ docs/scene.md prints these tables (`python -m diffsim_ros.scene.schema`); a test
 
 from __future__ import annotations
 
-from diffsim_ros.scene import schema_bodies, schema_links, schema_sdfs
+from diffsim_ros.scene import schema_bodies, schema_links, schema_robots, schema_sdfs
 from diffsim_ros.scene.fields import REQUIRED, Field, Section
 from diffsim_ros.scene.schema_bodies import DENSITY, POISSON, VISCOSITY, YOUNG
 
@@ -38,10 +38,13 @@ SCENE: Section = {
     "name": Field("text", "title for reports", default=""),
     "world": Field("mapping", "gravity and time", default=REQUIRED),
     "materials": Field("mapping", "material name -> material", default={}),
-    "bodies": Field("mapping", "body name -> body", default=REQUIRED),
+    "bodies": Field("mapping", "body name -> body", default={}),
+    "robots": Field("mapping", "robot name -> a URDF and how it stands", default={}),
     "sdfs": Field("mapping", "surface name -> surface (signed distance field)", default={}),
     "contact": Field("list", "contacts of a body's proxies against a surface", default=[]),
     "links": Field("list", "springs between points of bodies and of the world", default=[]),
+    "estimated": Field("text", "result.yaml of `diffsim estimate`: its `scene` joins `values`"),
+    "values": Field("mapping", "entry of the engine -> number, over all else", default={}),
     "parameters": Field("mapping", "path into the scene -> parameter", default={}),
 }
 
@@ -155,6 +158,7 @@ TABLES: dict[str, Section] = {
     **schema_sdfs.TABLES,
     "contact[i]": CONTACT,
     **schema_links.TABLES,
+    **schema_robots.TABLES,
     "parameters.PATH": PARAMETER,
     "parameters.PATH.prior": PRIOR,
     "parameters.PATH.also.PATH": ALSO,

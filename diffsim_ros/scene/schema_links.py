@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from diffsim_ros.scene.fields import REQUIRED, Field, Section
 
-LINK_TYPES = ("spring", "joint", "motor", "cable", "bundle", "force", "torque", "drag")
+LINK_TYPES = (
+    "spring", "joint", "motor", "payload", "cable", "bundle", "force", "torque", "drag",
+)  # fmt: skip
 JOINTS = ("ball", "hinge", "slider", "weld", "planar", "universal")
 TYPE = Field("choice", "kind of link, see the tables of each", default="spring", choices=LINK_TYPES)
 NAME = Field("name", "name of the link", default=REQUIRED)
@@ -54,6 +56,24 @@ JOINT: Section = {
         "number", "of held rotations; absent: likewise", "N m s/rad", minimum=0
     ),
     "friction_damping": Field("number", "of the free motion", "N m s/rad or N s/m", 0.0, minimum=0),
+    "coulomb_friction": Field(
+        "number", "of the coordinate of hinge, slider, planar; absent: none", "N m or N", minimum=0
+    ),
+    "slip_rate": Field(
+        "number",
+        "with coulomb_friction c: -c tanh(rate / slip_rate)",
+        "rad/s or m/s",
+        0.01,
+        minimum=0,
+        strict=True,
+    ),
+    "armature": Field(
+        "number",
+        "inertia of the coordinate alone, a geared rotor's; absent: none",
+        "kg m^2 or kg",
+        minimum=0,
+    ),
+    "coordinate": Field("number", "angle or displacement that the start pose has", "rad or m", 0.0),
     "limits": Field("mapping", "of a hinge's angle or a slider's displacement"),
 }
 LIMITS: Section = {
@@ -78,6 +98,15 @@ MOTOR: Section = {
     "interval": INTERVAL,
     "stiffness": Field("number", "of kind position", "N m/rad or N/m", 0.0, minimum=0),
     "damping": Field("number", "of kind position", "N m s/rad or N s/m", 0.0, minimum=0),
+}
+PAYLOAD: Section = {
+    "name": NAME,
+    "type": TYPE,
+    "body": Field("name", "a rigid body, which carries it besides its own mass", default=REQUIRED),
+    "mass": Field("number", "of the payload", "kg", REQUIRED, minimum=0, strict=True),
+    "origin": Field("vector3", "where `centre` counts from, body frame", "m", [0.0, 0.0, 0.0]),
+    "centre": Field("vector3", "its centre of mass, from `origin`", "m", [0.0, 0.0, 0.0]),
+    "inertia": Field("inertia", "about its own centre, body axes", "kg m^2", REQUIRED),
 }
 CABLE: Section = {
     "name": NAME,
@@ -145,6 +174,7 @@ LINKS: dict[str, Section] = {
     "spring": LINK,
     "joint": JOINT,
     "motor": MOTOR,
+    "payload": PAYLOAD,
     "cable": CABLE,
     "bundle": BUNDLE,
     "force": FORCE,

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from diffsim_ros.scene import build, schema
-from diffsim_ros.scene.build_links import forced_vertices, limit_name
+from diffsim_ros.scene.build_links import (
+    armature_name,
+    forced_vertices,
+    friction_name,
+    limit_name,
+)
 from diffsim_ros.scene.build_soft import SPRINGS, springs_name
 from diffsim_ros.scene.soft_shapes import SOFT
 
@@ -168,6 +173,14 @@ def _link_targets(link: dict, bodies: dict, info: dict, single: Any) -> dict[str
         found[f"wind.{axis}"] = single(f"{name}.wind.{axis}")
     for word in link.get("limits", {}):
         found[f"limits.{word}"] = single(f"{limit_name(name)}.{word}")
+    if "coulomb_friction" in link:
+        found["coulomb_friction"] = single(f"{friction_name(name)}.coulomb")
+        found["slip_rate"] = single(f"{friction_name(name)}.slip_rate")
+    if "armature" in link:
+        found["armature"] = single(f"{armature_name(name)}.inertia")
+    if link["type"] == "payload":  # about the body's centre of mass, see the inverse layer's groups
+        words = ["mass", *(f"moment.{a}" for a in AXES), *(f"inertia.{k}" for k in INERTIA)]
+        found |= {word: single(f"{name}.{word}") for word in words}
     if link["type"] == "motor":
         word = "target" if link["kind"] == "position" else link["kind"]
         for k in range(len(link["keys"])):

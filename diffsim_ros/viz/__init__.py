@@ -11,6 +11,8 @@ report           one self-contained HTML page, and the figures in it as PNG file
 playback         motions -> a bag that rviz2 and Foxglove play
 marker_plots, marker_report, marker_playback   the same for recordings of markers
 cloud_plots, cloud_report, cloud_playback      the same for recordings of point clouds
+pose_report      the page of an estimation from poses of several bodies
+joint_plots, joint_report, joint_playback      and for logs of a robot's joints
 pages            which of them an estimation's kind has
 
 PICTURES names the PNG files that `report.write_report` may leave beside the page; it stands here so
@@ -24,6 +26,8 @@ PICTURES = (
     "error_by_trial.png",
     "error_over_time.png",
     "parameters.png",
+    "profiles.png",
+    "bands.png",
     "correlation.png",
     "convergence.png",
     "motion_best.png",
@@ -35,4 +39,5 @@ PICTURES = (
     "marker_errors.png",
     "clouds.png",
     "cloud_residuals.png",
+    "paths.png",
 )

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.real2sim.bags import MarkerTrack, write_motion
+from diffsim_ros.real2sim.bags import CloudTrack, MarkerTrack, write_motion
 from diffsim_ros.viz import style
 from diffsim_ros.viz.cloud_plots import COLOURS, REACH
 from diffsim_ros.viz.markers import Action, Kind, Marker
-from diffsim_ros.viz.playback import MARKER_TOPIC
+from diffsim_ros.viz.playback import CLOUD_TOPIC, MARKER_TOPIC
 
-POINT = (0.004, 0.004, 0.004)  # edge of a point [m]
 BODY = (*to_rgb(style.SIMULATED), 0.6)
+FLOOR = (0.93, 0.93, 0.92, 1.0)
+MARGIN = 0.25  # of the floor drawn, around the motion [m]
+EXTRA = ("distance", "residual")
+
+
+class Points(NamedTuple):
+    """Points [m] and colours (n, 3) of one frame, as bags.CloudTrack takes them."""
+
+    points: np.ndarray
+    colour: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.points)
 
 
 def residual_colours(residual: np.ndarray) -> np.ndarray:
@@ -31,29 +43,55 @@ def write_cloud_playback(
 ) -> Path:
     """Write the predictions of an EstimationResult as an MCAP that rviz2 and Foxglove play.
 
-    Recordings follow each other with `pause` [s] between them; surfaces at their own rate, points
-    as the camera saw them. Raises FileExistsError if `path` exists.
+    Recordings follow each other with `pause` [s] between them: surfaces at their own rate on
+    MARKER_TOPIC; points as the camera saw them on CLOUD_TOPIC, coloured by residual, with fields
+    `distance` [m] and `residual` [sigma]. Raises FileExistsError if `path` exists.
     """
     times: list[float] = []
     frames: list[list[Marker]] = []
+    stamps: list[float] = []
+    clouds: list[Points] = []
+    extra: dict[str, list[np.ndarray]] = {name: [] for name in EXTRA}
     clock = 0.0
     for prediction in result.predictions:
         for i, t in enumerate(prediction.clock):
-            clear = [Marker("", 0, action=Action.DELETE_ALL)] if i == 0 else []
             times.append(clock + float(t))
-            frames.append(clear + _drawn(prediction, i, float(t), frame_id))
-        clock = times[-1] + pause
-    return write_motion(path, [], markers=[MarkerTrack(MARKER_TOPIC, times, frames)])
+            frames.append(_drawn(prediction, i, frame_id))
+        for k, t in enumerate(prediction.t):
+            stamps.append(clock + float(t))
+            colour = residual_colours(prediction.residual[k])[:, :3]
+            clouds.append(Points(prediction.points[k], colour))
+            for name, columns in extra.items():
+                columns.append(getattr(prediction, name)[k])
+        clock = max(times[-1], stamps[-1]) + pause
+    drawn = MarkerTrack(MARKER_TOPIC, times, frames)
+    seen = CloudTrack(CLOUD_TOPIC, frame_id, stamps, clouds, extra)
+    return write_motion(path, [], markers=[drawn], clouds=[seen])
 
 
-def _drawn(prediction: Any, i: int, t: float, frame_id: str) -> list[Marker]:
-    """The simulated surface, and the last frame of the camera."""
-    k = max(0, int(np.searchsorted(prediction.t, t + 1e-6)) - 1)
+def _drawn(prediction: Any, i: int, frame_id: str) -> list[Marker]:
+    """The simulated surface at an instant and a label; with the first, what stays."""
     corners = prediction.vertices[i][prediction.triangles].reshape(-1, 3)
-    return [
-        Marker(
-            "cloud", 0, Kind.POINTS, scale=POINT, points=prediction.points[k],
-            colours=residual_colours(prediction.residual[k]), frame_id=frame_id,
-        ),
-        Marker("body", 0, Kind.TRIANGLE_LIST, colour=BODY, points=corners, frame_id=frame_id),
-    ]  # fmt: skip
+    text = f"{prediction.name}  t = {prediction.clock[i]:.2f} s\n"
+    label = Marker(
+        "label", 0, Kind.TEXT, position=(*corners[:, :2].mean(axis=0), corners[:, 2].max() + 0.03),
+        scale=(0.0, 0.0, 0.025), colour=(0.12, 0.16, 0.20, 1.0), frame_id=frame_id,
+        text=f"{text}{1e3 * float(np.sqrt(np.mean(prediction.rms**2))):.1f} mm rms",
+    )  # fmt: skip
+    body = Marker("body", 0, Kind.TRIANGLE_LIST, colour=BODY, points=corners, frame_id=frame_id)
+    if i:
+        return [body, label]
+    still = [] if prediction.floor is None else [_floor(prediction, frame_id)]
+    return [Marker("", 0, action=Action.DELETE_ALL), *still, body, label]
+
+
+def _floor(prediction: Any, frame_id: str) -> Marker:
+    """A square of the scene's floor below the motion, facing up."""
+    normal, offset = prediction.floor
+    places = prediction.vertices[..., :2].reshape(-1, 2)
+    low, high = places.min(axis=0) - MARGIN, places.max(axis=0) + MARGIN
+    share = np.array([(0, 0), (1, 0), (1, 1), (0, 0), (1, 1), (0, 1)])
+    square = low + share * (high - low)
+    height = (offset - square @ normal[:2]) / normal[2]
+    points = np.column_stack([square, height])
+    return Marker("table", 0, Kind.TRIANGLE_LIST, colour=FLOOR, points=points, frame_id=frame_id)

@@ -1,4 +1,4 @@
-"""Predicted recordings of markers as one bag: measured and simulated spheres and the body."""
+"""Predicted recordings of markers as one bag: spheres, residuals and the body, and the data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.real2sim.bags import MarkerTrack, write_motion
+from diffsim_ros.real2sim.bags import MarkerTrack, MocapTrack, write_motion
 from diffsim_ros.viz import style
 from diffsim_ros.viz.markers import Action, Kind, Marker
 from diffsim_ros.viz.playback import MARKER_TOPIC
@@ -17,6 +17,9 @@ from diffsim_ros.viz.playback import MARKER_TOPIC
 RATE = 30.0  # frames drawn per second
 SPHERE = (0.005, 0.005, 0.005)  # diameters of a marker [m]
 BODY = (*to_rgb(style.SIMULATED), 0.6)
+COLOURS = {"measured": style.MEASURED, "simulated": style.SIMULATED}
+MOCAP_TOPICS = {who: f"/markers/{who}" for who in COLOURS}
+"""Topics of mocap4r2_msgs/Markers."""
 
 
 def write_marker_playback(
@@ -25,26 +28,51 @@ def write_marker_playback(
     """Write the predictions of an EstimationResult as an MCAP that rviz2 and Foxglove play.
 
     Recordings follow each other with `pause` [s] between them, each from 0.1 s before its release
-    to 2 s after it. Raises FileExistsError if `path` exists.
+    to 2 s after it: pictures at RATE on MARKER_TOPIC, every frame's measured and simulated markers
+    on MOCAP_TOPICS. Raises FileExistsError if `path` exists.
     """
     times: list[float] = []
     frames: list[list[Marker]] = []
+    data: dict[str, list[MocapTrack]] = {who: [] for who in COLOURS}
     clock = 0.0
     for prediction in result.predictions:
         wanted = np.arange(max(prediction.t[0], -0.1), min(prediction.t[-1], 2.0), 1.0 / RATE)
         rows = np.unique(np.clip(np.searchsorted(prediction.t, wanted), 0, len(prediction.t) - 1))
         for row in rows:
-            clear = [Marker("", 0, action=Action.DELETE_ALL)] if row == rows[0] else []
+            first = row == rows[0]
+            clear = [Marker("", 0, action=Action.DELETE_ALL)] if first else []
+            clear += _ways(prediction, rows, frame_id) if first else []
             times.append(clock + float(prediction.t[row] - prediction.t[rows[0]]))
             frames.append(clear + _drawn(prediction, row, frame_id))
+        span = slice(rows[0], rows[-1] + 1)
+        t = prediction.t[span] - prediction.t[rows[0]] + clock
+        for who, topic in MOCAP_TOPICS.items():
+            places = getattr(prediction, who)[span]
+            data[who].append(MocapTrack(topic, frame_id, t, prediction.markers, places))
         clock = times[-1] + pause
-    return write_motion(path, [], markers=[MarkerTrack(MARKER_TOPIC, times, frames)])
+    mocap = [track for tracks in data.values() for track in tracks]
+    return write_motion(path, [], markers=[MarkerTrack(MARKER_TOPIC, times, frames)], mocap=mocap)
+
+
+def _ways(prediction: Any, rows: np.ndarray, frame_id: str) -> list[Marker]:
+    """The way of every marker, measured and simulated, as lines that stay."""
+    found = []
+    for who, colour in COLOURS.items():
+        places = getattr(prediction, who)[rows]
+        lines = np.stack([places[:-1], places[1:]], axis=2).reshape(-1, 2, 3)
+        lines = lines[np.isfinite(lines).all(axis=(1, 2))].reshape(-1, 3)
+        if len(lines):
+            look = {"scale": (0.0008, 0.0, 0.0), "colour": (*to_rgb(colour), 0.7)}
+            found.append(
+                Marker(f"path/{who}", 0, Kind.LINE_LIST, points=lines, frame_id=frame_id, **look)
+            )
+    return found
 
 
 def _drawn(prediction: Any, row: int, frame_id: str) -> list[Marker]:
-    """One frame: two lists of spheres, and the surface."""
+    """One frame: two lists of spheres, lines between them, the surface, and a label."""
     found = []
-    for who, colour in (("measured", style.MEASURED), ("simulated", style.SIMULATED)):
+    for who, colour in COLOURS.items():
         places = getattr(prediction, who)[row]
         places = places[np.isfinite(places).all(axis=1)]
         if len(places):
@@ -52,9 +80,33 @@ def _drawn(prediction: Any, row: int, frame_id: str) -> list[Marker]:
             found.append(
                 Marker(who, 0, kind, scale=SPHERE, colour=look, points=places, frame_id=frame_id)
             )
+    ends = np.stack([prediction.measured[row], prediction.simulated[row]], axis=1)
+    ends = ends[np.isfinite(ends).all(axis=(1, 2))]
+    if len(ends):
+        look = {"scale": (0.0015, 0.0, 0.0), "colour": (0.80, 0.15, 0.25, 0.9)}
+        points = ends.reshape(-1, 3)
+        found.append(
+            Marker("residual", 0, Kind.LINE_LIST, points=points, frame_id=frame_id, **look)
+        )
+        found.append(_label(prediction, row, ends, frame_id))
     if prediction.vertices is not None:
         points = prediction.vertices[row][prediction.triangles].reshape(-1, 3)
         found.append(
             Marker("body", 0, Kind.TRIANGLE_LIST, colour=BODY, points=points, frame_id=frame_id)
         )
     return found
+
+
+def _label(prediction: Any, row: int, ends: np.ndarray, frame_id: str) -> Marker:
+    """Name, time since the release and mean distance of the markers, above them."""
+    apart = 1e3 * float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).mean())
+    return Marker(
+        "label",
+        0,
+        Kind.TEXT,
+        position=(*ends[:, 0, :2].mean(axis=0), ends[:, 0, 2].max() + 0.02),
+        scale=(0.0, 0.0, 0.01),
+        colour=(0.12, 0.16, 0.20, 1.0),
+        text=f"{prediction.name}  t = {prediction.t[row]:.2f} s\n{apart:.2f} mm apart",
+        frame_id=frame_id,
+    )

@@ -194,6 +194,10 @@ def _figures(summary: Summary, predictions: Sequence[Any]) -> Mapping[str, bytes
         figures[f"markers_{i}"] = marker_plots.marker_curves(prediction)
     if summary.rows:
         figures["parameters"] = fit_plots.parameter_intervals(summary.rows)
+    if summary.profiles:
+        figures["profiles"] = fit_plots.profiles(summary.profiles)
+    if summary.bands:
+        figures["bands"] = fit_plots.bands(summary.bands)
     if len(summary.correlated) > 1:
         figures["correlation"] = fit_plots.correlation_map(summary.correlated, summary.correlation)
     if len(summary.history) > 1:

@@ -134,6 +134,8 @@ def page_of(
 def _known_figures() -> tuple[str, ...]:
     return (
         "parameters",
+        "profiles",
+        "bands",
         "errors",
         "error_distribution",
         "paired_errors",
@@ -184,6 +186,10 @@ def _figures(summary: Summary) -> dict[str, bytes]:
         figures["error_over_time"] = plots.error_over_time(paired)
     if summary.rows:
         figures["parameters"] = fit_plots.parameter_intervals(summary.rows)
+    if summary.profiles:
+        figures["profiles"] = fit_plots.profiles(summary.profiles)
+    if summary.bands:
+        figures["bands"] = fit_plots.bands(summary.bands)
     if len(summary.correlated) > 1:
         figures["correlation"] = fit_plots.correlation_map(summary.correlated, summary.correlation)
     if len(summary.history) > 1:

@@ -14,14 +14,14 @@ from diffsim_ros import __version__
 from diffsim_ros.output import write_text, yaml_text
 from diffsim_ros.scene.rotation import matrix_from_quaternion
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
-from diffsim_ros.viz import player, plots, style
-from diffsim_ros.viz import report_tables as tables
+from diffsim_ros.viz import player, plots, report_tables, style
 from diffsim_ros.viz.iso import zero_set
 from diffsim_ros.viz.report import environment, footer
 from diffsim_ros.viz.scene_markers import POINT_SIZE, pose_at
 
 PLOTTED = 8  # bodies with a figure of their own
 SOFT_FRAMES = 120  # recorded frames that a page with soft bodies plays
+TARGET_SIZE = 0.04  # diameter of a target's ball [m]
 GREY = "#9AA5B1"  # colour of the surroundings
 STATE = {
     "position": "m",
@@ -48,29 +48,40 @@ def write_simulation_report(
     command: str = "",
     provenance: Mapping[str, Any] | None = None,
     written: datetime.datetime | None = None,
+    kind: str = "simulation report",
+    title: str = "",
+    tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]] = (),
+    targets: Mapping[str, Sequence[float]] | None = None,
 ) -> Path:
     """Write the page of `diffsim simulate`: a scene.SceneModel and an _engine.Rollout.
 
     pictures  further (title, caption, PNG), e.g. of the energy
+    title     default: the scene's name
+    tables    (title, head, rows) of texts, shown first;  targets  name -> place [m] in the motion
     warnings  sentences that a reader must not miss
     command   the line that reproduces it;  provenance  plain data
     written   default: no date, so that the same motion gives the same page
     A file of the same name is replaced, at once. Returns the path.
     """
     description = scene.description
-    name = str(description.get("name") or "") or (Path(scene.path).stem if scene.path else "scene")
+    name = (
+        title
+        or str(description.get("name") or "")
+        or (Path(scene.path).stem if scene.path else "scene")
+    )
     ok = rollout.status == "converged"
     moving = len(rollout.time) > 1
     skip = set() if moving else {"motion"}
     context = {
         "title": name.replace("_", " "),
-        "kind": "simulation report",
+        "kind": kind,
         "status": rollout.status.replace("_", " "),
         "status_class": "good" if ok else "bad",
         "lead": _lead(scene, rollout),
         "cards": _cards(scene, rollout),
         "warnings": [*([] if ok else [str(rollout.message)]), *warnings],
-        "motions": [scene_motion(scene, rollout)] if moving else [],
+        "motions": [_aimed(scene_motion(scene, rollout), targets or {})] if moving else [],
+        "tables": [{"title": t, "head": head, "rows": rows} for t, head, rows in tables],
         "pictures": [
             {"title": title, "caption": caption, "uri": style.data_uri(png)}
             for title, caption, png in pictures
@@ -80,7 +91,7 @@ def write_simulation_report(
         "model": _model(scene),
         "config_text": yaml_text(description),
         "command": command,
-        "provenance": tables.provenance_facts(provenance or {}),
+        "provenance": report_tables.provenance_facts(provenance or {}),
         "sections": [(anchor, label) for anchor, label in SECTIONS if anchor not in skip],
         **(footer(written) if written else {"version": __version__, "written": ""}),
     }
@@ -126,6 +137,17 @@ def scene_motion(scene: Any, rollout: Any) -> dict[str, Any]:
             np.asarray(rollout.contact_point)[frames], np.asarray(rollout.contact_force)[frames]
         ),
     }
+
+
+def _aimed(motion: dict[str, Any], targets: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """The motion with a ball of TARGET_SIZE at every target."""
+    count = len(motion["t"])
+    for name, place in targets.items():
+        poses = np.tile(np.asarray(place, float), (count, 1)), np.tile([0.0, 0, 0, 1], (count, 1))
+        size = [TARGET_SIZE] * 3
+        mark = player.body_data(f"goal: {name}", "sphere", size, style.MEASURED, *poses)
+        motion["bodies"].append({**mark, "still": True})
+    return motion
 
 
 def _surface(scene: Any, rollout: Any, sdf: Any, frames: np.ndarray) -> dict[str, Any]:
@@ -193,7 +215,7 @@ def _final(scene: Any, rollout: Any) -> dict[str, Any]:
 def _model(scene: Any) -> list[tuple[str, list[tuple[str, str]]]]:
     """The world, and the figures of the solids' meshes."""
     world = scene.description.get("world")
-    found = [("World", tables.flat(world))] if world else []
+    found = [("World", report_tables.flat(world))] if world else []
     for name, report in scene.meshes.items():
-        found.append((f"Mesh of {name}", tables.flat(report.plain())))
+        found.append((f"Mesh of {name}", report_tables.flat(report.plain())))
     return found

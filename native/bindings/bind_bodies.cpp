@@ -3,6 +3,7 @@
 #include "../bodies/handle.hpp"
 #include "../bodies/particle.hpp"
 #include "../bodies/rigid_body.hpp"
+#include "../elements/payload.hpp"
 #include "../rotation.hpp"
 #include "../scene.hpp"
 #include "bindings.hpp"
@@ -31,6 +32,16 @@ void bind_rigid(py::class_<Scene>& scene) {
           py::arg("angular_velocity") = zero, py::arg("radius"),
           "inertia: xx yy zz xy xz yz [kg m^2], body frame about the centre of mass; orientation "
           "(x, y, z, w); velocities in the world frame; radius [m] compares torques with forces.")
+      .def(
+          "add_payload",
+          [](Scene& s, const std::string& name, const std::string& body, double mass,
+             const Vector3d& first_moment,
+             const Vector6& inertia) { add_payload(s, name, {body, mass, first_moment, inertia}); },
+          py::arg("name"), py::kw_only(), py::arg("body"), py::arg("mass"), py::arg("first_moment"),
+          py::arg("inertia"),
+          "Mass that a rigid body carries besides its own: first moment (mass times centre) [kg m] "
+          "and inertia xx yy zz xy xz yz about the body's own centre of mass [kg m^2], body frame. "
+          "Parameters NAME.mass, .moment.x, .inertia.xx ...")
       .def("add_particle", &add_particle, py::arg("name"), py::kw_only(), py::arg("mass"),
            py::arg("position") = zero, py::arg("velocity") = zero)
       .def(

@@ -1,6 +1,8 @@
 #include <Eigen/Geometry>
 
 #include "../bodies/kinematics.hpp"
+#include "../elements/armature.hpp"
+#include "../elements/joint_friction.hpp"
 #include "../elements/joint_limit.hpp"
 #include "../elements/motor.hpp"
 #include "../scene.hpp"
@@ -41,8 +43,11 @@ py::dict joint_motion(const Scene& scene, const std::string& name, const VectorX
   }
   Array coordinate(frames), rate(frames), opening(frames), tilt(frames), energy(frames);
   Array force({frames, Index{3}}), torque({frames, Index{3}});
+  Array by_pose({frames, Index{12}}), rate_by_pose({frames, Index{12}});
+  const bool moves = joint.kind().coordinate != JointKind::Coordinate::none;
   for (Index i = 0; i < frames; ++i) {
-    const JointReport at = joint.report(frame_state(scene, x, q, v, w, i), p);
+    const State state = frame_state(scene, x, q, v, w, i);
+    const JointReport at = joint.report(state, p);
     coordinate.mutable_at(i) = at.q;
     rate.mutable_at(i) = at.rate;
     opening.mutable_at(i) = at.opening;
@@ -50,6 +55,10 @@ py::dict joint_motion(const Scene& scene, const std::string& name, const VectorX
     energy.mutable_at(i) = at.energy;
     Vector3d::Map(force.mutable_data(i, 0)) = at.force;
     Vector3d::Map(torque.mutable_data(i, 0)) = at.torque;
+    if (!moves) continue;
+    const JointCoordinate free = joint.coordinate(state);
+    Vector12::Map(by_pose.mutable_data(i, 0)) = free.g;
+    Vector12::Map(rate_by_pose.mutable_data(i, 0)) = free.rate_x;
   }
   py::dict out;
   out["coordinate"] = coordinate;
@@ -59,6 +68,10 @@ py::dict joint_motion(const Scene& scene, const std::string& name, const VectorX
   out["energy"] = energy;
   out["force"] = force;
   out["torque"] = torque;
+  if (moves) {
+    out["by_pose"] = by_pose;
+    out["rate_by_pose"] = rate_by_pose;
+  }
   return out;
 }
 
@@ -67,10 +80,11 @@ void make_joint(Scene& scene, const std::string& name, const std::string& kind,
                 const Vector3d& axis, const std::optional<Vector3d>& second_axis,
                 const std::optional<double>& stiffness, const std::optional<double>& damping,
                 const std::optional<double>& rotational_stiffness,
-                const std::optional<double>& rotational_damping, double friction_damping) {
+                const std::optional<double>& rotational_damping, double friction_damping,
+                double coordinate) {
   add_joint(scene, name,
             {kind, a, b, position, axis, second_axis, stiffness, damping, rotational_stiffness,
-             rotational_damping, friction_damping});
+             rotational_damping, friction_damping, coordinate});
 }
 
 }  // namespace
@@ -83,10 +97,12 @@ void bind_joint(py::class_<Scene>& scene) {
           py::arg("axis") = Vector3d(0, 0, 1), py::arg("second_axis") = py::none(),
           py::arg("stiffness") = py::none(), py::arg("damping") = py::none(),
           py::arg("rotational_stiffness") = py::none(), py::arg("rotational_damping") = py::none(),
-          py::arg("friction_damping") = 0.,
+          py::arg("friction_damping") = 0., py::arg("coordinate") = 0.,
           "ball, hinge, slider, weld, planar or universal by penalty, between two bodies or one "
           "and the world \"\"; position and axes in the world, at the scene's start pose. Defaults "
-          "of stiffness and damping follow from the bodies' masses (docs/engine.md).")
+          "of stiffness and damping follow from the bodies' masses (docs/engine.md). coordinate: "
+          "the "
+          "angle or displacement [rad or m] that the start pose has.")
       .def(
           "add_motor",
           [](Scene& s, const std::string& name, const std::string& joint, const std::string& kind,
@@ -110,9 +126,19 @@ void bind_joint(py::class_<Scene>& scene) {
           py::arg("name"), py::kw_only(), py::arg("joint"), py::arg("lower") = py::none(),
           py::arg("upper") = py::none(), py::arg("stiffness"), py::arg("damping") = 0.,
           "One-sided penalty beyond lower or upper [rad or m]; damping in s/rad or s/m.")
+      .def("add_armature", &add_armature, py::arg("name"), py::kw_only(), py::arg("joint"),
+           py::arg("inertia"),
+           "Inertia of the coordinate alone (a geared rotor) [kg m^2, of sliders kg]; parameter "
+           "NAME.inertia.")
+      .def("add_joint_friction", &add_joint_friction, py::arg("name"), py::kw_only(),
+           py::arg("joint"), py::arg("coulomb"), py::arg("slip_rate"),
+           "-coulomb tanh(rate / slip_rate) on the coordinate [N m, rad/s; of sliders N, m/s].")
       .def("joint_motion", &joint_motion, py::arg("name"), py::arg("p"), py::arg("rollout"),
            "Per frame: coordinate [rad or m] and rate, opening [m], tilt [rad], energy stored [J], "
-           "force [N] and torque [N m] on body_b.");
+           "force [N] and torque [N m] on body_b; where there is a coordinate its derivative "
+           "by_pose "
+           "(frames, 12) by (c, psi) of body_a, body_b (the rate's by velocities is the same) and "
+           "rate_by_pose.");
 }
 
 }  // namespace diffsim

@@ -114,6 +114,17 @@ void bind_parameter_info(py::module_& m) {
       });
 }
 
+int index_of(const Scene& s, const std::string& name) {
+  if (s.parameters().has(name)) return s.parameters().index(name);
+  std::string known;
+  const std::string owner = name.substr(0, name.find('.'));
+  for (const auto& i : s.parameters().info()) {
+    if (i.name.rfind(owner + ".", 0) == 0) known += " " + i.name;
+  }
+  throw py::key_error("no parameter '" + name + "'" +
+                      (known.empty() ? std::string() : "; near:" + known));
+}
+
 std::pair<int, int> modes_of(const Scene& s, const std::string& name) {
   int first = 0;
   for (const auto& e : s.elements()) {
@@ -140,21 +151,14 @@ void bind_scene(py::module_& m) {
   scene.def_property_readonly("parameters", [](const Scene& s) { return s.parameters().info(); })
       .def_property_readonly("values", &Scene::values, "Default parameter vector (np,), a copy.")
       .def("check", &Scene::check, py::arg("p"), "Raises InvalidInput for an unusable p.")
+      .def("index", &index_of, py::arg("name"), "Index in p; KeyError names near ones.")
       .def(
-          "index",
-          [](const Scene& s, const std::string& name) {
-            if (!s.parameters().has(name)) {
-              std::string known;
-              const std::string owner = name.substr(0, name.find('.'));
-              for (const auto& i : s.parameters().info()) {
-                if (i.name.rfind(owner + ".", 0) == 0) known += " " + i.name;
-              }
-              throw py::key_error("no parameter '" + name + "'" +
-                                  (known.empty() ? std::string() : "; near:" + known));
-            }
-            return s.parameters().index(name);
+          "set_value",
+          [](Scene& s, const std::string& name, double value) {
+            s.set_value(index_of(s, name), value);
           },
-          py::arg("name"), "Index in p; KeyError names near ones.")
+          py::arg("name"), py::arg("value"),
+          "Change an entry of `values`; KeyError, or InvalidInput outside its bounds.")
       .def_property_readonly("body_names",
                              [](const Scene& s) {
                                std::vector<std::string> names;

@@ -97,6 +97,7 @@ struct JointSpec {
   std::optional<Vector3d> second_axis;  // universal: fixed in b, perpendicular to axis
   std::optional<double> stiffness, damping, rotational_stiffness, rotational_damping;
   double friction_damping = 0;
+  double coordinate = 0;  // angle or displacement that the start pose has
 };
 
 /// Defaults, evaluated once and written as parameters (m: the larger of the two masses, m_r the

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "../rotation.hpp"
 #include "../scene.hpp"
 #include "joint.hpp"
 
@@ -87,6 +88,17 @@ Matrix3d axes_of(const std::string& place, const JointKind& kind, const JointSpe
   return axes;
 }
 
+// Body b's axes and point in the world at the start, where the coordinate is spec.coordinate.
+std::pair<Matrix3d, Vector3d> start_of_b(const std::string& place, const JointKind& kind,
+                                         const JointSpec& spec, const Matrix3d& axes) {
+  const double q = spec.coordinate;
+  if (!std::isfinite(q) || (q != 0 && kind.coordinate == Coordinate::none)) {
+    refuse(place + ": coordinate", "must be finite, and 0 on a joint that has none", q);
+  }
+  if (kind.coordinate == Coordinate::displacement) return {axes, spec.position + q * axes.col(2)};
+  return {exp_rotation(q * axes.col(2)) * axes, spec.position};
+}
+
 JointParameters parameters(ParameterTable& table, const std::string& name, const std::string& place,
                            const JointKind& kind, const JointSpec& spec, const JointEnd end[2],
                            double arm) {
@@ -138,13 +150,15 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
     refuse(place + ": position", "must be finite [m]", spec.position.transpose());
   }
   const Matrix3d axes = axes_of(place, kind, spec);
+  const auto [turned, shifted] = start_of_b(place, kind, spec, axes);
   NodePair nodes(scene.nodes(), end[0].node, end[1].node);
   const State start = scene.start(scene.values());
   std::array<JointPlace, 2> at;
   double arm = 0;
   for (int m = 0; m < 2; ++m) {
     const NodePair::Pose pose = nodes.pose(m, start);
-    at[m] = {pose.R.transpose() * (spec.position - pose.c), pose.R.transpose() * axes};
+    at[m] = {pose.R.transpose() * ((m == 0 ? spec.position : shifted) - pose.c),
+             pose.R.transpose() * (m == 0 ? axes : turned)};
     if (end[m].node >= 0) arm = std::max({arm, at[m].point.norm(), end[m].radius});
   }
   const JointParameters params = parameters(scene.table(), name, place, kind, spec, end, arm);

@@ -87,7 +87,7 @@ def test_partials_of_a_swing(generator):
     run.velocity *= 0.05
     swing = SwingTrack(
         "jelly", t, T, soft(generator, 1), np.array([0.6, 0.0, 0.8]), 0.3,
-        np.array([0.1, 0.8, 0.7]), np.array([0.1, 0.05, 0.2]),
+        np.array([0.1, 0.8, 0.7, 0.01]), np.array([0.1, 0.05, 0.2, 0.01]),
     )  # fmt: skip
     check_partials(swing, run, SOFT, soft_change, 9)
 

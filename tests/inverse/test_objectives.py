@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.inverse import LinearFunctional, PointTrack, PoseTrack, metric_track
+from diffsim_ros.inverse import (
+    LinearFunctional,
+    PointTrack,
+    PoseTrack,
+    TwistTrack,
+    metric_track,
+)
 from diffsim_ros.inverse.objectives import BodySlot
 from diffsim_ros.inverse.rotation import quat_exp, quat_log, quat_multiply
 
@@ -55,6 +61,7 @@ def objectives(generator):
         "position": (PoseTrack("cube", FRAMES, x, None, sigma), SLOT),
         "rotation": (PoseTrack("cube", FRAMES, None, q, sigma_rotation=sigma), SLOT),
         "metric": (metric_track("cube", FRAMES, x, q, 0.0524), SLOT),
+        "velocities": (TwistTrack("cube", FRAMES, x, x[::-1], sigma, 0.3), SLOT),
         "markers": (PointTrack("cube", FRAMES, local, markers, sigma, visible=seen), SLOT),
         "particle": (PointTrack("ball", FRAMES, np.zeros((1, 3)), x[:, None]), BALL),
         "functional": (LinearFunctional("cube", (1, 0.5, 0.25), (2, 0, 1), (0, 3, 1)), SLOT),
@@ -87,7 +94,8 @@ def test_partials_by_the_state(kind, generator):
     objective, slot = objectives(generator)[kind]
     run, eps = rollout(generator), 1e-6
     term = objective.term(run, slot, VALUES)
-    assert np.any(term.jx), "nothing depends on the pose"
+    partials = [p for p in (term.jx, term.jv) if p is not None]
+    assert np.any(partials[0]), "nothing depends on the state"
     for row, frame in enumerate(term.frames):
         for dof in range(2 * slot.size):
             d = np.zeros((2, 6))
@@ -96,7 +104,7 @@ def test_partials_by_the_state(kind, generator):
             down = objective.term(moved(run, slot, frame, *-d), slot, VALUES).residual
             partial = term.jx if dof < slot.size else term.jv
             exact = 0.0 if partial is None else partial[row, :, dof % slot.size]
-            scale = max(1.0, np.abs(term.jx).max())
+            scale = max(1.0, *(np.abs(p).max() for p in partials))
             np.testing.assert_allclose((up - down)[row] / (2 * eps), exact, atol=1e-8 * scale)
             others = np.delete(up - down, row, axis=0)
             assert not np.any(others), "a frame's residual depends on another frame"

@@ -56,6 +56,23 @@ class Ros:
         self._running.append((node, Spinner(node)))
         return node
 
+    def start_with(self, kind, **parameters):
+        """Start a node of ours with these parameters."""
+        from rclpy.parameter import Parameter
+
+        overrides = [Parameter(name, value=value) for name, value in parameters.items()]
+        return self.start(kind(parameter_overrides=overrides))
+
+    def estimate(self, goal):
+        """The estimator's answer to a goal, through its service."""
+        from diffsim_interfaces.srv import EstimateMaterial
+
+        from diffsim_ros.nodes import convert
+
+        request = convert.goal_message(goal, EstimateMaterial.Request())
+        name = "/estimator/estimate_material"
+        return convert.answer(self.call(EstimateMaterial, name, request))
+
     def close(self):
         """Stop everything in reverse order."""
         import rclpy

@@ -12,6 +12,7 @@ convert = pytest.importorskip("diffsim_ros.nodes.convert")
 
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 
+from diffsim_ros.real2sim.clouds.cloud import Cloud  # noqa: E402
 from diffsim_ros.real2sim.progress import Progress  # noqa: E402
 from diffsim_ros.real2sim.recorder import PoseSample  # noqa: E402
 from diffsim_ros.viz.markers import Action, Kind, Marker  # noqa: E402
@@ -185,7 +186,6 @@ def test_diagnostic_values_are_texts():
 
 def test_a_cloud_comes_back_from_its_message():
     from diffsim_ros.errors import InputError
-    from diffsim_ros.real2sim.clouds.cloud import Cloud
 
     points = RNG.normal(size=(7, 3)).astype(np.float32).astype(float)
     colour = RNG.integers(0, 256, (7, 3)) / 255.0
@@ -198,3 +198,16 @@ def test_a_cloud_comes_back_from_its_message():
     message.fields = message.fields[:2]
     with pytest.raises(InputError, match=r"/camera/points: stamp 1700000000\.25.*'z'"):
         convert.cloud(message, "/camera/points")
+
+
+def test_a_large_cloud_is_sound_if_any_of_its_points_is():
+    """Only some points are looked at, unless these alone say nothing."""
+    points = np.ones((2 * convert.LOOKED_AT, 3))
+    points[::2] = np.nan  # just those that are looked at first
+    message = convert.cloud_message(Cloud(points))
+    assert convert.defect_of(message, "/points") == ""
+    points[:] = np.nan
+    message = convert.cloud_message(Cloud(points))
+    assert "at least one finite point" in convert.defect_of(message, "/points")
+    message.fields = message.fields[:2]
+    assert "a field 'z'" in convert.defect_of(message, "/points")

@@ -19,7 +19,7 @@ from diffsim_ros.nodes.common import DRIVER, LATCHED, STREAM
 from diffsim_ros.nodes.visualizer import Visualizer, read_scenes
 from diffsim_ros.real2sim.recorder import PoseSample
 from diffsim_ros.viz.markers import Action
-from diffsim_ros.viz.playback import write_playback
+from diffsim_ros.viz.playback import write_playback, write_pose_playback
 
 FRAMES = 30
 
@@ -55,6 +55,28 @@ def folder(tmp_path_factory):
     errors = {"position_error_widths": 0.1, "rotation_error_deg": 1.0, "e_q": 0.1}
     write_playback(path / "motion.mcap", [prediction(k, errors) for k in (1, 2)])
     return path
+
+
+def test_recordings_of_several_bodies_are_shown(tmp_path):
+    one = prediction(1, {})
+    measured, simulated = (
+        np.concatenate([getattr(one, f"{who}_position"), one.measured_orientation], axis=1)
+        for who in ("measured", "simulated")
+    )
+    recording = SimpleNamespace(
+        id=1, name="toss 1", t=one.t, bodies=("bar", "tip"), kinds=("box", "point"),
+        sizes=((0.1, 0.02, 0.02), (0.0, 0.0, 0.0)),
+        measured=np.stack([measured, measured], axis=1),
+        simulated=np.stack([simulated, simulated], axis=1),
+    )  # fmt: skip
+    result = SimpleNamespace(predictions=[recording, recording])
+    write_pose_playback(tmp_path / "motion.mcap", result)
+    first, second = read_scenes(tmp_path / "motion.mcap", "map")
+    bodies = {f"{who}/{body}" for who in ("measured", "simulated") for body in ("bar", "tip")}
+    assert bodies | {"label"} <= names(second.moving[0])
+    assert len(first.paths["measured"].poses) == FRAMES and first.t[-1] < second.t[0]
+    shown = convert.markers(first.moving[-1])  # raises if rviz would refuse one
+    assert {m.ns: m.position[0] for m in shown}["measured/bar"] == measured[-1, 0]
 
 
 @pytest.fixture

@@ -170,7 +170,7 @@ def test_topics_of_the_rviz_file_are_those_of_the_visualizer():
     }
     assert set(topics) == {
         f"/visualizer/{name}"
-        for name in ("scene", "motion", "live", "measured_path", "simulated_path")
+        for name in ("scene", "motion", "points", "live", "measured_path", "simulated_path")
     }
     for name in re.findall(r'"~/(\w+)", LATCHED', source):
         assert topics[f"/visualizer/{name}"] == "Transient Local"

@@ -17,7 +17,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.clouds import kind_options
 from diffsim_ros.real2sim.clouds.cloud import Cloud
 from diffsim_ros.real2sim.clouds.placing import free_spin, posed
-from diffsim_ros.real2sim.clouds.recording import read_recording
+from diffsim_ros.real2sim.clouds.recording import read_recordings
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of
@@ -136,15 +136,15 @@ def test_spin_of_a_steady_turn_is_exact():
 def test_recordings_are_told_apart_by_what_they_are(tmp_path):
     from diffsim_ros.real2sim.clouds.library import o3d_cloud, open3d
 
-    bag = read_recording(ROOT / "data" / "ros2_bags" / "kinect_xyz_mcap")
+    (bag,) = read_recordings(ROOT / "data" / "ros2_bags" / "kinect_xyz_mcap")
     assert bag.name == "kinect_xyz_mcap" and len(bag.clouds) >= 1
     points = np.random.default_rng(0).normal((0, 0, 2), size=(40, 3))
     for name in ("12.000.pcd", "12.033.pcd"):
         assert open3d().io.write_point_cloud(str(tmp_path / name), o3d_cloud(points))
-    folder = read_recording(tmp_path)
+    (folder,) = read_recordings(tmp_path)
     assert [c.stamp for c in folder.clouds] == [12.0, 12.033] and folder.name == tmp_path.name
     with pytest.raises(InputError, match="no such file or folder"):
-        read_recording(tmp_path / "other.npz")
+        read_recordings(tmp_path / "other.npz")
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,7 @@ def test_missing_markers_and_entries_are_named(files, small):
 def test_keys_of_the_yaml_are_documented():
     text = (ROOT / "docs" / "markers.md").read_text()
     sections = [c for name, c in vars(options).items() if name.endswith("Options")]
-    assert len(sections) == 6
+    assert len(sections) == 5
     for section in sections:
         for name, entry in fields_of(section).items():
             assert entry.doc and f"| `{name}` |" in text, f"{section.__name__}.{name}"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim.playback import read_playlist, read_raw
+from diffsim_ros.real2sim.bags import read_raw
+from diffsim_ros.real2sim.playback import read_playlist
 from diffsim_ros.real2sim.recorder import NANO
 from diffsim_ros.real2sim.tosses import read_tosses
 

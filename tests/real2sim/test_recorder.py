@@ -7,14 +7,15 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim import rotations
+from diffsim_ros.real2sim.markers.files import read_recordings
+from diffsim_ros.real2sim.observation import Observation
 from diffsim_ros.real2sim.recorder import (
     NANO,
     RESET_AFTER,
-    MarkerFrame,
     PoseRecorder,
     PoseSample,
-    save_trials,
 )
+from diffsim_ros.real2sim.saving import save_trials
 from diffsim_ros.real2sim.tosses import read_tosses
 
 DT = 1.0 / 148.0
@@ -147,23 +148,21 @@ def test_y_up_is_turned_to_z_up():
         for s in upright
     ]
     assert lying[0].position[1] == pytest.approx(0.5)  # the height is in y
-    warning = recorder(lying).gravity_warning()
+    warning = recorder(lying).warning()
     assert "Y-up" in warning and "/cube/pose" in warning
     box = recorder(lying, up_axis="y")
-    assert box.gravity_warning() == ""
+    assert box.warning() == ""
     (trial,) = box.trials()
     np.testing.assert_allclose(trial.position, [s.position for s in upright], atol=1e-12)
     np.testing.assert_allclose(trial.orientation, [s.orientation for s in upright], atol=1e-12)
 
 
 def test_millimetres_are_noticed():
-    assert "millimetres" in recorder(flight(scale=1000.0)).gravity_warning()
+    assert "millimetres" in recorder(flight(scale=1000.0)).warning()
 
 
 def test_nothing_to_say_without_trials():
-    assert (
-        recorder().gravity_warning() == "" and recorder().summary() == "0 of 0 samples in 0 trials"
-    )
+    assert recorder().warning() == "" and recorder().summary() == "0 of 0 samples in 0 trials"
     with pytest.raises(InputError, match="at least one trial of 8 samples"):
         recorder(flight(5)).trials()
 
@@ -200,9 +199,21 @@ def test_saved_trials_are_read_back(tmp_path):
     assert sorted(p.name for p in npz.parent.iterdir()) == before == ["toss.csv", "toss.npz"]
 
 
-def test_markers_are_saved_beside_the_poses(tmp_path):
-    frame = MarkerFrame(5, "map", 2, ("a", ""), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
-    paths = save_trials(tmp_path / "toss.npz", recorder(flight()).trials(), [frame])
-    lines = paths[-1].read_text().splitlines()
+def test_markers_are_saved_beside_the_poses_as_the_estimator_reads_them(tmp_path):
+    value = np.arange(2 * 20 * 6, dtype=float).reshape(2, 20, 6)
+    value[1, 3, :3] = np.nan
+    t = np.arange(20) / 100
+    names = (("a", "b"), ("b", "c"))
+    markers = [
+        Observation(t, "markers", "map", names[k], value[k], np.array([1e-3]), "", None, k + 1)
+        for k in range(2)
+    ]
+    paths = save_trials(tmp_path / "toss.npz", recorder(flight()).trials(), markers)
     assert paths[-1].name == "toss_markers.csv"
-    assert lines[1:] == ["5,map,2,a,1,2,3", "5,map,2,,4,5,6"]
+    (alone,) = save_trials(tmp_path / "beam.csv", [], markers)
+    for path in (paths[-1], alone):
+        first, second = read_recordings(path, 1e-3)
+        assert (first.names, first.name) == (("a", "b", "c"), f"{path.stem}_1")
+        np.testing.assert_array_equal(first.value[:, :6], value[0])
+        np.testing.assert_array_equal(second.value[:, 3:], value[1])
+        assert np.isnan(first.value[:, 6:]).all() and np.isnan(second.value[:, :3]).all()

@@ -394,7 +394,7 @@ def test_what_is_of_no_use_to_an_estimation_is_refused_by_init(tmp_path, capsys)
 
 def test_a_table_of_poses_is_that_of_the_observer(tmp_path):
     """What the observer saves as CSV reads as the trials that it saves as NPZ."""
-    from diffsim_ros.real2sim.recorder import save_trials
+    from diffsim_ros.real2sim.saving import save_trials
     from diffsim_ros.real2sim.tosses import read_tosses
 
     trials = read_tosses(saved(tmp_path, bounces(3)))

@@ -291,3 +291,34 @@ def test_a_mapping_and_a_file_and_base(tmp_path):
     assert load_scene("deep/scene.yaml", base=tmp_path / "estimation.yaml").path == path
     assert load_scene(SCENE).path is None
     assert load_scene(path).engine.values.tobytes() == load_scene(SCENE).engine.values.tobytes()
+
+
+def test_values_and_an_estimations_result_set_entries_of_the_engine(tmp_path):
+    result = tmp_path / "result.yaml"
+    result.write_text("parameters: {}\nscene: {floor.c_f: 0.21, string.stiffness: 7}\n")
+    scene = {**SCENE, "estimated": "result.yaml", "values": {"floor.c_f": 0.3}}
+    model = load_scene(scene, base=tmp_path)
+    values = model.engine.values
+    assert values[model.engine.index("floor.c_f")] == 0.3  # what the file says itself wins
+    assert values[model.engine.index("string.stiffness")] == 7
+    again = load_scene(model.description)
+    np.testing.assert_array_equal(again.engine.values, values)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"floor.cf": 0.3}, "an entry of this scene's engine; .*floor.c_f"),
+        ({"floor.c_f": -0.3}, "floor.c_f"),
+        ({"floor.c_f": "much"}, "values.floor.c_f"),
+    ],
+)
+def test_values_that_the_engine_has_not_are_refused(values, words):
+    with pytest.raises(InputError, match=words):
+        load_scene({**SCENE, "values": values})
+
+
+def test_a_file_that_is_no_result_is_refused(tmp_path):
+    (tmp_path / "other.yaml").write_text("scene: path.yaml\n")
+    with pytest.raises(InputError, match=r"a result\.yaml of diffsim estimate"):
+        load_scene({**SCENE, "estimated": "other.yaml"}, base=tmp_path)

@@ -15,7 +15,7 @@ from .kind_options import (
     CloudMeasurementOptions,
     CloudSimulationOptions,
 )
-from .recording import CloudRecording, read_recording
+from .recording import CloudRecording, read_recordings
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,8 @@ class Files:
 
     def read(self, scale: float) -> list[CloudRecording]:
         """All of them; scale: metres per unit of the clouds."""
-        return [
-            read_recording(file, topic=self.topic, rate=self.rate, scale=scale)
-            for file in self.files
-        ]
+        options = {"topic": self.topic, "rate": self.rate, "scale": scale}
+        return [one for file in self.files for one in read_recordings(file, **options)]
 
 
 def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:

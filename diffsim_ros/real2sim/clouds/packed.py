@@ -6,7 +6,7 @@ attributes; `decode` and `encode` alone know what the bytes mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,12 +36,13 @@ class PointField(NamedTuple):
 
 def decode(
     fields: Sequence[Any], data: Any, *, width: int, height: int, point_step: int, row_step: int,
-    is_bigendian: bool, source: str, scale: float = 1.0, **rest,
+    is_bigendian: bool, source: str, scale: float = 1.0, thin: int = 1, **rest,
 ) -> Cloud:  # fmt: skip
     """The cloud in `data` (bytes, array or memoryview); `fields` have PointField's attributes.
 
     Fields may come in any order, with gaps, of any other names; x, y, z are FLOAT32 or FLOAT64;
     colour is rgb or rgba (32 bits, red in bits 16 to 23, FLOAT32, UINT32 or INT32) or r, g, b.
+    thin   only every so many points are looked at (the cloud is then not organised)
     rest   stamp, frame, eye of the Cloud
     Raises InputError naming source, field and value: a missing or wrongly typed field, one that
     ends outside of the point, data of another length than the header says, nothing to see.
@@ -67,22 +68,26 @@ def decode(
         if f.offset < 0 or f.offset + kind.itemsize > point_step:
             rule = f"within the {point_step} bytes of a point"
             raise InputError(source, f"field {name}", f"offset {f.offset}", rule)
-        return np.ndarray((height, width), kind, raw, f.offset, (row, point_step)).ravel()
+        values = np.ndarray((height, width), kind, raw, f.offset, (row, point_step))
+        return values.ravel()[::thin]
 
     points = np.stack([column(axis).astype(np.float64) for axis in AXES], axis=1)
     colour = _colour(table, column, source)
     return checked(
-        points, colour, source=source, shape=(height, width), scale=scale, **rest
+        points, colour, source=source, shape=(height, width) if thin == 1 else None, scale=scale,
+        **rest,
     )  # fmt: skip
 
 
-def decode_message(message: Any, source: str, *, scale: float = 1.0, stamp=None) -> Cloud:
+def decode_message(
+    message: Any, source: str, *, scale: float = 1.0, stamp=None, thin: int = 1
+) -> Cloud:
     """The cloud of a PointCloud2, whoever read it; `stamp` [s] instead of the header's."""
     time = message.header.stamp
     return decode(
         message.fields, message.data, width=message.width, height=message.height,
         point_step=message.point_step, row_step=message.row_step,
-        is_bigendian=message.is_bigendian, source=source, scale=scale,
+        is_bigendian=message.is_bigendian, source=source, scale=scale, thin=thin,
         stamp=time.sec + 1e-9 * time.nanosec if stamp is None else stamp,
         frame=message.header.frame_id,
     )  # fmt: skip
@@ -113,17 +118,27 @@ def _colour(table, column, source):
     return np.stack([column(name) for name in "rgb"], axis=1).astype(np.float64) / whole
 
 
-def encode(cloud: Cloud) -> tuple[list[PointField], bytes]:
-    """Fields and bytes of an unorganised cloud: x, y, z (and rgb) as FLOAT32, no padding."""
+def encode(
+    cloud: Cloud, extra: Mapping[str, np.ndarray] | None = None
+) -> tuple[list[PointField], bytes]:
+    """Fields and bytes of an unorganised cloud: x, y, z (and rgb) as FLOAT32, no padding.
+
+    extra   name -> a further FLOAT32 of every point (n,)
+    """
     kind = [(axis, "<f4") for axis in AXES]
     fields = [PointField(axis, 4 * i, 7) for i, axis in enumerate(AXES)]
     if cloud.colour is not None:
         kind.append(("rgb", "<u4"))
         fields.append(PointField("rgb", 12, 7))
+    for name in extra or {}:
+        fields.append(PointField(name, 4 * len(fields), 7))
+        kind.append((name, "<f4"))
     table = np.zeros(len(cloud), kind)
     for i, axis in enumerate(AXES):
         table[axis] = cloud.points[:, i]
     if cloud.colour is not None:
         byte = np.round(255 * np.clip(cloud.colour, 0, 1)).astype(np.uint32)
         table["rgb"] = byte[:, 0] << 16 | byte[:, 1] << 8 | byte[:, 2]
+    for name, values in (extra or {}).items():
+        table[name] = values
     return fields, table.tobytes()

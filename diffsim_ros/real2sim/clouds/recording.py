@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from ...errors import InputError
+from ..bags import is_bag
+from ..recordings.timing import clock
 from .bag import read_bag
 from .cloud import Cloud
 from .files import read_sequence
-
-BAGS = (".mcap", ".db3")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,27 +28,31 @@ class CloudRecording:
     source: str
 
 
-def read_recording(
+def read_recordings(
     path: str | Path, *, topic: str = "", rate: float | None = None, scale: float = 1.0
-) -> CloudRecording:
+) -> list[CloudRecording]:
     """Read a folder of .pcd and .ply files, an .npz, or a rosbag2 (.mcap, .db3, its folder).
 
     topic   of a bag ("": its only PointCloud2 topic);  rate [Hz] of files whose names are no stamps
     scale   metres per unit
+    A bag may hold several trials: holes in its stamps (recordings.timing) tell them apart, and
+    each is called after file and trial, throw_2.
     Raises InputError as `read_sequence` and `read_bag`.
     """
     path = Path(path)
     if not path.exists():
         raise InputError(path, "", "no such file or folder", "a recording of point clouds")
-    bag = path.suffix.lower() in BAGS or (path.is_dir() and _holds_bag(path))
-    if bag:
-        clouds = read_bag(path, topic, scale=scale)
-    else:
-        clouds = read_sequence(path, rate=rate, scale=scale)
-    return CloudRecording(path.name if path.is_dir() else path.stem, clouds, str(path))
-
-
-def _holds_bag(folder: Path) -> bool:
-    return (folder / "metadata.yaml").is_file() or any(
-        file.suffix.lower() in BAGS for file in folder.iterdir()
-    )
+    name = path.name if path.is_dir() else path.stem
+    if not is_bag(path):
+        return [CloudRecording(name, read_sequence(path, rate=rate, scale=scale), str(path))]
+    clouds = read_bag(path, topic, scale=scale)
+    trial = clock(np.array([cloud.stamp for cloud in clouds]), None).trial
+    numbers = list(dict.fromkeys(trial.tolist()))
+    return [
+        CloudRecording(
+            name if len(numbers) == 1 else f"{name}_{number}",
+            [cloud for cloud, own in zip(clouds, trial, strict=True) if own == number],
+            str(path),
+        )
+        for number in numbers
+    ]

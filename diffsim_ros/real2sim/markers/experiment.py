@@ -15,7 +15,7 @@ from ..fit import Fit
 from ..kinds import Data, Judged
 from ..observation import Observation
 from ..progress import Reporter
-from .files import read_markers
+from .files import read_recordings
 from .kind import Files
 from .model import MEASURES, MarkerModel, Release, Swing
 
@@ -66,7 +66,8 @@ class MarkerExperiment:
             validate = []
         else:
             validate = self._role(given, self.config.validate)
-        notes, known = [], {release.source for release in train}
+        notes = [release.note for release in (*train, *validate) if release.note]
+        known = {release.source for release in train}
         both = [release for release in validate if release.source in known]
         if both:
             notes.append(
@@ -84,10 +85,11 @@ class MarkerExperiment:
         """Releases of one role, each with the conditions that its name stands for."""
         if files is None:
             return []
-        seen = given or [read_markers(file, self.config.measurement.sigma) for file in files.files]
+        sigma = self.config.measurement.sigma
+        seen = given or [one for file in files.files for one in read_recordings(file, sigma)]
         found = []
         for observation in seen:
-            name = observation.source.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+            name = observation.name
             found.append(self.model.release(observation, name, files.condition(name)))
         names = [release.name for release in found]
         twice = {name for name in names if names.count(name) > 1}
@@ -124,19 +126,19 @@ class MarkerExperiment:
             if not run.ok:
                 sentences.append(f"no prediction for {release.place}: {run.status}: {run.message}")
                 continue
-            found.append(self._prediction(release, (run, z), start, (guess, first), role))
+            found.append(self._prediction(release, run, start, guess, role))
         return found, sentences
 
-    def _prediction(self, release: Release, at, start: float, first, role) -> MarkerPrediction:
-        """`at` and `first` are (rollout, z) at the end and at the first guess."""
+    def _prediction(self, release: Release, run, start: float, first, role) -> MarkerPrediction:
+        """`run` and `first` are rollouts at the end and at the first guess."""
         t = release.t - release.released
         clock = release.t - start
         measured = release.world(release.position)
-        simulated = self.model.simulated(release, at[0], clock, at[1])
+        simulated = self.model.simulated(release, run, clock)
         before = None
-        if first[0].ok:
+        if first.ok:
             early = t <= self.config.measurement.window
-            before = self.model.simulated(release, first[0], clock[early], first[1])
+            before = self.model.simulated(release, first, clock[early])
         swings = {
             "measured": self.model.swing(release, release.position),
             "simulated": self.model.swing(release, release.tracker(simulated)),
@@ -145,7 +147,7 @@ class MarkerExperiment:
         return MarkerPrediction(
             release.name, role, release.source, self.model.names, t, start - release.released,
             measured, simulated, before, swings,
-            *(self._surface(at[0], clock) if soft else (None, None)),
+            *(self._surface(run, clock) if soft else (None, None)),
             errors=self._errors(t, measured, simulated, swings),
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Reading recordings of labelled markers: CSV (docs/real2sim.md) and C3D."""
+"""Reading recordings of labelled markers: CSV (docs/real2sim.md), C3D and rosbag2."""
 
 from __future__ import annotations
 
@@ -11,26 +11,84 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from .. import bags
 from ..observation import Observation
+from ..recordings.timing import clock
+from .bag import bag_markers
 
 LEAST_FRAMES = 20
 AXES = ("_x", "_y", "_z")
 RESIDUAL = "_res"
+TRIAL = "trial"
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}
 
 
 def read_markers(path: str | Path, sigma: float) -> Observation:
-    """Markers of a file, by its extension; sigma [m] is the noise of each coordinate.
+    """Markers of a file of one trial, by its extension; sigma [m]: noise of each coordinate.
 
-    Raises InputError naming file, line or frame, column and rule.
+    Raises InputError naming file, line or frame, column and rule; for several trials.
+    """
+    found = read_recordings(path, sigma)
+    if len(found) > 1:
+        raise InputError(path, "trials", len(found), "one")
+    return found[0]
+
+
+def read_recordings(path: str | Path, sigma: float) -> list[Observation]:
+    """Markers of every trial of a file: one, or those that it tells apart.
+
+    A CSV does by a column `trial`, a bag by holes in its stamps (recordings.timing). Each trial's
+    clock starts at 0 where there are several.
+    Raises InputError as read_markers.
     """
     path = Path(path)
     names, t, position, residual = raw_markers(path)
-    _check(path, names, t, position)
-    value = position.reshape(len(t), -1)
-    return Observation(
-        t, "markers", "tracker", names, value, np.array([sigma]), str(path), residual
-    )
+    return split(path, names, t, trials_of(path, t), position, sigma, residual)
+
+
+def split(
+    path: Path, names: tuple[str, ...], t: np.ndarray, trial: np.ndarray, position: np.ndarray,
+    sigma: float, residual: np.ndarray | None = None,
+) -> list[Observation]:  # fmt: skip
+    """The trials of what raw_markers read; trial (n,): which one each frame is of."""
+    if not len(t):
+        _check(str(path), t)
+    _check_names(path, names, position)
+    numbers = list(dict.fromkeys(trial.tolist()))
+    found = []
+    for number in numbers:
+        own = trial == number
+        several = len(numbers) > 1
+        place = f"{path}: trial {number}" if several else str(path)
+        times = t[own] - t[own][0] if several else t[own]
+        _check(place, times)
+        value = position[own].reshape(len(times), -1)
+        found.append(
+            Observation(
+                times, "markers", "tracker", names, value, np.array([sigma]), str(path),
+                None if residual is None else residual[own], number if several else None,
+            )
+        )  # fmt: skip
+    return found
+
+
+def trials_of(path: Path, t: np.ndarray) -> np.ndarray:
+    """Number of the trial of every frame (n,), from 1 where the file has no numbers of its own."""
+    if bags.is_bag(path):
+        return clock(t, None).trial
+    if path.suffix.lower() == ".csv":
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = list(csv.DictReader(stream, skipinitialspace=True))
+        if rows and rows[0].get(TRIAL) is not None:
+            return np.array([_whole(path, k, row[TRIAL]) for k, row in enumerate(rows, start=2)])
+    return np.ones(len(t), int)
+
+
+def _whole(path: Path, line: int, cell: str) -> int:
+    try:
+        return int(cell)
+    except ValueError:
+        raise InputError(path, f"line {line}, {TRIAL}", cell, "a whole number") from None
 
 
 def raw_markers(path: str | Path):
@@ -39,30 +97,38 @@ def raw_markers(path: str | Path):
     Raises InputError for what cannot be read; clocks and occlusions are not judged.
     """
     path = Path(path)
+    if bags.is_bag(path):
+        _, names, t, position, _ = bag_markers(path)
+        return names, t, position, None
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise InputError(path, "", path.suffix, "a file that ends in " + " or ".join(READERS))
+        rule = "a file that ends in " + " or ".join((*READERS, *bags.SUFFIXES))
+        raise InputError(path, "", path.suffix, rule)
     try:
         return reader(path)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(path, "", str(error), "a readable file of markers") from None
 
 
-def _check(path: Path, names: tuple[str, ...], t: np.ndarray, position: np.ndarray) -> None:
-    """Refuse clocks that stand still, short recordings and markers that are never seen."""
+def _check(place: str, t: np.ndarray) -> None:
+    """Refuse clocks that stand still, and short recordings."""
     if len(t) < LEAST_FRAMES:
-        raise InputError(path, "frames", len(t), f"at least {LEAST_FRAMES}")
+        raise InputError(place, "frames", len(t), f"at least {LEAST_FRAMES}")
     bad = np.flatnonzero(~np.isfinite(t))
     if len(bad):
-        raise InputError(path, f"frame {bad[0]}, t", float(t[bad[0]]), "a finite time [s]")
+        raise InputError(place, f"frame {bad[0]}, t", float(t[bad[0]]), "a finite time [s]")
     back = np.flatnonzero(np.diff(t) <= 0)
     if len(back):
         i = back[0] + 1
         got = f"{t[i]:.9g} after {t[i - 1]:.9g}"
-        raise InputError(path, f"frame {i}, t", got, "increasing times [s]")
+        raise InputError(place, f"frame {i}, t", got, "increasing times [s]")
+
+
+def _check_names(path: Path, names: tuple[str, ...], position: np.ndarray) -> None:
+    """Refuse markers that are never seen."""
     seen = np.isfinite(position).all(axis=2)
     for name, column in zip(names, seen.T, strict=True):
-        if not column.any():
+        if len(column) and not column.any():
             raise InputError(path, name, "never seen", "a marker that is seen in some frame")
 
 

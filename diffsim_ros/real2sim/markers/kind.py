@@ -73,7 +73,7 @@ def _condition(reader: OptionReader, value: object, key: str) -> Condition:
 
 def _files(reader, value, base, key, conditions) -> Files:
     options = read_options(MarkerFilesOptions, reader, value, key)
-    files = read_paths(reader, options.files, base, key, "a CSV or C3D file")
+    files = read_paths(reader, options.files, base, key, "a CSV, C3D or rosbag2 file")
     return Files(reader.place, key, files, conditions)
 
 

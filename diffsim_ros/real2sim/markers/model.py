@@ -9,17 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError, nearest
-from ...inverse.marker_track import Carrier, Lift, MarkerTrack, interpolated
+from ...inverse.marker_track import Carrier, MarkerTrack, interpolated
 from ...inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ...inverse.swing import Oscillation, SwingTrack, damped_sinusoid
 from ...inverse.trial import Trial as Fitted
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
 from ..observation import Observation
-from ..options import OptionReader, read_options
 from .attach import carrier_of, rigid_fit
+from .labels import labelled
 from .measures import BEFORE, crossing, release_frame
-from .options import LiftOptions
 
 MEASURES = ("static_deflection", "frequency", "decay")
 EARLY = 0.3
@@ -39,6 +38,7 @@ class Release:
     fit_error      distance of each from its place after that [m] (m,)
     frame          first frame after the release
     sets           engine entries of this recording alone
+    note           what was done about its labels, or empty
     """
 
     name: str
@@ -51,6 +51,7 @@ class Release:
     fit_error: np.ndarray
     frame: int
     sets: Mapping[str, float]
+    note: str = ""
 
     @property
     def place(self) -> str:
@@ -100,7 +101,6 @@ class MarkerModel(Model):
 
     names: tuple[str, ...]
     places: np.ndarray
-    turn: LiftOptions | None
 
     @classmethod
     def build(cls, config: EstimationConfig) -> MarkerModel:
@@ -122,30 +122,18 @@ class MarkerModel(Model):
             if name not in options.markers:
                 rule = "one of measurement.markers"
                 raise config.error(f"measurement.{key}", name, rule, nearest(name, options.markers))
-        if len(options.swing_sigma) != 3:
-            rule = "three numbers: of static deflection, frequency and decay"
+        if len(options.swing_sigma) not in (3, 4):
+            rule = "three numbers: of static deflection, frequency and decay; and one of creep"
             raise config.error("measurement.swing_sigma", list(options.swing_sigma), rule)
-        turn = options.lift
-        if turn is not None:
-            turn = read_options(LiftOptions, OptionReader(config.place), turn, "measurement.lift")
-            if turn.parameter not in config.parameters:
-                rule, near = "one of parameters", nearest(turn.parameter, config.parameters)
-                raise config.error("measurement.lift.parameter", turn.parameter, rule, near)
         names = tuple(options.markers)
-        return cls(config, scene, parameters, names, np.array(places, float), turn)
+        return cls(config, scene, parameters, names, np.array(places, float))
 
     def release(self, seen: Observation, name: str, sets: Mapping[str, float]) -> Release:
         """A recording with its release found and its markers fitted to their places."""
         options, source = self.config.measurement, seen.source
-        for marker in self.names:
-            if marker not in seen.names:
-                rule = "the markers of the YAML: " + ", ".join(self.names)
-                remedy = nearest(marker, seen.names)
-                raise InputError(source, "markers", ", ".join(seen.names), rule, remedy)
         for entry in sets:
             self._check_entry(entry)
-        every = seen.value.reshape(len(seen.t), -1, 3)
-        position = every[:, [seen.names.index(marker) for marker in self.names]]
+        position, note = self._markers(seen)
         self._check_scale(source, position[:BEFORE])
         marker = position[:, self.names.index(options.release_marker)]
         frame = release_frame(
@@ -162,10 +150,31 @@ class MarkerModel(Model):
         if error[worst] > options.fit_tolerance:
             got = f"{error[worst]:.4g} m from its place after the rigid fit"
             rule = f"at most {options.fit_tolerance:g} m (measurement.fit_tolerance)"
-            remedy = "are markers swapped, or is another axis up?"
+            remedy = "are markers swapped (measurement.labels), or is another axis up?"
             raise InputError(source, self.names[worst], got, rule, remedy)
         frames = seen.t, position, held
-        return Release(name, source, *frames, turn, shift, error, frame, sets)
+        return Release(name, source, *frames, turn, shift, error, frame, sets, note)
+
+    def _markers(self, seen: Observation) -> tuple[np.ndarray, str]:
+        """The YAML's markers (n, m, 3) of a recording, and what was done about their labels."""
+        options, own = self.config.measurement, None
+        every = seen.value.reshape(len(seen.t), -1, 3)
+        if options.labels != "none":
+            for marker in self.names:
+                if marker not in seen.names:
+                    rule = "the markers of the YAML: " + ", ".join(self.names)
+                    remedy = nearest(marker, seen.names) or "or measurement.labels: none"
+                    raise InputError(seen.source, "markers", ", ".join(seen.names), rule, remedy)
+            own = np.array([seen.names.index(marker) for marker in self.names])
+        if options.labels == "given":
+            return every[:, own], ""
+        if own is not None:
+            self._check_scale(seen.source, every[:BEFORE, own])
+        found = labelled(
+            seen.source, seen.t, every, self.places, own=own,
+            tolerance=options.fit_tolerance, gate=options.label_gate,
+        )  # fmt: skip
+        return found.position, found.sentence(seen.source)
 
     def _check_entry(self, entry: str) -> None:
         try:
@@ -200,24 +209,12 @@ class MarkerModel(Model):
         """The held markers, fixed to the body as it stands when the scene starts."""
         return carrier_of(self.scene, self.config.body, release.world(release.held))
 
-    def lift(self, release: Release, markers=slice(None)) -> Lift | None:
-        """Shift of these markers by the parameter that measurement.lift names."""
-        if self.turn is None:
-            return None
-        arm = release.world(release.held[markers]) - self.turn.point
-        return Lift(self.turn.parameter, np.cross(self.turn.axis, arm))
-
-    def simulated(self, release: Release, run, t: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Markers (n, m, 3) [m, world] at times t since the start [s]; before it as they are held.
-
-        z  where the rollout was made
-        """
+    def simulated(self, release: Release, run, t: np.ndarray) -> np.ndarray:
+        """Markers (n, m, 3) [m, world] at times t since the start [s]; before that as held."""
         # the last row of a rollout has none after it
         inside = np.clip(t, 0.0, (len(run.time) - 1 - 1e-6) * self.interval)
-        slot, lift = body_slots(self.scene.engine)[self.config.body], self.lift(release)
+        slot = body_slots(self.scene.engine)[self.config.body]
         x, _ = interpolated(self.carrier(release), run, slot, inside, self.interval)
-        if lift is not None:
-            x = x + self.map.named(z)[lift.name] * lift.by
         return np.where(t[:, None, None] < 0.0, release.world(release.held), x)
 
     def rollouts(self, releases: Sequence[Release], z: np.ndarray, spans, cancel=None) -> list:
@@ -257,7 +254,7 @@ class MarkerModel(Model):
                 found.append(ours)
                 continue
             times = np.arange(len(run.time) - 1) * self.interval
-            moved = self.simulated(release, run, times, z)[:, marker]
+            moved = self.simulated(release, run, times)[:, marker]
             found.append(ours - crossing(times, moved, moved[0], distance))
         return found
 
@@ -296,24 +293,25 @@ class MarkerModel(Model):
         t, seen = release.t[kept] - start, release.world(release.position[kept])
         count = np.isfinite(seen).sum() / min(options.position_count, np.isfinite(seen).sum())
         sigma, body = options.sigma * math.sqrt(count), self.config.body
-        track = MarkerTrack(
-            body, t, self.interval, self.carrier(release), seen, sigma, lift=self.lift(release)
-        )
+        track = MarkerTrack(body, t, self.interval, self.carrier(release), seen, sigma)
         # a horizon is too short for a swing
         tracks = (track,) if horizon else (track, self._swing_track(release, t, kept))
         steps = self._rows(t[-1]) * self.scene.options.record_every
         return Fitted(release.name, steps, tracks, loss=self.loss, entries=release.sets)
 
     def _swing_track(self, release: Release, t: np.ndarray, kept: np.ndarray) -> SwingTrack:
-        """The swing's measures as residuals, the simulation's taken within the window."""
+        """The swing's measures as residuals, both taken within the window: creep shifts them."""
         options = self.config.measurement
         marker = self.names.index(options.swing_marker)
         place = release.world(release.held[marker : marker + 1])
         axis = release.turn[:, "xyz".index(options.swing_axis)]
         later = release.t[kept] - release.released >= options.swing_after - 1e-9
-        theirs = self.swing(release, release.position)
-        measures = theirs.fit.measures
-        scale = np.abs([theirs.fit.offset - theirs.held, *measures[1:]])
+        y = release.position[kept[later], marker, "xyz".index(options.swing_axis)]
+        held = release.held[marker, "xyz".index(options.swing_axis)]
+        sigma = np.array(options.swing_sigma)
+        measures = damped_sinusoid(release.place, t[later], y).measures[: len(sigma)]
+        deflection = measures[0] - held
+        scale = np.abs([deflection, measures[1], measures[2], deflection][: len(sigma)])
         return SwingTrack(
             self.config.body,
             t[later],
@@ -322,6 +320,5 @@ class MarkerModel(Model):
             axis,
             float(-axis @ release.shift),
             measures,
-            np.array(options.swing_sigma) * scale,
-            lift=self.lift(release, slice(marker, marker + 1)),
+            sigma * scale,
         )

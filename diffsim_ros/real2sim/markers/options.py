@@ -24,7 +24,7 @@ class MarkerDataOptions:
 class MarkerFilesOptions:
     """Sections `data.train` and `data.validate` of markers."""
 
-    files: tuple = option("list", "CSV or C3D files, relative to the YAML", REQUIRED)
+    files: tuple = option("list", "CSV, C3D or rosbag2 files, relative to the YAML", REQUIRED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,8 @@ class MarkerMeasurementOptions:
     )
     swing_sigma: tuple = option(
         "numbers",
-        "relative error of static deflection, frequency and decay, model and sensor",
+        "relative error of static deflection, frequency and decay, model and sensor; a fourth, of "
+        "the static deflection, counts creep: what the swing leaves in its last quarter",
         (0.02, 0.01, 0.05),
         minimum=0,
         strict=True,
@@ -69,6 +70,21 @@ class MarkerMeasurementOptions:
         "number",
         "largest distance of a held marker from its place after the rigid fit",
         5e-3,
+        "m",
+        minimum=0,
+        strict=True,
+    )
+    labels: str = option(
+        "choice",
+        "given: as recorded; repaired: swaps undone, outliers left out; none: points without names",
+        "given",
+        choices=("given", "repaired", "none"),
+    )
+    label_gate: float = option(
+        "number",
+        "a marker is looked for this near to where its motion takes it, per frame since it was "
+        "seen",
+        0.02,
         "m",
         minimum=0,
         strict=True,
@@ -95,11 +111,6 @@ class MarkerMeasurementOptions:
     swing_span: float = option(
         "number", "for this long at most (0: to the end of the recording)", 0.0, "s", minimum=0
     )
-    lift: dict = option(
-        "mapping",
-        "the stress-free body against the held one: a turn by a parameter",
-        None,
-    )
     window: float = option(
         "number",
         "marker errors are those of this time after the release",
@@ -108,15 +119,6 @@ class MarkerMeasurementOptions:
         minimum=0,
         strict=True,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class LiftOptions:
-    """Section `measurement.lift` of markers."""
-
-    parameter: str = option("text", "its angle [rad]; it sets nothing in the scene", REQUIRED)
-    axis: tuple = option("vector3", "axis of the turn, world frame", REQUIRED, "1")
-    point: tuple = option("vector3", "a point on it, world frame", REQUIRED, "m")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ import numpy as np
 
 from ...errors import InputError
 from ..flight import check_gravity
-from ..markers.files import read_markers
+from ..joints.log import read_logs
+from ..markers.files import split, trials_of
 from ..recorder import GRAVITY
 from ..tosses import read_tosses
 from . import findings, flights, shape
@@ -127,11 +128,16 @@ def _path(stream: Stream) -> np.ndarray:
 def _refusal(stream: Stream) -> InputError | None:
     """What estimation's own reading says against the stream, None if it takes it."""
     try:
-        if stream.kind == "markers" and not stream.name:
-            read_markers(stream.path, 1e-3)
+        if stream.kind == "markers":
+            trial = trials_of(stream.path, stream.t)
+            split(stream.path, stream.names, stream.t, trial, stream.position, 1e-3)
+        elif stream.kind == "joints" and not stream.name:
+            read_logs(stream.path)
         elif stream.kind == "poses":
             tosses = stream.what == "npz of tosses"
-            trials = read_tosses(stream.path) if tosses else recorded(stream).trials()
+            trials = (
+                read_tosses(stream.path, body=stream.names) if tosses else recorded(stream).trials()
+            )
             check_gravity(trials, GRAVITY)
     except InputError as error:
         return error
@@ -146,7 +152,7 @@ def check(
     examined, unreadable = [], []
     for path in paths:
         try:
-            streams = read_streams(path, tell)
+            streams = read_streams(path, tell, unreadable.append)
         except InputError as error:
             unreadable.append(error)
             continue

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ...errors import InputError
 from ...inverse.swing import Oscillation, damped_sinusoid
-from ..markers.files import read_markers
 from ..markers.measures import release_frame
 from .check import Examined
 from .findings import FAR
@@ -65,17 +64,16 @@ class Beam:
 def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     """See first.first."""
     for one in examined:
-        if one.stream.name:
-            rule = "markers in CSV or C3D files"
-            raise InputError(one.stream.place, "", one.stream.what, rule, "export them as CSV")
         if one.refusal is not None:
             raise one.refusal
-        low, high = one.stream.position.min(), one.stream.position.max()
+        low, high = np.nanmin(one.stream.position), np.nanmax(one.stream.position)
         if high - low > FAR:
             rule = f"metres: places within {FAR:g} m"
             raise InputError(one.stream.place, "extent", float(high - low), rule, "millimetres?")
-        read_markers(one.stream.path, 1e-3)
-    beam = beam_of(examined[0].stream, given)
+        if sum(other.stream.path == one.stream.path for other in examined) > 1:
+            rule = "one topic of markers in a bag"
+            raise InputError(one.stream.path, "topics", one.stream.name, rule, "record it alone")
+    beam = beam_of(_first_trial(examined[0]), given)
     density = DENSITY if given.mass is None else given.mass / float(np.prod(beam.size))
     paths = [os.path.relpath(one.stream.path.resolve(), folder.resolve()) for one in examined]
     notes = [
@@ -93,6 +91,12 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     if given.mass is None:
         notes.append(f"the density is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
     return First(_scene(beam, density), _estimation(beam, density, paths), {}, tuple(notes))
+
+
+def _first_trial(one: Examined) -> Stream:
+    """The stream until its first trial ends."""
+    own = one.clock.trial == one.clock.trials[0]
+    return replace(one.stream, t=one.stream.t[own], position=one.stream.position[own])
 
 
 def beam_of(stream: Stream, given: Given) -> Beam:

@@ -7,24 +7,26 @@ clouds); what those refuse sample by sample is kept here, because `diffsim check
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...errors import InputError
 from .. import bags
+from ..bag_messages import BODIES, JOINTS, MOCAP
+from ..clouds.bag import POINT_CLOUD
+from ..joints.bag import joint_columns
+from ..joints.log import JointLog, read_logs
+from ..markers.bag import bag_markers
 from ..markers.files import READERS as MARKER_FILES
-from ..markers.files import raw_markers
+from ..markers.files import raw_markers, trials_of
 from ..tosses import REQUIRED, toss_arrays
 
-JOINTS = "sensor_msgs/msg/JointState"
-MARKER_FRAMES = "mocap4r2_msgs/msg/Markers"
 POSE_COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
 ACCEPTED = (
-    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz), a "
+    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz, .csv), a "
     "rosbag2 (.mcap, .db3, folder), clouds (.pcd, .ply, a folder of them, .npz)"
 )
 
@@ -69,30 +71,32 @@ class Stream:
         return len(self.t)
 
 
-def read_streams(path: str | Path, tell: Callable[[str], None] | None = None) -> list[Stream]:
-    """Every stream of a recording; `tell` is given a line before each that may take long.
+def read_streams(
+    path: str | Path,
+    tell: Callable[[str], None] | None = None,
+    refuse: Callable[[InputError], None] | None = None,
+) -> list[Stream]:
+    """Every stream of a recording.
 
+    tell     given a line before each that may take long
+    refuse   given the errors of topics that cannot be read, where others of the bag can
     Raises InputError: a missing, damaged or empty file, or one of no known format.
     """
-    path, tell = Path(path), tell or (lambda text: None)
+    path, tell, refuse = Path(path), tell or (lambda text: None), refuse or (lambda error: None)
     if not path.exists():
         raise InputError(path, "", "no such file", ACCEPTED)
     tell(f"reading {path}")
     suffix = path.suffix.lower()
+    if bags.is_bag(path):
+        return _bag(path, tell, refuse)
     if path.is_dir():
-        if (
-            (path / "metadata.yaml").is_file()
-            or any(path.glob("*.db3"))
-            or any(path.glob("*.mcap"))
-        ):
-            return _bag(path, tell)
         return _clouds(path)
-    if suffix in (".mcap", ".db3"):
-        return _bag(path, tell)
     if suffix == ".npz":
         return _npz(path)
-    if suffix == ".csv" and set(POSE_COLUMNS) <= set(_header(path)):
+    if holds_poses(path):
         return [_pose_table(path)]
+    if suffix == ".csv" and any(word.endswith(".position") for word in _header(path)):
+        return [joint_stream(read_logs(path), "table of joints")]
     if suffix in MARKER_FILES:
         return [_markers(path)]
     if suffix in (".pcd", ".ply"):
@@ -114,10 +118,11 @@ def _npz(path: Path) -> list[Stream]:
     if len(names & set(REQUIRED)) < 3:
         rule = f"arrays {', '.join(REQUIRED)}; or points, count, t; or t, q"
         raise InputError(path, "arrays", sorted(names), rule)
-    return [_tosses(path)]
+    return _tosses(path)
 
 
-def _tosses(path: Path) -> Stream:
+def _tosses(path: Path) -> list[Stream]:
+    """One stream per body."""
     arrays = toss_arrays(path)
     rows, trial, t = [], [], []
     dt = float(arrays["dt"])
@@ -128,10 +133,17 @@ def _tosses(path: Path) -> Stream:
         trial.append(np.full(len(own), int(number)))
         t.append(arrays["t"][own] if "t" in arrays else dt * np.arange(len(own)))
     state = arrays["state"][np.concatenate(rows)].astype(float)
-    return Stream(
-        path, "", "poses", "npz of tosses", "world", np.concatenate(t).astype(float), ("body",),
-        np.concatenate(trial), state[:, None, :3], state[:, [4, 5, 6, 3]],
-    )  # fmt: skip
+    several = state.ndim == 3
+    names = [str(name) for name in arrays["bodies"]] if several else ["body"]
+    state = state.reshape(len(state), -1, state.shape[-1])
+    clock, number = np.concatenate(t).astype(float), np.concatenate(trial)
+    return [
+        Stream(
+            path, name if several else "", "poses", "npz of tosses", "world", clock, (name,),
+            number, state[:, k, None, :3], state[:, k, [4, 5, 6, 3]],
+        )
+        for k, name in enumerate(names)
+    ]  # fmt: skip
 
 
 def _joint_log(path: Path, arrays: dict) -> Stream:
@@ -144,7 +156,20 @@ def _joint_log(path: Path, arrays: dict) -> Stream:
     for key, name in (("qd", "velocity"), ("effort", "effort")):
         if key in arrays and arrays[key].shape == q.shape:
             columns[name] = arrays[key].astype(float)
-    return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), joints=columns)
+    trial = np.asarray(arrays["trial"]).astype(int) if "trial" in arrays else None
+    return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), trial, joints=columns)
+
+
+def joint_stream(logs: Sequence[JointLog], what: str) -> Stream:
+    """Trials of one joint log, one after the other."""
+    columns = {
+        signal: np.concatenate([log.measured[signal] for log in logs])
+        for signal in logs[0].measured
+    }
+    trial = np.concatenate([np.full(len(log.t), log.id) for log in logs])
+    t = np.concatenate([log.t for log in logs])
+    path = Path(logs[0].source)
+    return Stream(path, "", "joints", what, "", t, logs[0].joints, trial, joints=columns)
 
 
 def _header(path: Path) -> list[str]:
@@ -153,6 +178,11 @@ def _header(path: Path) -> list[str]:
             return [name.strip() for name in next(csv.reader(stream), [])]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(path, "", str(error), "a readable table") from None
+
+
+def holds_poses(path: Path) -> bool:
+    """True of a table with the columns of a pose; InputError where it cannot be read."""
+    return path.suffix.lower() == ".csv" and set(POSE_COLUMNS) <= set(_header(path))
 
 
 def _pose_table(path: Path) -> Stream:
@@ -179,8 +209,9 @@ def _pose_table(path: Path) -> Stream:
 
 def _markers(path: Path) -> Stream:
     names, t, position, _ = raw_markers(path)
-    what = f"{path.suffix[1:].upper()} of markers"
-    return Stream(path, "", "markers", what, "tracker", t, names, position=position)
+    trial, what = trials_of(path, t), f"{path.suffix[1:].upper()} of markers"
+    trial = None if len(set(trial.tolist())) < 2 else trial
+    return Stream(path, "", "markers", what, "tracker", t, names, trial, position)
 
 
 def _clouds(path: Path) -> list[Stream]:
@@ -210,40 +241,32 @@ def _cloud_stream(path, name, what, clouds, notes=()) -> Stream:
 # ---------------------------------------------------------------------------- bags
 
 
-def _bag(path: Path, tell: Callable[[str], None]) -> list[Stream]:
-    from ..clouds.bag import POINT_CLOUD
-
-    readers = {bags.POSE: _poses, POINT_CLOUD: _bag_clouds, JOINTS: _joints,
-               MARKER_FRAMES: _marker_frames}  # fmt: skip
+def _bag(path: Path, tell: Callable, refuse: Callable) -> list[Stream]:
     topics = bags.topics(path)
-    known = {topic: kind for topic, (kind, _) in sorted(topics.items()) if kind in readers}
+    known = {topic: kind for topic, (kind, _) in sorted(topics.items()) if kind in BAG_READERS}
     if not known:
         got = ", ".join(f"{t} ({kind})" for t, (kind, _) in sorted(topics.items())) or "no topics"
-        raise InputError(path, "topics", got, "a topic of type " + ", ".join(readers))
-    streams = []
+        raise InputError(path, "topics", got, "a topic of type " + ", ".join(BAG_READERS))
+    streams, errors = [], []
     for topic, kind in known.items():
         if not topics[topic][1] and any(topics[other][1] for other in known):
             continue  # recorded, but nobody published
         tell(f"reading {path}: {topic}, {topics[topic][1]} messages")
-        streams.append(readers[kind](path, topic))
+        try:
+            streams.append(BAG_READERS[kind](path, topic))
+        except InputError as error:
+            errors.append(error)
+    if not streams:
+        raise errors[0]
+    for error in errors:
+        refuse(error)
     return streams
-
-
-def _clock(samples: list[tuple[int, Any]]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Stamps [s] since the first, as recorded, and a note where headers have none."""
-    ns = np.array([bags.nanoseconds(m.header.stamp) for _, m in samples], dtype=np.int64)
-    notes: tuple[str, ...] = ()
-    if not ns.any():
-        ns = np.array([arrival for arrival, _ in samples], dtype=np.int64)
-        notes = ("all header stamps are 0: times of arrival are used, with their jitter",)
-    return (ns - ns[0]) * 1e-9, notes
 
 
 def _poses(path: Path, topic: str) -> Stream:
     found = bags.read_poses(path, topic)
-    track, notes = found.track, ()
-    if found.stamps != "header":
-        notes = ("all header stamps are 0: times of arrival are used, with their jitter",)
+    track = found.track
+    notes = () if found.stamps == "header" else (bags.NO_STAMPS,)
     return Stream(
         path, topic, "poses", "PoseStamped", track.frame_id, track.t, ("body",),
         position=track.position[:, None], orientation=track.orientation, notes=notes,
@@ -260,44 +283,21 @@ def _bag_clouds(path: Path, topic: str) -> Stream:
 
 def _joints(path: Path, topic: str) -> Stream:
     _, samples = bags.read_messages(path, JOINTS, topic)
-    t, notes = _clock(samples)
-    names = tuple(samples[0][1].name)
-    columns = {}
-    for key in ("position", "velocity", "effort"):
-        rows = [np.asarray(getattr(message, key), float) for _, message in samples]
-        if any(len(row) for row in rows):
-            columns[key] = _table(path, topic, names, key, samples, rows)
+    t, notes = bags.clock(samples)
+    names, columns = joint_columns(path, topic, samples)
     return Stream(path, topic, "joints", "JointState", "", t, names, joints=columns, notes=notes)
-
-
-def _table(path, topic, names, key, samples, rows) -> np.ndarray:
-    """(n, m) of rows that may name the joints in another order."""
-    table = np.full((len(rows), len(names)), np.nan)
-    for k, ((_, message), row) in enumerate(zip(samples, rows, strict=True)):
-        if sorted(message.name) != sorted(names) or len(row) not in (0, len(names)):
-            got = f"{len(row)} numbers for {list(message.name)}"
-            raise InputError(f"{path}: {topic}: sample {k}", key, got, f"one per joint {names}")
-        if len(row):
-            table[k] = row[[list(message.name).index(name) for name in names]]
-    return table
 
 
 def _marker_frames(path: Path, topic: str) -> Stream:
     """Labelled markers; a marker that a message lacks was not seen."""
-    _, samples = bags.read_messages(path, MARKER_FRAMES, topic)
-    t, notes = _clock(samples)
-    frames = [{_label(m): m.translation for m in message.markers} for _, message in samples]
-    names = tuple(dict.fromkeys(name for frame in frames for name in frame))
-    position = np.full((len(frames), len(names), 3), np.nan)
-    for k, frame in enumerate(frames):
-        for name, p in frame.items():
-            position[k, names.index(name)] = p.x, p.y, p.z
-    frame_id = samples[0][1].header.frame_id
+    frame, names, t, position, notes = bag_markers(path, topic)
     return Stream(
-        path, topic, "markers", "mocap4r2 Markers", frame_id, t, names, position=position,
-        notes=notes,
-    )  # fmt: skip
+        path, topic, "markers", "mocap4r2 markers", frame, t, names, position=position, notes=notes
+    )
 
 
-def _label(marker: Any) -> str:
-    return marker.marker_name or f"marker {marker.marker_index}"
+BAG_READERS = {
+    bags.POSE: _poses, POINT_CLOUD: _bag_clouds, JOINTS: _joints, MOCAP: _marker_frames,
+    BODIES: _marker_frames,
+}  # fmt: skip
+"""Message type -> reader of (path, topic)."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
+from ...errors import InputError
 from .. import rotations
 from ..observation import Trial
 from ..recorder import NANO, PoseRecorder, PoseSample
 from .flights import Gravity
-from .streams import Stream
+from .streams import Stream, read_streams
 from .timing import TRIAL_GAP
 
 
@@ -74,3 +76,22 @@ def listed(stream: Stream) -> list[Trial]:
     """Trials of a stream of poses; InputError if none is usable."""
     ids = [] if stream.trial is None else list(dict.fromkeys(stream.trial.tolist()))
     return recorded(stream).trials(ids)
+
+
+def recorded_poses(path: str | Path) -> list[Trial]:
+    """Trials of the poses in a bag or a table, as the observer would have saved them.
+
+    Poses that are not finite are occlusions: frames that are missing.
+    Raises InputError: as read_streams; none or several streams of poses; any other sample that
+    the observer would have dropped.
+    """
+    streams = [stream for stream in read_streams(path) if stream.kind == "poses"]
+    if len(streams) != 1:
+        names = ", ".join(stream.name for stream in streams) or "none"
+        raise InputError(path, "poses", names, "exactly one topic of PoseStamped")
+    recorder, numbers = recorded(streams[0]), streams[0].trial
+    for reason, drop in recorder.drops.items():
+        if drop.count and reason != "not finite":
+            place = f"{streams[0].place}: {drop.first}"
+            raise InputError(place, "", reason, "samples of which none has to be dropped")
+    return recorder.trials([] if numbers is None else list(dict.fromkeys(numbers.tolist())))

@@ -1,0 +1,98 @@
+"""`diffsim compare`: which of several models the same recordings support."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.table import table
+from diffsim_ros.errors import InputError
+from diffsim_ros.output import OutputFolder, write_json, write_yaml
+
+FILES = ("result.yaml", "metrics.json", "report.html", "held_out.png", "support.png")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fit every model, write and print the verdict; 0, or 3 if one of them is not converged."""
+    from diffsim_ros.real2sim.model_choice import check_alike, compare_models
+
+    configs = models_of(options)
+    check_alike(configs)
+    folder, line = OutputFolder(options.out, FILES, command="compare"), ProgressLine()
+    try:
+        found = run_cancellable(
+            lambda cancel: compare_models(
+                configs, folds=options.folds, progress=line, cancel=cancel
+            ),
+            line=line,
+        )
+        line.show("writing the results", "writing")
+        write(found, folder)
+    finally:
+        line.close()
+        folder.discard_if_empty()
+    print(summary(found))
+    print(f"results in {folder.path}")
+    return 0 if found.status == "converged" else 3
+
+
+def models_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Name -> estimation: the files, then the variants of the first one."""
+    from diffsim_ros.real2sim.config import load_estimation
+
+    if options.folds == 1 or options.folds < 0:
+        raise InputError("compare", "--folds", options.folds, "0 (a trial each), or 2 and more")
+    given = {"train": options.train, "validate": options.validate}
+    loaded = [
+        (path, load_estimation(path, set=options.set, **given)) for path in options.estimations
+    ]
+    names = [config.name for _, config in loaded]
+    if len(set(names)) < len(names):
+        names = [Path(path).stem for path, _ in loaded]
+    models: dict[str, Any] = {}
+    for name, (_, config) in zip(names, loaded, strict=True):
+        _add(models, name, config)
+    for name, *changes in options.variant or ():
+        if not changes:
+            rule = "NAME KEY=VALUE ..., e.g. linear scene.bodies.ball.viscosity_model=linear"
+            raise InputError("compare", "--variant", name, rule)
+        first = options.estimations[0]
+        _add(models, name, load_estimation(first, set=[*options.set, *changes], **given))
+    return models
+
+
+def _add(models: dict[str, Any], name: str, config: Any) -> None:
+    if name in models:
+        raise InputError("compare", "models", name, "each name once", "give files other names")
+    models[name] = config
+
+
+def write(found: Any, folder: OutputFolder) -> None:
+    """Write result.yaml, metrics.json, report.html and its pictures: all or none."""
+    from diffsim_ros.viz.comparison_report import write_comparison_report
+
+    with folder.staging() as stage:
+        write_yaml(stage / "result.yaml", found.document())
+        write_json(stage / "metrics.json", found.metrics())
+        write_comparison_report(stage / "report.html", found)
+
+
+def summary(found: Any) -> str:
+    """The verdict in words, and the table that it rests on."""
+    metrics = found.metrics()["models"]
+    keys = sorted({k for m in metrics.values() for k in m["held_out"]} - {"trials", "rms_residual"})
+    rows: list[Sequence[str]] = [["model", "held out", *keys, "delta AIC", "delta BIC"]]
+    for name, m in metrics.items():
+        held = m["held_out"]
+        figures = [f"{held[k]:.4g}" if k in held else "-" for k in ("rms_residual", *keys)]
+        rows.append([name, *figures, f"{m['delta_aic']:.4g}", f"{m['delta_bic']:.4g}"])
+    lines = [found.sentences[0], "", table(rows), "", *found.sentences[1:], *found.notes]
+    for model in found.models:
+        for name, p in model.parameters().items():
+            sigma = "" if p["std_dev"] is None else f" +- {p['std_dev']:.2g}"
+            note = f" ({p['note']})" if p["note"] else ""
+            lines.append(f"{model.name}: {name} {p['value']:.6g}{sigma} {p['unit']}{note}")
+    return "\n".join(lines)

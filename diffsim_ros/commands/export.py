@@ -1,0 +1,30 @@
+"""`diffsim export`: a scene's numbers, estimated ones included, for other simulators."""
+
+from __future__ import annotations
+
+import argparse
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.output import OutputFolder
+
+FILES = ("scene.mjcf.xml", "scene.urdf", "scene.sdf")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write MJCF, URDF and SDF; 0, or InputError."""
+    from diffsim_ros.scene import export, load_scene
+
+    model = load_scene(options.scene, estimated=options.estimated)
+    data = export.Exported(model)
+    if not (data.rigid() or data.solid()):
+        rule = "a scene with a rigid body or a solid"
+        raise InputError(options.scene, "bodies", sorted(model.bodies), rule)
+    folder = OutputFolder(options.out, FILES, command="export")
+    try:
+        with folder.staging() as stage:
+            for name, write in zip(FILES, (export.mjcf, export.urdf, export.sdf), strict=True):
+                (stage / name).write_text(write(data), encoding="utf-8")
+    finally:
+        folder.discard_if_empty()
+    print(f"results in {folder.path}")
+    return 0

@@ -1,0 +1,98 @@
+"""`diffsim plan`: controls whose motion reaches goals."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.table import table
+from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
+
+FILES = ("result.yaml", "metrics.json", "scene.yaml", "report.html", "motion.png", "motion.mcap")
+LISTED = 8
+"""Candidates that are printed."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan, write the results, print the candidates; 0 if every goal is reached, else 3."""
+    from diffsim_ros.planning import load_plan, plan
+
+    config = load_plan(options.plan, estimated=options.estimated)
+    folder, line = OutputFolder(options.out, FILES, command="plan"), ProgressLine()
+
+    def told(start: int, starts: int, iteration: int, objective: float) -> None:
+        text = f"start {start + 1} of {starts}  iteration {iteration}  objective {objective:.6g}"
+        line.show(text, "plan")
+
+    try:
+        result = run_cancellable(lambda c: plan(config, progress=told, cancel=c), line=line)
+        line.show("writing the results", "writing")
+        with folder.staging() as stage:
+            write_all(stage, result, f"diffsim plan {options.plan}")
+    finally:
+        line.close()
+        folder.discard_if_empty()
+    print(summary(result))
+    print(f"results in {folder.path}")
+    return 0 if result.status == "reached" else 3
+
+
+def summary(result: Any) -> str:
+    """Candidates, best first, the controls of the best, and the notes."""
+    from diffsim_ros.planning import results
+
+    head, rows = candidate_rows(result)
+    lines = [table([head, *rows[:LISTED]])]
+    units = {p.name: p.unit for p in result.config.map.parameters}
+    lines += [f"{n} = {v:.6g} {units[n]}" for n, v in result.best.controls.items()]
+    lines += results.notes(result)
+    lines.append(f"{result.status} after {result.starts} starts in {result.seconds:.2f} s")
+    return "\n".join(lines)
+
+
+def candidate_rows(result: Any) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of candidates."""
+    head = ["touches", "reached", "O", "O/O first", "rollouts", "s", *result.tolerances]
+    rows = []
+    for c in result.candidates:
+        ratio = f"{c.objective / c.objective_first:.2g}" if c.objective_first else "-"
+        rows.append(
+            [" ".join(c.pattern) or "none", "yes" if c.reached else "no", f"{c.objective:.3g}",
+             ratio, str(c.rollouts), f"{c.seconds:.2f}",
+             *(f"{c.distances[name]:.3g}" for name in result.tolerances)]
+        )  # fmt: skip
+    return head, rows
+
+
+def write_all(stage: Path, result: Any, command: str) -> None:
+    """Write every file of FILES into `stage`."""
+    from diffsim_ros.commands import simulate
+    from diffsim_ros.planning import results
+    from diffsim_ros.real2sim import bags
+    from diffsim_ros.scene.model import load_scene
+    from diffsim_ros.viz.render import camera_for, render_png
+    from diffsim_ros.viz.scene_markers import picture_markers
+    from diffsim_ros.viz.scene_report import write_simulation_report
+
+    planned = results.planned_scene(result)
+    model = load_scene(planned, base=result.config.place)
+    motion = result.best.motion
+    write_yaml(stage / "scene.yaml", planned)
+    write_yaml(stage / "result.yaml", results.document(result))
+    write_json(stage / "metrics.json", results.figures(result))
+    drawn = picture_markers(model, motion)
+    camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/"))])
+    picture = render_png(drawn, camera=camera, title=result.config.name)
+    write_bytes(stage / "motion.png", picture)
+    head, rows = candidate_rows(result)
+    write_simulation_report(
+        model, motion, stage / "report.html",
+        kind="plan", title=result.config.name, command=command,
+        pictures=(("Instants", "The bodies' motion; the last instant is solid.", picture),),
+        tables=[("Candidates: goals' distances [m, m/s, rad]", head, rows)],
+        targets=result.targets, warnings=results.notes(result),
+    )  # fmt: skip
+    poses, markers = simulate.recording(model, motion)
+    bags.write_motion(stage / "motion.mcap", poses, markers=markers)

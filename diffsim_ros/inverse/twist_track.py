@@ -1,0 +1,56 @@
+"""Measured velocities of a rigid body, where a recording has them and hardly more [Eq. 7e]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from .losses import Loss
+from .objectives import Term, _checked, _shortened, _sigma
+
+
+@dataclass(frozen=True)
+class TwistTrack:
+    """Measured velocities of a rigid body: r = [(v_sim - v)/sigma_v, (w_sim - w)/sigma_w].
+
+    frames            (M,)    rows of the rollout
+    velocity          (M, 3)  of the centre of mass [m/s, world]
+    angular_velocity  (M, 3)  [rad/s, world]
+    sigma_velocity    () or (M,) [m/s];  sigma_spin () or (M,) [rad/s]
+    """
+
+    body: str
+    frames: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    sigma_velocity: np.ndarray | float = 0.05
+    sigma_spin: np.ndarray | float = 0.5
+    loss: Loss = field(default_factory=Loss)
+    name: str = "twist"
+    parameters: tuple[str, ...] = ()
+    soft: ClassVar[bool] = False
+
+    def __post_init__(self):
+        count, put = len(self.frames), object.__setattr__
+        place = f"objective {self.name!r} of {self.body!r}"
+        put(self, "frames", np.asarray(self.frames, np.int64))
+        for key in ("velocity", "angular_velocity"):
+            put(self, key, _checked(place, key, getattr(self, key), (count, 3)))
+        for key in ("sigma_velocity", "sigma_spin"):
+            put(self, key, _sigma(place, key, getattr(self, key), count))
+
+    def term(self, rollout, slot, values):
+        """Residual (M, 6) and its partials by (dv, domega), which are constant."""
+        weight = np.repeat(1.0 / np.stack([self.sigma_velocity, self.sigma_spin], 1), 3, axis=1)
+        at = (self.frames, slot.index)
+        off = (rollout.velocity[at] - self.velocity, rollout.angular_velocity[at])
+        residual = np.concatenate([off[0], off[1] - self.angular_velocity], axis=1) * weight
+        return Term(residual, self.frames, jv=np.eye(6) * weight[..., None])
+
+    def until(self, frame):
+        """See `Objective.until`."""
+        return _shortened(
+            self, frame, ("velocity", "angular_velocity", "sigma_velocity", "sigma_spin")
+        )

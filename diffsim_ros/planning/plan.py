@@ -1,0 +1,243 @@
+"""Finding controls that reach the goals: several starts, soft contact first, then as it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import qmc
+
+from ..errors import NotConverged
+from ..inverse.continuation import continuation
+from ..inverse.goals import Goal
+from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
+from ..inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
+from ..inverse.solution import Solution
+from ..inverse.trial import Trial
+from ..scene.build import engine_options
+from .config import PlanConfig, load_plan
+
+STAGE_ITERATIONS = 15
+"""Of a stage with softened contact: it only prepares the next."""
+APART = 0.02
+"""Plans are the same if no control differs by more, in halves of its bounds' distance."""
+REST = 0.02
+"""Seconds without contact after which a touch is another one."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Where one start ended.
+
+    controls    name -> value;  first  where it began
+    objective   half the sum of squares there, and `objective_first` at the first guess
+    distances   goal -> how far from it [m, m/s or rad]
+    reached     every goal within its tolerance
+    pattern     what was touched, in order: ("floor", "floor", "wall"); shortest_touch  in steps
+    rollouts    of all its stages;  seconds  wall time
+    history     objective after every iteration of the last stage
+    motion      the rollout, with contact modes
+    """
+
+    controls: Mapping[str, float]
+    first: Mapping[str, float]
+    objective: float
+    objective_first: float
+    distances: Mapping[str, float]
+    reached: bool
+    pattern: tuple[str, ...]
+    rollouts: int
+    seconds: float
+    status: str
+    message: str
+    at_bound: Mapping[str, str]
+    history: tuple[float, ...]
+    shortest_touch: int | None
+    motion: Any
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """Distinct candidates, best first (those that reach every goal before the others).
+
+    status  "reached", "not_reached" or "cancelled";  starts  of which `failed` could not be run
+    """
+
+    config: PlanConfig
+    candidates: tuple[Candidate, ...]
+    status: str
+    starts: int
+    failed: tuple[str, ...]
+    seconds: float
+
+    @property
+    def best(self) -> Candidate:
+        """The first candidate."""
+        return self.candidates[0]
+
+    @property
+    def tolerances(self) -> dict[str, float]:
+        """Goal -> what is near enough [m, m/s or rad]."""
+        return {goal.name: tolerance_of(goal) for goal in self.config.goals}
+
+    @property
+    def targets(self) -> dict[str, np.ndarray]:
+        """Goal -> place [m], of those that have one."""
+        places = (g for g in self.config.goals if isinstance(g, Goal) and not g.rate)
+        return {goal.name: goal.target for goal in places}
+
+
+def plan(
+    config: PlanConfig | str | Path | Mapping,
+    *,
+    progress: Callable[[int, int, int, float], None] | None = None,
+    cancel=None,
+    first: Mapping[str, float] | None = None,
+) -> PlanResult:
+    """Find controls that reach the goals of a PLAN.yaml.
+
+    progress  called with (start, starts, iteration, objective)
+    cancel    _engine.CancelToken; when cancelled the best so far is returned
+    first     controls to begin the first start from, e.g. those of the last plan
+    Raises InputError for unusable input, NotConverged if no start can be simulated.
+    """
+    if not isinstance(config, PlanConfig):
+        config = load_plan(config)
+    begun, found, failed = time.perf_counter(), [], []
+    problem = _problem(config)
+    starts = _starts(config, first)
+    for k, z in enumerate(starts):
+        told = partial(progress, k, len(starts)) if progress is not None else None
+        try:
+            found.append(_candidate(config, problem, z, told, cancel))
+        except NotConverged as error:
+            failed.append(str(error))
+        if getattr(cancel, "cancelled", False):
+            break
+    if not found:
+        raise NotConverged(f"no start can be simulated: {failed[0] if failed else 'cancelled'}")
+    distinct = _distinct(config, sorted(found, key=lambda c: (not c.reached, c.objective)))
+    status = "reached" if distinct[0].reached else "not_reached"
+    if getattr(cancel, "cancelled", False):
+        status = "cancelled"
+    seconds = time.perf_counter() - begun
+    return PlanResult(config, distinct, status, len(starts), tuple(failed), seconds)
+
+
+def _problem(config: PlanConfig) -> SimulationProblem:
+    scene, search = config.scene, config.search
+    trial = Trial(config.name, scene.steps, (*config.goals, *config.together))
+    return SimulationProblem(
+        scene.engine, scene.options, config.map, [trial], threads=search["threads"]
+    )
+
+
+def _starts(config: PlanConfig, first: Mapping[str, float] | None) -> list[np.ndarray]:
+    """The first guess (or `first`), then points that fill the bounds evenly (Sobol)."""
+    controls, search = config.map, config.search
+    z0 = controls.start if first is None else controls.scaled({**controls.named(controls.start),
+                                                               **first})  # fmt: skip
+    starts = [np.clip(z0, controls.lower, controls.upper)]
+    if search["starts"] > 1:
+        points = qmc.Sobol(len(z0), seed=search["seed"])
+        drawn = points.random_base2(int(np.ceil(np.log2(search["starts"] - 1 or 1))))
+        drawn = drawn[: search["starts"] - 1]
+        starts += list(controls.lower + drawn * (controls.upper - controls.lower))
+    return starts
+
+
+def _candidate(config: PlanConfig, problem, z, told, cancel) -> Candidate:
+    """One start: stages of softened contact, then the plan's own."""
+    search, begun = config.search, time.perf_counter()
+    before = problem.evaluate(z, cancel=cancel)
+    if not before.ok:
+        raise NotConverged("; ".join(before.failures) or "cancelled")
+    stages = [problem.softened(f, search["softened"]) for f in search["factors"]]
+    stages = stages if search["softened"] else []
+
+    def progress(entry) -> None:
+        if told is not None:
+            told(entry.iteration, entry.value)
+
+    if search["solver"] == "lbfgs":
+        limit = {"max_iterations": search["iterations"]}
+        settings = {"solver": lbfgs, **limit, "early": {"max_iterations": STAGE_ITERATIONS}}
+    else:
+        limits = (search["iterations"], STAGE_ITERATIONS)
+        options, early = (LMOptions(max_iterations=n, gradient_tolerance=1e-14) for n in limits)
+        settings = {
+            "solver": levenberg_marquardt, "options": options, "early": {"options": early}
+        }  # fmt: skip
+    solutions = continuation([*stages, problem], z=z, callback=progress, cancel=cancel, **settings)
+    end = solutions[-1]
+    rollouts = 1 + sum(s.evaluations for s in solutions)
+    return _judged(config, problem, (z, before.value), end, rollouts, begun)
+
+
+def _judged(config, problem, first, end: Solution, rollouts: int, begun: float) -> Candidate:
+    """The motion at the end of a start, how near it comes and what it touches."""
+    scene = config.scene
+    options = engine_options(scene.description["world"], record_modes=True)
+    P = config.map.engine(end.z, scene.engine.values)[None]
+    run = engine_rollouts(scene.engine, P, np.array([scene.steps]), options, None, "none", 1, None)
+    if not run[0].ok:
+        raise NotConverged(run[0].message)
+    slots, values = body_slots(scene.engine), config.map.named(end.z)
+    distances, reached = {}, True
+    for goal in config.goals:
+        slot = slots[goal.body]
+        if isinstance(goal, Goal):
+            distance = goal.reached(run[0], slot)
+        else:  # an orientation: the residual is an angle over sigma
+            r = goal.term(run[0], slot, values).residual
+            distance = float(np.linalg.norm(r, axis=1).max() * goal.sigma_rotation[0])
+        distances[goal.name] = float(distance)
+        reached &= bool(distance <= tolerance_of(goal))
+    touches = touched(scene, run[0])
+    shortest = min((steps for _, _, steps in touches), default=None)
+    return Candidate(
+        config.map.named(end.z), config.map.named(first[0]), end.value, first[1], distances,
+        reached, tuple(name for _, name, _ in touches), rollouts + 1, time.perf_counter() - begun,
+        end.status, end.message, end.at_bound, tuple(p.value for p in end.history), shortest,
+        run[0],
+    )  # fmt: skip
+
+
+def tolerance_of(goal: Any) -> float:
+    """What is near enough: a Goal's sigma, of an orientation the sigma of its mean square."""
+    if isinstance(goal, Goal):
+        return float(goal.sigma)
+    return float(goal.sigma_rotation[0]) / np.sqrt(len(goal.sigma_rotation))
+
+
+def touched(scene, run) -> list[tuple[int, str, int]]:
+    """(first step, contact, steps) of every touch of a motion with recorded modes, in order."""
+    codes, found = np.asarray(run.modes) & 3, []
+    rest = max(1, round(REST / scene.options.step))
+    for name in scene.engine.contact_names:
+        first, count = scene.engine.modes_of(name)
+        steps = np.flatnonzero(codes[:, first : first + count].any(axis=1))
+        parts = np.split(steps, np.flatnonzero(np.diff(steps) > rest) + 1) if len(steps) else []
+        found += [(int(part[0]), name, int(part[-1] - part[0] + 1)) for part in parts]
+    return sorted(found)
+
+
+def _distinct(config: PlanConfig, candidates: list[Candidate]) -> tuple[Candidate, ...]:
+    """The best of each pattern of touches and place of the controls."""
+    kept: list[Candidate] = []
+    points = [config.map.scaled(c.controls) for c in candidates]
+    places: list[np.ndarray] = []
+    for candidate, z in zip(candidates, points, strict=True):
+        same = any(
+            other.pattern == candidate.pattern and np.abs(z - place).max() < APART
+            for other, place in zip(kept, places, strict=True)
+        )
+        if not same:
+            kept.append(candidate)
+            places.append(z)
+    return tuple(kept)

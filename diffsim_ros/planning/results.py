@@ -1,0 +1,107 @@
+"""What a plan found, as plain data: result.yaml, metrics.json and the planned scene."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .plan import Candidate, PlanResult
+
+
+def planned_scene(result: PlanResult) -> dict:
+    """The resolved scene with the best candidate's controls as `values`: ready to simulate."""
+    config = result.config
+    values = config.map.engine(config.map.scaled(result.best.controls), config.scene.engine.values)
+    names = dict.fromkeys(entry for p in config.map.parameters for entry in p.sets)
+    chosen = {name: float(values[config.scene.engine.index(name)]) for name in names}
+    description = config.scene.description
+    return {**description, "values": {**description["values"], **chosen}}
+
+
+def document(result: PlanResult) -> dict:
+    """Content of result.yaml."""
+    units = {p.name: p.unit for p in result.config.map.parameters}
+    return {
+        "command": "plan",
+        "name": result.config.name,
+        "status": result.status,
+        "controls": {
+            name: {
+                "value": value,
+                "unit": units[name],
+                "first": result.best.first[name],
+                "at_bound": name in result.best.at_bound,
+            }
+            for name, value in result.best.controls.items()
+        },
+        "scene": planned_scene(result)["values"],
+        "goals": goals(result.best, result),
+        "candidates": [
+            {
+                "pattern": list(c.pattern),
+                "reached": c.reached,
+                "objective": c.objective,
+                "controls": dict(c.controls),
+                "distances": dict(c.distances),
+                "message": c.message,
+            }
+            for c in result.candidates
+        ],
+        "notes": notes(result),
+        "failed": list(result.failed),
+        "config": dict(result.config.source),
+    }
+
+
+def goals(candidate: Candidate, result: PlanResult) -> dict:
+    """Goal -> distance, tolerance, reached."""
+    return {
+        name: {
+            "distance": distance,
+            "tolerance": result.tolerances[name],
+            "reached": distance <= result.tolerances[name],
+        }
+        for name, distance in candidate.distances.items()
+    }
+
+
+def figures(result: PlanResult) -> dict:
+    """Content of metrics.json."""
+    best = result.best
+    return {
+        "status": result.status,
+        "reached": int(best.reached),
+        "objective": best.objective,
+        "objective_ratio": best.objective / best.objective_first if best.objective_first else None,
+        "goals": goals(best, result),
+        "rollouts": best.rollouts,
+        "seconds": best.seconds,
+        "starts": result.starts,
+        "distinct": len(result.candidates),
+        "total_seconds": result.seconds,
+        "shortest_touch_steps": best.shortest_touch,
+        "peak_speed": float(np.linalg.norm(np.asarray(best.motion.velocity), axis=-1).max()),
+    }
+
+
+def notes(result: PlanResult) -> list[str]:
+    """What a reader should know."""
+    found, best = [], result.best
+    if best.shortest_touch is not None and best.shortest_touch < FINE_TOUCH:
+        found.append(
+            f"the shortest touch lasts {best.shortest_touch} steps, less than {FINE_TOUCH}: the "
+            "cost has teeth, in which a search can end; a smaller step or k_n, or "
+            "search.softened, helps"
+        )
+    for name, bound in best.at_bound.items():
+        found.append(f"control {name} ended at its {bound} bound")
+    if result.failed:
+        first = f"{len(result.failed)} of {result.starts} starts could not be simulated"
+        found.append(f"{first}: {result.failed[0]}")
+    if result.status == "not_reached":
+        far = [n for n, d in best.distances.items() if d > result.tolerances[n]]
+        found.append("not reached: " + ", ".join(far) + f" (the search ended: {best.message})")
+    return found
+
+
+FINE_TOUCH = 60
+"""Steps of a touch from which on the cost of a bounce is smooth enough to descend on."""

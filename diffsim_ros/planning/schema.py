@@ -1,0 +1,113 @@
+"""Keys of a PLAN.yaml; docs/planning.md prints these tables (`python -m ...planning.schema`)."""
+
+from __future__ import annotations
+
+from diffsim_ros.scene.fields import REQUIRED, Field, Section
+
+PLAN: Section = {
+    "name": Field("text", "title for reports", default="plan"),
+    "scene": Field(
+        "any", "scene YAML (relative to this file), or a scene mapping", default=REQUIRED
+    ),
+    "estimated": Field("text", "result.yaml of `diffsim estimate`, whose values the scene takes"),
+    "controls": Field("mapping", "name -> what the plan chooses", default=REQUIRED),
+    "goals": Field("list", "what the motion is to reach", default=REQUIRED),
+    "search": Field("mapping", "optimiser and starts", default={}),
+}
+
+CONTROL: Section = {
+    "value": Field("number", "first guess, and where `weight` pulls to", default=REQUIRED),
+    "unit": Field("text", "unit of the value", default="1"),
+    "bounds": Field("bounds", "smallest and largest value", default=REQUIRED),
+    "sets": Field("mapping", "entry of the scene -> power, or {factor, power}", default=REQUIRED),
+    "weight": Field(
+        "number",
+        "of the square of (value - first guess) / (half the bounds' distance)",
+        default=0.0,
+        minimum=0,
+    ),
+}
+
+KEYS: Section = {
+    "handle": Field("text", "a handle of the scene with keys or waypoints", default=REQUIRED),
+    "what": Field("choice", "of its keys", default="position", choices=("position", "rotation")),
+    "axes": Field("list", "of them: x, y, z", default=["x", "y", "z"]),
+    "first": Field("integer", "number of the first key that moves", default=1, minimum=1),
+    "last": Field("integer", "and of the last; absent: the last there is", minimum=1),
+    "bounds": Field("bounds", "of a key against the scene's [m or rad]", default=REQUIRED),
+    "smooth": Field(
+        "number",
+        "usual difference of a key from the one before [m or rad]: keeps them together",
+        minimum=0,
+        strict=True,
+    ),
+}
+"""A control that stands for many: the keys of a handle."""
+
+GOAL: Section = {
+    "name": Field("text", "for reports; default: the body's", default=None),
+    "body": Field("text", "a rigid body, particle or solid of the scene", default=REQUIRED),
+    "at": Field("number", "time", "s", minimum=0),
+    "during": Field("numbers", "from, to: all of it, or with `softness` any time in it", "s"),
+    "softness": Field(
+        "number",
+        "width of the soft minimum over the time: the nearest passage counts",
+        "m",
+        minimum=0,
+        strict=True,
+    ),
+    "position": Field("vector3", "of the centre of mass, or of `point`", "m"),
+    "point": Field("vector3", "of a rigid body, its own frame", "m"),
+    "orientation": Field("quaternion", "of a rigid body, x y z w"),
+    "velocity": Field("vector3", "of the centre of mass", "m/s"),
+    "tolerance": Field(
+        "number",
+        "what is near enough: of a position [m], velocity [m/s], orientation [rad]",
+        default=0.01,
+        minimum=0,
+        strict=True,
+    ),
+}
+
+SEARCH: Section = {
+    "solver": Field(
+        "choice",
+        "gauss_newton: sensitivities; lbfgs: the adjoint",
+        default="gauss_newton",
+        choices=("gauss_newton", "lbfgs"),
+    ),
+    "iterations": Field("integer", "of each start", default=60, minimum=1),
+    "starts": Field(
+        "integer", "the first guess, and draws within the bounds", default=1, minimum=1
+    ),
+    "seed": Field("integer", "of the draws", default=0, minimum=0),
+    "softened": Field("list", "entries of the scene, e.g. ground.k_n, that begin soft", default=[]),
+    "factors": Field("numbers", "of these entries, stage by stage", "1", default=[0.03, 0.2]),
+    "threads": Field("integer", "of the engine, 0: every core", default=0, minimum=0),
+}
+
+SECTIONS = {
+    "PLAN": PLAN,
+    "controls.NAME": CONTROL,
+    "controls.NAME (of a handle)": KEYS,
+    "goals[i]": GOAL,
+    "search": SEARCH,
+}
+
+
+def markdown() -> str:
+    """The tables of docs/planning.md."""
+    parts = []
+    for title, section in SECTIONS.items():
+        rows = [f"### `{title}`", "", "| key | accepted | default | meaning |", "|---|---|---|---|"]
+        for name, field in section.items():
+            default = "required" if field.default is REQUIRED else field.default
+            shown = "-" if default in (None, "", {}, []) else default
+            shown = shown if shown in ("-", "required") else f"`{shown}`"
+            rows.append(f"| `{name}` | {field.rule()} | {shown} | {field.doc} |")
+        parts.append("\n".join(rows))
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    print(markdown())

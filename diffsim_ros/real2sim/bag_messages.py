@@ -1,0 +1,243 @@
+"""Messages of bags, built without ROS (package `rosbags`): types, builders, the writer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..output import STAGE_PREFIX, move_new
+
+POSE = "geometry_msgs/msg/PoseStamped"
+TF = "tf2_msgs/msg/TFMessage"
+MARKERS = "visualization_msgs/msg/MarkerArray"
+MOCAP = "mocap4r2_msgs/msg/Markers"
+BODIES = "mocap4r2_msgs/msg/RigidBodies"
+CLOUD = "sensor_msgs/msg/PointCloud2"
+JOINTS = "sensor_msgs/msg/JointState"
+DEFINITIONS = {
+    "mocap4r2_msgs/msg/Marker": """
+int8 USE_NAME=0
+int8 USE_INDEX=1
+int8 USE_BOTH=2
+int8 id_type
+int32 marker_index
+string marker_name
+geometry_msgs/Point translation
+""",
+    MOCAP: "std_msgs/Header header\nuint32 frame_number\nmocap4r2_msgs/Marker[] markers\n",
+    "mocap4r2_msgs/msg/RigidBody": """
+string rigid_body_name
+mocap4r2_msgs/Marker[] markers
+geometry_msgs/Pose pose
+""",
+    BODIES: "std_msgs/Header header\nuint32 frame_number\nmocap4r2_msgs/RigidBody[] rigidbodies\n",
+}
+"""Of packages that a distribution does not bring (ros_overlay/), type -> text."""
+
+
+class Entry(NamedTuple):
+    """A message that is built only when it is written (markers of many frames are large)."""
+
+    stamp: int
+    topic: str
+    msgtype: str
+    build: Callable[[], Any]
+
+
+@cache
+def types() -> Any:
+    """Jazzy's message types and those of DEFINITIONS."""
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    for name, text in DEFINITIONS.items():
+        store.register(get_types_from_msg(text, name))
+    return store
+
+
+def write_bag(path: Path, entries: Sequence[Entry]) -> None:
+    """Write messages, in time order, as a rosbag2 that appears whole or not at all.
+
+    `path` ending in .mcap becomes one file, any other a bag folder with metadata.yaml. `build`
+    gives a message, or its bytes (CDR). Raises FileExistsError if `path` exists.
+    """
+    if os.path.lexists(path):
+        raise FileExistsError(17, "file exists", str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stage = Path(tempfile.mkdtemp(prefix=STAGE_PREFIX, dir=path.parent))
+    try:
+        bag = stage / (path.stem if path.suffix == ".mcap" else path.name)
+        _write(bag, sorted(entries, key=lambda e: e.stamp))
+        if path.suffix == ".mcap":
+            move_new(bag / f"{bag.name}.mcap", path)
+        else:
+            os.rename(bag, path)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _write(path: Path, entries: Sequence[Entry]) -> None:
+    from rosbags.rosbag2 import StoragePlugin, Writer
+
+    # version 8 differs from Jazzy's 9 only in how QoS is written; older distributions read it too
+    with Writer(path, version=8, storage_plugin=StoragePlugin.MCAP) as writer:
+        connections = {}
+        for entry in entries:
+            if entry.topic not in connections:
+                connections[entry.topic] = writer.add_connection(
+                    entry.topic, entry.msgtype, typestore=types()
+                )
+            data = entry.build()
+            if not isinstance(data, bytes):
+                data = types().serialize_cdr(data, entry.msgtype)
+            writer.write(connections[entry.topic], entry.stamp, data)
+
+
+def message(name: str, *fields: Any) -> Any:
+    """A message of that type, its fields in order."""
+    return types().types[name](*fields)
+
+
+def _stamp(ns: int) -> Any:
+    return message("builtin_interfaces/msg/Time", ns // 1_000_000_000, ns % 1_000_000_000)
+
+
+def _header(ns: int, frame_id: str) -> Any:
+    return message("std_msgs/msg/Header", _stamp(ns), frame_id)
+
+
+def _point(xyz: Iterable[float]) -> Any:
+    return message("geometry_msgs/msg/Point", *map(float, xyz))
+
+
+def _vector(xyz: Iterable[float]) -> Any:
+    return message("geometry_msgs/msg/Vector3", *map(float, xyz))
+
+
+def _quaternion(xyzw: Iterable[float]) -> Any:
+    return message("geometry_msgs/msg/Quaternion", *map(float, xyzw))
+
+
+def _colour(rgba: Iterable[float]) -> Any:
+    return message("std_msgs/msg/ColorRGBA", *map(float, rgba))
+
+
+def stamps(t: np.ndarray, epoch_ns: int) -> list[int]:
+    """Stamps [ns] of times t [s] since the epoch."""
+    return [epoch_ns + round(1e9 * float(seconds)) for seconds in t]
+
+
+def pose_entries(motion: Any, epoch_ns: int) -> Iterator[Entry]:
+    """PoseStamped of a bags.PoseTrack."""
+    for i, ns in enumerate(stamps(motion.t, epoch_ns)):
+
+        def build(i: int = i, ns: int = ns) -> Any:
+            pose = message(
+                "geometry_msgs/msg/Pose",
+                _point(motion.position[i]),
+                _quaternion(motion.orientation[i]),
+            )
+            return message(POSE, _header(ns, motion.frame_id), pose)
+
+        yield Entry(ns, motion.topic, POSE, build)
+
+
+def transform_entries(motion: Any, epoch_ns: int) -> Iterator[Entry]:
+    """The same on /tf; the topic without its first slash is the child frame."""
+    child = motion.topic.lstrip("/")
+    for i, ns in enumerate(stamps(motion.t, epoch_ns)):
+
+        def build(i: int = i, ns: int = ns) -> Any:
+            transform = message(
+                "geometry_msgs/msg/Transform",
+                _vector(motion.position[i]),
+                _quaternion(motion.orientation[i]),
+            )
+            header = _header(ns, motion.frame_id)
+            stamped = message("geometry_msgs/msg/TransformStamped", header, child, transform)
+            return message(TF, [stamped])
+
+        yield Entry(ns, "/tf", TF, build)
+
+
+def picture_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
+    """MarkerArrays of a bags.MarkerTrack."""
+    for ns, frame in zip(stamps(np.asarray(track.t), epoch_ns), track.frames, strict=True):
+
+        def build(ns: int = ns, frame: Sequence[Any] = frame) -> Any:
+            return message(MARKERS, [_marker(marker, ns) for marker in frame])
+
+        yield Entry(ns, track.topic, MARKERS, build)
+
+
+def _marker(marker: Any, ns: int) -> Any:
+    """viz.markers.Marker -> visualization_msgs/Marker."""
+    life = round(1e9 * marker.lifetime)
+    no_stamp = message("std_msgs/msg/Header", _stamp(0), "")
+    return message(
+        "visualization_msgs/msg/Marker",
+        _header(ns, marker.frame_id),
+        marker.ns,
+        int(marker.id),
+        int(marker.kind),
+        int(marker.action),
+        message("geometry_msgs/msg/Pose", _point(marker.position), _quaternion(marker.orientation)),
+        _vector(marker.scale),
+        _colour(marker.colour),
+        message("builtin_interfaces/msg/Duration", life // 1_000_000_000, life % 1_000_000_000),
+        False,
+        [_point(point) for point in marker.points],
+        [_colour(colour) for colour in marker.colours],
+        "",
+        message("sensor_msgs/msg/CompressedImage", no_stamp, "", np.zeros(0, dtype=np.uint8)),
+        [],
+        marker.text,
+        "",
+        message("visualization_msgs/msg/MeshFile", "", np.zeros(0, dtype=np.uint8)),
+        False,
+    )
+
+
+def mocap_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
+    """mocap4r2_msgs/Markers of a bags.MocapTrack; a marker that is NaN was not seen."""
+    for i, ns in enumerate(stamps(track.t, epoch_ns)):
+
+        def build(i: int = i, ns: int = ns) -> Any:
+            seen = [
+                message("mocap4r2_msgs/msg/Marker", 0, k, name, _point(track.position[i, k]))
+                for k, name in enumerate(track.names)
+                if np.isfinite(track.position[i, k]).all()
+            ]
+            return message(MOCAP, _header(ns, track.frame_id), i, seen)
+
+        yield Entry(ns, track.topic, MOCAP, build)
+
+
+def cloud_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
+    """PointCloud2 of a bags.CloudTrack, with its extra columns as FLOAT32 fields."""
+    for i, ns in enumerate(stamps(np.asarray(track.t), epoch_ns)):
+
+        def build(i: int = i, ns: int = ns) -> Any:
+            return cloud_message(_header(ns, track.frame_id), track.clouds[i], track.columns(i))
+
+        yield Entry(ns, track.topic, CLOUD, build)
+
+
+def cloud_message(header: Any, cloud: Any, columns: Mapping[str, np.ndarray]) -> Any:
+    """An unorganised cloud (clouds.cloud.Cloud) as PointCloud2."""
+    from .clouds.packed import encode
+
+    fields, data = encode(cloud, columns)
+    step = 4 * len(fields)
+    return message(
+        CLOUD, header, 1, len(cloud),
+        [message("sensor_msgs/msg/PointField", *field) for field in fields],
+        False, step, step * len(cloud), np.frombuffer(data, np.uint8), True,
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""Logs of a robot's joints: the sections of their YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..kinds import Kind
+from ..options import FitOptions, OptionReader, read_options, read_paths
+from .log import JointLog, read_logs
+from .options import (
+    JointDataOptions,
+    JointFilesOptions,
+    JointFitOptions,
+    JointMeasurementOptions,
+    JointSimulationOptions,
+)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of a role and the numbers of their trials, None: all."""
+
+    place: str
+    key: str
+    files: tuple[Path, ...]
+    trials: tuple[int, ...] | None
+
+    def read(self) -> list[JointLog]:
+        """Every trial of the role."""
+        return [log for file in self.files for log in read_logs(file, self.trials)]
+
+
+def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
+    """Trials of training and validation; nothing is opened yet."""
+    options = read_options(JointDataOptions, reader, data, "data")
+    train = _files(reader, options.train, base, "data.train")
+    if options.validate is None:
+        return train, None
+    return train, _files(reader, options.validate, base, "data.validate")
+
+
+def _files(reader: OptionReader, value: object, base: Path, key: str) -> Files:
+    options = read_options(JointFilesOptions, reader, value, key)
+    files = read_paths(reader, options.files, base, key, "an NPZ or CSV file")
+    trials = options.trials
+    if trials == "all":
+        return Files(reader.place, key, files, None)
+    whole = isinstance(trials, (list, tuple)) and trials
+    if not whole or not all(isinstance(t, int) and not isinstance(t, bool) for t in trials):
+        raise reader.error(f"{key}.trials", trials, "all, or a list of whole numbers")
+    return Files(reader.place, key, files, tuple(trials))
+
+
+def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
+    """Every trial of other files, and the same in the words of the YAML."""
+    paths = tuple(Path(file).resolve() for file in files)
+    words = {"files": [str(path) for path in paths], "trials": "all"}
+    return Files(place, key, paths, None), words
+
+
+def check_fit(reader: OptionReader, fit: FitOptions) -> None:
+    """Nothing between keys is refused."""
+
+
+def _experiment(config):
+    from .experiment import JointExperiment
+
+    return JointExperiment(config)
+
+
+KIND = Kind(
+    measurement=JointMeasurementOptions,
+    simulation=JointSimulationOptions,
+    fit=JointFitOptions,
+    selections=selections,
+    whole_files=whole_files,
+    check_fit=check_fit,
+    experiment=_experiment,
+)

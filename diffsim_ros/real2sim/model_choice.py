@@ -1,0 +1,269 @@
+"""Which of several estimations of the same recordings the data support.
+
+Every model is fitted to all training trials, as `estimate` does it, and once more from where the
+others ended if that is lower, so that a poor first guess is not taken for a poor model.  Then it is
+fitted without each fold of the trials, from the end of the whole fit, and judged on what it did not
+see.  Trials to validate on count as held out from the whole fit.  Nothing here knows what was
+recorded (kinds).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from ..inverse.model_comparison import information_criteria, verdict
+from ..inverse.optimizers import levenberg_marquardt
+from ..inverse.pinned import Pinned
+from ..inverse.uncertainty import residual_noise
+from .config import EstimationConfig
+from .fit import descend, fit_trials
+from .kinds import Data, kind_of
+from .model_verdict import Held, ModelComparison, ModelFit
+from .progress import Progress, ProgressCallback, Reporter
+from .spread import solution_of, uncertainty_of
+
+FEW = 10
+"""Trials up to which each is left out alone; of more, FOLDS folds."""
+FOLDS = 5
+
+
+def compare_models(
+    configs: Mapping[str, EstimationConfig], *, folds: int = 0,
+    progress: ProgressCallback | None = None, cancel=None,
+    observations: Mapping[str, Sequence] | None = None,
+) -> ModelComparison:  # fmt: skip
+    """Fit every model to the same trials and compare what they predict.
+
+    configs       name -> estimation; data, measurement and the fit's loss must be the same
+    folds         0: each trial left out alone up to FEW of them, else FOLDS folds
+    observations  trials instead of the YAML's, as `estimate` takes them
+    cancel        ends with InputError unless every model was fitted
+    Raises InputError for estimations that cannot be compared.
+    """
+    check_alike(configs)
+    given, models = dict(observations or {}), []
+    whole = None if progress is None else _Whole(progress, len(configs))
+    for i, (name, config) in enumerate(configs.items()):
+        told = None if whole is None else whole.of(name, i)
+        models.append(_Model(name, config, told, cancel, folds).fitted(given))
+    for model in models:
+        model.improve([m for m in models if m is not model])
+    found = [model.judged() for model in models]
+    sets = models[0].sets
+    if getattr(cancel, "cancelled", False):
+        raise InputError("compare", "cancelled", "", "every model to be fitted and judged")
+    criteria, effective = information_criteria({m.name: m.figures for m in found})
+    names = [h.name for h in found[0].held]
+    scores = {m.name: _row(m.held, names) for m in found}
+    overlap = float(np.mean([len(s) / (sets.train - len(s)) for s in sets.folds] or [0.0]))
+    best, pairs, sentences = verdict(scores, overlap, criteria)
+    good = all(m.fit.status == "converged" for m in found)
+    return ModelComparison(
+        tuple(found), best, pairs, criteria, effective, tuple(sentences),
+        tuple(_notes(found, sets, effective)), len(sets.folds),
+        "converged" if good else "not_converged",
+    )  # fmt: skip
+
+
+def _row(held: Sequence[Held], names: Sequence[str]) -> list[float]:
+    by_name = {h.name: h.square for h in held}
+    return [by_name.get(name, math.nan) for name in names]
+
+
+def check_alike(configs: Mapping[str, EstimationConfig]) -> None:
+    """InputError unless all are estimations of the same data with the same measure of error."""
+    if len(configs) < 2:
+        raise InputError("compare", "models", list(configs), "two models or more")
+    first = next(iter(configs.values()))
+    for config in configs.values():
+        for key in ("kind", "body", "train", "validate", "measurement"):
+            a, b = _plain(getattr(first, key)), _plain(getattr(config, key))
+            if a != b:
+                rule = f"the same as in {first.place}, so that errors can be compared"
+                raise config.error(key if key != "train" else "data.train", b, rule)
+        own = getattr(config.fit, "__dict__", {})
+        for key, value in getattr(first.fit, "__dict__", {}).items():
+            if key in ("loss", "loss_scale", "initial_state", "position_weight"):
+                if own.get(key) != value:
+                    rule = f"{value}, as in {first.place}: errors count alike in all models"
+                    raise config.error(f"fit.{key}", own.get(key), rule)
+
+
+def _plain(value):
+    """Options without the place that they were read from."""
+    fields = getattr(value, "__dict__", None)
+    if fields is None:
+        return value
+    return {k: _paths(v) for k, v in fields.items() if k not in ("place", "reader")}
+
+
+def _paths(value):
+    if isinstance(value, (tuple, list)):
+        return [_paths(v) for v in value]
+    return str(value.resolve()) if isinstance(value, Path) else value
+
+
+class _Whole:
+    """Progress of single models as progress of the whole, which never falls."""
+
+    def __init__(self, callback: ProgressCallback, count: int) -> None:
+        self.callback, self.count = callback, count
+        self.done, self.started = 0.0, time.perf_counter()
+
+    def of(self, name: str, i: int) -> ProgressCallback:
+        """Callback of model i."""
+
+        def told(p: Progress) -> None:
+            self.done = max(self.done, (i + p.fraction_done) / self.count)
+            elapsed = time.perf_counter() - self.started
+            left = elapsed * (1.0 / self.done - 1.0) if self.done > 0.02 else None
+            phase = f"{name}: {p.phase}"
+            self.callback(replace(p, phase=phase, fraction_done=self.done, seconds_left=left))
+
+        return told
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """Number of training trials, and those that each fold leaves out."""
+
+    train: int
+    folds: tuple[tuple[int, ...], ...]
+
+
+def _sets(count: int, folds: int) -> _Sets:
+    """Folds of `count` trials, drawn once and for all models alike."""
+    wanted = folds or (count if count <= FEW else FOLDS)
+    if count < 2:
+        return _Sets(count, ())
+    order = np.random.default_rng(0).permutation(count)
+    wanted = min(wanted, count)
+    return _Sets(count, tuple(tuple(sorted(order[k::wanted].tolist())) for k in range(wanted)))
+
+
+class _Model:
+    """One model's fits, whole and fold by fold."""
+
+    def __init__(self, name: str, config: EstimationConfig, progress, cancel, folds: int) -> None:
+        self.name, self.config, self.cancel, self.wanted = name, config, cancel, folds
+        fit = config.fit
+        plan = [("read", 0.5), ("fit", 4.0 * fit.starts * fit.iterations),
+                ("search", float(fit.search_evaluations)),
+                ("held out", 4.0 * fit.iterations)]  # fmt: skip
+        self.reporter = Reporter(progress, plan)
+        self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
+
+    def fitted(self, observations: Mapping[str, Sequence]) -> _Model:
+        """Read the trials and fit all of them."""
+        self.reporter.begin("read")
+        self.experiment = kind_of(self.config.kind).experiment(self.config)
+        self.data = self.experiment.read(observations)
+        model = self.experiment.model
+        self.fit = fit_trials(model, self.data.train, self.reporter, self.cancel)
+        self.sets = _sets(len(self.fit.kept), self.wanted)
+        self.notes = [f"not fitted: {sentence}" for sentence in self.fit.dropped]
+        return self
+
+    def improve(self, others: Sequence[_Model]) -> None:
+        """Descend from where another model ended, if its values cost less here."""
+        fit, model = self.fit, self.experiment.model
+        if fit.surface is not None:
+            return
+        mine = model.map.named(fit.z)
+        for other in others:
+            theirs = other.experiment.model.map.named(other.fit.z)
+            z = model.scaled({**mine, **{n: v for n, v in theirs.items() if n in mine}})
+            problem = model.problem(fit.kept, z, horizon=self.horizon)
+            if problem.evaluate(z, fit.y, cancel=self.cancel).value >= self.fit.value:
+                continue
+            found = descend(self.config.fit, problem, z, fit.y, cancel=self.cancel)
+            if found.value < (1.0 - self.config.fit.tolerance) * self.fit.value:
+                self.fit = replace(
+                    self.fit, z=found.z, y=found.y, value=found.value, problem=problem,
+                    status="converged" if found.converged else "not_converged",
+                    message=found.message, evaluations=self.fit.evaluations + found.evaluations,
+                )  # fmt: skip
+                self.notes.append(
+                    f"its own first guess led to a worse end: fitted from that of {other.name}"
+                )
+
+    def judged(self) -> ModelFit:
+        """Standard deviations, noise, and what it makes of trials that it did not see."""
+        fit, data = self.fit, self.data
+        found, sentence = uncertainty_of(fit, self.config.uncertainty)
+        noise = residual_noise(fit.problem, solution_of(fit))
+        square = 2.0 * float(fit.problem.evaluate(fit.z, fit.y).trial_costs.sum())
+        self.reporter.begin("held out")
+        held: dict[int, Held] = {}
+        for k, fold in enumerate(self.sets.folds):
+            if getattr(self.cancel, "cancelled", False):
+                break
+            z = self._without(set(fold))
+            held |= {i: self._held(fit.kept[i], z) for i in fold}
+            self.reporter.tell((k + 1) / len(self.sets.folds), k + 1)
+        seen = [held[i] for i in sorted(held)]
+        seen += [self._held(trial, fit.z) for trial in data.validate]
+        self.reporter.end()
+        notes = (*self.notes, f"std_dev: {sentence}")
+        return ModelFit(self.name, self.config, fit, square, found, noise, tuple(seen), notes)
+
+    def _without(self, fold: set[int]) -> np.ndarray:
+        """Parameters (nz,) fitted to the trials that are not in the fold."""
+        fit = self.fit
+        kept = [t for i, t in enumerate(fit.kept) if i not in fold]
+        if fit.surface is not None:  # rugged: the minimum of the others' smoothed costs
+            weights = np.array([float(i not in fold) for i in range(len(fit.kept))])
+            z = fit.surface.minimum(weights)
+            return np.clip(z, fit.problem.lower, fit.problem.upper)
+        y = np.array([row for i, row in enumerate(fit.y) if i not in fold])
+        problem = self.experiment.model.problem(kept, fit.z, horizon=self.horizon)
+        return descend(self.config.fit, problem, fit.z, y, cancel=self.cancel).z
+
+    def _held(self, trial, z: np.ndarray) -> Held:
+        """What the model with these parameters makes of a trial; its start may be fitted."""
+        experiment = self.experiment
+        problem = experiment.model.problem([trial], z, horizon=self.horizon)
+        name = problem.trials[0].name
+        y = np.zeros(problem.nuisance_shape)
+        if y.size:
+            pinned = Pinned(problem, dict(enumerate(z)))
+            y = levenberg_marquardt(pinned, pinned.start, cancel=self.cancel).y
+        seen = problem.evaluate(z, y, cancel=self.cancel)
+        if not seen.ok:
+            return Held(name, math.nan, {})
+        one = replace(self.fit, kept=[trial], z=z)
+        judged = experiment.judge(Data([], [], []), one, Reporter(None, []), self.cancel)
+        errors = judged.predictions[0].errors if judged.predictions else {}
+        plain = {k: float(v) for k, v in errors.items() if "." not in k}
+        return Held(name, 2.0 * float(seen.trial_costs.sum()) / seen.count, plain)
+
+
+def _notes(found: Sequence[ModelFit], sets: _Sets, effective: float) -> list[str]:
+    """How the comparison was made, for a reader who has to trust it."""
+    count = found[0].noise.count
+    notes = [
+        f"AIC and BIC count {effective:.4g} independent residuals of {count}: how alike residuals "
+        "are over time and channels is taken from those of the model that fits best"
+    ]
+    if sets.folds:
+        how = "each left out alone" if len(sets.folds) == sets.train else f"{len(sets.folds)} folds"
+        notes.append(
+            f"cross-validation over {sets.train} trials, {how}; every fold is fitted from the end "
+            "of the whole fit; intervals allow for training sets that overlap"
+        )
+    if found[0].fit.problem.nuisance_shape[1]:
+        notes.append("the start of a held-out trial is fitted to that trial, in all models alike")
+    lost = sorted({h.name for m in found for h in m.held if not math.isfinite(h.square)})
+    if lost:
+        notes.append(f"not predicted by every model and left out: {', '.join(lost)}")
+    for m in found:
+        if m.fit.status != "converged":
+            notes.append(f"{m.name} is not converged: {m.fit.message}")
+    return notes

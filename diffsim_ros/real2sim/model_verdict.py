@@ -1,0 +1,138 @@
+"""What a comparison of models found: fits, held-out trials, and the verdict that rests on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from ..inverse.model_comparison import Criteria, FitFigures, Paired
+from ..inverse.time_correlation import TimeNoise
+from ..inverse.uncertainty import Uncertainty
+from .config import EstimationConfig
+from .fit import Fit
+from .provenance import provenance
+from .results import finite
+
+
+@dataclass(frozen=True)
+class Held:
+    """One trial that a model did not see: mean square of its residuals, the kind's own figures."""
+
+    name: str
+    square: float
+    errors: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ModelFit:
+    """One model: its fit to all training trials, and what it predicts of trials left out.
+
+    square  sum of squares at the end of the fit, as the losses count them, without priors
+    noise   how its residuals are alike over time
+    """
+
+    name: str
+    config: EstimationConfig
+    fit: Fit
+    square: float
+    uncertainty: Uncertainty | None
+    noise: TimeNoise
+    held: tuple[Held, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def figures(self) -> FitFigures:
+        """For the information criteria; starts that are fitted too count in all models alike."""
+        count, effective = self.noise.count, self.noise.effective
+        return FitFigures(self.square, count, effective, len(self.fit.problem.names))
+
+    def parameters(self) -> dict[str, dict]:
+        """Values with standard deviation, unit and note by name."""
+        problem, z = self.fit.problem, self.fit.z
+        found = {}
+        for i, (name, value) in enumerate(zip(problem.names, problem.values(z), strict=True)):
+            sigma = None if self.uncertainty is None else float(self.uncertainty.std_dev[i])
+            note = "" if self.uncertainty is None else self.uncertainty.notes[i]
+            unit = self.config.parameters[name].unit
+            found[name] = {
+                "value": float(value), "std_dev": None if sigma is None else finite(sigma),
+                "unit": unit, "note": note,
+            }  # fmt: skip
+        return found
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """The verdict, and what it rests on.
+
+    best        of the models by held-out error, else by AIC
+    pairs       every other model's held-out error over the best's
+    criteria    AIC, BIC by model;  effective: residuals that they count
+    sentences   the verdict in words, the first says it all
+    folds       of the cross-validation, 0: none;  trials: names of those held out
+    """
+
+    models: tuple[ModelFit, ...]
+    best: str
+    pairs: Mapping[str, Paired]
+    criteria: Mapping[str, Criteria]
+    effective: float
+    sentences: tuple[str, ...]
+    notes: tuple[str, ...]
+    folds: int
+    status: str
+
+    @property
+    def told_apart(self) -> bool:
+        """True when the data speak for one model against all others."""
+        if self.pairs:
+            return all(pair.clear for pair in self.pairs.values())
+        return self.sentences[0].startswith("the data support")
+
+    def metrics(self) -> dict:
+        """Content of metrics.json."""
+        models = {}
+        for m in self.models:
+            figures, c = m.figures, self.criteria[m.name]
+            models[m.name] = {
+                "objective": figures.square / figures.count, "residuals": figures.count,
+                "effective_residuals": figures.effective, "parameters": figures.parameters,
+                "delta_aic": c.aic, "delta_bic": c.bic, "aic_weight": c.weight,
+                "held_out": held_figures(m.held),
+            }  # fmt: skip
+        pairs = {name: asdict(pair) for name, pair in self.pairs.items()}
+        return {
+            "best": self.best, "told_apart": int(self.told_apart), "folds": self.folds,
+            "effective_residuals": self.effective, "models": models, "against_best": pairs,
+            "status": self.status,
+        }  # fmt: skip
+
+    def document(self) -> dict:
+        """Content of result.yaml."""
+        models = {}
+        for m in self.models:
+            models[m.name] = {
+                "status": m.fit.status, "message": m.fit.message, "parameters": m.parameters(),
+                "held_out": {h.name: finite(h.square) for h in m.held}, "notes": list(m.notes),
+                "provenance": provenance(m.config.place, [t.source for t in m.fit.kept]),
+                "config": dict(m.config.source),
+            }  # fmt: skip
+        return {
+            "verdict": list(self.sentences), "best": self.best, "told_apart": self.told_apart,
+            "notes": list(self.notes), "status": self.status, "models": models,
+        }  # fmt: skip
+
+
+def held_figures(held: Sequence[Held]) -> dict:
+    """Mean over held-out trials: root of the mean square residual, and the kind's figures."""
+    seen = [h for h in held if math.isfinite(h.square)]
+    found: dict = {"trials": len(seen)}
+    if seen:
+        found["rms_residual"] = math.sqrt(float(np.mean([h.square for h in seen])))
+        keys = set.intersection(*(set(h.errors) for h in seen))
+        for key in sorted(keys):
+            found[key] = float(np.mean([h.errors[key] for h in seen]))
+    return found

@@ -1,0 +1,248 @@
+"""Recorded bodies as an experiment: read, checked against free flight, predicted and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...errors import InputError
+from ...inverse.simulation_problem import SimulationProblem, body_slots
+from .. import rotations
+from ..comparison import interval
+from ..config import EstimationConfig
+from ..fit import Fit
+from ..flight import WINDOW, check_gravity
+from ..kinds import Data, Judged
+from ..observation import Trial
+from ..progress import Reporter
+from ..results import median_and_mean
+from ..selection import Selection, overlap
+from ..toss_model import spacing
+from ..tosses import MIN_SAMPLES
+from ..validation import refined_rollouts
+from .model import PoseModel
+from .pivot import centred
+
+
+@dataclass(frozen=True)
+class PosePrediction:
+    """One recording, measured and simulated at the same frames from its start on (world frame).
+
+    t                    time since the start [s]; the samples from `contact` on count     (n,)
+    bodies, kinds, sizes their names, "box", "sphere" or "point", and edges [m]
+    measured, simulated  poses: position [m], quaternion x, y, z, w               (n, bodies, 7)
+    errors               figures of this recording, those of metrics.json
+    """
+
+    id: int
+    role: str
+    source: str
+    t: np.ndarray
+    contact: int
+    bodies: tuple[str, ...]
+    kinds: tuple[str, ...]
+    sizes: tuple[tuple[float, float, float], ...]
+    measured: np.ndarray
+    simulated: np.ndarray
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Title of the recording in pictures."""
+        return f"toss {self.id}"
+
+
+class PoseExperiment:
+    """See kinds.Experiment; trials are observation.Trial of all bodies."""
+
+    def __init__(self, config: EstimationConfig) -> None:
+        self.config = config
+        self.model = PoseModel.build(config)
+
+    def read(self, observations: Mapping[str, Sequence]) -> Data:
+        """Recordings of the YAML's selections, or those handed over."""
+        notes: list[str] = []
+        train = self._role(observations.get("train"), self.config.train, notes)
+        given = observations.get("validate")
+        wanted = None if "validate" in observations and not given else self.config.validate
+        validate = self._role(given, wanted, notes)
+        both = overlap(train, validate)
+        if both:
+            notes.append(
+                f"{len(both)} of {len(validate)} validated recordings were trained on too "
+                f"(first: {both[0].place}): the validation is no test for them"
+            )
+        if not validate:
+            notes.append("nothing to validate on: the figures are those of the trained recordings")
+        missing = sum(int(trial.frames[-1]) + 1 - len(trial) for trial in (*train, *validate))
+        return Data(train, validate, notes, missing)
+
+    def _role(self, given, selection: Selection | None, notes: list[str]) -> list[Trial]:
+        """Recordings of one role that can be started; sentences about the others."""
+        options = self.config.measurement
+        if not given and selection is None:
+            return []
+        sigma = options.sigma_position, np.radians(options.sigma_rotation)
+        flying = options.start == "flight"
+        least = MIN_SAMPLES if flying else 2
+        read = given or selection.read(self.config.bodies, sigma, least)
+        trials = [self._named(trial) for trial in read]
+        spacing(trials)
+        if not flying:
+            return trials
+        if options.check_gravity:
+            self._check_gravity(trials)
+        return self._flying(trials, notes)
+
+    def _named(self, trial: Trial) -> Trial:
+        """The recording with the names of the scene; one body has any name."""
+        if len(trial.bodies) == len(self.config.bodies) == 1:
+            return replace(trial, poses=replace(trial.poses, names=self.config.bodies))
+        if set(self.config.bodies) - set(trial.bodies):
+            got, rule = ", ".join(trial.bodies), ", ".join(self.config.bodies)
+            raise InputError(trial.place, "bodies", got, f"recordings of {rule}")
+        return trial
+
+    def _flying(self, trials: list[Trial], notes: list[str]) -> list[Trial]:
+        """Those that begin in free flight, as the scene simulates it, and touch something later."""
+        options, z = self.config.measurement, self.model.map.start
+        fewest = int(options.flight_frames[0])
+        # an unknown pivot misses every flight until it is estimated
+        most = np.inf if self.model.unknown_pivot else options.flight_misfit
+        kept: list[Trial] = []
+        left: dict[str, list[str]] = {}
+        for trial in trials:
+            flight = self.model.flight(trial)
+            if flight is None:
+                why = "never touch anything"
+            elif flight.last - flight.first < fewest:
+                why = f"have less than {fewest} frames before contact"
+            elif self.model.flown(trial, z).misfit > most:
+                why = f"miss a simulated flight by more than {options.flight_misfit:g} sigma"
+            else:
+                kept.append(trial)
+                continue
+            left.setdefault(why, []).append(trial.place)
+        for why, places in left.items():
+            notes.append(f"{len(places)} recordings {why} and are left out (first: {places[0]})")
+        if trials and not kept:
+            rule = "a recording that begins in free flight and touches something"
+            raise InputError(trials[0].source, "tosses", notes[-1], rule)
+        return kept
+
+    def _check_gravity(self, trials: list[Trial]) -> None:
+        """Refuse recordings in which the common centre of mass does not fall as the world says."""
+        share = self.model.masses / self.model.masses.sum()
+        falling, named = [], self.model.map.named(self.model.map.start)
+        for trial in trials:
+            bodies = centred(trial, self.model.pivots, named)
+            first, value = bodies.of(bodies.bodies[0]), bodies.poses.value
+            centre = sum(w * value[:, 7 * k : 7 * k + 3] for k, w in enumerate(share))
+            place = np.concatenate([centre, first.orientation], axis=1)
+            flight = self.model.flight(trial)
+            if flight is None or flight.last >= WINDOW:
+                falling.append(replace(first, poses=replace(first.poses, value=place)))
+        for source in dict.fromkeys(trial.source for trial in falling):
+            own = [trial for trial in falling if trial.source == source]
+            check_gravity(own, self.model.gravity(self.model.map.start))
+
+    def counts(self, fit: Fit) -> dict:
+        """Recordings that were fitted."""
+        return {"recordings": len(fit.kept), "ids": [trial.id for trial in fit.kept]}
+
+    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
+        """Predictions and figures of the trained recordings and of those to validate on."""
+        trained, notes = self.predicted(fit.kept, fit.z, "train", cancel)
+        reporter.tell(0.4, 1)
+        train = figures(trained, len(notes))
+        if not data.validate:
+            return Judged(trained, train, None, notes)
+        predicted, more = self.predicted(data.validate, fit.z, "validate", cancel)
+        found = figures(predicted, len(more))
+        found["per_recording"] = [{"id": p.id, **p.errors} for p in predicted]
+        return Judged(predicted, train, found, notes + more)
+
+    def predicted(self, trials: Sequence[Trial], z: np.ndarray, role: str, cancel=None):
+        """Open-loop predictions at z, and sentences about recordings without one."""
+
+        def problem(some: list[Trial], spf: int) -> SimulationProblem:
+            return self.model.problem(some, z, spf=spf)
+
+        runs = refined_rollouts(self.model, problem, trials, z, cancel)
+        found, sentences = [], []
+        for k, trial in enumerate(trials):
+            run = runs.get(k)
+            if run is None or not run.ok:
+                what = "cancelled" if run is None else f"{run.status}: {run.message}"
+                sentences.append(f"no prediction for {trial.place}: {what}")
+            else:
+                bodies = centred(trial, self.model.pivots, self.model.map.named(z))
+                found.append(self._prediction(trial, bodies, run, role))
+        return found, sentences
+
+    def _prediction(self, trial: Trial, bodies: Trial, run, role: str) -> PosePrediction:
+        flight = self.model.flight(trial)
+        keep, _ = self.model.judged(trial)
+        rows = np.arange(flight.start, keep[-1] + 1)
+        frames = trial.frames[rows] - trial.frames[flight.start]
+        at = [body_slots(self.model.scene.engine)[body].index for body in trial.bodies]
+        poses = (run.position[frames][:, at], run.orientation[frames][:, at])
+        simulated = np.concatenate(poses, axis=2)
+        measured = bodies.poses.value[rows].reshape(len(rows), -1, 7)
+        shapes = [self.model.scene.bodies[body] for body in trial.bodies]
+        begun = int(keep[0] - flight.start)
+        if self.config.measurement.observed == "velocities":
+            motion = (run.velocity[frames][:, at], run.angular_velocity[frames][:, at])
+            theirs = trial.velocity[rows].reshape(len(rows), -1, 6)
+            errors = errors_of(np.concatenate(motion, axis=2), theirs, begun, VELOCITIES)
+        else:
+            kinds = POSES if self.config.measurement.observed == "poses" else POSES[:1]
+            errors = errors_of(simulated, measured, begun, kinds)
+        return PosePrediction(
+            trial.id, role, trial.source, frames * trial.dt, begun, trial.bodies,
+            tuple(shape.kind for shape in shapes), tuple(shape.size for shape in shapes),
+            measured, simulated, errors,
+        )  # fmt: skip
+
+
+def _distance(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(ours[..., :3] - theirs[..., :3], axis=-1)
+
+
+def _angle(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    return np.degrees(rotations.angle(theirs[..., 3:7], ours[..., 3:7]))
+
+
+def _spin(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(ours[..., 3:] - theirs[..., 3:], axis=-1)
+
+
+POSES = (("position_error_m", _distance), ("rotation_error_deg", _angle))
+VELOCITIES = (("velocity_error_m_s", _distance), ("spin_error_rad_s", _spin))
+"""Figures of a recording: means over bodies and frames that count; `final_`: the last frame."""
+
+
+def errors_of(ours: np.ndarray, theirs: np.ndarray, first: int, kinds) -> dict[str, float]:
+    """Figures of a motion (n, bodies, 7 | 6) against another one, from sample `first` on."""
+    found = {}
+    for name, measure in kinds:
+        error = measure(ours[first:], theirs[first:]).mean(axis=1)
+        found[name] = float(error.mean())
+        if len(error) > 1:
+            found[f"final_{name}"] = float(error[-1])
+    return found
+
+
+def figures(predictions: Sequence[PosePrediction], failed: int, seed: int = 0) -> dict:
+    """Means, medians and 95 % bootstrap intervals of the mean over the predicted recordings."""
+    result: dict = {"recordings": len(predictions), "failed": failed}
+    if not predictions:
+        return result
+    names = list(predictions[0].errors)
+    rows = np.array([[p.errors[name] for name in names] for p in predictions])
+    result.update(median_and_mean(rows, names))
+    ranges = interval(rows, seed)
+    result.update({f"{name}_interval": r for name, r in zip(names, ranges, strict=True)})
+    return result

@@ -1,0 +1,171 @@
+"""The simulated bodies: starts and tracks of a recording as trials of the inverse layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...errors import InputError
+from ...inverse.losses import Loss
+from ...inverse.objectives import Objective, PoseTrack
+from ...inverse.simulation_problem import SimulationProblem
+from ...inverse.trial import InitialState
+from ...inverse.trial import Trial as Fitted
+from ...inverse.twist_track import TwistTrack
+from ...scene.build import mass_of
+from ..config import EstimationConfig
+from ..model import Model, scene_and_map
+from ..observation import Trial
+from ..toss_model import spacing
+from .flight import Flight, Flown, flight_of, flown
+from .pivot import Pivot, centred, read_pivots
+
+
+@dataclass(frozen=True)
+class PoseModel(Model):
+    """Scene and parameters of recorded bodies; knows how a recording becomes a rollout."""
+
+    pivots: Mapping[str, Pivot] = field(default_factory=dict)
+    _known: dict[tuple, Flown] = field(default_factory=dict, repr=False, compare=False)
+    """Starts by trial and parameters: stages and predictions ask for the same ones again."""
+
+    @classmethod
+    def build(cls, config: EstimationConfig) -> PoseModel:
+        """Build the scene and bind the parameters; InputError naming what does not fit."""
+        model = cls(config, *scene_and_map(config), read_pivots(config))
+        for body in config.bodies:
+            if model.scene.description["bodies"][body]["type"] != "rigid":
+                raise config.error("body", body, "a rigid body")
+        return model
+
+    @property
+    def nuisance(self) -> bool:
+        """True where starts are fitted and residuals are in the sensor's sigmas."""
+        return self.config.fit.initial_state == "nuisance"
+
+    @property
+    def unknown_pivot(self) -> bool:
+        """True where a tracker's pivot is estimated."""
+        return any(any(pivot.names) for pivot in self.pivots.values())
+
+    @property
+    def masses(self) -> np.ndarray:
+        """Masses of the tracked bodies in the scene [kg]."""
+        bodies = self.scene.description["bodies"]
+        return np.array([mass_of(bodies[body]) for body in self.config.bodies])
+
+    def gravity(self, z: np.ndarray) -> np.ndarray:
+        """Gravity of the model at z [m/s^2] (3,)."""
+        p = self.map.engine(z, self.scene.engine.values)
+        return p[[self.scene.engine.index(f"gravity.{axis}") for axis in "xyz"]]
+
+    def flight(self, trial: Trial) -> Flight | None:
+        """Samples before the first contact; with other starts than `flight` nothing is before it.
+
+        None: it never touches anything.
+        """
+        options = self.config.measurement
+        if options.start == "file":
+            return Flight(0, 1, 0)
+        if options.start == "scene":
+            return Flight(0, 0, 0)
+        most, values = int(options.flight_frames[1]), self.map.named(self.map.start)
+        return flight_of(self.scene, centred(trial, self.pivots, values), options.clearance, most)
+
+    def judged(self, trial: Trial, horizon: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Samples that count, and their frames since the start; horizon: last frame, 0: all."""
+        flight = self.flight(trial)
+        frames = trial.frames - trial.frames[flight.start]
+        keep = np.arange(flight.last, len(frames))
+        before = frames[max(flight.last - 1, 0)]
+        if self.config.measurement.window:
+            last = before + self.config.measurement.window / trial.dt
+            keep = keep[frames[keep] <= last + 1e-9]
+        if horizon:
+            keep = keep[frames[keep] <= before + horizon]
+        if not len(keep):
+            raise InputError(trial.place, "frames", 0, "a frame after the start")
+        return keep, frames[keep]
+
+    def starts(self, trial: Trial, z: np.ndarray) -> tuple[InitialState, ...]:
+        """Starts of all bodies with their covariance; none where the scene has them."""
+        options = self.config.measurement
+        if options.start == "scene":
+            return ()
+        return self._first_frame(trial) if options.start == "file" else self.flown(trial, z).starts
+
+    def flown(self, trial: Trial, z: np.ndarray) -> Flown:
+        """Starts from the trial's flight, simulated with the parameters at z."""
+        key = (trial.place, *self.map.named(z).values())
+        if key in self._known:
+            return self._known[key]
+        spf, held = self.config.simulation.steps_per_frame, self.held(self.map.named(z))
+
+        def problem(fitted: Fitted, free: bool) -> SimulationProblem:
+            return SimulationProblem(
+                self.scene.engine,
+                self.engine_options(trial.dt, spf),
+                self.map if free else held.map,
+                [fitted],
+                nuisance=True,
+                threads=self.config.simulation.threads,
+            )
+
+        bodies = centred(trial, self.pivots, self.map.named(z))
+        self._known[key] = flown(trial, bodies, self.flight(trial), spf, z, problem, self.pivots)
+        return self._known[key]
+
+    def _first_frame(self, trial: Trial) -> tuple[InitialState, ...]:
+        options = self.config.measurement
+        if trial.velocity is None:
+            rule = "13 columns (measurement.start: file)"
+            raise InputError(trial.place, "state", "poses alone", rule)
+        noise = (*trial.poses.sigma, options.sigma_velocity, options.sigma_spin)
+        belief, found = np.diag(np.repeat(noise, 3) ** 2), []
+        for body in trial.bodies:
+            one = trial.of(body)
+            motion = one.velocity[0, :3], one.velocity[0, 3:]
+            pose = one.position[0], one.orientation[0]
+            found.append(InitialState(body, *pose, *motion, belief))
+        return tuple(found)
+
+    def fitted(self, trial: Trial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
+        """The recording as a trial of the inverse layer; horizon: last frame that counts."""
+        keep, frames = self.judged(trial, horizon)
+        tracks = tuple(self._track(trial.of(body), keep, frames) for body in trial.bodies)
+        loss = Loss() if self.nuisance else self.loss
+        steps = int(frames[-1]) * spf
+        return Fitted(f"toss {trial.id}", steps, tracks, self.starts(trial, z), loss)
+
+    def _track(self, one: Trial, keep: np.ndarray, frames: np.ndarray) -> Objective:
+        """What was measured of a body; with starts held |r|^2 is a mean over frames and bodies."""
+        options, body = self.config.measurement, one.bodies[0]
+        count = np.sqrt(len(keep) * len(self.config.bodies))
+        weights = count * self.config.fit.length, count
+        if options.observed == "velocities":
+            if one.velocity is None:
+                rule = "13 columns (measurement.observed: velocities)"
+                raise InputError(one.place, "state", "poses alone", rule)
+            sigmas = (options.sigma_velocity, options.sigma_spin) if self.nuisance else weights
+            motion = one.velocity[keep, :3], one.velocity[keep, 3:]
+            return TwistTrack(body, frames, *motion, *sigmas)
+        sigmas = one.poses.sigma if self.nuisance else weights
+        turns = one.orientation[keep] if options.observed == "poses" else None
+        pivot = self.pivots[body].track if body in self.pivots else {}
+        return PoseTrack(body, frames, one.position[keep], turns, *sigmas, **pivot)
+
+    def problem(
+        self, trials: Sequence[Trial], z: np.ndarray, *, horizon: int = 0, spf: int | None = None
+    ) -> SimulationProblem:
+        """Estimation problem of these recordings with starts taken at z."""
+        spf = spf or self.config.simulation.steps_per_frame
+        return SimulationProblem(
+            self.scene.engine,
+            self.engine_options(spacing(trials), spf),
+            self.map,
+            [self.fitted(trial, z, horizon, spf) for trial in trials],
+            nuisance=self.nuisance and self.config.measurement.start != "scene",
+            threads=self.config.simulation.threads,
+        )

@@ -1,0 +1,121 @@
+"""Kinematics and dynamics of a robot's tree, for many configurations at once.
+
+Arrays of joint values are (..., n) in the order of `Robot.joints`; loops run over joints only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .robot import Robot
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+def joint_poses(robot: Robot, q: np.ndarray) -> list[np.ndarray]:
+    """Poses (..., 4, 4) of the bodies that the joints move, in the base frame."""
+    q, poses = np.asarray(q, float), []
+    for i, joint in enumerate(robot.joints):
+        at = joint.origin @ _motion(joint, q[..., i])
+        poses.append(at if joint.parent < 0 else poses[joint.parent] @ at)
+    return poses
+
+
+def _motion(joint, q: np.ndarray) -> np.ndarray:
+    """Pose (..., 4, 4) of a body in its joint's frame."""
+    pose = np.zeros((*q.shape, 4, 4))
+    pose[..., :, :] = np.eye(4)
+    if not joint.turns:
+        pose[..., :3, 3] = q[..., None] * joint.axis
+        return pose
+    cross = np.cross(np.eye(3), joint.axis)  # [axis]_x
+    sine, cosine = np.sin(q)[..., None, None], np.cos(q)[..., None, None]
+    pose[..., :3, :3] = np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
+    return pose
+
+
+def link_pose(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
+    """Pose (..., 4, 4) of a link in the base frame."""
+    frame, q = robot.frame(link), np.asarray(q, float)
+    if frame.carrier < 0:
+        return np.broadcast_to(frame.pose, (*q.shape[:-1], 4, 4))
+    return joint_poses(robot, q)[frame.carrier] @ frame.pose
+
+
+def jacobian(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
+    """(..., 6, n): velocity [m/s] of a link's origin, then its angular velocity, by joint rates.
+
+    Both in axes of the base frame.
+    """
+    q, frame = np.asarray(q, float), robot.frame(link)
+    out = np.zeros((*q.shape[:-1], 6, q.shape[-1]))
+    poses, tip = joint_poses(robot, q), link_pose(robot, q, link)[..., :3, 3]
+    i = frame.carrier
+    while i >= 0:
+        joint = robot.joints[i]
+        axis = poses[i][..., :3, :3] @ joint.axis
+        if joint.turns:
+            out[..., :3, i] = np.cross(axis, tip - poses[i][..., :3, 3])
+            out[..., 3:, i] = axis
+        else:
+            out[..., :3, i] = axis
+        i = joint.parent
+    return out
+
+
+def body_motions(robot: Robot, q, qd, qdd=None) -> list[tuple[np.ndarray, ...]]:
+    """Per body: pose (..., 4, 4), omega (..., 3), v and, with qdd, alpha, a of its frame's origin.
+
+    All in the base frame [m, rad, s]; without qdd alpha and a are those of qdd = 0.
+    """
+    q, qd = np.asarray(q, float), np.asarray(qd, float)
+    qdd = np.zeros_like(qd) if qdd is None else np.asarray(qdd, float)
+    zero, found = np.zeros((*q.shape[:-1], 3)), []
+    for i, (joint, pose) in enumerate(zip(robot.joints, joint_poses(robot, q), strict=True)):
+        if joint.parent < 0:
+            w = alpha = v = a = zero
+            arm = pose[..., :3, 3]
+        else:
+            before, w, v, alpha, a = found[joint.parent]
+            arm = pose[..., :3, 3] - before[..., :3, 3]
+        axis, rate, speedup = pose[..., :3, :3] @ joint.axis, qd[..., i, None], qdd[..., i, None]
+        v = v + np.cross(w, arm)
+        a = a + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm))
+        if joint.turns:
+            alpha = alpha + axis * speedup + np.cross(w, axis * rate)
+            w = w + axis * rate
+        else:
+            v = v + axis * rate
+            a = a + axis * speedup + 2.0 * np.cross(w, axis * rate)
+        found.append((pose, w, v, alpha, a))
+    return found
+
+
+def inverse_dynamics(robot: Robot, q, qd, qdd, gravity=GRAVITY) -> np.ndarray:
+    """Joint torques (forces) (..., n) of a motion, without friction and armature.
+
+    Newton and Euler, body by body from the tips inwards; gravity in the base frame.
+    """
+    motions = body_motions(robot, q, qd, qdd)
+    shape = motions[0][1].shape
+    force = [np.zeros(shape) for _ in robot.joints]
+    torque = [np.zeros(shape) for _ in robot.joints]  # about each body's frame
+    tau = np.zeros((*shape[:-1], len(robot.joints)))
+    for i in reversed(range(len(robot.joints))):
+        joint, (pose, w, _, alpha, a) = robot.joints[i], motions[i]
+        turn, inertial = pose[..., :3, :3], joint.inertial
+        arm = turn @ inertial.centre
+        inertia = turn @ inertial.inertia @ np.swapaxes(turn, -1, -2)
+        pushed = a + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm)) - np.asarray(gravity)
+        own = inertial.mass * pushed
+        spin = np.einsum("...ij,...j->...i", inertia, w)
+        force[i] = force[i] + own
+        torque[i] = torque[i] + np.cross(arm, own) + np.cross(w, spin)
+        torque[i] = torque[i] + np.einsum("...ij,...j->...i", inertia, alpha)
+        axis = turn @ joint.axis
+        tau[..., i] = np.sum(axis * (torque[i] if joint.turns else force[i]), axis=-1)
+        if joint.parent >= 0:
+            arm = pose[..., :3, 3] - motions[joint.parent][0][..., :3, 3]
+            force[joint.parent] = force[joint.parent] + force[i]
+            torque[joint.parent] = torque[joint.parent] + torque[i] + np.cross(arm, force[i])
+    return tau

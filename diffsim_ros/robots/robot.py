@@ -1,0 +1,154 @@
+"""A robot as plain data: links and joints of a tree whose base stands still.
+
+A frame pose is a (4, 4) matrix [R t; 0 1] that takes coordinates of the inner frame to the outer
+one.  Joints stand in the order of the tree, every parent before its children; all arrays of joint
+values follow that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from diffsim_ros.errors import InputError, nearest
+
+KINDS = ("revolute", "continuous", "prismatic")
+"""Joints that move, in URDF's words."""
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """Mass [kg], centre (3,) [m] and inertia about it (3, 3) [kg m^2], in a link's frame."""
+
+    mass: float
+    centre: np.ndarray
+    inertia: np.ndarray
+
+    def moved(self, pose: np.ndarray) -> Inertial:
+        """The same mass in the outer frame of a pose (4, 4)."""
+        turn = pose[:3, :3]
+        centre = turn @ self.centre + pose[:3, 3]
+        return Inertial(self.mass, centre, turn @ self.inertia @ turn.T)
+
+    def plus(self, other: Inertial) -> Inertial:
+        """Both together, about their common centre."""
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return self
+        centre = (self.mass * self.centre + other.mass * other.centre) / mass
+        inertia = sum(
+            one.inertia + one.mass * _squared(one.centre - centre) for one in (self, other)
+        )
+        return Inertial(mass, centre, inertia)
+
+
+NOTHING = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def _squared(arm: np.ndarray) -> np.ndarray:
+    """Inertia of a unit mass at an arm (3,)."""
+    return arm @ arm * np.eye(3) - np.outer(arm, arm)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One moving joint.
+
+    kind      revolute, continuous or prismatic
+    parent    index of the joint that carries it, -1: the base
+    body      name of the link that it moves
+    origin    pose (4, 4) of the joint in the frame of the parent's body (the base's if -1)
+    axis      unit direction (3,), joint frame
+    lower, upper  position limits [rad or m], infinite where there are none
+    velocity, effort  limits [rad/s or m/s], [N m or N], infinite where there are none
+    damping, friction viscous [N m s/rad or N s/m] and Coulomb [N m or N]
+    inertial  of the body with all that is fixed to it, in the body's (joint's) frame
+    size      edges (3,) [m] of a box about its centre that stands for it in pictures, or None
+    """
+
+    name: str
+    kind: str
+    parent: int
+    body: str
+    origin: np.ndarray
+    axis: np.ndarray
+    lower: float
+    upper: float
+    velocity: float
+    effort: float
+    damping: float
+    friction: float
+    inertial: Inertial
+    size: tuple[float, ...] | None = None
+
+    @property
+    def turns(self) -> bool:
+        """True for an angle, False for a displacement."""
+        return self.kind != "prismatic"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A link's frame: fixed in the body that joint `carrier` moves (-1: the base), at `pose`."""
+
+    carrier: int
+    pose: np.ndarray
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A tree of joints on a fixed base.
+
+    place   file it came from, for messages
+    base    name of the root link
+    joints  those that move, parents first
+    frames  every link, merged ones too: name -> Frame
+    """
+
+    place: str
+    name: str
+    base: str
+    joints: tuple[Joint, ...]
+    frames: Mapping[str, Frame]
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that move, in the order of arrays of joint values."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def limits(self) -> dict[str, np.ndarray]:
+        """Arrays (n,) of lower, upper, velocity and effort limits."""
+        names = ("lower", "upper", "velocity", "effort")
+        return {name: np.array([getattr(joint, name) for joint in self.joints]) for name in names}
+
+    def frame(self, link: str) -> Frame:
+        """Frame of a link; InputError names near ones."""
+        if link not in self.frames:
+            remedy = nearest(link, self.frames)
+            raise InputError(self.place, "link", link, "a link of the robot", remedy)
+        return self.frames[link]
+
+    def values(self, given: object, key: str, default: float = 0.0) -> np.ndarray:
+        """One number per joint (n,) of a number for all, a list, or {joint: number}.
+
+        Joints that a mapping does not name get `default`.  InputError names place and key.
+        """
+        count = len(self.joints)
+        if given is None:
+            return np.full(count, default)
+        if isinstance(given, Mapping):
+            for name in given:
+                if name not in self.joint_names:
+                    near = nearest(name, self.joint_names)
+                    raise InputError(self.place, key, name, "a joint that moves", near)
+            given = [given.get(name, default) for name in self.joint_names]
+        elif not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
+            given = [given] * count
+        rule = f"a number, {count} numbers, or a mapping joint -> number"
+        numbers = [g for g in given if isinstance(g, (int, float)) and not isinstance(g, bool)]
+        if len(given) != count or len(numbers) != count or not np.all(np.isfinite(numbers)):
+            raise InputError(self.place, key, list(given), rule)
+        return np.array(numbers, float)

@@ -1,0 +1,225 @@
+"""URDF files, read by urchin and checked: what it would guess or ignore is refused here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from diffsim_ros.errors import InputError, nearest
+
+from .robot import KINDS, NOTHING, Frame, Inertial, Joint, Robot
+
+READ = (*KINDS, "fixed")
+LEAST_INERTIA = 1e-9  # share of m (1 m)^2 below which a moment is called zero
+
+
+def load_robot(
+    path: str | Path, *, meshes: str = "require", packages: Mapping[str, str | Path] | None = None
+) -> Robot:
+    """Read a URDF.
+
+    meshes    "require": files of visuals and collisions must exist; "ignore": nothing is looked up
+    packages  folder of each package:// name; else a parent folder of the file with that name
+    Raises InputError: missing file or library, broken XML, links without inertia that move, masses
+    or inertias that no body has, joints of unknown kinds, loops, missing meshes.
+    """
+    path = Path(path)
+    root = _parsed(path)
+    _check_joints(path, root)
+    if meshes == "require":
+        _check_meshes(path, root, packages or {})
+    elif meshes != "ignore":
+        raise InputError(path, "meshes", meshes, "require or ignore")
+    try:
+        from urchin import URDF
+    except ImportError as error:
+        remedy = "pip install diffsim_ros[urdf]"
+        raise InputError(path, "", "urchin is not installed", "a URDF reader", remedy) from error
+    try:
+        model = URDF.load(str(path), lazy_load_meshes=True)
+    except Exception as error:  # of lxml, NumPy and urchin's own checks
+        raise InputError(path, "", f"{type(error).__name__}: {error}", "a valid URDF") from error
+    given = {link.get("name") for link in root.iter("link") if link.find("inertial") is not None}
+    return _Tree(str(path), model, given).robot()
+
+
+def _parsed(path: Path) -> ElementTree.Element:
+    if not path.is_file():
+        near = nearest(path.name, [p.name for p in path.parent.glob("*.urdf")])
+        raise InputError(path, "", "no such file", "an existing URDF", near)
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (ElementTree.ParseError, OSError, UnicodeDecodeError) as error:
+        raise InputError(path, "", str(error), "well-formed XML") from error
+    if root.tag != "robot":
+        rule = "<robot> at the top"
+        remedy = "is it a xacro? expand it first" if "xacro" in root.tag else ""
+        raise InputError(path, "", f"<{root.tag}>", rule, remedy)
+    return root
+
+
+def _check_joints(path: Path, root: ElementTree.Element) -> None:
+    """Kinds and axes as the file has them: urchin turns an axis without length into x."""
+    for joint in root.findall("joint"):
+        axis = joint.find("axis")
+        if axis is not None:
+            text = axis.get("xyz") or ""
+            try:
+                length = sum(float(word) ** 2 for word in text.split())
+            except ValueError:
+                length = math.nan
+            if len(text.split()) != 3 or not 1e-12 < length < math.inf:
+                key = f"joint {joint.get('name')}: axis"
+                raise InputError(path, key, text, "three finite numbers, not all zero")
+        kind = joint.get("type")
+        if kind not in READ:
+            rule = " or ".join(READ)
+            raise InputError(path, f"joint {joint.get('name')}: type", kind, rule)
+        if joint.find("mimic") is not None:
+            rule = "joints that move by themselves"
+            raise InputError(path, f"joint {joint.get('name')}", "mimic", rule, "make it fixed")
+
+
+def _check_meshes(path: Path, root: ElementTree.Element, packages: Mapping) -> None:
+    for link in root.findall("link"):
+        for mesh in link.iter("mesh"):
+            name = mesh.get("filename") or ""
+            found = _mesh_file(path, name, packages)
+            if found is None or not found.is_file():
+                remedy = 'give packages={...}, or load with meshes="ignore"'
+                key = f"link {link.get('name')}: mesh"
+                raise InputError(path, key, name, "an existing mesh file", remedy)
+
+
+def _mesh_file(path: Path, name: str, packages: Mapping) -> Path | None:
+    """File of a mesh: relative to the URDF, file://, or package://NAME/..."""
+    if name.startswith("package://"):
+        package, _, rest = name.removeprefix("package://").partition("/")
+        if package in packages:
+            return Path(packages[package]) / rest
+        folder = next((p for p in path.resolve().parents if p.name == package), None)
+        return None if folder is None else folder / rest
+    return path.parent / name.removeprefix("file://")
+
+
+class _Tree:
+    """Walks urchin's model from the root, merging what fixed joints hold together."""
+
+    def __init__(self, place: str, model, inertials: set) -> None:
+        self.place, self.model, self.given = place, model, inertials
+        self.links = {link.name: link for link in model.links}
+        self.below: dict[str, list] = {name: [] for name in self.links}
+        for joint in model.joints:
+            self.below[joint.parent].append(joint)
+        self.joints: list[Joint] = []
+        self.frames: dict[str, Frame] = {}
+
+    def error(self, key, value, rule, remedy=""):
+        return InputError(self.place, key, value, rule, remedy)
+
+    def robot(self) -> Robot:
+        children = [joint.child for joint in self.model.joints]
+        roots = [name for name in self.links if name not in children]
+        twice = sorted({name for name in children if children.count(name) > 1})
+        if len(roots) != 1 or twice:
+            got = f"roots {roots}, links with two parents {twice}"
+            raise self.error("joints", got, "one tree with one root")
+        self._merged(roots[0], -1, np.eye(4))
+        if not self.joints:
+            raise self.error("joints", 0, "at least one joint that moves")
+        return Robot(self.place, self.model.name, roots[0], tuple(self.joints), self.frames)
+
+    def _merged(self, link: str, carrier: int, pose: np.ndarray) -> Inertial:
+        """Inertial of a link and all that is fixed to it, in the carrier's frame; walks on."""
+        self.frames[link] = Frame(carrier, pose)
+        total = self._inertial(link).moved(pose)
+        moving = []
+        for joint in self.below[link]:
+            at = pose @ np.asarray(joint.origin, float)
+            if joint.joint_type == "fixed":
+                total = total.plus(self._merged(joint.child, carrier, at))
+            else:
+                moving.append((joint, at))
+        for joint, at in moving:
+            self._moved(joint, carrier, at)
+        return total
+
+    def _moved(self, joint, parent: int, origin: np.ndarray) -> None:
+        index, key = len(self.joints), f"joint {joint.name}"
+        axis = np.asarray(joint.axis, float)
+        limit, dynamics = joint.limit, joint.dynamics
+        ends = joint.joint_type == "continuous" or limit is None or limit.lower is None
+        lower, upper = (-math.inf, math.inf) if ends else (limit.lower, limit.upper)
+        if not lower < upper:
+            raise self.error(f"{key}: limit", [lower, upper], "lower < upper")
+        blank = Joint(
+            joint.name, joint.joint_type, parent, joint.child, origin, axis / np.linalg.norm(axis),
+            lower, upper, _limit(limit, "velocity"), _limit(limit, "effort"),
+            self._rubs(key, dynamics, "damping"), self._rubs(key, dynamics, "friction"), NOTHING,
+        )  # fmt: skip
+        self.joints.append(blank)
+        inertial = self._merged(joint.child, index, np.eye(4))
+        self._check_moving(joint.child, inertial)
+        size = _box(self.links[joint.child], inertial.centre)
+        self.joints[index] = Joint(**{**vars(blank), "inertial": inertial, "size": size})
+
+    def _rubs(self, key: str, dynamics, name: str) -> float:
+        value = float((getattr(dynamics, name) if dynamics is not None else 0.0) or 0.0)
+        if not (math.isfinite(value) and value >= 0.0):
+            raise self.error(f"{key}: dynamics {name}", value, "a finite number >= 0")
+        return value
+
+    def _inertial(self, link: str) -> Inertial:
+        """A link's own; nothing where the file has none (urchin would guess 1 kg)."""
+        if link not in self.given:
+            return NOTHING
+        found = self.links[link].inertial
+        key = f"link {link}: inertial"
+        if not (math.isfinite(found.mass) and found.mass >= 0.0):
+            raise self.error(f"{key}: mass", found.mass, "a finite number >= 0 [kg]")
+        inertia = np.asarray(found.inertia, float)
+        moments = np.linalg.eigvalsh(inertia) if np.all(np.isfinite(inertia)) else [-1.0]
+        if moments[0] < 0 or moments[-1] > moments[:-1].sum() * (1 + 1e-6) + 1e-12:
+            rule = "principal moments >= 0, none above the sum of the others [kg m^2]"
+            raise self.error(f"{key}: inertia", np.round(inertia, 9).tolist(), rule)
+        own = Inertial(float(found.mass), np.zeros(3), inertia)
+        return own.moved(np.asarray(found.origin, float))
+
+    def _check_moving(self, link: str, inertial: Inertial) -> None:
+        """What moves needs mass and inertia."""
+        if inertial.mass <= 0.0:
+            remedy = "give it an <inertial>, or make its joint fixed"
+            raise self.error(f"link {link}: inertial", None, "a mass > 0 on a joint", remedy)
+        if np.linalg.eigvalsh(inertial.inertia)[0] <= LEAST_INERTIA * inertial.mass:
+            got = np.round(inertial.inertia, 12).tolist()
+            rule = "three principal moments > 0 on a joint [kg m^2]"
+            raise self.error(f"link {link}: inertia", got, rule)
+
+
+def _box(link, centre: np.ndarray) -> tuple[float, ...] | None:
+    """Edges along the link's axes of its first visual, if a primitive about its centre of mass."""
+    for visual in link.visuals[:1]:
+        shape, pose = visual.geometry.geometry, np.asarray(visual.origin, float)
+        if hasattr(shape, "length"):
+            edges = np.array([2 * shape.radius, 2 * shape.radius, shape.length])
+        elif hasattr(shape, "size"):
+            edges = np.asarray(shape.size, float)
+        elif hasattr(shape, "radius"):
+            edges = np.full(3, 2.0 * shape.radius)
+        else:
+            return None
+        turn = np.abs(pose[:3, :3])
+        upright = np.allclose(np.sort(turn, axis=1)[:, :2], 0.0, atol=1e-6)
+        if upright and np.allclose(pose[:3, 3], centre, atol=1e-6):
+            return tuple((turn @ edges).tolist())
+    return None
+
+
+def _limit(limit, name: str) -> float:
+    """A limit of velocity or effort; URDF's 0 means none is known."""
+    value = getattr(limit, name) if limit is not None else None
+    return float(value) if value else math.inf

@@ -1,0 +1,176 @@
+"""Robots of a scene as the rigid bodies, joints, motors and payload that they are made of.
+
+Bodies carry the names of the URDF's links, their axes are the links' axes and their positions the
+centres of mass; joints carry the names of the URDF's, their coordinates are the joint values.
+What is fixed to the base is the world.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from diffsim_ros.robots.kinematics import body_motions
+from diffsim_ros.robots.robot import Frame, Robot
+from diffsim_ros.robots.urdf import load_robot
+from diffsim_ros.scene import schema_robots
+from diffsim_ros.scene.fields import Reader, join
+from diffsim_ros.scene.links import six_of, symmetric
+from diffsim_ros.scene.placing import absolute, resolve_pose
+from diffsim_ros.scene.rotation import matrix_from_quaternion, quaternion_from_matrix
+
+
+def add_robots(reader: Reader, scene: dict) -> None:
+    """Put the parts of every robot into bodies and links (before those of the file)."""
+    links: list[dict] = []
+    for name, value in scene.pop("robots").items():
+        key = f"robots.{name}"
+        options = reader.section(schema_robots.ROBOT, value, key)
+        robot = load_robot(absolute(reader, options["urdf"]), meshes=options["meshes"])
+        for body, part in _bodies(reader, robot, options, key).items():
+            if body in scene["bodies"]:
+                raise reader.error(join(key, "prefix"), body, "links whose names no body has")
+            scene["bodies"][body] = part
+        links += _links(reader, robot, options, key)
+    scene["links"] = links + scene["links"]
+
+
+def _placed(reader: Reader, options: dict, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation (3, 3) and position (3,) of the base."""
+    pose = resolve_pose(reader, options["pose"], join(key, "pose"))
+    return matrix_from_quaternion(pose["orientation"]), np.array(pose["position"])
+
+
+def _motions(reader: Reader, robot: Robot, options: dict, key: str) -> list[tuple]:
+    """(turn, position, omega, velocity) of every body's frame at the start, world frame."""
+    turn, at = _placed(reader, options, key)
+    q = robot.values(options["angles"], join(key, "angles"))
+    qd = robot.values(options["rates"], join(key, "rates"))
+    found = []
+    for pose, w, v, *_ in body_motions(robot, q, qd):
+        found.append((turn @ pose[:3, :3], at + turn @ pose[:3, 3], turn @ w, turn @ v))
+    return found
+
+
+def _six(inertia: np.ndarray) -> list[float]:
+    return inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+
+
+def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, dict]:
+    bodies = {}
+    motions = _motions(reader, robot, options, key)
+    for joint, (turn, position, w, v) in zip(robot.joints, motions, strict=True):
+        arm = turn @ joint.inertial.centre
+        bodies[options["prefix"] + joint.body] = {
+            "mass": joint.inertial.mass,
+            "inertia": _six(joint.inertial.inertia),
+            "pose": {
+                "position": (position + arm).tolist(),
+                "orientation": quaternion_from_matrix(turn).tolist(),
+            },
+            "velocity": (v + np.cross(w, arm)).tolist(),
+            "angular_velocity": w.tolist(),
+            "colour": options["colour"],
+        }
+        if joint.size is not None:
+            bodies[options["prefix"] + joint.body]["shape"] = {"box": {"size": list(joint.size)}}
+    return bodies
+
+
+def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
+    prefix, links = options["prefix"], []
+    q = robot.values(options["angles"], join(key, "angles"))
+    numbers = {
+        "friction_damping": _given(robot, options, key, "damping", "damping"),
+        "coulomb_friction": _given(robot, options, key, "friction", "friction"),
+        "armature": robot.values(options["armature"], join(key, "armature")),
+    }
+    motions = _motions(reader, robot, options, key)
+    for i, (joint, (turn, position, *_)) in enumerate(zip(robot.joints, motions, strict=True)):
+        # the point of a slider is where body_a has it: at a displacement of 0
+        slid = 0.0 if joint.turns else q[i]
+        axis = turn @ joint.axis
+        link = {
+            "name": prefix + joint.name,
+            "type": "joint",
+            "kind": "hinge" if joint.turns else "slider",
+            "body_b": prefix + joint.body,
+            "position": (position - slid * axis).tolist(),
+            "axis": axis.tolist(),
+            "coordinate": float(q[i]),
+        }
+        if joint.parent >= 0:
+            link["body_a"] = prefix + robot.joints[joint.parent].body
+        link |= {name: float(values[i]) for name, values in numbers.items() if values[i] > 0}
+        if "coulomb_friction" in link:
+            link["slip_rate"] = options["slip_rate"]
+        if options["joint_stiffness"] is not None:
+            link["stiffness"] = options["joint_stiffness"]
+        links.append(link)
+    if options["drive"] is not None:
+        links += _motors(reader, robot, options, q, join(key, "drive"))
+    if options["payload"] is not None:
+        links.append(_payload(reader, robot, options, join(key, "payload")))
+    return links
+
+
+def _given(robot: Robot, options: dict, key: str, name: str, attribute: str) -> np.ndarray:
+    """Numbers of the scene, else those of the URDF."""
+    if options[name] is None:
+        return np.array([getattr(joint, attribute) for joint in robot.joints])
+    return robot.values(options[name], join(key, name))
+
+
+def motor_name(joint: str) -> str:
+    """Name of the motor on a robot's joint."""
+    return f"{joint}_drive"
+
+
+def _motors(reader: Reader, robot: Robot, options: dict, q: np.ndarray, key: str) -> list[dict]:
+    drive = reader.section(schema_robots.DRIVE, options["drive"], key)
+    follows = drive["kind"] == "position"
+    gains = {name: robot.values(drive[name], join(key, name)) for name in ("stiffness", "damping")}
+    if not follows and any(drive[name] is not None for name in gains):
+        raise reader.error(join(key, "kind"), drive["kind"], "position, with stiffness and damping")
+    if drive["keys"] > 1 and drive["interval"] is None:
+        raise reader.error(join(key, "interval"), None, "seconds between the keys")
+    motors = []
+    for i, joint in enumerate(robot.joints):
+        name = options["prefix"] + joint.name
+        motor = {"name": motor_name(name), "type": "motor", "joint": name}
+        motor["kind"] = "position" if follows else "torque" if joint.turns else "force"
+        motor["keys"] = [float(q[i]) if follows else 0.0] * drive["keys"]
+        if follows:
+            motor |= {name: float(values[i]) for name, values in gains.items()}
+        if drive["interval"] is not None:
+            motor["interval"] = drive["interval"]
+        motors.append(motor)
+    return motors
+
+
+def _payload(reader: Reader, robot: Robot, options: dict, key: str) -> dict:
+    """The link's frame seen from the body that it is fixed in, whose node is its centre."""
+    carried = reader.section(schema_robots.CARRIED, options["payload"], key)
+    frame: Frame = robot.frame(carried["link"])
+    if frame.carrier < 0:
+        raise reader.error(join(key, "link"), carried["link"], "a link that a joint moves")
+    joint = robot.joints[frame.carrier]
+    turn = frame.pose[:3, :3]
+    inertia = carried["inertia"]
+    if inertia == "uniform":
+        raise reader.error(join(key, "inertia"), inertia, "numbers: a payload has no shape")
+    return {
+        "name": options["prefix"] + carried["name"],
+        "type": "payload",
+        "body": options["prefix"] + joint.body,
+        "mass": carried["mass"],
+        "origin": (frame.pose[:3, 3] - joint.inertial.centre).tolist(),
+        "centre": (turn @ carried["centre"]).tolist(),
+        "inertia": _six(turn @ symmetric(six_of(inertia)) @ turn.T),
+    }
+
+
+def robot_of(value: dict, base: str | Path) -> Robot:
+    """Robot of one entry of `robots`, its file relative to `base` (a folder or a scene file)."""
+    return load_robot(absolute(Reader(base), value["urdf"]), meshes=value.get("meshes", "ignore"))

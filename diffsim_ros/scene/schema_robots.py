@@ -1,0 +1,69 @@
+"""The keys of `robots`: a URDF, where its base stands, its start and its drives."""
+
+from __future__ import annotations
+
+from diffsim_ros.scene.fields import REQUIRED, Field, Section
+from diffsim_ros.scene.schema_links import PAYLOAD
+
+PER_JOINT = "one for all, a list in the order of the tree, or {joint: number}"
+
+ROBOT: Section = {
+    "urdf": Field("text", "file, relative to the scene", default=REQUIRED),
+    "pose": Field("mapping", "of the base link: position, orientation or rotation", default={}),
+    "prefix": Field("text", "put before the names of its links and joints", default=""),
+    "angles": Field("any", f"at the start [rad or m]: {PER_JOINT}"),
+    "rates": Field("any", f"at the start [rad/s or m/s]: {PER_JOINT}"),
+    "drive": Field("mapping", "motors on its joints; absent: none"),
+    "damping": Field("any", f"viscous [N m s/rad or N s/m]; absent: the URDF's; {PER_JOINT}"),
+    "friction": Field("any", f"Coulomb [N m or N]; absent: the URDF's; {PER_JOINT}"),
+    "slip_rate": Field(
+        "number", "of the Coulomb friction", "rad/s or m/s", 0.01, minimum=0, strict=True
+    ),
+    "armature": Field("any", f"geared rotors [kg m^2 or kg]; absent: none; {PER_JOINT}"),
+    "joint_stiffness": Field(
+        "number",
+        "of what joints hold; absent: by the masses, as of links",
+        "N/m",
+        minimum=0,
+        strict=True,
+    ),
+    "payload": Field("mapping", "what a link carries"),
+    "meshes": Field(
+        "choice",
+        "whether files of meshes must exist",
+        default="ignore",
+        choices=("ignore", "require"),
+    ),
+    "colour": Field("rgba", "of its bodies", "1", [0.55, 0.6, 0.7, 1.0]),
+}
+
+DRIVE: Section = {
+    "kind": Field(
+        "choice",
+        "follow angles, or apply torques (forces)",
+        default="position",
+        choices=("position", "torque"),
+    ),
+    "stiffness": Field("any", f"of kind position [N m/rad or N/m]: {PER_JOINT}"),
+    "damping": Field("any", f"of kind position [N m s/rad or N s/m]: {PER_JOINT}"),
+    "keys": Field(
+        "integer", "how many keys each motor has, all at the start", default=1, minimum=1
+    ),
+    "interval": Field(
+        "number", "between keys, where there are several", "s", minimum=0, strict=True
+    ),
+}
+
+CARRIED: Section = {
+    "name": Field("name", "of the payload", default="payload"),
+    "link": Field("name", "any link of the robot, fixed ones too", default=REQUIRED),
+    "mass": PAYLOAD["mass"],
+    "centre": Field("vector3", "its centre of mass, frame of the link", "m", [0.0, 0.0, 0.0]),
+    "inertia": Field("inertia", "about its own centre, axes of the link", "kg m^2", REQUIRED),
+}
+
+TABLES: dict[str, Section] = {
+    "robots.NAME": ROBOT,
+    "robots.NAME.drive": DRIVE,
+    "robots.NAME.payload": CARRIED,
+}

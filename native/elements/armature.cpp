@@ -1,0 +1,40 @@
+#include "armature.hpp"
+
+#include "../scene.hpp"
+
+namespace diffsim {
+
+void Armature::add(const Window& window, const VectorXd& p, const Assembly& out) const {
+  const JointCoordinate at = joint_->coordinate(window.now());
+  const double inertia = p[inertia_];
+  double acceleration = window.scheme.gamma[0] * at.rate;
+  for (int k = 1; k <= window.depth(); ++k) {
+    acceleration += window.scheme.gamma[k] * joint_->coordinate(*window.at[k]).rate;
+  }
+  const NodePair& nodes = joint_->nodes();
+  add_coordinate_force(nodes, at, -inertia * acceleration, 0, -inertia * window.scheme.gamma[0],
+                       out);
+  if (!out.columns) return;
+  const int column = out.columns->column(inertia_);
+  if (column >= 0) nodes.add(-acceleration * at.g, column, *out.columns);
+}
+
+void Armature::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
+                           BlockMatrix& B) const {
+  const JointCoordinate now = joint_->coordinate(window.now());
+  const JointCoordinate then = joint_->coordinate(*window.at[k]);
+  const double weight = p[inertia_] * window.scheme.gamma[k];
+  past_.add(Matrix12(-weight * now.g * then.rate_x.transpose()), K);
+  past_.add(Matrix12(-weight * now.g * then.g.transpose()), B);
+}
+
+void add_armature(Scene& scene, const std::string& name, const std::string& joint, double inertia) {
+  scene.check_new("armature", name);
+  const Joint& driven = driven_joint(scene, "armature '" + name + "'", joint);
+  const bool turns = driven.kind().coordinate == JointKind::Coordinate::angle;
+  const int index =
+      scene.table().add(name + ".inertia", turns ? "kg m^2" : "kg", inertia, 0, kInfinity);
+  scene.add_element(std::make_unique<Armature>(name, &driven, index));
+}
+
+}  // namespace diffsim

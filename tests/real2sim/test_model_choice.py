@@ -1,0 +1,117 @@
+"""Which model the data support: tosses under models that are right, wrong, and the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+
+import numpy as np
+import pytest
+import yaml
+
+from diffsim_ros.cli import main
+from diffsim_ros.errors import InputError
+from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.model_choice import compare_models
+from tests.real2sim.synthetic import estimation, recorded
+
+NOISE = (1e-3, math.radians(0.5))
+FIT = {
+    "fit": {"initial_state": "nuisance", "iterations": 15, "horizons": [15]},
+    "uncertainty": {"method": "covariance"},
+}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> str:
+    """Four noisy tosses that slide."""
+    path = tmp_path_factory.mktemp("tosses") / "tosses.npz"
+    np.savez(path, **recorded(4, seed=3, noise=NOISE, seconds=0.3))
+    return str(path)
+
+
+def models(file: str) -> dict:
+    """The right law; hardly any friction; and the right one again, from another first guess."""
+    right = estimation(file, **FIT)
+    slippery = copy.deepcopy(right)
+    slippery["parameters"]["friction"] |= {"value": 0.06, "fixed": True}
+    twin = copy.deepcopy(right)
+    twin["parameters"]["damping"]["value"] = 0.5
+    return {"right": right, "slippery": slippery, "twin": twin}
+
+
+@pytest.fixture(scope="module")
+def found(file):
+    told = []
+    result = compare_models(
+        {name: load_estimation(content) for name, content in models(file).items()},
+        progress=told.append,
+    )
+    return result, told
+
+
+def test_the_wrong_model_is_named_and_the_same_ones_are_not_told_apart(found):
+    result, _ = found
+    metrics = result.metrics()
+    assert not result.told_apart, "right and twin are the same"
+    assert "speak against slippery" in result.sentences[0], result.sentences
+    pair = result.pairs["slippery"]
+    assert pair.clear and pair.low > 1.2 and pair.better == 0 and pair.trials == 4
+    other = next(name for name in result.pairs if name != "slippery")
+    assert 0.98 < result.pairs[other].ratio < 1.02
+    assert metrics["models"]["slippery"]["delta_aic"] > 20
+    assert abs(metrics["models"]["twin"]["delta_aic"]) < 4
+    assert metrics["folds"] == 4 and metrics["told_apart"] == 0
+
+
+def test_what_the_figures_are(found):
+    result, told = found
+    right = result.metrics()["models"]["right"]
+    assert 0.8 < right["held_out"]["rms_residual"] < 1.3, "white noise of the sigmas given"
+    assert right["held_out"]["trials"] == 4 and right["held_out"]["e_q"] > 0
+    assert 0.5 * right["residuals"] < right["effective_residuals"] <= right["residuals"]
+    assert any("starts" in n or "start of a held-out" in n for n in result.notes)
+    assert told[-1].fraction_done == pytest.approx(1.0)
+    shares = [p.fraction_done for p in told]
+    assert shares == sorted(shares) and told[0].phase.startswith("right: ")
+    document = result.document()
+    assert document["models"]["right"]["parameters"]["friction"]["std_dev"] > 0
+    assert "friction" not in document["models"]["slippery"]["parameters"]
+    json.dumps(document), json.dumps(result.metrics(), allow_nan=False)
+
+
+@pytest.mark.parametrize(("change", "says"), [
+    ({"measurement": {"half_edge": 0.05, "sigma_position": 2e-3}}, "measurement"),
+    ({"fit": {**FIT["fit"], "initial_state": "metric"}}, "fit.initial_state"),
+    ({"data": {"train": {"files": ["another.npz"]}}}, "data.train"),
+])  # fmt: skip
+def test_other_data_cannot_be_compared(file, change, says):
+    first = load_estimation(models(file)["right"])
+    other = load_estimation({**models(file)["right"], **change})
+    with pytest.raises(InputError, match=says):
+        compare_models({"a": first, "b": other})
+    with pytest.raises(InputError, match="two models"):
+        compare_models({"a": first})
+
+
+def test_the_command_writes_a_verdict(file, tmp_path, capsys):
+    path, out = tmp_path / "tosses.yaml", tmp_path / "out"
+    content = models(file)["right"]
+    content["fit"]["iterations"] = 4
+    path.write_text(yaml.safe_dump(content))
+    variant = ["--variant", "slippery", "parameters.friction.value=0.06",
+               "parameters.friction.fixed=true"]  # fmt: skip
+    code = main(["compare", str(path), *variant, "--folds", "2", "--out", str(out)])
+    printed = capsys.readouterr()
+    assert code in (0, 3), printed.err
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["best"] == "synthetic" and metrics["folds"] == 2
+    assert printed.out.startswith(yaml.safe_load((out / "result.yaml").read_text())["verdict"][0])
+    page = (out / "report.html").read_text()
+    assert "slippery" in page and "data:image/png" in page and "https://" not in page
+    assert main(["compare", str(path), *variant, "--out", str(out)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main(["compare", str(path), "--out", str(tmp_path / "none")]) == 2
+    assert "two models" in capsys.readouterr().err
+    assert main(["compare", str(path), *variant, "--folds", "1"]) == 2

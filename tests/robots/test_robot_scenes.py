@@ -1,0 +1,130 @@
+"""Robots in scenes: where their parts stand, and that they move as Pinocchio's do."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diffsim_ros import _engine
+from diffsim_ros.errors import InputError
+from diffsim_ros.robots.kinematics import link_pose
+from diffsim_ros.robots.urdf import load_robot
+from diffsim_ros.scene import load_scene
+from diffsim_ros.scene.energy import energies
+from tests.robots.test_urdf import ARM, UR5
+
+pytest.importorskip("urchin")
+Q = np.array([0.3, -1.2, 1.4, -1.7, -1.5, 0.2])
+LOAD = {
+    "link": "tool0",
+    "mass": 1.5,
+    "centre": [0.02, -0.03, 0.07],
+    "inertia": [0.004, 0.005, 0.002],
+}
+
+
+def scene(step=0.001, duration=0.2, **robot):
+    """A scene of one robot, the UR5 unless said otherwise."""
+    robot = {"urdf": str(UR5), "angles": Q.tolist(), "joint_stiffness": 1e8} | robot
+    world = {"step": step, "duration": duration}
+    return load_scene({"world": world, "robots": {"arm": robot}}, base=Path("."))
+
+
+def coordinates(model, rollout):
+    """Joint values (frames, n)."""
+    names = [link["name"] for link in model.description["links"] if link["type"] == "joint"]
+    engine = model.engine
+    return np.stack(
+        [engine.joint_motion(name, engine.values, rollout)["coordinate"] for name in names], axis=1
+    )
+
+
+def test_parts_stand_where_kinematics_puts_them():
+    model = scene(pose={"position": [0.1, 0.2, 0.3], "rotation": [0, 0, 0.5]})
+    robot = load_robot(UR5)
+    c, s = np.cos(0.5), np.sin(0.5)
+    base = np.array([[c, -s, 0, 0.1], [s, c, 0, 0.2], [0, 0, 1, 0.3], [0, 0, 0, 1]])
+    run = _engine.rollout(model.engine, model.engine.values, 1, model.options)
+    for i, joint in enumerate(robot.joints):
+        wanted = base @ link_pose(robot, Q, joint.body) @ np.append(joint.inertial.centre, 1)
+        assert run.position[0, i] == pytest.approx(wanted[:3], abs=1e-12)
+    assert coordinates(model, run)[0] == pytest.approx(Q, abs=1e-9)
+    drawn = model.bodies["upper_arm_link"]
+    assert (drawn.kind, drawn.size) == ("box", pytest.approx((0.425, 0.108, 0.108)))
+
+
+def test_a_robot_falls_as_pinocchio_says():
+    """With its payload and armature, 0.2 s; second order in the step."""
+    pin = pytest.importorskip("pinocchio")
+    model = pin.buildModelFromUrdf(str(UR5))
+    inertia = pin.Inertia(LOAD["mass"], np.array(LOAD["centre"]), np.diag(LOAD["inertia"]))
+    model.appendBodyToJoint(model.njoints - 1, inertia, pin.SE3.Identity())
+    model.armature[:] = 0.4
+    data = model.createData()
+    q, v, h = Q.copy(), np.zeros(6), 1e-3
+
+    def f(q, v):
+        return pin.aba(model, data, q, v, np.zeros(6))
+
+    for _ in range(200):
+        a1 = f(q, v)
+        a2 = f(q + h / 2 * v, v + h / 2 * a1)
+        a3 = f(q + h / 2 * v + h * h / 4 * a1, v + h / 2 * a2)
+        a4 = f(q + h * v + h * h / 2 * a2, v + h * a3)
+        q, v = q + h * v + h * h / 6 * (a1 + a2 + a3), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+    errors = []
+    for step in (0.004, 0.002):
+        ours = scene(step, payload=LOAD, armature=0.4)
+        run = _engine.rollout(ours.engine, ours.engine.values, ours.steps, ours.options)
+        errors.append(np.abs(coordinates(ours, run)[-1] - q).max())
+    assert errors[1] < 1e-4
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.4)
+
+
+def test_energy_knows_payloads_and_armatures():
+    """Of a free fall it is kept; what the payload has matters at the start."""
+    model = scene(0.0005, 0.1, payload=LOAD, armature={"elbow_joint": 0.3}, rates=0.5)
+    run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
+    found = energies(model, run)
+    assert np.ptp(found["total"]) < 2e-3 * np.ptp(found["kinetic"])
+    robot = load_robot(UR5)
+    centre = link_pose(robot, Q, "tool0") @ np.append(LOAD["centre"], 1)
+    without = energies(scene(0.0005, 0.1, rates=0.5), run)
+    assert found["gravity"][0] - without["gravity"][0] == pytest.approx(1.5 * 9.81 * centre[2])
+
+
+def test_drives_and_sliders(tmp_path):
+    """A robot with a slider holds its start under its drives; resolved, it is plain parts."""
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM)
+    start = {"j1": 0.3, "j2": 0.2, "j3": -0.4}
+    drive = {"stiffness": 4e3, "damping": 40.0}
+    model = scene(0.002, 0.2, urdf=str(path), angles=start, drive=drive, prefix="a_")
+    run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
+    q = coordinates(model, run)
+    assert q[0] == pytest.approx([0.3, 0.2, -0.4], abs=1e-9)
+    assert q[-1] == pytest.approx(q[0], abs=0.01)
+    assert "robots" not in model.description
+    assert model.description["links"][0]["friction_damping"] == 0.4
+    again = load_scene(model.description, base=tmp_path)
+    assert again.engine.values.tolist() == model.engine.values.tolist()
+
+
+BAD = [
+    ({"angle": 1}, r"robots.arm.angle: .*did you mean 'angles'"),
+    ({"angles": [1, 2]}, r"robots.arm.angles: got \[1, 2\]; accepted: a number, 6 numbers"),
+    ({"payload": LOAD | {"link": "base_link"}}, "a link that a joint moves"),
+    ({"payload": LOAD | {"link": "tool"}}, "did you mean 'tool0'"),
+    ({"payload": LOAD | {"inertia": [1, 1, 3]}}, "none above the sum"),
+    ({"payload": LOAD | {"mass": 0}}, r"payload.mass: got 0; accepted: a finite number > 0"),
+    ({"drive": {"kind": "torque", "stiffness": 1}}, "position, with stiffness and damping"),
+    ({"drive": {"stiffness": 1, "keys": 3}}, "seconds between the keys"),
+    ({"armature": {"elbow": 1}}, r"armature: got 'elbow'; .*did you mean 'elbow_joint'"),
+    ({"urdf": "nowhere.urdf"}, "no such file"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD)
+def test_bad_robots_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        scene(**change)
