@@ -38,6 +38,7 @@ SEEDS = (1, 2)
 """Draws of training recordings; the first is the YAML's."""
 WINDOWS = {"early": 0.1, "whole": 0.0}
 """Times after the first contact [s] up to which motions are judged (0: all)."""
+IMPACT = {"impact": 0.0}
 SIDE, GROUND = 0.06, 0.0014  # [m], the square's (README of its data)
 SQUARE = PlanarBody(
     0.0485, 2.91e-5, polygon(0.5 * SIDE * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]))
@@ -125,30 +126,30 @@ def _state(experiment: PoseExperiment, trial: Trial) -> np.ndarray:
     return planar(start.position, start.orientation, start.velocity, start.angular_velocity)
 
 
-def _rigid_drops(experiment: PoseExperiment, trials: Sequence[Trial], e: float, mu: float):
+def _rigid_drops(experiment: PoseExperiment, trials: Sequence[Trial], body: PlanarBody, e, mu):
     """Per trial: poses by rigid impacts (n, 1, 7) at the samples that count, and those samples."""
     starts = np.array([_state(experiment, trial) for trial in trials])
     kept = [experiment.model.judged(trial) for trial in trials]
     times = np.arange(max(frames[-1] for _, frames in kept) + 1) * trials[0].dt
-    states = dropped(SQUARE, starts, times, e, mu, ground=GROUND)
+    states = dropped(body, starts, times, e, mu, ground=GROUND)
     return [
         (poses(states[frames, k])[:, None], samples) for k, (samples, frames) in enumerate(kept)
     ]
 
 
-def _rigid_errors(experiment: PoseExperiment, trials: Sequence[Trial], e, mu) -> list[Errors]:
+def _rigid_errors(experiment, trials: Sequence[Trial], body: PlanarBody, e, mu) -> list[Errors]:
     return [
         errors_of(ours, trial.poses.value[samples][:, None], 0, POSES)
         for trial, (ours, samples) in zip(
-            trials, _rigid_drops(experiment, trials, e, mu), strict=True
+            trials, _rigid_drops(experiment, trials, body, e, mu), strict=True
         )
     ]
 
 
-def _rigid_impacts(experiment: PoseExperiment, trials: Sequence[Trial], e, mu) -> list[Errors]:
+def _rigid_impacts(experiment, trials: Sequence[Trial], body: PlanarBody, e, mu) -> list[Errors]:
     """Velocities after one rigid impact of the ellipse."""
     states = np.array([_state(experiment, trial) for trial in trials])
-    after = struck(ELLIPSE, states[:, 3:], ELLIPSE.arms(states[:, 2])[:, 0], e, mu)
+    after = struck(body, states[:, 3:], body.arms(states[:, 2])[:, 0], e, mu)
     none = np.zeros(len(after))
     motions = np.stack([after[:, 0], none, after[:, 1], none, -after[:, 2], none], axis=1)
     return [
@@ -157,32 +158,49 @@ def _rigid_impacts(experiment: PoseExperiment, trials: Sequence[Trial], e, mu) -
     ]
 
 
-def planar_bodies(name: str, simulate: Callable, windows: dict, fraction: float) -> dict:
-    """One planar body: fits of two draws, each beside rigid impacts fitted to the same trials."""
+def fitted_baseline(fitted: Fitted, simulate: Callable, body: PlanarBody, fraction: float):
+    """Restitution and friction with the least error in the trained recordings, soon after contact.
+
+    Errors add up with the weights of the estimation's own objective.
+    """
+    length, experiment = fitted.config.fit.length, fitted.judged(WINDOWS["early"])
+    weights = {
+        "position_error_m": length, "rotation_error_deg": np.degrees(1.0),
+        "velocity_error_m_s": length, "spin_error_rad_s": 1.0,
+    }  # fmt: skip
+
+    def cost(pair: tuple[float, float]) -> float:
+        every = simulate(experiment, fitted.data.train, body, *pair)
+        return float(np.mean([sum(r[n] / w for n, w in weights.items() if n in r) for r in every]))
+
+    return min(GRID if fraction >= 1 else GRID[::7], key=cost)
+
+
+def planar_body(
+    name: str, simulate: Callable, body: PlanarBody, windows: dict, fraction: float
+) -> dict:
+    """Fits of two draws, each beside rigid impacts that are fitted to the same recordings.
+
+    Where the estimation has an inertia of its own, the rigid impacts are also given that one.
+    """
     found: dict = {"draws": {}}
     for seed in SEEDS if fraction >= 1 else SEEDS[:1]:
         fitted = Fitted(configured(name, seed, fraction))
-        weights = {"velocity_error_m_s": fitted.config.fit.length, "spin_error_rad_s": 1.0}
-        weights |= {"position_error_m": fitted.config.fit.length, "rotation_error_deg": 57.3}
-        fast = fitted.judged(WINDOWS["early"])
-
-        def cost(pair, trials=fitted.data.train, experiment=fast, weights=weights) -> float:
-            every = simulate(experiment, trials, *pair)
-            return float(
-                np.mean([sum(r[n] / w for n, w in weights.items() if n in r) for r in every])
-            )
-
-        e, mu = min(GRID if fraction >= 1 else GRID[::7], key=cost)
+        values = fitted.result.values()
+        rivals = {"rigid_impacts": body}
+        if "inertia" in values:
+            rivals["rigid_impacts_same_inertia"] = replace(body, moment=values["inertia"])
         entry: dict = {
             "status": fitted.result.status,
             "trained": len(fitted.data.train),
             "parameters": parameters(fitted.result),
-            "baseline": {"restitution": e, "friction": mu},
         }
-        for label, window in windows.items():
-            experiment = fitted.judged(window)
-            theirs = simulate(experiment, fitted.data.validate, e, mu)
-            entry[label] = compared(fitted.errors(window), theirs)
+        for rival, other in rivals.items():
+            e, mu = fitted_baseline(fitted, simulate, other, fraction)
+            entry[rival] = {"restitution": e, "friction": mu}
+            for label, window in windows.items():
+                theirs = simulate(fitted.judged(window), fitted.data.validate, other, e, mu)
+                entry[rival][label] = compared(fitted.errors(window), theirs)
         found["draws"][str(seed)] = entry
     return found
 
@@ -277,8 +295,8 @@ def study(fraction: float = 1.0) -> dict:
     fraction  below 1: few recordings, few iterations, one draw; nothing is asserted
     """
     figures = {
-        "square": planar_bodies("planar_square", _rigid_errors, WINDOWS, fraction),
-        "ellipse": planar_bodies("planar_ellipse", _rigid_impacts, {"impact": 0.0}, fraction),
+        "square": planar_body("planar_square", _rigid_errors, SQUARE, WINDOWS, fraction),
+        "ellipse": planar_body("planar_ellipse", _rigid_impacts, ELLIPSE, IMPACT, fraction),
         "elbow": elbow(fraction),
         "tennis": tennis(fraction),
     }
@@ -291,6 +309,6 @@ def _assert_better(figures: dict) -> None:
     """Soon after contact nothing is worse than its baseline by more than chance."""
     for body, label in (("square", "early"), ("ellipse", "impact")):
         for seed, entry in figures[body]["draws"].items():
-            for name, row in entry[label].items():
+            for name, row in entry["rigid_impacts"][label].items():
                 if isinstance(row, dict):
                     assert row["interval"][0] <= 0, f"{body}, draw {seed}: {name} {row}"

@@ -1,6 +1,7 @@
 """The inverse layer: from measurements to parameters with uncertainty.  See docs/inverse.md."""
 
 from .adam import AdamOptions, adam
+from .bands import Band, prediction_bands
 from .cloud_track import CloudTrack, RigidSkin, SoftSkin
 from .continuation import EARLY, continuation, growing, horizons, three_phases
 from .gradient_check import GradientReport, check_gradient, check_problem
@@ -27,13 +28,12 @@ from .uncertainty import (
 )
 
 __all__ = [
-    "EARLY", "AdamOptions", "Cauchy", "CloudTrack", "Evaluation", "GradientReport", "Huber",
+    "EARLY", "AdamOptions", "Band", "Cauchy", "CloudTrack", "Evaluation", "GradientReport", "Huber",
     "InitialState", "LMOptions", "LeastSquaresProblem", "LinearFunctional", "Loss", "Parameter",
     "ParameterMap", "Pinned", "PointTrack", "PoseTrack", "Problem", "Profile", "Progress",
     "RigidSkin", "SimulationProblem", "SoftL1", "SoftSkin", "Solution", "StudentT", "Term", "Trial",
     "TwistTrack", "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem",
     "continuation", "correlated_covariance", "gauss_newton_covariance", "growing", "horizons",
-    "identifiability",
-    "lbfgs", "levenberg_marquardt", "metric_track", "polish", "profile", "residual_noise",
-    "sandwich_covariance", "three_phases",
+    "identifiability", "lbfgs", "levenberg_marquardt", "metric_track", "polish", "prediction_bands",
+    "profile", "residual_noise", "sandwich_covariance", "three_phases",
 ]  # fmt: skip

@@ -166,7 +166,7 @@ class PoseTrack:
     orientation     (M, 4)  measured, xyzw, body to world, or None: only positions count
     sigma_position  () or (M,)  [m];  sigma_rotation () or (M,) [rad]
     offset          (6,)    pivot in the body: position [m], rotation vector [rad], body frame
-    offset_names    ()      or 6 parameters to read the offset from (an estimated offset)
+    offset_names    ()      or 6 parameters to read the offset from, "": the number of `offset`
     """
 
     body: str
@@ -206,7 +206,7 @@ class PoseTrack:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Parameters that the objective itself reads."""
-        return self.offset_names
+        return tuple(name for name in self.offset_names if name)
 
     def until(self, frame):
         """See `Objective.until`."""
@@ -214,9 +214,11 @@ class PoseTrack:
         return _shortened(self, frame, keys)
 
     def _offset(self, values):
-        if self.offset_names:
-            return np.array([values[name] for name in self.offset_names])
-        return None if self.offset is None else np.array(self.offset)
+        if not self.offset_names:
+            return None if self.offset is None else np.array(self.offset)
+        numbers = np.zeros(6) if self.offset is None else self.offset
+        pairs = zip(self.offset_names, numbers, strict=True)
+        return np.array([values[name] if name else number for name, number in pairs])
 
     def term(self, rollout, slot, values):
         """Residual (M, 3 or 6), partials by (dc, dphi) and by the offset."""
@@ -230,7 +232,8 @@ class PoseTrack:
         jx = np.concatenate([p[1] for p in parts], axis=1)
         own = {}
         for i, name in enumerate(self.offset_names):
-            own[name] = np.concatenate([p[2][:, :, i] for p in parts], axis=1)
+            if name:
+                own[name] = np.concatenate([p[2][:, :, i] for p in parts], axis=1)
         return Term(residual, self.frames, jx=jx, own=own)
 
     def _positions(self, rollout, slot, offset):

@@ -22,7 +22,7 @@ from .preflight import preflight
 from .progress import ProgressCallback, Reporter
 from .provenance import provenance
 from .results import EstimationResult, ParameterResult, Prediction, open_folder, write_results
-from .spread import profiles_of, uncertainty_of
+from .spread import band_figures, bands_of, profiles_of, uncertainty_of
 
 Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
 """Trials as the kind of the estimation has them: observation.Trial of tosses, for example."""
@@ -85,7 +85,7 @@ class _Estimation:
         fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel)
         notes = [*data.notes, *before.notes]
         notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
-        uncertainty, profiles = None, ()
+        uncertainty, profiles, bands = None, (), ()
         metrics: dict = {"train": self._training(experiment, fit, data)}
         metrics["preflight"] = before.figures
         predictions: Sequence[Prediction] = ()
@@ -100,6 +100,10 @@ class _Estimation:
             judged = experiment.judge(data, fit, self.reporter, self.cancel)
             metrics["train"].update(judged.train)
             metrics["validate"] = judged.validate
+            count = self.config.uncertainty.bands
+            bands = bands_of(experiment.model, data.validate, fit, uncertainty, count, self.cancel)
+            if bands:
+                metrics["bands"] = band_figures(bands)
             predictions = judged.predictions
             notes += judged.notes
         status = "cancelled" if self.cancelled else fit.status
@@ -108,7 +112,7 @@ class _Estimation:
         metrics["status"] = status
         model = experiment.model
         result = self._result(model, data, fit, uncertainty, metrics, predictions, notes, status)
-        return replace(result, profiles=profiles)
+        return replace(result, profiles=profiles, bands=bands)
 
     def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:
         """Figures of the fit itself."""
@@ -211,4 +215,5 @@ def _parameters(model: Model, fit: Fit, uncertainty: Uncertainty | None):
             identifiable,
             name in at_bound,
             note,
+            start=options.value,
         )

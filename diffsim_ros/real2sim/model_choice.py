@@ -201,17 +201,18 @@ class _Model:
         noise = residual_noise(fit.problem, solution_of(fit))
         square = 2.0 * float(fit.problem.evaluate(fit.z, fit.y).trial_costs.sum())
         self.reporter.begin("held out")
-        held = []
+        held: dict[int, Held] = {}
         for k, fold in enumerate(self.sets.folds):
             if getattr(self.cancel, "cancelled", False):
                 break
             z = self._without(set(fold))
-            held += [self._held(fit.kept[i], z) for i in fold]
+            held |= {i: self._held(fit.kept[i], z) for i in fold}
             self.reporter.tell((k + 1) / len(self.sets.folds), k + 1)
-        held += [self._held(trial, fit.z) for trial in data.validate]
+        seen = [held[i] for i in sorted(held)]
+        seen += [self._held(trial, fit.z) for trial in data.validate]
         self.reporter.end()
         notes = (*self.notes, f"std_dev: {sentence}")
-        return ModelFit(self.name, self.config, fit, square, found, noise, tuple(held), notes)
+        return ModelFit(self.name, self.config, fit, square, found, noise, tuple(seen), notes)
 
     def _without(self, fold: set[int]) -> np.ndarray:
         """Parameters (nz,) fitted to the trials that are not in the fold."""

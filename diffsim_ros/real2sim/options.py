@@ -207,6 +207,9 @@ class UncertaintyOptions:
     profile: tuple = option(
         "list", "parameters whose profile likelihood, and interval by it, is wanted", ()
     )
+    bands: int = option(
+        "integer", "validated trials whose prediction bands are wanted", 0, minimum=0
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from ..inverse.identifiability import identifiability
 from ..inverse.simulation_problem import SimulationProblem
 from .model import Model
 from .recordings.check import Examined, examine
-from .recordings.streams import Stream
+from .recordings.streams import Stream, joint_stream
 
 MOST = 16
 """Trials at most that are looked at; evenly spread over all."""
@@ -85,14 +85,20 @@ def _noise_model(model: Model) -> Model:
 
 def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
     """Verdicts of `diffsim check` on the very samples that are fitted."""
-    kinds = {"tosses": _tosses, "markers": _releases, "clouds": _throws}
+    kinds = {
+        "tosses": _tosses,
+        "poses": _tosses,
+        "markers": _releases,
+        "clouds": _throws,
+        "joints": _logs,
+    }
     streams = kinds.get(model.config.kind)
     if streams is None:
         return [], {}
     notes, figures = [], {}
     for stream in streams(trials):
         one: Examined = examine(stream, judge=False)
-        name = Path(stream.path).name
+        name = ": ".join(filter(None, [Path(stream.path).name, stream.name]))
         figures[name] = one.figures()
         for finding in one.found:
             if finding.level == "warning":
@@ -102,17 +108,21 @@ def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
 
 
 def _tosses(trials: Sequence) -> list[Stream]:
-    """One stream per source, its trials one after the other."""
+    """One stream per source and body, its trials one after the other."""
     streams = []
     for source in dict.fromkeys(trial.source for trial in trials):
-        own = [trial for trial in trials if trial.source == source]
-        number = np.concatenate([np.full(len(trial), trial.id) for trial in own])
-        t = np.concatenate([trial.frames * trial.dt for trial in own])
-        position = np.concatenate([trial.position for trial in own])[:, None]
-        q = np.concatenate([trial.orientation for trial in own])
-        streams.append(
-            Stream(Path(source), "", "poses", "tosses", "", t, ("body",), number, position, q)
-        )
+        every = [trial for trial in trials if trial.source == source]
+        number = np.concatenate([np.full(len(trial), trial.id) for trial in every])
+        t = np.concatenate([trial.frames * trial.dt for trial in every])
+        for body in every[0].bodies:
+            own = [trial.of(body) for trial in every]
+            position = np.concatenate([trial.position for trial in own])[:, None]
+            q = np.concatenate([trial.orientation for trial in own])
+            alone = len(every[0].bodies) == 1
+            name, names = ("", ("body",)) if alone else (body, (body,))
+            streams.append(
+                Stream(Path(source), name, "poses", "tosses", "", t, names, number, position, q)
+            )
     return streams
 
 
@@ -137,6 +147,12 @@ def _throws(trials: Sequence) -> list[Stream]:
         )
         for throw in trials
     ]  # fmt: skip
+
+
+def _logs(trials: Sequence) -> list[Stream]:
+    """One stream per joint log."""
+    sources = dict.fromkeys(log.source for log in trials)
+    return [joint_stream([log for log in trials if log.source == s], "joints") for s in sources]
 
 
 # ---------------------------------------------------------------------------- excitation

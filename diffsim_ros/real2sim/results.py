@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..inverse.bands import TrialBand
 from ..inverse.profile import Profile
 from ..output import OutputFolder, write_json, write_yaml
 
@@ -26,6 +27,7 @@ class ParameterResult:
     identifiable  False: the data do not determine it (alone, or apart from another: see note)
     at_bound      it ended at a bound
     note          one sentence, "" if all is well
+    start         first guess
     """
 
     name: str
@@ -38,6 +40,7 @@ class ParameterResult:
     at_bound: bool
     note: str = ""
     fixed: bool = False
+    start: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class EstimationResult:
     notes        what a reader should know: overlap, missing comparison, failures
     provenance   files with their hashes, versions, seeds
     profiles     profile likelihoods that the YAML asked for
+    bands        prediction bands (inverse.bands), likewise
     """
 
     name: str
@@ -116,6 +120,7 @@ class EstimationResult:
     kind: str = "tosses"
     derived: tuple[ParameterResult, ...] = ()
     profiles: tuple[Profile, ...] = ()
+    bands: tuple[TrialBand, ...] = ()
 
     @property
     def converged(self) -> bool:

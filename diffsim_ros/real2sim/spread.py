@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.stats import chi2, t
 
 from ..errors import InputError
+from ..inverse.bands import Band, TrialBand, prediction_bands
 from ..inverse.identifiability import identifiability
+from ..inverse.optimizers import levenberg_marquardt
+from ..inverse.pinned import Pinned
 from ..inverse.profile import Profile, profile
 from ..inverse.solution import Solution, bounds_reached
 from ..inverse.uncertainty import (
@@ -18,6 +23,7 @@ from ..inverse.uncertainty import (
 )
 from .config import EstimationConfig
 from .fit import Fit
+from .model import Model
 from .options import UncertaintyOptions
 from .progress import Reporter
 
@@ -98,6 +104,50 @@ def profiles_of(
             )
         )  # fmt: skip
     return tuple(done)
+
+
+def bands_of(
+    model: Model, trials: Sequence, fit: Fit, found: Uncertainty | None, count: int, cancel
+) -> tuple[TrialBand, ...]:
+    """Bands of the first `count` trials that were not fitted; those that fail are left out."""
+    done: list[TrialBand] = []
+    for trial in trials[:count] if found is not None else ():
+        if getattr(cancel, "cancelled", False):
+            break
+        problem = model.problem([trial], fit.z)
+        y = np.zeros(problem.nuisance_shape)
+        if y.size:
+            pinned = Pinned(problem, dict(enumerate(fit.z)))
+            y = levenberg_marquardt(pinned, pinned.start, cancel=cancel).y
+        try:
+            bands = prediction_bands(problem, fit.z, found.covariance_z, y)
+        except InputError:
+            continue
+        one = problem.trials[0]
+        for band in bands:
+            objective = next(o for o in one.objectives if o.name == band.name)
+            done.append(TrialBand(one.name, _times(problem, objective, band), band))
+    return tuple(done)
+
+
+def _times(problem, objective, band: Band) -> np.ndarray:
+    """Times of a band's samples since the start of the rollout [s]."""
+    times = getattr(objective, "t", None)
+    if times is None:
+        return band.samples * problem.options.step * problem.options.record_every
+    if len(times) == len(band.samples):
+        return np.asarray(times)
+    return np.asarray(times)[band.samples]
+
+
+def band_figures(bands: Sequence[TrialBand]) -> dict:
+    """Content of metrics.json: trial -> objective -> rms of the band, share inside."""
+    found: dict = {}
+    for one in bands:
+        rms = float(np.sqrt(np.mean(one.band.sigma**2)))
+        entry = {"rms": rms, "inside": one.band.inside}
+        found.setdefault(one.trial, {})[one.band.name] = entry
+    return found
 
 
 def solution_of(fit: Fit) -> Solution:

@@ -65,6 +65,7 @@ class Joint:
     velocity, effort  limits [rad/s or m/s], [N m or N], infinite where there are none
     damping, friction viscous [N m s/rad or N s/m] and Coulomb [N m or N]
     inertial  of the body with all that is fixed to it, in the body's (joint's) frame
+    size      edges (3,) [m] of a box about its centre that stands for it in pictures, or None
     """
 
     name: str
@@ -80,6 +81,7 @@ class Joint:
     damping: float
     friction: float
     inertial: Inertial
+    size: tuple[float, ...] | None = None
 
     @property
     def turns(self) -> bool:

@@ -164,7 +164,8 @@ class _Tree:
         self.joints.append(blank)
         inertial = self._merged(joint.child, index, np.eye(4))
         self._check_moving(joint.child, inertial)
-        self.joints[index] = Joint(**{**vars(blank), "inertial": inertial})
+        size = _box(self.links[joint.child], inertial.centre)
+        self.joints[index] = Joint(**{**vars(blank), "inertial": inertial, "size": size})
 
     def _rubs(self, key: str, dynamics, name: str) -> float:
         value = float((getattr(dynamics, name) if dynamics is not None else 0.0) or 0.0)
@@ -197,6 +198,25 @@ class _Tree:
             got = np.round(inertial.inertia, 12).tolist()
             rule = "three principal moments > 0 on a joint [kg m^2]"
             raise self.error(f"link {link}: inertia", got, rule)
+
+
+def _box(link, centre: np.ndarray) -> tuple[float, ...] | None:
+    """Edges along the link's axes of its first visual, if a primitive about its centre of mass."""
+    for visual in link.visuals[:1]:
+        shape, pose = visual.geometry.geometry, np.asarray(visual.origin, float)
+        if hasattr(shape, "length"):
+            edges = np.array([2 * shape.radius, 2 * shape.radius, shape.length])
+        elif hasattr(shape, "size"):
+            edges = np.asarray(shape.size, float)
+        elif hasattr(shape, "radius"):
+            edges = np.full(3, 2.0 * shape.radius)
+        else:
+            return None
+        turn = np.abs(pose[:3, :3])
+        upright = np.allclose(np.sort(turn, axis=1)[:, :2], 0.0, atol=1e-6)
+        if upright and np.allclose(pose[:3, 3], centre, atol=1e-6):
+            return tuple((turn @ edges).tolist())
+    return None
 
 
 def _limit(limit, name: str) -> float:

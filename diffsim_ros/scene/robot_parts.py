@@ -73,6 +73,8 @@ def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, 
             "angular_velocity": w.tolist(),
             "colour": options["colour"],
         }
+        if joint.size is not None:
+            bodies[options["prefix"] + joint.body]["shape"] = {"box": {"size": list(joint.size)}}
     return bodies
 
 

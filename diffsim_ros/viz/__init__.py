@@ -27,6 +27,7 @@ PICTURES = (
     "error_over_time.png",
     "parameters.png",
     "profiles.png",
+    "bands.png",
     "correlation.png",
     "convergence.png",
     "motion_best.png",

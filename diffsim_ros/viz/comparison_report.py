@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from diffsim_ros.output import write_bytes, write_text, yaml_text
 from diffsim_ros.viz import style
-from diffsim_ros.viz.plots import in_style
+from diffsim_ros.viz.plots import in_style, plain_log
 from diffsim_ros.viz.report import environment, footer
 from diffsim_ros.viz.report_tables import DASH
 
@@ -115,6 +115,7 @@ def held_out_figure(found: Any) -> Figure:
     else:
         axis.set_xlabel("held-out trial")
     axis.set(ylabel="rms residual [sigma]", yscale="log")
+    plain_log(axis.yaxis)
     axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title="dashed: all trials")
     return figure
 
@@ -133,4 +134,5 @@ def support_figure(found: Any) -> Figure:
     axis.set_yticks(range(len(found.pairs)), list(found.pairs))
     axis.set(xscale="log", xlabel=f"held-out error / that of {found.best}",
              ylim=(len(found.pairs) - 0.5, -0.5))  # fmt: skip
+    plain_log(axis.xaxis)
     return figure

@@ -196,17 +196,50 @@ def profiles(found: Sequence[Any]) -> Figure:
         axis.set_visible(False)
     for axis, p in zip(axes, found, strict=False):
         x, rise = np.asarray(p.values), np.asarray(p.rise)
-        axis.plot(x, rise, "o-", color=style.SIMULATED, ms=4, lw=1.6)
+        axis.plot(x, rise, "o", color=style.SIMULATED, ms=4)
+        if len(x) > 2:  # its signed root is nearly a line
+            root = np.sqrt(rise) * np.where(x < p.value, -1.0, 1.0)
+            dense = np.linspace(x[0], x[-1], 200)
+            axis.plot(dense, np.interp(dense, x, root) ** 2, color=style.SIMULATED, lw=1.6)
         axis.axhline(p.threshold, color=style.MUTED, lw=1, ls=(0, (4, 3)))
         low = x[0] if p.low is None else p.low
         high = x[-1] if p.high is None else p.high
         axis.axvspan(low, high, color=style.SIMULATED, alpha=0.12, lw=0)
         axis.axvline(p.value, color=style.INK, lw=1)
         open_ends = [word for word, end in (("below", p.low), ("above", p.high)) if end is None]
+        axis.ticklabel_format(axis="x", useOffset=False)
+        axis.xaxis.set_major_locator(MaxNLocator(4))
         title = p.name + (f" (open {' and '.join(open_ends)})" if open_ends else "")
         axis.set(title=title, xlabel=p.unit, ylim=(0, max(1.6 * p.threshold, 1e-12)))
         if p.logarithmic and x[0] > 0 and x[-1] / x[0] > 3:
             axis.set_xscale("log")
             plain_log(axis.xaxis)
     axes[0].set_ylabel("rise of the cost [chi-square]")
+    return figure
+
+
+@in_style
+def bands(found: Sequence[Any]) -> Figure:
+    """Return the prediction bands of new motion (inverse.bands.TrialBand), a panel for each.
+
+    Of series with one sample there is nothing to draw over time; they are left out.
+    """
+    shown = [one for one in found if len(np.unique(one.t)) > 1] or list(found)
+    columns = min(2, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = style.new_figure(5.2 * columns, 2.6 * rows)
+    axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
+    for axis in axes[len(shown) :]:
+        axis.set_visible(False)
+    for axis, one in zip(axes, shown, strict=False):
+        k = one.band.widest
+        order = np.argsort(one.t, kind="stable")
+        t, sigma = np.asarray(one.t)[order], one.band.sigma[order, k]
+        for extra, alpha in ((1.0, 0.10), (0.0, 0.30)):
+            reach = 1.96 * np.sqrt(extra + sigma**2)
+            axis.fill_between(t, -reach, reach, color=style.SIMULATED, alpha=alpha, lw=0)
+        axis.plot(t, one.band.residual[order, k], ".", color=style.MEASURED, ms=4)
+        title = f"{one.trial}, {one.band.name}: {100 * one.band.inside:.0f} % inside"
+        axis.set(title=title, xlabel="time [s]")
+    axes[0].set_ylabel("predicted - measured [sigma]")
     return figure

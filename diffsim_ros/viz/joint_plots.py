@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from diffsim_ros.viz import style
 from diffsim_ros.viz.fit_plots import ParameterRow, Scale
@@ -81,7 +82,7 @@ def joint_residuals(prediction: Any) -> Figure:
 
 @in_style
 def parameter_paths(history: Sequence[Any], rows: Sequence[ParameterRow]) -> Figure:
-    """Return every parameter over the iterations between its bounds; dashed: where it ended.
+    """Return every parameter from its first guess on between its bounds; dashed: where it ended.
 
     history: steps with `parameters`, name -> value.
     """
@@ -92,11 +93,13 @@ def parameter_paths(history: Sequence[Any], rows: Sequence[ParameterRow]) -> Fig
         axis.set_visible(False)
     for axis, row in zip(axes, rows, strict=False):
         scale = Scale(row)
-        path = np.array([scale(step.parameters[row.name]) for step in history])
+        values = [step.parameters[row.name] for step in history]
+        path = [scale(v) for v in ([] if row.start is None else [row.start]) + values]
         axis.plot(path, "-", color=style.WARN if row.at_bound else style.SIMULATED, lw=1.3)
         axis.axhline(scale(row.value), color=style.MUTED, lw=0.7, ls="--")
         axis.set_title(row.name, fontsize=7.5, pad=3)
         axis.set(ylim=(-0.03, 1.03), yticks=[0, 1])
         axis.set_yticklabels(["low", "high"], fontsize=7)
         axis.tick_params(labelsize=7)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     return figure

@@ -135,6 +135,7 @@ def _known_figures() -> tuple[str, ...]:
     return (
         "parameters",
         "profiles",
+        "bands",
         "errors",
         "error_distribution",
         "paired_errors",
@@ -187,6 +188,8 @@ def _figures(summary: Summary) -> dict[str, bytes]:
         figures["parameters"] = fit_plots.parameter_intervals(summary.rows)
     if summary.profiles:
         figures["profiles"] = fit_plots.profiles(summary.profiles)
+    if summary.bands:
+        figures["bands"] = fit_plots.bands(summary.bands)
     if len(summary.correlated) > 1:
         figures["correlation"] = fit_plots.correlation_map(summary.correlated, summary.correlation)
     if len(summary.history) > 1:

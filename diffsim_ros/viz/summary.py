@@ -52,6 +52,7 @@ class Summary:
     means         quantity -> (mean, median) of ours, as in metrics.json where it says so
     comparisons   quantity -> simulators, the best first
     profiles      inverse.profile.Profile of the parameters that it was asked for
+    bands         inverse.bands.TrialBand of the trials that it was asked for
     """
 
     name: str
@@ -77,6 +78,7 @@ class Summary:
     config: Mapping[str, Any]
     warnings: tuple[str, ...] = field(default=())
     profiles: tuple[Any, ...] = field(default=())
+    bands: tuple[Any, ...] = field(default=())
 
 
 def summarise(result: Any) -> Summary:
@@ -118,6 +120,7 @@ def summarise(result: Any) -> Summary:
         config=config,
         warnings=_warnings(result, rows),
         profiles=tuple(_get(result, "profiles", ())),
+        bands=tuple(_get(result, "bands", ())),
     )
 
 
@@ -156,7 +159,7 @@ def _row(parameter: Any, config: Mapping) -> ParameterRow:
         upper=_get(parameter, "upper", None),
         prior_mean=option.get("prior_mean"),
         prior_sigma=option.get("prior_sigma"),
-        start=option.get("value"),
+        start=option.get("value", _get(parameter, "start", None)),
         identifiable=bool(_get(parameter, "identifiable", True)),
         at_bound=bool(_get(parameter, "at_bound", False)),
         note=str(_get(parameter, "note", "")) or str(option.get("doc", "") or ""),

@@ -1,5 +1,6 @@
 """Profile likelihoods against brute force, and where they are open."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -123,6 +124,15 @@ def test_pinned_problems_keep_nuisance_starts(scene, options, engine, trials):
     drag = profile(problem, solution, "cube.drag", np.sqrt(found.covariance_z[0, 0]))
     np.testing.assert_allclose([drag.low, drag.high], found.interval()[0], rtol=0.02)
     assert drag.logarithmic
+    fewer = ParameterMap([parameters[0], replace(parameters[1], value=9.7, free=False)], scene)
+    held = SimulationProblem(scene, options, fewer, trials, nuisance=True, simulator=engine)
+    pinned = Pinned(problem, {1: problem.map.scaled({"g": 9.7})[1]})
+    for want in ("equations", "curvature"):
+        a, b = (p.evaluate(held.start, solution.y, want=want) for p in (held, pinned))
+        for ours, theirs in zip(a.equations.reduced(), b.equations.reduced(), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(a.gradient[0], b.gradient[0])
+    assert b.series[0].by_z.shape[2] == 1
     alone = levenberg_marquardt(Pinned(problem, dict(enumerate(solution.z))))
     np.testing.assert_allclose(alone.y, solution.y, atol=1e-4)
     assert alone.z.shape == (0,)

@@ -14,6 +14,8 @@ from diffsim_ros.real2sim.joints import options
 from diffsim_ros.real2sim.joints.experiment import JointExperiment
 from diffsim_ros.real2sim.joints.log import read_logs
 from diffsim_ros.real2sim.options import fields_of
+from diffsim_ros.real2sim.recordings.check import examine
+from diffsim_ros.real2sim.recordings.streams import read_streams
 from diffsim_ros.scene import load_scene
 from tests.robots.test_urdf import ARM
 
@@ -197,6 +199,9 @@ def test_csv_and_npz_hold_the_same(folder, tmp_path):
     assert again.joints == JOINTS
     for signal in SIGMA:
         assert again.measured[signal] == pytest.approx(logs[0].measured[signal], abs=1e-12)
+    examined = examine(read_streams(path)[0])
+    assert not examined.refusal
+    assert "position, velocity, effort of 3 joints" in str(examined.found)
     assert again.command["position"] == pytest.approx(logs[0].command["position"], abs=1e-12)
     path.write_text("t,j1.position\n0,0\n1,x\n")
     with pytest.raises(InputError, match=r"line 3: got '1,x'; accepted: 2 numbers"):

@@ -19,7 +19,7 @@ from diffsim_ros.real2sim.options import FitOptions, fields_of
 from diffsim_ros.real2sim.poses.experiment import PoseExperiment
 from diffsim_ros.real2sim.poses.flight import flight_of
 from diffsim_ros.real2sim.poses.options import PoseFitOptions, PoseMeasurementOptions
-from diffsim_ros.real2sim.tosses import read_tosses, repeated, write_tosses
+from diffsim_ros.real2sim.tosses import read_tosses, repeated, toss_ids, write_tosses
 from diffsim_ros.scene.model import load_scene
 
 ROOT = Path(__file__).parents[2]
@@ -218,6 +218,9 @@ def test_starts_move_with_the_parameters_as_their_slopes_say(elbow_file):
     difference = (high.angular_velocity - low.angular_velocity) / 0.0004
     np.testing.assert_allclose(slope[9:], difference, rtol=0.03, atol=0.5)
     assert np.linalg.norm(difference) > 20
+    z = model.map.scaled(TRUTH)
+    report = check_problem(model.problem([trial], z, horizon=8), directions=2, z=z)
+    assert report.passed, report
 
 
 def test_friction_and_hinge_damping_are_recovered(elbow_file, tmp_path):
@@ -273,6 +276,17 @@ def test_poses_alone_have_no_velocities_to_start_from():
     data = experiment.read({})
     with pytest.raises(InputError, match=r"state: got 'poses alone'"):
         experiment.model.problem(data.train, experiment.model.map.start)
+
+
+def test_recordings_handed_over_take_the_names_of_the_scene(elbow_file):
+    config = load_estimation(CONFIGS / "planar_square.yaml")
+    path = ROOT / "data" / "planar_drop" / "square.npz"
+    given = read_tosses(path, toss_ids(path)[:2], body="body")  # as the recorder calls it
+    data = PoseExperiment(config).read({"train": given, "validate": []})
+    assert [trial.bodies for trial in data.train] == [("square",)] * 2
+    links = PoseExperiment(load_estimation(elbow(elbow_file)))
+    with pytest.raises(InputError, match=r"bodies: got 'body'; accepted: recordings of link_1"):
+        links.read({"train": given})
 
 
 def test_starts_of_the_scene_may_be_parameters():

@@ -49,6 +49,8 @@ def test_parts_stand_where_kinematics_puts_them():
         wanted = base @ link_pose(robot, Q, joint.body) @ np.append(joint.inertial.centre, 1)
         assert run.position[0, i] == pytest.approx(wanted[:3], abs=1e-12)
     assert coordinates(model, run)[0] == pytest.approx(Q, abs=1e-9)
+    drawn = model.bodies["upper_arm_link"]
+    assert (drawn.kind, drawn.size) == ("box", pytest.approx((0.425, 0.108, 0.108)))
 
 
 def test_a_robot_falls_as_pinocchio_says():

@@ -14,10 +14,10 @@ SQUARE = PlanarBody(1.0, 1.0 / 6, polygon(0.5 * np.array([[1, 1], [1, -1], [-1, 
 
 def test_every_body_is_predicted_beside_its_baseline():
     figures = study(fraction=0.1)
-    early = figures["square"]["draws"]["1"]["early"]
+    early = figures["square"]["draws"]["1"]["rigid_impacts"]["early"]
     assert early["recordings"] == 6
     assert early["position_error_m"]["ours"] < early["position_error_m"]["baseline"]
-    impact = figures["ellipse"]["draws"]["1"]["impact"]
+    impact = figures["ellipse"]["draws"]["1"]["rigid_impacts"]["impact"]
     assert 0 < impact["spin_error_rad_s"]["ours"] < 20
     near = figures["elbow"]["draws"]["1"]["early"]["stays"]
     assert near["position_error_m"]["ours"] < near["position_error_m"]["baseline"]

@@ -104,6 +104,32 @@ def made_up(count=12):
         predictions=predictions,
         dropped={"missing frames": 3, "failed rollouts": 0},
         notes=("a note <with> markup & signs",),
+        profiles=(
+            SimpleNamespace(
+                name="friction",
+                unit="1",
+                value=0.2134,
+                values=np.array([0.209, 0.2134, 0.219]),
+                rise=np.array([5.0, 0.0, 6.0]),
+                low=0.2095,
+                high=None,
+                threshold=3.84,
+                logarithmic=False,
+            ),
+        ),
+        bands=(
+            SimpleNamespace(
+                trial="toss 3",
+                t=np.array([0.1, 0.2, 0.3]),
+                band=SimpleNamespace(
+                    name="pose",
+                    inside=0.97,
+                    widest=1,
+                    residual=np.array([[0.1, 0.5], [0.2, -1.0], [0.0, 0.7]]),
+                    sigma=np.array([[0.1, 0.2], [0.1, 0.4], [0.1, 0.9]]),
+                ),
+            ),
+        ),
         provenance={
             "configuration": "cube.yaml",
             "data": [{"source": "a.npz", "sha256": "ab" * 32}],

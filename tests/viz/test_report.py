@@ -78,6 +78,7 @@ def test_the_report_shows_what_was_found(source, result):
         f"{best['rotation_error_deg']:.3g} degrees",
     ):  # fmt: skip
         assert words in text, words
+    assert "Profile likelihood" in text and "New motion: predicted less measured" in text
     assert "a note <with> markup & signs" in text  # escaped in the source, shown as written
     assert "failed rollouts" not in text  # nothing failed
 
@@ -100,7 +101,8 @@ def test_the_playable_motion_holds_the_measured_and_the_simulated_cube(source, r
 def test_every_picture_is_announced_so_that_none_is_overwritten(page):
     written = {path.name for path in page.iterdir()} - {"report.html"}
     assert written <= set(PICTURES)
-    assert {"errors.png", "parameters.png", "cubes.png", "motion_worst.png"} <= written
+    expected = ("errors", "parameters", "profiles", "bands", "cubes", "motion_worst")
+    assert {f"{name}.png" for name in expected} <= written
 
 
 def without_figures(result):
@@ -114,7 +116,8 @@ def test_equal_results_give_equal_pages(result):
 
 def test_pictures_beside_the_page_are_optional(result, tmp_path):
     bare = copy.copy(result)
-    bare.predictions, bare.parameters = (), ()
+    bare.predictions, bare.parameters, bare.profiles = (), (), ()
+    bare.bands = ()
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     with_pictures = write_report(bare, tmp_path / "a" / "report.html")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 from ...errors import InputError
 from .. import bags
 from ..bag_messages import JOINTS
-from ..recordings.streams import joint_columns
 from ..recordings.timing import clock
 
 STATE = "control_msgs/msg/JointTrajectoryControllerState"
@@ -78,3 +78,29 @@ def _held(path: Path, topic: str, kind: str, ns: np.ndarray, joints: tuple[str, 
     kept = np.flatnonzero(last >= 0)
     found = {k: v[last[kept]][:, order] for k, v in columns.items() if k in ("position", "effort")}
     return kept, found
+
+
+def joint_columns(path: Path, topic: str, samples: Sequence[tuple[int, Any]]):
+    """Names of JointState messages and column -> values (n, m), those that are there.
+
+    Raises InputError naming file, topic and sample for joints that come and go.
+    """
+    names = tuple(samples[0][1].name)
+    columns = {}
+    for key in ("position", "velocity", "effort"):
+        rows = [np.asarray(getattr(message, key), float) for _, message in samples]
+        if any(len(row) for row in rows):
+            columns[key] = _table(path, topic, names, key, samples, rows)
+    return names, columns
+
+
+def _table(path, topic, names, key, samples, rows) -> np.ndarray:
+    """(n, m) of rows that may name the joints in another order."""
+    table = np.full((len(rows), len(names)), np.nan)
+    for k, ((_, message), row) in enumerate(zip(samples, rows, strict=True)):
+        if sorted(message.name) != sorted(names) or len(row) not in (0, len(names)):
+            got = f"{len(row)} numbers for {list(message.name)}"
+            raise InputError(f"{path}: {topic}: sample {k}", key, got, f"one per joint {names}")
+        if len(row):
+            table[k] = row[[list(message.name).index(name) for name in names]]
+    return table

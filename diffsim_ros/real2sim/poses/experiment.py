@@ -23,6 +23,7 @@ from ..toss_model import spacing
 from ..tosses import MIN_SAMPLES
 from ..validation import refined_rollouts
 from .model import PoseModel
+from .pivot import centred
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ class PoseExperiment:
         sigma = options.sigma_position, np.radians(options.sigma_rotation)
         flying = options.start == "flight"
         least = MIN_SAMPLES if flying else 2
-        trials = list(given or selection.read(self.config.bodies, sigma, least))
+        read = given or selection.read(self.config.bodies, sigma, least)
+        trials = [self._named(trial) for trial in read]
         spacing(trials)
         if not flying:
             return trials
@@ -94,10 +96,21 @@ class PoseExperiment:
             self._check_gravity(trials)
         return self._flying(trials, notes)
 
+    def _named(self, trial: Trial) -> Trial:
+        """The recording with the names of the scene; one body has any name."""
+        if len(trial.bodies) == len(self.config.bodies) == 1:
+            return replace(trial, poses=replace(trial.poses, names=self.config.bodies))
+        if set(self.config.bodies) - set(trial.bodies):
+            got, rule = ", ".join(trial.bodies), ", ".join(self.config.bodies)
+            raise InputError(trial.place, "bodies", got, f"recordings of {rule}")
+        return trial
+
     def _flying(self, trials: list[Trial], notes: list[str]) -> list[Trial]:
         """Those that begin in free flight, as the scene simulates it, and touch something later."""
         options, z = self.config.measurement, self.model.map.start
         fewest = int(options.flight_frames[0])
+        # an unknown pivot misses every flight until it is estimated
+        most = np.inf if self.model.unknown_pivot else options.flight_misfit
         kept: list[Trial] = []
         left: dict[str, list[str]] = {}
         for trial in trials:
@@ -106,7 +119,7 @@ class PoseExperiment:
                 why = "never touch anything"
             elif flight.last - flight.first < fewest:
                 why = f"have less than {fewest} frames before contact"
-            elif self.model.flown(trial, z).misfit > options.flight_misfit:
+            elif self.model.flown(trial, z).misfit > most:
                 why = f"miss a simulated flight by more than {options.flight_misfit:g} sigma"
             else:
                 kept.append(trial)
@@ -122,9 +135,10 @@ class PoseExperiment:
     def _check_gravity(self, trials: list[Trial]) -> None:
         """Refuse recordings in which the common centre of mass does not fall as the world says."""
         share = self.model.masses / self.model.masses.sum()
-        falling = []
+        falling, named = [], self.model.map.named(self.model.map.start)
         for trial in trials:
-            first, value = trial.of(trial.bodies[0]), trial.poses.value
+            bodies = centred(trial, self.model.pivots, named)
+            first, value = bodies.of(bodies.bodies[0]), bodies.poses.value
             centre = sum(w * value[:, 7 * k : 7 * k + 3] for k, w in enumerate(share))
             place = np.concatenate([centre, first.orientation], axis=1)
             flight = self.model.flight(trial)
@@ -164,10 +178,11 @@ class PoseExperiment:
                 what = "cancelled" if run is None else f"{run.status}: {run.message}"
                 sentences.append(f"no prediction for {trial.place}: {what}")
             else:
-                found.append(self._prediction(trial, run, role))
+                bodies = centred(trial, self.model.pivots, self.model.map.named(z))
+                found.append(self._prediction(trial, bodies, run, role))
         return found, sentences
 
-    def _prediction(self, trial: Trial, run, role: str) -> PosePrediction:
+    def _prediction(self, trial: Trial, bodies: Trial, run, role: str) -> PosePrediction:
         flight = self.model.flight(trial)
         keep, _ = self.model.judged(trial)
         rows = np.arange(flight.start, keep[-1] + 1)
@@ -175,7 +190,7 @@ class PoseExperiment:
         at = [body_slots(self.model.scene.engine)[body].index for body in trial.bodies]
         poses = (run.position[frames][:, at], run.orientation[frames][:, at])
         simulated = np.concatenate(poses, axis=2)
-        measured = trial.poses.value[rows].reshape(len(rows), -1, 7)
+        measured = bodies.poses.value[rows].reshape(len(rows), -1, 7)
         shapes = [self.model.scene.bodies[body] for body in trial.bodies]
         begun = int(keep[0] - flight.start)
         if self.config.measurement.observed == "velocities":

@@ -89,9 +89,12 @@ def gaps(scene: SceneModel, trial: Trial) -> np.ndarray:
     return least
 
 
-def flown(trial: Trial, flight: Flight, spf: int, z: np.ndarray, problem) -> Flown:
+def flown(
+    trial: Trial, bodies: Trial, flight: Flight, spf: int, z: np.ndarray, problem, pivots
+) -> Flown:
     """The likeliest states at the flight's start, with covariances and slopes by the parameters.
 
+    bodies   the trial with poses of the bodies' centres, for first guesses;  pivots  their offsets
     z        parameters of the flight, `spf` its steps per frame
     problem  (trial, free) -> SimulationProblem with starts as nuisance; free: parameters too
     Where it cannot be simulated: guesses from parabolas, with wide covariances.
@@ -100,10 +103,12 @@ def flown(trial: Trial, flight: Flight, spf: int, z: np.ndarray, problem) -> Flo
     frames = trial.frames[rows] - trial.frames[flight.first]
     guesses, tracks = [], []
     for body in trial.bodies:
-        one = trial.of(body)
-        position, orientation = one.position[rows], one.orientation[rows]
-        guesses.append(_guess(body, position, orientation, frames * trial.dt))
-        tracks.append(PoseTrack(body, frames, position, orientation, *trial.poses.sigma))
+        one, centre = trial.of(body), bodies.of(body)
+        pivot = pivots[body].track if body in pivots else {}
+        poses = one.position[rows], one.orientation[rows]
+        tracks.append(PoseTrack(body, frames, *poses, *trial.poses.sigma, **pivot))
+        poses = centre.position[rows], centre.orientation[rows]
+        guesses.append(_guess(body, *poses, frames * trial.dt))
     fitted = Fitted("flight", int(frames[-1]) * spf, tuple(tracks), tuple(guesses))
     found = levenberg_marquardt(problem(fitted, False), np.zeros(0), None, options=OPTIONS)
     free = problem(fitted, True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,19 +20,21 @@ from ..model import Model, scene_and_map
 from ..observation import Trial
 from ..toss_model import spacing
 from .flight import Flight, Flown, flight_of, flown
+from .pivot import Pivot, centred, read_pivots
 
 
 @dataclass(frozen=True)
 class PoseModel(Model):
     """Scene and parameters of recorded bodies; knows how a recording becomes a rollout."""
 
+    pivots: Mapping[str, Pivot] = field(default_factory=dict)
     _known: dict[tuple, Flown] = field(default_factory=dict, repr=False, compare=False)
     """Starts by trial and parameters: stages and predictions ask for the same ones again."""
 
     @classmethod
     def build(cls, config: EstimationConfig) -> PoseModel:
         """Build the scene and bind the parameters; InputError naming what does not fit."""
-        model = cls(config, *scene_and_map(config))
+        model = cls(config, *scene_and_map(config), read_pivots(config))
         for body in config.bodies:
             if model.scene.description["bodies"][body]["type"] != "rigid":
                 raise config.error("body", body, "a rigid body")
@@ -42,6 +44,11 @@ class PoseModel(Model):
     def nuisance(self) -> bool:
         """True where starts are fitted and residuals are in the sensor's sigmas."""
         return self.config.fit.initial_state == "nuisance"
+
+    @property
+    def unknown_pivot(self) -> bool:
+        """True where a tracker's pivot is estimated."""
+        return any(any(pivot.names) for pivot in self.pivots.values())
 
     @property
     def masses(self) -> np.ndarray:
@@ -64,7 +71,8 @@ class PoseModel(Model):
             return Flight(0, 1, 0)
         if options.start == "scene":
             return Flight(0, 0, 0)
-        return flight_of(self.scene, trial, options.clearance, int(options.flight_frames[1]))
+        most, values = int(options.flight_frames[1]), self.map.named(self.map.start)
+        return flight_of(self.scene, centred(trial, self.pivots, values), options.clearance, most)
 
     def judged(self, trial: Trial, horizon: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Samples that count, and their frames since the start; horizon: last frame, 0: all."""
@@ -105,7 +113,8 @@ class PoseModel(Model):
                 threads=self.config.simulation.threads,
             )
 
-        self._known[key] = flown(trial, self.flight(trial), spf, z, problem)
+        bodies = centred(trial, self.pivots, self.map.named(z))
+        self._known[key] = flown(trial, bodies, self.flight(trial), spf, z, problem, self.pivots)
         return self._known[key]
 
     def _first_frame(self, trial: Trial) -> tuple[InitialState, ...]:
@@ -144,7 +153,8 @@ class PoseModel(Model):
             return TwistTrack(body, frames, *motion, *sigmas)
         sigmas = one.poses.sigma if self.nuisance else weights
         turns = one.orientation[keep] if options.observed == "poses" else None
-        return PoseTrack(body, frames, one.position[keep], turns, *sigmas)
+        pivot = self.pivots[body].track if body in self.pivots else {}
+        return PoseTrack(body, frames, one.position[keep], turns, *sigmas, **pivot)
 
     def problem(
         self, trials: Sequence[Trial], z: np.ndarray, *, horizon: int = 0, spf: int | None = None

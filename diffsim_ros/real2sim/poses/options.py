@@ -1,5 +1,6 @@
 """Sections of an estimation YAML that are those of poses."""
 
+# ruff: noqa: RUF009  `option` returns a dataclasses.field, nothing is shared between instances
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -23,6 +24,12 @@ class PoseMeasurementOptions:
         "columns; scene: as the scene says, whose start parameters may be estimated",
         "flight",
         choices=("flight", "file", "scene"),
+    )
+    body_offset: dict = option(
+        "mapping",
+        "body -> the tracker's pivot in it: x, y, z [m] and a rotation vector [rad]; a parameter's "
+        "name in place of a number: estimated",
+        {},
     )
     sigma_position: float = option(
         "number", "noise of a position", 1e-3, "m", minimum=0, strict=True

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..flight import check_gravity
+from ..joints.log import read_logs
 from ..markers.files import split, trials_of
 from ..recorder import GRAVITY
 from ..tosses import read_tosses
@@ -130,6 +131,8 @@ def _refusal(stream: Stream) -> InputError | None:
         if stream.kind == "markers":
             trial = trials_of(stream.path, stream.t)
             split(stream.path, stream.names, stream.t, trial, stream.position, 1e-3)
+        elif stream.kind == "joints" and not stream.name:
+            read_logs(stream.path)
         elif stream.kind == "poses":
             tosses = stream.what == "npz of tosses"
             trials = (

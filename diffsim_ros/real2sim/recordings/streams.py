@@ -10,7 +10,6 @@ import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,8 @@ from ...errors import InputError
 from .. import bags
 from ..bag_messages import BODIES, JOINTS, MOCAP
 from ..clouds.bag import POINT_CLOUD
+from ..joints.bag import joint_columns
+from ..joints.log import JointLog, read_logs
 from ..markers.bag import bag_markers
 from ..markers.files import READERS as MARKER_FILES
 from ..markers.files import raw_markers, trials_of
@@ -27,7 +28,7 @@ MILLIMETRES = "if these are millimetres"
 """What clouds.cloud says of a cloud that is too far."""
 POSE_COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
 ACCEPTED = (
-    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz), a "
+    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz, .csv), a "
     "rosbag2 (.mcap, .db3, folder), clouds (.pcd, .ply, a folder of them, .npz)"
 )
 
@@ -98,6 +99,8 @@ def read_streams(
         return _npz(path)
     if holds_poses(path):
         return [_pose_table(path)]
+    if suffix == ".csv" and any(word.endswith(".position") for word in _header(path)):
+        return [joint_stream(read_logs(path), "table of joints")]
     if suffix in MARKER_FILES:
         return [_markers(path)]
     if suffix in (".pcd", ".ply"):
@@ -157,7 +160,20 @@ def _joint_log(path: Path, arrays: dict) -> Stream:
     for key, name in (("qd", "velocity"), ("effort", "effort")):
         if key in arrays and arrays[key].shape == q.shape:
             columns[name] = arrays[key].astype(float)
-    return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), joints=columns)
+    trial = np.asarray(arrays["trial"]).astype(int) if "trial" in arrays else None
+    return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), trial, joints=columns)
+
+
+def joint_stream(logs: Sequence[JointLog], what: str) -> Stream:
+    """Trials of one joint log, one after the other."""
+    columns = {
+        signal: np.concatenate([log.measured[signal] for log in logs])
+        for signal in logs[0].measured
+    }
+    trial = np.concatenate([np.full(len(log.t), log.id) for log in logs])
+    t = np.concatenate([log.t for log in logs])
+    path = Path(logs[0].source)
+    return Stream(path, "", "joints", what, "", t, logs[0].joints, trial, joints=columns)
 
 
 def _header(path: Path) -> list[str]:
@@ -286,32 +302,6 @@ def _joints(path: Path, topic: str) -> Stream:
     t, notes = bags.clock(samples)
     names, columns = joint_columns(path, topic, samples)
     return Stream(path, topic, "joints", "JointState", "", t, names, joints=columns, notes=notes)
-
-
-def joint_columns(path: Path, topic: str, samples: Sequence[tuple[int, Any]]):
-    """Names of JointState messages and column -> values (n, m), those that are there.
-
-    Raises InputError naming file, topic and sample for joints that come and go.
-    """
-    names = tuple(samples[0][1].name)
-    columns = {}
-    for key in ("position", "velocity", "effort"):
-        rows = [np.asarray(getattr(message, key), float) for _, message in samples]
-        if any(len(row) for row in rows):
-            columns[key] = _table(path, topic, names, key, samples, rows)
-    return names, columns
-
-
-def _table(path, topic, names, key, samples, rows) -> np.ndarray:
-    """(n, m) of rows that may name the joints in another order."""
-    table = np.full((len(rows), len(names)), np.nan)
-    for k, ((_, message), row) in enumerate(zip(samples, rows, strict=True)):
-        if sorted(message.name) != sorted(names) or len(row) not in (0, len(names)):
-            got = f"{len(row)} numbers for {list(message.name)}"
-            raise InputError(f"{path}: {topic}: sample {k}", key, got, f"one per joint {names}")
-        if len(row):
-            table[k] = row[[list(message.name).index(name) for name in names]]
-    return table
 
 
 def _marker_frames(path: Path, topic: str) -> Stream:
