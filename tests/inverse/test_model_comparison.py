@@ -88,6 +88,10 @@ def test_three_models():
 def test_without_held_out_trials_the_fit_alone_speaks():
     best, pairs, words = verdict({"a": [], "b": []}, 0.0, criteria_of(a=500, b=2000))
     assert best == "a" and not pairs and words[0].startswith("the data support a, by AIC alone")
-    assert "two trials" in words[0]
+    assert "three trials" in words[0]
+    best, pairs, words = verdict({"a": [1.0], "b": [9.0]}, 0.0, criteria_of(a=500, b=2000))
+    assert best == "a" and words[0].startswith("the data support a") and "3 times" in words[1]
+    _, _, words = verdict({"a": [9.0], "b": [1.0]}, 0.0, criteria_of(a=500, b=2000))
+    assert "do not tell b and a apart: AIC prefers a" in words[0]
     _, _, words = verdict({"a": [math.nan], "b": [1.0]}, 0.0, criteria_of(a=500, b=505))
     assert "do not tell a and b apart" in words[0]

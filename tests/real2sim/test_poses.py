@@ -21,6 +21,7 @@ from diffsim_ros.real2sim.poses.flight import flight_of
 from diffsim_ros.real2sim.poses.options import PoseFitOptions, PoseMeasurementOptions
 from diffsim_ros.real2sim.tosses import read_tosses, repeated, toss_ids, write_tosses
 from diffsim_ros.scene.model import load_scene
+from tests.real2sim.synthetic import SCENE as CUBE
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "config" / "estimation"
@@ -185,6 +186,17 @@ def test_a_flight_ends_before_the_first_contact(elbow_file):
     high[:, [2, 9]] += 1.0
     above = replace(trial, poses=replace(trial.poses, value=high))
     assert flight_of(scene, above, 2e-3, 10) is None
+
+
+def test_a_bounce_between_two_frames_ends_a_flight(tmp_path):
+    heights = 0.05 + np.array([0.054, 0.042, 0.030, 0.018, 0.006, 0.007, 0.016, 0.024])
+    state = np.zeros((8, 7))
+    state[:, 2], state[:, 3] = heights, 1.0
+    content = {"toss_id": [1], "start": [0], "length": [8], "state": state, "dt": 0.01}
+    np.savez(tmp_path / "bounce.npz", **content)
+    (trial,) = read_tosses(tmp_path / "bounce.npz", body="cube")
+    flight = flight_of(load_scene(CUBE), trial, 2e-3, 40)
+    assert (flight.first, flight.start, flight.last) == (0, 1, 5)
 
 
 def test_starts_of_a_jointed_object_obey_its_joint(elbow_file):
