@@ -47,9 +47,11 @@ PLACES = (HALF + OFF) * np.concatenate([np.eye(3), -np.eye(3)])  # in the body's
 DENSITY, POISSON = 150.0, 0.35
 GRAVITY = np.array([0.0, 0.0, -9.81])
 RATE, DURATION = 60.0, 0.35  # Hz, s
-NOISE = {"sphere": 2e-3, "cube": 4e-3}  # m
+NOISE = 4e-3  # m; finer, and the model's own errors are no longer below it
 LOST = 0.05  # share of markers not seen
-K_N, K_T = 1e6, 4e3  # N/m, N s/m over the whole surface
+# N/m, N s/m over the whole surface: a floor hard enough that its own give takes little of a bounce,
+# or viscosity and contact stiffness trade places
+K_N, K_T = 4e6, 4e3
 BODIES = ("sphere", "cube")
 TRUTH = {"young": 2.2e4, "viscosity": 40.0, "c_f": 0.25}
 ENTRIES = {"young": "body.young", "viscosity": "body.viscosity", "c_f": "ground.c_f"}
@@ -113,13 +115,13 @@ def scene(kind: str, how: Numerics, truth: Mapping) -> SceneModel:
 def thrown(kind: str, seed: int) -> dict:
     """Truth of a recording: the same body, thrown differently every time."""
     generator = np.random.default_rng([seed, 3])
-    # the sphere is fast enough to slide: from rolling no friction can be told
-    height, speed = {"sphere": (0.35, 3.0), "cube": (0.42, 1.5)}[kind]
+    height = {"sphere": 0.35, "cube": 0.42}[kind]
     return {
         **TRUTH,
         "position": np.array([0, 0, height]) + generator.uniform(-0.03, 0.03, 3),
         "turn": Rotation.from_rotvec(generator.uniform(-0.5, 0.5, 3)),
-        "velocity": np.array([speed, 0.2, -1.2]) + generator.uniform(-0.2, 0.2, 3),
+        # fast enough to slide: from rolling or sticking no friction can be told
+        "velocity": np.array([3.0, 0.2, -1.2]) + generator.uniform(-0.2, 0.2, 3),
         "angular_velocity": generator.uniform(-3, 3, 3),
     }
 
@@ -134,7 +136,7 @@ def recorded(kind: str, seed: int, how: Numerics) -> tuple[np.ndarray, np.ndarra
     slot = body_slots(model.engine)["body"]
     x, _ = interpolated(_carrier(model, truth), run, slot, t, how.step * how.every)
     generator = np.random.default_rng([seed, 4])
-    x = x + NOISE[kind] * generator.normal(size=x.shape)
+    x = x + NOISE * generator.normal(size=x.shape)
     x[generator.random(x.shape[:2]) < LOST] = np.nan
     return t, x, truth
 
@@ -169,7 +171,7 @@ def problem_of(kind: str, how: Numerics, t, x) -> SimulationProblem:
     guess, start = first_start(kind, t, x)
     model = scene(kind, how, guess)
     interval = how.step * how.every
-    track = MarkerTrack("body", t, interval, _carrier(model, guess), x, NOISE[kind])
+    track = MarkerTrack("body", t, interval, _carrier(model, guess), x, NOISE)
     parameters = [
         Parameter("young", "Pa", guess["young"], 2e3, 5e5, "log", sets=_sets("young")),
         Parameter("viscosity", "Pa s", guess["viscosity"], 0.5, 2e3, "log",
@@ -237,11 +239,15 @@ def _truth(problem: SimulationProblem, truth: Mapping) -> tuple[np.ndarray, np.n
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """Five recordings of each body (a tenth: one); criteria of `coverage` for each."""
-    how, figures = Numerics(), {"thesis": THESIS}
+    how, figures, missed = Numerics(), {"thesis": THESIS}, []
     for kind in BODIES:
         fits = []
         for k in range(share(5, fraction)):
             recording = recorded(kind, seed + k, how.finer())
             fits.append(told(f"{kind} {k}", estimated(kind, *recording, how)))
-        figures[kind] = {**coverage(fits), "recordings": fits}
+        try:
+            figures[kind] = {**coverage(fits), "recordings": fits}
+        except AssertionError as error:  # the other body is looked at all the same
+            missed.append(f"{kind}: {error}")
+    assert not missed, "; ".join(missed)
     return figures
