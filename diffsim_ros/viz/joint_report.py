@@ -40,10 +40,15 @@ def _content(result: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def rows_of(prediction: Any, rate: float) -> np.ndarray:
+    """Samples that are drawn, `rate` [Hz] of them."""
+    t = prediction.t
+    return np.searchsorted(t, np.arange(t[0], t[-1], 1.0 / rate)).clip(0, len(t) - 1)
+
+
 def motion_data(prediction: Any) -> dict[str, Any]:
     """Return the playable motion of one trial: the arm as a line through its joints, thrice."""
-    t = prediction.t
-    rows = np.searchsorted(t, np.arange(t[0], t[-1], 1.0 / PLAYED)).clip(0, len(t) - 1)
+    t, rows = prediction.t, rows_of(prediction, PLAYED)
     bodies = []
     for who, places in prediction.places.items():
         chain = np.concatenate([np.zeros((len(rows), 1, 3)), places[rows]], axis=1)

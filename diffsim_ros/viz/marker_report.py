@@ -35,10 +35,15 @@ def _content(result: Any) -> dict[str, Any]:
     }
 
 
+def rows_of(prediction: Any, rate: float) -> np.ndarray:
+    """Frames that are drawn, `rate` [Hz] of them: from 0.1 s before the release to 2 s after it."""
+    wanted = np.arange(max(prediction.t[0], -0.1), min(prediction.t[-1], 2.0), 1.0 / rate)
+    return np.unique(np.clip(np.searchsorted(prediction.t, wanted), 0, len(prediction.t) - 1))
+
+
 def motion_data(prediction: Any) -> dict[str, Any]:
     """Return the playable motion of one recording: markers as spheres, the body's surface."""
-    wanted = np.arange(max(prediction.t[0], -0.1), min(prediction.t[-1], 2.0), 1.0 / PLAYED)
-    frames = np.unique(np.clip(np.searchsorted(prediction.t, wanted), 0, len(prediction.t) - 1))
+    frames = rows_of(prediction, PLAYED)
     upright = np.tile([0.0, 0.0, 0.0, 1.0], (len(frames), 1))
     bodies = []
     if prediction.vertices is not None:
