@@ -9,7 +9,8 @@ nearest to noise, and the same for all models, as criteria of different n cannot
 
 Held-out errors s of the same trials are compared in pairs, by the mean of d = ln(s_a/s_b)/2.  Fits
 of cross-validation share most of their data, so the variance of that mean is taken as
-(1/K + test/train) var(d) (Nadeau and Bengio, 2003), with K - 1 degrees of freedom.
+(1/K + 1/n) var(d), n trials in a fold's training (Nadeau and Bengio, 2003), with K - 1 degrees of
+freedom.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class Paired:
 def paired_ratio(a, b, overlap: float, level: float = LEVEL) -> Paired:
     """Errors a (K,) over b (K,), mean squares of the same trials; NaN: not predicted.
 
-    overlap  test over training trials of a fold, 0 where one training set served all
+    overlap  one over the training trials of a fold, 0 where one training set served all
     """
     a, b = np.asarray(a, float), np.asarray(b, float)
     kept = np.isfinite(a) & np.isfinite(b) & (a > 0) & (b > 0)
@@ -126,6 +127,13 @@ def verdict(
     level = {name: float(np.mean(np.log(row[common]))) for name, row in scores.items()}
     best = min(level, key=level.__getitem__)
     pairs = {n: paired_ratio(scores[n], scores[best], overlap) for n in scores if n != best}
+    if np.sum(common) < 2:  # no interval: it can only agree with the fits, or not
+        if by_fit == best:
+            words = _by_fit_alone(best, criteria)
+        else:
+            words = [f"the data do not tell {best} and {by_fit} apart: AIC prefers {by_fit}, the "
+                     f"one held-out trial {best}"]  # fmt: skip
+        return best, pairs, words + [f"{n} against {best}: {_ratio_words(pairs[n])}" for n in pairs]
     return best, pairs, _sentences(best, pairs, criteria)
 
 
@@ -172,7 +180,7 @@ def _by_fit_alone(best, criteria) -> list[str]:
     gaps = {name: c.aic for name, c in criteria.items() if name != best}
     close = [name for name, gap in gaps.items() if gap <= CLEAR]
     listed = ", ".join(f"{name} {gap:.3g} above" for name, gap in gaps.items())
-    end = f"by AIC alone ({listed}); no held-out error: give two trials or more"
+    end = f"by AIC alone ({listed}); for an interval of held-out errors give three trials or more"
     if close:
         return [f"the data do not tell {' and '.join([best, *close])} apart, {end}"]
     return [f"the data support {best}, {end}"]

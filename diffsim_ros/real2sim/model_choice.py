@@ -52,7 +52,9 @@ def compare_models(
     whole = None if progress is None else _Whole(progress, len(configs))
     for i, (name, config) in enumerate(configs.items()):
         told = None if whole is None else whole.of(name, i)
-        models.append(_Model(name, config, told, cancel, folds).fitted(given))
+        models.append(_Model(name, config, told, cancel, folds))
+    for model in models:
+        model.fit_all(given)
     for model in models:
         model.improve([m for m in models if m is not model])
     found = [model.judged() for model in models]
@@ -62,7 +64,7 @@ def compare_models(
     criteria, effective = information_criteria({m.name: m.figures for m in found})
     names = [h.name for h in found[0].held]
     scores = {m.name: _row(m.held, names) for m in found}
-    overlap = float(np.mean([len(s) / (sets.train - len(s)) for s in sets.folds] or [0.0]))
+    overlap = float(np.mean([1.0 / (sets.train - len(s)) for s in sets.folds] or [0.0]))
     best, pairs, sentences = verdict(scores, overlap, criteria)
     good = all(m.fit.status == "converged" for m in found)
     return ModelComparison(
@@ -158,18 +160,17 @@ class _Model:
                 ("search", float(fit.search_evaluations)),
                 ("held out", 4.0 * fit.iterations)]  # fmt: skip
         self.reporter = Reporter(progress, plan)
+        self.experiment = kind_of(config.kind).experiment(config)  # refused before any work
         self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
 
-    def fitted(self, observations: Mapping[str, Sequence]) -> _Model:
+    def fit_all(self, observations: Mapping[str, Sequence]) -> None:
         """Read the trials and fit all of them."""
         self.reporter.begin("read")
-        self.experiment = kind_of(self.config.kind).experiment(self.config)
         self.data = self.experiment.read(observations)
         model = self.experiment.model
         self.fit = fit_trials(model, self.data.train, self.reporter, self.cancel)
         self.sets = _sets(len(self.fit.kept), self.wanted)
         self.notes = [f"not fitted: {sentence}" for sentence in self.fit.dropped]
-        return self
 
     def improve(self, others: Sequence[_Model]) -> None:
         """Descend from where another model ended, if its values cost less here."""
@@ -238,7 +239,7 @@ class _Model:
         seen = problem.evaluate(z, y, cancel=self.cancel)
         if not seen.ok:
             return Held(name, math.nan, {})
-        one = replace(self.fit, kept=[trial], z=z)
+        one = replace(self.fit, kept=[trial], z=z, y=y)
         judged = experiment.judge(Data([], [], []), one, Reporter(None, []), self.cancel)
         errors = judged.predictions[0].errors if judged.predictions else {}
         plain = {k: float(v) for k, v in errors.items() if "." not in k}

@@ -52,14 +52,13 @@ class ModelFit:
     def parameters(self) -> dict[str, dict]:
         """Values with standard deviation, unit and note by name."""
         problem, z = self.fit.problem, self.fit.z
-        found = {}
+        found, units = {}, {p.name: p.unit for p in problem.map.parameters}
         for i, (name, value) in enumerate(zip(problem.names, problem.values(z), strict=True)):
             sigma = None if self.uncertainty is None else float(self.uncertainty.std_dev[i])
             note = "" if self.uncertainty is None else self.uncertainty.notes[i]
-            unit = self.config.parameters[name].unit
             found[name] = {
                 "value": float(value), "std_dev": None if sigma is None else finite(sigma),
-                "unit": unit, "note": note,
+                "unit": units[name], "note": note,
             }  # fmt: skip
         return found
 
@@ -88,8 +87,6 @@ class ModelComparison:
     @property
     def told_apart(self) -> bool:
         """True when the data speak for one model against all others."""
-        if self.pairs:
-            return all(pair.clear for pair in self.pairs.values())
         return self.sentences[0].startswith("the data support")
 
     def metrics(self) -> dict:

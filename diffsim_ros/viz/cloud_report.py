@@ -234,6 +234,8 @@ def _figures(summary: Summary, predictions: Sequence[Any]) -> Mapping[str, bytes
         figures["parameters"] = fit_plots.parameter_intervals(summary.rows)
     if len(summary.correlated) > 1:
         figures["correlation"] = fit_plots.correlation_map(summary.correlated, summary.correlation)
+    if summary.profiles:
+        figures["profiles"] = fit_plots.profiles(summary.profiles)
     if len(summary.history) > 1:
         figures["convergence"] = fit_plots.convergence(summary.history)
     images = {name: style.png_bytes(figure) for name, figure in figures.items()}

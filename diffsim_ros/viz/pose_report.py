@@ -34,6 +34,8 @@ SECTIONS = (
     ("fit", "Fit"),
     ("reproduce", "Reproduce"),
 )
+FIGURES = ("error_over_time", "parameters", "correlation", "convergence")
+"""Those that a page may lack: two frames have no course, one parameter no correlation."""
 PICKS = {"best": 0.0, "median": 0.5, "hard": 0.9, "worst": 1.0}
 """Recordings with figures of their own, by their place in the order of their first error."""
 
@@ -53,6 +55,7 @@ def write_pose_report(
     picks = chosen(shown)
     images = _figures(summary, shown, picks)
     uris = {name: style.data_uri(png) for name, png in images.items()}
+    empty = () if picks else ("motion", "trials") if shown else ("motion", "trials", "prediction")
     context = {
         "title": summary.name.replace("_", " "),
         "kind": "estimation report",
@@ -66,7 +69,7 @@ def write_pose_report(
         "parameters": tables.parameter_table(summary),
         "head": [f"{title} [{unit}]" for _, title, unit, _ in _used(shown)],
         "rows": [_row(prediction, _used(shown)) for prediction in shown],
-        "figures": uris,
+        "figures": dict.fromkeys(FIGURES, "") | uris,
         "single": [
             {
                 "title": f"{body}, {shown[i].name}: {word}",
@@ -80,9 +83,7 @@ def write_pose_report(
         "scene": [(name, f"{value:.6g}") for name, value in result.scene.items()],
         "provenance": tables.provenance_facts(summary.provenance),
         "config_text": yaml_text(summary.config) if summary.config else "",
-        "sections": [
-            s for s in SECTIONS if shown or s[0] not in ("motion", "prediction", "trials")
-        ],
+        "sections": [s for s in SECTIONS if s[0] not in empty],
         **footer(written),
     }
     page = environment().get_template("pose_report.html").render(context)
@@ -96,10 +97,10 @@ def write_pose_report(
 
 
 def chosen(predictions: Sequence[Any]) -> dict[str, int]:
-    """Word -> number of a recording worth looking at, the median first."""
-    if not predictions:
+    """Word -> number of a recording worth looking at, the median first; none of velocities."""
+    first = "position_error_m"
+    if not predictions or first not in predictions[0].errors:
         return {}
-    first = next(iter(predictions[0].errors))
     order = sorted(range(len(predictions)), key=lambda i: predictions[i].errors[first])
     picks: dict[int, str] = {}
     for word, share in sorted(PICKS.items(), key=lambda item: item[0] != "median"):
