@@ -19,6 +19,7 @@ ITEMS = {
     "cantilever_reference": "the soft cantilever by scikit-fem: what solids are held against",
     "contact_models": "a soft puck under penalty and hybrid contact beside inequalities",
     "silicone_beam": "a clamped soft beam, each load predicted from the others (issue 4, item 1)",
+    "soft_arm": "a pneumatic arm, releases predicted from one pressure's (issue 4, item 2)",
     "real_tosses": "square, ellipse, elbow, tennis balls beside baselines (issue 4, item 3)",
     "real_clouds": "real depth clouds: encodings, planes, clusters (issue 4, item 6)",
     "foam_ball": "a foam ball seen by a depth camera: coverage of intervals (issue 4, item 5)",

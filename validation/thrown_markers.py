@@ -47,7 +47,8 @@ PLACES = (HALF + OFF) * np.concatenate([np.eye(3), -np.eye(3)])  # in the body's
 DENSITY, POISSON = 150.0, 0.35
 GRAVITY = np.array([0.0, 0.0, -9.81])
 RATE, DURATION = 60.0, 0.35  # Hz, s
-NOISE, LOST = 4e-3, 0.05  # m; share of markers not seen
+NOISE = {"sphere": 2e-3, "cube": 4e-3}  # m
+LOST = 0.05  # share of markers not seen
 K_N, K_T = 1e6, 4e3  # N/m, N s/m over the whole surface
 BODIES = ("sphere", "cube")
 TRUTH = {"young": 2.2e4, "viscosity": 40.0, "c_f": 0.25}
@@ -133,7 +134,7 @@ def recorded(kind: str, seed: int, how: Numerics) -> tuple[np.ndarray, np.ndarra
     slot = body_slots(model.engine)["body"]
     x, _ = interpolated(_carrier(model, truth), run, slot, t, how.step * how.every)
     generator = np.random.default_rng([seed, 4])
-    x = x + NOISE * generator.normal(size=x.shape)
+    x = x + NOISE[kind] * generator.normal(size=x.shape)
     x[generator.random(x.shape[:2]) < LOST] = np.nan
     return t, x, truth
 
@@ -168,7 +169,7 @@ def problem_of(kind: str, how: Numerics, t, x) -> SimulationProblem:
     guess, start = first_start(kind, t, x)
     model = scene(kind, how, guess)
     interval = how.step * how.every
-    track = MarkerTrack("body", t, interval, _carrier(model, guess), x, NOISE)
+    track = MarkerTrack("body", t, interval, _carrier(model, guess), x, NOISE[kind])
     parameters = [
         Parameter("young", "Pa", guess["young"], 2e3, 5e5, "log", sets=_sets("young")),
         Parameter("viscosity", "Pa s", guess["viscosity"], 0.5, 2e3, "log",

@@ -93,7 +93,8 @@ def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
         "joints": _logs,
     }
     streams = kinds.get(model.config.kind)
-    if streams is None:
+    # other starts than flights have no flight to be judged by
+    if streams is None or getattr(model.config.measurement, "start", "flight") != "flight":
         return [], {}
     notes, figures = [], {}
     for stream in streams(trials):

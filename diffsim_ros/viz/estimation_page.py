@@ -19,8 +19,6 @@ from diffsim_ros.viz import report_tables as tables
 from diffsim_ros.viz.summary import Summary, summarise
 
 KNOWN = tuple(Path(name).stem for name in PICTURES)
-OF_RECORDINGS = ("motion", "prediction", "trials")
-"""Sections that only predictions fill."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +51,20 @@ class Page:
         written  time shown in the footer; default: now
         Returns the files written, the page first; files of the same name are replaced.
         """
-        summary, shown = summarise(replace(result, predictions=())), bool(result.predictions)
+        summary, content = summarise(replace(result, predictions=())), self.content(result)
         images = images_of({**self.figures(result, summary), **fit_figures(summary)})
         titles = {"prediction": self.prediction, "trials": self.trials}
+        filled = {
+            "motion": content["motions"], "prediction": result.predictions,
+            "trials": content["single"],
+        }  # fmt: skip
         context = {
             **context_of(summary, images, written),
-            **self.content(result),
+            **content,
             "scene": [(name, f"{value:.6g}") for name, value in result.scene.items()],
-            "predicted": shown,
+            "predicted": bool(result.predictions),
             "titles": titles,
-            "sections": [s for s in sections(titles) if shown or s[0] not in OF_RECORDINGS],
+            "sections": [s for s in sections(titles) if filled.get(s[0], True)],
         }
         beside = {name: png for name, png in images.items() if name in KNOWN}
         return html.write_page(Path(path), html.rendered(self.template, context), beside)

@@ -45,10 +45,10 @@ def _content(result: Any) -> dict[str, Any]:
 
 
 def chosen(predictions: Sequence[Any]) -> dict[str, int]:
-    """Word -> number of a recording worth looking at, the median first."""
-    if not predictions:
+    """Word -> number of a recording worth looking at, the median first; none of velocities."""
+    first = "position_error_m"
+    if not predictions or first not in predictions[0].errors:
         return {}
-    first = next(iter(predictions[0].errors))
     order = sorted(range(len(predictions)), key=lambda i: predictions[i].errors[first])
     picks: dict[int, str] = {}
     for word, share in sorted(PICKS.items(), key=lambda item: item[0] != "median"):

@@ -58,6 +58,28 @@ def test_coverage_of_paired_intervals():
     assert 5 <= wrong <= 35
 
 
+def held_out(x, y):
+    """Mean square error of every trial (2, K) under y = b x_j, fitted to the others."""
+    K, squares = y.shape[0], np.zeros((2, y.shape[0]))
+    for k in range(K):
+        rest = np.arange(K) != k
+        for j in range(2):
+            b = np.sum(x[j, rest] * y[rest]) / np.sum(x[j, rest] ** 2)
+            squares[j, k] = np.mean((y[k] - b * x[j, k]) ** 2)
+    return squares
+
+
+def test_two_models_that_are_wrong_alike_are_rarely_told_apart():
+    """Truth x_0 + x_1, models b x_0 and b x_1: at most the 5 % that the interval allows."""
+    generator, wrong, plain = np.random.default_rng(1), 0, 0
+    for _ in range(400):
+        x = generator.normal(size=(2, 6, 3))
+        squares = held_out(x, x.sum(axis=0) + 0.3 * generator.normal(size=(6, 3)))
+        wrong += paired_ratio(*squares, 1 / 5).clear
+        plain += paired_ratio(*squares, 0.0).clear
+    assert wrong <= 15 and 8 <= plain <= 40
+
+
 SQUARES = {"a": [1.0, 1.1, 0.9, 1.0, 1.0], "b": [4.0, 4.2, 3.9, 4.1, 4.0]}
 
 

@@ -19,6 +19,7 @@ from diffsim_ros.real2sim.markers.files import raw_markers, read_markers, read_r
 from diffsim_ros.real2sim.recordings.check import check
 from diffsim_ros.real2sim.recordings.streams import read_streams
 from diffsim_ros.real2sim.tosses import read_tosses, write_tosses
+from tests.real2sim import clouds_synthetic
 from tests.real2sim.test_recordings import marker_table
 from tests.real2sim.test_tosses import DATA as TOSSES
 
@@ -247,6 +248,38 @@ def test_clouds_with_colour_and_further_columns(tmp_path):
     assert [field.name for field in back.fields] == ["x", "y", "z", "rgb", "residual"]
     rows = np.frombuffer(back.data.tobytes(), np.float32).reshape(50, 5)
     np.testing.assert_array_equal(rows[:, 4], residual[0].astype(np.float32))
+
+
+def test_recorded_transforms_place_the_camera_unless_the_yaml_does(tmp_path):
+    pytest.importorskip("open3d")
+    clouds = clouds_synthetic.recording(0).clouds
+    content = clouds_synthetic.estimation()
+    given = content["measurement"]["cloud"]
+    pose = given.pop("position"), given.pop("orientation")
+    stamps = [cloud.stamp for cloud in clouds]
+    seen = CloudTrack("/points", "optical", stamps, clouds)
+
+    def read(name, parent, section):
+        """The throw of a bag with a transform from `parent` to the camera's link."""
+        link = message("geometry_msgs/msg/Transform", build._vector(pose[0]),
+                       build._quaternion(pose[1]))  # fmt: skip
+        same = message("geometry_msgs/msg/Transform", build._vector((0, 0, 0)),
+                       build._quaternion((0, 0, 0, 1)))  # fmt: skip
+        stamped = [
+            message("geometry_msgs/msg/TransformStamped", build._header(0, frame), child, value)
+            for frame, child, value in ((parent, "link", link), ("link", "optical", same))
+        ]
+        static = Entry(EPOCH_NS, "/tf_static", build.TF, lambda: message(build.TF, stamped))
+        build.write_bag(tmp_path / name, [static, *build.cloud_entries(seen, EPOCH_NS)])
+        content["measurement"]["cloud"] = {**given, **section}
+        config = load_estimation(content, train=[tmp_path / name])
+        return kind_of("clouds").experiment(config).read({}).train[0]
+
+    by_bag = read("tf.mcap", "world", {})
+    by_yaml = read("yaml.mcap", "map", {"position": pose[0], "orientation": pose[1]})
+    np.testing.assert_allclose(by_bag.seen[0].points, by_yaml.seen[0].points, atol=1e-9)
+    with pytest.raises(InputError, match=r"unknown\.mcap: frame: got 'optical'.*'world'.*link"):
+        read("unknown.mcap", "map", {})
 
 
 def test_headers_are_read_and_set_in_the_bytes(tmp_path):

@@ -341,6 +341,44 @@ def test_init_of_a_silicone_beam_is_an_estimation_that_runs(tmp_path):
     assert measured["frequency"] == pytest.approx(7.7, abs=0.1)
 
 
+def test_init_of_a_thrown_ball_finds_camera_floor_and_size(tmp_path, capsys):
+    """The shipped recordings, in millimetres: the camera stands 0.7 m high, the ball has 0.2 m."""
+    from diffsim_ros.real2sim.config import load_estimation
+    from diffsim_ros.real2sim.kinds import kind_of
+
+    pytest.importorskip("open3d")
+    out = tmp_path / "out"
+    files = [str(ROOT / "data" / "foam_ball" / f"throw_{k}.npz") for k in "ab"]
+    assert main(["init", "--from", *files, "--mass", "0.6", "--out", str(out)]) == 0
+    cloud = yaml.safe_load((out / "estimation.yaml").read_text())["measurement"]["cloud"]
+    assert cloud["scale"] == 0.001 and cloud["position"] == pytest.approx([0, 0, 0.7], abs=0.005)
+    turn = np.abs(np.dot(cloud["orientation"], [0.81124219, 0.0, 0.0, -0.58471028]))
+    assert turn == pytest.approx(1.0, abs=1e-5)  # 0.5 deg
+    body = yaml.safe_load((out / "scene.yaml").read_text())["bodies"]["body"]
+    assert body["shape"]["ball"]["radius"] == pytest.approx(0.1, abs=0.005)
+    config = load_estimation(out / "estimation.yaml")
+    data = kind_of(config.kind).experiment(config).read({})
+    assert [len(throw.seen) for throw in (*data.train, *data.validate)] == [15, 15]
+    assert "wei" not in capsys.readouterr().out  # the mass is given
+
+
+def test_init_of_clouds_without_floor_or_motion_is_refused(tmp_path, capsys):
+    from diffsim_ros.real2sim.clouds.cloud import Cloud
+    from diffsim_ros.real2sim.clouds.files import write_sequence
+
+    pytest.importorskip("open3d")
+    rng = np.random.default_rng(0)
+    plane = np.column_stack([rng.uniform(-1, 1, (3000, 2)), np.full(3000, 2.0)])
+    for name, points, words in (
+        ("wall", plane, "let the camera see the floor"),
+        ("still", plane[:, [0, 2, 1]] * [1, 0.5, 1] + [0, 0, 2], "a body that moves"),
+    ):
+        write_sequence(tmp_path / f"{name}.npz", [Cloud(points, stamp=k / 30) for k in range(8)])
+        path, out = str(tmp_path / f"{name}.npz"), str(tmp_path / name)
+        assert main(["init", "--from", path, "--out", out]) == 2
+        assert words in capsys.readouterr().err
+
+
 def written(path, entries):
     """A bag of (topic, type, message fields by stamp) with Jazzy's definitions."""
     from rosbags.rosbag2 import StoragePlugin, Writer

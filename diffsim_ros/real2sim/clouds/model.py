@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -26,7 +26,7 @@ from ...scene.rotation import matrix_from_quaternion, quaternion_between
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
 from .cloud import Cloud
-from .options import CloudOptions, read_cloud_options
+from .options import CLOUD, CloudOptions, read_cloud_options
 from .pipeline import CloudPipeline, stage_table
 from .placing import (
     Placed,
@@ -134,7 +134,7 @@ class CloudModel(Model):
 
     def ready(self, recording: CloudRecording) -> Throw:
         """The recording behind the pipeline, its flight and start; InputError if it has none."""
-        options, pipeline = self.config.measurement, CloudPipeline(self.cloud)
+        options, pipeline = self.config.measurement, CloudPipeline(self._camera(recording))
         frames = pipeline.run(recording.clouds)
         turn, shift = self._onto_floor(recording, pipeline.planes)
         world = self.cloud.values["frame"]
@@ -154,6 +154,19 @@ class CloudModel(Model):
             recording.name, recording.source, seen, placed, flight, start, rms, pipeline.planes,
             turn, shift, stage_table(frames), len(frames),
         )  # fmt: skip
+
+    def _camera(self, recording: CloudRecording) -> CloudOptions:
+        """The pipeline's options; static transforms of the recording place a camera that the YAML
+        does not. InputError if there are some, but none from the camera to the scene's frame.
+        """
+        values = self.cloud.values
+        given = any(values[key] != CLOUD[key].default for key in ("position", "orientation"))
+        if recording.frames is None or given:
+            return self.cloud
+        camera = recording.clouds[0].frame
+        found = recording.frames.lookup(values["frame"], camera, recording.source)
+        pose = {"position": found.position.tolist(), "orientation": found.orientation.tolist()}
+        return replace(self.cloud, values={**values, **pose})
 
     def _onto_floor(self, recording, planes) -> tuple[np.ndarray, np.ndarray]:
         """Turn (3, 3) and shift (3,) that put the floor found onto the scene's."""

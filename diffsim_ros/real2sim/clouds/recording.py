@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..bags import is_bag
+from ..frames import Frames, bag_frames
 from ..recordings.timing import clock
 from .bag import read_bag
 from .cloud import Cloud
@@ -21,11 +22,13 @@ class CloudRecording:
     """Frames of one static sensor, in the sensor's frame, in the order of time.
 
     name    as reports and metrics call it;  source  file or topic, for messages
+    frames  static transforms that were recorded along, None: none
     """
 
     name: str
     clouds: Sequence[Cloud]
     source: str
+    frames: Frames | None = None
 
 
 def read_recordings(
@@ -46,6 +49,7 @@ def read_recordings(
     if not is_bag(path):
         return [CloudRecording(name, read_sequence(path, rate=rate, scale=scale), str(path))]
     clouds = read_bag(path, topic, scale=scale)
+    static = bag_frames(path)
     trial = clock(np.array([cloud.stamp for cloud in clouds]), None).trial
     numbers = list(dict.fromkeys(trial.tolist()))
     return [
@@ -53,6 +57,7 @@ def read_recordings(
             name if len(numbers) == 1 else f"{name}_{number}",
             [cloud for cloud, own in zip(clouds, trial, strict=True) if own == number],
             str(path),
+            static if static.by_child else None,
         )
         for number in numbers
     ]

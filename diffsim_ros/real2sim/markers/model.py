@@ -122,8 +122,8 @@ class MarkerModel(Model):
             if name not in options.markers:
                 rule = "one of measurement.markers"
                 raise config.error(f"measurement.{key}", name, rule, nearest(name, options.markers))
-        if len(options.swing_sigma) not in (3, 4):
-            rule = "three numbers: of static deflection, frequency and decay; and one of creep"
+        if len(options.swing_sigma) not in (0, 3, 4):
+            rule = "three numbers: of static deflection, frequency, decay; also of creep; or none"
             raise config.error("measurement.swing_sigma", list(options.swing_sigma), rule)
         names = tuple(options.markers)
         return cls(config, scene, parameters, names, np.array(places, float))
@@ -295,7 +295,8 @@ class MarkerModel(Model):
         sigma, body = options.sigma * math.sqrt(count), self.config.body
         track = MarkerTrack(body, t, self.interval, self.carrier(release), seen, sigma)
         # a horizon is too short for a swing
-        tracks = (track,) if horizon else (track, self._swing_track(release, t, kept))
+        alone = horizon or not options.swing_sigma
+        tracks = (track,) if alone else (track, self._swing_track(release, t, kept))
         steps = self._rows(t[-1]) * self.scene.options.record_every
         return Fitted(release.name, steps, tracks, loss=self.loss, entries=release.sets)
 

@@ -61,7 +61,8 @@ class MarkerMeasurementOptions:
     swing_sigma: tuple = option(
         "numbers",
         "relative error of static deflection, frequency and decay, model and sensor; a fourth, of "
-        "the static deflection, counts creep: what the swing leaves in its last quarter",
+        "the static deflection, counts creep: what the swing leaves in its last quarter; none: "
+        "positions alone count",
         (0.02, 0.01, 0.05),
         minimum=0,
         strict=True,

@@ -33,6 +33,7 @@ class PosePrediction:
     t                    time since the start [s]; the samples from `contact` on count     (n,)
     bodies, kinds, sizes their names, "box", "sphere" or "point", and edges [m]
     measured, simulated  poses: position [m], quaternion x, y, z, w               (n, bodies, 7)
+                         (orientations that were not observed are the simulated ones)
     errors               figures of this recording, those of metrics.json
     """
 
@@ -186,6 +187,8 @@ class PoseExperiment:
         simulated = np.concatenate(poses, axis=2)
         measured = bodies.poses.value[rows].reshape(len(rows), -1, 7)
         shapes = [self.model.scene.bodies[body] for body in trial.bodies]
+        if self.config.measurement.observed == "positions":
+            measured = np.concatenate([measured[..., :3], simulated[..., 3:]], axis=2)
         begun = int(keep[0] - flight.start)
         if self.config.measurement.observed == "velocities":
             motion = (run.velocity[frames][:, at], run.angular_velocity[frames][:, at])

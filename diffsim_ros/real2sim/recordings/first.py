@@ -14,7 +14,11 @@ from .check import Examined, examine
 from .streams import Stream, read_streams
 
 YAMLS = ("scene.yaml", "estimation.yaml")
-KINDS = {"poses": "a tossed rigid body", "markers": "a body released from rest, with markers"}
+KINDS = {
+    "poses": "a tossed rigid body",
+    "markers": "a body released from rest, with markers",
+    "clouds": "a soft body thrown onto a floor, seen by a depth camera",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def streams_of(
     if not usable:
         got = ", ".join(f"{s.what} ({s.kind})" for s in found)
         rule = " or ".join(f"{kind} of {what}" for kind, what in KINDS.items())
-        remedy = "clouds and joints need a scene of their own, see docs/real2sim.md"
+        remedy = "joints need a scene of their own, see docs/real2sim.md"
         raise InputError(place, "streams", got, rule, remedy)
     kinds = sorted({stream.kind for stream in usable})
     if len(kinds) > 1:
@@ -68,8 +72,10 @@ def first(streams: Sequence[Stream], folder: Path, given: Given) -> First:
 
     Raises InputError for recordings that cannot be used even so, naming file, sample and value.
     """
-    from . import first_markers, first_tosses
+    from . import first_clouds, first_markers, first_tosses
 
     examined: list[Examined] = [examine(stream) for stream in streams]
-    make = {"poses": first_tosses.make, "markers": first_markers.make}[streams[0].kind]
-    return make(examined, folder, given)
+    makers = {
+        "poses": first_tosses.make, "markers": first_markers.make, "clouds": first_clouds.make
+    }  # fmt: skip
+    return makers[streams[0].kind](examined, folder, given)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,8 @@ from ..markers.files import READERS as MARKER_FILES
 from ..markers.files import raw_markers, trials_of
 from ..tosses import REQUIRED, toss_arrays
 
+MILLIMETRES = "if these are millimetres"
+"""What clouds.cloud says of a cloud that is too far."""
 POSE_COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
 ACCEPTED = (
     "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz, .csv), a "
@@ -46,6 +48,7 @@ class Stream:
     joints       of joints: column -> values, e.g. position [rad]                  (n, m)
     clouds       of clouds: clouds.cloud.Cloud of every frame
     notes        what reading noticed
+    scale        of clouds: metres per recorded unit; their points are in metres
     """
 
     path: Path
@@ -61,6 +64,7 @@ class Stream:
     joints: dict[str, np.ndarray] = field(default_factory=dict)
     clouds: list = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    scale: float = 1.0
 
     @property
     def place(self) -> str:
@@ -215,19 +219,31 @@ def _markers(path: Path) -> Stream:
 
 
 def _clouds(path: Path) -> list[Stream]:
+    """Clouds of a file, a folder or an NPZ; in metres where they are in millimetres."""
+    try:
+        return [_cloud_files(path, 1.0)]
+    except InputError as error:
+        if MILLIMETRES not in error.remedy:
+            raise
+    stream = _cloud_files(path, 1e-3)
+    note = "places are in millimetres: give scale: 0.001 when estimating"
+    return [replace(stream, scale=1e-3, notes=(*stream.notes, note))]
+
+
+def _cloud_files(path: Path, scale: float) -> Stream:
     from ..clouds.files import read_cloud, read_sequence
 
     if path.suffix.lower() in (".pcd", ".ply"):
-        return [_cloud_stream(path, "", "a point cloud", [read_cloud(path)])]
+        return _cloud_stream(path, "", "a point cloud", [read_cloud(path, scale=scale)])
     try:
-        clouds = read_sequence(path)
+        clouds = read_sequence(path, scale=scale)
     except InputError as error:
         if error.key != "file names":
             raise
-        clouds = read_sequence(path, rate=1.0)
+        clouds = read_sequence(path, rate=1.0, scale=scale)
         note = "file names hold no stamps: give the rate when estimating; 1 Hz is assumed here"
-        return [_cloud_stream(path, "", "a sequence of clouds", clouds, (note,))]
-    return [_cloud_stream(path, "", "a sequence of clouds", clouds)]
+        return _cloud_stream(path, "", "a sequence of clouds", clouds, (note,))
+    return _cloud_stream(path, "", "a sequence of clouds", clouds)
 
 
 def _cloud_stream(path, name, what, clouds, notes=()) -> Stream:
