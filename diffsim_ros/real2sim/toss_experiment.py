@@ -9,10 +9,11 @@ import numpy as np
 from .config import EstimationConfig
 from .fit import Fit
 from .flight import check_gravity
+from .framed import spacing
 from .kinds import Data, Judged, notes_on_validation
 from .progress import Reporter
 from .selection import Selection, overlap
-from .toss_model import TossModel, spacing
+from .toss_model import TossModel
 from .validation import figures, predict, validated
 
 

@@ -14,12 +14,12 @@ from ..comparison import interval
 from ..config import EstimationConfig
 from ..fit import Fit
 from ..flight import WINDOW, check_gravity
+from ..framed import spacing
 from ..kinds import Data, Judged, notes_on_validation
 from ..observation import Trial
 from ..progress import Reporter
 from ..results import median_and_mean
 from ..selection import Selection, overlap
-from ..toss_model import spacing
 from ..tosses import MIN_SAMPLES
 from ..validation import refined_rollouts
 from .model import PoseModel
