@@ -31,9 +31,6 @@ ELASTIC = [
     "parameters.viscosity.value=150",
     "parameters.viscosity.prior_sigma=500",
 ]
-FREQUENCY_BAR, FIT_BAR, PREDICTION_BAR = 0.05, 0.06, 0.12
-"""Required: relative error of the frequency (the three lower pressures), and of the markers during
-the release, as a share of the deflection before it: fitted, and predicted up to 300 mbar."""
 
 
 def hold(file: Path) -> float:
@@ -111,21 +108,11 @@ def model(changes: list[str], others: list[str]) -> dict:
 
 
 def study(fraction: float = 1.0) -> dict:
-    """The whole item; raises AssertionError naming every figure beyond the bars.
+    """The whole item: figures with and without relaxation; the issue sets no bars.
 
     fraction  below 1: the model with relaxation alone, one iteration, one other pressure
     """
     others = [f.stem for f in sorted(DATA.glob("step_*.csv")) if f.stem != FITTED]
     if fraction < 1:
         return {"relaxing": model(["fit.iterations=1"], others[1:2])}
-    found = {"relaxing": model([], others), "elastic": model(ELASTIC, others)}
-    relaxing, missed = found["relaxing"], []
-    bars = {FITTED: FIT_BAR} | {name: PREDICTION_BAR for name in others if "400" not in name}
-    for name, bar in bars.items():
-        entry = (relaxing["fitted"] | relaxing["predicted"])[name]
-        if not entry["tip_error_share"] <= bar:
-            missed.append(f"{name}: tip_error_share {entry['tip_error_share']:.3g}, required {bar}")
-        if not entry["frequency_error"] <= FREQUENCY_BAR:
-            missed.append(f"{name}: frequency_error {entry['frequency_error']:.3g}")
-    assert not missed, "; ".join(missed)
-    return found
+    return {"relaxing": model([], others), "elastic": model(ELASTIC, others)}

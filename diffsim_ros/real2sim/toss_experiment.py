@@ -9,10 +9,11 @@ import numpy as np
 from .config import EstimationConfig
 from .fit import Fit
 from .flight import check_gravity
-from .kinds import Data, Judged
+from .framed import spacing
+from .kinds import Data, Judged, notes_on_validation
 from .progress import Reporter
 from .selection import Selection, overlap
-from .toss_model import TossModel, spacing
+from .toss_model import TossModel
 from .validation import figures, predict, validated
 
 
@@ -27,7 +28,6 @@ class TossExperiment:
         """Tosses of the YAML's selections, or those handed over."""
         config = self.config
         sigma = (config.measurement.sigma_position, np.radians(config.measurement.sigma_rotation))
-        notes = []
         train = list(observations.get("train") or config.train.read(config.body, sigma))
         if "validate" in observations:
             validate = list(observations["validate"])
@@ -35,13 +35,7 @@ class TossExperiment:
             selection = config.validate
             validate = selection.read(config.body, sigma) if selection is not None else []
         both = overlap(train, validate)
-        if both:
-            notes.append(
-                f"{len(both)} of {len(validate)} validated tosses were trained on too "
-                f"(first: {both[0].place}): the validation is no test for them"
-            )
-        if not validate:
-            notes.append("nothing to validate on: the figures are those of the trained tosses")
+        notes = notes_on_validation([trial.place for trial in both], len(validate), "tosses")
         for trials in (train, validate):
             if trials:
                 self._check(trials)

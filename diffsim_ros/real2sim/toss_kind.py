@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .kinds import Kind
+from .kinds import Kind, by_role, imported
 from .options import (
     DataOptions,
     OptionReader,
@@ -24,11 +24,8 @@ from .selection import Selection
 def selections(reader: OptionReader, data: Mapping, base: Path):
     """Training and validation selections of the YAML."""
     options = read_options(DataOptions, reader, data, "data")
-    train = _selection(reader, options.train, base, "data.train")
-    if options.validate is None:
-        return train, None
-    validate = _selection(reader, options.validate, base, "data.validate")
-    if validate.exclude_train:
+    train, validate = by_role(options, lambda value, key: _selection(reader, value, base, key))
+    if validate is not None and validate.exclude_train:
         validate = replace(validate, excluded=train)
     return train, validate
 
@@ -70,12 +67,6 @@ def check_fit(reader: OptionReader, fit: TossFitOptions) -> None:
         raise reader.error("fit.search_evaluations", fit.search_evaluations, rule)
 
 
-def _experiment(config):
-    from .toss_experiment import TossExperiment
-
-    return TossExperiment(config)
-
-
 KIND = Kind(
     measurement=TossMeasurementOptions,
     simulation=TossSimulationOptions,
@@ -83,5 +74,5 @@ KIND = Kind(
     selections=selections,
     whole_files=whole_files,
     check_fit=check_fit,
-    experiment=_experiment,
+    experiment=imported(".toss_experiment", "TossExperiment"),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,21 +9,18 @@ import numpy as np
 from ..errors import InputError
 from ..inverse.losses import Loss
 from ..inverse.objectives import PoseTrack, metric_track
-from ..inverse.simulation_problem import SimulationProblem
 from ..inverse.trial import InitialState
 from ..inverse.trial import Trial as Fitted
 from .config import EstimationConfig
+from .framed import FramedModel
 from .metric import MetricOptions, Start, start_state
-from .model import Model, scene_and_map
+from .model import scene_and_map
 from .observation import Trial
 from .precontact import precontact_fit
 
-SAME_RATE = 1e-3
-"""Relative difference of frame spacings that one problem may hold."""
-
 
 @dataclass(frozen=True)
-class TossModel(Model):
+class TossModel(FramedModel):
     """Scene and parameters of tosses; knows how a recorded toss becomes a rollout."""
 
     metric: MetricOptions
@@ -46,11 +42,6 @@ class TossModel(Model):
         """Edges of the tracked body for pictures, as measured lengths [m]."""
         edge = 2.0 * self.metric.half
         return (edge, edge, edge)
-
-    def gravity(self, z: np.ndarray) -> np.ndarray:
-        """Gravity of the model at z, recorded lengths [m/s^2] (3,)."""
-        p = self.map.engine(z, self.scene.engine.values)
-        return p[[self.scene.engine.index(f"gravity.{axis}") for axis in "xyz"]]
 
     def start(self, trial: Trial, z: np.ndarray, *, own_gravity: bool) -> InitialState:
         """Start by the metric; with own_gravity its v_z follows the model's gravity."""
@@ -102,7 +93,7 @@ class TossModel(Model):
     def fitted(self, trial: Trial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
         """The toss as a trial of the inverse layer; horizon: last frame after the start, 0: all."""
         fit = self.config.fit
-        nuisance = fit.initial_state == "nuisance"
+        nuisance = self.nuisance
         i = self.sample(trial)
         frames = trial.frames[i:] - trial.frames[i]
         # with nuisance starts, the samples up to the start are in the prior
@@ -125,20 +116,6 @@ class TossModel(Model):
         name = f"toss {trial.id}"
         return Fitted(name, int(frames[keep[-1]]) * spf, (objective,), (start,), loss)
 
-    def problem(
-        self, trials: Sequence[Trial], z: np.ndarray, *, horizon: int = 0, spf: int | None = None
-    ) -> SimulationProblem:
-        """Estimation problem of these tosses with starts and slopes taken at z."""
-        spf = spf or self.config.simulation.steps_per_frame
-        return SimulationProblem(
-            self.scene.engine,
-            self.engine_options(spacing(trials), spf),
-            self.map,
-            [self.fitted(trial, z, horizon, spf) for trial in trials],
-            nuisance=self.config.fit.initial_state == "nuisance",
-            threads=self.config.simulation.threads,
-        )
-
 
 def _noise_track(trial: Trial):
     """PoseTrack with the sensor's sigmas, called like metric_track."""
@@ -148,13 +125,3 @@ def _noise_track(trial: Trial):
         return PoseTrack(body, frames, position, orientation, sigma_p, sigma_r)
 
     return track
-
-
-def spacing(trials: Sequence[Trial]) -> float:
-    """Frame spacing [s] that all trials share; InputError naming one that differs."""
-    dt = trials[0].dt
-    for trial in trials:
-        if abs(trial.dt - dt) > SAME_RATE * dt:
-            rule = f"{dt:.6g} s as in {trials[0].place}"
-            raise InputError(trial.place, "dt", trial.dt, rule, "estimate the recordings apart")
-    return dt

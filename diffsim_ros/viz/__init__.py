@@ -6,16 +6,18 @@ meshes, render   markers -> triangles -> PNG, by a small software renderer
 plots, fit_plots arrays -> matplotlib figures
 summary, insight an estimation's result -> the plain data, and sentences, that its report shows
 player           motions -> the data of the report's playable 3D view
-report           one self-contained HTML page, and the figures in it as PNG files; report_tables
-                 are its words, scene_report is the page of a simulation
+html             templates -> self-contained pages and the pictures beside them
+estimation_page  the frame of every estimation's page; a kind's module has what is its own
+report           the page of tosses in it; report_tables are its words, scene_report is the page of
+                 a simulation
 playback         motions -> a bag that rviz2 and Foxglove play
 marker_plots, marker_report, marker_playback   the same for recordings of markers
 cloud_plots, cloud_report, cloud_playback      the same for recordings of point clouds
-pose_report      the page of an estimation from poses of several bodies
+pose_report      and for poses of several bodies
 joint_plots, joint_report, joint_playback      and for logs of a robot's joints
 pages            which of them an estimation's kind has
 
-PICTURES names the PNG files that `report.write_report` may leave beside the page; it stands here so
+PICTURES names the PNG files that an estimation may leave beside its page; it stands here so
 that a command can refuse to overwrite them before matplotlib is loaded or any work is done.
 """
 

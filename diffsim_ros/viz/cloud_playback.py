@@ -10,11 +10,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.real2sim.bags import CloudTrack, MarkerTrack, write_motion
+from diffsim_ros.real2sim.bags import CloudTrack, write_motion
 from diffsim_ros.viz import style
 from diffsim_ros.viz.cloud_plots import COLOURS, REACH
-from diffsim_ros.viz.markers import Action, Kind, Marker
-from diffsim_ros.viz.playback import CLOUD_TOPIC, MARKER_TOPIC
+from diffsim_ros.viz.markers import Kind, Marker, label
+from diffsim_ros.viz.playback import CLOUD_TOPIC, Reel
 
 BODY = (*to_rgb(style.SIMULATED), 0.6)
 FLOOR = (0.93, 0.93, 0.92, 1.0)
@@ -47,42 +47,36 @@ def write_cloud_playback(
     MARKER_TOPIC; points as the camera saw them on CLOUD_TOPIC, coloured by residual, with fields
     `distance` [m] and `residual` [sigma]. Raises FileExistsError if `path` exists.
     """
-    times: list[float] = []
-    frames: list[list[Marker]] = []
+    reel = Reel(pause)
     stamps: list[float] = []
     clouds: list[Points] = []
     extra: dict[str, list[np.ndarray]] = {name: [] for name in EXTRA}
-    clock = 0.0
     for prediction in result.predictions:
-        for i, t in enumerate(prediction.clock):
-            times.append(clock + float(t))
-            frames.append(_drawn(prediction, i, frame_id))
+        count = range(len(prediction.clock))
+        reel.draw(prediction.clock, (_drawn(prediction, i, frame_id) for i in count))
         for k, t in enumerate(prediction.t):
-            stamps.append(clock + float(t))
+            stamps.append(reel.start + float(t))
             colour = residual_colours(prediction.residual[k])[:, :3]
             clouds.append(Points(prediction.points[k], colour))
             for name, columns in extra.items():
                 columns.append(getattr(prediction, name)[k])
-        clock = max(times[-1], stamps[-1]) + pause
-    drawn = MarkerTrack(MARKER_TOPIC, times, frames)
+        reel.end(max(prediction.clock[-1], prediction.t[-1]))
     seen = CloudTrack(CLOUD_TOPIC, frame_id, stamps, clouds, extra)
-    return write_motion(path, [], markers=[drawn], clouds=[seen])
+    return write_motion(path, [], markers=reel.tracks(), clouds=[seen])
 
 
 def _drawn(prediction: Any, i: int, frame_id: str) -> list[Marker]:
     """The simulated surface at an instant and a label; with the first, what stays."""
     corners = prediction.vertices[i][prediction.triangles].reshape(-1, 3)
-    text = f"{prediction.name}  t = {prediction.clock[i]:.2f} s\n"
-    label = Marker(
-        "label", 0, Kind.TEXT, position=(*corners[:, :2].mean(axis=0), corners[:, 2].max() + 0.03),
-        scale=(0.0, 0.0, 0.025), colour=(0.12, 0.16, 0.20, 1.0), frame_id=frame_id,
-        text=f"{text}{1e3 * float(np.sqrt(np.mean(prediction.rms**2))):.1f} mm rms",
-    )  # fmt: skip
+    above = (*corners[:, :2].mean(axis=0), corners[:, 2].max() + 0.03)
+    off = 1e3 * float(np.sqrt(np.mean(prediction.rms**2)))
+    words = f"{prediction.name}  t = {prediction.clock[i]:.2f} s\n{off:.1f} mm rms"
+    text = label(words, above, 0.025, frame_id)
     body = Marker("body", 0, Kind.TRIANGLE_LIST, colour=BODY, points=corners, frame_id=frame_id)
     if i:
-        return [body, label]
+        return [body, text]
     still = [] if prediction.floor is None else [_floor(prediction, frame_id)]
-    return [Marker("", 0, action=Action.DELETE_ALL), *still, body, label]
+    return [*still, body, text]
 
 
 def _floor(prediction: Any, frame_id: str) -> Marker:

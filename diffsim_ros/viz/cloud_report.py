@@ -1,36 +1,21 @@
-"""One self-contained HTML page about an estimation from point clouds; opens offline."""
+"""What the page of an estimation from point clouds has of its own (estimation_page)."""
 
 from __future__ import annotations
 
-import datetime
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from diffsim_ros.output import write_bytes, write_text, yaml_text
 from diffsim_ros.viz import cloud_plots, fit_plots, player, style
 from diffsim_ros.viz import report_tables as tables
-from diffsim_ros.viz.report import environment, footer
-from diffsim_ros.viz.summary import Summary, summarise
+from diffsim_ros.viz.estimation_page import Page, judged, trained_on
+from diffsim_ros.viz.summary import Summary
 
 PLAYED = 60.0  # simulated frames per second of the playable motion
 JUMP = 1e-3  # [s] within which the cloud of one frame of the camera gives way to the next
 DASH = np.array([0.0, 0.0, 2e-3])  # a point is drawn as a dash [m]
-SECTIONS = (
-    ("summary", "Summary"),
-    ("motion", "Motion"),
-    ("parameters", "Parameters"),
-    ("prediction", "Distances"),
-    ("trials", "Recordings"),
-    ("fit", "Fit"),
-    ("reproduce", "Reproduce"),
-)
-OF_RECORDINGS = ("motion", "prediction", "trials")
 STARTS = (
     ("position", "place", "mm", 1e3),
     ("velocity", "velocity", "m/s", 1.0),
@@ -38,51 +23,15 @@ STARTS = (
 )
 
 
-def write_cloud_report(
-    result: Any,
-    path: str | os.PathLike[str],
-    *,
-    written: datetime.datetime | None = None,
-) -> list[Path]:
-    """Write the page of an EstimationResult of clouds, and its figures as PNG beside it.
-
-    Returns the files written, the page first; files of the same name are replaced.
-    """
-    path, summary = Path(path), summarise(replace(result, predictions=()))
-    shown = list(result.predictions)
-    images = _figures(summary, shown)
-    uris = {name: style.data_uri(png) for name, png in images.items()}
-    context = {
-        "title": summary.name.replace("_", " "),
-        "kind": "estimation report",
-        "status": summary.status.replace("_", " "),
-        "status_class": "good" if summary.status == "converged" else "bad",
-        "lead": _lead(shown),
-        "cards": _cards(shown),
-        "warnings": summary.warnings,
-        "notes": summary.notes,
+def _content(result: Any) -> dict[str, Any]:
+    shown = result.predictions
+    return {
+        "lead": _lead(judged(shown)),
+        "cards": _cards(judged(shown)),
         "motions": [motion_data(prediction) for prediction in shown],
-        "parameters": tables.parameter_table(summary),
         "distances": [_row(prediction) for prediction in shown],
-        "figures": uris,
-        "single": [_single(p, uris[f"overlay_{i}"]) for i, p in enumerate(shown)],
-        "message": summary.message,
-        "dropped": [(reason, str(count)) for reason, count in summary.dropped.items() if count],
-        "scene": [(name, f"{value:.6g}") for name, value in result.scene.items()],
-        "provenance": tables.provenance_facts(summary.provenance),
-        "config_text": yaml_text(summary.config) if summary.config else "",
-        "sections": [s for s in SECTIONS if shown or s[0] not in OF_RECORDINGS],
-        **footer(written),
+        "single": [_single(prediction, i) for i, prediction in enumerate(shown)],
     }
-    write_text(
-        path, environment().get_template("cloud_report.html").render(context), overwrite=True
-    )
-    files = [path]
-    for name, png in images.items():
-        if not name.startswith("overlay_"):  # one per recording: in the page only
-            files.append(path.with_name(f"{name}.png"))
-            write_bytes(files[-1], png, overwrite=True)
-    return files
 
 
 def motion_data(prediction: Any) -> dict[str, Any]:
@@ -135,22 +84,16 @@ def _plane(normal: np.ndarray, offset: float) -> dict[str, list[float]]:
     return {"p": (offset * normal).tolist(), "q": turn.as_quat().tolist()}
 
 
-def _judged(predictions: Sequence[Any]) -> list[Any]:
-    return [p for p in predictions if p.role == "validate"] or list(predictions)
-
-
 def _lead(predictions: Sequence[Any]) -> str:
-    judged = _judged(predictions)
-    if not judged:
+    if not predictions:
         return "No recording was predicted."
-    kind = "not trained on" if judged[0].role == "validate" else "trained on"
-    worst = max(judged, key=_later)
+    rms = 1e3 * np.mean([p.errors["rms_distance_m"] for p in predictions])
+    share = np.mean([p.errors["rms_over_sigma"] for p in predictions])
     return (
-        f"Over {len(judged)} recording(s) {kind}, points lie "
-        f"{1e3 * np.mean([p.errors['rms_distance_m'] for p in judged]):.2g} mm rms off the "
-        f"simulated surface ({np.mean([p.errors['rms_over_sigma'] for p in judged]):.2f} of the "
-        f"sensor's sigma); after the free flight the simulated body is {1e3 * _later(worst):.2g} "
-        "mm off on average, at worst."
+        f"Over {len(predictions)} recording(s) {trained_on(predictions)}, points lie "
+        f"{rms:.2g} mm rms off the simulated surface ({share:.2f} of the sensor's sigma); after "
+        f"the free flight the simulated body is {1e3 * max(map(_later, predictions)):.2g} mm off "
+        "on average, at worst."
     )
 
 
@@ -160,23 +103,16 @@ def _later(prediction: Any) -> float:
 
 
 def _cards(predictions: Sequence[Any]) -> list[dict[str, str]]:
-    judged = _judged(predictions)
-    if not judged:
-        return []
     found = []
     for key, label, unit, factor in (
         ("rms_over_sigma", "Worst rms distance", "σ", 1.0),
         ("rms_distance_m", "Worst rms distance", "mm", 1e3),
         ("mean_shift_m_later", "Worst mean shift after the flight", "mm", 1e3),
     ):
-        having = [p for p in judged if key in p.errors]
-        if not having:
-            continue
-        worst = max(having, key=lambda p: p.errors[key])
-        text = f"{factor * worst.errors[key]:.3g}"
-        found.append(
-            {"label": label, "value": text, "unit": unit, "detail": worst.name, "tone": "blue"}
-        )
+        having = [p for p in predictions if key in p.errors]
+        if having:
+            worst = max(having, key=lambda p: p.errors[key])
+            found.append(tables.card(label, f"{factor * worst.errors[key]:.3g}", unit, worst.name))
     return found
 
 
@@ -199,7 +135,7 @@ def _row(prediction: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _single(prediction: Any, uri: str) -> dict[str, Any]:
+def _single(prediction: Any, number: int) -> dict[str, Any]:
     """One recording: overlay, start as found, and the pipeline's stages."""
     start, rows = prediction.start, []
     for kind, label, unit, factor in STARTS:
@@ -218,27 +154,25 @@ def _single(prediction: Any, uri: str) -> dict[str, Any]:
         for row in prediction.stages
     ]  # fmt: skip
     return {
-        "title": f"{prediction.name} ({prediction.role})", "uri": uri, "start": rows,
-        "stages": stages,
+        "title": f"{prediction.name} ({prediction.role})", "figure": _overlay(number),
+        "caption": "As the camera sees it: the simulated surface in grey, the measured points by "
+                   "their distance to it (red: before the surface, blue: behind it).",
+        "start": rows, "stages": stages,
     }  # fmt: skip
 
 
-def _figures(summary: Summary, predictions: Sequence[Any]) -> Mapping[str, bytes]:
-    """PNG of every figure by the name of its file (viz.PICTURES), and one per recording."""
-    figures: dict[str, Any] = {}
-    if predictions:
-        figures["cloud_residuals"] = cloud_plots.cloud_residuals(predictions)
-    for i, prediction in enumerate(predictions):
-        figures[f"overlay_{i}"] = cloud_plots.overlay(prediction)
-    if summary.rows:
-        figures["parameters"] = fit_plots.parameter_intervals(summary.rows)
-    if len(summary.correlated) > 1:
-        figures["correlation"] = fit_plots.correlation_map(summary.correlated, summary.correlation)
-    if summary.profiles:
-        figures["profiles"] = fit_plots.profiles(summary.profiles)
-    if len(summary.history) > 1:
-        figures["convergence"] = fit_plots.convergence(summary.history)
-    images = {name: style.png_bytes(figure) for name, figure in figures.items()}
-    if "overlay_0" in images:
-        images["clouds"] = images["overlay_0"]
-    return images
+def _overlay(number: int) -> str:
+    """Name of a recording's figure; the first one stands beside the page too."""
+    return f"overlay_{number}" if number else "clouds"
+
+
+def _figures(result: Any, summary: Summary) -> Mapping[str, Any]:
+    """The distances, and one figure per recording."""
+    shown = result.predictions
+    figures = {_overlay(i): cloud_plots.overlay(p) for i, p in enumerate(shown)}
+    if shown:
+        figures["cloud_residuals"] = cloud_plots.cloud_residuals(shown)
+    return figures
+
+
+PAGE = Page("cloud_report.html", "Distances", "Recordings", _figures, _content)

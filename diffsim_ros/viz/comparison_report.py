@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from diffsim_ros.output import write_bytes, write_text, yaml_text
+from diffsim_ros.output import yaml_text
 from diffsim_ros.viz import style
+from diffsim_ros.viz.html import footer, rendered, write_page
 from diffsim_ros.viz.plots import in_style, plain_log
-from diffsim_ros.viz.report import environment, footer
-from diffsim_ros.viz.report_tables import DASH
+from diffsim_ros.viz.report_tables import DASH, card
 
 COLOURS = (style.SIMULATED, style.MEASURED, *style.OTHERS.values(), *style.SPARE)
 SECTIONS = (
@@ -62,14 +62,7 @@ def write_comparison_report(path: str | Path, found: Any) -> list[Path]:
         "motions": [],
         **footer(None),
     }  # fmt: skip
-    page = environment().get_template("comparison.html").render(context)
-    write_text(path, page, overwrite=True)
-    files = [path]
-    for name, png in images.items():
-        target = path.with_name(f"{name}.png")
-        write_bytes(target, png, overwrite=True)
-        files.append(target)
-    return files
+    return write_page(path, rendered("comparison.html", context), images)
 
 
 def _number(value: float | None, digits: int = 4) -> str:
@@ -81,15 +74,14 @@ def _number(value: float | None, digits: int = 4) -> str:
 def _cards(found: Any) -> list[dict[str, str]]:
     tone = "good" if found.told_apart else "bad"
     best = found.best if found.told_apart else "not told apart"
-    cards = [{"label": "Supported", "value": best, "unit": "", "detail": "", "tone": tone}]
+    cards = [card("Supported", best, tone=tone)]
     for name, pair in found.pairs.items():
         detail = f"of {found.best}; 95 % {_number(pair.low, 3)} to {_number(pair.high, 3)}"
-        cards.append({"label": f"{name}: held-out error", "value": f"{pair.ratio:.3g}",
-                      "unit": "times that", "detail": detail, "tone": "blue"})  # fmt: skip
+        title = f"{name}: held-out error"
+        cards.append(card(title, f"{pair.ratio:.3g}", "times that", detail))
     for name, c in found.criteria.items():
         detail = f"of {found.effective:.4g} independent residuals"
-        cards.append({"label": f"{name}: ΔAIC", "value": _number(c.aic, 3), "unit": "",
-                      "detail": detail, "tone": "blue"})  # fmt: skip
+        cards.append(card(f"{name}: ΔAIC", _number(c.aic, 3), detail=detail))
     return cards
 
 

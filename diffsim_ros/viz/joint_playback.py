@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.real2sim.bags import MarkerTrack, write_motion
-from diffsim_ros.viz.joint_report import LOOKS
-from diffsim_ros.viz.markers import Action, Kind, Marker
-from diffsim_ros.viz.playback import MARKER_TOPIC
+from diffsim_ros.real2sim.bags import write_motion
+from diffsim_ros.viz.joint_report import LOOKS, rows_of
+from diffsim_ros.viz.markers import Kind, Marker
+from diffsim_ros.viz.playback import Reel
 
 RATE = 30.0  # frames drawn per second
 WIDTH = (0.02, 0.02, 0.02)  # of the lines [m]
@@ -25,22 +25,20 @@ def write_joint_playback(
 
     Trials follow each other with `pause` [s] between them.  Raises FileExistsError if it exists.
     """
-    times: list[float] = []
-    frames: list[list[Marker]] = []
-    clock = 0.0
+    reel = Reel(pause)
     for prediction in result.predictions:
-        t = prediction.t
-        rows = np.searchsorted(t, np.arange(t[0], t[-1], 1.0 / RATE)).clip(0, len(t) - 1)
-        for row in rows:
-            clear = [Marker("", 0, action=Action.DELETE_ALL)] if row == rows[0] else []
-            drawn = [
-                Marker(
-                    who, 0, Kind.LINE_STRIP, scale=WIDTH, colour=(*to_rgb(LOOKS[who]), 1.0),
-                    points=np.concatenate([np.zeros((1, 3)), places[row]]), frame_id=frame_id,
-                )
-                for who, places in prediction.places.items()
-            ]  # fmt: skip
-            times.append(clock + float(t[row] - t[rows[0]]))
-            frames.append(clear + drawn)
-        clock = times[-1] + pause
-    return write_motion(path, [], markers=[MarkerTrack(MARKER_TOPIC, times, frames)])
+        rows = rows_of(prediction, RATE)
+        t = prediction.t[rows] - prediction.t[rows[0]]
+        reel.draw(t, (_drawn(prediction, row, frame_id) for row in rows))
+        reel.end(t[-1])
+    return write_motion(path, [], markers=reel.tracks())
+
+
+def _drawn(prediction: Any, row: int, frame_id: str) -> list[Marker]:
+    return [
+        Marker(
+            who, 0, Kind.LINE_STRIP, scale=WIDTH, colour=(*to_rgb(LOOKS[who]), 1.0),
+            points=np.concatenate([np.zeros((1, 3)), places[row]]), frame_id=frame_id,
+        )
+        for who, places in prediction.places.items()
+    ]  # fmt: skip

@@ -1,21 +1,16 @@
-"""One self-contained HTML page about an estimation from joint logs; opens offline."""
+"""What the page of an estimation from joint logs has of its own (estimation_page)."""
 
 from __future__ import annotations
 
-import datetime
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from diffsim_ros.output import write_bytes, write_text, yaml_text
 from diffsim_ros.viz import fit_plots, joint_plots, player, style
 from diffsim_ros.viz import report_tables as tables
-from diffsim_ros.viz.report import environment, footer
-from diffsim_ros.viz.summary import Summary, summarise
+from diffsim_ros.viz.estimation_page import Page, judged, trained_on
+from diffsim_ros.viz.summary import Summary
 
 PLAYED = 25.0  # frames per second of the playable motion
 LOOKS = {"measured": style.MEASURED, "simulated": style.SIMULATED, "first guess": style.MUTED}
@@ -24,74 +19,36 @@ MEASURES = (
     ("velocity_rms_rad_s", "velocity", "mrad/s", 1e3),
     ("effort_rms_Nm", "effort", "N m", 1.0),
 )
-SECTIONS = (
-    ("summary", "Summary"),
-    ("motion", "Motion"),
-    ("parameters", "Parameters"),
-    ("prediction", "Errors"),
-    ("trials", "Signals"),
-    ("fit", "Fit"),
-    ("reproduce", "Reproduce"),
-)
 
 
-def write_joint_report(
-    result: Any,
-    path: str | os.PathLike[str],
-    *,
-    written: datetime.datetime | None = None,
-) -> list[Path]:
-    """Write the page of an EstimationResult of joint logs, and its figures as PNG beside it.
-
-    Returns the files written, the page first; files of the same name are replaced.
-    """
-    path, summary = Path(path), summarise(replace(result, predictions=()))
-    shown = list(result.predictions)
-    images = _figures(summary, result)
-    uris = {name: style.data_uri(png) for name, png in images.items()}
-    sections = [s for s in SECTIONS if shown or s[0] not in ("motion", "prediction", "trials")]
-    context = {
-        "title": summary.name.replace("_", " "),
-        "kind": "estimation report",
-        "status": summary.status.replace("_", " "),
-        "status_class": "good" if summary.status == "converged" else "bad",
-        "lead": _lead(shown),
-        "cards": _cards(shown),
-        "warnings": summary.warnings,
-        "notes": summary.notes,
+def _content(result: Any) -> dict[str, Any]:
+    shown = result.predictions
+    return {
+        "lead": _lead(judged(shown)),
+        "cards": _cards(judged(shown)),
         "motions": [motion_data(p) for p in shown if p.places],
-        "parameters": tables.parameter_table(summary),
         "derived": [_derived(p) for p in result.derived],
         "measures": [_row(prediction) for prediction in shown],
         "joints": [_joint_row(p, name) for p in shown[:1] for name in p.joints],
-        "figures": uris,
         "single": [
-            {"title": f"{p.name} ({p.role})", "curves": uris[f"curves_{i}"],
-             "residuals": uris[f"residuals_{i}"]}
+            {"title": f"{p.name} ({p.role})", "figure": f"curves_{i}",
+             "residuals": f"residuals_{i}",
+             "caption": "Orange dots measured, blue simulated, grey simulated at the first guess, "
+                        "dotted commanded."}
             for i, p in enumerate(shown)
         ],
-        "message": summary.message,
-        "dropped": [(reason, str(count)) for reason, count in summary.dropped.items() if count],
-        "scene": [(name, f"{value:.6g}") for name, value in result.scene.items()],
-        "provenance": tables.provenance_facts(summary.provenance),
-        "config_text": yaml_text(summary.config) if summary.config else "",
-        "sections": sections,
-        **footer(written),
     }  # fmt: skip
-    page = environment().get_template("joint_report.html").render(context)
-    write_text(path, page, overwrite=True)
-    files = [path]
-    for name, png in images.items():
-        if "_" not in name:  # those of single trials stand in the page only
-            files.append(path.with_name(f"{name}.png"))
-            write_bytes(files[-1], png, overwrite=True)
-    return files
+
+
+def rows_of(prediction: Any, rate: float) -> np.ndarray:
+    """Samples that are drawn, `rate` [Hz] of them."""
+    t = prediction.t
+    return np.searchsorted(t, np.arange(t[0], t[-1], 1.0 / rate)).clip(0, len(t) - 1)
 
 
 def motion_data(prediction: Any) -> dict[str, Any]:
     """Return the playable motion of one trial: the arm as a line through its joints, thrice."""
-    t = prediction.t
-    rows = np.searchsorted(t, np.arange(t[0], t[-1], 1.0 / PLAYED)).clip(0, len(t) - 1)
+    t, rows = prediction.t, rows_of(prediction, PLAYED)
     bodies = []
     for who, places in prediction.places.items():
         chain = np.concatenate([np.zeros((len(rows), 1, 3)), places[rows]], axis=1)
@@ -114,40 +71,29 @@ def motion_data(prediction: Any) -> dict[str, Any]:
     }
 
 
-def _judged(predictions: Sequence[Any]) -> list[Any]:
-    return [p for p in predictions if p.role == "validate"] or list(predictions)
-
-
 def _lead(predictions: Sequence[Any]) -> str:
-    judged = _judged(predictions)
-    if not judged:
+    if not predictions:
         return "No trial was predicted."
-    kind = "not trained on" if judged[0].role == "validate" else "trained on"
     parts = [
-        f"{factor * max(p.errors[key] for p in judged):.3g} {unit} in {title}"
+        f"{factor * max(p.errors[key] for p in predictions):.3g} {unit} in {title}"
         for key, title, unit, factor in MEASURES
-        if all(key in p.errors for p in judged)
+        if all(key in p.errors for p in predictions)
     ]
+    kind = trained_on(predictions)
     return f"Root mean square errors of the worst trial {kind}: {', '.join(parts)}."
 
 
 def _cards(predictions: Sequence[Any]) -> list[dict[str, str]]:
-    judged, found = _judged(predictions), []
-    for key, title, unit, factor in MEASURES:
-        if not judged or any(key not in p.errors for p in judged):
+    found = []
+    for key, signal, unit, factor in MEASURES:
+        if not predictions or any(key not in p.errors for p in predictions):
             continue
-        worst = max(judged, key=lambda p: p.errors[key])
-        signal = title
+        worst = max(predictions, key=lambda p: p.errors[key])
         noise = factor * float(np.sqrt(np.nanmean(worst.sigma[signal] ** 2)))
-        found.append(
-            {
-                "label": f"RMS error in {title}",
-                "value": f"{factor * worst.errors[key]:.3g}",
-                "unit": unit,
-                "detail": f"{worst.name}; the sensor's noise: {noise:.3g} {unit}",
-                "tone": "good" if factor * worst.errors[key] < 1.2 * noise else "blue",
-            }
-        )
+        value = factor * worst.errors[key]
+        detail = f"{worst.name}; the sensor's noise: {noise:.3g} {unit}"
+        tone = "good" if value < 1.2 * noise else "blue"
+        found.append(tables.card(f"RMS error in {signal}", f"{value:.3g}", unit, detail, tone))
     return found
 
 
@@ -182,17 +128,15 @@ def _derived(parameter: Any) -> tuple[str, str]:
     return parameter.name, f"{text} {parameter.unit}"
 
 
-def _figures(summary: Summary, result: Any) -> Mapping[str, bytes]:
-    """PNG of every figure by the name of its file (viz.PICTURES), and two per trial."""
+def _figures(result: Any, summary: Summary) -> Mapping[str, Any]:
+    """The parameters' paths, and two figures per trial."""
     figures: dict[str, Any] = {}
     for i, prediction in enumerate(result.predictions):
         figures[f"curves_{i}"] = joint_plots.joint_curves(prediction)
         figures[f"residuals_{i}"] = joint_plots.joint_residuals(prediction)
-    if summary.rows:
-        figures["parameters"] = fit_plots.parameter_intervals(summary.rows)
-    if len(summary.correlated) > 1:
-        figures["correlation"] = fit_plots.correlation_map(summary.correlated, summary.correlation)
     if len(summary.history) > 1:
-        figures["convergence"] = fit_plots.convergence(summary.history)
         figures["paths"] = joint_plots.parameter_paths(result.history, summary.rows)
-    return {name: style.png_bytes(figure) for name, figure in figures.items()}
+    return figures
+
+
+PAGE = Page("joint_report.html", "Errors", "Signals", _figures, _content)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.real2sim.bags import MarkerTrack, MocapTrack, write_motion
+from diffsim_ros.real2sim.bags import MocapTrack, write_motion
 from diffsim_ros.viz import style
-from diffsim_ros.viz.markers import Action, Kind, Marker
-from diffsim_ros.viz.playback import MARKER_TOPIC
+from diffsim_ros.viz.marker_report import rows_of
+from diffsim_ros.viz.markers import Kind, Marker, label
+from diffsim_ros.viz.playback import Reel
 
 RATE = 30.0  # frames drawn per second
 SPHERE = (0.005, 0.005, 0.005)  # diameters of a marker [m]
@@ -31,27 +32,20 @@ def write_marker_playback(
     to 2 s after it: pictures at RATE on MARKER_TOPIC, every frame's measured and simulated markers
     on MOCAP_TOPICS. Raises FileExistsError if `path` exists.
     """
-    times: list[float] = []
-    frames: list[list[Marker]] = []
     data: dict[str, list[MocapTrack]] = {who: [] for who in COLOURS}
-    clock = 0.0
+    reel = Reel(pause)
     for prediction in result.predictions:
-        wanted = np.arange(max(prediction.t[0], -0.1), min(prediction.t[-1], 2.0), 1.0 / RATE)
-        rows = np.unique(np.clip(np.searchsorted(prediction.t, wanted), 0, len(prediction.t) - 1))
-        for row in rows:
-            first = row == rows[0]
-            clear = [Marker("", 0, action=Action.DELETE_ALL)] if first else []
-            clear += _ways(prediction, rows, frame_id) if first else []
-            times.append(clock + float(prediction.t[row] - prediction.t[rows[0]]))
-            frames.append(clear + _drawn(prediction, row, frame_id))
+        rows = rows_of(prediction, RATE)
+        t = prediction.t - prediction.t[rows[0]]
+        drawn = [_drawn(prediction, row, frame_id) for row in rows]
+        reel.draw(t[rows], [_ways(prediction, rows, frame_id) + drawn[0], *drawn[1:]])
         span = slice(rows[0], rows[-1] + 1)
-        t = prediction.t[span] - prediction.t[rows[0]] + clock
         for who, topic in MOCAP_TOPICS.items():
-            places = getattr(prediction, who)[span]
-            data[who].append(MocapTrack(topic, frame_id, t, prediction.markers, places))
-        clock = times[-1] + pause
+            track = t[span] + reel.start, prediction.markers, getattr(prediction, who)[span]
+            data[who].append(MocapTrack(topic, frame_id, *track))
+        reel.end(t[rows[-1]])
     mocap = [track for tracks in data.values() for track in tracks]
-    return write_motion(path, [], markers=[MarkerTrack(MARKER_TOPIC, times, frames)], mocap=mocap)
+    return write_motion(path, [], markers=reel.tracks(), mocap=mocap)
 
 
 def _ways(prediction: Any, rows: np.ndarray, frame_id: str) -> list[Marker]:
@@ -100,13 +94,6 @@ def _drawn(prediction: Any, row: int, frame_id: str) -> list[Marker]:
 def _label(prediction: Any, row: int, ends: np.ndarray, frame_id: str) -> Marker:
     """Name, time since the release and mean distance of the markers, above them."""
     apart = 1e3 * float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).mean())
-    return Marker(
-        "label",
-        0,
-        Kind.TEXT,
-        position=(*ends[:, 0, :2].mean(axis=0), ends[:, 0, 2].max() + 0.02),
-        scale=(0.0, 0.0, 0.01),
-        colour=(0.12, 0.16, 0.20, 1.0),
-        text=f"{prediction.name}  t = {prediction.t[row]:.2f} s\n{apart:.2f} mm apart",
-        frame_id=frame_id,
-    )
+    above = (*ends[:, 0, :2].mean(axis=0), ends[:, 0, 2].max() + 0.02)
+    text = f"{prediction.name}  t = {prediction.t[row]:.2f} s\n{apart:.2f} mm apart"
+    return label(text, above, 0.01, frame_id)

@@ -322,13 +322,20 @@ def _label(motion: Motion, k: int, index: int, frame_id: str) -> Marker:
     if motion.paired:
         words += f"\n{1e3 * motion.position_error()[k]:.0f} mm, "
         words += f"{np.degrees(motion.rotation_error()[k]):.0f} deg apart"
+    return label(words, above, 0.03, frame_id, index)
+
+
+def label(
+    text: str, position: Sequence[float], height: float, frame_id: str, index: int = 0
+) -> Marker:
+    """Return words at a place, letters `height` [m] high, facing the viewer."""
     return Marker(
         "label",
         index,
         Kind.TEXT,
-        position=above,
-        scale=(0.0, 0.0, 0.03),
+        position=position,
+        scale=(0.0, 0.0, height),
         colour=(0.12, 0.16, 0.20, 1.0),
-        text=words,
+        text=text,
         frame_id=frame_id,
     )

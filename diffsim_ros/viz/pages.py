@@ -5,22 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from diffsim_ros.viz import cloud_report, joint_report, marker_report, pose_report
 from diffsim_ros.viz.cloud_playback import write_cloud_playback
-from diffsim_ros.viz.cloud_report import write_cloud_report
 from diffsim_ros.viz.joint_playback import write_joint_playback
-from diffsim_ros.viz.joint_report import write_joint_report
 from diffsim_ros.viz.marker_playback import write_marker_playback
-from diffsim_ros.viz.marker_report import write_marker_report
 from diffsim_ros.viz.playback import write_playback, write_pose_playback
-from diffsim_ros.viz.pose_report import write_pose_report
 from diffsim_ros.viz.report import write_report
 
 WRITERS = {
     "tosses": (write_report, write_playback),
-    "poses": (write_pose_report, write_pose_playback),
-    "markers": (write_marker_report, write_marker_playback),
-    "clouds": (write_cloud_report, write_cloud_playback),
-    "joints": (write_joint_report, write_joint_playback),
+    "poses": (pose_report.PAGE.write, write_pose_playback),
+    "markers": (marker_report.PAGE.write, write_marker_playback),
+    "clouds": (cloud_report.PAGE.write, write_cloud_playback),
+    "joints": (joint_report.PAGE.write, write_joint_playback),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 
 from diffsim_ros.real2sim.bags import MarkerTrack, PoseTrack, write_motion
 from diffsim_ros.viz import style
-from diffsim_ros.viz.markers import Action, Kind, Marker, static_markers, toss_markers
+from diffsim_ros.viz.markers import Action, Kind, Marker, label, static_markers, toss_markers
 from diffsim_ros.viz.motion import Motion
 from diffsim_ros.viz.summary import motion_of
 
@@ -21,6 +21,32 @@ LOOKS = {"measured": (style.MEASURED, 0.35), "simulated": (style.SIMULATED, 1.0)
 POINT = (0.02, 0.02, 0.02)  # diameter at which a point mass is drawn [m]
 MARKER_TOPIC = "/markers"
 CLOUD_TOPIC = "/points"
+
+
+class Reel:
+    """Recordings drawn one after the other on MARKER_TOPIC, with `pause` [s] between them."""
+
+    def __init__(self, pause: float) -> None:
+        self.pause = pause
+        self.start = 0.0
+        """Time [s] at which the recording begins that is played now."""
+        self._times: list[float] = []
+        self._frames: list[list[Marker]] = []
+
+    def draw(self, t: Sequence[float], frames: Iterable[Sequence[Marker]]) -> None:
+        """Draw a recording: frames at t [s] since its start, the first on a clean stage."""
+        for k, (time, frame) in enumerate(zip(t, frames, strict=True)):
+            self._times.append(self.start + float(time))
+            clear = [] if k else [Marker("", 0, action=Action.DELETE_ALL)]
+            self._frames.append([*clear, *frame])
+
+    def end(self, last: float) -> None:
+        """Go on to the next recording; this one lasts `last` [s]."""
+        self.start = self.start + float(last) + self.pause
+
+    def tracks(self) -> list[MarkerTrack]:
+        """What bags.write_motion takes; nothing where nothing was drawn."""
+        return [MarkerTrack(MARKER_TOPIC, self._times, self._frames)] if self._times else []
 
 
 def write_playback(
@@ -41,28 +67,21 @@ def write_playback(
     predictions = getattr(predictions, "predictions", predictions)
     motions = [p if isinstance(p, Motion) else motion_of(p) for p in predictions]
     tracks: dict[str, list[tuple]] = {who: [] for who in TOPICS}
-    times: list[float] = []
-    frames: list[list[Marker]] = []
-    clock = 0.0
+    reel = Reel(pause)
     for number, motion in enumerate(motions):
-        t = motion.t - motion.t[0] + clock
+        t = motion.t - motion.t[0]
         for who, track in tracks.items():
             position = getattr(motion, f"{who}_position")
             if position is not None:
-                track.append((t, position, getattr(motion, f"{who}_orientation")))
+                track.append((t + reel.start, position, getattr(motion, f"{who}_orientation")))
         if number < marked:
-            for k in _every(motion.t, marker_rate):
-                clear = [Marker("", 0, action=Action.DELETE_ALL)] if k == 0 else []
-                static = static_markers(motion, frame_id=frame_id) if k == 0 else []
-                times.append(float(t[k]))
-                frames.append(
-                    clear + static + toss_markers(motion, k, frame_id=frame_id, text=True)
-                )
-        clock = float(t[-1]) + pause
+            rows = _every(t, marker_rate)
+            reel.draw(t[rows], (_drawn(motion, k, frame_id) for k in rows))
+        reel.end(t[-1])
     return write_motion(
         path,
         [_joined(TOPICS[who], frame_id, parts) for who, parts in tracks.items() if parts],
-        markers=[MarkerTrack(MARKER_TOPIC, times, frames)] if frames else (),
+        markers=reel.tracks(),
     )
 
 
@@ -80,26 +99,29 @@ def write_pose_playback(
     The first `marked` are drawn on MARKER_TOPIC too, as those of write_playback.
     """
     tracks: dict[str, list[tuple]] = {}
-    times: list[float] = []
-    frames: list[list[Marker]] = []
-    clock = 0.0
+    reel = Reel(pause)
     for number, prediction in enumerate(result.predictions):
-        t = prediction.t - prediction.t[0] + clock
+        t = prediction.t - prediction.t[0]
         for k, body in enumerate(prediction.bodies):
             for who in TOPICS:
                 poses = getattr(prediction, who)[:, k]
                 track = tracks.setdefault(f"/{body}/{who}", [])
-                track.append((t, poses[:, :3], poses[:, 3:]))
-        for row in _every(prediction.t, marker_rate) if number < marked else ():
-            clear = [] if row else [Marker("", 0, action=Action.DELETE_ALL)]
-            times.append(float(t[row]))
-            frames.append(clear + _bodies(prediction, row, frame_id))
-        clock = float(t[-1]) + pause
+                track.append((t + reel.start, poses[:, :3], poses[:, 3:]))
+        if number < marked:
+            rows = _every(t, marker_rate)
+            reel.draw(t[rows], (_bodies(prediction, row, frame_id) for row in rows))
+        reel.end(t[-1])
     return write_motion(
         path,
         [_joined(topic, frame_id, parts) for topic, parts in tracks.items()],
-        markers=[MarkerTrack(MARKER_TOPIC, times, frames)] if frames else (),
+        markers=reel.tracks(),
     )
+
+
+def _drawn(motion: Motion, k: int, frame_id: str) -> list[Marker]:
+    """The cube at a frame; with the first one, what stays."""
+    static = [] if k else static_markers(motion, frame_id=frame_id)
+    return static + toss_markers(motion, k, frame_id=frame_id, text=True)
 
 
 def _bodies(prediction: Any, row: int, frame_id: str) -> list[Marker]:
@@ -118,9 +140,8 @@ def _bodies(prediction: Any, row: int, frame_id: str) -> list[Marker]:
             )  # fmt: skip
     places = prediction.measured[row, :, :3]
     where = (*places[:, :2].mean(axis=0), places[:, 2].max() + 0.1)
-    look = {"scale": (0.0, 0.0, 0.03), "colour": (0.12, 0.16, 0.20, 1.0), "frame_id": frame_id}
     text = f"{prediction.name}  t = {prediction.t[row]:.2f} s"
-    return [*found, Marker("label", 0, Kind.TEXT, position=where, text=text, **look)]
+    return [*found, label(text, where, 0.03, frame_id)]
 
 
 def _joined(topic: str, frame_id: str, parts: list[tuple]) -> PoseTrack:

@@ -1,22 +1,17 @@
-"""One self-contained HTML page about an estimation from poses of several bodies; opens offline."""
+"""What the page of an estimation from poses has of its own (estimation_page)."""
 
 from __future__ import annotations
 
-import datetime
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from diffsim_ros.output import write_bytes, write_text, yaml_text
-from diffsim_ros.viz import fit_plots, player, plots, style
+from diffsim_ros.viz import player, plots, style
 from diffsim_ros.viz import report_tables as tables
+from diffsim_ros.viz.estimation_page import Page
 from diffsim_ros.viz.motion import Motion
-from diffsim_ros.viz.report import environment, footer
-from diffsim_ros.viz.summary import Summary, summarise
+from diffsim_ros.viz.summary import Summary
 
 QUANTITIES = {
     "position_error_m": ("position error", "mm", 1e3),
@@ -25,75 +20,28 @@ QUANTITIES = {
     "spin_error_rad_s": ("spin error", "rad/s", 1.0),
 }
 """Name in metrics.json -> title, unit and factor of the shown number."""
-SECTIONS = (
-    ("summary", "Summary"),
-    ("motion", "Motion"),
-    ("parameters", "Parameters"),
-    ("prediction", "Errors"),
-    ("trials", "Recordings"),
-    ("fit", "Fit"),
-    ("reproduce", "Reproduce"),
-)
-FIGURES = ("error_over_time", "parameters", "correlation", "convergence")
-"""Those that a page may lack: two frames have no course, one parameter no correlation."""
 PICKS = {"best": 0.0, "median": 0.5, "hard": 0.9, "worst": 1.0}
 """Recordings with figures of their own, by their place in the order of their first error."""
 
 
-def write_pose_report(
-    result: Any,
-    path: str | os.PathLike[str],
-    *,
-    written: datetime.datetime | None = None,
-) -> list[Path]:
-    """Write the page of an EstimationResult of poses, and its figures as PNG beside it.
-
-    Returns the files written, the page first; files of the same name are replaced.
-    """
-    path, summary = Path(path), summarise(replace(result, predictions=()))
-    shown = result.predictions
-    picks = chosen(shown)
-    images = _figures(summary, shown, picks)
-    uris = {name: style.data_uri(png) for name, png in images.items()}
-    empty = () if picks else ("motion", "trials") if shown else ("motion", "trials", "prediction")
-    context = {
-        "title": summary.name.replace("_", " "),
-        "kind": "estimation report",
-        "status": summary.status.replace("_", " "),
-        "status_class": "good" if summary.status == "converged" else "bad",
+def _content(result: Any) -> dict[str, Any]:
+    shown, picks = result.predictions, chosen(result.predictions)
+    return {
         "lead": _lead(result.metrics, shown),
         "cards": _cards(result.metrics, shown),
-        "warnings": summary.warnings,
-        "notes": summary.notes,
         "motions": [motion_data(shown[i], word) for word, i in picks.items()],
-        "parameters": tables.parameter_table(summary),
         "head": [f"{title} [{unit}]" for _, title, unit, _ in _used(shown)],
         "rows": [_row(prediction, _used(shown)) for prediction in shown],
-        "figures": dict.fromkeys(FIGURES, "") | uris,
         "single": [
             {
                 "title": f"{body}, {shown[i].name}: {word}",
-                "uri": uris[f"motion_{word}_{body}"],
+                "figure": f"motion_{word}_{body}",
+                "caption": "Orange dots measured, blue simulated.",
             }
             for word, i in picks.items()
             for body in shown[i].bodies
         ],
-        "message": summary.message,
-        "dropped": [(reason, str(count)) for reason, count in summary.dropped.items() if count],
-        "scene": [(name, f"{value:.6g}") for name, value in result.scene.items()],
-        "provenance": tables.provenance_facts(summary.provenance),
-        "config_text": yaml_text(summary.config) if summary.config else "",
-        "sections": [s for s in SECTIONS if s[0] not in empty],
-        **footer(written),
     }
-    page = environment().get_template("pose_report.html").render(context)
-    write_text(path, page, overwrite=True)
-    files = [path]
-    for name, png in images.items():
-        if not name.startswith("motion_"):  # one per recording and body: in the page only
-            files.append(path.with_name(f"{name}.png"))
-            write_bytes(files[-1], png, overwrite=True)
-    return files
 
 
 def chosen(predictions: Sequence[Any]) -> dict[str, int]:
@@ -175,15 +123,8 @@ def _cards(metrics: Mapping, predictions: Sequence[Any]) -> list[dict[str, str]]
             f"median {factor * group[f'{name}_median']:.3g}; 95 % interval of the mean "
             f"{factor * low:.3g} … {factor * high:.3g}"
         )
-        found.append(
-            {
-                "label": f"Mean {title}",
-                "value": f"{factor * group[name]:.3g}",
-                "unit": unit,
-                "detail": detail,
-                "tone": "blue",
-            }
-        )
+        value = f"{factor * group[name]:.3g}"
+        found.append(tables.card(f"Mean {title}", value, unit, detail))
     return found
 
 
@@ -192,21 +133,17 @@ def _row(prediction: Any, used: Sequence[tuple]) -> list[str]:
     return [str(prediction.id), prediction.role, *errors]
 
 
-def _figures(
-    summary: Summary, predictions: Sequence[Any], picks: Mapping[str, int]
-) -> Mapping[str, bytes]:
-    """PNG of every figure by the name of its file (viz.PICTURES), and some per recording."""
+def _figures(result: Any, summary: Summary) -> Mapping[str, Any]:
+    """Errors over time, and one figure per body of the recordings that are chosen."""
     figures: dict[str, Any] = {}
-    every = [motion for p in predictions for motion in motions_of(p)]
+    shown = result.predictions
+    every = [motion for p in shown for motion in motions_of(p)]
     if len(every) > 1 and every[0].frames > 2:
         figures["error_over_time"] = plots.error_over_time(every)
-    for word, i in picks.items():
-        for body, motion in zip(predictions[i].bodies, motions_of(predictions[i]), strict=True):
+    for word, i in chosen(shown).items():
+        for body, motion in zip(shown[i].bodies, motions_of(shown[i]), strict=True):
             figures[f"motion_{word}_{body}"] = plots.motion_plot(motion)
-    if summary.rows:
-        figures["parameters"] = fit_plots.parameter_intervals(summary.rows)
-    if len(summary.correlated) > 1:
-        figures["correlation"] = fit_plots.correlation_map(summary.correlated, summary.correlation)
-    if len(summary.history) > 1:
-        figures["convergence"] = fit_plots.convergence(summary.history)
-    return {name: style.png_bytes(figure) for name, figure in figures.items()}
+    return figures
+
+
+PAGE = Page("pose_report.html", "Errors", "Recordings", _figures, _content)

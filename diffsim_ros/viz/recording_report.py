@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from diffsim_ros import __version__
-from diffsim_ros.output import plain, write_text
+from diffsim_ros.output import plain
 from diffsim_ros.viz import report_tables as tables
 from diffsim_ros.viz import style
-from diffsim_ros.viz.report import environment
+from diffsim_ros.viz.html import rendered, write_page
 
 TRIALS = 4  # trials that a figure shows
 LINES = 8  # points or joints in it
@@ -41,9 +41,7 @@ def write_recording_report(
         "version": __version__,
         "written": "",
     }
-    path = Path(path)
-    write_text(path, environment().get_template("recording.html").render(context), overwrite=True)
-    return path
+    return write_page(Path(path), rendered("recording.html", context), {})[0]
 
 
 def _section(k: int, one: Any) -> dict[str, Any]:

@@ -28,14 +28,17 @@ def cards(summary: Summary) -> list[dict[str, str]]:
             detail += f"{'; ' if detail else ''}best published: {factor * best.mean:.3g} "
             detail += f"({style.label_of(best.simulator)})"
             tone = "good" if mean < best.mean else "bad"
-        found.append(_card(f"Mean {title}", f"{factor * mean:.3g}", unit, detail, tone))
+        found.append(card(f"Mean {title}", f"{factor * mean:.3g}", unit, detail, tone))
     count = len(summary.judged)
     unseen = "unseen tosses predicted" if "validate" in summary.roles else "training tosses shown"
-    found.append(_card("Tosses", str(count), "", f"{unseen}; {_trained(summary)}", "blue"))
+    found.append(card("Tosses", str(count), "", f"{unseen}; {_trained(summary)}"))
     return found
 
 
-def _card(label: str, value: str, unit: str, detail: str, tone: str) -> dict[str, str]:
+def card(
+    label: str, value: str, unit: str = "", detail: str = "", tone: str = "blue"
+) -> dict[str, str]:
+    """Return one headline figure of a page; tone "good", "bad" or "blue"."""
     return {"label": label, "value": value, "unit": unit, "detail": detail, "tone": tone}
 
 

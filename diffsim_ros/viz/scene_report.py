@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros import __version__
-from diffsim_ros.output import write_text, yaml_text
+from diffsim_ros.output import yaml_text
 from diffsim_ros.scene.rotation import matrix_from_quaternion
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, report_tables, style
+from diffsim_ros.viz.html import footer, rendered, write_page
 from diffsim_ros.viz.iso import zero_set
-from diffsim_ros.viz.report import environment, footer
 from diffsim_ros.viz.scene_markers import POINT_SIZE, pose_at
 
 PLOTTED = 8  # bodies with a figure of their own
@@ -95,9 +95,7 @@ def write_simulation_report(
         "sections": [(anchor, label) for anchor, label in SECTIONS if anchor not in skip],
         **(footer(written) if written else {"version": __version__, "written": ""}),
     }
-    path = Path(path)
-    write_text(path, environment().get_template("simulation.html").render(context), overwrite=True)
-    return path
+    return write_page(Path(path), rendered("simulation.html", context), {})[0]
 
 
 def scene_motion(scene: Any, rollout: Any) -> dict[str, Any]:
@@ -187,8 +185,7 @@ def _cards(scene: Any, rollout: Any) -> list[dict[str, str]]:
         ("Newton iterations", f"{mean:.1f}", "a step", halved),
         ("Largest contact force", peak, "N", "sum over all contacts, at recorded frames"),
     )
-    keys = ("label", "value", "unit", "detail", "tone")
-    return [dict(zip(keys, (*card, "blue"), strict=True)) for card in cards]
+    return [report_tables.card(*card) for card in cards]
 
 
 def _single(scene: Any, rollout: Any) -> list[dict[str, str]]:

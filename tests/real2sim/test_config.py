@@ -12,6 +12,7 @@ import pytest
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim import options
 from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.kinds import notes_on_validation, refuse_twice
 from diffsim_ros.real2sim.options import RandomOptions, fields_of
 from diffsim_ros.real2sim.selection import overlap
 from tests.real2sim.synthetic import arrays
@@ -256,3 +257,17 @@ def test_keys_of_the_yaml_are_the_fields_and_are_documented(section):
         assert entry.doc
         assert f"`{name}`" in text, f"docs/real2sim.md does not list {section.__name__}.{name}"
     assert RandomOptions(random=1).seed == 0
+
+
+def test_notes_say_what_a_validation_is_worth():
+    none = notes_on_validation([], 0, "tosses")
+    assert none == ["nothing to validate on: the figures are those of the trained tosses"]
+    assert notes_on_validation([], 4) == []
+    (note,) = notes_on_validation(["a.npz, toss 3", "a.npz, toss 5"], 4)
+    assert note.startswith("2 of 4 validated recordings were trained on too (first: a.npz, toss 3)")
+
+
+def test_a_name_that_comes_twice_is_refused():
+    refuse_twice(["a", "b"], "x.yaml", "data.train")
+    with pytest.raises(InputError, match=r"b.*recordings of different names"):
+        refuse_twice(["c", "b", "b", "c"], "x.yaml", "data.train")

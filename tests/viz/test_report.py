@@ -4,12 +4,13 @@ import copy
 import datetime
 import json
 import re
+from dataclasses import make_dataclass
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from diffsim_ros.viz import PICTURES
+from diffsim_ros.viz import PICTURES, cloud_report, joint_report, marker_report, pose_report
 from diffsim_ros.viz.insight import chosen, limits, recording
 from diffsim_ros.viz.report import page_of, write_report
 from diffsim_ros.viz.summary import summarise
@@ -196,3 +197,24 @@ def test_the_recording_tells_rate_and_gaps(result):
     t[20:] += 0.1
     gappy.predictions[0].t = t
     assert dict(recording(summarise(gappy)))["Gaps"] == "1, the longest 107 ms"
+
+
+@pytest.mark.parametrize("kind", [cloud_report, joint_report, marker_report, pose_report])
+def test_a_fit_of_one_step_without_predictions(kind, result, tmp_path):
+    """Profiles, bands and priors are shown of any kind; no figure is asked for in vain."""
+    fields = vars(result) | {
+        "history": result.history[:1],
+        "predictions": (),
+        "scene": {"table.c_f": 0.2},
+        "derived": (),
+    }
+    bare = make_dataclass("Result", fields)(**fields)
+    files = kind.PAGE.write(bare, tmp_path / "report.html")
+    names = [file.name for file in files]
+    assert names[0] == "report.html" and set(names[1:]) <= set(PICTURES)
+    assert {"parameters.png", "profiles.png", "bands.png"} <= set(names)
+    assert "convergence.png" not in names
+    text = check_self_contained(files[0].read_text(encoding="utf-8")).text
+    assert "Green: prior; tick: first guess" in text and "table.c_f" in text
+    assert "Left out" in text and "missing frames" in text
+    assert kind.PAGE.trials not in text

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...errors import InputError
 from ...inverse.optimizers import LMOptions, levenberg_marquardt
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ..config import EstimationConfig
 from ..fit import Fit
-from ..kinds import Data, Judged
+from ..kinds import Data, Judged, notes_on_validation, refuse_twice
 from ..progress import Reporter
 from ..starts import StartEstimate, start_estimates
 from .kind import Files
@@ -85,15 +84,9 @@ class CloudExperiment:
         validate: list[Throw] = []
         if "validate" not in observations or observations["validate"]:
             validate = self._role(observations.get("validate"), self.config.validate)
-        notes, known = [], {throw.source for throw in train}
+        known = {throw.source for throw in train}
         both = [throw.name for throw in validate if throw.source in known]
-        if both:
-            notes.append(
-                f"{len(both)} of {len(validate)} validated recordings were trained on too (first: "
-                f"{both[0]}): the validation is no test for them"
-            )
-        if not validate:
-            notes.append("nothing to validate on: the figures are those of the trained recordings")
+        notes = notes_on_validation(both, len(validate))
         for throw in (*train, *validate):
             floor = next((p for p in throw.planes if p.name == "floor"), None)
             if floor is not None and self.config.measurement.floor:
@@ -111,12 +104,8 @@ class CloudExperiment:
         if not given and files is None:
             return []
         recordings = given or files.read(self.model.cloud.values["scale"])
-        names = [recording.name for recording in recordings]
-        twice = {name for name in names if names.count(name) > 1}
-        if twice:
-            key = "observations" if given else f"{files.key}.files"
-            rule = "recordings of different names"
-            raise InputError(self.config.place, key, sorted(twice)[0], rule)
+        key = "observations" if given else f"{files.key}.files"
+        refuse_twice([recording.name for recording in recordings], self.config.place, key)
         return [self.model.ready(recording) for recording in recordings]
 
     def counts(self, fit: Fit) -> dict:

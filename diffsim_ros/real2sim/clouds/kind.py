@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..kinds import Kind
+from ..kinds import Kind, by_role, imported
 from ..options import FitOptions, OptionReader, read_options, read_paths
 from .kind_options import (
     CloudDataOptions,
@@ -36,10 +36,7 @@ class Files:
 def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
     """Recordings of training and validation."""
     options = read_options(CloudDataOptions, reader, data, "data")
-    train = _files(reader, options.train, base, "data.train")
-    if options.validate is None:
-        return train, None
-    return train, _files(reader, options.validate, base, "data.validate")
+    return by_role(options, lambda value, key: _files(reader, value, base, key))
 
 
 def _files(reader, value, base, key) -> Files:
@@ -63,12 +60,6 @@ def check_fit(reader: OptionReader, fit: FitOptions) -> None:
         raise reader.error("fit.search_evaluations", fit.search_evaluations, rule)
 
 
-def _experiment(config):
-    from .experiment import CloudExperiment
-
-    return CloudExperiment(config)
-
-
 KIND = Kind(
     measurement=CloudMeasurementOptions,
     simulation=CloudSimulationOptions,
@@ -76,5 +67,5 @@ KIND = Kind(
     selections=selections,
     whole_files=whole_files,
     check_fit=check_fit,
-    experiment=_experiment,
+    experiment=imported(".clouds.experiment", "CloudExperiment"),
 )

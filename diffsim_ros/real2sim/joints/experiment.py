@@ -11,7 +11,7 @@ import numpy as np
 from ...robots.kinematics import joint_poses
 from ..config import EstimationConfig
 from ..fit import Fit
-from ..kinds import Data, Judged
+from ..kinds import Data, Judged, notes_on_validation
 from ..progress import Reporter
 from .log import JointLog
 from .model import JointModel, simulated
@@ -69,15 +69,9 @@ class JointExperiment:
         validate = list(observations["validate"] if given else self._logs["validate"])
         for log in (*train, *validate):
             self.model.check(log)
-        notes, known = [], {log.place for log in train}
-        both = [log for log in validate if log.place in known]
-        if both:
-            notes.append(
-                f"{len(both)} of {len(validate)} validated trials were trained on too (first: "
-                f"{both[0].place}): the validation is no test for them"
-            )
-        if not validate:
-            notes.append("nothing to validate on: the figures are those of the trained trials")
+        known = {log.place for log in train}
+        both = [log.place for log in validate if log.place in known]
+        notes = notes_on_validation(both, len(validate), "trials")
         missing = sum(
             int(np.sum(~np.isfinite(table)))
             for log in (*train, *validate)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..kinds import Kind
-from ..options import FitOptions, OptionReader, read_options, read_paths
+from ..kinds import Kind, by_role, imported
+from ..options import OptionReader, read_options, read_paths
 from .log import JointLog, read_logs
 from .options import (
     JointDataOptions,
@@ -35,10 +35,7 @@ class Files:
 def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
     """Trials of training and validation; nothing is opened yet."""
     options = read_options(JointDataOptions, reader, data, "data")
-    train = _files(reader, options.train, base, "data.train")
-    if options.validate is None:
-        return train, None
-    return train, _files(reader, options.validate, base, "data.validate")
+    return by_role(options, lambda value, key: _files(reader, value, base, key))
 
 
 def _files(reader: OptionReader, value: object, base: Path, key: str) -> Files:
@@ -60,22 +57,11 @@ def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
     return Files(place, key, paths, None), words
 
 
-def check_fit(reader: OptionReader, fit: FitOptions) -> None:
-    """Nothing between keys is refused."""
-
-
-def _experiment(config):
-    from .experiment import JointExperiment
-
-    return JointExperiment(config)
-
-
 KIND = Kind(
     measurement=JointMeasurementOptions,
     simulation=JointSimulationOptions,
     fit=JointFitOptions,
     selections=selections,
     whole_files=whole_files,
-    check_fit=check_fit,
-    experiment=_experiment,
+    experiment=imported(".joints.experiment", "JointExperiment"),
 )

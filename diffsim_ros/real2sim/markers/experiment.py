@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...errors import InputError
 from ...scene.soft_shapes import SOFT, soft_shape
 from ...scene.vertices import vertex_positions
 from ..config import EstimationConfig
 from ..fit import Fit
-from ..kinds import Data, Judged
+from ..kinds import Data, Judged, notes_on_validation, refuse_twice
 from ..observation import Observation
 from ..progress import Reporter
 from .files import read_recordings
@@ -68,14 +67,8 @@ class MarkerExperiment:
             validate = self._role(given, self.config.validate)
         notes = [release.note for release in (*train, *validate) if release.note]
         known = {release.source for release in train}
-        both = [release for release in validate if release.source in known]
-        if both:
-            notes.append(
-                f"{len(both)} of {len(validate)} validated recordings were trained on too (first: "
-                f"{both[0].name}): the validation is no test for them"
-            )
-        if not validate:
-            notes.append("nothing to validate on: the figures are those of the trained recordings")
+        both = [release.name for release in validate if release.source in known]
+        notes += notes_on_validation(both, len(validate))
         missing = sum(
             int(np.sum(~np.isfinite(r.position).all(axis=2))) for r in (*train, *validate)
         )
@@ -91,11 +84,7 @@ class MarkerExperiment:
         for observation in seen:
             name = observation.name
             found.append(self.model.release(observation, name, files.condition(name)))
-        names = [release.name for release in found]
-        twice = {name for name in names if names.count(name) > 1}
-        if twice:
-            rule = "recordings of different names"
-            raise InputError(self.config.place, files.key, sorted(twice)[0], rule)
+        refuse_twice([release.name for release in found], self.config.place, files.key)
         return found
 
     def counts(self, fit: Fit) -> dict:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import InputError
 from ...scene.fields import Field
-from ..kinds import Kind
+from ..kinds import Kind, by_role, imported
 from ..options import FitOptions, OptionReader, read_options, read_paths
 from .options import (
     ConditionOptions,
@@ -57,10 +57,7 @@ def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, 
         _condition(reader, value, f"data.conditions[{i}]")
         for i, value in enumerate(options.conditions)
     )
-    train = _files(reader, options.train, base, "data.train", conditions)
-    if options.validate is None:
-        return train, None
-    return train, _files(reader, options.validate, base, "data.validate", conditions)
+    return by_role(options, lambda value, key: _files(reader, value, base, key, conditions))
 
 
 def _condition(reader: OptionReader, value: object, key: str) -> Condition:
@@ -83,22 +80,11 @@ def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
     return Files(place, key, paths, kept.conditions), {"files": [str(path) for path in paths]}
 
 
-def check_fit(reader: OptionReader, fit: FitOptions) -> None:
-    """Nothing between keys is refused."""
-
-
-def _experiment(config):
-    from .experiment import MarkerExperiment
-
-    return MarkerExperiment(config)
-
-
 KIND = Kind(
     measurement=MarkerMeasurementOptions,
     simulation=MarkerSimulationOptions,
     fit=FitOptions,
     selections=selections,
     whole_files=whole_files,
-    check_fit=check_fit,
-    experiment=_experiment,
+    experiment=imported(".markers.experiment", "MarkerExperiment"),
 )

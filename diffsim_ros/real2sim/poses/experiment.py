@@ -14,12 +14,12 @@ from ..comparison import interval
 from ..config import EstimationConfig
 from ..fit import Fit
 from ..flight import WINDOW, check_gravity
-from ..kinds import Data, Judged
+from ..framed import spacing
+from ..kinds import Data, Judged, notes_on_validation
 from ..observation import Trial
 from ..progress import Reporter
 from ..results import median_and_mean
 from ..selection import Selection, overlap
-from ..toss_model import spacing
 from ..tosses import MIN_SAMPLES
 from ..validation import refined_rollouts
 from .model import PoseModel
@@ -70,13 +70,7 @@ class PoseExperiment:
         wanted = None if "validate" in observations and not given else self.config.validate
         validate = self._role(given, wanted, notes)
         both = overlap(train, validate)
-        if both:
-            notes.append(
-                f"{len(both)} of {len(validate)} validated recordings were trained on too "
-                f"(first: {both[0].place}): the validation is no test for them"
-            )
-        if not validate:
-            notes.append("nothing to validate on: the figures are those of the trained recordings")
+        notes += notes_on_validation([trial.place for trial in both], len(validate))
         missing = sum(int(trial.frames[-1]) + 1 - len(trial) for trial in (*train, *validate))
         return Data(train, validate, notes, missing)
 

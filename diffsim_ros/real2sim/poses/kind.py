@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from ..kinds import Kind
+from ..kinds import Kind, imported
 from ..options import TossSimulationOptions
 from ..toss_kind import check_fit, selections, whole_files
 from .options import PoseFitOptions, PoseMeasurementOptions
-
-
-def _experiment(config):
-    from .experiment import PoseExperiment
-
-    return PoseExperiment(config)
-
 
 KIND = Kind(
     measurement=PoseMeasurementOptions,
@@ -21,6 +14,6 @@ KIND = Kind(
     selections=selections,
     whole_files=whole_files,
     check_fit=check_fit,
-    experiment=_experiment,
+    experiment=imported(".poses.experiment", "PoseExperiment"),
     several=True,
 )

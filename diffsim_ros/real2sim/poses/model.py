@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,15 +16,15 @@ from ...inverse.trial import Trial as Fitted
 from ...inverse.twist_track import TwistTrack
 from ...scene.build import mass_of
 from ..config import EstimationConfig
-from ..model import Model, scene_and_map
+from ..framed import FramedModel
+from ..model import scene_and_map
 from ..observation import Trial
-from ..toss_model import spacing
 from .flight import Flight, Flown, flight_of, flown
 from .pivot import Pivot, centred, read_pivots
 
 
 @dataclass(frozen=True)
-class PoseModel(Model):
+class PoseModel(FramedModel):
     """Scene and parameters of recorded bodies; knows how a recording becomes a rollout."""
 
     pivots: Mapping[str, Pivot] = field(default_factory=dict)
@@ -41,9 +41,9 @@ class PoseModel(Model):
         return model
 
     @property
-    def nuisance(self) -> bool:
-        """True where starts are fitted and residuals are in the sensor's sigmas."""
-        return self.config.fit.initial_state == "nuisance"
+    def free_starts(self) -> bool:
+        """False with the scene's starts, whose parameters may be estimated."""
+        return self.nuisance and self.config.measurement.start != "scene"
 
     @property
     def unknown_pivot(self) -> bool:
@@ -55,11 +55,6 @@ class PoseModel(Model):
         """Masses of the tracked bodies in the scene [kg]."""
         bodies = self.scene.description["bodies"]
         return np.array([mass_of(bodies[body]) for body in self.config.bodies])
-
-    def gravity(self, z: np.ndarray) -> np.ndarray:
-        """Gravity of the model at z [m/s^2] (3,)."""
-        p = self.map.engine(z, self.scene.engine.values)
-        return p[[self.scene.engine.index(f"gravity.{axis}") for axis in "xyz"]]
 
     def flight(self, trial: Trial) -> Flight | None:
         """Samples before the first contact; with other starts than `flight` nothing is before it.
@@ -155,17 +150,3 @@ class PoseModel(Model):
         turns = one.orientation[keep] if options.observed == "poses" else None
         pivot = self.pivots[body].track if body in self.pivots else {}
         return PoseTrack(body, frames, one.position[keep], turns, *sigmas, **pivot)
-
-    def problem(
-        self, trials: Sequence[Trial], z: np.ndarray, *, horizon: int = 0, spf: int | None = None
-    ) -> SimulationProblem:
-        """Estimation problem of these recordings with starts taken at z."""
-        spf = spf or self.config.simulation.steps_per_frame
-        return SimulationProblem(
-            self.scene.engine,
-            self.engine_options(spacing(trials), spf),
-            self.map,
-            [self.fitted(trial, z, horizon, spf) for trial in trials],
-            nuisance=self.nuisance and self.config.measurement.start != "scene",
-            threads=self.config.simulation.threads,
-        )
