@@ -70,6 +70,9 @@ def release(prediction, held: float) -> dict:
     error = np.linalg.norm((prediction.simulated - prediction.measured)[inside][:, tips], axis=2)
     found = {"deflection_m": float(deflection), "tip_error_m": float(error.mean())}
     found["tip_error_share"] = found["tip_error_m"] / found["deflection_m"]
+    found["recorded_after_s"] = float(t[-1] - held)
+    if t[-1] < held + SPAN:  # too short for a swing
+        return found | {"measured": None, "simulated": None, "frequency_error": None}
     for who in ("measured", "simulated"):
         x = getattr(prediction, who)[:, first, 0] - at[first, 0]
         swing = damped_sinusoid(prediction.name, t[later], np.gradient(x, t)[later])
