@@ -13,16 +13,13 @@ from ..errors import InputError, nearest
 from ..inverse.goals import Goal, Smooth
 from ..inverse.objectives import PoseTrack
 from ..inverse.parameters import Parameter, ParameterMap
-from ..scene.fields import Field, Reader
+from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
+from ..scene.placing import absolute
+from ..scene.schema import ALSO
 from ..scene.soft_shapes import SOFT
 from ..scene.yaml_file import read_mapping
 from . import schema
-
-FACTOR_POWER = {
-    "factor": Field("number", "entry = factor * value ** power", default=1.0),
-    "power": Field("number", "see factor", default=1.0),
-}
 
 
 @dataclass(frozen=True)
@@ -63,11 +60,9 @@ def load_plan(
     if not isinstance(top["scene"], (str, Mapping)):
         raise reader.error("scene", top["scene"], "a path or a mapping")
     beside = Path(place) if not isinstance(source, Mapping) else base
-    found = estimated if estimated is not None else top["estimated"]
-    if estimated is None and found is not None and beside is not None:
-        folder = Path(beside)
-        found = (folder if folder.is_dir() else folder.parent) / found
-    scene = load_scene(top["scene"], base=beside, estimated=found)
+    if estimated is None and top["estimated"] is not None:
+        estimated = absolute(reader, top["estimated"])
+    scene = load_scene(top["scene"], base=beside, estimated=estimated)
     search = reader.section(schema.SEARCH, top["search"], "search")
     controls, together = _controls(reader, top["controls"], scene)
     if not top["goals"]:
@@ -115,7 +110,7 @@ def _control(reader: Reader, name: str, value: object, key: str, scene: SceneMod
             near = nearest(entry, known)
             raise reader.error(f"{key}.sets.{entry}", power, "an entry of the scene", near)
         given = power if isinstance(power, Mapping) else {"power": power}
-        read = reader.section(FACTOR_POWER, given, f"{key}.sets.{entry}")
+        read = reader.section(ALSO, given, f"{key}.sets.{entry}")
         sets[entry] = (read["factor"], read["power"])
     low, high = control["bounds"]
     half, weight = 0.5 * (high - low), control["weight"]

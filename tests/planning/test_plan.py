@@ -135,6 +135,29 @@ def test_the_gradient_of_a_plan_is_that_of_differences(softness):
     assert report.passed, report
 
 
+def test_ends_that_are_the_same_plan_are_listed_once():
+    goal = {"body": "ball", "at": 0.6, "position": [0.9, 0, 0.5], "tolerance": 1e-3}
+    result = plan({**changed(goals=[goal]), "search": {"starts": 9}})
+    assert result.starts == 9
+    reached = [c for c in result.candidates if c.reached]
+    patterns = [c.pattern for c in reached]
+    assert patterns.count(()) == 1, "the direct throw is one plan"
+    assert ("floor",) in patterns
+    assert [c.reached for c in result.candidates] == sorted(
+        (c.reached for c in result.candidates), reverse=True
+    )
+
+
+def test_softened_stages_lead_past_the_teeth():
+    raw = yaml.safe_load((ROOT / "config" / "planning" / "throw_one_bounce.yaml").read_text())
+    raw["scene"]["world"] |= {"step": 1e-3, "record_every": 5}
+    raw["scene"]["contact"][0]["k_n"] = 3e3  # a touch of few steps
+    plain = plan(raw)
+    assert plain.status == "not_reached"
+    raw["search"] = {"softened": ["floor.k_n", "floor.k_t"], "factors": [0.1, 0.3]}
+    assert plan(raw).best.objective < 0.01 * plain.best.objective
+
+
 def dragging(**control):
     raw = yaml.safe_load((ROOT / "config" / "planning" / "drag_cube.yaml").read_text())
     raw["controls"]["hand"].update(control)
