@@ -1,0 +1,114 @@
+"""A robot where it stands: URDF, tool, place of the base, limits, home. Read from robots/*.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from diffsim_ros.errors import InputError, nearest
+
+from .robot import Robot
+from .urdf import load_robot
+
+KEYS = ("urdf", "tool", "base", "home", "limits")
+LIMIT_KEYS = ("velocity_share", "acceleration", "jerk")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of every joint, arrays (n,) in the order of the robot's joints.
+
+    lower, upper  [rad or m];  velocity [rad/s or m/s];  acceleration [../s^2];  jerk [../s^3]
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
+
+
+@dataclass(frozen=True)
+class Arm:
+    """robot: its tree; tool: link that holds things; base: pose (4, 4) of the root link in the
+    world, None where it is not known (nothing is planned for it or sent to it); home: (n,)."""
+
+    robot: Robot
+    tool: str
+    base: np.ndarray | None
+    home: np.ndarray
+    limits: Limits
+
+
+def load_arm(source: str | Path | Mapping, base: str | Path = ".") -> Arm:
+    """Read an arm's YAML (paths relative to it), or a mapping (relative to `base`).
+
+    Raises InputError naming file, key, value and rule.
+    """
+    place, folder, given = "robot", Path(base), source
+    if not isinstance(source, Mapping):
+        place, folder = str(source), Path(source).parent
+        try:
+            given = yaml.safe_load(Path(source).read_text())
+        except (OSError, yaml.YAMLError) as error:
+            raise InputError(source, "", str(error), "a readable YAML file") from error
+    _known(place, "", given, KEYS)
+    if not isinstance(given.get("urdf"), str):
+        raise InputError(place, "urdf", given.get("urdf"), "path of a URDF")
+    robot = load_robot(folder / given["urdf"], meshes="ignore")
+    tool = given.get("tool", next(reversed(robot.frames)))
+    robot.frame(tool)
+    limits = _limits(place, robot, given.get("limits", {}))
+    home = robot.values(given.get("home"), "home")
+    for name, value, low, high in zip(
+        robot.joint_names, home, limits.lower, limits.upper, strict=True
+    ):
+        if not low <= value <= high:
+            raise InputError(place, f"home.{name}", float(value), f"from {low:g} to {high:g}")
+    return Arm(robot, tool, _pose(place, given.get("base")), home, limits)
+
+
+def _known(place: str, key: str, given: object, keys: tuple[str, ...]) -> None:
+    if not isinstance(given, Mapping):
+        raise InputError(place, key, given, "a mapping of keys to values")
+    for name in given:
+        if name not in keys:
+            at = f"{key}.{name}".lstrip(".")
+            raise InputError(place, at, given[name], f"one of {', '.join(keys)}",
+                             nearest(str(name), keys))  # fmt: skip
+
+
+def _limits(place: str, robot: Robot, given: Mapping) -> Limits:
+    _known(place, "limits", given, LIMIT_KEYS)
+    share = given.get("velocity_share", 1.0)
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
+        raise InputError(place, "limits.velocity_share", share, "greater than 0, at most 1")
+    known = robot.limits
+    arrays = {}
+    for key in ("acceleration", "jerk"):
+        arrays[key] = robot.values(given.get(key, 1e3), f"limits.{key}", 1e3)
+        if np.any(arrays[key] <= 0):
+            raise InputError(place, f"limits.{key}", given[key], "greater than 0")
+    return Limits(known["lower"], known["upper"], share * known["velocity"], **arrays)
+
+
+def _pose(place: str, given: object) -> np.ndarray | None:
+    """(4, 4) of {position, orientation}; None where nothing is given."""
+    if given is None:
+        return None
+    _known(place, "base", given, ("position", "orientation"))
+    position = np.asarray(given.get("position", (0, 0, 0)), float)
+    x, y, z, w = quaternion = np.asarray(given.get("orientation", (0, 0, 0, 1)), float)
+    length = np.linalg.norm(quaternion)
+    if not (np.all(np.isfinite(position)) and 1e-6 < length < np.inf):
+        raise InputError(place, "base", dict(given), "finite, an orientation x, y, z, w")
+    x, y, z, w = quaternion / length
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    pose = np.eye(4)
+    pose[:3, :3] += 2 * (w * cross + cross @ cross)
+    pose[:3, 3] = position
+    return pose

@@ -1,0 +1,117 @@
+"""A robot's motion as joint values at times: planners make it, controllers run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from diffsim_ros.errors import InputError
+
+
+@dataclass(frozen=True)
+class JointTrajectory:
+    """Joint values at times, interpolated as ros2_controllers does.
+
+    names          joints, in the order of the columns
+    times          (n,) [s] from the start
+    positions      (n, j) [rad or m]
+    velocities     (n, j) [rad/s or m/s], or None: straight lines
+    accelerations  (n, j) [rad/s^2 or m/s^2], or None: cubic, else quintic splines
+    release        [s] when what the gripper holds is let go, None: never
+
+    Nothing is checked here but shapes: `trajectory_check` does that.
+    """
+
+    names: tuple[str, ...]
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray | None = None
+    accelerations: np.ndarray | None = None
+    release: float | None = None
+
+    def __post_init__(self) -> None:
+        shape = (len(self.times), len(self.names))
+        for key in ("positions", "velocities", "accelerations"):
+            value = getattr(self, key)
+            if value is not None and np.shape(value) != shape:
+                rule = f"{shape[0]} times by {shape[1]} joints"
+                raise InputError("trajectory", key, np.shape(value), rule)
+        if self.accelerations is not None and self.velocities is None:
+            raise InputError("trajectory", "velocities", None, "given where accelerations are")
+
+    @property
+    def duration(self) -> float:
+        """Time of the last point [s]."""
+        return float(self.times[-1])
+
+    def at(self, times: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, qd and qdd (..., j) at times (...) [s]; at rest outside the first and last point."""
+        times = np.asarray(times, float)
+        inside = np.clip(times, self.times[0], self.times[-1])
+        q, qd, qdd = (spline(inside) for spline in self._splines)
+        still = ((times < self.times[0]) | (times > self.times[-1]))[..., None]
+        return q, np.where(still, 0.0, qd), np.where(still, 0.0, qdd)
+
+    @cached_property
+    def _splines(self) -> tuple[Any, Any, Any]:
+        """Piecewise polynomials of q, qd, qdd: linear, cubic or quintic."""
+        from scipy.interpolate import BPoly
+
+        rows = [self.positions, self.velocities, self.accelerations]
+        given = np.stack([row for row in rows if row is not None], axis=1)
+        spline = BPoly.from_derivatives(self.times, given)
+        return spline, spline.derivative(), spline.derivative(2)
+
+    def mapping(self) -> dict[str, Any]:
+        """Plain data, for YAML and JSON."""
+        found = {"joints": list(self.names), "times": self.times.tolist()}
+        for key in ("positions", "velocities", "accelerations"):
+            value = getattr(self, key)
+            if value is not None:
+                found[key] = value.tolist()
+        return found | ({} if self.release is None else {"release": float(self.release)})
+
+    def save(self, path: str | Path) -> None:
+        """Write a trajectory.yaml."""
+        Path(path).write_text(yaml.safe_dump(self.mapping(), default_flow_style=None))
+
+    @staticmethod
+    def of(given: Mapping[str, Any], place: str = "trajectory") -> JointTrajectory:
+        """From plain data; InputError names the key."""
+        known = ("joints", "times", "positions", "velocities", "accelerations", "release")
+        for key in given:
+            if key not in known:
+                raise InputError(place, str(key), given[key], f"one of {', '.join(known)}")
+        arrays = {}
+        for key in known[1:5]:
+            if given.get(key) is not None:
+                try:
+                    arrays[key] = np.asarray(given[key], float)
+                except (TypeError, ValueError) as error:
+                    raise InputError(place, key, given[key], "numbers") from error
+        for key, value in {"joints": given.get("joints"), **arrays}.items():
+            if value is None or not len(value):
+                raise InputError(place, key, value, "a list that is not empty")
+        if not {"times", "positions"} <= set(arrays):
+            raise InputError(place, "", sorted(given), "joints, times and positions")
+        release = given.get("release")
+        return JointTrajectory(
+            tuple(given["joints"]), **arrays, release=None if release is None else float(release)
+        )
+
+    @staticmethod
+    def load(path: str | Path) -> JointTrajectory:
+        """Read a trajectory.yaml."""
+        try:
+            given = yaml.safe_load(Path(path).read_text())
+        except (OSError, yaml.YAMLError) as error:
+            raise InputError(path, "", str(error), "a readable YAML file") from error
+        if not isinstance(given, Mapping):
+            raise InputError(path, "", type(given).__name__, "a mapping of keys to values")
+        return JointTrajectory.of(given, str(path))
