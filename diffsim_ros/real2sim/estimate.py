@@ -82,7 +82,7 @@ class _Estimation:
         experiment = kind_of(self.config.kind).experiment(self.config)
         data = experiment.read(given if isinstance(given, Mapping) else {"train": given})
         before = preflight(experiment.model, data.train, self.cancel)
-        fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel)
+        fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel, before.problem)
         notes = [*data.notes, *before.notes]
         notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
         uncertainty, profiles, bands = None, (), ()
