@@ -31,6 +31,7 @@ def _content(result: Any) -> dict[str, Any]:
         "motions": [motion_data(prediction) for prediction in shown],
         "curves": [curves_of(prediction) for prediction in shown],
         "distances": [_row(prediction) for prediction in shown],
+        "sensors": [_sensor(p, seen) for p in shown for seen in p.sensors],
         "single": [_single(prediction, i) for i, prediction in enumerate(shown)],
     }
 
@@ -89,8 +90,25 @@ def curves_of(prediction: Any) -> dict[str, Any]:
             curves.panel("rms distance [σ]", [curves.line("simulated", t, sigma)]),
         ],
     }  # fmt: skip
+    for seen in prediction.sensors:
+        for k, marker in enumerate(seen.names):
+            both = {"measured": seen.measured[:, k], "simulated": seen.simulated[:, k]}
+            panels = curves.paths(seen.t, {who: 1e3 * x for who, x in both.items()})
+            if seen.angle is not None:
+                look = style.INK, "line"
+                line = curves.line("apart", seen.t, seen.angle, look)
+                panels.append(curves.panel("angle between them [°]", [line]))
+            groups[f"{seen.name}, {marker}"] = panels
     name = f"{prediction.name} ({prediction.role})"
     return curves.view(name, "time since the start [s]", groups)
+
+
+def _sensor(prediction: Any, seen: Any) -> list[str]:
+    """One line of the table of other sensors."""
+    e = seen.errors
+    angle = f"{e['rotation_error_deg']:.3g}" if "rotation_error_deg" in e else "–"
+    numbers = [f"{1e3 * e['position_error_m']:.3g}", f"{e['rms_over_sigma']:.3g}", angle]
+    return [prediction.name, prediction.role, seen.name, str(e["samples"]), *numbers]
 
 
 def _padded(points: np.ndarray, count: int) -> np.ndarray:
