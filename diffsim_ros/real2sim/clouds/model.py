@@ -23,7 +23,7 @@ from ...inverse.pose_stream import PoseStream
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...inverse.trial import InitialState
 from ...inverse.trial import Trial as Fitted
-from ...scene.links import start_pose
+from ...scene.links import standing, start_pose
 from ...scene.rotation import matrix_from_quaternion, quaternion_between
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
@@ -217,12 +217,14 @@ class CloudModel(Model):
     def _gap(self, placed: Placed) -> float:
         """Least distance of the undeformed surface to what the body may touch [m]."""
         x = self.vertices @ placed.turn.T + placed.place
-        gaps = [
-            float(np.min(self.scene.surfaces[contact["name"]].evaluate(x)[0]))
-            for contact in self.scene.description["contact"]
-            if contact["points"] == self.config.body and contact["name"] in self.scene.surfaces
-        ]
-        return min(gaps, default=np.inf)
+        gaps = [np.inf]
+        for contact in self.scene.description["contact"]:
+            stands = standing(self.scene.description, contact)
+            known = contact["name"] in self.scene.surfaces
+            if contact["points"] == self.config.body and known and stands is not None:
+                surface, (at, turn) = self.scene.surfaces[contact["name"]], stands
+                gaps.append(float(np.min(surface.evaluate((x - at) @ turn)[0])))
+        return min(gaps)
 
     def _check_gravity(self, source: str, seen, placed) -> None:
         """Refuse another axis, unit or clock, by the acceleration of the flight."""
