@@ -66,10 +66,9 @@ def preflight(model: Model, trials: Sequence, cancel=None) -> Preflight:
         runs = problem.watched().rollouts(z, cancel=cancel)
         if any(run.status == "cancelled" for run in runs):
             return Preflight(tuple(notes), figures)
-    if not evaluation.ok:
-        failed = sum(not run.ok for run in runs)
-        if failed:
-            notes.append(f"{failed} of {len(runs)} trials cannot be simulated at the first guess")
+    failed = sum(not run.ok for run in runs)
+    if failed:
+        notes.append(f"{failed} of {len(runs)} trials cannot be simulated at the first guess")
         chosen = [trial for trial, run in zip(chosen, runs, strict=True) if run.ok]
         runs = [run for run in runs if run.ok]
         if chosen:
