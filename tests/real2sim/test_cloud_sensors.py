@@ -148,6 +148,32 @@ def test_poses_of_bags_and_tables_keep_their_stamps(tmp_path):
         read_samples(tmp_path / "b.csv", "poses")
 
 
+def test_clouds_and_poses_of_one_bag(tmp_path):
+    """As a lab records them: two topics, several throws, stamps of one clock."""
+    cameras, poses = [recording(0), recording(1)], [tracked(0), tracked(1)]
+    clouds, t, turns = [], [], []
+    for k, (camera, samples) in enumerate(zip(cameras, poses, strict=True)):
+        clouds += [replace(cloud, stamp=cloud.stamp + 3 * k) for cloud in camera.clouds]
+        t.append(samples.t + 3 * k)
+        turns.append(samples.orientation)
+    motion = ("/box/pose", "world", np.concatenate(t),
+              np.concatenate([p.position[:, 0] for p in poses]), np.concatenate(turns))  # fmt: skip
+    points = bags.CloudTrack("/points", "camera", [c.stamp for c in clouds], clouds)
+    path = bags.write_motion(tmp_path / "two.mcap", [motion], clouds=[points], transforms=False)
+    content = sensor_estimation()
+    content["data"]["train"]["files"] = [str(path)]
+    content["fit"]["iterations"] = 1
+    model = experiment(content)
+    trials = model.read({}).train
+    assert [trial.name for trial in trials] == ["two_1", "two_2"]
+    by_hand = model.read({"train": [both()], "validate": ()}).train[0]
+    read, given = (model.model.beside(trial, 0.4)[0] for trial in (trials[0], by_hand))
+    assert read.t == pytest.approx(given.t, abs=1e-6)
+    assert read.position == pytest.approx(given.position, abs=1e-6)
+    other = model.model.beside(trials[1], 0.4)[0]
+    assert len(other.t) == len(read.t) and np.abs(other.position - read.position).max() < 0.01
+
+
 def test_a_frame_that_nothing_places_is_refused():
     content = sensor_estimation(position=[0, 0, 0])
     whole = both()
