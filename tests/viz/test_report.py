@@ -161,6 +161,23 @@ def test_the_covariance_table_has_numbers_for_every_pair(result):
     assert covariance_table(summarise(bare)) is None
 
 
+def test_links_are_drawn_as_tubes_around_the_lines_between_joints():
+    chain = np.random.default_rng(0).normal(size=(4, 3, 3))
+    chain[:, 2] = chain[:, 1] + [0.0, 0.0, 0.3]
+    vertices, faces, lines = joint_report.tubes(chain)
+    sides, thick = joint_report.SIDES, np.linspace(*joint_report.RADII, 3)
+    rings = vertices.reshape(4, 2, 2, sides, 3)  # frame, link, end
+    for link in range(2):
+        for end in range(2):
+            arm = rings[:, link, end] - chain[:, link + end][:, None]
+            np.testing.assert_allclose(np.linalg.norm(arm, axis=2), thick[link + end])
+            along = chain[:, link + 1] - chain[:, link]
+            np.testing.assert_allclose(np.einsum("fsi,fi->fs", arm, along), 0.0, atol=1e-12)
+    assert set(faces.ravel()) == set(range(vertices.shape[1])) >= set(lines.ravel())
+    still = joint_report.tubes(np.zeros((2, 3, 3)))[0]  # links without length have no side
+    assert np.all(still == 0.0)
+
+
 def without_figures(result):
     """The page's words and motion alone, which are quick to make."""
     return page_of(summarise(result), {}, "", datetime.datetime(2026, 1, 2))
