@@ -37,12 +37,17 @@ class Placed:
 
 @dataclass(frozen=True)
 class Clock:
-    """delay [s] and drift [1]; with a name the number is the first guess of that parameter."""
+    """delay [s] and drift [1]; with a name the number is the first guess of that parameter.
+
+    reference  what stamps have been freed of already [s]: (1 + drift) t - (delay - reference), so
+               that a drift turns about the time of the recording, whatever its epoch
+    """
 
     delay: float = 0.0
     drift: float = 0.0
     delay_name: str = ""
     drift_name: str = ""
+    reference: float = 0.0
 
     def __post_init__(self):
         for key in ("delay", "drift"):
@@ -60,7 +65,7 @@ class Clock:
         """Times of the simulation (M,) of stamps t (M,); without values at the first guess."""
         values = values or {}
         delay = values.get(self.delay_name, self.delay)
-        return (1.0 + values.get(self.drift_name, self.drift)) * t - delay
+        return (1.0 + values.get(self.drift_name, self.drift)) * t - (delay - self.reference)
 
     def within(self, t, values, last: float) -> tuple[np.ndarray, np.ndarray]:
         """Times from 0 to `last` [s], and which of them (M,) lie in between and so move."""

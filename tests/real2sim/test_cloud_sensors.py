@@ -68,6 +68,19 @@ def test_clock_and_place_of_a_tracker_come_back(result):
     assert later["position_error_m"] < 6e-3 and later["rotation_error_deg"] < 4.0
 
 
+def test_stamps_of_another_epoch_need_a_first_guess(result):
+    content = sensor_estimation()
+    content["parameters"]["late"] |= {"value": -1e6, "bounds": [-1e6 - 0.03, -1e6 + 0.03]}
+    whole = both()
+    shifted = replace(whole.beside["tracker"], t=whole.beside["tracker"].t - 1e6)
+    given = {"train": [replace(whole, beside={"tracker": shifted})], "validate": []}
+    again = estimate(load_estimation(content), observations=given)
+    found, plain = ({p.name: p for p in r.parameters} for r in (again, result))
+    assert found["late"].value + 1e6 == pytest.approx(plain["late"].value, abs=1e-4)
+    for name in ("c_f", "slow", "sx"):
+        assert found[name].value == pytest.approx(plain[name].value, abs=1e-4), name
+
+
 def test_what_it_shows_is_in_the_report(result):
     content = PAGE.content(result)
     names = [(row[0], row[2]) for row in content["sensors"]]

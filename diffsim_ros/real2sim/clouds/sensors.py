@@ -86,7 +86,7 @@ class Sensor:
         None where there are too few of them.  The clock may move within its bounds without a sample
         coming before the start.
         """
-        t = samples.t - first
+        t = samples.t - first - self.clock.reference
         inside = self._inside(t, last)
         if np.count_nonzero(inside) < LEAST:
             return None
@@ -111,7 +111,7 @@ class Sensor:
         """Which stamps are of the rollout, wherever within its bounds the clock is."""
         at = self.clock.times(t)
         early, rate = self.slack
-        room = early + rate * np.abs(t)
+        room = early + rate * np.maximum(t, 0.0)
         return (t >= 0) & (at >= room) & (at <= last)
 
     def _columns(self, samples: Samples) -> list[int]:
@@ -127,7 +127,7 @@ class Sensor:
     def needed(self, last: float) -> float:
         """Seconds of a rollout that the samples of `last` seconds may read."""
         early, rate = self.slack
-        return last + early + rate * (last + abs(self.clock.delay))
+        return (1.0 + rate) * last + early
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ def _sensor(config, scene, reader, name: str, value: object, key: str) -> Sensor
         if soft and (any(pivot.numbers) or any(pivot.names)):
             rule = "none for a soft body: its pose is the mean of its vertices"
             raise config.error(f"{key}.pivot", list(options.pivot), rule)
-    clock = Clock(**clock)
+    clock = Clock(**clock, reference=clock["delay"])
     return Sensor(
         name, options, clock, origin, pivot, matrix_from_quaternion(np.array(options.orientation)),
         not soft and config.measurement.turning, carrier, markers,
