@@ -20,6 +20,9 @@ from ..scene.schema import ALSO
 from ..scene.soft_shapes import SOFT
 from ..scene.yaml_file import read_mapping
 from . import schema
+from .pace import hand_limits
+from .robot_config import Hand, Throw, read_robot
+from .robust import Robust, read_robust
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class PlanConfig:
     goals      objectives of the inverse layer, tolerances as their sigmas
     search     section `search`
     source     the mapping as read (provenance)
-    together   objectives that keep the keys of handles near each other
+    together   objectives that keep the keys of handles near each other, and slow enough for a hand
+    robot      the arm that carries it out;  robust  samples over which the plan is to hold
     """
 
     place: str
@@ -40,7 +44,9 @@ class PlanConfig:
     goals: tuple[Any, ...]
     search: Mapping[str, Any]
     source: Mapping
-    together: tuple[Smooth, ...] = ()
+    together: tuple[Any, ...] = ()
+    robot: Throw | Hand | None = None
+    robust: Robust | None = None
 
 
 def load_plan(
@@ -64,7 +70,8 @@ def load_plan(
         estimated = absolute(reader, top["estimated"])
     scene = load_scene(top["scene"], base=beside, estimated=estimated)
     search = reader.section(schema.SEARCH, top["search"], "search")
-    controls, together = _controls(reader, top["controls"], scene)
+    robot = read_robot(reader, top["robot"], scene)
+    controls, together = _controls(reader, top["controls"], scene, robot)
     if not top["goals"]:
         raise reader.error("goals", [], "at least one goal")
     goals: list[Any] = []
@@ -78,16 +85,17 @@ def load_plan(
     for i, factor in enumerate(search["factors"]):
         if not 0 < factor <= 1:
             raise reader.error(f"search.factors[{i}]", factor, "greater than 0, at most 1")
+    robust = read_robust(reader, search["robust"], scene, controls, robot, estimated)
     return PlanConfig(
-        place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together)
+        place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together), robot, robust
     )
 
 
-def _controls(reader: Reader, values: Mapping, scene: SceneModel):
+def _controls(reader: Reader, values: Mapping, scene: SceneModel, robot: Throw | Hand | None):
     """The controls as parameters, and objectives that keep a handle's keys together."""
-    if not values:
+    parameters = [] if robot is None else list(robot.parameters)
+    if not values and not parameters:
         raise reader.error("controls", {}, "at least one control")
-    parameters: list[Parameter] = []
     together: list[Smooth] = []
     for name, value in values.items():
         key = f"controls.{name}"
@@ -97,7 +105,10 @@ def _controls(reader: Reader, values: Mapping, scene: SceneModel):
             together += smooth
         else:
             parameters.append(_control(reader, name, value, key, scene))
-    return ParameterMap(parameters, scene.engine), together
+    if isinstance(robot, Hand):
+        together += hand_limits(reader, robot, together, scene)
+    groups = [robot.release] if isinstance(robot, Throw) else []
+    return ParameterMap(parameters, scene.engine, groups), together
 
 
 def _control(reader: Reader, name: str, value: object, key: str, scene: SceneModel) -> Parameter:
