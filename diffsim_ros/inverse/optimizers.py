@@ -32,6 +32,7 @@ class LMOptions:
                         prediction when no step helps: where contacts switch the cost has kinks, at
                         which the slope never vanishes
     step_tolerance      on the largest change of a scaled variable
+    enough              cost below which nothing more is wanted
     damping             first lambda, relative to the Hessian's diagonal
     """
 
@@ -40,6 +41,7 @@ class LMOptions:
     cost_tolerance: float = 1e-9
     kink_tolerance: float = 1e-5
     step_tolerance: float = 1e-9
+    enough: float = 1e-300
     damping: float = 1e-3
 
     def __post_init__(self):
@@ -154,6 +156,9 @@ def levenberg_marquardt(
     damping, eager, status = _Damping(options.damping), True, "max_iterations"
     slope = _slope_measure(problem, z, now)
     for _ in range(options.max_iterations):
+        if now.value <= options.enough:
+            status = "enough"
+            break
         if slope <= options.gradient_tolerance:
             status = "gradient"
             break

@@ -20,7 +20,6 @@ from ..scene.schema import ALSO
 from ..scene.soft_shapes import SOFT
 from ..scene.yaml_file import read_mapping
 from . import schema
-from .pace import hand_limits
 from .robot_config import Hand, Throw, read_robot
 from .robust import Robust, read_robust
 
@@ -105,8 +104,6 @@ def _controls(reader: Reader, values: Mapping, scene: SceneModel, robot: Throw |
             together += smooth
         else:
             parameters.append(_control(reader, name, value, key, scene))
-    if isinstance(robot, Hand):
-        together += hand_limits(reader, robot, together, scene)
     groups = [robot.release] if isinstance(robot, Throw) else []
     return ParameterMap(parameters, scene.engine, groups), together
 

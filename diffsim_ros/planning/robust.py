@@ -175,3 +175,23 @@ def _belief(reader: Reader, file: str | None, names: set[str]) -> Belief:
     if not powers:
         raise reader.error("estimated", str(file), "parameters with sigmas that the scene has")
     return Belief(values, log, factor, powers)
+
+
+def measured(config, problem_of, plans: list[Mapping[str, float]], rollouts: int) -> Spread:
+    """How far plans (before, after) are from the goals of fresh samples; failed ones are infinite.
+
+    problem_of  (config, trials) -> SimulationProblem
+    """
+    robust, scene = config.robust, config.scene
+    trials = robust.trials(scene, config.goals, robust.fresh, robust.seed + FRESH_SEED)
+    problem, slots, found = problem_of(config, trials), body_slots(scene.engine), []
+    for controls in plans:
+        z = config.map.scaled(controls)
+        values = config.map.named(z)
+        rows = [judged(config, run, slots, values)[0] if run.ok else None
+                for run in problem.rollouts(z)]  # fmt: skip
+        names = [goal.name for goal in config.goals]
+        found.append({
+            n: np.array([np.inf if row is None else row[n] for row in rows]) for n in names
+        })  # fmt: skip
+    return Spread(*found, rollouts)
