@@ -73,7 +73,7 @@ def write_all(stage: Path, result: Any, command: str) -> None:
     from diffsim_ros.real2sim import bags
     from diffsim_ros.scene.model import load_scene
     from diffsim_ros.viz.render import camera_for, render_png
-    from diffsim_ros.viz.scene_markers import picture_markers
+    from diffsim_ros.viz.scene_markers import picture_markers, target_markers
     from diffsim_ros.viz.scene_report import write_simulation_report
 
     planned = results.planned_scene(result)
@@ -82,8 +82,8 @@ def write_all(stage: Path, result: Any, command: str) -> None:
     write_yaml(stage / "scene.yaml", planned)
     write_yaml(stage / "result.yaml", results.document(result))
     write_json(stage / "metrics.json", results.figures(result))
-    drawn = picture_markers(model, motion)
-    camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/"))])
+    drawn = picture_markers(model, motion) + target_markers(result.targets)
+    camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/", "target"))])
     picture = render_png(drawn, camera=camera, title=result.config.name)
     write_bytes(stage / "motion.png", picture)
     head, rows = candidate_rows(result)

@@ -98,7 +98,8 @@ def notes(result: PlanResult) -> list[str]:
         first = f"{len(result.failed)} of {result.starts} starts could not be simulated"
         found.append(f"{first}: {result.failed[0]}")
     if result.status == "not_reached":
-        far = [n for n, d in best.distances.items() if d > result.tolerances[n]]
+        guides = result.config.guides
+        far = [n for n, d in best.distances.items() if d > result.tolerances[n] and n not in guides]
         found.append("not reached: " + ", ".join(far) + f" (the search ended: {best.message})")
     return found
 
