@@ -11,7 +11,6 @@ import numpy as np
 STATUSES = {
     "gradient": (True, "converged: no free direction lowers the cost"),
     "objective": (True, "converged: the cost no longer changes"),
-    "enough": (True, "the cost is as small as was asked for"),
     "step": (True, "converged: the parameters no longer change"),
     "kink": (True, "converged at a kink of the cost (a contact switches); steps gain little"),
     "stalled": (

@@ -14,7 +14,6 @@ from scipy.stats import qmc
 
 from ..errors import NotConverged
 from ..inverse.continuation import continuation
-from ..inverse.goals import Goal
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ..inverse.solution import Solution
@@ -22,7 +21,8 @@ from ..inverse.trial import Trial
 from ..scene.build import engine_options
 from .arm_plan import Carried, carried_out
 from .config import PlanConfig, load_plan
-from .robust import Spread, measured
+from .judging import judged, places, tolerances
+from .spread import Spread, measured
 
 STAGE_ITERATIONS = 15
 """Of a stage with softened contact: it only prepares the next."""
@@ -92,13 +92,12 @@ class PlanResult:
     @property
     def tolerances(self) -> dict[str, float]:
         """Goal -> what is near enough [m, m/s or rad]."""
-        return {goal.name: tolerance_of(goal) for goal in self.config.goals}
+        return tolerances(self.config)
 
     @property
     def targets(self) -> dict[str, np.ndarray]:
         """Goal -> place [m], of those that have one."""
-        places = (g for g in self.config.goals if isinstance(g, Goal) and not g.rate)
-        return {goal.name: goal.target for goal in places}
+        return {place: x for goal in self.config.goals for place, x in places(goal)}
 
 
 def plan(
@@ -209,7 +208,8 @@ def _candidate(config: PlanConfig, problem, z, told, cancel, given=None) -> Cand
         settings = {"solver": lbfgs, **limit, "early": {"max_iterations": STAGE_ITERATIONS}}
     else:
         limits = (search["iterations"], STAGE_ITERATIONS)
-        options, early = (LMOptions(max_iterations=n, gradient_tolerance=1e-14) for n in limits)
+        common = {"gradient_tolerance": 1e-14, "negligible": search["enough"]}
+        options, early = (LMOptions(max_iterations=n, **common) for n in limits)
         settings = {
             "solver": levenberg_marquardt, "options": given or options,
             "early": {"options": early},
@@ -229,16 +229,7 @@ def _judged(config, problem, first, end: Solution, rollouts: int, begun: float) 
     if not run[0].ok:
         raise NotConverged(run[0].message)
     slots, values = body_slots(scene.engine), config.map.named(end.z)
-    distances, reached = {}, True
-    for goal in config.goals:
-        slot = slots[goal.body]
-        if isinstance(goal, Goal):
-            distance = goal.reached(run[0], slot)
-        else:  # an orientation: the residual is an angle over sigma
-            r = goal.term(run[0], slot, values).residual
-            distance = float(np.linalg.norm(r, axis=1).max() * goal.sigma_rotation[0])
-        distances[goal.name] = float(distance)
-        reached &= bool(distance <= tolerance_of(goal))
+    distances, reached = judged(config, run[0], slots, values)
     touches = touched(scene, run[0])
     shortest = min((steps for _, _, steps in touches), default=None)
     start = dict(zip(config.map.names, config.map.values(first[0]).tolist(), strict=True))
@@ -248,13 +239,6 @@ def _judged(config, problem, first, end: Solution, rollouts: int, begun: float) 
         end.status, end.message, end.at_bound, tuple(p.value for p in end.history), shortest,
         run[0],
     )  # fmt: skip
-
-
-def tolerance_of(goal: Any) -> float:
-    """What is near enough: a Goal's sigma, of an orientation the sigma of its mean square."""
-    if isinstance(goal, Goal):
-        return float(goal.sigma)
-    return float(goal.sigma_rotation[0]) / np.sqrt(len(goal.sigma_rotation))
 
 
 def touched(scene, run) -> list[tuple[int, str, int]]:

@@ -87,7 +87,9 @@ class Release:
         """Pose (4, 4) of the body in the world and its Jacobian (6, n) there."""
         turn = self.arm.base[:3, :3]
         J = jacobian(self.robot, q, HELD)
-        return self.arm.base @ link_pose(self.robot, q, HELD), np.vstack([turn @ J[:3], turn @ J[3:]])
+        return self.arm.base @ link_pose(self.robot, q, HELD), np.vstack(
+            [turn @ J[:3], turn @ J[3:]]
+        )
 
     def values(self, theta: Sequence[float]) -> np.ndarray:
         """Position, rotation vector, velocity, angular velocity (12,) of the body."""

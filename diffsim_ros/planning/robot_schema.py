@@ -30,9 +30,7 @@ RELEASE: Section = {
     "weight": Field(
         "number", "of the squares of (state - first guess) / range", default=1e-3, minimum=0
     ),
-    "hold": Field(
-        "number", "constant velocity about the release", "s", default=0.04, minimum=0
-    ),
+    "hold": Field("number", "constant velocity about the release", "s", default=0.04, minimum=0),
     "lead": Field("number", "of the gripper's command before it", "s", default=0.0, minimum=0),
     "jitter": Field("number", "standard deviation of its time", "s", default=0.0, minimum=0),
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import norm, qmc
@@ -22,9 +21,6 @@ from ..scene.yaml_file import read_yaml
 from . import robot_schema as schema
 from .release import DELAY, SHIFT
 from .robot_config import Throw
-
-FRESH_SEED = 1
-"""Added to the seed for samples that judge."""
 
 
 @dataclass(frozen=True)
@@ -89,31 +85,6 @@ class Robust:
         return Trial(name, scene.steps, objectives, weight=weight, entries=entries, held=held)
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Distances from the goals over fresh samples, before and after.
-
-    before, after  goal -> (fresh,) [m, m/s or rad];  rollouts  of the search over samples
-    """
-
-    before: Mapping[str, np.ndarray]
-    after: Mapping[str, np.ndarray]
-    rollouts: int
-
-    def figures(self) -> dict[str, Any]:
-        """Mean, median, 95th percentile and largest of each."""
-        return {
-            name: {
-                when: {
-                    "mean": float(d.mean()), "median": float(np.median(d)),
-                    "p95": float(np.quantile(d, 0.95)), "largest": float(d.max()),
-                }
-                for when, d in (("before", self.before[name]), ("after", self.after[name]))
-            }
-            for name in self.before
-        } | {"samples": len(next(iter(self.before.values()))), "rollouts": self.rollouts}  # fmt: skip
-
-
 def read_robust(
     reader: Reader, value: object, scene: SceneModel, controls, robot, estimated
 ) -> Robust | None:
@@ -175,23 +146,3 @@ def _belief(reader: Reader, file: str | None, names: set[str]) -> Belief:
     if not powers:
         raise reader.error("estimated", str(file), "parameters with sigmas that the scene has")
     return Belief(values, log, factor, powers)
-
-
-def measured(config, problem_of, plans: list[Mapping[str, float]], rollouts: int) -> Spread:
-    """How far plans (before, after) are from the goals of fresh samples; failed ones are infinite.
-
-    problem_of  (config, trials) -> SimulationProblem
-    """
-    robust, scene = config.robust, config.scene
-    trials = robust.trials(scene, config.goals, robust.fresh, robust.seed + FRESH_SEED)
-    problem, slots, found = problem_of(config, trials), body_slots(scene.engine), []
-    for controls in plans:
-        z = config.map.scaled(controls)
-        values = config.map.named(z)
-        rows = [judged(config, run, slots, values)[0] if run.ok else None
-                for run in problem.rollouts(z)]  # fmt: skip
-        names = [goal.name for goal in config.goals]
-        found.append({
-            n: np.array([np.inf if row is None else row[n] for row in rows]) for n in names
-        })  # fmt: skip
-    return Spread(*found, rollouts)
