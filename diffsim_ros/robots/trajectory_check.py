@@ -21,6 +21,9 @@ from .command import NANO, JointCommand, JointSample, approach
 from .trajectory import JointTrajectory
 from .trajectory_limits import Problem, beyond_limits, jumps
 
+LARGEST = 1e6
+"""Of a number that is looked at at all: with larger ones the interpolation would overflow."""
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -134,8 +137,9 @@ def _check_numbers(command: JointCommand, place: str) -> None:
                 rule = "given at all points or at none"
                 raise InputError(place, f"{at}: {key}", f"{len(row)} numbers", rule)
             for name, value in zip(names, row, strict=False):
-                if not math.isfinite(value):
-                    raise InputError(place, f"{at}: {key} of {name}", value, "a finite number")
+                if not abs(value) <= LARGEST:
+                    rule = f"a finite number, at most {LARGEST:g} in size"
+                    raise InputError(place, f"{at}: {key} of {name}", value, rule)
         if len(point.accelerations) and not len(point.velocities):
             raise InputError(place, f"{at}: velocities", (), "given where accelerations are")
 
