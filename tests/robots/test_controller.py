@@ -209,6 +209,25 @@ def test_the_steps_in_which_it_advances_do_not_matter():
     np.testing.assert_allclose(fine.velocity, coarse.velocity, atol=1e-11)
 
 
+def test_a_clock_that_is_set_moves_nothing():
+    mock, other = controller(), controller()
+    for one in (mock, other):
+        one.start(GOOD)
+        one.step(0.5)
+    mock.set_clock(5 * NANO)
+    for one in (mock, other):
+        one.step(0.1)
+    assert mock.time == 5 * NANO + NANO // 10
+    np.testing.assert_allclose(mock.position, other.position, atol=1e-12)
+    for one in (mock, other):
+        one.cancel()
+        one.step(0.004)
+    mock.set_clock(NOW)
+    for one in (mock, other):
+        one.step(0.1)
+    np.testing.assert_allclose(mock.position, other.position, atol=1e-12)
+
+
 @pytest.mark.parametrize("damping", [0.3, 1.0, 2.5])
 def test_joints_obey_their_equation(damping):
     from scipy.integrate import solve_ivp
