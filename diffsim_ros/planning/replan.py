@@ -17,11 +17,15 @@ QUICK = LMOptions(max_iterations=12, gradient_tolerance=1e-14, negligible=1e-3)
 """A gain of 1e-3 is that of coming nearer by 4.5 % of the tolerance."""
 
 
-def retargeted(config: PlanConfig, target: Sequence[float], goal: str | None = None) -> PlanConfig:
+def retargeted(
+    config: PlanConfig, target: Sequence[float] | None, goal: str | None = None
+) -> PlanConfig:
     """The plan with another place (3,) [m, world] for a goal; default: the first with a place.
 
-    InputError names the goal, or the coordinates.
+    A target of None leaves it as it is.  InputError names the goal, or the coordinates.
     """
+    if target is None:
+        return config
     placed = [g.name for g in config.goals if isinstance(g, Goal) and not g.rate]
     if not placed:
         raise InputError(config.place, "goals", [], "a goal with a position, to move it")
@@ -40,7 +44,7 @@ def retargeted(config: PlanConfig, target: Sequence[float], goal: str | None = N
 
 
 def replan(
-    result: PlanResult, target: Sequence[float], goal: str | None = None, *, cancel=None
+    result: PlanResult, target: Sequence[float] | None, goal: str | None = None, *, cancel=None
 ) -> PlanResult:
     """A plan for another target, begun at the best of `result`: one start, no softened stages.
 

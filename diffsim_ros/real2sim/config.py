@@ -116,9 +116,7 @@ def load_estimation(
     )
 
 
-def read_content(
-    source: str | Path | Mapping, set: Iterable[str] = ()
-) -> tuple[dict, str, Path]:
+def read_content(source: str | Path | Mapping, set: Iterable[str] = ()) -> tuple[dict, str, Path]:
     """(mapping, place, folder) of a file, YAML text or mapping, with every KEY=VALUE of `set`."""
     content, place, base = _content(source)
     content = OptionReader(place).mapping(content, "")
