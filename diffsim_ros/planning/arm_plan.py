@@ -19,6 +19,7 @@ from ..inverse.parameters import ParameterMap
 from ..robots.arm import Arm
 from ..robots.time_scaling import peaks, through_state
 from ..robots.trajectory import JointTrajectory
+from ..robots.trajectory_check import check_trajectory
 from .hand import hand_motion
 from .release import rate_name, value_name
 from .robot_config import Throw
@@ -79,6 +80,7 @@ def motion(config: PlanConfig, controls: Mapping[str, float]) -> Carried:
         return _thrown(config, config.map.named(z))
     values = config.map.engine(z, config.scene.engine.values)
     trajectory, begins = hand_motion(config.robot, config.scene, values)
+    check_trajectory(trajectory, config.robot.arm)
     return Carried(trajectory, {**shares(config.robot.arm, trajectory), "scene_starts": begins})
 
 
@@ -87,6 +89,7 @@ def _thrown(config: PlanConfig, named: Mapping[str, float]) -> Carried:
     task, names = config.robot, config.robot.arm.robot.joint_names
     q, qd = (np.array([named[of(name)] for name in names]) for of in (value_name, rate_name))
     trajectory = through_state(task.arm.limits, task.arm.home, q, qd, names=names, hold=task.hold)
+    check_trajectory(trajectory, task.arm)
     if task.lead > trajectory.release:
         rule = f"at most the {trajectory.release:.3g} s until the release"
         raise InputError(config.place, "robot.release.lead", task.lead, rule)
