@@ -96,8 +96,10 @@ def test_samples_of_an_estimation_have_its_covariance(tmp_path):
                        "stiffness": {"value": 400.0, "std_dev": 40.0}},
         "correlation": {"friction": {"friction": 1.0, "stiffness": 0.8},
                         "stiffness": {"friction": 0.8, "stiffness": 1.0}},
-        "config": {"parameters": {"friction": {"sets": {"floor.c_f": 1}},
-                                  "stiffness": {"scale": "log", "sets": {"floor.k_n": {"power": 1}}}}},
+        "config": {"parameters": {
+            "friction": {"sets": {"floor.c_f": 1}},
+            "stiffness": {"scale": "log", "sets": {"floor.k_n": {"power": 1}}},
+        }},
     }  # fmt: skip
     (tmp_path / "result.yaml").write_text(yaml.safe_dump(found))
     raw = {**BOUNCE, "estimated": str(tmp_path / "result.yaml")}
