@@ -166,6 +166,10 @@ def test_smooth_pulls_keys_together():
     term = smooth.term(None, CUBE, {"a": 1.0, "b": 3.0})
     np.testing.assert_allclose(term.residual, [[2.0, 4.0]])
     np.testing.assert_allclose(term.own["a"], [[2.0, -2.0]])
+    ended = Smooth("hand", (("a",), ("b",)), np.zeros(1), 0.5, np.ones(1))
+    term = ended.term(None, CUBE, {"a": 1.0, "b": 3.0})
+    np.testing.assert_allclose(term.residual, [[2.0, 4.0, -4.0]])
+    np.testing.assert_allclose(term.own["b"], [[0.0, 2.0, -2.0]])
 
 
 @pytest.mark.parametrize(
