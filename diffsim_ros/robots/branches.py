@@ -19,7 +19,7 @@ REACHED = 1e-8
 MOST = 16  # branches that are followed: a general six-axis arm has no more
 CLOUDS, CLOUD, FRESH = 24, 32, 8
 """Of an arm with joints to spare: keys with clouds of joint values, their size, new ones in each."""
-ALTERNATIVES, APART = 6, 0.5  # ways through clouds, which differ by that much somewhere [rad or m]
+RETRIES, ALTERNATIVES, APART = 2, 5, 0.5  # ways through clouds, which differ by that much somewhere [rad or m]
 TIGHT = 1e-4  # bounds of velocities and so on are too large by this share at most
 
 
@@ -110,11 +110,13 @@ class Branches:
         """
         count = len(self.times)
         keys = np.unique(np.linspace(0, count - 1, min(count, CLOUDS)).round().astype(int))
+        first = self._inside(0, first, rng)
+        if not len(first):
+            return
         clouds, costs, before = [first], self._unease(first), []
         for last, key in zip(keys[:-1], keys[1:], strict=True):
             guesses = np.vstack([clouds[-1], self._guesses(FRESH, rng)])
-            cloud, errors = self.chain.reach(self.task, self.poses[key : key + 1], guesses)
-            cloud = self._inside(cloud[errors <= REACHED], rng)
+            cloud = self._inside(key, guesses, rng)
             if not len(cloud):
                 return
             span = self.limits.velocity * (self.times[key] - self.times[last])
@@ -147,10 +149,22 @@ class Branches:
         off = np.abs(q - (self.limits.upper + self.limits.lower) / 2)
         return np.sum(np.maximum(off / half - 0.8, 0) ** 2, axis=1) * 10
 
-    def _inside(self, q: np.ndarray, rng) -> np.ndarray:
-        """Those of joint values (m, n) that are in their ranges, CLOUD of them at most."""
-        q = q[np.all((q >= self.limits.lower) & (q <= self.limits.upper), axis=1)]
-        return q if len(q) <= CLOUD else q[rng.choice(len(q), CLOUD, replace=False)]
+    def _inside(self, key: int, guesses: np.ndarray, rng) -> np.ndarray:
+        """Joint values (m, n) within their ranges that reach a key, CLOUD of them at most.
+
+        Those that end beyond a range are put onto its end and start again.
+        """
+        pose, kept = self.poses[key : key + 1], []
+        for _ in range(RETRIES):
+            q, errors = self.chain.reach(self.task, pose, guesses)
+            guesses = np.clip(q, self.limits.lower, self.limits.upper)
+            inside = np.all(guesses == q, axis=1)
+            kept.append(q[inside & (errors <= REACHED)])
+            guesses = guesses[~inside]
+            if not len(guesses):
+                break
+        found = np.concatenate(kept)
+        return found if len(found) <= CLOUD else found[rng.choice(len(found), CLOUD, False)]
 
     def _into_range(self, q: np.ndarray) -> np.ndarray:
         """The way (k, n) by whole turns nearest to the middle of the ranges, or to home."""

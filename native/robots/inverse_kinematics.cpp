@@ -136,9 +136,11 @@ Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>
   way.first = way.last = begin;
   constexpr int halvings = 3;
   for (int direction : {1, -1}) {
-    JointValues now = q, before = q;
+    JointValues now = q, before = q, earlier = q;
     for (int k = begin + direction; k >= 0 && k < count; k += direction) {
-      const JointValues guess = now + (now - before);
+      // A parabola through three keys: at a fold, where two branches meet, it tells them apart.
+      const JointValues guess = 3 * (now - before) + earlier;
+      earlier = before;
       before = now;
       if (!follower.go(keys[k - direction], keys[k], now, guess, halvings, way)) return way;
       way.q.col(k) = now;

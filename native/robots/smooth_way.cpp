@@ -6,7 +6,7 @@
 namespace diffsim {
 namespace {
 
-constexpr double pose_weight = 1e4;                 // per metre, against accelerations of one limit
+constexpr double pose_weight = 1e5;                 // per metre, against accelerations of one limit
 constexpr double wall_weights[] = {1, 10, 100};     // of what goes beyond the room, stage by stage
 constexpr double room[4] = {0.97, 0.85, 0.8, 0.6};  // shares of the limits of q, q', q'', q'''
 constexpr double centre_weight = 0.02;
@@ -81,6 +81,8 @@ std::vector<Difference> differences(const VectorXd& times, bool at_rest) {
         for (int j = 0; j <= order; ++j) {
           if (j != i) d.weights[i] /= time(k + i) - time(k + j);
         }
+        // From rest q - q_0 is jerk t^3/6: the difference sees a sixth of that first jerk.
+        if (at_rest && order == 3 && (k == -2 || k == n - 2)) d.weights[i] *= 6;
       }
       found.push_back(d);
     }
@@ -170,7 +172,7 @@ class Smoother {
     add_row(row, centre_weight * centre_weight * share / (half * half), off);
     const double over = std::abs(off) - room[0] * half;
     if (over > 0) {
-      add_row(row, wall_ * share / (half * half), std::copysign(over, off));
+      add_row(row, wall_ / (half * half), std::copysign(over, off));
     }
   }
 
