@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from .trajectory import JointTrajectory
 REACHED = 1e-8
 """Largest error of a pose [m] (angles count by a quarter of the arm's length)."""
 MOST = 16  # branches that are followed: a general six-axis arm has no more
-CLOUDS, CLOUD, FRESH = 24, 32, 8
-"""Of an arm with joints to spare: keys with clouds of joint values, their size, new ones in each."""
-RETRIES, ALTERNATIVES, APART = 2, 5, 0.5  # ways through clouds, which differ by that much somewhere [rad or m]
+# Of an arm with joints to spare: keys with clouds of joint values, their size, new ones in each,
+# starts again of those beyond their ranges; ways through the clouds that are smoothed, which
+# differ by so much somewhere [rad or m].
+CLOUDS, CLOUD, FRESH, RETRIES = 24, 32, 8, 2
+ALTERNATIVES, APART = 5, 0.5
 TIGHT = 1e-4  # bounds of velocities and so on are too large by this share at most
 
 
@@ -114,7 +117,7 @@ class Branches:
         if not len(first):
             return
         clouds, costs, before = [first], self._unease(first), []
-        for last, key in zip(keys[:-1], keys[1:], strict=True):
+        for last, key in pairwise(keys):
             guesses = np.vstack([clouds[-1], self._guesses(FRESH, rng)])
             cloud = self._inside(key, guesses, rng)
             if not len(cloud):
@@ -184,7 +187,7 @@ class Branches:
         count, n = len(ways), len(self.names)
         steps = np.diff(self.times)
         flat = ways.transpose(1, 0, 2).reshape(len(self.times), -1)
-        states = _spline_states(self.times, flat, self.at_rest)
+        states = spline_states(self.times, flat, self.at_rest)
         points = quintic.derivatives(quintic.control_points(steps, *states), steps)
         lower, upper = (v.reshape(count, n) for v in quintic.extremes(points[0], TIGHT))
         rates = [np.maximum(*np.abs(quintic.extremes(p, TIGHT))) for p in points[1:]]
@@ -243,7 +246,7 @@ def _different(found: np.ndarray, turning: np.ndarray, apart: float = 1e-3) -> n
     return found[kept]
 
 
-def _spline_states(times: np.ndarray, q: np.ndarray, at_rest: bool) -> np.ndarray:
+def spline_states(times: np.ndarray, q: np.ndarray, at_rest: bool) -> np.ndarray:
     """q, qd, qdd (3, k, m) at keys of the spline of degree 5 through q (k, m)."""
     from scipy.interpolate import make_interp_spline
 

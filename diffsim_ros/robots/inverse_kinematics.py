@@ -15,7 +15,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .arm import Arm
-from .branches import MOST, Branches, Candidate
+from .branches import Branches, Candidate
 from .time_scaling import QUANTITIES
 from .trajectory import JointTrajectory
 
