@@ -16,6 +16,7 @@ from scipy.interpolate import make_interp_spline
 
 from ..inverse.parameters import Parameter
 from ..inverse.rotation import quat_exp, quat_log, quat_matrix, quaternion
+from ..robots.inverse_kinematics import follow
 from ..robots.kinematics import link_pose
 from ..robots.trajectory import JointTrajectory
 from ..scene.fields import Reader
@@ -140,8 +141,6 @@ def hand_motion(hand: Hand, scene: SceneModel, values: np.ndarray) -> tuple[Join
 
     InputError names joint, time, value and limit.
     """
-    from ..robots.inverse_kinematics import follow
-
     times, poses = tool_way(hand, scene, values)
     arm = hand.arm
     home = arm.base @ link_pose(arm.robot, arm.home, arm.tool)
