@@ -17,6 +17,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.inverse.rotation import quat_exp, quat_matrix
 from diffsim_ros.planning import load_plan, plan
+from diffsim_ros.planning.arm_plan import clearance
 from diffsim_ros.planning.plan import _problem
 from diffsim_ros.planning.release import Release
 from diffsim_ros.robots.arm import load_arm
@@ -183,3 +184,20 @@ def test_a_target_out_of_reach_is_said_so_and_has_no_motion():
     raw["goals"][0]["position"] = [-4, 0, 0.4]
     result = plan(raw)
     assert result.status == "not_reached" and result.carried is None
+
+
+def test_an_arm_that_would_run_into_something_is_held_back():
+    clear = clearance(plan(THROW).config)
+    held = [shape for shape in clear.shapes if shape.link == "ball"]
+    assert len(held) == 1 and held[0].radius == pytest.approx(0.034)
+    raw = changed()  # a wall where the arm swings to after the release
+    scene = raw["scene"]
+    scene["sdfs"]["wall"] = {"plane": {"normal": [1, 0, 0], "offset": -0.77}}
+    scene["bodies"]["dust"] = {"type": "particle", "mass": 0.01, "pose": {"position": [1, 0, 5]}}
+    scene["contact"].append({"name": "wall", "points": "dust", "against": "wall", "k_n": 100})
+    result = plan(raw)
+    assert "ball and wall at" in result.rounds[0]
+    assert (
+        result.carried is None
+        or clearance(result.config)(result.carried.trajectory.positions)[0].min() > 0
+    )
