@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from .plan import PlanResult
 
 RATES = ("velocity", "acceleration", "jerk")
-ROUNDS = 6
+ROUNDS = 10
 """Plans that are made again, at most, because the arm cannot carry one out."""
 ROOM = 0.999
 """Of the limits of rates: points are sent with times in whole nanoseconds, and checked so."""
-LESS = 0.8
+LESS = 0.9
 """Of the rate that a joint had, in the next round."""
 
 
