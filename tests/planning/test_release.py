@@ -192,6 +192,7 @@ def test_an_arm_that_stands_nowhere_and_a_body_that_is_not_there_are_refused():
 def test_a_target_out_of_reach_is_said_so_and_has_no_motion():
     raw = changed()
     raw["goals"][0]["position"] = [-4, 0, 0.4]
+    raw["search"]["iterations"] = 4
     result = plan(raw)
     assert result.status == "not_reached" and result.carried is None
 
