@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ from diffsim_ros.planning.plan import Candidate, PlanResult, _problem
 from .common import ROOT
 
 FOLDER = ROOT / "config" / "planning"
-CMA_SIGMA = 0.3
-"""First spread of CMA-ES, in halves of the bounds' distance."""
+CMA_SPREAD = 0.3
 CMA_FACTOR = 20.0
 """CPU time of CMA-ES at most, in multiples of the plan's."""
 
@@ -71,8 +69,13 @@ def candidate_figures(candidate: Candidate) -> dict:
     }
 
 
-def by_cma(config: PlanConfig, seconds: float, seed: int = 1) -> dict:
-    """CMA-ES with its default settings from the plan's first guess, for at most `seconds` of CPU."""
+def by_cma(
+    config: PlanConfig, seconds: float, *, spread: float = CMA_SPREAD, seed: int = 1
+) -> dict:
+    """CMA-ES, otherwise as it is, from the plan's first guess, for at most `seconds` of CPU.
+
+    spread  first standard deviation, in halves of the bounds' distance
+    """
     import cma
 
     problem = _problem(config)
@@ -86,7 +89,7 @@ def by_cma(config: PlanConfig, seconds: float, seed: int = 1) -> dict:
 
     bounds = [problem.lower.tolist(), problem.upper.tolist()]
     options = {"bounds": bounds, "seed": seed, "verbose": -9}
-    search = cma.CMAEvolutionStrategy(problem.start, CMA_SIGMA, options)
+    search = cma.CMAEvolutionStrategy(problem.start, spread, options)
     while not search.stop() and time.process_time() - begun < seconds:
         asked = search.ask()
         search.tell(asked, [cost(z) for z in asked])
@@ -100,11 +103,11 @@ def by_cma(config: PlanConfig, seconds: float, seed: int = 1) -> dict:
     }
 
 
-def beside_cma(name: str, cap: float, config: PlanConfig | None = None) -> dict:
-    """Figures of a plan and of CMA-ES on it, with CMA_FACTOR times its CPU time, `cap` [s] at most."""
-    result, seconds = solved(config or read(name))
+def beside_cma(name: str, cap: float, spread: float = CMA_SPREAD) -> dict:
+    """Figures of a plan, and of CMA-ES with CMA_FACTOR times its CPU time, `cap` [s] at most."""
+    result, seconds = solved(read(name))
     figures = figures_of(result, seconds)
-    figures["cma"] = by_cma(result.config, min(cap, CMA_FACTOR * seconds))
+    figures["cma"] = by_cma(result.config, min(cap, CMA_FACTOR * seconds), spread=spread)
     return figures
 
 
