@@ -207,9 +207,7 @@ class KeyLimit:
                 if name:
                     slope = by_key[:, k] / self.limit
                     own[name] = self._beside(slope * unit[:, a], np.outer(slope, np.eye(3)[a]))
-        return Term(
-            self._beside(np.where(active, over, 0.0), D / self.limit), self.frames, own=own
-        )
+        return Term(self._beside(np.where(active, over, 0.0), D / self.limit), self.frames, own=own)
 
     def _beside(self, above: np.ndarray, even: np.ndarray) -> np.ndarray:
         """Residuals (1, m), or (1, 4 m) of order 2, from what is above and from all of it."""
