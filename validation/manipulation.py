@@ -22,7 +22,7 @@ THESIS = {
     "flip_cloth": {"seconds": 54.0, "iterations": 25},
 }
 """[G Table A.2]: the whole optimisation, on 4 cores at 3.5 GHz."""
-CMA_CAP = 45.0
+CMA_CAP = 15.0
 """CPU seconds of CMA-ES on one task at most."""
 SPREAD = 0.05
 """First spread of CMA-ES: a few centimetres for a hand; with 0.3 it finds nothing."""
