@@ -25,6 +25,7 @@ from ..robots.trajectory_check import check_trajectory
 from .hand import hand_motion
 from .release import rate_name, value_name
 from .robot_config import Throw
+from .stretch import stretched
 
 if TYPE_CHECKING:
     from .config import PlanConfig
@@ -35,6 +36,8 @@ ROUNDS = 10
 """Plans that are made again, at most, because the arm cannot carry one out."""
 ROOM = 0.999
 """Of the limits of rates: points are sent with times in whole nanoseconds, and checked so."""
+LONGER = 1.15
+"""By which a hand's task takes longer in the next round, where it may."""
 LESS = 0.9
 """Of the rate that a joint had, in the next round."""
 
@@ -163,6 +166,9 @@ def tighter(
     if isinstance(config.robot, Throw):
         return _slower_release(config, bound, controls)
     rates = [name for name in RATES if name in bound.key]
+    if rates and config.robot.stretch > 1.0 + 1e-9:
+        longer = min(LONGER, config.robot.stretch)
+        return stretched(config, longer), f"{longer:.3g} times the time"
     together, changed, named = [], [], config.map.named(config.map.scaled(controls))
     for kept in config.together:
         if rates and isinstance(kept, KeyLimit):
