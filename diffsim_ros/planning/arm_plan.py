@@ -63,22 +63,34 @@ def carried_out(
     """
     said: list[str] = []
     for _ in range(ROUNDS):
-        try:
-            carried = motion(result.config, result.best.controls)
-        except InputError as bound:
-            try:
-                config, change = tighter(result.config, bound, result.best.controls)
-            except InputError as refused:
-                said.append(f"the arm cannot do it: {refused}")
-                break
-            said.append(f"the arm cannot do it ({bound}); planned again with {change}")
-        else:
-            return replace(result, carried=carried, rounds=tuple(said))
-        found = again(config, result.best.controls)
-        if found.status != "reached":
+        found, bound = _first_carried(result)
+        if found is not None:
             return replace(found, rounds=tuple(said))
-        result = found
+        try:
+            config, change = tighter(result.config, bound, result.best.controls)
+        except InputError as refused:
+            said.append(f"the arm cannot do it: {refused}")
+            break
+        said.append(f"the arm cannot do it ({bound}); planned again with {change}")
+        anew = again(config, result.best.controls)
+        if anew.status != "reached":
+            return replace(anew, rounds=tuple(said))
+        result = anew
     return replace(result, status="refused", rounds=tuple(said))
+
+
+def _first_carried(result: PlanResult) -> tuple[PlanResult | None, InputError | None]:
+    """The result with the first candidate that the arm can carry out, or why it cannot the best."""
+    first = None
+    for candidate in (c for c in result.candidates if c.reached):
+        try:
+            carried = motion(result.config, candidate.controls)
+        except InputError as error:
+            first = first or error
+            continue
+        others = tuple(c for c in result.candidates if c is not candidate)
+        return replace(result, candidates=(candidate, *others), carried=carried), None
+    return None, first
 
 
 def motion(config: PlanConfig, controls: Mapping[str, float]) -> Carried:
