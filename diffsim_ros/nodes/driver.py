@@ -36,6 +36,7 @@ from diffsim_ros.nodes.motion_outputs import (
     ActionOutput,
     GripperOutput,
     TopicOutput,
+    found,
 )
 from diffsim_ros.nodes.motion_run import MotionRun
 from diffsim_ros.robots.arm import load_arm
@@ -79,7 +80,7 @@ class Driver(BaseNode):
         ),
         Declared("stop_timeout", 10.0, "[s] that a stop may last in a motion", 0.0, 3600.0),
         Declared("settle", 2.0, "[s] to be at the goal after the end", 0.05, 60.0),
-        Declared("stall_timeout", 5.0, "[s] of wall time that ROS time may stand", 0.5, 600.0),
+        Declared("stall_timeout", 30.0, "[s] of wall time that ROS time may stand", 0.5, 600.0),
         Declared("goal_tolerance", 0.1, "[rad] at the end, with output: topic", 1e-4, 1.0),
         Declared("rate", 100.0, "[Hz] of supervision", 10.0, 1000.0),
         Declared("feedback_rate", 10.0, "[Hz] of the action's feedback", 0.1, 100.0),
@@ -264,6 +265,8 @@ class Driver(BaseNode):
         self, command: JointCommand, blend: float, feedback: Callable
     ) -> Report:
         feedback(convert_motion.execute_feedback("checking", 0.0, None))
+        # a driver that has just started may not have heard the robot yet
+        await found(self, lambda: self._state is not None, self["server_timeout"])
         trajectory = self._checked(command, blend)
         if self["dry_run"]:
             size = f"{len(trajectory.times)} points, {trajectory.duration:.3f} s"
