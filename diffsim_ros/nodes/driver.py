@@ -105,6 +105,7 @@ class Driver(BaseNode):
         self._scaling = 1.0
         self._run: MotionRun | None = None
         self._job, self._last = "", "no motion yet"
+        self._leaving = False
         self._idle = threading.Event()
         self._idle.set()
         self._output = self._make_output()
@@ -271,6 +272,8 @@ class Driver(BaseNode):
         if self["dry_run"]:
             size = f"{len(trajectory.times)} points, {trajectory.duration:.3f} s"
             return Report("SUCCESS", f"dry run: {size}, nothing was sent", dry_run=True)
+        if self._leaving:
+            return Report("CANCELED", "the driver is ended; nothing was sent")
         self._run = MotionRun(self, self._output, self._gripper, self._watch())
         return await self._run.whole(trajectory, self._scaling, feedback, self._checked_again)
 
@@ -312,6 +315,7 @@ class Driver(BaseNode):
         self.flush()
 
     def _cancel_for_good(self) -> None:
+        self._leaving = True
         if self._run is not None:
             self._run.cancel("the driver is ended")
 
