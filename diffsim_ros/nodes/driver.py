@@ -245,7 +245,9 @@ class Driver(BaseNode):
     ) -> Report:
         """Check, and unless it is a dry run carry out; always answers."""
         if self._job:
-            return Report("BUSY", f"a motion is running ({self._job}); nothing was sent")
+            busy = Report("BUSY", f"a motion is running ({self._job}); nothing was sent")
+            self.get_logger().warning(f"{name}: BUSY {busy.message}")
+            return busy
         self._job = name
         self._idle.clear()
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
@@ -182,6 +183,14 @@ class MotionRun:
     def _tick(self) -> None:
         if self._halted.done():
             return
+        try:
+            self._look()
+        except Exception as error:  # a motion that nobody watches must not go on
+            traceback.print_exc()
+            self._halt(f"a defect of the driver: {type(error).__name__}: {error}")
+
+    def _look(self) -> None:
+        """What is wrong, due, or to be told now."""
         now, seen = self._node.now(), self._supervisor
         trouble = seen.trouble(now)
         self._log_notes()

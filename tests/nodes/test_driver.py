@@ -193,6 +193,16 @@ def test_a_late_joint_state_ends_the_motion(bench):
     assert "age: got" in bench.send().report().message
 
 
+def test_a_defect_while_watching_stops_the_robot(bench, monkeypatch):
+    bench.drive().known().send()
+    bench.until(0.1)
+    monkeypatch.setattr("diffsim_ros.robots.execution.Supervisor.trouble", lambda *_: 1 / 0)
+    report = bench.report()
+    assert report.code == "ABORTED" and "a defect of the driver: ZeroDivision" in report.message
+    bench.ros.until(bench.rests, "rest")
+    assert bench.lab.events == ["started"]
+
+
 def test_a_controller_that_is_missing_is_told(bench):
     bench.drive(controller="/other", server_timeout=0.2).known()
     report = bench.send().report()
