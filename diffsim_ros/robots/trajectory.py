@@ -61,8 +61,11 @@ class JointTrajectory:
     @cached_property
     def _splines(self) -> tuple[Any, Any, Any]:
         """Piecewise polynomials of q, qd, qdd: linear, cubic or quintic."""
-        from scipy.interpolate import BPoly
+        from scipy.interpolate import BPoly, CubicHermiteSpline
 
+        if self.velocities is not None and self.accelerations is None:  # BPoly loops over points
+            spline = CubicHermiteSpline(self.times, self.positions, self.velocities)
+            return spline, spline.derivative(), spline.derivative(2)
         rows = [self.positions, self.velocities, self.accelerations]
         given = np.stack([row for row in rows if row is not None], axis=1)
         spline = BPoly.from_derivatives(self.times, given)
