@@ -54,12 +54,12 @@ class JointTrajectory:
         """q, qd and qdd (..., j) at times (...) [s]; at rest outside the first and last point."""
         times = np.asarray(times, float)
         inside = np.clip(times, self.times[0], self.times[-1])
-        q, qd, qdd = (spline(inside) for spline in self._splines)
+        q, qd, qdd = (spline(inside) for spline in self.splines)
         still = ((times < self.times[0]) | (times > self.times[-1]))[..., None]
         return q, np.where(still, 0.0, qd), np.where(still, 0.0, qdd)
 
     @cached_property
-    def _splines(self) -> tuple[Any, Any, Any]:
+    def splines(self) -> tuple[Any, Any, Any]:
         """Piecewise polynomials of q, qd, qdd: linear, cubic or quintic."""
         from scipy.interpolate import BPoly, CubicHermiteSpline
 
