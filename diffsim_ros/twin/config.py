@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..errors import nearest
 from ..robots.arm import Arm, load_arm
+from ..robots.controller import Settings
 from ..robots.kinematics import link_pose
+from ..robots.tracking import Dynamics
 from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute, resolve_pose
@@ -52,7 +53,7 @@ class TwinConfig:
     arm         the robot;  start: joint values (n,)
     spread      body -> sigmas of position (3,) [m] and rotation (3,) [rad]
     latency     of the gripper and its sigma [s]
-    controller  section `controller` as given
+    controller  of the robot
     sensors     name -> what sees
     source      the mapping as read
     """
@@ -67,7 +68,7 @@ class TwinConfig:
     drives: Mapping[str, Drive]
     spread: Mapping[str, tuple[np.ndarray, np.ndarray]]
     latency: tuple[float, float]
-    controller: Mapping[str, Any]
+    controller: Settings
     sensors: Mapping[str, Sensor]
     seed: int
     source: Mapping
@@ -91,7 +92,7 @@ def load_twin(source: str | Path | Mapping, *, base: str | Path | None = None) -
     return TwinConfig(
         place, top["name"], scene, _before(reader, scene, grasp), arm, start, grasp, drives,
         _spread(reader, top["spread"], scene), (gripper["latency"], gripper["jitter"]),
-        top["controller"],
+        _controller(reader, top["controller"], arm),
         {name: read_sensor(reader, name, value, scene) for name, value in top["sensors"].items()},
         top["seed"], raw,
     )  # fmt: skip
@@ -157,6 +158,19 @@ def _drive(reader: Reader, name: str, value: object, scene: SceneModel, arm: Arm
         rule = f"a whole number of the scene's steps of {step:g} s"
         raise reader.error(f"{key}.interval", given["interval"], rule)
     return Drive(link, _pose(reader, given["in_link"], f"{key}.in_link"), stride)
+
+
+def _controller(reader: Reader, value: object, arm: Arm) -> Settings:
+    given = reader.section(schema.CONTROLLER, value, "controller")
+    loops = {}
+    for name in ("bandwidth", "damping"):
+        loops[name] = arm.robot.values(given[name], f"controller.{name}")
+        if np.any(loops[name] <= 0):
+            raise reader.error(f"controller.{name}", given[name], "greater than 0")
+    dynamics = Dynamics(**loops, delay=given["delay"], feedforward=given["feedforward"])
+    rest = {key: given[key] for key in ("rate", "path", "goal", "goal_time")}
+    slowing = np.inf if given["deceleration"] is None else given["deceleration"]
+    return Settings(**rest, deceleration=slowing, dynamics=dynamics)
 
 
 def _before(reader: Reader, scene: SceneModel, grasp: Grasp | None) -> SceneModel | None:

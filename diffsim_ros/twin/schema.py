@@ -17,7 +17,7 @@ TWIN: Section = {
     "handles": Field("mapping", "handle of the scene -> the link that drives it", default={}),
     "spread": Field("mapping", "body -> how differently it is placed each time", default={}),
     "gripper": Field("mapping", "how it opens", default={}),
-    "controller": Field("mapping", "how the robot follows, see docs/ros.md", default={}),
+    "controller": Field("mapping", "how the robot follows", default={}),
     "sensors": Field("mapping", "name -> what sees the bodies", default={}),
     "seed": Field("integer", "of all that is drawn", default=0, minimum=0),
 }
@@ -52,6 +52,22 @@ GRIPPER: Section = {
     "latency": Field("number", "from the command until the body is free", "s", 0.0, minimum=0),
     "jitter": Field("number", "sigma of the latency", "s", 0.0, minimum=0),
 }
+
+PER_JOINT = "one for all, a list in the order of the joints, or {joint: number}"
+CONTROLLER: Section = {
+    "rate": Field("number", "of its commands", "Hz", 125.0, minimum=0, strict=True),
+    "bandwidth": Field("any", f"of the joints' closed loops [rad/s]: {PER_JOINT}", default=60.0),
+    "damping": Field("any", f"damping ratio of them: {PER_JOINT}", default=1.0),
+    "delay": Field("number", "until a command has an effect", "s", 0.008, minimum=0),
+    "feedforward": Field("number", "share of the velocity that is fed forward", "1", 1.0,
+                         minimum=0),
+    "path": Field("number", "path tolerance [rad or m]", default=0.2, minimum=0, strict=True),
+    "goal": Field("number", "goal tolerance [rad or m]", default=0.1, minimum=0, strict=True),
+    "goal_time": Field("number", "until the goal must be reached; 0: for ever", "s", 0.0,
+                       minimum=0),
+    "deceleration": Field("number", "when it holds; absent: left to the drives",
+                          "rad/s^2 or m/s^2", minimum=0, strict=True),
+}  # fmt: skip
 
 RATE = Field("number", "samples per second", "Hz", REQUIRED, minimum=0, strict=True)
 TOPIC = Field("text", "of its messages")
@@ -105,6 +121,7 @@ SECTIONS = {
     "handles.NAME": HANDLE,
     "spread.BODY": SPREAD,
     "gripper": GRIPPER,
+    "controller": CONTROLLER,
     **{f"sensors.NAME.{kind}": section for kind, section in SENSORS.items()},
 }
 
