@@ -112,6 +112,8 @@ def _arm(reader: Reader, value: object, beside: str | Path | None) -> Arm:
         arm = load_arm(absolute(reader, value) if beside is not None else value)
     else:
         raise reader.error("robot", value, "a path or a mapping")
+    if arm.robot.frame(arm.tool).carrier < 0:
+        raise reader.error("robot", arm.tool, "a robot whose tool is moved by its joints")
     if arm.base is None:
         raise reader.error("robot", value, "a robot whose `base` says where it stands")
     return arm
