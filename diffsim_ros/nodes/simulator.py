@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
+from rclpy.clock import Clock as SteadyClock
+from rclpy.clock import ClockType
 from rclpy.publisher import Publisher
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock
@@ -112,7 +114,8 @@ class Simulator(BaseNode):
             self.create_service(
                 Trigger, f"~/{name}", getattr(self, f"_on_{name}"), callback_group=self.together
             )
-        self._ticker = self.create_timer(PERIOD, self._tick)
+        steady = SteadyClock(clock_type=ClockType.STEADY_TIME)  # its own time makes others'
+        self._ticker = self.create_timer(PERIOD, self._tick, clock=steady)
 
     def _truth_folder(self) -> Path | None:
         if not self["truth_path"]:
