@@ -63,10 +63,21 @@ class JointTrajectory:
         """Piecewise polynomials of q, qd, qdd: linear, cubic or quintic."""
         from scipy.interpolate import BPoly
 
-        rows = [self.positions, self.velocities, self.accelerations]
-        given = np.stack([row for row in rows if row is not None], axis=1)
-        spline = BPoly.from_derivatives(self.times, given)
+        spline = BPoly(self._bernstein(), self.times)
         return spline, spline.derivative(), spline.derivative(2)
+
+    def _bernstein(self) -> np.ndarray:
+        """Coefficients (k, n - 1, j) of the pieces; BPoly.from_derivatives loops over them."""
+        h = np.diff(self.times)[:, None]
+        q0, q1 = self.positions[:-1], self.positions[1:]
+        if self.velocities is None:
+            return np.stack([q0, q1])
+        v0, v1 = h * self.velocities[:-1], h * self.velocities[1:]
+        if self.accelerations is None:
+            return np.stack([q0, q0 + v0 / 3, q1 - v1 / 3, q1])
+        a0, a1 = h * h * self.accelerations[:-1] / 20, h * h * self.accelerations[1:] / 20
+        before, after = [q0, q0 + v0 / 5, q0 + 0.4 * v0 + a0], [q1 - 0.4 * v1 + a1, q1 - v1 / 5, q1]
+        return np.stack([*before, *after])
 
     def mapping(self) -> dict[str, Any]:
         """Plain data, for YAML and JSON."""
