@@ -99,7 +99,7 @@ class Controller:
 
     time                [ns] of the same clock as commands' stamps
     position, velocity  (n,) of the joints, as /joint_states would say
-    desired             Sample that is commanded
+    desired             Sample that is commanded, since `updated` [ns]
     speed_scaling       1: full speed, 0: stopped, as set from outside; `scaling` follows it
     active              True while a trajectory runs
     elapsed             [s] of the trajectory, which passes more slowly when scaled; NaN before any
@@ -115,7 +115,7 @@ class Controller:
         self.names, self.settings, self.time = tuple(names), settings or Settings(), time
         self._joints = Tracking(position, self.settings.dynamics, time)
         self._period = nanoseconds(1.0 / self.settings.rate)
-        self._tick = time
+        self._tick = self.updated = time
         self.speed_scaling = self.scaling = 1.0
         self._course: _Course | None = None
         self._path = self._goal = self._goal_time = 0.0
@@ -190,14 +190,14 @@ class Controller:
     def set_clock(self, time: int) -> None:
         """The clock shows `time` [ns] from now on; nothing moves for that."""
         by, self.time = time - self.time, time
-        self._tick += by
+        self._tick, self.updated = self._tick + by, self.updated + by
         self._joints.shift(by)
         if self._braking is not None:
             self._braking.since += by
 
     def _update(self) -> Outcome | None:
         """One control cycle: sample, check, command."""
-        period = self._period / NANO
+        period, self.updated = self._period / NANO, self.time
         change = np.clip(self.speed_scaling, 0.0, 1.0) - self.scaling
         most = self.settings.slope * period
         self.scaling += float(np.clip(change, -most, most))
