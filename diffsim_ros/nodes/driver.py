@@ -14,13 +14,15 @@ With `dry_run`, the default, everything is checked and nothing is sent. One moti
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Execute
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
@@ -46,6 +48,11 @@ from diffsim_ros.robots.execution import STOPPED, Watch
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.robots.trajectory_check import Rules, check_trajectory, check_turns
 
+FIXED = (
+    "robot controller output speed_scaling gripper gripper_action gripper_gap io_service "
+    "gripper_pin period"
+).split()
+"""Parameters that count at the start only."""
 LATEST = quality(1, reliable=False)
 """The last message is all that counts."""
 
@@ -121,6 +128,14 @@ class Driver(BaseNode):
             cancel_callback=self._on_cancel,
             callback_group=self.together,
         )
+
+    def _check(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            late = hasattr(self, "_action") and parameter.name in FIXED
+            if late and parameter.value != self[parameter.name]:
+                reason = f"{parameter.name} counts at the start only: end the node first"
+                return SetParametersResult(successful=False, reason=reason)
+        return super()._check(parameters)
 
     def _make_output(self) -> ActionOutput | TopicOutput:
         if self["output"] == "action":

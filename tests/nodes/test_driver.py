@@ -8,8 +8,10 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from diffsim_interfaces.action import Execute  # noqa: E402
 from rclpy.clock import Clock, ClockType  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from rosgraph_msgs.msg import Clock as ClockMessage  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
 
@@ -142,6 +144,24 @@ def test_a_dry_run_sends_nothing_and_what_is_unsafe_is_refused(bench):
         report = bench.send(motion).report()
         assert report.code == "REFUSED" and told in report.message
     assert bench.lab.events == [] and heard == [] and report.release_stamp is None
+
+
+def test_trajectories_by_topic_and_what_the_diagnostics_say(bench):
+    said = bench.ros.listen(DiagnosticArray, "/diagnostics", 10)
+    bench.drive(dry_run=True, period=0.05).known()
+    wanted = bench.ros.node.create_publisher(TrajectoryMessage, "/driver/joint_trajectory", STREAM)
+    bench.ros.until(lambda: wanted.get_subscription_count() > 0, "the driver to listen")
+    wanted.publish(convert_motion.trajectory_message(MOTION))
+
+    def last():
+        return convert.values_of(said[-1].status[0])["last"] if said else ""
+
+    bench.ros.until(lambda: "topic: SUCCESS dry run" in last(), last)
+    assert said[-1].status[0].message == "dry run: nothing is sent"
+    changed = bench.driver.set_parameters(
+        [Parameter("gripper", value="none"), Parameter("dry_run", value=False)]
+    )
+    assert [result.successful for result in changed] == [False, True]
 
 
 def test_a_cancelled_motion_rests_and_never_lets_go(bench):
