@@ -13,6 +13,8 @@ import yaml
 
 from diffsim_ros.errors import InputError
 
+from .quintic import control_points
+
 
 @dataclass(frozen=True)
 class JointTrajectory:
@@ -75,9 +77,9 @@ class JointTrajectory:
         v0, v1 = h * self.velocities[:-1], h * self.velocities[1:]
         if self.accelerations is None:
             return np.stack([q0, q0 + v0 / 3, q1 - v1 / 3, q1])
-        a0, a1 = h * h * self.accelerations[:-1] / 20, h * h * self.accelerations[1:] / 20
-        before, after = [q0, q0 + v0 / 5, q0 + 0.4 * v0 + a0], [q1 - 0.4 * v1 + a1, q1 - v1 / 5, q1]
-        return np.stack([*before, *after])
+        return control_points(
+            np.diff(self.times), self.positions, self.velocities, self.accelerations
+        )
 
     def mapping(self) -> dict[str, Any]:
         """Plain data, for YAML and JSON."""
