@@ -1,4 +1,4 @@
-"""Starts planner and driver; with mock:=true a controller without hardware. Nothing moves by default.
+"""Starts planner and driver; mock:=true a controller without hardware. Nothing moves by default.
 
 ros2 launch diffsim_ros driver.launch.py mock:=true dry_run:=false gripper:=command
 ros2 launch diffsim_ros driver.launch.py robot:=/my/robots/ur5.yaml
