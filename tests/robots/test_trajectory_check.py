@@ -193,7 +193,7 @@ def corruptions():
     )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(corruptions(), min_size=1, max_size=3))
 def test_nothing_that_the_real_controller_would_refuse_passes(changes):
     motion = GOOD
