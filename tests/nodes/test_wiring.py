@@ -23,7 +23,7 @@ from diffsim_ros.real2sim.tosses import read_tosses  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 NODES = ("replay", "observer", "estimator", "visualizer", "simulator")
-DRIVING = ("driver", "mock_controller")
+DRIVING = ("planner", "driver", "mock_controller")
 TRIALS = [8, 1, 10, 3, 6]
 
 
