@@ -137,13 +137,15 @@ class Smooth:
     """Keys of a driven motion near each other: r_i = (p_i - p_{i-1})/sigma, i = 1 ... n  [G 4.7.5].
 
     names  (n, a)  parameters: keys by axes, in the order of time
-    first  (a,)    the key before them, which stays;  sigma  [m or rad] of a step
+    first  (a,)    the key before them, which stays, and `last` the one after them, if there is one
+    sigma  [m or rad] of a step
     """
 
     body: str
     names: tuple[tuple[str, ...], ...]
     first: np.ndarray
     sigma: float
+    last: np.ndarray | None = None
     loss: Loss = field(default_factory=Loss)
     name: str = "smooth"
     frames: ClassVar[np.ndarray] = np.zeros(1, np.int64)
@@ -155,9 +157,10 @@ class Smooth:
         return tuple(name for row in self.names for name in row)
 
     def term(self, rollout, slot, values):
-        """Residual (1, n a) and its partials by the keys; the motion does not enter."""
+        """Residual (1, steps a) and its partials by the keys; the motion does not enter."""
         keys = np.array([[values[name] for name in row] for row in self.names])
-        steps = np.diff(np.concatenate([np.reshape(self.first, (1, -1)), keys]), axis=0)
+        ends = [] if self.last is None else [np.reshape(self.last, (1, -1))]
+        steps = np.diff(np.concatenate([np.reshape(self.first, (1, -1)), keys, *ends]), axis=0)
         own = {}
         for i, row in enumerate(self.names):
             for j, name in enumerate(row):

@@ -151,6 +151,8 @@ class KeyLimit:
     r_i = max(0, |D_i|/limit - (1 - MARGIN))/sigma; D_i are first differences over the interval
     (order 1: the speed), or second ones over its square (order 2: the speed's change at a key,
     shared by the interval around it, the handle at rest before the first key and after the last).
+    Order 2 has D_i/limit as residuals too: without them every step of the search is jagged and
+    runs into the limit at once.
 
     names     (K, 3)  parameters of the keys by axes; "": stays as in `keys` (K, 3) [m or rad]
     limit     [m/s, m/s^2 or rad]
@@ -193,7 +195,7 @@ class KeyLimit:
         return float(np.linalg.norm(self._differences(values), axis=1).max())
 
     def term(self, rollout, slot, values):
-        """Residual (1, m) and its partials by the keys; the motion does not enter."""
+        """Residual (1, m or 4 m) and its partials by the keys; the motion does not enter."""
         D, by_key = self._differences(values), self._map()
         size = np.linalg.norm(D, axis=1)
         over = size / self.limit - (1.0 - MARGIN)
@@ -203,10 +205,14 @@ class KeyLimit:
         for k, row in enumerate(self.names):
             for a, name in enumerate(row):
                 if name:
-                    slope = by_key[:, k] * unit[:, a] / (self.limit * self.sigma)
-                    own[name] = slope[None]
-        residual = np.where(active, over, 0.0)[None] / self.sigma
-        return Term(residual, self.frames, own=own)
+                    slope = by_key[:, k] / self.limit
+                    own[name] = self._beside(slope * unit[:, a], np.outer(slope, np.eye(3)[a]))
+        return Term(self._beside(np.where(active, over, 0.0), D / self.limit), self.frames, own=own)
+
+    def _beside(self, above: np.ndarray, even: np.ndarray) -> np.ndarray:
+        """Residuals (1, m), or (1, 4 m) of order 2, from what is above and from all of it."""
+        parts = [above / self.sigma, even.ravel()] if self.order == 2 else [above / self.sigma]
+        return np.concatenate(parts)[None]
 
     def until(self, frame):
         """See `Objective.until`."""

@@ -19,6 +19,7 @@ from ..inverse.parameters import ParameterMap
 from ..robots.arm import Arm
 from ..robots.time_scaling import peaks, through_state
 from ..robots.trajectory import JointTrajectory
+from ..robots.trajectory_check import check_trajectory
 from .hand import hand_motion
 from .release import rate_name, value_name
 from .robot_config import Throw
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from .config import PlanConfig
     from .plan import PlanResult
 
+RATES = ("velocity", "acceleration", "jerk")
 ROUNDS = 6
 """Plans that are made again, at most, because the arm cannot carry one out."""
+ROOM = 0.999
+"""Of the limits of rates: points are sent with times in whole nanoseconds, and checked so."""
 LESS = 0.8
 """Of the rate that a joint had, in the next round."""
 
@@ -78,7 +82,9 @@ def motion(config: PlanConfig, controls: Mapping[str, float]) -> Carried:
     if isinstance(config.robot, Throw):
         return _thrown(config, config.map.named(z))
     values = config.map.engine(z, config.scene.engine.values)
-    trajectory, begins = hand_motion(config.robot, config.scene, values)
+    hand = replace(config.robot, arm=roomy(config.robot.arm))
+    trajectory, begins = hand_motion(hand, config.scene, values)
+    check_trajectory(trajectory, config.robot.arm)
     return Carried(trajectory, {**shares(config.robot.arm, trajectory), "scene_starts": begins})
 
 
@@ -86,7 +92,10 @@ def _thrown(config: PlanConfig, named: Mapping[str, float]) -> Carried:
     """Through the release at constant rates; the gripper is told `lead` before."""
     task, names = config.robot, config.robot.arm.robot.joint_names
     q, qd = (np.array([named[of(name)] for name in names]) for of in (value_name, rate_name))
-    trajectory = through_state(task.arm.limits, task.arm.home, q, qd, names=names, hold=task.hold)
+    trajectory = through_state(
+        roomy(task.arm).limits, task.arm.home, q, qd, names=names, hold=task.hold
+    )
+    check_trajectory(trajectory, task.arm)
     if task.lead > trajectory.release:
         rule = f"at most the {trajectory.release:.3g} s until the release"
         raise InputError(config.place, "robot.release.lead", task.lead, rule)
@@ -100,10 +109,16 @@ def _thrown(config: PlanConfig, named: Mapping[str, float]) -> Carried:
     return Carried(trajectory, figures)
 
 
+def roomy(arm: Arm) -> Arm:
+    """The arm with limits that leave room for rounding."""
+    rates = {name: ROOM * getattr(arm.limits, name) for name in RATES}
+    return replace(arm, limits=replace(arm.limits, **rates))
+
+
 def shares(arm: Arm, trajectory: JointTrajectory) -> dict[str, Any]:
     """Duration [s] and peaks as shares of the limits, each of the joint that has the largest."""
     found, out = peaks(trajectory), {"duration": trajectory.duration}
-    for name in ("velocity", "acceleration", "jerk"):
+    for name in RATES:
         share = found[name] / getattr(arm.limits, name)
         out[f"{name}_share"] = float(share.max())
         out[f"{name}_joint"] = trajectory.names[int(share.argmax())]
@@ -119,7 +134,7 @@ def tighter(
     """
     if isinstance(config.robot, Throw):
         return _slower_release(config, bound, controls)
-    rates = [name for name in ("velocity", "acceleration", "jerk") if name in bound.key]
+    rates = [name for name in RATES if name in bound.key]
     together, changed, named = [], [], config.map.named(config.map.scaled(controls))
     for kept in config.together:
         if rates and isinstance(kept, KeyLimit):

@@ -74,7 +74,8 @@ def _kept(name, keys, at, names, span, scene) -> list[Any]:
     if keys["smooth"] is not None:
         axes = [AXES.index(axis) for axis in keys["axes"]]
         rows = tuple(tuple(names[k][a] for a in axes) for k in range(first, last + 1))
-        found.append(Smooth(handle, rows, at[first - 1, axes], keys["smooth"], name=name))
+        after = at[last + 1, axes] if last + 1 < len(at) else None
+        found.append(Smooth(handle, rows, at[first - 1, axes], keys["smooth"], after, name=name))
     interval = scene.description["bodies"][handle]["keys"]["interval"]
     rows = tuple(tuple(row) for row in names)
     for order, entry in ((1, "speed"), (2, "acceleration")):

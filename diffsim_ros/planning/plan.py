@@ -203,13 +203,17 @@ def _candidate(config: PlanConfig, problem, z, told, cancel, given=None) -> Cand
         if told is not None:
             told(entry.iteration, entry.value)
 
+    gain = search["gain"]
     if search["solver"] == "lbfgs":
-        limit = {"max_iterations": search["iterations"]}
+        limit = {"max_iterations": search["iterations"], "cost_tolerance": 1e-3 * gain}
         settings = {"solver": lbfgs, **limit, "early": {"max_iterations": STAGE_ITERATIONS}}
     else:
         limits = (search["iterations"], STAGE_ITERATIONS)
-        common = {"gradient_tolerance": 1e-14, "negligible": search["enough"]}
-        options, early = (LMOptions(max_iterations=n, **common) for n in limits)
+        options, early = (
+            LMOptions(max_iterations=n, gradient_tolerance=1e-14, cost_tolerance=gain,
+                      kink_tolerance=max(gain, 1e-5), negligible=search["enough"])
+            for n in limits
+        )  # fmt: skip
         settings = {
             "solver": levenberg_marquardt, "options": given or options,
             "early": {"options": early},

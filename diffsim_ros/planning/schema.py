@@ -117,6 +117,14 @@ SEARCH: Section = {
         minimum=0,
         strict=True,
     ),
+    "gain": Field(
+        "number",
+        "relative decrease of the objective that is worth going on for",
+        "1",
+        default=1e-9,
+        minimum=0,
+        strict=True,
+    ),
     "starts": Field(
         "integer", "the first guess, and draws within the bounds", default=1, minimum=1
     ),

@@ -142,7 +142,8 @@ def test_limits_of_keys_and_their_partials(order):
     kept, keys = limits(order, 10.0 if order == 1 else 300.0)
     values = {n: float(keys[k, a]) for k, row in enumerate(kept.names) for a, n in enumerate(row)}
     term, eps = kept.term(None, CUBE, values), 1e-7
-    assert 0 < np.count_nonzero(term.residual) < term.residual.size, "some above, some below"
+    above = term.residual[0, : 4 if order == 1 else 5]
+    assert 0 < np.count_nonzero(above) < above.size, "some above, some below"
     for name in kept.parameters:
         up, down = (kept.term(None, CUBE, values | {name: values[name] + s}).residual
                     for s in (eps, -eps))  # fmt: skip
@@ -156,7 +157,7 @@ def test_a_straight_motion_is_jerked_at_its_ends_alone():
     keys = np.linspace(0, 1, 5)[:, None] * np.ones(3)
     kept = KeyLimit("hand", (("", "", ""),) * 5, keys, 0.5, 1.0, order=2)
     assert kept.peak({}) == pytest.approx(np.sqrt(3) * 0.25 / 0.25)
-    r = kept.term(None, CUBE, {}).residual[0]
+    r = kept.term(None, CUBE, {}).residual[0, :5]
     np.testing.assert_array_equal(r > 0, [True, False, False, False, True])
 
 
@@ -165,6 +166,10 @@ def test_smooth_pulls_keys_together():
     term = smooth.term(None, CUBE, {"a": 1.0, "b": 3.0})
     np.testing.assert_allclose(term.residual, [[2.0, 4.0]])
     np.testing.assert_allclose(term.own["a"], [[2.0, -2.0]])
+    ended = Smooth("hand", (("a",), ("b",)), np.zeros(1), 0.5, np.ones(1))
+    term = ended.term(None, CUBE, {"a": 1.0, "b": 3.0})
+    np.testing.assert_allclose(term.residual, [[2.0, 4.0, -4.0]])
+    np.testing.assert_allclose(term.own["b"], [[0.0, 2.0, -2.0]])
 
 
 @pytest.mark.parametrize(
