@@ -74,6 +74,7 @@ def generate_launch_description():
                 SIMULATED,
             ),
             node("observer", {**heard, "cloud_topics": typed("cloud_topics", STRINGS)}, SIMULATED),
+            node("planner", {}, SIMULATED),
             node("estimator", {"configuration": typed("configuration", str)}, SIMULATED),
             node("visualizer", heard, SIMULATED),
             Node(

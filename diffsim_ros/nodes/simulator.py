@@ -234,8 +234,10 @@ class Simulator(BaseNode):
         record, world = None, self.world
         for name, sensor in self.twin.config.sensors.items():
             while (stamp := self._stamp(sensor, self._counts[name])) <= world.time:
-                record = record or world.record()
                 number, self._counts[name] = self._counts[name], self._counts[name] + 1
+                if isinstance(sensor, CloudSensor) and not self._out[name].get_subscription_count():
+                    continue  # rendering takes long, and nobody looks
+                record = record or world.record()
                 draw = generator(self.twin.config.seed, world.number, name, number)
                 asked = record, (stamp - world.origin) / NANO, stamp, draw
                 if isinstance(sensor, CloudSensor):

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from ..errors import InputError
 from ..inverse.parameters import Parameter
-from ..inverse.rotation import quat_exp, quat_matrix
-from ..robots.time_scaling import point_to_point, stretched
+from ..inverse.rotation import quat_exp, quat_log, quat_matrix, quaternion
+from ..robots.inverse_kinematics import follow
+from ..robots.kinematics import link_pose
 from ..robots.trajectory import JointTrajectory
 from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
@@ -25,8 +25,8 @@ from .robot_config import Hand
 
 PERIOD = 0.024
 """Longest interval of the handle's keys and of the tool's poses [s]."""
-GENTLE = 2.0
-"""How much longer than it must the way from home to the first pose takes."""
+APPROACH = (0.25, 1.0)
+"""Largest speed [m/s] and rate of turning [rad/s] from home to the first pose."""
 STEMS = ("position", "rotation")
 AXES = ("x", "y", "z")
 
@@ -137,25 +137,30 @@ def tool_way(hand: Hand, scene: SceneModel, values: np.ndarray) -> tuple[np.ndar
 
 
 def hand_motion(hand: Hand, scene: SceneModel, values: np.ndarray) -> tuple[JointTrajectory, float]:
-    """The arm's motion: from home to the first pose, then along the way; when that begins [s].
+    """The arm's motion: the tool goes straight from home, then its way; when that begins [s].
 
     InputError names joint, time, value and limit.
     """
-    from ..robots.inverse_kinematics import follow
-
     times, poses = tool_way(hand, scene, values)
-    way = follow(hand.arm, times, poses).trajectory
-    names = hand.arm.robot.joint_names
-    first = point_to_point(hand.arm.limits, hand.arm.home, way.positions[0], names=names)
-    first = stretched(first, GENTLE)
-    return _after(first, way), first.duration
+    arm = hand.arm
+    home = arm.base @ link_pose(arm.robot, arm.home, arm.tool)
+    before, straight = approach(home, poses[0])
+    whole = np.concatenate([before, before[-1] + times[1:]])
+    way = follow(arm, whole, np.concatenate([straight, poses[1:]]), start=arm.home)
+    return way.trajectory, float(before[-1])
 
 
-def _after(first: JointTrajectory, second: JointTrajectory) -> JointTrajectory:
-    """Both in turn: the second begins at rest where the first ends."""
-    if second.velocities is None or second.accelerations is None:
-        raise InputError("trajectory", "accelerations", None, "given: quintics are joined")
-    pairs = ("positions", "velocities", "accelerations")
-    rows = [np.concatenate([getattr(first, p), getattr(second, p)[1:]]) for p in pairs]
-    times = np.concatenate([first.times, first.duration + second.times[1:]])
-    return JointTrajectory(first.names, times, *rows)
+def approach(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Times (k,) [s] and poses (k, 4, 4) straight from rest to rest, as gently as APPROACH says."""
+    turn = quat_log(quaternion(end[:3, :3] @ start[:3, :3].T))
+    way = end[:3, 3] - start[:3, 3]
+    longest = max(np.linalg.norm(way) / APPROACH[0], np.linalg.norm(turn) / APPROACH[1])
+    count = int(np.ceil(15 / 8 * longest / PERIOD))  # a quintic's peak is 15/8 of its mean
+    s = np.arange(count + 1) / max(count, 1)
+    share = s**3 * (10 + s * (6 * s - 15))
+    poses = np.tile(end, (count + 1, 1, 1))
+    poses[:, :3, :3] = quat_matrix(quat_exp(share[:, None] * turn)) @ start[:3, :3]
+    poses[:, :3, 3] = start[:3, 3] + share[:, None] * way
+    if count:
+        poses[-1] = end
+    return PERIOD * np.arange(count + 1), poses

@@ -20,7 +20,14 @@ from functools import cached_property
 
 import numpy as np
 
-from ..inverse.rotation import left_jacobian, left_jacobian_inverse, quat_exp, quat_log, quat_matrix
+from ..inverse.rotation import (
+    left_jacobian,
+    left_jacobian_inverse,
+    quat_exp,
+    quat_log,
+    quat_matrix,
+    quaternion,
+)
 from ..robots.arm import Arm
 from ..robots.kinematics import jacobian, jacobian_slopes, link_pose
 from ..robots.robot import Frame, Robot
@@ -98,7 +105,7 @@ class Release:
         v, omega = (J @ qd).reshape(2, 3)
         back = quat_matrix(quat_exp(-delay * omega))
         x = pose[:3, 3] - delay * v + 0.5 * delay**2 * self.gravity + shift
-        rotation = quat_log(_quaternion(back @ pose[:3, :3]))
+        rotation = quat_log(quaternion(back @ pose[:3, :3]))
         return np.concatenate([x, rotation, v - delay * self.gravity, omega])
 
     def jacobian(self, theta: Sequence[float]) -> np.ndarray:
@@ -129,10 +136,3 @@ class Release:
         """Speed of the body's centre at the release [m/s]."""
         q, qd, _, _ = self._split(theta)
         return float(np.linalg.norm((self._turned(q)[1] @ qd)[:3]))
-
-
-def _quaternion(matrix: np.ndarray) -> np.ndarray:
-    """(4,) x, y, z, w of a rotation matrix."""
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_matrix(matrix).as_quat()

@@ -65,21 +65,18 @@ class JointTrajectory:
         """Piecewise polynomials of q, qd, qdd: linear, cubic or quintic."""
         from scipy.interpolate import BPoly
 
-        spline = BPoly(self._bernstein(), self.times)
+        spline = BPoly(self._control_points(), self.times)
         return spline, spline.derivative(), spline.derivative(2)
 
-    def _bernstein(self) -> np.ndarray:
-        """Coefficients (k, n - 1, j) of the pieces; BPoly.from_derivatives loops over them."""
-        h = np.diff(self.times)[:, None]
-        q0, q1 = self.positions[:-1], self.positions[1:]
-        if self.velocities is None:
-            return np.stack([q0, q1])
-        v0, v1 = h * self.velocities[:-1], h * self.velocities[1:]
-        if self.accelerations is None:
-            return np.stack([q0, q0 + v0 / 3, q1 - v1 / 3, q1])
-        return control_points(
-            np.diff(self.times), self.positions, self.velocities, self.accelerations
-        )
+    def _control_points(self) -> np.ndarray:
+        """(k, n - 1, j) of the pieces; BPoly.from_derivatives takes 25 ms for 500 points."""
+        q, v, steps = self.positions, self.velocities, np.diff(self.times)
+        if v is None:
+            return np.stack([q[:-1], q[1:]])
+        if self.accelerations is not None:
+            return control_points(steps, q, v, self.accelerations)
+        third = steps[:, None] / 3
+        return np.stack([q[:-1], q[:-1] + third * v[:-1], q[1:] - third * v[1:], q[1:]])
 
     def mapping(self) -> dict[str, Any]:
         """Plain data, for YAML and JSON."""

@@ -36,7 +36,9 @@ def seen(trajectory, points=20_001):
     """Largest |q'|, |q''|, |q'''| (3, j) and range of q (2, j) of SciPy's curve, at many points."""
     rows = [trajectory.positions, trajectory.velocities, trajectory.accelerations]
     curve = BPoly.from_derivatives(trajectory.times, np.stack(rows, axis=1))
+    knots = trajectory.times[1:-1]  # where the jerk leaps: both sides
     times = np.linspace(0, trajectory.duration, points)
+    times = np.concatenate([times, knots - 1e-9, knots + 1e-9])
     q = curve(times)
     rates = np.stack([np.abs(curve.derivative(k)(times)).max(axis=0) for k in (1, 2, 3)])
     return rates, np.stack([q.min(axis=0), q.max(axis=0)])
@@ -59,7 +61,7 @@ def test_peaks_are_those_of_the_curve_between_points():
     found, (rates, (low, high)) = peaks(wild), seen(wild)
     for name, value in zip(("velocity", "acceleration", "jerk"), rates, strict=True):
         assert np.all(found[name] >= value * (1 - 1e-12)), name
-        assert found[name] == pytest.approx(value, rel=2e-3), name
+        assert found[name] == pytest.approx(value, rel=2e-4), name
     assert found["lower"] == pytest.approx(low, abs=1e-5) and np.all(found["lower"] <= low)
     assert found["upper"] == pytest.approx(high, abs=1e-5) and np.all(found["upper"] >= high)
 
