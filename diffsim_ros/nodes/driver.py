@@ -13,6 +13,7 @@ With `dry_run`, the default, everything is checked and nothing is sent. One moti
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -112,7 +113,7 @@ class Driver(BaseNode):
         self._scaling = 1.0
         self._run: MotionRun | None = None
         self._job, self._last = "", "no motion yet"
-        self._leaving = False
+        self._leaving, self._lag = False, math.nan
         self._idle = threading.Event()
         self._idle.set()
         self._output = self._make_output()
@@ -270,6 +271,7 @@ class Driver(BaseNode):
         except InputError as error:
             report = Report("REFUSED", str(error))
         finally:
+            self._lag = self._run.lag if self._run is not None else self._lag
             self._job, self._run = "", None
             self._idle.set()
         self._last = f"{name}: {report.code} {report.message}".rstrip()
@@ -318,6 +320,7 @@ class Driver(BaseNode):
             "joint_state_age": age if self._state else "none",
             "speed_scaling": self._scaling,
             "last": self._last,
+            "lag": self._lag,
         }
         status = convert.diagnostic(level, "driver", text, values, self._arm.robot.name)
         message = DiagnosticArray(status=[status])

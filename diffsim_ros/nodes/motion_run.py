@@ -84,6 +84,11 @@ class MotionRun:
             stamp = rows[0] if abs(now - rows[0]) < SKEW else now
             self._supervisor.hear_feedback(stamp, *rows[1:])
 
+    @property
+    def lag(self) -> float:
+        """[s] by which the arm followed its commands; NaN where nothing told it."""
+        return self._supervisor.lag if self._supervisor is not None else np.nan
+
     def shown(self) -> str:
         """Where it is, in words."""
         if self._supervisor is None:
