@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-NODES = ("replay", "observer", "estimator", "visualizer", "planner", "driver", "mock_controller")
+NODES = (
+    "replay", "observer", "estimator", "visualizer", "planner", "driver", "mock_controller",
+    "simulator",
+)  # fmt: skip
 OVERLAY = sorted(path.name for path in (ROOT / "ros_overlay").iterdir() if path.is_dir())
 PARAMETER_FIELDS = [
     *(("string", "name"), ("string", "unit"), ("float64", "value"), ("float64", "std_dev")),

@@ -86,7 +86,8 @@ def test_parameters_are_those_of_the_yaml_and_files_exist(entities):
     for node in nodes(entities):
         if node["package"] != "diffsim_ros":
             continue
-        file, overrides = node["parameters"]
+        file, overrides, *simulated = node["parameters"]
+        assert simulated in ([], [{"use_sim_time": True}])
         path = ROOT / Path(file).relative_to(SHARE)
         listed = yaml.safe_load(path.read_text())[node["name"]]["ros__parameters"]
         for name, value in overrides.items():
@@ -96,8 +97,9 @@ def test_parameters_are_those_of_the_yaml_and_files_exist(entities):
             assert isinstance(listed[name], list if kind is STRINGS else kind), name
 
 
-def test_rviz_is_optional_and_its_file_exists(monkeypatch):
-    entities = described(ROOT / "launch" / "real2sim.launch.py", monkeypatch)
+@pytest.mark.parametrize("name", ["real2sim", "twin"])
+def test_rviz_is_optional_and_its_file_exists(name, monkeypatch):
+    entities = described(ROOT / "launch" / f"{name}.launch.py", monkeypatch)
     (rviz,) = [n for n in nodes(entities) if n["package"] == "rviz2"]
     assert type(rviz["condition"]).__name__ == "IfCondition"
     file = rviz["arguments"][1]
