@@ -22,7 +22,7 @@ MOST = 16  # branches that are followed: a general six-axis arm has no more
 # starts again of those beyond their ranges; ways through the clouds that are smoothed, which
 # differ by so much somewhere [rad or m].
 CLOUDS, CLOUD, FRESH, RETRIES = 24, 32, 8, 2
-ALTERNATIVES, APART = 5, 0.5
+ALTERNATIVES, APART = 3, 0.5
 TIGHT = 1e-4  # bounds of velocities and so on are too large by this share at most
 
 

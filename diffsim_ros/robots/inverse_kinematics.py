@@ -21,6 +21,8 @@ from .trajectory import JointTrajectory
 
 ENOUGH = {"singular": 0.1, "clearance": 0.1}
 """Share of the largest singular value, and distance [m], beyond which more is not better."""
+ROUNDS = 6
+"""How often clouds are thrown for an arm with joints to spare before its way is given up."""
 UNITS = ("rad or m", "rad/s or m/s", "rad/s^2 or m/s^2", "rad/s^3 or m/s^3")
 
 Clearance = Callable[[np.ndarray], tuple[np.ndarray, Sequence[str]]]
@@ -65,7 +67,7 @@ def follow(
     search = Branches(arm, link or arm.tool, orientation, times, poses, at_rest)
     rng, failures = np.random.default_rng(seed), []
     rest = arm.home if start is None else arm.robot.values(start, "start")
-    anchors = (0, 0, 0) if search.spare else (0, len(times) - 1, len(times) // 2)
+    anchors = (0,) * ROUNDS if search.spare else (0, len(times) - 1, len(times) // 2)
     for anchor in anchors if start is None or search.spare else (0,):
         found, errors = search.at(anchor, starts, rng) if start is None else search.given(rest)
         if not len(found):

@@ -97,7 +97,8 @@ double reach(const Chain& chain, const PoseTask& task, const LinkPose& want, con
     const double square = e.squaredNorm();
     if (square <= how.tolerance * how.tolerance || i == how.iterations) return std::sqrt(square);
     JointValues step = least_step(J, e, square / 2 + 1e-14 * task.length * task.length);
-    const double longest = step.cwiseAbs().maxCoeff();
+    double longest = 0;
+    for (double one : step) longest = std::max(longest, std::abs(one));
     if (longest > how.longest_step) step *= how.longest_step / longest;
     q += step;
   }

@@ -6,9 +6,10 @@
 namespace diffsim {
 namespace {
 
-constexpr double pose_weight = 1e5;                 // per metre, against accelerations of one limit
-constexpr double wall_weights[] = {1, 10, 100};     // of what goes beyond the room, stage by stage
-constexpr double room[4] = {0.97, 0.85, 0.8, 0.6};  // shares of the limits of q, q', q'', q'''
+constexpr double pose_weight = 1e5;              // per metre, against accelerations of one limit
+constexpr double wall_weights[] = {1, 30, 300};  // of what goes beyond the room, stage by stage
+constexpr double room[4] = {0.97, 0.8, 0.55,
+                            0.4};  // of the limits of q, q' ...: splines swing further
 constexpr double centre_weight = 0.02;
 constexpr double velocity_weight = 0.1, jerk_weight = 0.3;
 constexpr double longest_step = 0.5;

@@ -208,5 +208,6 @@ CRANE = """<robot name="crane"><link name="base"/>
   <limit velocity="2" effort="1"/></joint>
 <link name="rod"><inertial><mass value="1"/>
   <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="end" type="fixed"><parent link="rod"/><child link="tip"/><origin xyz="0 0 -0.5"/></joint>
+<joint name="end" type="fixed"><parent link="rod"/><child link="tip"/>
+  <origin xyz="0 0 -0.5"/></joint>
 <link name="tip"/></robot>"""
