@@ -71,6 +71,7 @@ def test_the_arm_carries_the_hand_along_its_way():
     begins, motion = carried.figures["scene_starts"], carried.trajectory
     values = config.map.engine(config.map.scaled(result.best.controls), config.scene.engine.values)
     times, poses = tool_way(config.robot, config.scene, values)
+    assert times[-1] == pytest.approx(1.4)  # eight knots, 0.2 s apart
     q, _, _ = motion.at(begins + times)
     tool = arm.base @ link_pose(arm.robot, q, arm.tool)
     np.testing.assert_allclose(tool, poses, atol=1e-6)
