@@ -59,10 +59,16 @@ class Branches:
         self.names = [arm.robot.joint_names[i] for i in self.index]
         self.limits = Limits(**{k: v[self.index] for k, v in vars(arm.limits).items()})
         self.home = arm.home[self.index]
+        bounded = np.isfinite(self.limits.lower) & np.isfinite(self.limits.upper)
+        low, high = (
+            np.where(bounded, v, self.home) for v in (self.limits.lower, self.limits.upper)
+        )
+        self.middle, self.half = (low + high) / 2, np.where(bounded, (high - low) / 2, np.inf)
         self.turning = np.array([arm.robot.joints[i].turns for i in self.index])
         kind, axis = _kind(orientation)
         self.task = _engine.PoseTask(kind, axis, self.chain.length / 4)
         self.spare = self.chain.size > {"full": 6, "axis": 5, "free": 3}[kind]
+        self.lost: int | None = None
         self._engine_limits = _engine.MotionLimits(**vars(self.limits))
 
     def given(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -95,9 +101,7 @@ class Branches:
         """Candidates of the branches at a key that can be followed, and those that cannot."""
         whole, broken = [], []
         for q in found:
-            way = self.chain.follow(
-                self.task, self.poses, self.limits.lower, self.limits.upper, key, q
-            )
+            way = self.chain.follow(self.task, self.poses, key, q)
             if way["first"] == 0 and way["last"] == len(self.times) - 1:
                 whole.append(self._into_range(way["q"]) if shift else way["q"])
             else:
@@ -109,11 +113,12 @@ class Branches:
 
         At every few keys there is a cloud: where the last one leads with the least motion, and some
         new ones.  Dynamic programming picks ways through them with slow joints, which are then
-        smoothed.  None where no joint values within the ranges reach one of the keys.
+        smoothed.  Where no joint values within the ranges reach a key there is none, and `lost` is
+        that key.
         """
         count = len(self.times)
         keys = np.unique(np.linspace(0, count - 1, min(count, CLOUDS)).round().astype(int))
-        first = self._inside(0, first, rng)
+        self.lost, first = 0, self._inside(0, first, rng)
         if not len(first):
             return
         clouds, costs, before = [first], self._unease(first), []
@@ -121,6 +126,7 @@ class Branches:
             guesses = np.vstack([clouds[-1], self._guesses(FRESH, rng)])
             cloud = self._inside(key, guesses, rng)
             if not len(cloud):
+                self.lost = int(key)
                 return
             span = self.limits.velocity * (self.times[key] - self.times[last])
             share = np.abs(cloud[:, None] - clouds[-1]) / span
@@ -129,7 +135,7 @@ class Branches:
             before.append(np.argmin(total, axis=1))
             costs = total.min(axis=1) + self._unease(cloud)
             clouds.append(cloud)
-        tried: list[np.ndarray] = []
+        self.lost, tried = None, []
         for at in np.argsort(costs):
             way = [clouds[-1][at]]
             for cloud, origin in zip(clouds[-2::-1], before[::-1], strict=True):
@@ -148,9 +154,8 @@ class Branches:
 
     def _unease(self, q: np.ndarray) -> np.ndarray:
         """Costs (m,) of joint values near the ends of their ranges."""
-        half = (self.limits.upper - self.limits.lower) / 2
-        off = np.abs(q - (self.limits.upper + self.limits.lower) / 2)
-        return np.sum(np.maximum(off / half - 0.8, 0) ** 2, axis=1) * 10
+        off = np.abs(q - self.middle) / self.half
+        return np.sum(np.maximum(off - 0.8, 0) ** 2, axis=1) * 10
 
     def _inside(self, key: int, guesses: np.ndarray, rng) -> np.ndarray:
         """Joint values (m, n) within their ranges that reach a key, CLOUD of them at most.
@@ -172,9 +177,7 @@ class Branches:
     def _into_range(self, q: np.ndarray) -> np.ndarray:
         """The way (k, n) by whole turns nearest to the middle of the ranges, or to home."""
         low, high = q.min(axis=0), q.max(axis=0)
-        bounded = np.isfinite(self.limits.lower) & np.isfinite(self.limits.upper)
-        middle = np.where(bounded, (self.limits.lower + self.limits.upper) / 2, self.home)
-        turns = np.round((middle - (low + high) / 2) / (2 * np.pi))
+        turns = np.round((self.middle - (low + high) / 2) / (2 * np.pi))
         return np.where(self.turning, q + 2 * np.pi * turns, q)
 
     def _smooth(self, q: np.ndarray) -> np.ndarray:
@@ -202,9 +205,8 @@ class Branches:
     def _margins(self, lower, upper, rates) -> dict[str, float]:
         """Of position (of half the range, of pi at most), velocity, acceleration and jerk."""
         limits = self.limits
-        half = np.minimum((limits.upper - limits.lower) / 2, np.pi)
         room = np.minimum(lower - limits.lower, limits.upper - upper)
-        found = {"position": float(np.min(np.minimum(room / half, 1.0)))}
+        found = {"position": float(np.min(room / np.minimum(self.half, np.pi)).clip(max=1.0))}
         for key, rate in zip(("velocity", "acceleration", "jerk"), rates, strict=True):
             found[key] = float(1 - np.max(rate / getattr(limits, key)))
         return found

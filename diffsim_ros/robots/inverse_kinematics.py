@@ -84,6 +84,8 @@ def follow(
                     break
             else:
                 failures.append(failure)
+        if search.lost is not None:
+            failures.append(_lost(search))
         if passed:
             best = max(passed, key=_score)
             return Way(search.trajectory(best, rest), best.margins, len(passed))
@@ -104,6 +106,12 @@ def _unreached(search: Branches, key: int, error: float) -> Failure:
     rule = f"a pose within reach and range of the joints (arm: {search.chain.length:.3g} m long)"
     place = f"{search.link} at {search.times[key]:.3f} s"
     return (0, 0.0), InputError("way", place, value, rule)
+
+
+def _lost(search: Branches) -> Failure:
+    place = f"{search.link} at {search.times[search.lost]:.3f} s"
+    rule = "a pose that joints within their ranges reach"
+    return (1, search.lost), InputError("way", place, "no such joint values found", rule)
 
 
 def _broken(search: Branches, anchor: int, way: dict) -> Failure:

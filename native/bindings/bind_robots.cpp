@@ -97,9 +97,12 @@ py::tuple reach_all(const Chain& chain, const PoseTask& task, const Array& wants
   return py::make_tuple(found, errors);
 }
 
-py::dict follow_one(const Chain& chain, const PoseTask& task, const Array& wants,
-                    const VectorXd& lower, const VectorXd& upper, int begin, const VectorXd& q) {
-  const Way way = follow(chain, task, link_poses(wants), {lower, upper}, begin, q);
+py::dict follow_one(const Chain& chain, const PoseTask& task, const Array& wants, int begin,
+                    const VectorXd& q) {
+  if (q.size() != chain.size() || chain.size() > task.rows()) {
+    refuse("follow", "one value per joint, and no joint to spare", q.size());
+  }
+  const Way way = follow(chain, task, link_poses(wants), begin, q);
   py::dict found;
   found["q"] = Rows(way.q.transpose());
   found["first"] = way.first;
@@ -136,7 +139,7 @@ void bind_robots(py::module_& m) {
   py::class_<MotionLimits>(m, "MotionLimits", "Of every joint (n,), infinite where there is none.")
       .def(py::init([](const VectorXd& lower, const VectorXd& upper, const VectorXd& velocity,
                        const VectorXd& acceleration, const VectorXd& jerk) {
-             return MotionLimits{{lower, upper}, velocity, acceleration, jerk};
+             return MotionLimits{lower, upper, velocity, acceleration, jerk};
            }),
            py::arg("lower"), py::arg("upper"), py::arg("velocity"), py::arg("acceleration"),
            py::arg("jerk"));
@@ -152,8 +155,7 @@ void bind_robots(py::module_& m) {
       .def("reach", &reach_all, py::arg("task"), py::arg("poses"), py::arg("q"),
            py::arg("iterations") = 60,
            "Starts q (m, n), one pose or m -> joint values (m, n), errors left (m,) [m].")
-      .def("follow", &follow_one, py::arg("task"), py::arg("poses"), py::arg("lower"),
-           py::arg("upper"), py::arg("begin"), py::arg("q"),
+      .def("follow", &follow_one, py::arg("task"), py::arg("poses"), py::arg("begin"), py::arg("q"),
            "From q (n,) at key `begin` through all keys without leaps: q (keys, n), first, last "
            "key reached, error [m] or joint that jumped at the next.")
       .def("smooth", &smooth, py::arg("task"), py::arg("poses"), py::arg("times"),

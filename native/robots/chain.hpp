@@ -8,7 +8,7 @@
 namespace diffsim {
 
 /// Longest chain; matrices of this size need no memory from the heap.
-constexpr int most_joints = 12;
+constexpr int most_joints = 16;
 
 using JointValues = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, most_joints, 1>;
 using ChainJacobian = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, most_joints>;

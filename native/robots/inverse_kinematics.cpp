@@ -8,8 +8,6 @@
 namespace diffsim {
 namespace {
 
-using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6>;
-
 // Between two poses: the straight line and the shortest turn.
 LinkPose between(const LinkPose& a, const LinkPose& b, double share) {
   const Eigen::Quaterniond turn(a.turn);
@@ -18,30 +16,20 @@ LinkPose between(const LinkPose& a, const LinkPose& b, double share) {
 }
 
 // J^T (J J^T + damping)^-1 e
-JointValues least_step(const PoseTask::Slopes& J, const PoseTask::Rows& e, double damping) {
-  Square A = J * J.transpose();
-  A.diagonal().array() += damping;
-  const PoseTask::Rows pull = A.ldlt().solve(e);
-  return J.transpose() * pull;
-}
-
-// Beyond 60 % of its range a joint is drawn back; no range, no pull.
-JointValues pull(const Ranges& ranges, const JointValues& q) {
-  JointValues g = JointValues::Zero(q.size());
-  for (int i = 0; i < q.size(); ++i) {
-    const double half = (ranges.upper[i] - ranges.lower[i]) / 2;
-    if (!std::isfinite(half)) continue;
-    const double off = q[i] - (ranges.upper[i] + ranges.lower[i]) / 2;
-    const double beyond = std::max(std::abs(off) - 0.6 * half, 0.);
-    g[i] = -0.05 * std::copysign(beyond, off);
+JointValues least_step(const PoseTask::Slopes& J, const Vector6& e, double damping) {
+  Matrix6 A = Matrix6::Zero();
+  for (Eigen::Index i = 0; i < J.cols(); ++i) {
+    const Vector6 column = J.col(i);
+    A.noalias() += column * column.transpose();
   }
-  return g;
+  A.diagonal().array() += damping;
+  const Vector6 pull = A.ldlt().solve(e);
+  return J.transpose() * pull;
 }
 
 class Follower {
  public:
-  Follower(const Chain& chain, const PoseTask& task, const Ranges& ranges)
-      : chain_(chain), task_(task), ranges_(ranges) {
+  Follower(const Chain& chain, const PoseTask& task) : chain_(chain), task_(task) {
     how_.iterations = 30;
   }
 
@@ -49,7 +37,6 @@ class Follower {
   bool go(const LinkPose& a, const LinkPose& b, JointValues& q, const JointValues& guess, int depth,
           Way& way) const {
     JointValues next = guess;
-    if (chain_.size() > task_.rows()) rest_within(b, next);
     const double error = reach(chain_, task_, b, how_, next);
     int joint = 0;
     const double leap = (next - guess).cwiseAbs().maxCoeff(&joint);
@@ -71,29 +58,19 @@ class Follower {
  private:
   static constexpr double most_leap = 0.3;  // away from the expected value [rad or m]
 
-  // One step of the joints that the task leaves free towards the middle of their ranges.
-  void rest_within(const LinkPose& b, JointValues& q) const {
-    PoseTask::Rows e;
-    PoseTask::Slopes J;
-    task_.error(chain_, q, b, e, J);
-    const JointValues g = pull(ranges_, q);
-    q += g - least_step(J, J * g, 1e-6 * task_.length * task_.length);
-  }
-
   const Chain& chain_;
   const PoseTask& task_;
-  const Ranges& ranges_;
   Solving how_;
 };
 
 }  // namespace
 
-void PoseTask::error(const Chain& chain, const JointValues& q, const LinkPose& want, Rows& e,
+void PoseTask::error(const Chain& chain, const JointValues& q, const LinkPose& want, Vector6& e,
                      Slopes& J) const {
   ChainJacobian all;
   const LinkPose have = chain.pose(q, &all);
-  e.resize(rows());
-  J.resize(rows(), chain.size());
+  e.setZero();
+  J.setZero(6, chain.size());
   e.head<3>() = want.at - have.at;
   J.topRows<3>() = all.topRows<3>();
   if (orientation == Orientation::full) {
@@ -106,14 +83,14 @@ void PoseTask::error(const Chain& chain, const JointValues& q, const LinkPose& w
     Eigen::Matrix<double, 2, 3> across;  // two directions square to the wished axis
     across.row(0) = wish.unitOrthogonal();
     across.row(1) = wish.cross(across.row(0).transpose());
-    e.tail<2>() = length * across * turn;
-    J.bottomRows<2>() = length * across * all.bottomRows<3>();
+    e.segment<2>(3) = length * across * turn;
+    J.middleRows<2>(3) = length * across * all.bottomRows<3>();
   }
 }
 
 double reach(const Chain& chain, const PoseTask& task, const LinkPose& want, const Solving& how,
              JointValues& q) {
-  PoseTask::Rows e;
+  Vector6 e;
   PoseTask::Slopes J;
   for (int i = 0;; ++i) {
     task.error(chain, q, want, e, J);
@@ -126,9 +103,9 @@ double reach(const Chain& chain, const PoseTask& task, const LinkPose& want, con
   }
 }
 
-Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys,
-           const Ranges& ranges, int begin, const JointValues& q) {
-  const Follower follower(chain, task, ranges);
+Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys, int begin,
+           const JointValues& q) {
+  const Follower follower(chain, task);
   const int count = static_cast<int>(keys.size());
   Way way;
   way.q = MatrixXd::Zero(chain.size(), count);
@@ -152,13 +129,13 @@ Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>
 
 std::pair<double, double> singular_values(const Chain& chain, const PoseTask& task,
                                           const JointValues& q) {
-  PoseTask::Rows e;
+  Vector6 e;
   PoseTask::Slopes J;
   task.error(chain, q, chain.pose(q), e, J);
   // Through the smaller of J J^T and J^T J: arms with fewer joints than rows have no zero values.
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, most_joints, most_joints> A;
-  if (J.rows() <= J.cols()) {
-    A = J * J.transpose();
+  if (task.rows() <= J.cols()) {
+    A = J.topRows(task.rows()) * J.topRows(task.rows()).transpose();
   } else {
     A = J.transpose() * J;
   }

@@ -15,27 +15,21 @@ struct PoseTask {
   Vector3d axis = Vector3d::UnitZ();  // of the link: turns about it are free (Orientation::axis)
   double length = 0.3;
 
-  using Rows = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 6, 1>;
-  using Slopes = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, most_joints>;
+  using Slopes = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, most_joints>;
 
-  int rows() const { return orientation == Orientation::full ? 6 : rows_by_kind(); }
+  /// Rows in use; the others are zero, so that sizes are fixed.
+  int rows() const {
+    return orientation == Orientation::full ? 6 : orientation == Orientation::axis ? 5 : 3;
+  }
   /// want - have, and what joint rates change of `have` (exact where the error is zero).
-  void error(const Chain& chain, const JointValues& q, const LinkPose& want, Rows& e,
+  void error(const Chain& chain, const JointValues& q, const LinkPose& want, Vector6& e,
              Slopes& J) const;
-
- private:
-  int rows_by_kind() const { return orientation == Orientation::axis ? 5 : 3; }
 };
 
 struct Solving {
   double tolerance = 1e-9;  // [m]
   int iterations = 60;
   double longest_step = 0.5;  // of one joint in one iteration [rad or m]
-};
-
-/// Bounds of the joints (n,), infinite where there are none.
-struct Ranges {
-  VectorXd lower, upper;
 };
 
 /// Joint values near q that reach `want`; returns the error left [m]. Levenberg-Marquardt with
@@ -52,10 +46,10 @@ struct Way {
   int jumped = -1;   // joint that leapt there, -1: out of reach
 };
 
-/// From q, which reaches key `begin`, forwards and backwards through all keys, without leaps.
-/// Arms with more joints than the task needs stay within `ranges` as far as they can.
-Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys,
-           const Ranges& ranges, int begin, const JointValues& q);
+/// From q, which reaches key `begin`, forwards and backwards through all keys, without leaps. For
+/// arms with no more joints than the task has rows: spare joints would drift.
+Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys, int begin,
+           const JointValues& q);
 
 /// Smallest and largest singular value of the task's Jacobian.
 std::pair<double, double> singular_values(const Chain& chain, const PoseTask& task,

@@ -150,7 +150,7 @@ class Smoother {
 
   // Poses do not change to first order, and joints stay in their ranges.
   void add_key(int k, const MatrixXd& q) {
-    PoseTask::Rows e;
+    Vector6 e;
     PoseTask::Slopes J;
     const JointValues here = q.col(k);
     task_.error(chain_, here, keys_[k], e, J);
@@ -165,9 +165,9 @@ class Smoother {
 
   // Towards the middle of the range, and strongly where it ends.
   void add_range(int row, int joint, double value) {
-    const double half = (limits_.ranges.upper[joint] - limits_.ranges.lower[joint]) / 2;
+    const double half = (limits_.upper[joint] - limits_.lower[joint]) / 2;
     if (!std::isfinite(half)) return;
-    const double off = value - (limits_.ranges.upper[joint] + limits_.ranges.lower[joint]) / 2;
+    const double off = value - (limits_.upper[joint] + limits_.lower[joint]) / 2;
     const double share = 1. / keys_.size();
     add_row(row, centre_weight * centre_weight * share / (half * half), off);
     const double over = std::abs(off) - room[0] * half;

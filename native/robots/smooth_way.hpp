@@ -10,8 +10,7 @@ namespace diffsim {
 
 /// Limits of the joints (n,); infinite where there are none.
 struct MotionLimits {
-  Ranges ranges;
-  VectorXd velocity, acceleration, jerk;
+  VectorXd lower, upper, velocity, acceleration, jerk;
 };
 
 /// q (n, keys), which reaches every key, made smoother: little acceleration and jerk, both measured

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
+from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.inverse_kinematics import follow
 from diffsim_ros.robots.kinematics import chain, jacobian, link_pose
 from diffsim_ros.robots.obstacles import Clearance
@@ -173,3 +174,39 @@ def test_a_smoothed_way_of_a_spare_joint_has_less_acceleration():
         for rows in (found.trajectory.accelerations, motion.at(times)[2])
     ]
     assert share[0] < 2 * share[1]
+
+
+def test_a_spare_joint_does_not_help_out_of_reach():
+    arm = ARMS["seven_axis"]
+    times, positions = line(([0.5, 0, 0.5], [0.5, 0, 2.5]))
+    with pytest.raises(InputError, match=r"tool at \d\.\d+ s: got 'no such joint values found'"):
+        follow(arm, times, positions, orientation="free")
+    with pytest.raises(InputError, match=r"tool at 0\.000 s: got '.* m away at best'"):
+        follow(arm, times, positions[::-1], orientation="free")
+
+
+def test_short_arms_follow_what_they_can(tmp_path):
+    """A sliding hinge: position in its plane has a way, one beside it has not."""
+    (tmp_path / "arm.urdf").write_text(CRANE)
+    given = {"urdf": "arm.urdf", "base": {"position": [0, 0, 1]}, "home": [0.1, 0.3]}
+    arm = load_arm(given, tmp_path)
+    q = np.stack([np.linspace(0, 0.4, 30), np.linspace(0.1, 1.2, 30)], axis=1)
+    poses = arm.base @ link_pose(arm.robot, q, "tip")
+    found = follow(arm, np.linspace(0, 4, 30), poses, at_rest=False)
+    assert found.trajectory.positions == pytest.approx(q, abs=1e-6)
+    poses[:, 1, 3] += 0.05
+    with pytest.raises(InputError, match=r"tip at .*got '0\.05 m away at best'"):
+        follow(arm, np.linspace(0, 4, 30), poses, at_rest=False)
+
+
+CRANE = """<robot name="crane"><link name="base"/>
+<joint name="slide" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>
+  <limit lower="-1" upper="1" velocity="1" effort="1"/></joint>
+<link name="cart"><inertial><mass value="1"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="swing" type="continuous"><parent link="cart"/><child link="rod"/><axis xyz="0 1 0"/>
+  <limit velocity="2" effort="1"/></joint>
+<link name="rod"><inertial><mass value="1"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="end" type="fixed"><parent link="rod"/><child link="tip"/><origin xyz="0 0 -0.5"/></joint>
+<link name="tip"/></robot>"""
