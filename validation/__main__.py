@@ -29,6 +29,8 @@ ITEMS = {
     "noise_study": "noise on a thrown soft body, three friction laws (issue 4, item 4)",
     "correlated_noise": "coverage of intervals under noise that is alike over time (issue 4)",
     "inverse_kinematics": "random ways of three arms: solved, within limits, ms (issue 5, item 7)",
+    "throwing": "throws by bounces, spin and walls to points and poses (issue 5, item 1)",
+    "manipulation": "things moved through strings, bands, springs, cloth (issue 5, item 2)",
     "mujoco_throw": "a planned throw of the UR5 in MuJoCo too (issue 5, item 3)",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }

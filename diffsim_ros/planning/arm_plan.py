@@ -17,6 +17,8 @@ from ..errors import InputError
 from ..inverse.guides import KeyLimit
 from ..inverse.parameters import ParameterMap
 from ..robots.arm import Arm
+from ..robots.obstacles import Clearance
+from ..robots.robot import Capsule
 from ..robots.time_scaling import peaks, through_state
 from ..robots.trajectory import JointTrajectory
 from ..robots.trajectory_check import check_trajectory
@@ -29,11 +31,11 @@ if TYPE_CHECKING:
     from .plan import PlanResult
 
 RATES = ("velocity", "acceleration", "jerk")
-ROUNDS = 6
+ROUNDS = 10
 """Plans that are made again, at most, because the arm cannot carry one out."""
 ROOM = 0.999
 """Of the limits of rates: points are sent with times in whole nanoseconds, and checked so."""
-LESS = 0.8
+LESS = 0.9
 """Of the rate that a joint had, in the next round."""
 
 
@@ -83,8 +85,10 @@ def motion(config: PlanConfig, controls: Mapping[str, float]) -> Carried:
         return _thrown(config, config.map.named(z))
     values = config.map.engine(z, config.scene.engine.values)
     hand = replace(config.robot, arm=roomy(config.robot.arm))
-    trajectory, begins = hand_motion(hand, config.scene, values)
+    clear = clearance(config)
+    trajectory, begins = hand_motion(hand, config.scene, values, clear)
     check_trajectory(trajectory, config.robot.arm)
+    _check_clear(clear, trajectory)
     return Carried(trajectory, {**shares(config.robot.arm, trajectory), "scene_starts": begins})
 
 
@@ -96,6 +100,7 @@ def _thrown(config: PlanConfig, named: Mapping[str, float]) -> Carried:
         roomy(task.arm).limits, task.arm.home, q, qd, names=names, hold=task.hold
     )
     check_trajectory(trajectory, task.arm)
+    _check_clear(clearance(config), trajectory)
     if task.lead > trajectory.release:
         rule = f"at most the {trajectory.release:.3g} s until the release"
         raise InputError(config.place, "robot.release.lead", task.lead, rule)
@@ -107,6 +112,29 @@ def _thrown(config: PlanConfig, named: Mapping[str, float]) -> Carried:
         "release_speed": task.release.tool_speed([named[n] for n in task.release.names]),
     }
     return Carried(trajectory, figures)
+
+
+def clearance(config: PlanConfig) -> Clearance:
+    """Distances of the arm, and of what it throws, to the scene's surfaces that stand still."""
+    scene, task = config.scene, config.robot
+    carried = {c["name"] for c in scene.description["contact"] if c.get("carrier") is not None}
+    still = {name: sdf for name, sdf in scene.surfaces.items() if name not in carried}
+    held = []
+    if isinstance(task, Throw):
+        info, frame = scene.bodies[task.release.body], task.arm.robot.frame(task.arm.tool)
+        centre = (frame.pose @ task.release.in_tool)[:3, 3]
+        radius = 0.5 * (max(info.size) if info.kind == "sphere" else np.linalg.norm(info.size))
+        held = [Capsule(task.release.body, frame.carrier, np.stack([centre, centre]), radius)]
+    return Clearance(task.arm, still, held)
+
+
+def _check_clear(clear: Clearance, trajectory: JointTrajectory) -> None:
+    """InputError naming what comes into what, when and how deep."""
+    distances, near = clear(trajectory.positions)
+    k = int(np.argmin(distances))
+    if distances[k] < 0:
+        place = f"{near[k]} at {trajectory.times[k]:.3f} s"
+        raise InputError("motion", place, f"{distances[k]:.4f} m", "a distance of at least 0 m")
 
 
 def roomy(arm: Arm) -> Arm:

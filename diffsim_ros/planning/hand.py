@@ -7,7 +7,7 @@ is one that an arm can carry out, and slopes go through the spline's constant ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -136,9 +136,12 @@ def tool_way(hand: Hand, scene: SceneModel, values: np.ndarray) -> tuple[np.ndar
     return keys["interval"] * np.arange(count), poses @ np.linalg.inv(hand.in_tool)
 
 
-def hand_motion(hand: Hand, scene: SceneModel, values: np.ndarray) -> tuple[JointTrajectory, float]:
+def hand_motion(
+    hand: Hand, scene: SceneModel, values: np.ndarray, clearance: Callable | None = None
+) -> tuple[JointTrajectory, float]:
     """The arm's motion: the tool goes straight from home, then its way; when that begins [s].
 
+    clearance  as of `follow`
     InputError names joint, time, value and limit.
     """
     times, poses = tool_way(hand, scene, values)
@@ -146,7 +149,8 @@ def hand_motion(hand: Hand, scene: SceneModel, values: np.ndarray) -> tuple[Join
     home = arm.base @ link_pose(arm.robot, arm.home, arm.tool)
     before, straight = approach(home, poses[0])
     whole = np.concatenate([before, before[-1] + times[1:]])
-    way = follow(arm, whole, np.concatenate([straight, poses[1:]]), start=arm.home)
+    ways = np.concatenate([straight, poses[1:]])
+    way = follow(arm, whole, ways, start=arm.home, clearance=clearance)
     return way.trajectory, float(before[-1])
 
 

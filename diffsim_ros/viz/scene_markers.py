@@ -11,6 +11,7 @@ from diffsim_ros.scene.rotation import matrix_from_quaternion, multiply
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import style
 from diffsim_ros.viz.iso import zero_set
+from diffsim_ros.viz.link_markers import link_markers
 from diffsim_ros.viz.markers import Kind, Marker, rgba
 
 GHOSTS = 8  # poses of each body in the picture
@@ -68,8 +69,8 @@ def _soft(name: str, info: Any, number: int, vertices: np.ndarray, colour: Any) 
 
 
 def picture_markers(scene: Any, rollout: Any) -> list[Marker]:
-    """Bodies at some instants (the last one solid), their paths, and the surroundings."""
-    found = surroundings(scene, rollout)
+    """Bodies at some instants (the last one solid), their paths, links and the surroundings."""
+    found = surroundings(scene, rollout) + link_markers(scene, rollout)
     last = len(rollout.time) - 1
     for name, info in scene.bodies.items():
         ghosts = SOFT_GHOSTS if info.kind == "soft" else GHOSTS

@@ -17,6 +17,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.inverse.rotation import quat_exp, quat_matrix
 from diffsim_ros.planning import load_plan, plan
+from diffsim_ros.planning.arm_plan import clearance, tighter
 from diffsim_ros.planning.plan import _problem
 from diffsim_ros.planning.release import Release
 from diffsim_ros.robots.arm import load_arm
@@ -141,16 +142,26 @@ def test_a_limit_that_binds_makes_the_plan_anew():
     raw = changed()
     arm = yaml.safe_load(UR5.read_text())
     arm["urdf"] = str(ROOT / "urdf" / "ur5.urdf")
-    # the shoulder is so slow to speed up that the elbow's wind-up would go beyond its range
-    arm["limits"]["acceleration"] = [12, 1.2, 16, 20, 20, 20]
+    # the shoulder stops so slowly that the arm would follow through into the table
+    arm["limits"]["acceleration"] = [12, 4, 16, 20, 20, 20]
     raw["robot"]["arm"] = arm
-    result = plan(raw)
+    result, free = plan(raw), plan(changed())
     assert result.status == "reached" and result.carried is not None
-    assert "elbow_joint wind-up" in result.rounds[0]
-    assert "planned again with |elbow_joint.rate|" in result.rounds[0]
-    free = plan(changed())
-    name = "elbow_joint.rate"
-    assert abs(result.best.controls[name]) < 0.81 * abs(free.best.controls[name])
+    assert "ball and table at" in result.rounds[0] and "planned again with" in result.rounds[0]
+    name = "shoulder_lift_joint.rate"
+    assert abs(result.best.controls[name]) < 0.91 * abs(free.best.controls[name])
+    assert result.carried.figures["acceleration_share"] <= 1
+
+
+def test_only_the_joint_that_is_named_gets_less():
+    config = load_plan(changed())
+    controls = {"elbow_joint.rate": -1.5, "shoulder_lift_joint.rate": 2.0}
+    bound = InputError("release", "elbow_joint wind-up", 5.0, "from -3.1 to 3.1")
+    tight, said = tighter(config, bound, controls)
+    assert said == "|elbow_joint.rate| <= 1.35 rad/s"
+    was, now = ({p.name: (p.lower, p.upper) for p in c.map.parameters} for c in (config, tight))
+    assert [name for name in was if was[name] != now[name]] == ["elbow_joint.rate"]
+    assert now["elbow_joint.rate"] == pytest.approx((-1.35, 1.35))
 
 
 @pytest.mark.parametrize(
@@ -181,5 +192,23 @@ def test_an_arm_that_stands_nowhere_and_a_body_that_is_not_there_are_refused():
 def test_a_target_out_of_reach_is_said_so_and_has_no_motion():
     raw = changed()
     raw["goals"][0]["position"] = [-4, 0, 0.4]
+    raw["search"]["iterations"] = 4
     result = plan(raw)
     assert result.status == "not_reached" and result.carried is None
+
+
+def test_an_arm_that_would_run_into_something_is_held_back():
+    clear = clearance(plan(THROW).config)
+    held = [shape for shape in clear.shapes if shape.link == "ball"]
+    assert len(held) == 1 and held[0].radius == pytest.approx(0.034)
+    raw = changed()  # a wall where the arm swings to after the release
+    scene = raw["scene"]
+    scene["sdfs"]["wall"] = {"plane": {"normal": [1, 0, 0], "offset": -0.77}}
+    scene["bodies"]["dust"] = {"type": "particle", "mass": 0.01, "pose": {"position": [1, 0, 5]}}
+    scene["contact"].append({"name": "wall", "points": "dust", "against": "wall", "k_n": 100})
+    result = plan(raw)
+    assert "ball and wall at" in result.rounds[0]
+    assert (
+        result.carried is None
+        or clearance(result.config)(result.carried.trajectory.positions)[0].min() > 0
+    )
