@@ -188,6 +188,27 @@ class SimulationProblem:
             for i, (z, y) in enumerate(points)
         ]
 
+    def residuals(self, zs, *, cancel=None) -> list[list[np.ndarray] | None]:
+        """At every point: residuals (m,) of each trial, weights applied; None if a rollout failed.
+
+        Half their squares and those of the prior add up to the cost where losses are plain.
+        """
+        count = len(self.trials)
+        P = [self._vector(k, z, None) for z in zs for k in range(count)]
+        runs = self._run(np.array(P), list(range(count)) * len(zs), "none", cancel)
+        found: list[list[np.ndarray] | None] = []
+        for i, z in enumerate(zs):
+            here = runs[i * count : (i + 1) * count]
+            ok = all(run.ok for run in here)
+            found.append([self._residual(k, z, r) for k, r in enumerate(here)] if ok else None)
+        return found
+
+    def _residual(self, k, z, run):
+        """Residual (m,) of trial k, all its objectives."""
+        named, objectives = self._maps[k].named(z), self.trials[k].objectives
+        rows = [o.term(run, self._slots[o.body], named).residual.ravel() for o in objectives]
+        return np.sqrt(self.weights[k]) * np.concatenate(rows)
+
     def _run(self, P, trials, mode, cancel):
         steps = np.array([self.trials[k].steps for k in trials])
         active = None if mode == "none" else self.active

@@ -25,6 +25,7 @@ from ..robots.trajectory_check import check_trajectory
 from .hand import hand_motion
 from .release import rate_name, value_name
 from .robot_config import Throw
+from .stretch import stretched
 
 if TYPE_CHECKING:
     from .config import PlanConfig
@@ -35,6 +36,8 @@ ROUNDS = 10
 """Plans that are made again, at most, because the arm cannot carry one out."""
 ROOM = 0.999
 """Of the limits of rates: points are sent with times in whole nanoseconds, and checked so."""
+LONGER = 1.15
+"""By which a hand's task takes longer in the next round, where it may."""
 LESS = 0.9
 """Of the rate that a joint had, in the next round."""
 
@@ -60,22 +63,34 @@ def carried_out(
     """
     said: list[str] = []
     for _ in range(ROUNDS):
-        try:
-            carried = motion(result.config, result.best.controls)
-        except InputError as bound:
-            try:
-                config, change = tighter(result.config, bound, result.best.controls)
-            except InputError as refused:
-                said.append(f"the arm cannot do it: {refused}")
-                break
-            said.append(f"the arm cannot do it ({bound}); planned again with {change}")
-        else:
-            return replace(result, carried=carried, rounds=tuple(said))
-        found = again(config, result.best.controls)
-        if found.status != "reached":
+        found, bound = _first_carried(result)
+        if found is not None:
             return replace(found, rounds=tuple(said))
-        result = found
+        try:
+            config, change = tighter(result.config, bound, result.best.controls)
+        except InputError as refused:
+            said.append(f"the arm cannot do it: {refused}")
+            break
+        said.append(f"the arm cannot do it ({bound}); planned again with {change}")
+        anew = again(config, result.best.controls)
+        if anew.status != "reached":
+            return replace(anew, rounds=tuple(said))
+        result = anew
     return replace(result, status="refused", rounds=tuple(said))
+
+
+def _first_carried(result: PlanResult) -> tuple[PlanResult | None, InputError | None]:
+    """The result with the first candidate that the arm can carry out, or why it cannot the best."""
+    first = None
+    for candidate in (c for c in result.candidates if c.reached):
+        try:
+            carried = motion(result.config, candidate.controls)
+        except InputError as error:
+            first = first or error
+            continue
+        others = tuple(c for c in result.candidates if c is not candidate)
+        return replace(result, candidates=(candidate, *others), carried=carried), None
+    return None, first
 
 
 def motion(config: PlanConfig, controls: Mapping[str, float]) -> Carried:
@@ -163,6 +178,9 @@ def tighter(
     if isinstance(config.robot, Throw):
         return _slower_release(config, bound, controls)
     rates = [name for name in RATES if name in bound.key]
+    if rates and config.robot.stretch > 1.0 + 1e-9:
+        longer = min(LONGER, config.robot.stretch)
+        return stretched(config, longer), f"{longer:.3g} times the time"
     together, changed, named = [], [], config.map.named(config.map.scaled(controls))
     for kept in config.together:
         if rates and isinstance(kept, KeyLimit):

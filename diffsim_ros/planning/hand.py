@@ -33,12 +33,16 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class Spline:
-    """Knots that are parameters set all keys of a handle: entries = offset + matrix theta."""
+    """Knots that are parameters set all keys of a handle: entries = offset + matrix theta.
+
+    keys  the knots as the scene gave them: {interval, positions, rotations}
+    """
 
     names: tuple[str, ...]
     entries: tuple[str, ...]
     matrix: np.ndarray
     offset: np.ndarray
+    keys: Mapping
     name: str = "hand"
 
     def values(self, theta: Sequence[float]) -> np.ndarray:
@@ -92,7 +96,7 @@ def smoothed(
             offsets.append(matrix @ still)
     refined = _refined(scene, hand.handle, fine, interval)
     free = [replace(p, sets={}) if p.name in names else p for p in parameters]
-    spline = Spline(names, tuple(entries), np.vstack(rows), np.concatenate(offsets))
+    spline = Spline(names, tuple(entries), np.vstack(rows), np.concatenate(offsets), keys)
     return refined, free, spline
 
 

@@ -18,6 +18,7 @@ from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ..inverse.solution import Solution
 from ..inverse.trial import Trial
+from ..inverse.wide import Widened
 from ..scene.build import engine_options
 from .arm_plan import Carried, carried_out
 from .config import PlanConfig, load_plan
@@ -28,6 +29,8 @@ STAGE_ITERATIONS = 15
 """Of a stage with softened contact: it only prepares the next."""
 APART = 0.02
 """Plans are the same if no control differs by more, in halves of its bounds' distance."""
+WIDTH = 0.02
+"""Over which slopes of a mean over samples are taken, in halves of the bounds' distance."""
 REST = 0.02
 """Seconds without contact after which a touch is another one."""
 
@@ -157,12 +160,17 @@ def _searched(config: PlanConfig, first, *, progress, cancel, options) -> PlanRe
 
 
 def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
-    """The best plan, moved to where the mean over samples is least; judged on fresh samples."""
+    """The best plan, moved to where the mean over samples is least; judged on fresh samples.
+
+    The slopes of a mean over samples are smaller than teeth: they are taken over a width.
+    """
     config, robust, best = result.config, result.config.robust, result.best
     objectives = (*config.goals, *config.together)
-    problem = _problem(config, robust.trials(config.scene, objectives, robust.samples, robust.seed))
+    trials = robust.trials(config.scene, objectives, robust.samples, robust.seed)
+    problem = Widened(_problem(config, trials), WIDTH)
     told = partial(progress, 0, 1) if progress is not None else None
-    moved = _candidate(config, problem, config.map.scaled(best.controls), told, cancel, options)
+    plain = replace(config, search={**config.search, "softened": [], "solver": "gauss_newton"})
+    moved = _candidate(plain, problem, config.map.scaled(best.controls), told, cancel, options)
     kept = moved if moved.reached else best
     spread = measured(config, _problem, [best.controls, kept.controls], moved.rollouts)
     return replace(result, candidates=(kept, *result.candidates[1:]), spread=spread)

@@ -45,12 +45,14 @@ class Hand:
 
     in_tool      pose (4, 4) of the handle in the tool's frame
     turn         (3, 3) of the handle in the world, or None: as its keys say
+    stretch      how many times as long the task may take where limits bind
     """
 
     arm: Arm
     handle: str
     in_tool: np.ndarray
     turn: np.ndarray | None
+    stretch: float = 1.0
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -101,7 +103,7 @@ def _hand(reader: Reader, value: object, arm: Arm, scene: SceneModel) -> Hand:
         q = np.array(hand["orientation"], float)
         turn = quat_matrix(q / np.linalg.norm(q))
     in_tool = _pose(reader, hand["in_tool"], "robot.hand.in_tool")
-    return Hand(arm, hand["handle"], in_tool, turn)
+    return Hand(arm, hand["handle"], in_tool, turn, hand["stretch"])
 
 
 def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw:

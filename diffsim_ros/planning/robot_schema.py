@@ -39,6 +39,13 @@ HAND: Section = {
     "handle": Field("text", "a handle of the scene with keys", default=REQUIRED),
     "in_tool": Field("mapping", "pose of the handle in the tool's frame", default={}),
     "orientation": Field("quaternion", "of the handle held in the world x y z w, else its keys'"),
+    "stretch": Field(
+        "number",
+        "how many times as long the task may take where the arm's limits bind",
+        "1",
+        default=1.0,
+        minimum=1,
+    ),
 }
 
 POSE: Section = {

@@ -20,12 +20,12 @@ FRESH_SEED = 1
 class Spread:
     """Distances from the goals over fresh samples, before and after.
 
-    before, after  goal -> (fresh,) [m, m/s or rad];  rollouts  of the search over samples
+    before, after  goal -> (fresh,) [m, m/s or rad];  evaluations  of the mean over samples
     """
 
     before: Mapping[str, np.ndarray]
     after: Mapping[str, np.ndarray]
-    rollouts: int
+    evaluations: int
 
     def figures(self) -> dict[str, Any]:
         """Mean, median, 95th percentile and largest of each; how many samples."""
@@ -34,7 +34,7 @@ class Spread:
             both = (("before", self.before[name]), ("after", self.after[name]))
             found[name] = {when: _summary(distances) for when, distances in both}
         samples = len(next(iter(self.before.values())))
-        return {"goals": found, "samples": samples, "rollouts": self.rollouts}
+        return {"goals": found, "samples": samples, "evaluations": self.evaluations}
 
 
 def _summary(distances: np.ndarray) -> dict[str, float]:
@@ -48,7 +48,7 @@ def _summary(distances: np.ndarray) -> dict[str, float]:
 
 def measured(
     config: PlanConfig, problem_of: Callable[..., SimulationProblem],
-    plans: Sequence[Mapping[str, float]], rollouts: int,
+    plans: Sequence[Mapping[str, float]], evaluations: int,
 ) -> Spread:  # fmt: skip
     """How far plans (before, after) are from goals of fresh samples; failed ones are infinite.
 
@@ -66,4 +66,4 @@ def measured(
         found.append({
             n: np.array([np.inf if row is None else row[n] for row in rows]) for n in names
         })  # fmt: skip
-    return Spread(*found, rollouts)
+    return Spread(*found, evaluations)

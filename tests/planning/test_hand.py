@@ -97,6 +97,22 @@ def test_a_joint_that_is_too_slow_makes_the_hand_slower():
     assert result.carried.figures["jerk_share"] <= 1
 
 
+def test_a_task_that_may_take_longer_is_planned_anew_over_more_time():
+    raw, arm = changed(stretch=1.4), yaml.safe_load(UR5.read_text())
+    arm["urdf"] = str(ROOT / "urdf" / "ur5.urdf")
+    arm["limits"]["jerk"] = [200, 200, 267, 600, 600, 600]
+    raw["robot"]["arm"] = arm
+    result = plan(raw)
+    assert result.status == "reached" and result.carried.figures["jerk_share"] <= 1
+    assert result.rounds[0].endswith("planned again with 1.15 times the time")
+    factor = result.config.scene.description["world"]["duration"] / 1.6
+    assert factor == pytest.approx(1.15 ** len(result.rounds), rel=0.01)
+    place = np.asarray(result.best.motion.position)[-1, 1, :2]
+    assert np.linalg.norm(place - DRAG["goals"][0]["position"][:2]) < 2e-3
+    begins = result.carried.figures["scene_starts"]
+    assert result.carried.trajectory.duration - begins >= 1.15 * 1.4 - 0.02
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
