@@ -1,4 +1,4 @@
-"""Starts the driver; with mock:=true also a controller without hardware. Nothing moves by default.
+"""Starts planner and driver; mock:=true a controller without hardware. Nothing moves by default.
 
 ros2 launch diffsim_ros driver.launch.py mock:=true dry_run:=false gripper:=command
 ros2 launch diffsim_ros driver.launch.py robot:=/my/robots/ur5.yaml
@@ -14,6 +14,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch import LaunchDescription
 
 ARGUMENTS = {
+    "task": ("", "PLAN.yaml for goals of the planner that name none"),
     "robot": ("", "robot YAML: URDF, place of the base, limits; empty: config/robots/ur5.yaml"),
     "dry_run": ("true", "check only, send nothing"),
     "controller": ("/scaled_joint_trajectory_controller", "name of the trajectory controller"),
@@ -47,6 +48,7 @@ def generate_launch_description():
             for name, (default, description) in ARGUMENTS.items()
         ]
         + [
+            node("planner", typed(task=str)),
             node(
                 "driver",
                 typed(robot=str, dry_run=bool, controller=str, output=str, gripper=str, lead=float),

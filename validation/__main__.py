@@ -28,6 +28,7 @@ ITEMS = {
     "model_comparison": "a wrong law of viscosity is recognised (issue 4, item 7)",
     "noise_study": "noise on a thrown soft body, three friction laws (issue 4, item 4)",
     "correlated_noise": "coverage of intervals under noise that is alike over time (issue 4)",
+    "driver": "what leaves the driver, and how its motions end (issue 5, items 6 and 8)",
     "inverse_kinematics": "random ways of three arms: solved, within limits, ms (issue 5, item 7)",
     "throwing": "throws by bounces, spin and walls to points and poses (issue 5, item 1)",
     "manipulation": "things moved through strings, bands, springs, cloth (issue 5, item 2)",

@@ -139,7 +139,7 @@ class ControllerServer:
         if self._goal is not None and self._is_due("feedback", offer.feedback_rate, stamp):
             self._goal.publish_feedback(
                 convert.follow_feedback(
-                    mock.names, stamp, mock.desired, mock.position, mock.velocity
+                    mock.names, mock.updated, mock.desired, mock.position, mock.velocity
                 )
             )
 

@@ -13,14 +13,17 @@ With `dry_run`, the default, everything is checked and nothing is sent. One moti
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Execute
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
@@ -36,6 +39,7 @@ from diffsim_ros.nodes.motion_outputs import (
     ActionOutput,
     GripperOutput,
     TopicOutput,
+    found,
 )
 from diffsim_ros.nodes.motion_run import MotionRun
 from diffsim_ros.robots.arm import load_arm
@@ -45,6 +49,11 @@ from diffsim_ros.robots.execution import STOPPED, Watch
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.robots.trajectory_check import Rules, check_trajectory, check_turns
 
+FIXED = (
+    "robot controller output speed_scaling gripper gripper_action gripper_gap io_service "
+    "gripper_pin period"
+).split()
+"""Parameters that count at the start only."""
 LATEST = quality(1, reliable=False)
 """The last message is all that counts."""
 
@@ -79,7 +88,7 @@ class Driver(BaseNode):
         ),
         Declared("stop_timeout", 10.0, "[s] that a stop may last in a motion", 0.0, 3600.0),
         Declared("settle", 2.0, "[s] to be at the goal after the end", 0.05, 60.0),
-        Declared("stall_timeout", 5.0, "[s] of wall time that ROS time may stand", 0.5, 600.0),
+        Declared("stall_timeout", 30.0, "[s] of wall time that ROS time may stand", 0.5, 600.0),
         Declared("goal_tolerance", 0.1, "[rad] at the end, with output: topic", 1e-4, 1.0),
         Declared("rate", 100.0, "[Hz] of supervision", 10.0, 1000.0),
         Declared("feedback_rate", 10.0, "[Hz] of the action's feedback", 0.1, 100.0),
@@ -104,6 +113,7 @@ class Driver(BaseNode):
         self._scaling = 1.0
         self._run: MotionRun | None = None
         self._job, self._last = "", "no motion yet"
+        self._leaving, self._lag = False, math.nan
         self._idle = threading.Event()
         self._idle.set()
         self._output = self._make_output()
@@ -119,6 +129,14 @@ class Driver(BaseNode):
             cancel_callback=self._on_cancel,
             callback_group=self.together,
         )
+
+    def _check(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            late = hasattr(self, "_action") and parameter.name in FIXED
+            if late and parameter.value != self[parameter.name]:
+                reason = f"{parameter.name} counts at the start only: end the node first"
+                return SetParametersResult(successful=False, reason=reason)
+        return super()._check(parameters)
 
     def _make_output(self) -> ActionOutput | TopicOutput:
         if self["output"] == "action":
@@ -243,7 +261,9 @@ class Driver(BaseNode):
     ) -> Report:
         """Check, and unless it is a dry run carry out; always answers."""
         if self._job:
-            return Report("BUSY", f"a motion is running ({self._job}); nothing was sent")
+            busy = Report("BUSY", f"a motion is running ({self._job}); nothing was sent")
+            self.get_logger().warning(f"{name}: BUSY {busy.message}")
+            return busy
         self._job = name
         self._idle.clear()
         try:
@@ -251,6 +271,7 @@ class Driver(BaseNode):
         except InputError as error:
             report = Report("REFUSED", str(error))
         finally:
+            self._lag = self._run.lag if self._run is not None else self._lag
             self._job, self._run = "", None
             self._idle.set()
         self._last = f"{name}: {report.code} {report.message}".rstrip()
@@ -264,10 +285,14 @@ class Driver(BaseNode):
         self, command: JointCommand, blend: float, feedback: Callable
     ) -> Report:
         feedback(convert_motion.execute_feedback("checking", 0.0, None))
+        # a driver that has just started may not have heard the robot yet
+        await found(self, lambda: self._state is not None, self["server_timeout"])
         trajectory = self._checked(command, blend)
         if self["dry_run"]:
             size = f"{len(trajectory.times)} points, {trajectory.duration:.3f} s"
             return Report("SUCCESS", f"dry run: {size}, nothing was sent", dry_run=True)
+        if self._leaving:
+            return Report("CANCELED", "the driver is ended; nothing was sent")
         self._run = MotionRun(self, self._output, self._gripper, self._watch())
         return await self._run.whole(trajectory, self._scaling, feedback, self._checked_again)
 
@@ -295,6 +320,7 @@ class Driver(BaseNode):
             "joint_state_age": age if self._state else "none",
             "speed_scaling": self._scaling,
             "last": self._last,
+            "lag": self._lag,
         }
         status = convert.diagnostic(level, "driver", text, values, self._arm.robot.name)
         message = DiagnosticArray(status=[status])
@@ -309,6 +335,7 @@ class Driver(BaseNode):
         self.flush()
 
     def _cancel_for_good(self) -> None:
+        self._leaving = True
         if self._run is not None:
             self._run.cancel("the driver is ended")
 

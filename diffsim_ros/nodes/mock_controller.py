@@ -94,7 +94,7 @@ class MockController(BaseNode):
         server.advance(now)
 
     def _on_gripper(self, stamp: int, is_open: bool) -> None:
-        self.get_logger().info(f"gripper {'open' if is_open else 'closed'}")
+        self.get_logger().info(f"gripper {'open' if is_open else 'closed'} at {stamp / 1e9:.3f} s")
 
     def close(self) -> None:
         """Tell whoever sent a goal that it ends."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
@@ -82,6 +83,11 @@ class MotionRun:
             now = self._node.now()
             stamp = rows[0] if abs(now - rows[0]) < SKEW else now
             self._supervisor.hear_feedback(stamp, *rows[1:])
+
+    @property
+    def lag(self) -> float:
+        """[s] by which the arm followed its commands; NaN where nothing told it."""
+        return self._supervisor.lag if self._supervisor is not None else np.nan
 
     def shown(self) -> str:
         """Where it is, in words."""
@@ -182,6 +188,14 @@ class MotionRun:
     def _tick(self) -> None:
         if self._halted.done():
             return
+        try:
+            self._look()
+        except Exception as error:  # a motion that nobody watches must not go on
+            traceback.print_exc()
+            self._halt(f"a defect of the driver: {type(error).__name__}: {error}")
+
+    def _look(self) -> None:
+        """What is wrong, due, or to be told now."""
         now, seen = self._node.now(), self._supervisor
         trouble = seen.trouble(now)
         self._log_notes()

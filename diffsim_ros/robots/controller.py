@@ -99,10 +99,11 @@ class Controller:
 
     time                [ns] of the same clock as commands' stamps
     position, velocity  (n,) of the joints, as /joint_states would say
-    desired             Sample that is commanded
+    desired             Sample that is commanded, since `updated` [ns]
     speed_scaling       1: full speed, 0: stopped, as set from outside; `scaling` follows it
     active              True while a trajectory runs
-    elapsed             [s] of the trajectory, which passes more slowly when scaled; NaN before any
+    elapsed             [s] of the trajectory at `updated`, NaN before any; passes more slowly when
+                        the speed is scaled
     """
 
     def __init__(
@@ -115,11 +116,11 @@ class Controller:
         self.names, self.settings, self.time = tuple(names), settings or Settings(), time
         self._joints = Tracking(position, self.settings.dynamics, time)
         self._period = nanoseconds(1.0 / self.settings.rate)
-        self._tick = time
+        self._tick = self.updated = time
         self.speed_scaling = self.scaling = 1.0
         self._course: _Course | None = None
         self._path = self._goal = self._goal_time = 0.0
-        self.elapsed = np.nan
+        self.elapsed = self._next = np.nan
         self.active = False
         self._braking: _Brake | None = None
         self._hold()
@@ -155,6 +156,7 @@ class Controller:
             text = "Current goal cancelled due to new incoming action."
             before = Outcome(INVALID_GOAL, text, canceled=True)
         self.elapsed = (self.time - command.stamp) / NANO if command.stamp else 0.0
+        self._next = self.elapsed
         trajectory = command.trajectory(self.names)
         self._course = _Course(trajectory, self.position, self.velocity, self.elapsed)
         self._braking = None
@@ -190,19 +192,20 @@ class Controller:
     def set_clock(self, time: int) -> None:
         """The clock shows `time` [ns] from now on; nothing moves for that."""
         by, self.time = time - self.time, time
-        self._tick += by
+        self._tick, self.updated = self._tick + by, self.updated + by
         self._joints.shift(by)
         if self._braking is not None:
             self._braking.since += by
 
     def _update(self) -> Outcome | None:
         """One control cycle: sample, check, command."""
-        period = self._period / NANO
+        period, self.updated = self._period / NANO, self.time
         change = np.clip(self.speed_scaling, 0.0, 1.0) - self.scaling
         most = self.settings.slope * period
         self.scaling += float(np.clip(change, -most, most))
         outcome = None
         if self._course is not None:
+            self.elapsed, self._next = self._next, self._next + self.scaling * period
             self.desired = self._course.at(self.elapsed)
             outcome = self._checked() if self.active else None
         if self._braking is not None:
@@ -211,8 +214,6 @@ class Controller:
         else:
             rate = self.scaling * self.desired.velocity
         self._joints.command(self.desired.position, rate)
-        if self._course is not None:
-            self.elapsed += self.scaling * period
         return outcome
 
     def _checked(self) -> Outcome | None:

@@ -87,11 +87,22 @@ class Supervisor:
         self._heard = begin
         self._stopped: int | None = None
         self._late = False
+        self._behind = np.zeros(2)
+
+    @property
+    def lag(self) -> float:
+        """[s] by which the joints follow what is commanded, in the mean; NaN before any feedback.
+
+        What the watch's `lag` should be.
+        """
+        return float(self._behind[0] / self._behind[1]) if self._behind[1] > 1e-3 else np.nan
 
     def hear_feedback(self, stamp: int, desired: np.ndarray, actual: np.ndarray) -> None:
         """The controller's feedback, (n,) in the order of the trajectory."""
         self.clock.correct(stamp, desired)
         self._err(desired - actual)
+        rate = self.trajectory.at(self.clock.at(stamp))[1] * self.clock.scaling
+        self._behind += np.array([rate @ (desired - actual), rate @ rate])
 
     def hear_state(self, stamp: int, position: np.ndarray, compare: bool = False) -> None:
         """A new joint state; compare: with the trajectory, where there is no feedback."""

@@ -8,8 +8,10 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from diffsim_interfaces.action import Execute  # noqa: E402
 from rclpy.clock import Clock, ClockType  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from rosgraph_msgs.msg import Clock as ClockMessage  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
 
@@ -85,14 +87,24 @@ class Bench:
         self.ros.until(lambda: self.driver._state, "joint states")
         return self
 
-    def send(self, motion=MOTION, blend=0.0):
+    def asked(self, call, *given):
+        """The future of a request made in the spinning thread: an answer that comes before rclpy
+        has noted who asked is lost."""
+        made = []
+        self.ros.node.executor.create_task(lambda: made.append(call(*given)))
+        return self.ros.until(lambda: made, "the request")[0]
+
+    def goal(self, motion=MOTION, blend=0.0):
         """The handle of an accepted goal."""
-        sent = self.client.send_goal_async(
-            convert_motion.execute_goal(motion, blend),
-            lambda message: self.feedback.append(message.feedback),
-        )
-        self.handle = self.ros.until(lambda: sent.done() and sent.result(), "acceptance")
-        self.result = self.handle.get_result_async()
+        message = convert_motion.execute_goal(motion, blend)
+        hear = lambda said: self.feedback.append(said.feedback)  # noqa: E731
+        sent = self.asked(self.client.send_goal_async, message, hear)
+        return self.ros.until(lambda: sent.done() and sent.result(), "acceptance")
+
+    def send(self, motion=MOTION, blend=0.0):
+        """Have a motion carried out."""
+        self.handle = self.goal(motion, blend)
+        self.result = self.asked(self.handle.get_result_async)
         return self
 
     def report(self):
@@ -144,16 +156,33 @@ def test_a_dry_run_sends_nothing_and_what_is_unsafe_is_refused(bench):
     assert bench.lab.events == [] and heard == [] and report.release_stamp is None
 
 
+def test_trajectories_by_topic_and_what_the_diagnostics_say(bench):
+    said = bench.ros.listen(DiagnosticArray, "/diagnostics", 10)
+    bench.drive(dry_run=True, period=0.05).known()
+    wanted = bench.ros.node.create_publisher(TrajectoryMessage, "/driver/joint_trajectory", STREAM)
+    bench.ros.until(lambda: wanted.get_subscription_count() > 0, "the driver to listen")
+    wanted.publish(convert_motion.trajectory_message(MOTION))
+
+    def last():
+        return convert.values_of(said[-1].status[0])["last"] if said else ""
+
+    bench.ros.until(lambda: "topic: SUCCESS dry run" in last(), last)
+    assert said[-1].status[0].message == "dry run: nothing is sent"
+    changed = bench.driver.set_parameters(
+        [Parameter("gripper", value="none"), Parameter("dry_run", value=False)]
+    )
+    assert [result.successful for result in changed] == [False, True]
+
+
 def test_a_cancelled_motion_rests_and_never_lets_go(bench):
     bench.drive().known().send()
     bench.until(0.15)
-    second = bench.client.send_goal_async(convert_motion.execute_goal(MOTION))
-    cancel = bench.handle.cancel_goal_async()
+    other = bench.asked(bench.goal().get_result_async)
+    cancel = bench.asked(bench.handle.cancel_goal_async)
     report = bench.report()
     assert report.code == "CANCELED" and "on request" in report.message
     assert bench.ros.until(cancel.done, "an answer") and bench.result.result().status == 5
     bench.ros.until(bench.rests, "rest")
-    other = bench.ros.until(second.done, "acceptance") and second.result().get_result_async()
     bench.ros.until(other.done, "the second's end")
     assert convert_motion.report(other.result().result).code == "BUSY"
     assert bench.lab.events == ["started"]
@@ -193,6 +222,16 @@ def test_a_late_joint_state_ends_the_motion(bench):
     assert "age: got" in bench.send().report().message
 
 
+def test_a_defect_while_watching_stops_the_robot(bench, monkeypatch):
+    bench.drive().known().send()
+    bench.until(0.1)
+    monkeypatch.setattr("diffsim_ros.robots.execution.Supervisor.trouble", lambda *_: 1 / 0)
+    report = bench.report()
+    assert report.code == "ABORTED" and "a defect of the driver: ZeroDivision" in report.message
+    bench.ros.until(bench.rests, "rest")
+    assert bench.lab.events == ["started"]
+
+
 def test_a_controller_that_is_missing_is_told(bench):
     bench.drive(controller="/other", server_timeout=0.2).known()
     report = bench.send().report()
@@ -219,7 +258,7 @@ def test_the_topic_serves_as_well_and_stops(bench):
     bench.send(back(bench.lab.mock.position))
     bench.ros.until(lambda: bench.lab.events.count("started") == 2, "the start")
     bench.until(0.2)
-    bench.handle.cancel_goal_async()
+    bench.asked(bench.handle.cancel_goal_async)
     assert bench.report().code == "CANCELED"
     bench.ros.until(bench.rests, "rest")
     assert np.abs(bench.lab.mock.position - ARM.home).max() > 0.02
@@ -230,8 +269,6 @@ def test_a_killed_driver_stops_the_robot_first(bench, processes):
         "driver", dry_run=False, use_sim_time=True, gripper="command", lead=LATENCY
     )
     bench.ready()
-    while "joint states" in (message := bench.send(swing(size=9.0)).report().message):
-        assert "at least one" in message or "age" in message
     bench.send(swing(size=0.2, duration=3.0, release=2.5))
     bench.until(0.1)
     assert processes.end(process, signal.SIGTERM) == 0

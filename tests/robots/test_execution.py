@@ -54,6 +54,7 @@ def test_the_gripper_is_told_ahead_of_the_release_in_trajectory_time(scaling):
         assert watch.trouble(mock.time) == ""
         told = mock.elapsed if watch.until_release(mock.time) <= 0.0 else None
     assert told == pytest.approx(0.6 - scaling * 0.04, abs=0.009)  # a control cycle
+    assert watch.lag == pytest.approx(0.008, abs=0.004)  # the mock's delay, within a cycle
     watch.release()
     assert watch.until_release(mock.time) == np.inf
     assert any("scaling of 0.60" in note for note in watch.notes) == (scaling < 1)
