@@ -28,6 +28,7 @@ ITEMS = {
     "model_comparison": "a wrong law of viscosity is recognised (issue 4, item 7)",
     "noise_study": "noise on a thrown soft body, three friction laws (issue 4, item 4)",
     "correlated_noise": "coverage of intervals under noise that is alike over time (issue 4)",
+    "learning": "a network learns to throw a ball into a cup (issue 5, item 5)",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }
 
