@@ -26,6 +26,7 @@ FRICTION = 0.5
 ROWS = 200  # instants recorded a second
 SPEED = 2.0  # of an output of one [m/s]
 SOFTNESS, SCALE = 0.03, 0.1  # of the soft minimum; of the loss [m]
+LATE = 0.1  # [s]
 THROWN = tuple(f"ball.velocity.{axis}" for axis in "xyz")
 PLACED = tuple(f"ball.position.{axis}" for axis in "xy")
 
@@ -103,12 +104,17 @@ def cups_at(count: int, generator: np.random.Generator) -> torch.Tensor:
 
 
 class Policy(nn.Module):
-    """Where the cup is (B, 2) [m] -> how the ball is thrown (B, 3) [m/s]; it begins near zero."""
+    """Where the cup is (B, 2) [m] -> how the ball is thrown (B, 3) [m/s].
 
-    def __init__(self, width: int = 32):
+    Before training it throws at about `up` [m/s], straight upwards.
+    """
+
+    def __init__(self, up: float = 0.0, width: int = 32):
         super().__init__()
         layers = (nn.Linear(2, width), nn.ELU(), nn.Linear(width, width), nn.ELU())
         self.net = nn.Sequential(*layers, nn.Linear(width, 3)).double()
+        with torch.no_grad():
+            self.net[-1].bias[2] += up / SPEED
 
     def forward(self, cups: torch.Tensor) -> torch.Tensor:
         """See the class."""
@@ -127,18 +133,24 @@ def descents(x: torch.Tensor) -> torch.Tensor:
     return (left == 1) & ~touching & falling
 
 
-def loss(x: torch.Tensor) -> torch.Tensor:
-    """Loss (B,) of flights (B, F, 3): |r|^2 + (how far it stayed above the floor)^2, per SCALE^2.
+def loss(x: torch.Tensor, penalised: bool = True) -> torch.Tensor:
+    """Loss (B,) of flights (B, F, 3), per SCALE^2: |r|^2 + penalty^2.
 
-    r is the soft minimum of the way to the cup's mouth over the descent after the bounce; where
-    there was none, over the whole flight.  The second term is the penalty on throws that touch
-    nothing.
+    r is the soft minimum of the way to the cup's mouth over the descent after the bounce.  Throws
+    that touch nothing have none: of their last instant the horizontal way counts, and the penalty
+    is how far they stayed above the floor.  If a throw only rises again when time is up, the
+    penalty is its speed times LATE.  Not `penalised`: without a descent the whole flight counts.
     """
-    rows = descents(x)
-    rows = rows | ~rows.any(1, keepdim=True)
+    rows, z = descents(x), x[..., 2]
+    none = ~rows.any(1)
+    rows[:, -1 if penalised else 0 :] |= none[:, None]
     r = torch_layer.soft_minimum(x - x.new_tensor([0.0, 0.0, RIM]), SOFTNESS, rows)
-    above = torch.relu(x[..., 2].min(1).values - BALL)
-    return (r.square().sum(1) + above.square()) / SCALE**2
+    if not penalised:
+        return r.square().sum(1) / SCALE**2
+    way = r[:, :2].square().sum(1) + ~none * r[:, 2].square()
+    above = torch.relu(z.min(1).values - BALL)
+    rising = none * (above == 0) * torch.relu(z[:, -1] - z[:, -2]) * ROWS
+    return (way + above.square() + (LATE * rising).square()) / SCALE**2
 
 
 def offsets(x: torch.Tensor) -> np.ndarray:
