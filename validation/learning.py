@@ -38,7 +38,7 @@ from .cup_game import (
     world,
 )
 
-TRAINING, TESTING, BATCH, EPOCHS = 1000, 100, 5, 10
+TRAINING, TESTING, BATCH, EPOCHS = 1000, 100, 5, 8
 RATE, COARSE, FINE = 3000, 1000, 9000  # steps per second: studied, of a tenth, with the cup's walls
 FRICTIONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 HIGH = 6.0  # [m/s] upwards: still in the air when time is up
