@@ -26,7 +26,6 @@ FRICTION = 0.5
 ROWS = 200  # instants recorded a second
 SPEED = 2.0  # of an output of one [m/s]
 SOFTNESS, SCALE = 0.03, 0.1  # of the soft minimum; of the loss [m]
-LATE = 0.1  # [s]
 THROWN = tuple(f"ball.velocity.{axis}" for axis in "xyz")
 PLACED = tuple(f"ball.position.{axis}" for axis in "xy")
 
@@ -133,24 +132,20 @@ def descents(x: torch.Tensor) -> torch.Tensor:
     return (left == 1) & ~touching & falling
 
 
-def loss(x: torch.Tensor, penalised: bool = True) -> torch.Tensor:
-    """Loss (B,) of flights (B, F, 3), per SCALE^2: |r|^2 + penalty^2.
+def loss(x: torch.Tensor) -> torch.Tensor:
+    """Loss (B,) of flights (B, F, 3), per SCALE^2: |r|^2 of the soft minimum of the way to the
+    cup's mouth over the descent after the bounce.
 
-    r is the soft minimum of the way to the cup's mouth over the descent after the bounce.  Throws
-    that touch nothing have none: of their last instant the horizontal way counts, and the penalty
-    is how far they stayed above the floor.  If a throw only rises again when time is up, the
-    penalty is its speed times LATE.  Not `penalised`: without a descent the whole flight counts.
+    Throws that have none, as they touch nothing in time, get the horizontal way of their last
+    instant and a penalty, the height they reach: whichever way they fail, lower throws bounce
+    earlier.
     """
     rows, z = descents(x), x[..., 2]
     none = ~rows.any(1)
-    rows[:, -1 if penalised else 0 :] |= none[:, None]
+    rows[:, -1] |= none
     r = torch_layer.soft_minimum(x - x.new_tensor([0.0, 0.0, RIM]), SOFTNESS, rows)
-    if not penalised:
-        return r.square().sum(1) / SCALE**2
-    way = r[:, :2].square().sum(1) + ~none * r[:, 2].square()
-    above = torch.relu(z.min(1).values - BALL)
-    rising = none * (above == 0) * torch.relu(z[:, -1] - z[:, -2]) * ROWS
-    return (way + above.square() + (LATE * rising).square()) / SCALE**2
+    upright = torch.where(none, z.max(1).values, r[:, 2])
+    return (r[:, :2].square().sum(1) + upright.square()) / SCALE**2
 
 
 def offsets(x: torch.Tensor) -> np.ndarray:

@@ -55,13 +55,17 @@ def test_a_hit_falls_through_the_mouth_after_a_touch():
     assert descents(twice)[0, 91:].sum() == 0
 
 
-def test_the_loss_is_the_way_past_the_mouth_and_how_far_a_throw_stays_above():
+def test_the_loss_is_the_way_past_the_mouth_or_how_high_a_throw_without_a_bounce_goes():
     near = loss(torch.stack([bouncing(0.01, 0.02), bouncing(0.2, 0.02)]))
     across = np.array([0.01, 0.2]) / 0.1
     assert near[0] < across[0] ** 2 + 1e-3  # the way may be shorter than along the rim
     assert 0.5 * across[1] ** 2 < near[1] < across[1] ** 2
-    high = bouncing(0.01, BALL + 0.05)
-    assert loss(high[None])[0] > (0.05 / 0.1) ** 2
+    high = bouncing(0.01, BALL + 0.05)[None].requires_grad_()
+    across = (high[0, -1, :2] / 0.1).square().sum()
+    total = loss(high)[0]
+    assert total.item() == pytest.approx((across + (high[0, :, 2].max() / 0.1) ** 2).item())
+    (slope,) = torch.autograd.grad(total, high)
+    assert slope[0, high[0, :, 2].argmax(), 2] > 0  # lower is better
 
 
 def test_the_real_cup_catches_what_is_dropped_into_it_and_nothing_else():
