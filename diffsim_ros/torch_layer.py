@@ -36,7 +36,7 @@ def rollout(
     *,
     observe: Sequence[str] = ("position", "velocity"),
     active: Sequence[str] | None = None,
-    mode: str = "store",
+    mode: str = "checkpoint",
     threads: int = 1,
     cancel: _engine.CancelToken | None = None,
 ) -> tuple[torch.Tensor, ...]:
@@ -47,7 +47,7 @@ def rollout(
              x, y, z, w and angular_velocity (F, nodes, 3) [rad/s]; world frame, `scene.nodes_of`
              gives a body's rows; with a leading B where p has one
     active   names of the parameters whose gradient is wanted; the rest of p.grad is zero [all]
-    mode     "store" keeps the factorizations, "checkpoint" the states only
+    mode     "checkpoint" keeps the states only, "store" every step's factorization: seldom faster
     threads  of several motions, there and back; 0: every core; the result does not depend on it
     The engine computes in double precision; results have the type and device of p.
     Raises NotConverged, with the engine's message, where a motion stopped early.
