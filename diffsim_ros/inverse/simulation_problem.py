@@ -22,7 +22,7 @@ from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import Trial
 
-MODES = {"value": "none", "gradient": "store", "equations": "sensitivity"}
+MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
 
 
 class SimulationProblem:
@@ -34,7 +34,7 @@ class SimulationProblem:
 
     def __init__(
         self, scene, options, parameters: ParameterMap, trials: Sequence[Trial], *,
-        nuisance: bool = False, threads: int = 0, adjoint: str = "store", simulator=None,
+        nuisance: bool = False, threads: int = 0, adjoint: str = "checkpoint", simulator=None,
     ):  # fmt: skip
         self.scene, self.options, self.map = scene, options, parameters
         self.trials, self.threads, self.nuisance = tuple(trials), threads, nuisance
@@ -175,7 +175,7 @@ class SimulationProblem:
         kept = [k for k in range(len(self.trials)) if self.weights[k] != 0]
         points = list(zip(zs, ys, strict=True))
         P = [self._vector(k, z, self._rows(y)[k]) for z, y in points for k in kept]
-        mode = {**MODES, "curvature": "sensitivity", "gradient": self.adjoint}[want]
+        mode = self.adjoint if want == "gradient" else MODES[want]
         try:
             runs = self._run(np.array(P), kept * len(zs), mode, cancel)
         except ValueError as error:  # the engine refuses a parameter vector: a failed step
