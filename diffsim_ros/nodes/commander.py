@@ -106,20 +106,30 @@ class Commander:
         limit: float = 3600.0,
     ) -> Answer:
         """Send a goal to the estimator and wait for its answer; cancelled on KeyboardInterrupt."""
-        client = ActionClient(self.node, Estimate, name)
+        result = self.act(Estimate, name, convert.goal_message(goal), feedback, limit=limit)
+        return convert.answer(result)
+
+    def act(
+        self,
+        kind: type,
+        name: str,
+        goal: Any,
+        feedback: Callable[[Any], None] = lambda _: None,
+        *,
+        limit: float = 3600.0,
+    ) -> Any:
+        """Send a goal to an action and wait for its result; cancelled on KeyboardInterrupt."""
+        client = ActionClient(self.node, kind, name)
         try:
             self.wait(client.server_is_ready, f"the action {name}")
-            sent = client.send_goal_async(
-                convert.goal_message(goal), lambda message: feedback(message.feedback)
-            )
+            sent = client.send_goal_async(goal, lambda message: feedback(message.feedback))
             handle = self._result(sent, f"an answer of {name}", DISCOVERY)
             if not handle.accepted:
                 raise CallFailed(f"{name}: the goal was refused")
             try:
-                done = self._result(handle.get_result_async(), "the estimation", limit)
+                return self._result(handle.get_result_async(), f"the end of {name}", limit).result
             except KeyboardInterrupt:
                 self._result(handle.cancel_goal_async(), "the cancellation", 5.0)
                 raise
-            return convert.answer(done.result)
         finally:
             client.destroy()
