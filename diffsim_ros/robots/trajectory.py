@@ -54,15 +54,18 @@ class JointTrajectory:
         """q, qd and qdd (..., j) at times (...) [s]; at rest outside the first and last point."""
         times = np.asarray(times, float)
         inside = np.clip(times, self.times[0], self.times[-1])
-        q, qd, qdd = (spline(inside) for spline in self._splines)
+        q, qd, qdd = (spline(inside) for spline in self.splines)
         still = ((times < self.times[0]) | (times > self.times[-1]))[..., None]
         return q, np.where(still, 0.0, qd), np.where(still, 0.0, qdd)
 
     @cached_property
-    def _splines(self) -> tuple[Any, Any, Any]:
+    def splines(self) -> tuple[Any, Any, Any]:
         """Piecewise polynomials of q, qd, qdd: linear, cubic or quintic."""
-        from scipy.interpolate import BPoly
+        from scipy.interpolate import BPoly, CubicHermiteSpline
 
+        if self.velocities is not None and self.accelerations is None:  # BPoly loops over points
+            spline = CubicHermiteSpline(self.times, self.positions, self.velocities)
+            return spline, spline.derivative(), spline.derivative(2)
         rows = [self.positions, self.velocities, self.accelerations]
         given = np.stack([row for row in rows if row is not None], axis=1)
         spline = BPoly.from_derivatives(self.times, given)
