@@ -42,6 +42,7 @@ class SimulationProblem:
         self.lower, self.upper = parameters.lower, parameters.upper
         self.logarithmic = parameters.logarithmic
         self.adjoint, self._simulator = adjoint, simulator or engine_rollouts
+        self._maps = [parameters.holding(t.held) if t.held else parameters for t in self.trials]
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
         self._base = np.array(scene.values, float)
@@ -154,10 +155,10 @@ class SimulationProblem:
 
     def starts(self, z, y):
         """Estimated starts: for each trial its `InitialState`s at (z, y)."""
-        named = self.map.named(z)
+        every = zip(self.trials, self._maps, self._rows(y), strict=True)
         return [
-            tuple(s.moved(u, named) for s, u in self._split(t, row))
-            for t, row in zip(self.trials, self._rows(y), strict=True)
+            tuple(s.moved(u, held.named(z)) for s, u in self._split(t, row))
+            for t, held, row in every
         ]
 
     def rollouts(self, z, y=None, *, mode="none", cancel=None):
@@ -207,11 +208,11 @@ class SimulationProblem:
 
     def _vector(self, k, z, row):
         """Engine parameter vector of trial k."""
-        trial, named = self.trials[k], self.map.named(z)
+        trial, named = self.trials[k], self._maps[k].named(z)
         p = self._base.copy()
         for name, value in trial.entries.items():
             p[self.scene.index(name)] = value
-        p = self.map.engine(z, p)
+        p = self._maps[k].engine(z, p)
         if trial.starts:
             parts = [s.entries(s.offset(u, named))[0] for s, u in self._split(trial, row)]
             p[self._start_index[k]] = np.concatenate(parts)
@@ -223,12 +224,12 @@ class SimulationProblem:
         """T_z (na + own, nz) and T_y (na + own, ny): d(active entries, own values)/d(z, u_k)."""
         nz, ny, na = len(self.names), self.nuisance_shape[1], len(self.active)
         T_z, T_y = np.zeros((na + len(self._own), nz)), np.zeros((na + len(self._own), ny))
-        T_z[[self._row[i] for i in self.map.active]] = self.map.jacobian(z)
+        T_z[[self._row[i] for i in self.map.active]] = self._maps[k].jacobian(z)
         value_slopes = self.map.value_slopes(z)
         for i, name in enumerate(self._own):
             column = self.names.index(name)
             T_z[na + i, column] = value_slopes[column]
-        first, named, index = 0, self.map.named(z), self._start_index[k]
+        first, named, index = 0, self._maps[k].named(z), self._start_index[k]
         for start, u in self._split(self.trials[k], row):
             span = slice(first, first + start.size)
             first += start.size
@@ -263,6 +264,7 @@ class SimulationProblem:
         for k, run in runs.items():
             trial = self.trials[k]
             slots = [self._slots[o.body] for o in trial.objectives]
+            named = self._maps[k].named(z)
             terms = [
                 o.term(run, slot, named) for o, slot in zip(trial.objectives, slots, strict=True)
             ]

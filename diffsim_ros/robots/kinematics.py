@@ -63,6 +63,27 @@ def jacobian(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
     return out
 
 
+def jacobian_slopes(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
+    """d(jacobian)/dq (..., 6, n, n): entry [i, j, k] is dJ_ij/dq_k.
+
+    A joint turns the columns of the joints behind it, itself included, with the tool; of those
+    before it it moves the arm alone.
+    """
+    J = jacobian(robot, q, link)
+    linear, angular = np.moveaxis(J[..., :3, :], -1, 0), np.moveaxis(J[..., 3:, :], -1, 0)
+    out, chain, i = np.zeros((*J.shape, J.shape[-1])), [], robot.frame(link).carrier
+    while i >= 0:
+        chain.append(i)  # from the tool to the base
+        i = robot.joints[i].parent
+    for place, k in enumerate(chain):
+        for j in chain[: place + 1]:  # k carries j
+            out[..., :3, j, k] = np.cross(angular[k], linear[j])
+            out[..., 3:, j, k] = np.cross(angular[k], angular[j])
+        for j in chain[place + 1 :]:
+            out[..., :3, j, k] = np.cross(angular[j], linear[k])
+    return out
+
+
 def body_motions(robot: Robot, q, qd, qdd=None) -> list[tuple[np.ndarray, ...]]:
     """Per body: pose (..., 4, 4), omega (..., 3), v and, with qdd, alpha, a of its frame's origin.
 

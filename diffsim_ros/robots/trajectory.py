@@ -13,6 +13,8 @@ import yaml
 
 from diffsim_ros.errors import InputError
 
+from .quintic import control_points
+
 
 @dataclass(frozen=True)
 class JointTrajectory:
@@ -67,8 +69,11 @@ class JointTrajectory:
             spline = CubicHermiteSpline(self.times, self.positions, self.velocities)
             return spline, spline.derivative(), spline.derivative(2)
         rows = [self.positions, self.velocities, self.accelerations]
-        given = np.stack([row for row in rows if row is not None], axis=1)
-        spline = BPoly.from_derivatives(self.times, given)
+        if self.accelerations is not None:  # SciPy's own way in takes 25 ms for 500 points
+            spline = BPoly(control_points(np.diff(self.times), *rows), self.times)
+        else:
+            given = np.stack([row for row in rows if row is not None], axis=1)
+            spline = BPoly.from_derivatives(self.times, given)
         return spline, spline.derivative(), spline.derivative(2)
 
     def mapping(self) -> dict[str, Any]:
