@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.interpolate import BPoly
 
 from diffsim_ros.errors import InputError
 
 from .arm import Arm
 from .command import JointSample
 from .trajectory import JointTrajectory
-from .trajectory_limits import beyond_limits
+from .trajectory_limits import beyond_limits, jumps
 
 GROWTH = 1.2
 """Factor between two durations that are tried."""
-SPACING = 0.008
-"""[s] between the points of a blend that is made of straight lines."""
+PERIOD = 0.008
+"""[s] of the controller, and between the points of a blend that is made of straight lines."""
 
 
 def blended(
@@ -49,7 +48,9 @@ def blended(
     tried = duration or shortest
     while True:
         made = _with_blend(trajectory, position, velocity, tried)
-        found = beyond_limits(_first(made, tried), arm.limits, jerk=False)
+        corners = jumps([made], velocity, arm.limits, PERIOD)
+        found = [corner for corner in corners if corner.time <= tried]
+        found += beyond_limits(_first(made, tried), arm.limits, jerk=False)
         if not found:
             return made
         tried *= GROWTH
@@ -79,10 +80,12 @@ def _with_lines(
     trajectory: JointTrajectory, position: np.ndarray, velocity: np.ndarray, duration: float
 ) -> JointTrajectory:
     """The blend sampled densely, because the controller draws straight lines."""
+    from scipy.interpolate import BPoly
+
     still = 0.0 * position
     rate = np.diff(trajectory.positions[:2], axis=0)[0] / np.diff(trajectory.times[:2])[0]
     ends = [[position, velocity, still], [trajectory.positions[0], rate, still]]
-    times = np.linspace(0.0, duration, max(int(np.ceil(duration / SPACING)), 1) + 1)
+    times = np.linspace(0.0, duration, max(int(np.ceil(duration / PERIOD)), 1) + 1)
     early = BPoly.from_derivatives([0.0, duration], np.array(ends))(times[:-1])
     shift = duration - float(trajectory.times[0])
     return replace(

@@ -187,6 +187,14 @@ class Controller:
         self.time = max(self.time, time)
         return outcome
 
+    def set_clock(self, time: int) -> None:
+        """The clock shows `time` [ns] from now on; nothing moves for that."""
+        by, self.time = time - self.time, time
+        self._tick += by
+        self._joints.shift(by)
+        if self._braking is not None:
+            self._braking.since += by
+
     def _update(self) -> Outcome | None:
         """One control cycle: sample, check, command."""
         period = self._period / NANO
@@ -263,7 +271,7 @@ class _Brake:
     """From a state at `since` [ns] to rest with a constant deceleration, then hold."""
 
     def __init__(self, position, velocity, deceleration: float, since: int) -> None:
-        self._position, self._velocity, self._since = position, velocity, since
+        self._position, self._velocity, self.since = position, velocity, since
         self._deceleration = np.where(np.isfinite(deceleration), deceleration, 0.0)
         brakes = self._deceleration > 0.0
         time = np.abs(velocity) / np.where(brakes, self._deceleration, 1.0)
@@ -271,7 +279,7 @@ class _Brake:
 
     def at(self, time: int) -> Sample:
         """What is commanded at `time` [ns]."""
-        tau = np.minimum((time - self._since) / NANO, self._end)
+        tau = np.minimum((time - self.since) / NANO, self._end)
         slower = np.sign(self._velocity) * self._deceleration
         moving = tau < self._end
         return Sample(

@@ -44,6 +44,11 @@ class Tracking:
         """From now (and the delay) on: go on from `position` with `velocity`, both (n,)."""
         self._queue.append((self.time + self._delay, np.array(position), np.array(velocity)))
 
+    def shift(self, by: int) -> None:
+        """The clock was set by [ns]."""
+        self.time, self._since = self.time + by, self._since + by
+        self._queue = deque((stamp + by, *rest) for stamp, *rest in self._queue)
+
     def advance(self, time: int) -> None:
         """Let the joints move until `time` [ns]."""
         while self._queue and self._queue[0][0] <= time:

@@ -21,6 +21,9 @@ from .command import NANO, JointCommand, JointSample, approach
 from .trajectory import JointTrajectory
 from .trajectory_limits import Problem, beyond_limits, jumps
 
+LARGEST = 1e6
+"""Of a number that is looked at at all: with larger ones the interpolation would overflow."""
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -134,8 +137,9 @@ def _check_numbers(command: JointCommand, place: str) -> None:
                 rule = "given at all points or at none"
                 raise InputError(place, f"{at}: {key}", f"{len(row)} numbers", rule)
             for name, value in zip(names, row, strict=False):
-                if not math.isfinite(value):
-                    raise InputError(place, f"{at}: {key} of {name}", value, "a finite number")
+                if not abs(value) <= LARGEST:
+                    rule = f"a finite number, at most {LARGEST:g} in size"
+                    raise InputError(place, f"{at}: {key} of {name}", value, rule)
         if len(point.accelerations) and not len(point.velocities):
             raise InputError(place, f"{at}: velocities", (), "given where accelerations are")
 
@@ -185,17 +189,19 @@ def _check_start(
 def _check_limits(
     trajectory: JointTrajectory, arm: Arm, start: JointSample | None, rules: Rules, place: str
 ) -> None:
-    velocity = np.zeros(len(trajectory.names))
+    """On the controller's way to the first point, where that is later, and on the trajectory."""
+    velocity, parts = np.zeros(len(trajectory.names)), [trajectory]
+    found: list[Problem] = []
     if start is not None:
         position, velocity = start.rows(trajectory.names)
-    found: list[Problem] = []
-    first, early = float(trajectory.times[0]), None
-    if start is not None and first > 0.0:
-        early = approach(position, velocity, trajectory, first)
-        found += beyond_limits(early, arm.limits, jerk=False)
-    found += jumps(
-        [early, trajectory] if early else [trajectory], velocity, arm.limits, rules.period
-    )
+    if trajectory.times[0] > 0.0:
+        if start is None:  # the way is not known
+            velocity = trajectory.splines[1].c[0, 0]
+        else:
+            way = approach(position, velocity, trajectory, float(trajectory.times[0]))
+            found += beyond_limits(way, arm.limits, jerk=False)
+            parts = [way, trajectory]
+    found += jumps(parts, velocity, arm.limits, rules.period)
     found += beyond_limits(trajectory, arm.limits, jerk=rules.jerk)
     if not found:
         return

@@ -11,12 +11,12 @@ import numpy as np
 from ..errors import nearest
 from ..robots.arm import Arm, load_arm
 from ..robots.controller import Settings
-from ..robots.kinematics import link_pose
+from ..robots.kinematics import joint_poses, link_pose
 from ..robots.tracking import Dynamics
 from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute, resolve_pose
-from ..scene.rotation import matrix_from_quaternion
+from ..scene.rotation import matrix_from_quaternion, quaternion_from_matrix
 from ..scene.yaml_file import read_mapping
 from . import schema
 from .sensors import Sensor, read_sensor
@@ -112,6 +112,8 @@ def _arm(reader: Reader, value: object, beside: str | Path | None) -> Arm:
         arm = load_arm(absolute(reader, value) if beside is not None else value)
     else:
         raise reader.error("robot", value, "a path or a mapping")
+    if arm.robot.frame(arm.tool).carrier < 0:
+        raise reader.error("robot", arm.tool, "a robot whose tool is moved by its joints")
     if arm.base is None:
         raise reader.error("robot", value, "a robot whose `base` says where it stands")
     return arm
@@ -202,6 +204,17 @@ def _spread(reader: Reader, values: Mapping, scene: SceneModel) -> dict:
         _body(reader, scene, name, ("rigid", "particle", "solid"), key)
         given = reader.section(schema.SPREAD, value, key)
         found[name] = np.array(given["position"]), np.array(given["rotation"])
+    return found
+
+
+def link_poses(config: TwinConfig, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Position (3,) [m] and orientation (x, y, z, w) in the world of every link, at q (n,)."""
+    robot, moved = config.arm.robot, joint_poses(config.arm.robot, q)
+    found = {}
+    for name, frame in robot.frames.items():
+        carrier = moved[frame.carrier] if frame.carrier >= 0 else np.eye(4)
+        pose = config.arm.base @ carrier @ frame.pose
+        found[name] = pose[:3, 3], quaternion_from_matrix(pose[:3, :3])
     return found
 
 

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from .. import output
 from ..robots.arm import Arm
-from ..robots.kinematics import jacobian, link_pose
+from ..robots.kinematics import body_motions, link_pose
 from ..robots.trajectory import JointTrajectory
 from ..scene.build_soft import glued_vertices
 from ..scene.model import SceneModel
@@ -64,15 +64,15 @@ class Held:
     def state(self, times: np.ndarray) -> BodyState:
         """Pose and twist at times (k,)."""
         q, qd, _ = self.motion.at(times)
-        turn = self.arm.base[:3, :3]
-        twist = np.einsum("kij,kj->ki", jacobian(self.arm.robot, q, self.arm.tool), qd)
-        tool = self.arm.base @ link_pose(self.arm.robot, q, self.arm.tool)
-        poses, spin = tool @ self.in_tool, twist[:, 3:] @ turn.T
-        arm = poses[:, :3, 3] - tool[:, :3, 3]
-        velocity = twist[:, :3] @ turn.T + np.cross(spin, arm)
+        frame, turn = self.arm.robot.frame(self.arm.tool), self.arm.base[:3, :3]
+        carrier, spin, rate, *_ = body_motions(self.arm.robot, q, qd)[frame.carrier]
+        poses = self.arm.base @ carrier @ frame.pose @ self.in_tool
+        spin, rate = spin @ turn.T, rate @ turn.T
+        arm = poses[:, :3, 3] - (self.arm.base @ carrier)[:, :3, 3]
         return BodyState(
-            poses[:, :3, 3], Rotation.from_matrix(poses[:, :3, :3]).as_quat(), velocity, spin
-        )
+            poses[:, :3, 3], Rotation.from_matrix(poses[:, :3, :3]).as_quat(),
+            rate + np.cross(spin, arm), spin,
+        )  # fmt: skip
 
     def nodes(self, times: np.ndarray) -> np.ndarray:
         """Nodes (k, m, 3) of a soft body; of a rigid one its centre (k, 1, 3)."""

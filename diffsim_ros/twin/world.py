@@ -35,6 +35,7 @@ class World:
 
     number   of the attempt;  origin  time [ns] at which it began, `moved` once it did
     release  [s] after the origin, without jitter, None: not yet
+    begins   times [ns] at which trajectories began
     """
 
     def __init__(self, twin: Twin, time: int = 0) -> None:
@@ -55,6 +56,8 @@ class World:
         self.gripper = Gripper(config.latency[0])
         self.origin, self.moved = self.time, False
         self.release: float | None = None
+        self.begins: list[int] = []
+        self._active = False
         self._samples = [_Sample(0.0, *_joints(self.controller))]
         self._foreseen: list[_Sample] = []
         self._record: TwinRecord | None = None
@@ -66,10 +69,19 @@ class World:
 
     def advance(self) -> Outcome | None:
         """One tick: the joints move, the gripper opens; returns how a trajectory ended, if so."""
+        time = self.time + TICK
+        outcome = self.controller.advance(time)
+        opened = [stamp for stamp, is_open in self.gripper.advance(time) if is_open]
+        self.follow(opened)
+        return outcome
+
+    def follow(self, opened: Sequence[int] = ()) -> None:
+        """One tick that controller and gripper have done; opened: stamps [ns] of the gripper."""
         before, self.time = self.time, self.time + TICK
-        outcome = self.controller.advance(self.time)
+        if self.controller.active and not self._active:
+            self.begins.append(before)
+        self._active = self.controller.active
         sample = _Sample(self.elapsed, *_joints(self.controller))
-        opened = [stamp for stamp, is_open in self.gripper.advance(self.time) if is_open]
         if not self.moved:
             self.origin, self.moved = before, bool(opened) or sample.moves
             sample = replace(sample, time=self.elapsed)
@@ -77,7 +89,6 @@ class World:
             self.release = (opened[0] - self.origin) / NANO
             self._record = None
         self._feel(sample)
-        return outcome
 
     def _feel(self, sample: _Sample) -> None:
         """Remember where the joints are, and whether that was foreseen."""
@@ -105,19 +116,28 @@ class World:
                         for key in ("time", "position", "velocity"))  # fmt: skip
         return JointTrajectory(self.controller.names, times, *rows)
 
-    def record(self, cancel: Any = None) -> TwinRecord:
+    @property
+    def known(self) -> bool:
+        """Whether `record` needs no run of the engine."""
+        return self._record is not None and self._covered(self._record)
+
+    def ahead(self) -> Controller | None:
+        """A copy of the controller, for `record` in another thread than that of its commands."""
+        return copy.deepcopy(self.controller) if self.config.drives and self.moved else None
+
+    def record(self, ahead: Controller | None = None, cancel: Any = None) -> TwinRecord:
         """What bodies do now; runs the engine where that is not known yet.
 
         Its motion is that of the last moments only. Raises NotConverged where the engine fails.
         """
-        if self._record is None or not self._covered(self._record):
-            self._record = self._played(cancel)
+        if not self.known:
+            self._record = self._played(ahead or self.ahead(), cancel)
         motion, held = self._motion(self._samples[-RECENT:]), self._record.held
         return replace(self._record, motion=motion, held=held and replace(held, motion=motion))
 
-    def history(self, cancel: Any = None) -> TwinRecord:
+    def history(self) -> TwinRecord:
         """The whole attempt until now."""
-        now, motion = self.record(cancel), self.motion()
+        now, motion = self.record(), self.motion()
         held = now.held and replace(now.held, motion=motion)
         return replace(now, motion=motion, held=held, until=min(now.until, self.elapsed))
 
@@ -131,19 +151,19 @@ class World:
     def _freed(self) -> bool:
         return self.release is not None and self.elapsed >= self.release + self.episode.jitter
 
-    def _played(self, cancel) -> TwinRecord:
+    def _played(self, ahead: Controller | None, cancel) -> TwinRecord:
         motion = self._motion(self._samples[-RECENT:])
-        if self.config.drives and self.moved:
-            self._foresee()
+        if ahead is not None:
+            self._foresee(ahead)
             motion = self._motion([*self._samples, *self._foreseen])
         release, until = (self.release, None) if self._freed() else (None, None)
         if self.config.grasp is not None and release is None:
             until = max(self.config.scene.description["world"]["duration"], 2 * self.elapsed)
         return self.episode.play(motion, release, until, cancel)
 
-    def _foresee(self) -> None:
+    def _foresee(self, ahead: Controller) -> None:
         """Let a copy of the controller run until the joints rest."""
-        ahead, self._foreseen = copy.deepcopy(self.controller), []
+        self._foreseen = []
         for k in range(1, round(AHEAD * NANO) // TICK):
             ahead.advance(self.time + k * TICK)
             elapsed = (ahead.time - self.origin) / NANO

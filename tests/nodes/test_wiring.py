@@ -22,7 +22,7 @@ from diffsim_ros.nodes.common import LATCHED  # noqa: E402
 from diffsim_ros.real2sim.tosses import read_tosses  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-NODES = ("replay", "observer", "estimator", "visualizer")
+NODES = ("replay", "observer", "estimator", "visualizer", "simulator")
 TRIALS = [8, 1, 10, 3, 6]
 
 
@@ -71,10 +71,10 @@ def test_replay_to_observer_to_file_equals_the_source(ros, processes, tosses, tm
 def test_every_node_ends_with_code_0_on_a_signal(ros, processes, tosses, number):
     for name in NODES:
         processes.start(name, **({"data": str(tosses)} if name == "replay" else {}))
-    ros.until(lambda: set(NODES) <= set(ros.node.get_node_names()), "four nodes")
+    ros.until(lambda: set(NODES) <= set(ros.node.get_node_names()), "all nodes")
     for process in processes.running:
         process.send_signal(number)
-    assert [processes.awaited(p, number) for p in processes.running] == [0, 0, 0, 0]
+    assert [processes.awaited(p, number) for p in processes.running] == [0] * len(NODES)
     for process in processes.running:
         assert "Traceback" not in process.log.read_text()
 

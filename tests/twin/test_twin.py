@@ -222,3 +222,17 @@ def test_unusable_motions_are_refused_by_name(twin, swing):
         far.episode().play(swing)
     with pytest.raises(InputError, match="release"):
         far.episode().play(swing, release=0.1)
+
+
+def test_documented_keys_are_those_accepted():
+    from diffsim_ros.twin.schema import markdown
+
+    assert markdown() in (ROOT / "docs" / "twin.md").read_text(), (
+        "docs/twin.md is not up to date: paste the output of python -m diffsim_ros.twin.schema"
+    )
+
+
+@pytest.mark.parametrize("name", ["ball", "ball_soft"])
+def test_twins_of_the_repository_can_be_loaded(name):
+    config = load_twin(ROOT / "config" / "twin" / f"{name}.yaml")
+    assert config.grasp.body == "ball" and set(config.sensors) == {"tracker", "camera"}

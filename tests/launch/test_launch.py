@@ -1,4 +1,4 @@
-"""launch/real2sim.launch.py with stand-ins for `launch`: what it would start exists and fits."""
+"""launch/*.launch.py with stand-ins for `launch`: what it would start exists and fits."""
 
 import importlib.util
 import re
@@ -11,7 +11,11 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "launch" / "real2sim.launch.py"
+FILES = {
+    "real2sim": {"data", "pose_topics", "rviz"},
+    "twin": {"twin", "rate_factor", "rviz"},
+}
+"""Name of a launch file -> arguments that it has, with others."""
 SHARE = "/share/diffsim_ros"
 STRINGS = typing.List[str]  # noqa: UP006  (launch compares with `is`)
 
@@ -45,12 +49,24 @@ def stand_ins():
     return modules
 
 
+@pytest.fixture(params=FILES)
+def file(request):
+    """Name of a launch file."""
+    return request.param
+
+
 @pytest.fixture
-def entities(monkeypatch):
+def entities(monkeypatch, file):
     """Everything in the launch description."""
+    return described(monkeypatch, file)
+
+
+def described(monkeypatch, file):
     for name, module in stand_ins().items():
         monkeypatch.setitem(sys.modules, name, module)
-    spec = importlib.util.spec_from_file_location("real2sim_launch", FILE)
+    spec = importlib.util.spec_from_file_location(
+        f"{file}_launch", ROOT / f"launch/{file}.launch.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     (found,) = module.generate_launch_description().arguments
@@ -61,26 +77,30 @@ def nodes(entities):
     return [e.options for e in entities if type(e).__name__ == "Node"]
 
 
-def test_every_argument_has_a_default_and_a_description(entities):
+def test_every_argument_has_a_default_and_a_description(entities, file):
     declared = [e for e in entities if type(e).__name__ == "DeclareLaunchArgument"]
-    assert {e.arguments[0] for e in declared} >= {"data", "pose_topics", "rviz"}
+    assert {e.arguments[0] for e in declared} >= FILES[file]
     for entity in declared:
         assert isinstance(entity.options["default_value"], str)
         assert entity.options["description"]
 
 
-def test_every_executable_is_installed(entities):
+def test_executables_are_those_installed(monkeypatch):
     cmake = (ROOT / "CMakeLists.txt").read_text()
     installed = re.search(r"foreach\(_node IN ITEMS ([\w ]+)\)", cmake).group(1).split()
-    started = [n["executable"] for n in nodes(entities) if n["package"] == "diffsim_ros"]
-    assert sorted(started) == sorted(installed)
+    started = set()
+    for file in FILES:
+        for node in nodes(described(monkeypatch, file)):
+            started |= {node["executable"]} if node["package"] == "diffsim_ros" else set()
+    assert started == set(installed)
 
 
 def test_parameters_are_those_of_the_yaml_and_files_exist(entities):
     for node in nodes(entities):
         if node["package"] != "diffsim_ros":
             continue
-        file, overrides = node["parameters"]
+        file, overrides, *simulated = node["parameters"]
+        assert simulated in ([], [{"use_sim_time": True}])
         path = ROOT / Path(file).relative_to(SHARE)
         listed = yaml.safe_load(path.read_text())[node["name"]]["ros__parameters"]
         for name, value in overrides.items():
