@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..inverse.guides import KeyLimit
 from ..inverse.parameters import ParameterMap
 from ..robots.arm import Arm
 from ..robots.time_scaling import peaks, through_state
 from ..robots.trajectory import JointTrajectory
+from .hand import hand_motion
 from .release import rate_name, value_name
+from .robot_config import Throw
 
 if TYPE_CHECKING:
     from .config import PlanConfig
@@ -54,7 +57,11 @@ def carried_out(
         try:
             carried = motion(result.config, result.best.controls)
         except InputError as bound:
-            config, change = tighter(result.config, bound, result.best.controls)
+            try:
+                config, change = tighter(result.config, bound, result.best.controls)
+            except InputError as refused:
+                said.append(f"the arm cannot do it: {refused}")
+                break
             said.append(f"the arm cannot do it ({bound}); planned again with {change}")
         else:
             return replace(result, carried=carried, rounds=tuple(said))
@@ -67,23 +74,30 @@ def carried_out(
 
 def motion(config: PlanConfig, controls: Mapping[str, float]) -> Carried:
     """The arm's motion for these controls; InputError naming joint and limit if there is none."""
-    task = config.robot
-    arm, named = task.arm, config.map.named(config.map.scaled(controls))
-    q, qd = (np.array([named[name(joint)] for joint in arm.robot.joint_names])
-             for name in (value_name, rate_name))  # fmt: skip
-    trajectory = through_state(
-        arm.limits, arm.home, q, qd, names=arm.robot.joint_names, hold=task.hold
-    )
-    theta = [named[name] for name in task.release.names]
-    release = {
-        "release": trajectory.release,
-        "gripper": trajectory.release - task.lead,
-        "release_speed": task.release.tool_speed(theta),
-    }
+    z = config.map.scaled(controls)
+    if isinstance(config.robot, Throw):
+        return _thrown(config, config.map.named(z))
+    values = config.map.engine(z, config.scene.engine.values)
+    trajectory, begins = hand_motion(config.robot, config.scene, values)
+    return Carried(trajectory, {**shares(config.robot.arm, trajectory), "scene_starts": begins})
+
+
+def _thrown(config: PlanConfig, named: Mapping[str, float]) -> Carried:
+    """Through the release at constant rates; the gripper is told `lead` before."""
+    task, names = config.robot, config.robot.arm.robot.joint_names
+    q, qd = (np.array([named[of(name)] for name in names]) for of in (value_name, rate_name))
+    trajectory = through_state(task.arm.limits, task.arm.home, q, qd, names=names, hold=task.hold)
     if task.lead > trajectory.release:
         rule = f"at most the {trajectory.release:.3g} s until the release"
         raise InputError(config.place, "robot.release.lead", task.lead, rule)
-    return Carried(trajectory, {**shares(arm, trajectory), **release})
+    figures = {
+        **shares(task.arm, trajectory),
+        "scene_starts": trajectory.release,
+        "release": trajectory.release,
+        "gripper": trajectory.release - task.lead,
+        "release_speed": task.release.tool_speed([named[n] for n in task.release.names]),
+    }
+    return Carried(trajectory, figures)
 
 
 def shares(arm: Arm, trajectory: JointTrajectory) -> dict[str, Any]:
@@ -99,23 +113,39 @@ def shares(arm: Arm, trajectory: JointTrajectory) -> dict[str, Any]:
 def tighter(
     config: PlanConfig, bound: InputError, controls: Mapping[str, float]
 ) -> tuple[PlanConfig, str]:
-    """The plan with less allowed of the joint that a limit stopped, and that in words.
+    """The plan with less allowed of what a limit stopped, and that in words.
 
-    A refusal that names no joint takes from all rates.
+    Raises `bound` itself where less of it would not help.
     """
+    if isinstance(config.robot, Throw):
+        return _slower_release(config, bound, controls)
+    rates = [name for name in ("velocity", "acceleration", "jerk") if name in bound.key]
+    together, changed, named = [], [], config.map.named(config.map.scaled(controls))
+    for kept in config.together:
+        if rates and isinstance(kept, KeyLimit):
+            kept = replace(kept, limit=LESS * min(kept.limit, kept.peak(named)))
+            changed.append(f"{kept.name} <= {kept.limit:.3g}")
+        together.append(kept)
+    if not changed:
+        raise bound
+    return replace(config, together=tuple(together)), ", ".join(changed)
+
+
+def _slower_release(
+    config: PlanConfig, bound: InputError, controls: Mapping[str, float]
+) -> tuple[PlanConfig, str]:
+    """Less of the rate of the joint that a limit stopped; of all where no joint is named."""
     joints = config.robot.arm.robot.joint_names
     meant = [name for name in joints if name in bound.key] or list(joints)
+    rates = {rate_name(name) for name in meant}
     parameters, changed = [], []
     for p in config.map.parameters:
-        joint = next((name for name in meant if p.name == rate_name(name)), None)
-        if joint is None or not p.free:
-            parameters.append(p)
-            continue
-        most = LESS * abs(controls[p.name])
-        low, high = max(p.lower, -most), min(p.upper, most)
-        value = float(np.clip(p.value, low, high))
-        parameters.append(replace(p, lower=low, upper=high, value=value))
-        changed.append(f"|{p.name}| <= {most:.3g} {p.unit}")
+        if p.name in rates and p.free:
+            most = LESS * abs(controls[p.name])
+            low, high = max(p.lower, -most), min(p.upper, most)
+            p = replace(p, lower=low, upper=high, value=float(np.clip(p.value, low, high)))
+            changed.append(f"|{p.name}| <= {most:.3g} {p.unit}")
+        parameters.append(p)
     if not changed:
         raise bound
     tight = ParameterMap(parameters, config.scene.engine, config.map.groups)

@@ -18,6 +18,7 @@ from ..scene.schema import ALSO
 from ..scene.yaml_file import read_mapping
 from . import schema
 from .goal_reader import read_goals
+from .hand import smoothed
 from .handle_keys import read_keys
 from .robot_config import Hand, Throw, read_robot
 from .robust import Robust, read_robust
@@ -71,7 +72,12 @@ def load_plan(
     scene = load_scene(top["scene"], base=beside, estimated=estimated)
     search = reader.section(schema.SEARCH, top["search"], "search")
     robot = read_robot(reader, top["robot"], scene)
-    controls, together = _controls(reader, top["controls"], scene, robot)
+    parameters, together = _controls(reader, top["controls"], scene, robot)
+    groups: list[Any] = [robot.release] if isinstance(robot, Throw) else []
+    if isinstance(robot, Hand):
+        scene, parameters, spline = smoothed(reader, scene, robot, parameters)
+        groups.append(spline)
+    controls = ParameterMap(parameters, scene.engine, groups)
     if not top["goals"]:
         raise reader.error("goals", [], "at least one goal")
     goals, guides = read_goals(reader, top["goals"], scene)
@@ -104,8 +110,7 @@ def _controls(reader: Reader, values: Mapping, scene: SceneModel, robot: Throw |
             together += kept
         else:
             parameters.append(_control(reader, name, value, key, scene))
-    groups = [robot.release] if isinstance(robot, Throw) else []
-    return ParameterMap(parameters, scene.engine, groups), together
+    return parameters, together
 
 
 def _control(reader: Reader, name: str, value: object, key: str, scene: SceneModel) -> Parameter:

@@ -163,8 +163,8 @@ def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
     problem = _problem(config, robust.trials(config.scene, objectives, robust.samples, robust.seed))
     told = partial(progress, 0, 1) if progress is not None else None
     moved = _candidate(config, problem, config.map.scaled(best.controls), told, cancel, options)
-    spread = measured(config, _problem, [best.controls, moved.controls], moved.rollouts)
     kept = moved if moved.reached else best
+    spread = measured(config, _problem, [best.controls, kept.controls], moved.rollouts)
     return replace(result, candidates=(kept, *result.candidates[1:]), spread=spread)
 
 

@@ -48,15 +48,12 @@ class Hand:
 
     in_tool      pose (4, 4) of the handle in the tool's frame
     turn         (3, 3) of the handle in the world, or None: as its keys say
-    speed, acceleration  of the handle, at most [m/s, m/s^2]
     """
 
     arm: Arm
     handle: str
     in_tool: np.ndarray
     turn: np.ndarray | None
-    speed: float
-    acceleration: float
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -107,7 +104,7 @@ def _hand(reader: Reader, value: object, arm: Arm, scene: SceneModel) -> Hand:
         q = np.array(hand["orientation"], float)
         turn = quat_matrix(q / np.linalg.norm(q))
     in_tool = _pose(reader, hand["in_tool"], "robot.hand.in_tool")
-    return Hand(arm, hand["handle"], in_tool, turn, hand["speed"], hand["acceleration"])
+    return Hand(arm, hand["handle"], in_tool, turn)
 
 
 def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw:

@@ -39,10 +39,6 @@ HAND: Section = {
     "handle": Field("text", "a handle of the scene with keys", default=REQUIRED),
     "in_tool": Field("mapping", "pose of the handle in the tool's frame", default={}),
     "orientation": Field("quaternion", "of the handle held in the world x y z w, else its keys'"),
-    "speed": Field("number", "of the hand, at most", "m/s", default=1.0, minimum=0, strict=True),
-    "acceleration": Field(
-        "number", "of the hand, at most", "m/s^2", default=10.0, minimum=0, strict=True
-    ),
 }
 
 POSE: Section = {

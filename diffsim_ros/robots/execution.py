@@ -121,6 +121,10 @@ class Supervisor:
             return "waiting"
         return "moving" if self.clock.at(now) < self.trajectory.duration else "settling"
 
+    def has_arrived(self, now: int, tolerance: float) -> bool:
+        """After the end, and within `tolerance` [rad or m] of the goal."""
+        return self.phase(now) == "settling" and self.tracking_error <= tolerance
+
     def until_release(self, now: int) -> float:
         """Seconds until the gripper must be told; infinite: not to be expected."""
         release, scaling = self.trajectory.release, self.clock.scaling

@@ -167,37 +167,51 @@ def _check_start(
     if not start.age <= rules.state_age:
         rule = f"at most {rules.state_age:g} s old"
         raise InputError("joint states", "age", start.age, rule, "is the robot's driver running?")
+    check_turns(trajectory, arm, start, place)
     position, velocity = start.rows(trajectory.names)
-    for k, joint in enumerate(arm.robot.joints):
-        if not (math.isfinite(position[k]) and math.isfinite(velocity[k])):
-            got = (float(position[k]), float(velocity[k]))
-            raise InputError("joint states", joint.name, got, "a finite position and velocity")
+    for k, name in enumerate(trajectory.names):
+        if not math.isfinite(velocity[k]):
+            raise InputError("joint states", f"velocity of {name}", velocity[k], "a finite number")
         gap = float(trajectory.positions[0, k] - position[k])
-        turns = round(gap / math.tau) if joint.turns else 0
+        if trajectory.times[0] == 0.0 and abs(gap) > rules.start_tolerance:
+            rule = f"within {rules.start_tolerance:g} of the present {position[k]:.6g}"
+            remedy = "a first point at t = 0 jumps: begin later, or ask for a blend"
+            key = f"joint {name} at 0 s: position"
+            raise InputError(place, key, float(trajectory.positions[0, k]), rule, remedy)
+
+
+def check_turns(
+    trajectory: JointTrajectory, arm: Arm, start: JointSample, place: str = "trajectory"
+) -> None:
+    """Every joint's present position is known, and the motion begins less than half a turn away.
+
+    Joints turn further than once: the same pose a turn away is a long way.
+    """
+    position, _ = start.rows(trajectory.names)
+    for k, joint in enumerate(arm.robot.joints):
+        if not math.isfinite(position[k]):
+            got = float(position[k])
+            raise InputError("joint states", f"position of {joint.name}", got, "a finite number")
+        first = float(trajectory.positions[0, k])
+        turns = round((first - position[k]) / math.tau) if joint.turns else 0
         if turns:
             rule = f"less than half a turn from the present {position[k]:.6g} rad"
             remedy = f"shift the whole joint by {-turns * math.tau:+.6g} rad"
             key = f"joint {joint.name} at {trajectory.times[0]:.6g} s: position"
-            raise InputError(place, key, float(trajectory.positions[0, k]), rule, remedy)
-        if trajectory.times[0] == 0.0 and abs(gap) > rules.start_tolerance:
-            rule = f"within {rules.start_tolerance:g} of the present {position[k]:.6g}"
-            remedy = "a first point at t = 0 jumps: begin later, or ask for a blend"
-            key = f"joint {joint.name} at 0 s: position"
-            raise InputError(place, key, float(trajectory.positions[0, k]), rule, remedy)
+            raise InputError(place, key, first, rule, remedy)
 
 
 def _check_limits(
     trajectory: JointTrajectory, arm: Arm, start: JointSample | None, rules: Rules, place: str
 ) -> None:
     """On the controller's way to the first point, where that is later, and on the trajectory."""
-    velocity, parts = np.zeros(len(trajectory.names)), [trajectory]
     found: list[Problem] = []
-    if start is not None:
+    parts = [trajectory]
+    if start is None:
+        velocity = trajectory.splines[1].c[0, 0]  # its own
+    else:
         position, velocity = start.rows(trajectory.names)
-    if trajectory.times[0] > 0.0:
-        if start is None:  # the way is not known
-            velocity = trajectory.splines[1].c[0, 0]
-        else:
+        if trajectory.times[0] > 0.0:
             way = approach(position, velocity, trajectory, float(trajectory.times[0]))
             found += beyond_limits(way, arm.limits, jerk=False)
             parts = [way, trajectory]
