@@ -1,0 +1,268 @@
+"""`./run demo`: from what tables say of a ball, by its recorded throws, to a throw that hits.
+
+A twin (node simulator) stands for the lab: a UR5 holds a soft ball before a depth camera and a
+tracker; what its ball and table are like, only the twin knows. The loop, over ROS 2 from end to
+end: planner plans a throw with values of tables, driver checks it and has it carried out: it
+misses. observer has recorded that throw and another one, estimator finds the contact's parameters
+in them, and the same task is planned and carried out again. `./run demo cube`: real tosses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+from diffsim_interfaces.action import Execute, Plan
+from diffsim_interfaces.msg import ErrorCode
+from geometry_msgs.msg import PoseStamped
+
+from diffsim_ros.commands.running import ProgressLine, seconds
+from diffsim_ros.commands.table import table
+from diffsim_ros.errors import InputError
+from diffsim_ros.nodes import demo_cube
+from diffsim_ros.nodes.commander import CallFailed, Commander
+from diffsim_ros.nodes.common import STREAM, share_folder
+from diffsim_ros.nodes.convert import Answer, Goal, nanoseconds
+from diffsim_ros.nodes.convert_plan import predicted
+from diffsim_ros.nodes.demo_cube import parameter_table
+from diffsim_ros.nodes.processes import Fleet, own_domain
+from diffsim_ros.output import OutputFolder, write_bytes, write_json
+from diffsim_ros.viz.style import png_bytes
+from diffsim_ros.viz.throw_plots import ThrowPath, throws_figure
+
+NAME = "foam_throw"
+PICTURE = "throws.png"
+NODES = ("simulator", "observer", "estimator", "planner", "driver")
+FILES = ("metrics.json", PICTURE, "recorded", "truth", "prior", "aside", "estimate", "plan")
+CLOUDS, POSES = "/camera/points", "/ball/pose"
+RADIUS = 0.05
+"""Of the ball in the picture [m]."""
+LEAD = 0.03
+"""Seconds that the gripper needs to open (config/twin), as its data sheet would say."""
+RATE_FACTOR = 0.5
+"""Simulated seconds per second: commands come on time on a busy machine as well."""
+ASIDE = (-0.05, 0.15, -0.03)
+"""From the task's target to that of the second recorded throw [m]."""
+AFTER = 0.6
+"""Seconds that a throw is watched after the time of its goal."""
+
+
+@dataclass(frozen=True)
+class Throw:
+    """A planned throw as it was carried out.
+
+    expected, happened  (times (n,) [s] from the planned release, places (n, 3) [m]) of the ball
+    error               [m] between target and ball at the goal's time
+    tracking_error      of the joints [rad]
+    """
+
+    expected: tuple[np.ndarray, np.ndarray]
+    happened: tuple[np.ndarray, np.ndarray]
+    error: float
+    tracking_error: float
+
+
+class Loop:
+    """The stages of the demo, in the order of `run`."""
+
+    def __init__(self, folder: Path, fleet: Fleet, commander: Commander) -> None:
+        self.folder, self.fleet, self.ros = folder, fleet, commander
+        config = share_folder() / "config"
+        self.twin = config / "twin" / f"{NAME}.yaml"
+        self.task = config / "planning" / f"{NAME}.yaml"
+        self.estimation = config / "estimation" / f"{NAME}.yaml"
+        (goal,) = yaml.safe_load(self.task.read_text())["goals"]
+        self.target, self.tolerance = np.array(goal["position"], float), float(goal["tolerance"])
+        self.goal_time = float(goal["at"])
+        self.line, self.throws = ProgressLine(), 0
+
+    def run(self) -> tuple[Answer, Throw, Throw]:
+        """Everything: what was estimated, the throw before, the throw after."""
+        self.start()
+        before = self.throw(self.plan("prior"))
+        self.throw(self.plan("aside", target=self.target + ASIDE))
+        answer = self.estimate()
+        after = self.throw(self.plan("plan", estimated=self.folder / "estimate" / "result.yaml"))
+        return answer, before, after
+
+    def start(self) -> None:
+        """Start the nodes and wait until they see each other."""
+        self.line.show(f"starting {', '.join(NODES)}", "start")
+        truth = str(self.folder / "truth")
+        lab = {"twin": str(self.twin), "rate_factor": RATE_FACTOR, "truth_path": truth}
+        self.fleet.start("simulator", {**lab, "cloud_quality": "reliable"})
+        self.fleet.start("observer", {"cloud_topics": [CLOUDS], "pose_topics": [POSES],
+                                      "reliability": "reliable", "autostart": False})  # fmt: skip
+        self.fleet.start("driver", {"dry_run": False, "gripper": "command", "lead": LEAD,
+                                    "use_sim_time": True})  # fmt: skip
+        self.fleet.start("planner")
+        self.fleet.start("estimator")
+        names = self.ros.node.get_node_names
+        self.ros.wait(lambda: set(NODES) <= set(names()), "the nodes", 60.0)
+        self.poses = self.ros.listen(PoseStamped, POSES, STREAM)
+        self.ros.wait(lambda: self.poses, POSES, 60.0)
+
+    def plan(self, name: str, *, target=(), estimated: Path | None = None) -> Plan.Result:
+        """Have the planner find a throw; results go to the folder `name`."""
+        goal = Plan.Goal(
+            task=str(self.task), parameters=str(estimated or ""), out=str(self.folder / name),
+            target=[float(x) for x in target],
+        )  # fmt: skip
+
+        def show(feedback: Plan.Feedback) -> None:
+            words = f"plan {name}: iteration {feedback.iteration}"
+            self.line.show(f"{words}, objective {feedback.objective:.3g}", name)
+
+        result = self.ros.act(Plan, "/planner/plan", goal, show)
+        self._check(result, f"plan {name}")
+        return result
+
+    def _check(self, result: Plan.Result | Execute.Result, what: str) -> None:
+        self.line.close()
+        if result.error_code != ErrorCode.SUCCESS:
+            raise CallFailed(f"{what}: {result.error_msg}")
+
+    def throw(self, plan: Plan.Result) -> Throw:
+        """Have the driver carry out a plan, record it, and see what the twin says was true."""
+        self.throws += 1
+        path = self.folder / "recorded" / f"throw_{self.throws}.mcap"
+        self.ros.set_parameters("/observer", {"path": str(path)})
+        self.ros.trigger("/observer/start")
+        goal = Execute.Goal(trajectory=plan.trajectory, release=plan.release)
+
+        def show(feedback: Execute.Feedback) -> None:
+            words = f"throw {self.throws}: {feedback.phase}, {feedback.time:.2f} s"
+            self.line.show(words, f"throw {self.throws}")
+
+        result = self.ros.act(Execute, "/driver/execute", goal, show)
+        self._check(result, f"throw {self.throws}")
+        end = result.release_stamp + LEAD + self.goal_time + AFTER  # the ball flies on
+        self.poses.clear()
+        self.ros.wait(
+            lambda: self.poses and nanoseconds(self.poses[-1].header.stamp) > 1e9 * end,
+            "the ball",
+            120.0,
+        )
+        self.ros.trigger("/observer/stop")
+        print(f"throw {self.throws}: {self.ros.trigger('/observer/save')}", flush=True)
+        self.ros.trigger("/simulator/reset")
+        return self._judged(plan, result)
+
+    def _now(self) -> float:
+        """Stamp of the last pose [s]."""
+        return nanoseconds(self.poses[-1].header.stamp) / 1e9
+
+    def _judged(self, plan: Plan.Result, result: Execute.Result) -> Throw:
+        """What the twin writes of its last attempt, beside the plan."""
+        newest = sorted((self.folder / "truth").glob("attempt_*.npz"))[-1]
+        with np.load(newest) as truth:
+            times, places = truth["time"], truth["ball.position"]
+            since = times - (truth["begins"][0] + plan.release)
+        at = np.array([np.interp(self.goal_time, since, column) for column in places.T])
+        error = float(np.linalg.norm(at - self.target))
+        when, where = predicted(plan)
+        return Throw((when - plan.release, where), (since, places), error, result.tracking_error)
+
+    def estimate(self) -> Answer:
+        """Have the estimator find the contact's parameters in the throws so far."""
+        files = [str(p) for p in sorted((self.folder / "recorded").glob("*.mcap"))]
+        goal = Goal(str(self.estimation), train=tuple(files), out=str(self.folder / "estimate"))
+
+        def show(feedback) -> None:
+            percent = 100.0 * feedback.fraction_done
+            self.line.show(f"estimate: {feedback.phase} {feedback.iteration}, {percent:.0f} %",
+                           "estimate")  # fmt: skip
+
+        answer = self.ros.estimate(goal, show)
+        self.line.close()
+        if answer.code not in ("SUCCESS", "NOT_CONVERGED"):
+            raise CallFailed(f"estimate: {answer.message}")
+        return answer
+
+
+def figures(answer: Answer, before: Throw, after: Throw, tolerance: float) -> dict:
+    """metrics.json: how far off, with values of tables and with those estimated."""
+    return {
+        "hit_error_m": after.error,
+        "miss_error_m": before.error,
+        "tolerance_m": tolerance,
+        "tracking_error_rad": {"before": before.tracking_error, "after": after.tracking_error},
+        "estimated": {p.name: {"value": p.value, "std_dev": p.std_dev} for p in answer.parameters},
+    }
+
+
+def show(loop: Loop, answer: Answer, before: Throw, after: Throw, begun: float) -> None:
+    """Write the picture and metrics.json, print what was found and where to look at it."""
+    folder, throws = loop.folder, []
+    for label, throw in (("values of tables", before), ("estimated values", after)):
+        shown = throw.happened[0] <= loop.goal_time + 0.1
+        at = np.array([np.interp(loop.goal_time, throw.happened[0], c)
+                       for c in throw.happened[1].T])  # fmt: skip
+        path = throw.happened[1][shown & (throw.happened[0] >= 0)]
+        early = throw.expected[0] <= loop.goal_time + 0.1
+        throws.append(ThrowPath(label, throw.expected[1][early], path, at, throw.error))
+    figure = throws_figure(throws, loop.target, loop.tolerance, RADIUS)
+    write_bytes(folder / PICTURE, png_bytes(figure))
+    metrics = figures(answer, before, after, loop.tolerance)
+    write_json(folder / "metrics.json", metrics)
+    rows = [["the same task, planned with", "from the target [cm]", "tolerance [cm]"]]
+    for label, throw in (("values of tables", before), ("estimated values", after)):
+        rows.append([label, f"{100 * throw.error:.1f}", f"{100 * loop.tolerance:.1f}"])
+    print(f"\n{parameter_table(answer)}\n\n{table(rows)}\n")
+    print(f"picture   {folder / PICTURE}")
+    for stage in ("prior", "estimate", "plan"):
+        print(f"report    {folder / stage / 'report.html'}")
+    print(
+        "With a ROS distribution the same lab starts by\n"
+        f"  ros2 launch diffsim_ros twin.launch.py twin:={loop.twin} rviz:=true\n"
+        f"done in {seconds(time.monotonic() - begun)}",
+        flush=True,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the loop; 0 hit, 1 a node failed, 2 unusable input, 3 missed, 130 Ctrl-C."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:1] == ["cube"]:
+        return demo_cube.main(arguments[1:])
+    parser = argparse.ArgumentParser(
+        prog="demo", description=__doc__.splitlines()[0],
+        epilog="`demo cube`: measured tosses of a real cube; `demo cube --help` says more",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
+    options = parser.parse_args(arguments)
+    begun = time.monotonic()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder = None
+    try:
+        folder = OutputFolder(options.out, FILES, command="demo")
+        path = folder.path.absolute()
+        with own_domain(), Fleet(path / "logs") as fleet, Commander(fleet.check) as commander:
+            loop = Loop(path, fleet, commander)
+            answer, missed, hit = loop.run()
+        show(loop, answer, missed, hit, begun)
+        return 0 if hit.error <= loop.tolerance else 3
+    except InputError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 2
+    except CallFailed as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ndemo: stopped; all nodes have ended", file=sys.stderr)
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if folder is not None:
+            folder.discard_if_empty()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
