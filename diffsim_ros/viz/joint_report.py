@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.viz import fit_plots, joint_plots, player, style
+from diffsim_ros.viz import curves, fit_plots, joint_plots, player, style
 from diffsim_ros.viz import report_tables as tables
 from diffsim_ros.viz.estimation_page import Page, judged, trained_on
 from diffsim_ros.viz.summary import Summary
@@ -27,6 +27,7 @@ def _content(result: Any) -> dict[str, Any]:
         "lead": _lead(judged(shown)),
         "cards": _cards(judged(shown)),
         "motions": [motion_data(p) for p in shown if p.places],
+        "curves": [curves_of(prediction) for prediction in shown],
         "derived": [_derived(p) for p in result.derived],
         "measures": [_row(prediction) for prediction in shown],
         "joints": [_joint_row(p, name) for p in shown[:1] for name in p.joints],
@@ -69,6 +70,28 @@ def motion_data(prediction: Any) -> dict[str, Any]:
         "errors": errors,
         "forces": [],
     }
+
+
+def curves_of(prediction: Any) -> dict[str, Any]:
+    """Return the view of one trial: every joint's readings."""
+    sources = {
+        "commanded": prediction.command, "measured": prediction.measured,
+        "first guess": prediction.before or {}, "simulated": prediction.simulated,
+    }  # fmt: skip
+    groups = {}
+    for row, joint in enumerate(prediction.joints):
+        groups[joint] = [
+            curves.panel(
+                joint_plots.TITLES[signal],
+                [
+                    curves.line(name, prediction.t, table[signal][:, row])
+                    for name, table in sources.items()
+                    if signal in table
+                ],
+            )
+            for signal in joint_plots.signals_of(prediction)
+        ]
+    return curves.view(f"{prediction.name} ({prediction.role})", "time [s]", groups)
 
 
 def _lead(predictions: Sequence[Any]) -> str:
