@@ -44,6 +44,8 @@ FILES = ("metrics.json", PICTURE, "recorded", "truth", "prior", "aside", "estima
 CLOUDS, POSES = "/camera/points", "/ball/pose"
 RADIUS = 0.05
 """Of the ball in the picture [m]."""
+STALL = 120.0
+"""Seconds that time may stand while the engine works out a flight, on a busy machine."""
 LEAD = 0.03
 """Seconds that the gripper needs to open (config/twin), as its data sheet would say."""
 RATE_FACTOR = 0.5
@@ -101,7 +103,7 @@ class Loop:
         self.fleet.start("observer", {"cloud_topics": [CLOUDS], "pose_topics": [POSES],
                                       "reliability": "reliable", "autostart": False})  # fmt: skip
         self.fleet.start("driver", {"dry_run": False, "gripper": "command", "lead": LEAD,
-                                    "use_sim_time": True})  # fmt: skip
+                                    "use_sim_time": True, "stall_timeout": STALL})  # fmt: skip
         self.fleet.start("planner")
         self.fleet.start("estimator")
         names = self.ros.node.get_node_names
