@@ -52,7 +52,7 @@ RATE_FACTOR = 0.5
 """Simulated seconds per second: commands come on time on a busy machine as well."""
 ASIDE = (-0.05, 0.15, -0.03)
 """From the task's target to that of the second recorded throw [m]."""
-AFTER = 0.6
+AFTER = 0.3
 """Seconds that a throw is watched after the time of its goal."""
 
 
