@@ -10,6 +10,7 @@ in them, and the same task is planned and carried out again. `./run demo cube`: 
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import sys
 import time
@@ -83,7 +84,8 @@ class Loop:
         (goal,) = yaml.safe_load(self.task.read_text())["goals"]
         self.target, self.tolerance = np.array(goal["position"], float), float(goal["tolerance"])
         self.goal_time = float(goal["at"])
-        self.line, self.throws = ProgressLine(), 0
+        self.line = ProgressLine()
+        self.released: dict[Path, float] = {}  # recording -> stamp [s] at which the ball was free
 
     def run(self) -> tuple[Answer, Throw, Throw]:
         """Everything: what was estimated, the throw before, the throw after."""
@@ -133,19 +135,20 @@ class Loop:
 
     def throw(self, plan: Plan.Result) -> Throw:
         """Have the driver carry out a plan, record it, and see what the twin says was true."""
-        self.throws += 1
-        path = self.folder / "recorded" / f"throw_{self.throws}.mcap"
+        number = 1 + len(self.released)
+        path = self.folder / "recorded" / f"throw_{number}.mcap"
         self.ros.set_parameters("/observer", {"path": str(path)})
         self.ros.trigger("/observer/start")
         goal = Execute.Goal(trajectory=plan.trajectory, release=plan.release)
 
         def show(feedback: Execute.Feedback) -> None:
-            words = f"throw {self.throws}: {feedback.phase}, {feedback.time:.2f} s"
-            self.line.show(words, f"throw {self.throws}")
+            words = f"throw {number}: {feedback.phase}, {feedback.time:.2f} s"
+            self.line.show(words, f"throw {number}")
 
         result = self.ros.act(Execute, "/driver/execute", goal, show)
-        self._check(result, f"throw {self.throws}")
-        end = result.release_stamp + LEAD + self.goal_time + AFTER  # the ball flies on
+        self._check(result, f"throw {number}")
+        self.released[path] = result.release_stamp + LEAD
+        end = self.released[path] + self.goal_time + AFTER  # the ball flies on
         self.poses.clear()
         self.ros.wait(
             lambda: self.poses and nanoseconds(self.poses[-1].header.stamp) > 1e9 * end,
@@ -153,7 +156,7 @@ class Loop:
             120.0,
         )
         self.ros.trigger("/observer/stop")
-        print(f"throw {self.throws}: {self.ros.trigger('/observer/save')}", flush=True)
+        print(f"throw {number}: {self.ros.trigger('/observer/save')}", flush=True)
         self.ros.trigger("/simulator/reset")
         return self._judged(plan, result)
 
@@ -174,8 +177,12 @@ class Loop:
 
     def estimate(self) -> Answer:
         """Have the estimator find the contact's parameters in the throws so far."""
-        files = [str(p) for p in sorted((self.folder / "recorded").glob("*.mcap"))]
-        goal = Goal(str(self.estimation), train=tuple(files), out=str(self.folder / "estimate"))
+        files = json.dumps([str(path) for path in self.released])
+        stamps = json.dumps(list(self.released.values()))
+        goal = Goal(
+            str(self.estimation), out=str(self.folder / "estimate"),
+            changes=(f"data.train.files={files}", f"data.train.begin={stamps}"),
+        )  # fmt: skip
 
         def show(feedback) -> None:
             percent = 100.0 * feedback.fraction_done
