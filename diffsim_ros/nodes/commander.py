@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import rclpy
+from action_msgs.msg import GoalStatus
 from diffsim_interfaces.action import Estimate, Execute
+from diffsim_interfaces.msg import ErrorCode
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
@@ -22,6 +24,7 @@ from diffsim_ros.nodes.convert import Answer, Goal
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.robots.trajectory import JointTrajectory
 
+SUCCESS = ErrorCode.SUCCESS
 DISCOVERY = 30.0
 """Seconds that nodes get to be found."""
 POLL = 0.05
@@ -125,7 +128,13 @@ class Commander:
         return convert_motion.report(self.act(Execute, name, message, feedback, limit=limit))
 
     def act(
-        self, kind: type, name: str, goal: Any, feedback: Callable[[Any], None], *, limit: float
+        self,
+        kind: type,
+        name: str,
+        goal: Any,
+        feedback: Callable[[Any], None] = lambda message: None,
+        *,
+        limit: float = 3600.0,
     ) -> Any:
         """Send a goal to an action and wait for its result; cancelled on KeyboardInterrupt.
 
@@ -139,9 +148,12 @@ class Commander:
             if not handle.accepted:
                 raise CallFailed(f"{name}: the goal was refused")
             try:
-                return self._result(handle.get_result_async(), f"the end of {name}", limit).result
+                done = self._result(handle.get_result_async(), f"the end of {name}", limit)
             except KeyboardInterrupt:
                 self._result(handle.cancel_goal_async(), "the cancellation", 5.0)
                 raise
+            if done.status == GoalStatus.STATUS_ABORTED and done.result.error_code == SUCCESS:
+                raise CallFailed(f"{name}: ended by a defect; the node's log says more")
+            return done.result
         finally:
             client.destroy()

@@ -93,3 +93,11 @@ def plan_result(answer: PlanAnswer, frame: str) -> Plan.Result:
         error_msg=answer.message,
         report_path=answer.report,
     )
+
+
+def predicted(message: Plan.Result) -> tuple[np.ndarray, np.ndarray]:
+    """Times (n,) [s] from the trajectory's start and places (n, 3) [m] of the predicted path."""
+    poses = message.predicted.poses
+    times = [p.header.stamp.sec + p.header.stamp.nanosec / NANO for p in poses]
+    places = [[p.pose.position.x, p.pose.position.y, p.pose.position.z] for p in poses]
+    return np.array(times), np.array(places).reshape(-1, 3)

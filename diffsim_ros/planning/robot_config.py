@@ -18,6 +18,9 @@ from ..scene.placing import absolute
 from . import robot_schema as schema
 from .release import DELAY, SHIFT, Release, rate_name, value_name
 
+HELD = ("rigid", "solid")
+"""Types of bodies that a tool can hold: those that start as rigid ones do."""
+
 
 @dataclass(frozen=True)
 class Throw:
@@ -110,10 +113,11 @@ def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw
     grasp = reader.section(schema.GRASP, robot["grasp"], "robot.grasp")
     given = reader.section(schema.RELEASE, robot["release"], "robot.release")
     bodies = scene.description["bodies"]
-    rigid = [n for n, b in bodies.items() if b["type"] == "rigid"]
-    if grasp["body"] not in rigid:
-        near = nearest(grasp["body"], rigid)
-        raise reader.error("robot.grasp.body", grasp["body"], "a rigid body of the scene", near)
+    known = [n for n, b in bodies.items() if b["type"] in HELD]
+    if grasp["body"] not in known:
+        near = nearest(grasp["body"], known)
+        rule = "a rigid body or solid of the scene"
+        raise reader.error("robot.grasp.body", grasp["body"], rule, near)
     gravity = np.array(scene.description["world"]["gravity"], float)
     in_tool = _pose(reader, grasp["in_tool"], "robot.grasp.in_tool")
     release = Release(arm, grasp["body"], in_tool, gravity)

@@ -12,7 +12,7 @@ ROBOT: Section = {
 }
 
 GRASP: Section = {
-    "body": Field("text", "a rigid body of the scene", default=REQUIRED),
+    "body": Field("text", "a rigid body or solid of the scene", default=REQUIRED),
     "in_tool": Field("mapping", "pose of its centre in the tool's frame", default={}),
 }
 
