@@ -36,10 +36,10 @@ from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.progress import Reporter
 from diffsim_ros.real2sim.starts import StartEstimate, start_estimates
 from diffsim_ros.scene import load_scene
+from diffsim_ros.twin.depth_camera import KINECT, DepthCamera, floor_mesh
 
 from .common import Missed, judged, share
 from .coverage import THESIS, coverage, pair, told
-from .depth_camera import KINECT, DepthCamera, floor_mesh
 
 RADIUS, DENSITY, POISSON = 0.1, 150.0, 0.35  # m, kg/m^3
 K_N, K_T = 1e6, 4e3  # N/m, N s/m over the whole surface

@@ -6,12 +6,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .normal_equations import NormalEquations, accumulate
 from .objectives import BodySlot, Term
 from .problem import Evaluation
 from .time_correlation import Series
 from .trial import Trial
+
+SPARSE_FROM = 20_000
+"""Entries of a map from which on its zeros are left out."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,17 @@ def _samples(objective, count):
     return frames if frames.shape == (count,) else np.arange(count)
 
 
+def _congruent(T, H):
+    """T^T H T of a symmetric H; through the entries of T alone where it is large and nearly empty.
+
+    Hundreds of keys of a handle make T a large, nearly diagonal matrix.
+    """
+    if T.size < SPARSE_FROM:
+        return T.T @ H @ T
+    entries = csr_array(T)
+    return entries.T @ (entries.T @ H).T
+
+
 class Assembly:
     """Sums the trials of one evaluation, per trial as `NormalEquations` wants them."""
 
@@ -141,7 +156,7 @@ class Assembly:
             g, H = model.direct(slope, bend, jacobians, second_order=curvature)
             if curvature:
                 self.series += model.series(k, weight * slope, jacobians, maps)
-            self.Hzz[k] = weight * (T_z.T @ H @ T_z)
+            self.Hzz[k] = weight * _congruent(T_z, H)
             self.Hyz[k] = weight * (T_y.T @ H @ T_z)
             self.Hyy[k] = weight * (T_y.T @ H @ T_y + np.eye(u.size))
         self.gz[k], self.gy[k] = weight * (T_z.T @ g), weight * (T_y.T @ g + u)

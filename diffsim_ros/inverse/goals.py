@@ -1,10 +1,10 @@
-"""Goals of a plan: where the centre of a body is to be, and how fast, at rows of a rollout.
+"""Goals of a plan: where a body, or points of it, are to be, and how fast, at rows of a rollout.
 
 Over several rows either all of them count alike, or only the nearest passage: with distances
-e_i = x_i - x* the residual is the mean of the e_i under weights of a soft minimum,
+e_i = x_i - x* of n points the residual is the mean of the e_i under weights of a soft minimum,
 
-    r = sum_i w_i e_i,   w_i = exp(-|e_i|^2/s^2)/sum_j exp(-|e_j|^2/s^2),
-    dr/dx_j = w_j [1 + (2/s^2) (r - e_j) e_j^T],
+    r = sum_i w_i e_i,   w_i = exp(-|e_i|^2/(n s^2))/sum_j exp(-|e_j|^2/(n s^2)),
+    dr/dx_j = w_j [1 + (2/(n s^2)) (r - e_j) e_j^T],
 
 which is smooth, and small only if the body comes near x* at some time  [Eq. 7d].
 """
@@ -19,21 +19,23 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .losses import Loss
+from .marker_track import Carrier, RigidPoints, SoftPoints
 from .objectives import Term, _checked, _shortened
-from .rotation import quat_matrix, skew
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Place, or velocity, of a body's centre: r = (x - x*)/sigma, the mean square over the rows.
+    """Places, or velocities, of n points: r = (x - x*)/sigma, the mean square over rows and points.
 
-    frames    (M,)  rows of the rollout
-    target    (3,)  x* [m, world], or the velocity [m/s]
-    sigma     ()    what is near enough [m or m/s]
+    frames    (M,)    rows of the rollout
+    target    (3,)    x* [m, world], or the velocity [m/s]; (n, 3) of several points
+    sigma     ()      what is near enough [m or m/s]
     rate      True: the velocity is meant
-    local     (3,)  a point of a rigid body instead of its centre, body frame [m]
-    weights   (n,)  masses of a soft body's nodes, in the rollout's order; None: one node
-    softness  [m]   s of the soft minimum over the rows; None: all rows count
+    local     (3,)    a point of a rigid body instead of its centre, body frame [m]
+    weights   (n,)    masses of a soft body's nodes, in the rollout's order; None: one node
+    points    instead of these: where any number of points are fixed to the body
+    across    (k, 3)  directions along which the distance counts, orthonormal; None: all
+    softness  [m]     s of the soft minimum over the rows; None: all rows count
     """
 
     body: str
@@ -44,6 +46,8 @@ class Goal:
     local: np.ndarray | None = None
     weights: np.ndarray | None = None
     softness: float | None = None
+    points: Carrier | None = None
+    across: np.ndarray | None = None
     loss: Loss = field(default_factory=Loss)
     name: str = "goal"
     parameters: tuple[str, ...] = ()
@@ -52,41 +56,49 @@ class Goal:
     def __post_init__(self):
         put, place = object.__setattr__, f"goal {self.name!r} of {self.body!r}"
         put(self, "frames", np.atleast_1d(np.asarray(self.frames, np.int64)))
-        put(self, "target", _checked(place, "target", self.target, (3,)))
         _checked(place, "sigma", self.sigma, (), positive=True)
         if self.softness is not None:
             _checked(place, "softness", self.softness, (), positive=True)
+        if sum(given is not None for given in (self.local, self.weights, self.points)) > 1:
+            raise InputError(place, "points", "several", "one of local, weights and points")
         if self.local is not None:
-            put(self, "local", _checked(place, "local", self.local, (3,)))
-        if self.local is not None and (self.rate or self.weights is not None):
-            raise InputError(place, "local", self.local, "the place of a point of a rigid body")
+            put(self, "points", RigidPoints(_checked(place, "local", self.local, (3,))[None]))
         if self.weights is not None:
             weights = _checked(place, "weights", self.weights, (-1,), positive=True)
-            put(self, "weights", weights / weights.sum())
+            share = (weights / weights.sum())[None]
+            put(self, "points", SoftPoints(np.arange(len(weights)), share, np.zeros((1, 3))))
+        count = 1 if self.points is None else len(self.points)
+        target = np.reshape(self.target, (1, 3)) if np.size(self.target) == 3 else self.target
+        put(self, "target", _checked(place, "target", target, (count, 3)))
+        if self.across is not None:
+            put(self, "across", _checked(place, "across", self.across, (-1, 3)))
 
-    def _reached(self, rollout, slot):
-        """(x (M, 3), partials (M, 3, d) by pose, or by velocity if `rate`)."""
-        source = rollout.velocity if self.rate else rollout.position
-        partial = np.zeros((len(self.frames), 3, slot.size))
-        if slot.count > 1:
-            rows = slice(slot.index, slot.index + slot.count)
-            x = np.einsum("n,fni->fi", self.weights, np.asarray(source)[self.frames, rows])
-            partial[:] = np.kron(self.weights, np.eye(3))
-            return x, partial
-        x = np.asarray(source)[self.frames, slot.index]
-        partial[..., :3] = np.eye(3)
-        if self.local is not None:
-            matrix = quat_matrix(np.asarray(rollout.orientation)[self.frames, slot.index])
-            arm = matrix @ self.local
-            x, partial[..., 3:] = x + arm, -skew(arm)
-        return x, partial
+    def _distances(self, rollout, slot):
+        """(e (M, q), partials by pose (M, q, d) or None, by velocity or None), q = n k."""
+        M = len(self.frames)
+        if self.points is None:
+            source = rollout.velocity if self.rate else rollout.position
+            e = np.asarray(source)[self.frames, slot.index][:, None]
+            by_x = np.zeros((M, 1, 3, slot.size))
+            by_x[..., :3] = np.eye(3)
+            turning = None
+        else:
+            x, v, by_x, turning = self.points.motion(rollout, slot, self.frames)
+            e = v if self.rate else x
+        e, parts = e - self.target, [None, by_x] if self.rate else [by_x, None]
+        if self.rate and turning is not None:
+            parts[0] = turning
+        if self.across is not None:
+            e, parts = e @ self.across.T, [None if p is None else self.across @ p for p in parts]
+        parts = (None if p is None else p.reshape(M, -1, p.shape[-1]) for p in parts)
+        return e.reshape(M, -1), *parts
 
     def reached(self, rollout, slot) -> float:
         """Distance [m, m/s] from the target: of the nearest passage, else the mean square's root.
 
         A passage is looked for on the straight lines between the rows.
         """
-        e = self._reached(rollout, slot)[0] - self.target
+        e = self._distances(rollout, slot)[0] / np.sqrt(len(self.target))
         if self.softness is None or len(e) == 1:
             return float(np.sqrt(np.mean(np.sum(e**2, axis=1))))
         a, step = e[:-1], np.diff(e, axis=0)
@@ -95,24 +107,25 @@ class Goal:
         return float(np.linalg.norm(a + share[:, None] * step, axis=1).min())
 
     def term(self, rollout, slot, values):
-        """Residual (M, 3), or (1, 3) of the nearest passage, and exact partials."""
-        x, partial = self._reached(rollout, slot)
-        e = x - self.target
+        """Residual (M, q), or (1, q) of the nearest passage, and exact partials."""
+        e, *parts = self._distances(rollout, slot)
+        scale = 1.0 / (self.sigma * np.sqrt(len(self.target)))
         if self.softness is None:
-            scale = 1.0 / (self.sigma * np.sqrt(len(e)))
-            residual, frames, partial = e * scale, self.frames, partial * scale
+            scale /= np.sqrt(len(e))
+            residual, frames = e * scale, self.frames
+            parts = [None if p is None else p * scale for p in parts]
         else:
-            power = -np.sum(e**2, axis=1) / self.softness**2
+            width = 1.0 / (self.softness**2 * len(self.target))
+            power = -np.sum(e**2, axis=1) * width
             w = np.exp(power - power.max())
             w /= w.sum()
             r = w @ e
-            outer = np.einsum("mi,mj->mij", r - e, e) * (2.0 / self.softness**2)
-            by_x = w[:, None, None] * (np.eye(3) + outer) / self.sigma
-            residual, frames = r[None] / self.sigma, self.frames[None]
-            partial = (by_x @ partial)[None]
-        if self.rate:
-            return Term(residual, frames, jv=partial)
-        return Term(residual, frames, jx=partial)
+            outer = np.einsum("mi,mj->mij", r - e, e) * (2.0 * width)
+            by_e = w[:, None, None] * (np.eye(e.shape[1]) + outer) * scale
+            residual, frames = r[None] * scale, self.frames[None]
+            parts = [None if p is None else (by_e @ p)[None] for p in parts]
+        dofs = None if self.points is None else self.points.dofs(slot)
+        return Term(residual, frames, jx=parts[0], jv=parts[1], dofs=dofs)
 
     def until(self, frame):
         """See `Objective.until`."""
@@ -124,13 +137,15 @@ class Smooth:
     """Keys of a driven motion near each other: r_i = (p_i - p_{i-1})/sigma, i = 1 ... n  [G 4.7.5].
 
     names  (n, a)  parameters: keys by axes, in the order of time
-    first  (a,)    the key before them, which stays;  sigma  [m or rad] of a step
+    first  (a,)    the key before them, which stays, and `last` the one after them, if there is one
+    sigma  [m or rad] of a step
     """
 
     body: str
     names: tuple[tuple[str, ...], ...]
     first: np.ndarray
     sigma: float
+    last: np.ndarray | None = None
     loss: Loss = field(default_factory=Loss)
     name: str = "smooth"
     frames: ClassVar[np.ndarray] = np.zeros(1, np.int64)
@@ -142,9 +157,10 @@ class Smooth:
         return tuple(name for row in self.names for name in row)
 
     def term(self, rollout, slot, values):
-        """Residual (1, n a) and its partials by the keys; the motion does not enter."""
+        """Residual (1, steps a) and its partials by the keys; the motion does not enter."""
         keys = np.array([[values[name] for name in row] for row in self.names])
-        steps = np.diff(np.concatenate([np.reshape(self.first, (1, -1)), keys]), axis=0)
+        ends = [] if self.last is None else [np.reshape(self.last, (1, -1))]
+        steps = np.diff(np.concatenate([np.reshape(self.first, (1, -1)), keys, *ends]), axis=0)
         own = {}
         for i, row in enumerate(self.names):
             for j, name in enumerate(row):

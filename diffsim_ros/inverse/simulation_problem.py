@@ -22,7 +22,7 @@ from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import Trial
 
-MODES = {"value": "none", "gradient": "store", "equations": "sensitivity"}
+MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
 
 
 class SimulationProblem:
@@ -34,7 +34,7 @@ class SimulationProblem:
 
     def __init__(
         self, scene, options, parameters: ParameterMap, trials: Sequence[Trial], *,
-        nuisance: bool = False, threads: int = 0, adjoint: str = "store", simulator=None,
+        nuisance: bool = False, threads: int = 0, adjoint: str = "checkpoint", simulator=None,
     ):  # fmt: skip
         self.scene, self.options, self.map = scene, options, parameters
         self.trials, self.threads, self.nuisance = tuple(trials), threads, nuisance
@@ -42,6 +42,7 @@ class SimulationProblem:
         self.lower, self.upper = parameters.lower, parameters.upper
         self.logarithmic = parameters.logarithmic
         self.adjoint, self._simulator = adjoint, simulator or engine_rollouts
+        self._maps = [parameters.holding(t.held) if t.held else parameters for t in self.trials]
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
         self._last: tuple | None = None
@@ -168,10 +169,10 @@ class SimulationProblem:
 
     def starts(self, z, y):
         """Estimated starts: for each trial its `InitialState`s at (z, y)."""
-        named = self.map.named(z)
+        every = zip(self.trials, self._maps, self._rows(y), strict=True)
         return [
-            tuple(s.moved(u, named) for s, u in self._split(t, row))
-            for t, row in zip(self.trials, self._rows(y), strict=True)
+            tuple(s.moved(u, held.named(z)) for s, u in self._split(t, row))
+            for t, held, row in every
         ]
 
     def rollouts(self, z, y=None, *, mode="none", cancel=None):
@@ -199,7 +200,7 @@ class SimulationProblem:
         kept = [k for k in range(len(self.trials)) if self.weights[k] != 0]
         points = list(zip(zs, ys, strict=True))
         P = [self._vector(k, z, self._rows(y)[k]) for z, y in points for k in kept]
-        mode = {**MODES, "curvature": "sensitivity", "gradient": self.adjoint}[want]
+        mode = self.adjoint if want == "gradient" else MODES[want]
         try:
             runs = self._run(np.array(P), kept * len(zs), mode, cancel)
         except ValueError as error:  # the engine refuses a parameter vector: a failed step
@@ -211,6 +212,27 @@ class SimulationProblem:
             self._assembled(z, self._rows(y), dict(zip(kept, runs[i * n :], strict=False)), want)
             for i, (z, y) in enumerate(points)
         ]
+
+    def residuals(self, zs, *, cancel=None) -> list[list[np.ndarray] | None]:
+        """At every point: residuals (m,) of each trial, weights applied; None if a rollout failed.
+
+        Half their squares and those of the prior add up to the cost where losses are plain.
+        """
+        count = len(self.trials)
+        P = [self._vector(k, z, None) for z in zs for k in range(count)]
+        runs = self._run(np.array(P), list(range(count)) * len(zs), "none", cancel)
+        found: list[list[np.ndarray] | None] = []
+        for i, z in enumerate(zs):
+            here = runs[i * count : (i + 1) * count]
+            ok = all(run.ok for run in here)
+            found.append([self._residual(k, z, r) for k, r in enumerate(here)] if ok else None)
+        return found
+
+    def _residual(self, k, z, run):
+        """Residual (m,) of trial k, all its objectives."""
+        named, objectives = self._maps[k].named(z), self.trials[k].objectives
+        rows = [o.term(run, self._slots[o.body], named).residual.ravel() for o in objectives]
+        return np.sqrt(self.weights[k]) * np.concatenate(rows)
 
     def _run(self, P, trials, mode, cancel):
         steps = np.array([self.trials[k].steps for k in trials])
@@ -232,11 +254,11 @@ class SimulationProblem:
 
     def _vector(self, k, z, row):
         """Engine parameter vector of trial k."""
-        trial, named = self.trials[k], self.map.named(z)
+        trial, named = self.trials[k], self._maps[k].named(z)
         p = self._base.copy()
         for name, value in trial.entries.items():
             p[self.scene.index(name)] = value
-        p = self.map.engine(z, p)
+        p = self._maps[k].engine(z, p)
         if trial.starts:
             parts = [s.entries(s.offset(u, named))[0] for s, u in self._split(trial, row)]
             p[self._start_index[k]] = np.concatenate(parts)
@@ -248,12 +270,12 @@ class SimulationProblem:
         """T_z (na + own, nz) and T_y (na + own, ny): d(active entries, own values)/d(z, u_k)."""
         nz, ny, na = len(self.names), self.nuisance_shape[1], len(self.active)
         T_z, T_y = np.zeros((na + len(self._own), nz)), np.zeros((na + len(self._own), ny))
-        T_z[[self._row[i] for i in self.map.active]] = self.map.jacobian(z)
+        T_z[[self._row[i] for i in self.map.active]] = self._maps[k].jacobian(z)
         value_slopes = self.map.value_slopes(z)
         for i, name in enumerate(self._own):
             column = self.names.index(name)
             T_z[na + i, column] = value_slopes[column]
-        first, named, index = 0, self.map.named(z), self._start_index[k]
+        first, named, index = 0, self._maps[k].named(z), self._start_index[k]
         for start, u in self._split(self.trials[k], row):
             span = slice(first, first + start.size)
             first += start.size
@@ -288,6 +310,7 @@ class SimulationProblem:
         for k, run in runs.items():
             trial = self.trials[k]
             slots = [self._slots[o.body] for o in trial.objectives]
+            named = self._maps[k].named(z)
             terms = [
                 o.term(run, slot, named) for o, slot in zip(trial.objectives, slots, strict=True)
             ]

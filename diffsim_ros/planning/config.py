@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, nearest
-from ..inverse.goals import Goal, Smooth
-from ..inverse.objectives import PoseTrack
+from ..errors import nearest
 from ..inverse.parameters import Parameter, ParameterMap
 from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute
 from ..scene.schema import ALSO
-from ..scene.soft_shapes import SOFT
 from ..scene.yaml_file import read_mapping
 from . import schema
+from .goal_reader import read_goals
+from .hand import smoothed
+from .handle_keys import read_keys
+from .robot_config import Hand, Throw, read_robot
+from .robust import Robust, read_robust
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,9 @@ class PlanConfig:
     goals      objectives of the inverse layer, tolerances as their sigmas
     search     section `search`
     source     the mapping as read (provenance)
-    together   objectives that keep the keys of handles near each other
+    together   objectives that the keys of handles have: near each other, within limits
+    guides     names of goals that guide the search and need not be reached
+    robot      the arm that carries it out;  robust  samples over which the plan is to hold
     """
 
     place: str
@@ -40,7 +44,10 @@ class PlanConfig:
     goals: tuple[Any, ...]
     search: Mapping[str, Any]
     source: Mapping
-    together: tuple[Smooth, ...] = ()
+    together: tuple[Any, ...] = ()
+    guides: frozenset[str] = frozenset()
+    robot: Throw | Hand | None = None
+    robust: Robust | None = None
 
 
 def load_plan(
@@ -64,12 +71,16 @@ def load_plan(
         estimated = absolute(reader, top["estimated"])
     scene = load_scene(top["scene"], base=beside, estimated=estimated)
     search = reader.section(schema.SEARCH, top["search"], "search")
-    controls, together = _controls(reader, top["controls"], scene)
+    robot = read_robot(reader, top["robot"], scene)
+    parameters, together = _controls(reader, top["controls"], scene, robot)
+    groups: list[Any] = [robot.release] if isinstance(robot, Throw) else []
+    if isinstance(robot, Hand):
+        scene, parameters, spline = smoothed(reader, scene, robot, parameters)
+        groups.append(spline)
+    controls = ParameterMap(parameters, scene.engine, groups)
     if not top["goals"]:
         raise reader.error("goals", [], "at least one goal")
-    goals: list[Any] = []
-    for i, value in enumerate(top["goals"]):
-        goals += _goals(reader, value, f"goals[{i}]", scene)
+    goals, guides = read_goals(reader, top["goals"], scene)
     known = {info.name for info in scene.engine.parameters}
     for i, entry in enumerate(search["softened"]):
         if entry not in known:
@@ -78,26 +89,28 @@ def load_plan(
     for i, factor in enumerate(search["factors"]):
         if not 0 < factor <= 1:
             raise reader.error(f"search.factors[{i}]", factor, "greater than 0, at most 1")
+    robust = read_robust(reader, search["robust"], scene, controls, robot, estimated)
     return PlanConfig(
-        place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together)
-    )
+        place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together),
+        frozenset(guides), robot, robust,
+    )  # fmt: skip
 
 
-def _controls(reader: Reader, values: Mapping, scene: SceneModel):
-    """The controls as parameters, and objectives that keep a handle's keys together."""
-    if not values:
+def _controls(reader: Reader, values: Mapping, scene: SceneModel, robot: Throw | Hand | None):
+    """The controls as parameters, and objectives that the keys of handles have."""
+    parameters = [] if robot is None else list(robot.parameters)
+    if not values and not parameters:
         raise reader.error("controls", {}, "at least one control")
-    parameters: list[Parameter] = []
-    together: list[Smooth] = []
+    together: list[Any] = []
     for name, value in values.items():
         key = f"controls.{name}"
         if isinstance(value, Mapping) and "handle" in value:
-            found, smooth = _keys(reader, name, value, scene)
+            found, kept = read_keys(reader, name, value, scene)
             parameters += found
-            together += smooth
+            together += kept
         else:
             parameters.append(_control(reader, name, value, key, scene))
-    return ParameterMap(parameters, scene.engine), together
+    return parameters, together
 
 
 def _control(reader: Reader, name: str, value: object, key: str, scene: SceneModel) -> Parameter:
@@ -119,100 +132,3 @@ def _control(reader: Reader, name: str, value: object, key: str, scene: SceneMod
         prior_mean=control["value"] if weight else None,
         prior_sigma=half / np.sqrt(weight) if weight else None,
     )  # fmt: skip
-
-
-def _keys(reader: Reader, name: str, value: Mapping, scene: SceneModel):
-    """Parameters of a handle's keys, and how they are kept together."""
-    key = f"controls.{name}"
-    keys = reader.section(schema.KEYS, value, key)
-    entries = {info.name: i for i, info in enumerate(scene.engine.parameters)}
-    stem = f"{keys['handle']}.{keys['what']}"
-    count = sum(f"{stem}[{k}].x" in entries for k in range(len(entries)))
-    if count < 2:
-        handles = [n for n, b in scene.description["bodies"].items() if b["type"] == "handle"]
-        rule = "a handle with keys or waypoints" + (f": {', '.join(handles)}" if handles else "")
-        raise reader.error(f"{key}.handle", keys["handle"], rule)
-    for i, axis in enumerate(keys["axes"]):
-        if axis not in ("x", "y", "z"):
-            raise reader.error(f"{key}.axes[{i}]", axis, "x, y or z")
-    last = count - 1 if keys["last"] is None else keys["last"]
-    if not keys["first"] <= last < count:
-        rule = f"keys 1 to {count - 1}, the first before the last"
-        raise reader.error(key, [keys["first"], last], rule)
-    at, (low, high) = scene.engine.values, keys["bounds"]
-    unit, found = "m" if keys["what"] == "position" else "rad", []
-    names = []
-    for k in range(keys["first"], last + 1):
-        names.append(tuple(f"{name}[{k}].{axis}" for axis in keys["axes"]))
-        for axis in keys["axes"]:
-            entry = f"{stem}[{k}].{axis}"
-            here = float(at[entries[entry]])
-            found.append(
-                Parameter(f"{name}[{k}].{axis}", unit, here, here + low, here + high,
-                          sets={entry: (1.0, 1.0)}, typical=0.5 * (high - low))
-            )  # fmt: skip
-    before = f"{stem}[{keys['first'] - 1}]"
-    fixed = np.array([at[entries[f"{before}.{axis}"]] for axis in keys["axes"]])
-    if keys["smooth"] is None:
-        return found, []
-    return found, [Smooth(keys["handle"], tuple(names), fixed, keys["smooth"], name=name)]
-
-
-def _goals(reader: Reader, value: object, key: str, scene: SceneModel) -> list[Any]:
-    """Objectives of one entry of `goals`."""
-    goal = reader.section(schema.GOAL, value, key)
-    bodies = scene.description["bodies"]
-    if goal["body"] not in bodies:
-        near = nearest(goal["body"], bodies)
-        raise reader.error(f"{key}.body", goal["body"], "a body of the scene", near)
-    kind = bodies[goal["body"]]["type"]
-    if kind == "handle":
-        raise reader.error(f"{key}.body", goal["body"], "a body that moves freely")
-    frames = _frames(reader, goal, key, scene)
-    wanted = [k for k in ("position", "velocity", "orientation") if goal[k] is not None]
-    if not wanted:
-        raise reader.error(key, sorted(goal), "a position, velocity or orientation")
-    for k in ("point", "orientation"):
-        if goal[k] is not None and kind != "rigid":
-            raise reader.error(f"{key}.{k}", goal[k], "of a rigid body only")
-    if goal["point"] is not None and goal["position"] is None:
-        raise reader.error(f"{key}.point", goal["point"], "given together with `position`")
-    if goal["softness"] is not None and wanted != ["position"]:
-        raise reader.error(f"{key}.softness", goal["softness"], "of a goal with `position` alone")
-    name = goal["name"] or goal["body"]
-    weights = None
-    if kind in SOFT:
-        first, count = scene.engine.nodes_of(goal["body"])
-        weights = scene.engine.masses(scene.engine.values)[first : first + count]
-    body, sigma, found = goal["body"], goal["tolerance"], []
-    if goal["position"] is not None:
-        found.append(
-            Goal(body, frames, goal["position"], sigma, local=goal["point"], weights=weights,
-                 softness=goal["softness"], name=name)
-        )  # fmt: skip
-    if goal["velocity"] is not None:
-        found.append(Goal(body, frames, goal["velocity"], sigma, rate=True, weights=weights,
-                          name=f"{name} velocity"))  # fmt: skip
-    if goal["orientation"] is not None:
-        turned = np.tile(goal["orientation"], (len(frames), 1))
-        each = sigma * np.sqrt(len(frames))
-        found.append(PoseTrack(body, frames, None, turned, sigma_rotation=each,
-                               name=f"{name} orientation"))  # fmt: skip
-    return found
-
-
-def _frames(reader: Reader, goal: Mapping, key: str, scene: SceneModel) -> np.ndarray:
-    """Rows of the rollout that a goal is about."""
-    if (goal["at"] is None) == (goal["during"] is None):
-        raise reader.error(key, goal["at"], "either `at` or `during`", "give exactly one")
-    if goal["softness"] is not None and goal["during"] is None:
-        raise reader.error(f"{key}.softness", goal["softness"], "given together with `during`")
-    span = [goal["at"]] * 2 if goal["during"] is None else goal["during"]
-    interval = scene.options.step * scene.options.record_every
-    last = scene.steps // scene.options.record_every
-    where = "at" if goal["during"] is None else "during"
-    rule = f"times from 0 to the scene's duration, {last * interval:g} s"
-    if len(span) != 2 or not 0 <= span[0] <= span[1] <= last * interval + 1e-9:
-        raise InputError(reader.place, f"{key}.{where}", span, rule)
-    first, end = (round(time / interval) for time in span)
-    return np.arange(first, end + 1)

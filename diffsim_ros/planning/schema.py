@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diffsim_ros.planning import robot_schema
 from diffsim_ros.scene.fields import REQUIRED, Field, Section
 
 PLAN: Section = {
@@ -10,9 +11,10 @@ PLAN: Section = {
         "any", "scene YAML (relative to this file), or a scene mapping", default=REQUIRED
     ),
     "estimated": Field("text", "result.yaml of `diffsim estimate`, whose values the scene takes"),
-    "controls": Field("mapping", "name -> what the plan chooses", default=REQUIRED),
+    "controls": Field("mapping", "name -> what the plan chooses", default={}),
     "goals": Field("list", "what the motion is to reach", default=REQUIRED),
     "search": Field("mapping", "optimiser and starts", default={}),
+    "robot": Field("mapping", "an arm that carries it out"),
 }
 
 CONTROL: Section = {
@@ -41,6 +43,22 @@ KEYS: Section = {
         minimum=0,
         strict=True,
     ),
+    "weight": Field(
+        "number",
+        "of the square of (key - the scene's) / (half the bounds' distance): effort",
+        default=0.0,
+        minimum=0,
+    ),
+    "speed": Field(
+        "number", "largest between two keys [m/s or rad/s]; checked", minimum=0, strict=True
+    ),
+    "acceleration": Field(
+        "number",
+        "largest change of that speed at a key, over the interval; at rest before the first key "
+        "and after the last [m/s^2 or rad/s^2]; checked",
+        minimum=0,
+        strict=True,
+    ),
 }
 """A control that stands for many: the keys of a handle."""
 
@@ -56,17 +74,32 @@ GOAL: Section = {
         minimum=0,
         strict=True,
     ),
-    "position": Field("vector3", "of the centre of mass, or of `point`", "m"),
+    "position": Field("vector3", "of the centre of mass, `point`, mean of `vertices`", "m"),
+    "line": Field("vector3", "direction: only the distance from the line through `position`", "1"),
     "point": Field("vector3", "of a rigid body, its own frame", "m"),
+    "points": Field("points", "of a rigid body, its own frame, for `positions` or `pose`", "m"),
+    "vertices": Field("any", "of a soft body: a region, as in `glue`, or a list; absent: all"),
+    "positions": Field("points", "of `points` or `vertices`, each its own", "m"),
+    "pose": Field(
+        "mapping",
+        "position, orientation or rotation: each vertex (of a rigid body corners, poles, proxies "
+        "or `points`) where it is in a copy of the body placed so",
+    ),
     "orientation": Field("quaternion", "of a rigid body, x y z w"),
     "velocity": Field("vector3", "of the centre of mass", "m/s"),
+    "axis": Field("vector3", "of the body, its own frame, that points in `direction`", "1"),
+    "direction": Field("vector3", "world frame", "1"),
+    "clear_of": Field("any", "a surface of the scene or an inline one, at rest, to keep away from"),
+    "clearance": Field("number", "from it", "m", default=0.0, minimum=0),
     "tolerance": Field(
         "number",
-        "what is near enough: of a position [m], velocity [m/s], orientation [rad]",
+        "what is near enough: of places and clearance [m], velocity [m/s], directions [rad]; of "
+        "several points the root of the mean square",
         default=0.01,
         minimum=0,
         strict=True,
     ),
+    "required": Field("flag", "false: it guides the search and need not be reached", default=True),
 }
 
 SEARCH: Section = {
@@ -77,6 +110,21 @@ SEARCH: Section = {
         choices=("gauss_newton", "lbfgs"),
     ),
     "iterations": Field("integer", "of each start", default=60, minimum=1),
+    "enough": Field(
+        "number",
+        "gain of the objective, 1/2 (distance/tolerance)^2, that is not worth another rollout",
+        default=1e-300,
+        minimum=0,
+        strict=True,
+    ),
+    "gain": Field(
+        "number",
+        "relative decrease of the objective that is worth going on for",
+        "1",
+        default=1e-9,
+        minimum=0,
+        strict=True,
+    ),
     "starts": Field(
         "integer", "the first guess, and draws within the bounds", default=1, minimum=1
     ),
@@ -84,6 +132,7 @@ SEARCH: Section = {
     "softened": Field("list", "entries of the scene, e.g. ground.k_n, that begin soft", default=[]),
     "factors": Field("numbers", "of these entries, stage by stage", "1", default=[0.03, 0.2]),
     "threads": Field("integer", "of the engine, 0: every core", default=0, minimum=0),
+    "robust": Field("mapping", "samples over which the plan is to hold"),
 }
 
 SECTIONS = {
@@ -92,6 +141,7 @@ SECTIONS = {
     "controls.NAME (of a handle)": KEYS,
     "goals[i]": GOAL,
     "search": SEARCH,
+    **robot_schema.SECTIONS,
 }
 
 

@@ -87,11 +87,8 @@ def load_estimation(
     parameters       names to estimate; all others are held at their values
     Raises InputError naming file, key, value and rule.
     """
-    content, place, base = _content(source)
+    content, place, base = read_content(source, set)
     reader = OptionReader(place)
-    content = reader.mapping(content, "")
-    for assignment in set:
-        _assign(content, assignment, base)
     top = read_options(TopOptions, reader, content, "")
     grouped = inertia_parameters(reader, top.inertias)
     chosen = _parameters(reader, top.parameters, grouped, parameters)
@@ -120,6 +117,15 @@ def load_estimation(
         source=content,
         inertias=tuple(top.inertias),
     )
+
+
+def read_content(source: str | Path | Mapping, set: Iterable[str] = ()) -> tuple[dict, str, Path]:
+    """(mapping, place, folder) of a file, YAML text or mapping, with every KEY=VALUE of `set`."""
+    content, place, base = _content(source)
+    content = OptionReader(place).mapping(content, "")
+    for assignment in set:
+        _assign(content, assignment, base)
+    return content, place, base
 
 
 def _content(source: str | Path | Mapping) -> tuple[object, str, Path]:

@@ -215,6 +215,13 @@ def resolve_handle(reader: Reader, scene: dict, body: dict, key: str) -> dict:
         keys = reader.section(schema.KEYS, body["keys"], join(key, "keys"))
         if keys["rotations"] is None:
             keys["rotations"] = [[0.0] * 3 for _ in keys["positions"]]
+        count = keys.pop("count")
+        if count is not None:
+            if len(keys["positions"]) > 1 or len(keys["rotations"]) > 1:
+                rule = "one position, and at most one rotation, that all keys have"
+                raise reader.error(f"{key}.keys.count", count, rule)
+            for name in ("positions", "rotations"):
+                keys[name] = [list(keys[name][0]) for _ in range(count)]
         if len(keys["rotations"]) != len(keys["positions"]):
             raise reader.error(
                 f"{key}.keys.rotations",

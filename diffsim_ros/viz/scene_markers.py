@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from diffsim_ros.scene.rotation import matrix_from_quaternion, multiply
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
+from diffsim_ros.viz import style
 from diffsim_ros.viz.iso import zero_set
-from diffsim_ros.viz.markers import Kind, Marker
+from diffsim_ros.viz.link_markers import link_markers
+from diffsim_ros.viz.markers import Kind, Marker, rgba
 
 GHOSTS = 8  # poses of each body in the picture
 SOFT_GHOSTS = 5  # and of soft ones, whose pictures hide more
 POINT_SIZE = 0.02  # diameter at which a point mass is drawn [m]
 LINE_WIDTH = 0.004  # of strings [m]
 PLANE_MARGIN = 0.5  # how far a plane is drawn beyond the motion [m]
+TARGET_SIZE = 0.02  # diameter of the ball at a target [m]
 GREY = (0.90, 0.91, 0.93, 1.0)
 
 
@@ -65,8 +69,8 @@ def _soft(name: str, info: Any, number: int, vertices: np.ndarray, colour: Any) 
 
 
 def picture_markers(scene: Any, rollout: Any) -> list[Marker]:
-    """Bodies at some instants (the last one solid), their paths, and the surroundings."""
-    found = surroundings(scene, rollout)
+    """Bodies at some instants (the last one solid), their paths, links and the surroundings."""
+    found = surroundings(scene, rollout) + link_markers(scene, rollout)
     last = len(rollout.time) - 1
     for name, info in scene.bodies.items():
         ghosts = SOFT_GHOSTS if info.kind == "soft" else GHOSTS
@@ -86,6 +90,21 @@ def picture_markers(scene: Any, rollout: Any) -> list[Marker]:
                 )
             )
     return found
+
+
+def target_markers(targets: Mapping[str, Any]) -> list[Marker]:
+    """A ball of TARGET_SIZE at every target: name -> place [m, world]."""
+    return [
+        Marker(
+            "target",
+            i,
+            Kind.SPHERE,
+            position=place,
+            scale=(TARGET_SIZE,) * 3,
+            colour=rgba(style.MEASURED),
+        )
+        for i, place in enumerate(targets.values())
+    ]
 
 
 def surroundings(scene: Any, rollout: Any, frame: int = -1) -> list[Marker]:

@@ -17,11 +17,10 @@ from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, report_tables, style
 from diffsim_ros.viz.html import footer, rendered, write_page
 from diffsim_ros.viz.iso import zero_set
-from diffsim_ros.viz.scene_markers import POINT_SIZE, pose_at
+from diffsim_ros.viz.scene_markers import POINT_SIZE, TARGET_SIZE, pose_at
 
 PLOTTED = 8  # bodies with a figure of their own
 SOFT_FRAMES = 120  # recorded frames that a page with soft bodies plays
-TARGET_SIZE = 0.04  # diameter of a target's ball [m]
 GREY = "#9AA5B1"  # colour of the surroundings
 STATE = {
     "position": "m",

@@ -202,7 +202,7 @@ def test_keys_that_are_not_there_are_refused(control, words):
         ({"goals": [{"body": "bal", "at": 0.1, "position": [0, 0, 0]}]}, "goals.0..body.*ball"),
         ({"goals": [{"body": "ball", "at": 0.7, "position": [0, 0, 0]}]}, "duration, 0.6 s"),
         ({"goals": [{"body": "ball", "position": [0, 0, 0]}]}, "exactly one"),
-        ({"goals": [{"body": "ball", "at": 0.1}]}, "position, velocity or orientation"),
+        ({"goals": [{"body": "ball", "at": 0.1}]}, "at least one of position, positions"),
         ({"controls": {"vx": {"value": 9, "bounds": [0, 5], "sets": {"ball.velocity.x": 1}}}},
          "within the bounds"),
         ({"controls": {"vx": {"value": 1, "bounds": [0, 5], "sets": {"ball.velocity.u": 1}}}},

@@ -81,6 +81,22 @@ def test_the_picture_shows_everything(motion):
     assert render(drawn, size=(160, 120)).std() > 3
 
 
+def test_links_are_drawn_between_their_ends():
+    ends = [{"body": "block", "point": [0.05, 0, 0]}, {"body": "rope", "vertex": 3},
+            {"world": [1, 2, 3]}]  # fmt: skip
+    spring = {"name": "spring", "stiffness": 1, "pairs": [{"a": ends[0], "b": {"body": "dot"}}]}
+    cable = {"name": "cable", "type": "cable", "stiffness": 1, "via": ends}
+    model = load_scene(SCENE | {"links": [spring, cable]})
+    run = _engine.rollout(model.engine, model.engine.values, 5, model.options)
+    lines = {m.ns: m.points for m in picture_markers(model, run) if m.ns.startswith("link/")}
+    block = run.position[-1, model.engine.nodes_of("block")[0]]
+    assert np.linalg.norm(lines["link/spring"][0] - block) == pytest.approx(0.05)
+    rope = vertex_positions(model, run, "rope", [5])[0, 3]
+    np.testing.assert_allclose(lines["link/cable"][1:], [rope, rope, [1, 2, 3]], atol=1e-12)
+    dot = run.position[-1, model.engine.nodes_of("dot")[0]]
+    np.testing.assert_allclose(lines["link/spring"][1], dot)
+
+
 def test_a_carried_surface_is_drawn_where_its_carrier_is(motion):
     model, rollout = motion
     row = model.engine.nodes_of("block")[0]

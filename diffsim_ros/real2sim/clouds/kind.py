@@ -29,6 +29,7 @@ class Files:
 
     place    YAML, and `key` in it, for messages
     sensors  name -> recordings of another sensor, one for each of `files`
+    begin    [s] stamp from which each of `files` counts, empty: from its first
     """
 
     place: str
@@ -37,6 +38,7 @@ class Files:
     topic: str = ""
     rate: float | None = None
     sensors: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    begin: tuple[float, ...] = ()
 
     def read(self, scale: float, sensors: Sequence[Sensor] = ()) -> list[CloudRecording]:
         """All of them; scale: metres per unit of the clouds; sensors: read them too."""
@@ -51,8 +53,20 @@ class Files:
             throws = read_recordings(file, **options)
             paths = {s.name: self.sensors.get(s.name, self.files)[k] for s in sensors}
             beside = {s.name: s.read(paths[s.name]) for s in sensors}
+            if self.begin:
+                throws = [self._begun(throw, self.begin[k], f"{self.key}.begin[{k}]")
+                          for throw in throws]  # fmt: skip
             found += [replace(throw, beside=beside) for throw in throws]
         return found
+
+    def _begun(self, throw: CloudRecording, begin: float, key: str) -> CloudRecording:
+        """A recording without the clouds before a stamp."""
+        clouds = [cloud for cloud in throw.clouds if cloud.stamp >= begin]
+        if not clouds:
+            first, last = throw.clouds[0].stamp, throw.clouds[-1].stamp
+            rule = f"a stamp of {throw.source}: from {first:.3f} to {last:.3f} s"
+            raise InputError(self.place, key, begin, rule)
+        return replace(throw, clouds=clouds)
 
 
 def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
@@ -70,7 +84,11 @@ def _files(reader, value, base, key) -> Files:
         if len(given) != len(files) or not all(isinstance(path, str) for path in given):
             raise reader.error(place, paths, f"a list of {len(files)} files, one for each of files")
         sensors[str(name)] = tuple(base / path for path in given)
-    return Files(reader.place, key, files, options.topic, options.rate, sensors)
+    begin = tuple(options.begin or ())
+    if begin and len(begin) != len(files):
+        rule = f"a list of {len(files)} stamps, one for each of files"
+        raise reader.error(f"{key}.begin", list(begin), rule)
+    return Files(reader.place, key, files, options.topic, options.rate, sensors, begin)
 
 
 def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
@@ -78,7 +96,7 @@ def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
     paths = tuple(Path(file).resolve() for file in files)
     words = {"files": [str(path) for path in paths]}
     words |= {k: v for k, v in (("topic", kept.topic), ("rate", kept.rate)) if v}
-    return replace(kept, key=key, files=paths, sensors={}), words
+    return replace(kept, key=key, files=paths, sensors={}, begin=()), words
 
 
 def check_fit(reader: OptionReader, fit: FitOptions) -> None:

@@ -28,6 +28,12 @@ class CloudFilesOptions:
     rate: float = option(
         "number", "of files whose names are no stamps", None, "Hz", minimum=0, strict=True
     )
+    begin: list = option(
+        "numbers",
+        "stamp from which each of `files` counts, e.g. a robot's release; absent: its first",
+        None,
+        "s",
+    )
     sensors: dict = option(
         "mapping",
         "name of one of measurement.sensors -> its recordings (CSV or bags), one for each of "

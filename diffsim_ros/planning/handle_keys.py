@@ -1,0 +1,85 @@
+"""A control that stands for the keys of a handle: its parameters, and what the keys keep to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..inverse.goals import Smooth
+from ..inverse.guides import KeyLimit
+from ..inverse.parameters import Parameter
+from ..scene.fields import Reader
+from ..scene.model import SceneModel
+from . import schema
+
+AXES = ("x", "y", "z")
+
+
+def read_keys(
+    reader: Reader, name: str, value: Mapping, scene: SceneModel
+) -> tuple[list[Parameter], list[Any]]:
+    """Parameters of a handle's keys, and objectives: near each other, slow, not jerked."""
+    key = f"controls.{name}"
+    keys = reader.section(schema.KEYS, value, key)
+    at = _places(reader, keys, key, scene)
+    first, last = _span(reader, keys, key, len(at))
+    stem, unit = f"{keys['handle']}.{keys['what']}", "m" if keys["what"] == "position" else "rad"
+    low, high = keys["bounds"]
+    half, weight = 0.5 * (high - low), keys["weight"]
+    found, names = [], [["", "", ""] for _ in at]
+    for k in range(first, last + 1):
+        for axis in keys["axes"]:
+            here, a = float(at[k, AXES.index(axis)]), AXES.index(axis)
+            names[k][a] = f"{name}[{k}].{axis}"
+            found.append(
+                Parameter(names[k][a], unit, here, here + low, here + high,
+                          sets={f"{stem}[{k}].{axis}": (1.0, 1.0)}, typical=half,
+                          prior_mean=here if weight else None,
+                          prior_sigma=half / np.sqrt(weight) if weight else None)
+            )  # fmt: skip
+    return found, _kept(name, keys, at, names, (first, last), scene)
+
+
+def _places(reader: Reader, keys: Mapping, key: str, scene: SceneModel) -> np.ndarray:
+    """Values (K, 3) of a handle's keys in the scene."""
+    entries = {info.name: i for i, info in enumerate(scene.engine.parameters)}
+    stem, at = f"{keys['handle']}.{keys['what']}", scene.engine.values
+    found = []
+    while f"{stem}[{len(found)}].x" in entries:
+        found.append([at[entries[f"{stem}[{len(found)}].{axis}"]] for axis in AXES])
+    if len(found) < 2:
+        handles = [n for n, b in scene.description["bodies"].items() if b["type"] == "handle"]
+        rule = "a handle with keys or waypoints" + (f": {', '.join(handles)}" if handles else "")
+        raise reader.error(f"{key}.handle", keys["handle"], rule)
+    return np.array(found)
+
+
+def _span(reader: Reader, keys: Mapping, key: str, count: int) -> tuple[int, int]:
+    """First and last key that move."""
+    for i, axis in enumerate(keys["axes"]):
+        if axis not in AXES:
+            raise reader.error(f"{key}.axes[{i}]", axis, "x, y or z")
+    last = count - 1 if keys["last"] is None else keys["last"]
+    if not keys["first"] <= last < count:
+        rule = f"keys 1 to {count - 1}, the first before the last"
+        raise reader.error(key, [keys["first"], last], rule)
+    return keys["first"], last
+
+
+def _kept(name, keys, at, names, span, scene) -> list[Any]:
+    """Objectives that the keys have among themselves."""
+    handle, (first, last), found = keys["handle"], span, []
+    if keys["smooth"] is not None:
+        axes = [AXES.index(axis) for axis in keys["axes"]]
+        rows = tuple(tuple(names[k][a] for a in axes) for k in range(first, last + 1))
+        after = at[last + 1, axes] if last + 1 < len(at) else None
+        found.append(Smooth(handle, rows, at[first - 1, axes], keys["smooth"], after, name=name))
+    interval = scene.description["bodies"][handle]["keys"]["interval"]
+    rows = tuple(tuple(row) for row in names)
+    for order, entry in ((1, "speed"), (2, "acceleration")):
+        if keys[entry] is not None:
+            found.append(KeyLimit(handle, rows, at, interval, keys[entry], order,
+                                  name=f"{name} {entry}"))  # fmt: skip
+    return found
