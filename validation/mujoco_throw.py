@@ -29,9 +29,9 @@ from .common import ROOT
 
 PLAN = ROOT / "config" / "planning" / "ur5_throw.yaml"
 GRAVITY = 9.81
-STIFF = 2e4
-"""Of the table [N/m]: with the file's 1000 the ball is pressed in by two thirds of its radius, and
-engines differ about where on it friction then acts."""
+STIFF, FINE = 5e3, 1 / 20000
+"""Stiffness of the table [N/m] and step [s]: with the file's 1000 N/m the ball is pressed in by two
+thirds of its radius, and engines differ about where on it friction then acts."""
 STEP = 5e-5
 FRICTION = 5e-3  # [s] in which slip ends; faster, and slip would change the normal force too
 IMPEDANCE = 0.9999  # share of the asked acceleration that the contact gives
@@ -150,9 +150,10 @@ def _twin(source) -> dict:
 
 
 def _stiffened(config: PlanConfig) -> PlanConfig:
-    """The plan with another k_n."""
+    """The plan with another k_n, and steps that resolve the shorter touch."""
     scene = copy.deepcopy(config.source["scene"])
     scene["contact"][0]["k_n"] = STIFF
+    scene["world"] |= {"step": FINE, "record_every": round(0.002 / FINE)}
     return load_plan({**config.source, "scene": scene}, base=PLAN)
 
 

@@ -22,7 +22,7 @@ from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import Trial
 
-MODES = {"value": "none", "gradient": "store", "equations": "sensitivity"}
+MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
 
 
 class SimulationProblem:
@@ -34,7 +34,7 @@ class SimulationProblem:
 
     def __init__(
         self, scene, options, parameters: ParameterMap, trials: Sequence[Trial], *,
-        nuisance: bool = False, threads: int = 0, adjoint: str = "store", simulator=None,
+        nuisance: bool = False, threads: int = 0, adjoint: str = "checkpoint", simulator=None,
     ):  # fmt: skip
         self.scene, self.options, self.map = scene, options, parameters
         self.trials, self.threads, self.nuisance = tuple(trials), threads, nuisance
@@ -45,6 +45,7 @@ class SimulationProblem:
         self._maps = [parameters.holding(t.held) if t.held else parameters for t in self.trials]
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
+        self._last: tuple | None = None
         self._base = np.array(scene.values, float)
         self._slots = body_slots(scene)
         self._check()
@@ -128,27 +129,40 @@ class SimulationProblem:
 
     def weighted(self, weights) -> SimulationProblem:
         """Return the problem with trial k counted weights[k] times; 0: not simulated."""
-        other = copy.copy(self)
+        other = self._copy()
         other.weights = np.asarray(weights, float) * self.weights
         return other
 
     def exact(self) -> SimulationProblem:
         """Return the problem run to stagnation with branches recorded, for gradient checks."""
-        other, o = copy.copy(self), self.options
+        return self._recording(stagnate=True)
+
+    def watched(self) -> SimulationProblem:
+        """Return the problem whose rollouts also hold the modes of all contacts."""
+        return self._recording(stagnate=self.options.stagnate)
+
+    def _recording(self, *, stagnate: bool) -> SimulationProblem:
+        other, o = self._copy(), self.options
         kept = ("step", "order", "record_every", "tolerance", "max_iterations", "max_halvings")
         settings = {key: getattr(o, key) for key in kept}
-        other.options = type(o)(**settings, stagnate=True, record_modes=True)
+        other.options = type(o)(**settings, stagnate=stagnate, record_modes=True)
+        return other
+
+    def _copy(self) -> SimulationProblem:
+        """A copy to be changed, which knows nothing of this one's evaluations."""
+        other = copy.copy(self)
+        other._last = None
         return other
 
     def softened(self, factor: float, entries: Sequence[str]) -> SimulationProblem:
         """Return the problem with these engine entries (k_n, k_t ...) multiplied by `factor`."""
-        other = copy.copy(self)
+        other = self._copy()
         other._scales = {int(self.scene.index(name)): float(factor) for name in entries}
         return other
 
     def shortened(self, frames) -> SimulationProblem:
         """Return the problem with every trial ended at this frame; a number or one per trial."""
-        other, last = copy.copy(self), np.broadcast_to(frames, len(self.trials))
+        other, last = self._copy(), np.broadcast_to(frames, len(self.trials))
         every = self.options.record_every
         other.trials = tuple(t.until(int(f), every) for t, f in zip(self.trials, last, strict=True))
         return other
@@ -167,15 +181,26 @@ class SimulationProblem:
         return self._run(P, range(len(self.trials)), mode, cancel)
 
     def evaluate(self, z, y=None, *, want="value", cancel=None) -> Evaluation:
-        """See `Problem.evaluate`."""
-        return self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
+        """See `Problem.evaluate`; the equations that were asked for last are kept, so that whoever
+        asks for them again where another has looked (the pre-flight, a fit's start) pays nothing.
+        """
+        if want != "equations":
+            return self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
+        shape = self.nuisance_shape
+        at = (np.array(z, float), np.zeros(shape) if y is None else np.array(y, float))
+        if self._last is not None and all(map(np.array_equal, self._last[0], at)):
+            return self._last[1]
+        found = self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
+        if found.ok:
+            self._last = at, found
+        return found
 
     def evaluate_many(self, zs, ys, *, want="value", cancel=None) -> list[Evaluation]:
         """Evaluations at several points in one call of the engine."""
         kept = [k for k in range(len(self.trials)) if self.weights[k] != 0]
         points = list(zip(zs, ys, strict=True))
         P = [self._vector(k, z, self._rows(y)[k]) for z, y in points for k in kept]
-        mode = {**MODES, "curvature": "sensitivity", "gradient": self.adjoint}[want]
+        mode = self.adjoint if want == "gradient" else MODES[want]
         try:
             runs = self._run(np.array(P), kept * len(zs), mode, cancel)
         except ValueError as error:  # the engine refuses a parameter vector: a failed step

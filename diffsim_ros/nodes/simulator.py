@@ -108,6 +108,7 @@ class Simulator(BaseNode):
         self._clouds: deque[tuple[Sensor, Job]] = deque()
         self._playing, self._until = bool(self["playing"]), 0
         self._stepped: Future | None = None
+        self._failure = ""
         self._resets: list[Future] = []
         self._last_tf, self._looked, self._owed = -NANO, time.monotonic(), 0.0
         for name in ("reset", "play", "pause", "step"):
@@ -223,7 +224,8 @@ class Simulator(BaseNode):
             job.result()
         except (NotConverged, InputError) as error:
             self._playing, self._until = False, self.world.time
-            self.get_logger().error(f"time stops, ~/reset begins anew: {error}")
+            self._failure = f"time stops, ~/reset begins anew: {error}"
+            self.get_logger().error(self._failure)
             return
         self._sense()
 
@@ -267,8 +269,9 @@ class Simulator(BaseNode):
     # --- services ---------------------------------------------------------------------------------
 
     def _on_play(self, _request, response):
-        self._playing = True
-        response.success, response.message = True, f"playing at {self['rate_factor']:g}"
+        self._playing = not self._failure
+        said = self._failure or f"playing at {self['rate_factor']:g}"
+        response.success, response.message = self._playing, said
         return response
 
     def _on_pause(self, _request, response):
@@ -277,13 +280,15 @@ class Simulator(BaseNode):
         return response
 
     async def _on_step(self, _request, response):
-        if self._playing or self._stepped is not None:
-            response.success, response.message = False, "time passes already: ~/pause it"
+        if self._playing or self._stepped is not None or self._failure:
+            said = self._failure or "time passes already: ~/pause it"
+            response.success, response.message = False, said
             return response
         self._until = self.world.time + max(1, round(self["step"] * NANO / TICK)) * TICK
         self._stepped = done = Future()
         await done
-        response.success, response.message = True, f"{self.world.time / NANO:.3f} s"
+        said = self._failure or f"{self.world.time / NANO:.3f} s"
+        response.success, response.message = not self._failure, said
         return response
 
     async def _on_reset(self, _request, response):
@@ -296,6 +301,7 @@ class Simulator(BaseNode):
         """Robot and bodies at their places; the last attempt's truth is written."""
         said = self._save()
         self.server.close()
+        self._failure = ""
         self.world.reset()
         self.server.controller, self.server.gripper = self.world.controller, self.world.gripper
         for done in self._resets:

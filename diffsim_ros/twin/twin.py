@@ -25,8 +25,10 @@ from .config import TwinConfig, load_twin, tool_pose
 from .record import Held, Phase, TwinRecord, rest_nodes
 
 AXES = ("x", "y", "z")
-NEAR = 0.02
-"""A handle's start may be this far from where the robot's link begins [m]."""
+NEAR = 0.005
+"""A link takes a handle when it is this near to the handle's place in the scene [m]."""
+LOOK = 0.002
+"""Seconds between looks whether it is."""
 KEY_BLOCK = 256
 """Keys of handles are built in blocks of so many, so that scenes are used again."""
 LONGEST_TURN = 6.2
@@ -173,13 +175,19 @@ class Episode:
         release: float | None = None,
         until: float | None = None,
         cancel: Any = None,
+        *,
+        taken: bool = True,
     ) -> TwinRecord:
         """What the bodies do while the joints move so.
+
+        The scene of a twin with handles, and nothing held, begins when its links are where the
+        handles are; before that bodies stay where they are.
 
         motion   of the joints as executed, from 0 s on; they rest before and after it
         release  [s] when the gripper lets go, without jitter and the variation's delay
         until    [s]; absent: the scene's duration after the release (or the start), or the end of
                  the motion, if that is later
+        taken    refuse a motion that does not take the handles; False: bodies stay then
         Raises InputError, and NotConverged where the engine fails.
         """
         motion = self._ordered(motion)
@@ -188,17 +196,36 @@ class Episode:
         free = None
         if release is not None:
             free = max(float(release) + self.jitter + self.variation.delay, 0.0)
+        begin = self._begin(motion, taken)
+        if begin is None:
+            until = motion.duration
         if until is None:
             length = self.config.scene.description["world"]["duration"]
-            until = max(motion.duration, length + (free or 0.0))
+            until = max(motion.duration, length + (begin if free is None else free))
         held = None
         if self.config.grasp is not None:
             body = self.config.grasp.body
             described = self.config.scene.description["bodies"][body]
             rest = rest_nodes(described) if described["type"] in SOFT else None
             held = Held(self.config.arm, body, self.in_tool, motion, rest)
-        return TwinRecord(motion, free, until, held,
-                          tuple(self._phases(motion, held, free, until, cancel)))  # fmt: skip
+        phases = self._phases(motion, held, begin, free, until, cancel)
+        return TwinRecord(motion, free, until, held, tuple(phases))
+
+    def _begin(self, motion: JointTrajectory, taken: bool) -> float | None:
+        """When the links are first at their handles [s]; None if they never are."""
+        times = np.arange(0.0, motion.duration + LOOK, LOOK)
+        there = np.ones(len(times), bool)
+        q, *_ = motion.at(times)
+        for name, drive in self.config.drives.items():
+            place = self.config.scene.description["bodies"][name]["keys"]["positions"][0]
+            poses = tool_pose(self.config, q, drive.link) @ drive.in_link
+            away = np.linalg.norm(poses[:, :3, 3] - place, axis=1)
+            there &= away <= NEAR
+            if taken and not there.any():
+                rule = f"a motion that comes within {NEAR:g} m of the handle's place in the scene"
+                raise InputError(self.config.place, f"handles.{name}",
+                                 f"{away.min():.3g} m from {place}", rule)  # fmt: skip
+        return float(times[np.argmax(there)]) if there.any() else None
 
     def _ordered(self, motion: JointTrajectory) -> JointTrajectory:
         """The motion with columns in the robot's order."""
@@ -214,10 +241,11 @@ class Episode:
         }
         return replace(motion, names=tuple(names), **rows)
 
-    def _phases(self, motion, held: Held | None, free, until: float, cancel) -> list[Phase]:
+    def _phases(self, motion, held: Held | None, begin, free, until, cancel) -> list[Phase]:
         """Motions of the engine, one after the other."""
         if held is None:
-            return [self._run(motion, False, 0.0, until, {}, cancel)]
+            begin = until if begin is None else begin
+            return [self._run(motion, False, begin, max(until, begin), {}, cancel)]
         found = []
         if self.config.before is not None:
             end = until if free is None else min(free, until)
@@ -248,7 +276,7 @@ class Episode:
         p = self.values(model)
         for name, state in starts.items():
             self._start(model, p, name, state)
-        for name in self.config.drives:
+        for name in self.config.drives if until > begin else ():
             self._keys(model, p, name, motion, begin, steps)
         rollout = _engine.rollout(model.engine, p, steps, options, cancel=cancel)
         if not rollout.ok:
@@ -273,12 +301,6 @@ class Episode:
         times = begin + drive.stride * model.options.step * np.arange(len(positions))
         q, *_ = motion.at(times)
         poses = tool_pose(self.config, q, drive.link) @ drive.in_link
-        away = float(np.linalg.norm(poses[0, :3, 3] - positions[0]))
-        if begin == 0.0 and away > NEAR:
-            rule = f"a motion that begins within {NEAR:g} m of the handle's place in the scene"
-            place = positions[0]
-            raise InputError(self.config.place, f"handles.{name}", f"{away:.3g} m from {place}",
-                             rule, "let the motion begin there, or move the scene")  # fmt: skip
         turns = rotation_vectors(poses[:, :3, :3])
         last = min(steps // drive.stride + 2, len(turns))
         if np.linalg.norm(turns[:last], axis=1).max() > LONGEST_TURN:

@@ -159,7 +159,7 @@ class World:
         release, until = (self.release, None) if self._freed() else (None, None)
         if self.config.grasp is not None and release is None:
             until = max(self.config.scene.description["world"]["duration"], 2 * self.elapsed)
-        return self.episode.play(motion, release, until, cancel)
+        return self.episode.play(motion, release, until, cancel, taken=False)
 
     def _foresee(self, ahead: Controller) -> None:
         """Let a copy of the controller run until the joints rest."""

@@ -16,7 +16,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, PointCloud2
 from std_srvs.srv import Trigger
 
-from diffsim_ros.errors import InputError
+from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.nodes import convert, convert_motion
 from diffsim_ros.nodes.common import quality
 from diffsim_ros.nodes.driver import Driver
@@ -118,6 +118,21 @@ def test_time_steps_when_told_and_the_same_steps_say_the_same(ros, lab):
     assert ros.call(Trigger, "/simulator/play").success
     assert not ros.call(Trigger, "/simulator/step").success
     assert ros.call(Trigger, "/simulator/pause").success
+
+
+def test_time_stops_where_the_engine_fails_and_a_reset_begins_anew(ros, lab, monkeypatch):
+    node = lab({"tracker": TRACKER}, playing=False)
+
+    def fails(*_):
+        raise NotConverged("step 3 of ball")
+
+    monkeypatch.setattr(node.world, "record", fails)
+    for name in ("step", "play", "step"):
+        answer = ros.call(Trigger, f"/simulator/{name}")
+        assert not answer.success and "step 3 of ball" in answer.message
+    monkeypatch.undo()
+    assert ros.call(Trigger, "/simulator/reset").success
+    assert ros.call(Trigger, "/simulator/step").success
 
 
 def test_unusable_parameters_are_refused(lab, tmp_path):

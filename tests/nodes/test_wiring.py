@@ -22,8 +22,8 @@ from diffsim_ros.nodes.common import LATCHED  # noqa: E402
 from diffsim_ros.real2sim.tosses import read_tosses  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-NODES = ("replay", "observer", "estimator", "visualizer", "simulator")
-DRIVING = ("planner", "driver", "mock_controller")
+NODES = ("replay", "observer", "estimator", "visualizer")
+DRIVING = ("planner", "driver", "mock_controller", "simulator")
 TRIALS = [8, 1, 10, 3, 6]
 
 

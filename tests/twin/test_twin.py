@@ -148,6 +148,28 @@ def test_handles_follow_the_tool_and_a_late_cancel_keeps_the_past(swing):
     assert np.abs(stopped.centre("cube", 0.8) - whole.centre("cube", 0.8)).max() > 1e-3
 
 
+def test_a_scene_waits_until_the_link_is_at_its_handle(swing):
+    twin = Twin(pushed(), base=ROOT)
+    away = 0.25 * (swing.positions - swing.positions[0])
+    # from elsewhere to the handle's place, and up again
+    rows = np.concatenate([away[::-1], -away[1:]]) + twin.config.arm.home
+    rates = 0.25 * np.concatenate([-swing.velocities[::-1], -swing.velocities[1:]])
+    times = np.concatenate([swing.times, 0.8 + swing.times[1:]])
+    motion = replace(swing, times=times, positions=rows, velocities=rates)
+    record = twin.episode().play(motion)
+    begin = record.phases[0].begin
+    assert 0.5 < begin < 0.8
+    at = record.centre("cube", [0.0, begin, 1.6])
+    np.testing.assert_array_equal(at[0], at[1])
+    assert np.linalg.norm(at[2] - at[1]) > 0.01
+    # where it never comes there, bodies stay, or it is refused
+    never = replace(motion, positions=motion.positions + np.eye(6)[1] * 0.2)
+    still = twin.episode().play(never, taken=False).centre("cube", [0.0, 0.8, 1.6, 3.0])
+    np.testing.assert_allclose(still, np.tile(still[0], (4, 1)), atol=1e-4)
+    with pytest.raises(InputError, match=r"handles\.hand"):
+        twin.episode().play(never)
+
+
 def test_other_bodies_go_on_through_the_release(swing):
     config = ball_twin()
     scene = config["scene"]
