@@ -3,9 +3,10 @@
 No inverse crime: recordings come from a mesh with edges half as long, a quarter of the step, the
 contact points of that mesh and stiffer contact; six markers stand 5 mm off the surface, and video
 at 60 Hz gives each with noise, and loses some.  Estimated together: Young's modulus, viscosity,
-friction, and the twelve numbers of the start, which the flight before the first contact finds; as a
-nuisance the contact's stiffness.  Known: mass, shape, Poisson's ratio, gravity, where the markers
-are in the body at rest.
+friction, and the twelve numbers of the start, which the flight before the first contact finds; as
+nuisances the contact's stiffness, normal and tangential.  Known: mass, shape, Poisson's ratio,
+gravity, where the markers are in the body at rest.  Nobody tells the fit how large the noise is:
+residuals do, and standard deviations follow them.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ LOST = 0.05  # share of markers not seen
 # or viscosity and contact stiffness trade places
 K_N, K_T = 4e6, 4e3
 BODIES = ("sphere", "cube")
+LAYERS = {"sphere": 3, "cube": 4}  # of cells, at fineness 1
 TRUTH = {"young": 2.2e4, "viscosity": 40.0, "c_f": 0.25}
 ENTRIES = {"young": "body.young", "viscosity": "body.viscosity", "c_f": "ground.c_f"}
 BELIEF = np.repeat([0.03, 0.3, 0.3, 3.0], 3) ** 2  # of place, orientation, velocity, spin
@@ -84,12 +86,13 @@ class Numerics:
 
 def shape(kind: str, fine: int) -> dict:
     """Sphere of equal volume (540 tets at fineness 1), or cube (384)."""
+    layers = LAYERS[kind] * fine
     if kind == "cube":
-        return {"box": {"size": [2 * HALF] * 3, "cells": [4 * fine] * 3}}
-    vertices, tets = meshes.ball(3 * fine, 1.0)
+        return {"box": {"size": [2 * HALF] * 3, "cells": [layers] * 3}}
+    vertices, tets = meshes.ball(layers, 1.0)
     volume = meshes.determinants(vertices, tets).sum() / 6
     return {"ball": {"radius": float(HALF * (4 / 3 * np.pi / volume) ** (1 / 3)),
-                     "layers": 3 * fine}}  # fmt: skip
+                     "layers": layers}}  # fmt: skip
 
 
 def scene(kind: str, how: Numerics, truth: Mapping) -> SceneModel:
@@ -177,9 +180,10 @@ def problem_of(kind: str, how: Numerics, t, x) -> SimulationProblem:
         Parameter("viscosity", "Pa s", guess["viscosity"], 0.5, 2e3, "log",
                   sets=_sets("viscosity")),
         Parameter("c_f", "1", guess["c_f"], 0.01, 1.5, typical=0.1, sets=_sets("c_f")),
-        # how hard floor and skin are is not known: a factor of e either way
-        Parameter("k_n", "N/m", K_N, K_N / 50, 50 * K_N, "log", K_N, K_N,
-                  sets={"ground.k_n": (1.0, 1.0)}),
+        # how hard floor and skin are, and how stiffly they stick, is not known: a factor of e
+        # either way
+        *(Parameter(name, unit, k, k / 50, 50 * k, "log", k, k, sets={f"ground.{name}": (1.0, 1.0)})
+          for name, unit, k in (("k_n", "N/m", K_N), ("k_t", "N s/m", K_T))),
     ]  # fmt: skip
     steps = (int(np.floor(t[-1] / interval + 1e-9)) + 1) * how.every
     return SimulationProblem(
@@ -199,8 +203,8 @@ def estimated(kind: str, t, x, truth: Mapping, how: Numerics) -> dict:
     rows = problem.trials[0].steps // problem.options.record_every
     early = continuation([problem.shortened(round(HORIZON * rows))], options=EARLY)
     end = levenberg_marquardt(problem, early[-1].z, early[-1].y, options=FINAL)
-    found = gauss_newton_covariance(problem, end)
-    start = start_estimates(problem, end.z, end.y)[0]
+    found = gauss_newton_covariance(problem, end, noise="estimated")
+    start = start_estimates(problem, end.z, end.y, found.noise)[0]
     spent = {"seconds": time.perf_counter() - begin, "cpu_seconds": time.process_time() - cpu}
     at = _truth(problem, truth)
     _, H, _ = problem.evaluate(*at, want="equations").equations.reduced()
@@ -222,7 +226,8 @@ def estimated(kind: str, t, x, truth: Mapping, how: Numerics) -> dict:
     return {
         "parameters": pairs, "chi_square_per_number": 2 * end.value / count, "numbers": count,
         "rollouts": end.evaluations + sum(s.evaluations for s in early), **spent,
-        "status": end.status, "k_n": end.parameters["k_n"],
+        "noise_m": NOISE * found.noise, "status": end.status,
+        **{name: end.parameters[name] for name in ("k_n", "k_t")},
     }  # fmt: skip
 
 

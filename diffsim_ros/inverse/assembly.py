@@ -46,7 +46,7 @@ class TrialModel:
                 linear += float(term.residual.sum())
                 continue
             S += float(loss(np.einsum("mq,mq->m", term.residual, term.residual))[0].sum())
-            count += term.residual.size
+            count += np.count_nonzero(term.residual)  # those of what was not seen are zero
         return S, linear, count
 
     def _jacobian(self, term, slot):

@@ -27,7 +27,8 @@ class Evaluation:
     gradient     (gz (nz,), gy (K, ny)), if asked for and all went well
     trial_costs  (K,) cost of each trial with its nuisance prior
     signature    the branches that the motions took (mode hashes), equal = same branches
-    count        number of residuals, those of nuisance priors included, shared priors not
+    count        number of residuals, those of nuisance priors included, shared priors and those of
+                 what was not seen (zero) not
     series       residuals by objective and time with their Jacobians, for want "curvature" only
     """
 

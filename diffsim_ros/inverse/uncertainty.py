@@ -33,6 +33,7 @@ class Uncertainty:
     identifiable  (nz,), at_bound name -> "lower" | "upper", notes (nz,) sentences,
     pairs         (name, name, correlation) that the data cannot tell apart
     dof           degrees of freedom of the t quantile of `interval` (inf: normal)
+    noise         factor on the sigmas of the residuals, where they tell it (else 1)
     samples       (B, nz) bootstrap samples of z, else None
     """
 
@@ -47,6 +48,7 @@ class Uncertainty:
     notes: tuple[str, ...]
     pairs: tuple[tuple[str, str, float], ...]
     dof: float = np.inf
+    noise: float = 1.0
     samples: np.ndarray | None = None
     to_values: Callable[[np.ndarray], np.ndarray] = field(default=np.asarray, repr=False)
 
@@ -173,7 +175,8 @@ def gauss_newton_covariance(
         factor = 2.0 * float(expansion.evaluation.trial_costs.sum()) / dof
     H = expansion.data / factor + expansion.prior_H
     covariance = _embedded(len(problem.names), free, _inverse(H[np.ix_(free, free)]))
-    return _read(problem, solution, "gauss_newton", covariance, expansion, dof=float(dof))
+    told = {"dof": float(dof), "noise": float(np.sqrt(factor))}
+    return _read(problem, solution, "gauss_newton", covariance, expansion, **told)
 
 
 def residual_noise(problem: Problem, solution: Solution) -> TimeNoise:

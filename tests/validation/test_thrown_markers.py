@@ -4,19 +4,24 @@ import numpy as np
 import pytest
 
 from validation.coverage import coverage, pair
-from validation.thrown_markers import BODIES, Numerics, estimated, recorded
+from validation.thrown_markers import BODIES, NOISE, Numerics, estimated, problem_of, recorded
 
 
 @pytest.mark.parametrize("kind", BODIES)
 def test_the_noise_alone_stays_within_its_intervals(kind):
     how = Numerics(element="p1", step=1 / 240)
-    fit = estimated(kind, *recorded(kind, 0, how.same()), how)
+    t, x, truth = recorded(kind, 0, how.same())
+    fit = estimated(kind, t, x, truth, how)
     z = np.array([p["z"] for p in fit["parameters"].values()])
     ratio = np.array([p["sigma_over_bound"] for p in fit["parameters"].values()])
     assert len(z) == 15 and np.abs(z).max() < 3.3, fit["parameters"]
     assert ratio.max() < 1.5 and ratio.min() > 0.6, fit["parameters"]
     assert fit["chi_square_per_number"] == pytest.approx(1.0, abs=0.2)
     assert fit["parameters"]["young"]["sigma"] < 0.1 * 2.2e4
+    assert fit["noise_m"] == pytest.approx(NOISE, rel=0.1)
+    # markers that are lost are no measurements: noise told by residuals would come out too small
+    problem = problem_of(kind, how, t, x)
+    assert problem.evaluate(problem.start).count == fit["numbers"] + 12 < x.size
 
 
 @pytest.mark.parametrize(
