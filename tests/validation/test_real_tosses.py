@@ -27,7 +27,7 @@ def test_every_body_is_predicted_beside_its_baseline():
 
 
 def test_the_cost_of_the_balls_follows_their_speed_not_the_grid_of_steps():
-    """One valley within one percent; with 64 steps a frame in place of 256 there are three."""
+    """One valley within one percent; with 64 steps a frame in place of 256 there are two."""
     experiment = PoseExperiment(load_estimation(FOLDER / "tennis_balls.yaml"))
     model, trials = experiment.model, experiment.read({}).train
     at = {"speed_x": -1.2965, "speed_y": 0.2006, "rolling_share": 0.645, "rolling_friction": 2.3e-4,
