@@ -51,6 +51,7 @@ def study(fraction: float = 1.0) -> dict:
     found |= {key: beside_cma(name, cap) for key, name in alone.items()}
     lacking = missed({key: found[key] for key in alone})
     assert not lacking, f"not within the tolerances: {', '.join(lacking)}"
+    found["pose_directly"] = directly(found["pose"])
     return found | {"thesis": THESIS}
 
 
@@ -90,6 +91,14 @@ def patterns(law: str) -> dict:
             reached[name] = candidate_figures(candidate)
     assert reached, f"no throw over wall and floor with {law} friction"
     return {"cpu_seconds": round(seconds, 3), "patterns": reached}
+
+
+def directly(staged: dict) -> dict:
+    """The throw to a pose without its softened stages [G Fig. 4.3]."""
+    result, seconds = solved(read("throw_bob", softened=[]))
+    figures = candidate_figures(result.best) | {"cpu_seconds": round(seconds, 3)}
+    assert staged["objective"] < figures["objective"], "continuation ends above the direct search"
+    return figures
 
 
 def continuation() -> dict:
