@@ -5,11 +5,11 @@ recording with a weight, 2 s, from the YAML's guess, one thread, everything in t
 turn:
 
     value      the objective alone
-    gradient   by the adjoint, motion stored
+    gradient   by the adjoint
     equations  Gauss-Newton equations through the sensitivities S, as the estimation takes them
     central    the gradient by central differences (2 n values)
 
-Parts are CPU seconds of: `motion` (the engine's rollout, with S or the store where asked),
+Parts are CPU seconds of: `motion` (the engine's rollout, with S where asked),
 `adjoint` (its backward pass), `objective` (residuals and their partials), `python` (all the rest).
 """
 

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from diffsim_ros import __version__
@@ -68,6 +69,9 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             "--size", nargs="+", type=float, metavar="M", help="edge, or three, of the body"
         )
         command.add_argument("--mass", type=float, metavar="KG", help="of the body")
+        command.add_argument(
+            "--urdf", type=Path, metavar="FILE", help="of the robot, for its joints"
+        )
     elif name in ("estimate", "compare"):
         if name == "estimate":
             command.add_argument("estimation", metavar="ESTIMATION.yaml")

@@ -9,7 +9,9 @@ Optional: `pip install diffsim_ros[torch]`.  Nothing else of the package imports
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,7 @@ def rollout(
     *,
     observe: Sequence[str] = ("position", "velocity"),
     active: Sequence[str] | None = None,
-    mode: str = "store",
+    mode: str = "checkpoint",
     threads: int = 1,
     cancel: _engine.CancelToken | None = None,
 ) -> tuple[torch.Tensor, ...]:
@@ -45,8 +47,8 @@ def rollout(
              x, y, z, w and angular_velocity (F, nodes, 3) [rad/s]; world frame, `scene.nodes_of`
              gives a body's rows; with a leading B where p has one
     active   names of the parameters whose gradient is wanted; the rest of p.grad is zero [all]
-    mode     "store" keeps the factorizations, "checkpoint" the states only
-    threads  of several motions
+    mode     "checkpoint" keeps the states only, "store" every step's factorization: seldom faster
+    threads  of several motions, there and back; 0: every core; the result does not depend on it
     The engine computes in double precision; results have the type and device of p.
     Raises NotConverged, with the engine's message, where a motion stopped early.
     """
@@ -56,6 +58,8 @@ def rollout(
             raise InputError("rollout", "observe", name, " or ".join(OBSERVABLE), near)
     if mode not in ("store", "checkpoint"):
         raise InputError("rollout", "mode", mode, "store or checkpoint")
+    if threads < 0:
+        raise InputError("rollout", "threads", threads, "a whole number >= 0 (0: every core)")
     count = len(scene.parameters)
     if p.ndim not in (1, 2) or p.shape[-1] != count:
         shape = tuple(p.shape)
@@ -74,12 +78,33 @@ def rollout(
     return _Rollout.apply(p, settings)
 
 
+def soft_minimum(
+    offsets: torch.Tensor, softness: float, rows: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Mean of offsets under the weights of a soft minimum of their length: the nearest passage.
+
+    offsets   (..., F, 3) [m], of a point from its target, instant by instant
+    softness  [m]  instants nearer than it to the nearest one count (docs/inverse.md, Eq. 7d)
+    rows      (..., F)  True: this instant may count; at least one of every motion
+    Returns (..., 3) [m].
+    """
+    if not softness > 0:
+        raise InputError("soft_minimum", "softness", softness, "> 0 [m]")
+    power = -offsets.square().sum(-1) / softness**2
+    if rows is not None:
+        if not bool(rows.any(-1).all()):
+            raise InputError("soft_minimum", "rows", "a motion with none", "at least one of each")
+        power = power.masked_fill(~rows, -torch.inf)
+    return (torch.softmax(power, -1).unsqueeze(-1) * offsets).sum(-2)
+
+
 class _Settings:
     """What the autograd function needs besides p."""
 
     def __init__(self, scene, steps, options, observe, active, mode, threads, cancel) -> None:
         self.scene, self.steps, self.options, self.observe = scene, steps, options, observe
         self.active, self.mode, self.threads, self.cancel = active, mode, threads, cancel
+        self.places = _Places(scene)
 
     def run(self, P: np.ndarray, gradient: bool) -> list[Any]:
         """One rollout per row of P (B, np)."""
@@ -95,15 +120,24 @@ class _Settings:
 
     def slopes(self, run: Any, gradients: Sequence[np.ndarray | None]) -> np.ndarray:
         """dO/dp (np,) of one motion from dO/d(observed)."""
-        places = _Places(self.scene)
-        gx = np.zeros((len(run.time), places.ndof))
+        gx = np.zeros((len(run.time), self.places.ndof))
         gv = np.zeros_like(gx)
         for name, gradient in zip(self.observe, gradients, strict=True):
             if gradient is not None:
-                places.add(name, gradient, run, gx, gv)
+                self.places.add(name, gradient, run, gx, gv)
         found = np.zeros(len(self.scene.parameters))
         found[self.active] = run.gradient(gx, gv)
         return found
+
+    def all_slopes(
+        self, runs: Sequence[Any], gradients: Sequence[Sequence[np.ndarray | None]]
+    ) -> np.ndarray:
+        """dO/dp (B, np) of all motions, side by side: the engine lets go of the interpreter."""
+        threads = min(self.threads or os.cpu_count() or 1, len(runs))
+        if threads < 2:
+            return np.array([self.slopes(*pair) for pair in zip(runs, gradients, strict=True)])
+        with ThreadPoolExecutor(threads) as pool:
+            return np.array(list(pool.map(self.slopes, runs, gradients)))
 
 
 class _Places:
@@ -164,9 +198,10 @@ class _Rollout(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor, None]:
         plain = [None if g is None else g.detach().cpu().double().numpy() for g in gradients]
-        rows = []
-        for i, run in enumerate(ctx.runs):
-            own = [None if g is None else (g[i] if ctx.batch else g) for g in plain]
-            rows.append(ctx.settings.slopes(run, own))
-        found = np.stack(rows) if ctx.batch else rows[0]
+        own = [
+            [None if g is None else (g[i] if ctx.batch else g) for g in plain]
+            for i in range(len(ctx.runs))
+        ]
+        found = ctx.settings.all_slopes(ctx.runs, own)
+        found = found if ctx.batch else found[0]
         return torch.from_numpy(found).to(ctx.device, ctx.dtype), None

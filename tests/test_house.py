@@ -14,7 +14,7 @@ FILE_CEILING, FUNCTION_CEILING = 500, 80
 # Package part -> parts that it must not import, at module level or inside functions.
 # The arrows of DESIGN.md sections 1 and 5: scene -> inverse -> real2sim -> nodes; viz draws plain
 # data; errors and output are below everything.
-USERS = {"real2sim", "planning", "viz", "commands", "cli", "nodes"}
+USERS = {"real2sim", "planning", "twin", "viz", "commands", "cli", "nodes"}
 ALL = {"output", "scene", "inverse", *USERS}
 FORBIDDEN = {
     "errors": ALL,
@@ -24,9 +24,11 @@ FORBIDDEN = {
     "torch_layer": ALL,
     "scene": USERS,
     "inverse": {"scene", *USERS},
-    "real2sim": {"planning", "commands", "cli", "nodes"},
-    "planning": {"real2sim", "viz", "commands", "cli", "nodes"},
-    "viz": {"inverse", "real2sim", "planning", "commands", "cli", "nodes"},
+    "real2sim": {"planning", "twin", "commands", "cli", "nodes"},
+    "planning": {"real2sim", "twin", "viz", "commands", "cli", "nodes"},
+    # a twin knows neither models nor estimates, only what its sensors say: clouds and samples
+    "twin": {"inverse", "planning", "viz", "commands", "cli", "nodes"},
+    "viz": {"inverse", "real2sim", "planning", "twin", "commands", "cli", "nodes"},
     "commands": {"cli", "nodes"},
     "cli": {"nodes"},
     "nodes": {"cli"},
@@ -37,6 +39,7 @@ ROS = re.compile(
 )
 # Plain data of real2sim that pictures may know, although reports are written from real2sim.
 PLAIN_DATA = ("diffsim_ros.real2sim.bags.", "diffsim_ros.real2sim.comparison.")
+SENSED = ("diffsim_ros.real2sim.clouds.", "diffsim_ros.real2sim.recorder.")
 # The engine is native code; inside it only bindings/ may know Python.
 HEAVY = {"scipy", "matplotlib", "rosbags", "open3d", "mujoco", "torch", "diffsim_ros._engine"}
 
@@ -152,6 +155,16 @@ def test_imports_follow_the_arrows(name):
     assert not wrong
 
 
+def test_a_twin_knows_of_real2sim_only_what_sensors_say():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in sorted((PACKAGE / "twin").glob("*.py"))
+        for module, line in imports(path)
+        if module.startswith("diffsim_ros.real2sim") and not module.startswith(SENSED)
+    ]
+    assert not wrong
+
+
 def test_real2sim_imports_pictures_only_where_it_writes_them():
     """viz knows plain data of real2sim, so the other way is inside functions: no circles."""
     wrong = []
@@ -179,11 +192,11 @@ def test_only_nodes_import_ros():
 
 
 def test_only_convert_knows_messages_of_sensors_and_markers():
-    known = re.compile(r"(geometry|sensor|visualization|nav|trajectory|control|mocap4r2)_msgs")
+    known = re.compile(r"(geometry|sensor|visualization|nav|trajectory|control|mocap4r2|ur)_msgs")
     wrong = [
         f"{path.relative_to(ROOT)}:{line} imports {module}"
         for path in sorted((PACKAGE / "nodes").glob("*.py"))
-        if path.name != "convert.py"
+        if not path.name.startswith("convert")
         for module, line in imports(path)
         if known.match(module.split(".")[0]) and not module.split(".")[-1][0].isupper()
     ]

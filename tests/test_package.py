@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-NODES = ("replay", "observer", "estimator", "visualizer")
+NODES = (
+    "replay", "observer", "estimator", "visualizer", "planner", "driver", "mock_controller",
+    "simulator",
+)  # fmt: skip
 OVERLAY = sorted(path.name for path in (ROOT / "ros_overlay").iterdir() if path.is_dir())
 PARAMETER_FIELDS = [
     *(("string", "name"), ("string", "unit"), ("float64", "value"), ("float64", "std_dev")),
@@ -38,6 +41,8 @@ ERROR_CODES = {
     "BUSY": 4,
     "CANCELED": 5,
     "INTERNAL": 6,
+    "REFUSED": 7,
+    "ABORTED": 8,
 }
 
 
@@ -199,7 +204,7 @@ def fake_distribution(prefix: Path, packages: list[str]) -> Path:
 
 def test_overlay_never_shadows_real_packages(tmp_path):
     real = fake_distribution(tmp_path / "ros", ["tf2_msgs", "control_msgs"])
-    assert shell("absent_overlay_packages", AMENT_PREFIX_PATH=str(real)) == "mocap4r2_msgs"
+    assert shell("absent_overlay_packages", AMENT_PREFIX_PATH=str(real)) == "mocap4r2_msgs ur_msgs"
     assert sorted(shell("absent_overlay_packages").split()) == OVERLAY
 
 

@@ -122,3 +122,53 @@ def test_what_is_wrong_is_said(model):
     hard = _engine.Options(step=0.004, max_iterations=1, max_halvings=0, tolerance=1e-14)
     with pytest.raises(NotConverged, match="motion 0: max_iterations: step"):
         torch_layer.rollout(model.engine, p, model.steps, hard)
+
+
+def test_threads_change_nothing_and_batches_are_the_engines(model):
+    base, rng = torch.tensor(model.engine.values), np.random.default_rng(2)
+    rows = [base * (1 + 0.01 * k) for k in range(5)]
+    found, weights = {}, None
+    for threads in (1, 0, 3):
+        P = torch.stack(rows).requires_grad_()
+        (x,) = call(model, P, observe=["position"], mode="checkpoint", threads=threads)
+        weights = torch.tensor(rng.normal(size=x.shape)) if weights is None else weights
+        (weights * x).sum().backward()
+        found[threads] = P.grad.numpy()
+    assert np.array_equal(found[1], found[0]) and np.array_equal(found[1], found[3])
+    places = torch_layer._Places(model.engine)
+    active = list(range(len(base)))
+    runs = _engine.rollout_batch(
+        model.engine, torch.stack(rows).numpy(), model.steps, model.options,
+        active=active, mode="checkpoint", threads=2,
+    )  # fmt: skip
+    for run, own, slope in zip(runs, weights.numpy(), found[1], strict=True):
+        gx = np.zeros((len(run.time), model.engine.ndof))
+        gx[:, places.dof] = own
+        assert np.array_equal(run.gradient(gx, 0 * gx), slope)
+
+
+def test_the_soft_minimum_is_that_of_goals(model):
+    from diffsim_ros.inverse.goals import Goal
+    from diffsim_ros.inverse.simulation_problem import body_slots
+
+    p = torch.tensor(model.engine.values)
+    (x,) = call(model, p, observe=["position"])
+    run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
+    rows, target = np.arange(3, 9), np.array([0.9, 0.1, 0.05])
+    slot = body_slots(model.engine)["cube"]
+    term = Goal("cube", rows, target, 1.0, softness=0.07).term(run, slot, {})
+    own = (x[:, slot.index] - torch.tensor(target)).requires_grad_()
+    mask = torch.zeros(len(own), dtype=bool)
+    mask[rows] = True
+    found = torch_layer.soft_minimum(own, 0.07, mask)
+    assert found.detach().numpy() == pytest.approx(term.residual[0], rel=1e-12)
+    for i in range(3):
+        (slope,) = torch.autograd.grad(found[i], own, retain_graph=True)
+        assert slope.numpy()[rows] == pytest.approx(term.jx[0, :, i, :3], rel=1e-9, abs=1e-12)
+        assert not slope.numpy()[~mask.numpy()].any()
+    with pytest.raises(InputError, match="at least one of each"):
+        torch_layer.soft_minimum(own, 0.07, mask & False)
+    with pytest.raises(InputError, match="softness"):
+        torch_layer.soft_minimum(own, 0.0)
+    with pytest.raises(InputError, match="threads"):
+        call(model, p, threads=-1)

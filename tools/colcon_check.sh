@@ -48,7 +48,10 @@ from rclpy.type_support import check_for_type_support
 check_for_type_support(Estimate)
 prefix = Path(get_package_prefix("diffsim_ros"))
 assert prefix.is_relative_to(install), prefix
-for node in ("replay", "observer", "estimator", "visualizer"):
+for node in (
+    "replay", "observer", "estimator", "visualizer", "planner", "driver", "mock_controller",
+    "simulator",
+):
     program = prefix / "lib/diffsim_ros" / node
     assert os.access(program, os.X_OK), f"{program} is not executable"
 share = Path(get_package_share_directory("diffsim_ros"))

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.stats import norm
 
+from .common import judged
+
 THESIS = {"hours_fig_4_10": [5, 7], "rollouts_fig_4_10": [350, 586]}
 """What [G] states for its thrown bodies with markers."""
 INSIDE_95, SIGMA_OVER_BOUND = 0.85, 3.0
@@ -32,8 +34,8 @@ def told(name: str, fit: Mapping) -> Mapping:
 def coverage(fits: Sequence[Mapping]) -> dict:
     """Figures over all pairs of parameter and recording (`parameters` of each: name -> pair).
 
-    Asserts 85 to 100 % of the pairs within their 95 % interval, all within 99.9 %, and sigma at
-    most 3 times the bound.
+    Missed unless 85 to 100 % of the pairs are within their 95 % interval, all within 99.9 %, and
+    sigma is at most 3 times the bound.
     """
     pairs = [one for fit in fits for one in fit["parameters"].values()]
     z = np.abs([one["z"] for one in pairs])
@@ -45,7 +47,11 @@ def coverage(fits: Sequence[Mapping]) -> dict:
         "rollouts": [fit["rollouts"] for fit in fits],
         "seconds_each": [fit["seconds"] for fit in fits],
     }  # fmt: skip
-    assert ratio.max() <= SIGMA_OVER_BOUND, f"sigma over the Cramer-Rao bound: {ratio.max():.2f}"
-    assert z.max() <= norm.ppf(0.9995), f"outside of its 99.9 % interval: {z.max():.2f} sigma"
-    assert figures["inside_95"] >= INSIDE_95, f"inside 95 %: {100 * figures['inside_95']:.0f} %"
-    return figures
+    missed = []
+    if not ratio.max() <= SIGMA_OVER_BOUND:
+        missed.append(f"sigma over the Cramer-Rao bound: {ratio.max():.2f}")
+    if not z.max() <= norm.ppf(0.9995):
+        missed.append(f"outside of its 99.9 % interval: {z.max():.2f} sigma")
+    if not figures["inside_95"] >= INSIDE_95:
+        missed.append(f"inside 95 %: {100 * figures['inside_95']:.0f} %")
+    return judged(figures, missed)

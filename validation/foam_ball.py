@@ -36,10 +36,10 @@ from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.progress import Reporter
 from diffsim_ros.real2sim.starts import StartEstimate, start_estimates
 from diffsim_ros.scene import load_scene
+from diffsim_ros.twin.depth_camera import KINECT, DepthCamera, floor_mesh
 
-from .common import share
+from .common import Missed, judged, share
 from .coverage import THESIS, coverage, pair, told
-from .depth_camera import KINECT, DepthCamera, floor_mesh
 
 RADIUS, DENSITY, POISSON = 0.1, 150.0, 0.35  # m, kg/m^3
 K_N, K_T = 1e6, 4e3  # N/m, N s/m over the whole surface
@@ -230,7 +230,12 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         told(f"recording {k}", estimated(*recorded(seed + k, how.finer()), how))
         for k in range(share(5, fraction))
     ]
-    return {"thesis": THESIS, **coverage(fits), "recordings": fits}
+    rest, missed = {"thesis": THESIS, "recordings": fits}, []
+    try:
+        figures = coverage(fits)
+    except Missed as error:
+        figures, missed = error.figures, error.missed
+    return judged({**rest, **figures}, missed)
 
 
 def main(folder: Path) -> None:

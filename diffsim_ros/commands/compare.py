@@ -16,7 +16,8 @@ FILES = ("result.yaml", "metrics.json", "report.html", "held_out.png", "support.
 
 
 def run(options: argparse.Namespace) -> int:
-    """Fit every model, write and print the verdict; 0, or 3 if one of them is not converged."""
+    """Fit every model, write and print the verdict; 0, or 3 if one of them is not
+    converged or it was cancelled: what had been fitted by then is kept."""
     from diffsim_ros.real2sim.model_choice import check_alike, compare_models
 
     configs = models_of(options)
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         line.close()
         folder.discard_if_empty()
-    print(summary(found))
+    print(found.sentences[0] if found.status == "cancelled" else summary(found))
     print(f"results in {folder.path}")
     return 0 if found.status == "converged" else 3
 
@@ -71,13 +72,17 @@ def _add(models: dict[str, Any], name: str, config: Any) -> None:
 
 
 def write(found: Any, folder: OutputFolder) -> None:
-    """Write result.yaml, metrics.json, report.html and its pictures: all or none."""
+    """Write result.yaml, metrics.json, report.html and its pictures: all or none.
+
+    Of a comparison that was cancelled there is no page.
+    """
     from diffsim_ros.viz.comparison_report import write_comparison_report
 
     with folder.staging() as stage:
         write_yaml(stage / "result.yaml", found.document())
         write_json(stage / "metrics.json", found.metrics())
-        write_comparison_report(stage / "report.html", found)
+        if found.status != "cancelled":
+            write_comparison_report(stage / "report.html", found)
 
 
 def summary(found: Any) -> str:

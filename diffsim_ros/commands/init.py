@@ -14,10 +14,11 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.real2sim.recordings.first import YAMLS, Given, first, streams_of
     from diffsim_ros.real2sim.tosses import write_tosses
 
-    given, line = Given(tuple(options.size or ()), options.mass), ProgressLine()
+    given, line = Given(tuple(options.size or ()), options.mass, options.urdf), ProgressLine()
     folder = OutputFolder(options.out, YAMLS, command="init")
     try:
-        streams = streams_of(options.data, lambda text: line.show(text, text))
+        wanted = {"joints": options.urdf is not None}
+        streams = streams_of(options.data, lambda text: line.show(text, text), **wanted)
         line.show("examining", "examining")
         made = first(streams, Path(folder.path), given)
         folder.refuse_existing(made.tosses)

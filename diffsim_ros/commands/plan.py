@@ -10,7 +10,10 @@ from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
 from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
 
-FILES = ("result.yaml", "metrics.json", "scene.yaml", "report.html", "motion.png", "motion.mcap")
+FILES = (
+    "result.yaml", "metrics.json", "scene.yaml", "trajectory.yaml", "report.html", "motion.png",
+    "motion.mcap",
+)  # fmt: skip
 LISTED = 8
 """Candidates that are printed."""
 
@@ -47,9 +50,41 @@ def summary(result: Any) -> str:
     lines = [table([head, *rows[:LISTED]])]
     units = {p.name: p.unit for p in result.config.map.parameters}
     lines += [f"{n} = {v:.6g} {units[n]}" for n, v in result.best.controls.items()]
+    if result.carried is not None:
+        lines.append(arm_line(result.carried))
     lines += results.notes(result)
     lines.append(f"{result.status} after {result.starts} starts in {result.seconds:.2f} s")
     return "\n".join(lines)
+
+
+def arm_line(carried: Any) -> str:
+    """One sentence about the arm's motion."""
+    f = carried.figures
+    let_go = "" if "release" not in f else (
+        f", lets go at {f['release']:.3f} s at {f['release_speed']:.2f} m/s"
+    )  # fmt: skip
+    return (
+        f"arm: {f['duration']:.2f} s{let_go}; {100 * f['velocity_share']:.0f} % of the velocity "
+        f"limit ({f['velocity_joint']}), {100 * f['acceleration_share']:.0f} % of the acceleration "
+        f"limit ({f['acceleration_joint']})"
+    )
+
+
+def pictures(result: Any) -> list[tuple[str, str, bytes]]:
+    """(title, caption, PNG) of the arm's motion and of distances over samples."""
+    from diffsim_ros.viz import style
+    from diffsim_ros.viz.trajectory_plots import distances_over_samples, joint_motion
+
+    found = []
+    if result.carried is not None:
+        figure = joint_motion(result.carried.trajectory, result.config.robot.arm.limits)
+        found.append(("The arm's motion", arm_line(result.carried), style.png_bytes(figure)))
+    if result.spread is not None:
+        before, after = result.spread.before, result.spread.after
+        figure = distances_over_samples(before, after, result.tolerances)
+        caption = "Fresh samples of what is not known, which the search has not seen."
+        found.append(("Distances over samples", caption, style.png_bytes(figure)))
+    return found
 
 
 def candidate_rows(result: Any) -> tuple[list[str], list[list[str]]]:
@@ -82,6 +117,8 @@ def write_all(stage: Path, result: Any, command: str) -> None:
     write_yaml(stage / "scene.yaml", planned)
     write_yaml(stage / "result.yaml", results.document(result))
     write_json(stage / "metrics.json", results.figures(result))
+    if result.carried is not None:
+        write_yaml(stage / "trajectory.yaml", result.carried.trajectory.mapping())
     drawn = picture_markers(model, motion) + target_markers(result.targets)
     camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/", "target"))])
     picture = render_png(drawn, camera=camera, title=result.config.name)
@@ -90,7 +127,8 @@ def write_all(stage: Path, result: Any, command: str) -> None:
     write_simulation_report(
         model, motion, stage / "report.html",
         kind="plan", title=result.config.name, command=command,
-        pictures=(("Instants", "The bodies' motion; the last instant is solid.", picture),),
+        pictures=(("Instants", "The bodies' motion; the last instant is solid.", picture),
+                  *pictures(result)),
         tables=[("Candidates: goals' distances [m, m/s, rad]", head, rows)],
         targets=result.targets, warnings=results.notes(result),
     )  # fmt: skip

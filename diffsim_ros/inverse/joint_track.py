@@ -2,7 +2,7 @@
 
 With the coordinate q of a joint at rows of a rollout and the sensor's delay T [Eq. 17],
 
-    y(t) = gain x(t - T) + bias,   r = (y - measured)/sigma
+    y(t) = gain x((1 + drift) t - T) + bias,   r = (y - measured)/sigma
 
 x is q along the cubic of its rows' values and rates (7a), or q', or the torque of the motor on it,
 k (q* - q) + c (q*' - q'), as the engine applies it, both along a cubic through their rows.  Before
@@ -35,14 +35,16 @@ class Reading:
     delay: float | str = 0.0
     gain: float | str = 1.0
     bias: float | str = 0.0
+    drift: float | str = 0.0
 
     def named(self) -> list[str]:
         """Parameters that it reads."""
-        return [v for v in (self.delay, self.gain, self.bias) if isinstance(v, str)]
+        every = (self.delay, self.gain, self.bias, self.drift)
+        return [v for v in every if isinstance(v, str)]
 
-    def numbers(self, values: Mapping[str, float]) -> tuple[float, float, float]:
-        """(delay, gain, bias)."""
-        numbers = (self.delay, self.gain, self.bias)
+    def numbers(self, values: Mapping[str, float]) -> tuple[float, ...]:
+        """(delay, gain, bias, drift)."""
+        numbers = (self.delay, self.gain, self.bias, self.drift)
         return tuple(values[v] if isinstance(v, str) else v for v in numbers)
 
 
@@ -237,9 +239,9 @@ class JointTrack:
     def _read(self, signal, motion, values):
         """(y (M,), rows (M, 4), dy/dq, dy/drate of the rows (M, 4), own name -> (M,))."""
         reading = self.readings[signal]
-        delay, gain, bias = reading.numbers(values)
+        delay, gain, bias, drift = reading.numbers(values)
         last = (len(motion["coordinate"]) - 1 - 1e-9) * self.interval
-        wanted = self.t - delay
+        wanted = (1.0 + drift) * self.t - delay
         at = np.clip(wanted, 0.0, last)
         inside, first = at == wanted, rows_around(at, self.interval)[:, 0]
         share = at / self.interval - first
@@ -258,8 +260,12 @@ class JointTrack:
             x = np.sum(curve * at_rows[rows], axis=1)
             slope = np.sum(by_time * at_rows[rows], axis=1)
             by_q, by_rate = k * curve, c * curve
-        moved = {reading.delay: -gain * slope * inside, reading.gain: x, reading.bias: 1.0 + 0 * x}
-        for name, by in moved.items():
+        late = gain * slope * inside
+        moved = (
+            (reading.delay, -late), (reading.gain, x), (reading.bias, 1.0 + 0 * x),
+            (reading.drift, late * self.t),
+        )  # fmt: skip
+        for name, by in moved:
             if isinstance(name, str):
                 own[name] = own.get(name, 0.0) + by
         return gain * x + bias, rows, gain * by_q, gain * by_rate, own

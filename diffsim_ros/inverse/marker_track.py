@@ -18,6 +18,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from .clock import Clock, Placed
 from .losses import Loss
 from .objectives import BodySlot, Term, _checked, _checked_times
 from .rotation import quat_matrix, skew
@@ -125,15 +126,29 @@ def interpolated(carrier: Carrier, rollout, slot: BodySlot, t: np.ndarray, inter
     return x, partials
 
 
+def rates(carrier: Carrier, rollout, slot: BodySlot, t: np.ndarray, interval: float):
+    """Velocities (M, n, 3) of markers at times t (M,) on the cubic of `interpolated` [m/s]."""
+    frames, T = rows_around(t, interval), interval
+    s = np.clip(t / T - frames[:, 0], 0.0, 1.0)[:, None, None]
+    turn = 6 * s * (1 - s) / T
+    place, speed = (-turn, turn), ((1 - s) * (1 - 3 * s), s * (3 * s - 2))
+    found = 0.0
+    for k in range(2):
+        at, rate, *_ = carrier.motion(rollout, slot, frames[:, k])
+        found = found + place[k] * at + speed[k] * rate
+    return found
+
+
 @dataclass(frozen=True)
 class MarkerTrack:
     """Measured markers of one body: r = (x_sim(t) - x)/sigma.
 
-    t         (M,)       times since the start of the rollout [s], >= 0
+    t         (M,)       stamps since the start of the rollout [s], >= 0
     interval  of the rollout's rows [s]
     carrier   n markers: SoftPoints or RigidPoints
     position  (M, n, 3)  measured [m, world]; NaN: not seen
     sigma     ()  (n,) or (M, n)  [m]
+    clock     of the stamps;  origin  (3,) [m] of what they are measured from
     """
 
     body: str
@@ -144,8 +159,9 @@ class MarkerTrack:
     sigma: np.ndarray | float = 1e-3
     loss: Loss = field(default_factory=Loss)
     name: str = "markers"
+    clock: Clock = field(default_factory=Clock)
+    origin: Placed = field(default_factory=lambda: Placed.zero(3))
     soft: ClassVar[bool] = True
-    parameters: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
@@ -161,9 +177,15 @@ class MarkerTrack:
         put(self, "weight", seen / np.broadcast_to(sigma, shape[:2]))
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the objective itself reads."""
+        named = (name for name in self.origin.names if name)
+        return tuple(dict.fromkeys((*self.clock.parameters, *named)))
+
+    @property
     def frames(self) -> np.ndarray:
-        """Rows of the rollout before and after every time (M, 2)."""
-        return rows_around(self.t, self.interval)
+        """Rows of the rollout before and after every time at the first guess (M, 2)."""
+        return rows_around(np.maximum(self.clock.times(self.t), 0.0), self.interval)
 
     def until(self, frame):
         """See `Objective.until`."""
@@ -174,17 +196,39 @@ class MarkerTrack:
         sigma = 1.0 / np.where(self.weight > 0, self.weight, 1.0)
         return MarkerTrack(
             self.body, self.t[kept], self.interval, self.carrier, seen[kept], sigma[kept],
-            self.loss, self.name,
+            self.loss, self.name, self.clock, self.origin,
         )  # fmt: skip
+
+    def _within(self, rollout, values):
+        """Times of the simulation (M,), and which of them move with the clock."""
+        last = (len(rollout.position) - 1 - 1e-6) * self.interval
+        return self.clock.within(self.t, values, last)
+
+    def predicted(self, rollout, slot, values) -> np.ndarray:
+        """What the sensor would show: places (M, n, 3) from its origin."""
+        at, _ = self._within(rollout, values)
+        x, _ = interpolated(self.carrier, rollout, slot, at, self.interval)
+        return x - self.origin.at(values)
 
     def term(self, rollout, slot, values):
         """Residual (M, 3n), one block per time; partials by two rows of the rollout."""
-        x, partials = interpolated(self.carrier, rollout, slot, self.t, self.interval)
+        at, moving = self._within(rollout, values)
+        x, partials = interpolated(self.carrier, rollout, slot, at, self.interval)
         M, n = self.weight.shape
         scale = self.weight[..., None]
         jx, jv = (
             np.stack([(p[k] * scale[..., None]).reshape(M, 3 * n, -1) for p in partials], axis=1)
             for k in range(2)
         )
-        residual = ((x - self.position) * scale).reshape(M, 3 * n)
-        return Term(residual, self.frames, jx=jx, jv=jv, dofs=self.carrier.dofs(slot))
+        residual = ((x - self.origin.at(values) - self.position) * scale).reshape(M, 3 * n)
+        own: dict[str, np.ndarray] = {}
+        if self.clock.parameters:
+            speed = rates(self.carrier, rollout, slot, at, self.interval)
+            own = self.clock.own(self.t, moving, (speed * scale).reshape(M, 3 * n))
+        for k, name in enumerate(self.origin.names):
+            if name:
+                by = np.zeros((M, n, 3))
+                by[..., k] = -self.weight
+                own[name] = own.get(name, 0.0) + by.reshape(M, 3 * n)
+        rows = rows_around(at, self.interval)
+        return Term(residual, rows, jx=jx, jv=jv, own=own, dofs=self.carrier.dofs(slot))

@@ -32,6 +32,7 @@ class LMOptions:
                         prediction when no step helps: where contacts switch the cost has kinks, at
                         which the slope never vanishes
     step_tolerance      on the largest change of a scaled variable
+    negligible          absolute decrease of the cost, as predicted, that is not worth a try
     damping             first lambda, relative to the Hessian's diagonal
     """
 
@@ -40,6 +41,7 @@ class LMOptions:
     cost_tolerance: float = 1e-9
     kink_tolerance: float = 1e-5
     step_tolerance: float = 1e-9
+    negligible: float = 1e-300
     damping: float = 1e-3
 
     def __post_init__(self):
@@ -159,6 +161,9 @@ def levenberg_marquardt(
             break
         damping.see(now.equations)
         dz, dy, predicted = _step(problem, z, now.equations, damping)
+        if predicted <= options.negligible:
+            status = "objective" if damping.value < 1.0 else "stalled"
+            break
         size = float(max(np.abs(dz).max(initial=0.0), np.abs(dy).max(initial=0.0)))
         new_z, new_y = np.clip(z + dz, problem.lower, problem.upper), y + dy
         # after a rejection the cost alone is asked first: derivatives would likely be wasted

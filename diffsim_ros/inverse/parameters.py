@@ -7,14 +7,42 @@ linear (value = typical * z) or logarithmic (value = exp(z)).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
 
-from .pseudo_inertia import InertiaGroup
+
+class Group(Protocol):
+    """Parameters that set entries of the engine together, by a formula of their own.
+
+    names     of its parameters, all of which the map must have;  entries  that they set
+    values    theta (m,), the parameters' natural values -> entries (k,)
+    jacobian  theta (m,) -> d(entries)/d(theta) (k, m), exact
+    """
+
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        ...
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Names of the engine's entries."""
+        ...
+
+    def values(self, theta: Sequence[float]) -> np.ndarray:
+        """Entries of the parameters' values."""
+        ...
+
+    def jacobian(self, theta: Sequence[float]) -> np.ndarray:
+        """Their slopes by the parameters."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -84,10 +112,10 @@ class ParameterMap:
     logarithmic                 (nz,) bool
     active                      engine indices that the free parameters move, ascending (na,)
     unset                       names of parameters that set no engine entry
-    groups                      ten parameters each that set a payload's entries together
+    groups                      parameters that set entries together (`Group`)
     """
 
-    def __init__(self, parameters: Iterable[Parameter], scene, groups: Iterable[InertiaGroup] = ()):
+    def __init__(self, parameters: Iterable[Parameter], scene, groups: Iterable[Group] = ()):
         self.parameters, self.groups = tuple(parameters), tuple(groups)
         duplicates = {p.name for p in self.parameters if self._count(p.name) > 1}
         if duplicates:
@@ -125,7 +153,7 @@ class ParameterMap:
         places = {p.name: i for i, p in enumerate(self.parameters)}
         missing = [name for name in group.names if name not in places]
         if missing:
-            raise InputError(f"group {group.name}", "parameters", missing, "all ten of them")
+            raise InputError(f"group {group.name}", "parameters", missing, "all of its parameters")
         members = [places[name] for name in group.names]
         indices = [self._index(self.parameters[members[0]], entry) for entry in group.entries]
         both = sorted(set(indices) & set(self._factors))
@@ -232,6 +260,16 @@ class ParameterMap:
             sigma = p.prior_sigma / (p.prior_mean if p.scale == "log" else p.step)
             residual[i], slope[i] = (z[i] - p.to_z(p.prior_mean)) / sigma, 1.0 / sigma
         return residual, slope
+
+    def holding(self, values: Mapping[str, float]) -> ParameterMap:
+        """Return the same map with other values of parameters that are not free."""
+        held = {p.name for p in self.parameters if not p.free}
+        for name in values:
+            if name not in held:
+                rule = "a parameter that is not free"
+                raise InputError("parameters", "", name, rule, nearest(name, held))
+        changed = [replace(p, value=float(values.get(p.name, p.value))) for p in self.parameters]
+        return ParameterMap(changed, self.scene, self.groups)
 
     def starting_at(self, values: Mapping[str, float]) -> ParameterMap:
         """Return the same map with other start values (clipped to the bounds)."""

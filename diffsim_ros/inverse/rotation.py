@@ -59,6 +59,14 @@ def quat_matrix(q):
     return np.eye(3) + 2.0 * q[..., 3, None, None] * v + 2.0 * (v @ v)
 
 
+def quaternion(matrix):
+    """Unit quaternions (..., 4) of rotation matrices (..., 3, 3)."""
+    from scipy.spatial.transform import Rotation
+
+    matrix = np.asarray(matrix, float)
+    return Rotation.from_matrix(matrix.reshape(-1, 3, 3)).as_quat().reshape(*matrix.shape[:-2], 4)
+
+
 def left_jacobian(theta):
     """J_l(theta) (..., 3, 3): world rotation dphi = J_l dtheta of R = exp([theta]_x)."""
     theta = np.asarray(theta, float)

@@ -22,7 +22,7 @@ from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import Trial
 
-MODES = {"value": "none", "gradient": "store", "equations": "sensitivity"}
+MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
 
 
 class SimulationProblem:
@@ -34,7 +34,7 @@ class SimulationProblem:
 
     def __init__(
         self, scene, options, parameters: ParameterMap, trials: Sequence[Trial], *,
-        nuisance: bool = False, threads: int = 0, adjoint: str = "store", simulator=None,
+        nuisance: bool = False, threads: int = 0, adjoint: str = "checkpoint", simulator=None,
     ):  # fmt: skip
         self.scene, self.options, self.map = scene, options, parameters
         self.trials, self.threads, self.nuisance = tuple(trials), threads, nuisance
@@ -42,8 +42,10 @@ class SimulationProblem:
         self.lower, self.upper = parameters.lower, parameters.upper
         self.logarithmic = parameters.logarithmic
         self.adjoint, self._simulator = adjoint, simulator or engine_rollouts
+        self._maps = [parameters.holding(t.held) if t.held else parameters for t in self.trials]
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
+        self._last: tuple | None = None
         self._base = np.array(scene.values, float)
         self._slots = body_slots(scene)
         self._check()
@@ -127,37 +129,50 @@ class SimulationProblem:
 
     def weighted(self, weights) -> SimulationProblem:
         """Return the problem with trial k counted weights[k] times; 0: not simulated."""
-        other = copy.copy(self)
+        other = self._copy()
         other.weights = np.asarray(weights, float) * self.weights
         return other
 
     def exact(self) -> SimulationProblem:
         """Return the problem run to stagnation with branches recorded, for gradient checks."""
-        other, o = copy.copy(self), self.options
+        return self._recording(stagnate=True)
+
+    def watched(self) -> SimulationProblem:
+        """Return the problem whose rollouts also hold the modes of all contacts."""
+        return self._recording(stagnate=self.options.stagnate)
+
+    def _recording(self, *, stagnate: bool) -> SimulationProblem:
+        other, o = self._copy(), self.options
         kept = ("step", "order", "record_every", "tolerance", "max_iterations", "max_halvings")
         settings = {key: getattr(o, key) for key in kept}
-        other.options = type(o)(**settings, stagnate=True, record_modes=True)
+        other.options = type(o)(**settings, stagnate=stagnate, record_modes=True)
+        return other
+
+    def _copy(self) -> SimulationProblem:
+        """A copy to be changed, which knows nothing of this one's evaluations."""
+        other = copy.copy(self)
+        other._last = None
         return other
 
     def softened(self, factor: float, entries: Sequence[str]) -> SimulationProblem:
         """Return the problem with these engine entries (k_n, k_t ...) multiplied by `factor`."""
-        other = copy.copy(self)
+        other = self._copy()
         other._scales = {int(self.scene.index(name)): float(factor) for name in entries}
         return other
 
     def shortened(self, frames) -> SimulationProblem:
         """Return the problem with every trial ended at this frame; a number or one per trial."""
-        other, last = copy.copy(self), np.broadcast_to(frames, len(self.trials))
+        other, last = self._copy(), np.broadcast_to(frames, len(self.trials))
         every = self.options.record_every
         other.trials = tuple(t.until(int(f), every) for t, f in zip(self.trials, last, strict=True))
         return other
 
     def starts(self, z, y):
         """Estimated starts: for each trial its `InitialState`s at (z, y)."""
-        named = self.map.named(z)
+        every = zip(self.trials, self._maps, self._rows(y), strict=True)
         return [
-            tuple(s.moved(u, named) for s, u in self._split(t, row))
-            for t, row in zip(self.trials, self._rows(y), strict=True)
+            tuple(s.moved(u, held.named(z)) for s, u in self._split(t, row))
+            for t, held, row in every
         ]
 
     def rollouts(self, z, y=None, *, mode="none", cancel=None):
@@ -166,15 +181,26 @@ class SimulationProblem:
         return self._run(P, range(len(self.trials)), mode, cancel)
 
     def evaluate(self, z, y=None, *, want="value", cancel=None) -> Evaluation:
-        """See `Problem.evaluate`."""
-        return self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
+        """See `Problem.evaluate`; the equations that were asked for last are kept, so that whoever
+        asks for them again where another has looked (the pre-flight, a fit's start) pays nothing.
+        """
+        if want != "equations":
+            return self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
+        shape = self.nuisance_shape
+        at = (np.array(z, float), np.zeros(shape) if y is None else np.array(y, float))
+        if self._last is not None and all(map(np.array_equal, self._last[0], at)):
+            return self._last[1]
+        found = self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
+        if found.ok:
+            self._last = at, found
+        return found
 
     def evaluate_many(self, zs, ys, *, want="value", cancel=None) -> list[Evaluation]:
         """Evaluations at several points in one call of the engine."""
         kept = [k for k in range(len(self.trials)) if self.weights[k] != 0]
         points = list(zip(zs, ys, strict=True))
         P = [self._vector(k, z, self._rows(y)[k]) for z, y in points for k in kept]
-        mode = {**MODES, "curvature": "sensitivity", "gradient": self.adjoint}[want]
+        mode = self.adjoint if want == "gradient" else MODES[want]
         try:
             runs = self._run(np.array(P), kept * len(zs), mode, cancel)
         except ValueError as error:  # the engine refuses a parameter vector: a failed step
@@ -186,6 +212,27 @@ class SimulationProblem:
             self._assembled(z, self._rows(y), dict(zip(kept, runs[i * n :], strict=False)), want)
             for i, (z, y) in enumerate(points)
         ]
+
+    def residuals(self, zs, *, cancel=None) -> list[list[np.ndarray] | None]:
+        """At every point: residuals (m,) of each trial, weights applied; None if a rollout failed.
+
+        Half their squares and those of the prior add up to the cost where losses are plain.
+        """
+        count = len(self.trials)
+        P = [self._vector(k, z, None) for z in zs for k in range(count)]
+        runs = self._run(np.array(P), list(range(count)) * len(zs), "none", cancel)
+        found: list[list[np.ndarray] | None] = []
+        for i, z in enumerate(zs):
+            here = runs[i * count : (i + 1) * count]
+            ok = all(run.ok for run in here)
+            found.append([self._residual(k, z, r) for k, r in enumerate(here)] if ok else None)
+        return found
+
+    def _residual(self, k, z, run):
+        """Residual (m,) of trial k, all its objectives."""
+        named, objectives = self._maps[k].named(z), self.trials[k].objectives
+        rows = [o.term(run, self._slots[o.body], named).residual.ravel() for o in objectives]
+        return np.sqrt(self.weights[k]) * np.concatenate(rows)
 
     def _run(self, P, trials, mode, cancel):
         steps = np.array([self.trials[k].steps for k in trials])
@@ -207,11 +254,11 @@ class SimulationProblem:
 
     def _vector(self, k, z, row):
         """Engine parameter vector of trial k."""
-        trial, named = self.trials[k], self.map.named(z)
+        trial, named = self.trials[k], self._maps[k].named(z)
         p = self._base.copy()
         for name, value in trial.entries.items():
             p[self.scene.index(name)] = value
-        p = self.map.engine(z, p)
+        p = self._maps[k].engine(z, p)
         if trial.starts:
             parts = [s.entries(s.offset(u, named))[0] for s, u in self._split(trial, row)]
             p[self._start_index[k]] = np.concatenate(parts)
@@ -223,12 +270,12 @@ class SimulationProblem:
         """T_z (na + own, nz) and T_y (na + own, ny): d(active entries, own values)/d(z, u_k)."""
         nz, ny, na = len(self.names), self.nuisance_shape[1], len(self.active)
         T_z, T_y = np.zeros((na + len(self._own), nz)), np.zeros((na + len(self._own), ny))
-        T_z[[self._row[i] for i in self.map.active]] = self.map.jacobian(z)
+        T_z[[self._row[i] for i in self.map.active]] = self._maps[k].jacobian(z)
         value_slopes = self.map.value_slopes(z)
         for i, name in enumerate(self._own):
             column = self.names.index(name)
             T_z[na + i, column] = value_slopes[column]
-        first, named, index = 0, self.map.named(z), self._start_index[k]
+        first, named, index = 0, self._maps[k].named(z), self._start_index[k]
         for start, u in self._split(self.trials[k], row):
             span = slice(first, first + start.size)
             first += start.size
@@ -263,6 +310,7 @@ class SimulationProblem:
         for k, run in runs.items():
             trial = self.trials[k]
             slots = [self._slots[o.body] for o in trial.objectives]
+            named = self._maps[k].named(z)
             terms = [
                 o.term(run, slot, named) for o, slot in zip(trial.objectives, slots, strict=True)
             ]

@@ -122,6 +122,7 @@ class Trial:
     loss        of the trial's total (a chaotic trial is an outlier as a whole)
     weight      how often it counts
     entries     further engine entries of this trial alone
+    held        values of parameters that are not free, in this trial alone
     """
 
     name: str
@@ -131,6 +132,7 @@ class Trial:
     loss: Loss = field(default_factory=Loss)
     weight: float = 1.0
     entries: Mapping[str, float] = field(default_factory=dict)
+    held: Mapping[str, float] = field(default_factory=dict)
 
     def until(self, frame: int, record_every: int) -> Trial:
         """Return the recording up to this frame of the rollout."""

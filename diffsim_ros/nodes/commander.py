@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import rclpy
-from diffsim_interfaces.action import Estimate
+from action_msgs.msg import GoalStatus
+from diffsim_interfaces.action import Estimate, Execute
+from diffsim_interfaces.msg import ErrorCode
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
@@ -17,9 +19,12 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from diffsim_ros.nodes import convert
+from diffsim_ros.nodes import convert, convert_motion
 from diffsim_ros.nodes.convert import Answer, Goal
+from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.robots.trajectory import JointTrajectory
 
+SUCCESS = ErrorCode.SUCCESS
 DISCOVERY = 30.0
 """Seconds that nodes get to be found."""
 POLL = 0.05
@@ -106,20 +111,49 @@ class Commander:
         limit: float = 3600.0,
     ) -> Answer:
         """Send a goal to the estimator and wait for its answer; cancelled on KeyboardInterrupt."""
-        client = ActionClient(self.node, Estimate, name)
+        message = convert.goal_message(goal)
+        return convert.answer(self.act(Estimate, name, message, feedback, limit=limit))
+
+    def execute(
+        self,
+        trajectory: JointTrajectory,
+        feedback: Callable[[Execute.Feedback], None] = lambda message: None,
+        *,
+        blend: float = 0.0,
+        name: str = "/driver/execute",
+        limit: float = 600.0,
+    ) -> Report:
+        """Have the driver carry a trajectory out; cancelled on KeyboardInterrupt."""
+        message = convert_motion.execute_goal(trajectory, blend)
+        return convert_motion.report(self.act(Execute, name, message, feedback, limit=limit))
+
+    def act(
+        self,
+        kind: type,
+        name: str,
+        goal: Any,
+        feedback: Callable[[Any], None] = lambda message: None,
+        *,
+        limit: float = 3600.0,
+    ) -> Any:
+        """Send a goal to an action and wait for its result; cancelled on KeyboardInterrupt.
+
+        CallFailed if the server is not found, refuses, or takes longer than `limit` [s].
+        """
+        client = ActionClient(self.node, kind, name)
         try:
             self.wait(client.server_is_ready, f"the action {name}")
-            sent = client.send_goal_async(
-                convert.goal_message(goal), lambda message: feedback(message.feedback)
-            )
+            sent = client.send_goal_async(goal, lambda message: feedback(message.feedback))
             handle = self._result(sent, f"an answer of {name}", DISCOVERY)
             if not handle.accepted:
                 raise CallFailed(f"{name}: the goal was refused")
             try:
-                done = self._result(handle.get_result_async(), "the estimation", limit)
+                done = self._result(handle.get_result_async(), f"the end of {name}", limit)
             except KeyboardInterrupt:
                 self._result(handle.cancel_goal_async(), "the cancellation", 5.0)
                 raise
-            return convert.answer(done.result)
+            if done.status == GoalStatus.STATUS_ABORTED and done.result.error_code == SUCCESS:
+                raise CallFailed(f"{name}: ended by a defect; the node's log says more")
+            return done.result
         finally:
             client.destroy()

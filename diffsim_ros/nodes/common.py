@@ -185,6 +185,7 @@ def run_node(make: Callable[[], BaseNode], arguments: Sequence[str] | None = Non
     try:
         node = make()
         node.finished = stop
+        node.get_logger().info("started")  # rclpy's first message takes 0.2 s: not in mid-motion
         return _live(node, stop, came)
     except (InputError, ParameterException) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)

@@ -50,7 +50,8 @@ def installed(kind: type | None, place: str, parameter: str, topic: str) -> type
 CODES = {
     name: getattr(ErrorCode, name)
     for name in (
-        "SUCCESS INVALID_CONFIGURATION INVALID_DATA NOT_CONVERGED BUSY CANCELED INTERNAL".split()
+        "SUCCESS INVALID_CONFIGURATION INVALID_DATA NOT_CONVERGED BUSY CANCELED INTERNAL REFUSED "
+        "ABORTED".split()
     )
 }
 """Name of an error code -> its number."""

@@ -1,213 +1,251 @@
-"""`./run demo`: measured tosses go through all the nodes, on real ROS 2, and come out as a report.
+"""`./run demo`: from what tables say of a ball, by its recorded throws, to a throw that hits.
 
-replay publishes a cube's recorded tosses as a motion capture driver would, observer buffers and
-saves what it hears, estimator fits the contact parameters to some tosses and predicts the others,
-visualizer shows both. Each is a process of its own; this program only calls their services.
+A twin (node simulator) stands for the lab: a UR5 holds a soft ball before a depth camera and a
+tracker; what its ball and table are like, only the twin knows. The loop, over ROS 2 from end to
+end: planner plans a throw with values of tables, driver checks it and has it carried out: it
+misses. observer has recorded that throw and another one, estimator finds the contact's parameters
+in them, and the same task is planned and carried out again. `./run demo cube`: real tosses.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import shutil
+import json
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from visualization_msgs.msg import MarkerArray
+import yaml
+from diffsim_interfaces.action import Execute, Plan
+from diffsim_interfaces.msg import ErrorCode
+from geometry_msgs.msg import PoseStamped
 
 from diffsim_ros.commands.running import ProgressLine, seconds
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
-from diffsim_ros.nodes import convert
+from diffsim_ros.nodes import demo_cube
 from diffsim_ros.nodes.commander import CallFailed, Commander
-from diffsim_ros.nodes.common import LATCHED, STREAM, share_folder
-from diffsim_ros.nodes.convert import Answer, Goal
+from diffsim_ros.nodes.common import STREAM, share_folder
+from diffsim_ros.nodes.convert import Answer, Goal, nanoseconds
+from diffsim_ros.nodes.convert_plan import predicted
+from diffsim_ros.nodes.demo_cube import parameter_table
 from diffsim_ros.nodes.processes import Fleet, own_domain
-from diffsim_ros.output import OutputFolder
-from diffsim_ros.real2sim.comparison import PUBLISHED_NAME
-from diffsim_ros.real2sim.results import REPORT_FILES, RESULT_FILES
-from diffsim_ros.real2sim.tosses import toss_ids
-from diffsim_ros.viz.fit_plots import with_sigma
-from diffsim_ros.viz.markers import Action, Marker
-from diffsim_ros.viz.render import render_png
-from diffsim_ros.viz.style import MEASURED, SIMULATED
+from diffsim_ros.output import OutputFolder, write_bytes, write_json
+from diffsim_ros.viz.style import png_bytes
+from diffsim_ros.viz.throw_plots import ThrowPath, throws_figure
 
-NODES = ("replay", "observer", "estimator", "visualizer")
-RECORDED = {"validate": "recorded/validate.npz", "train": "recorded/train.npz"}
-PICTURE = "markers.png"
-FILES = (*RESULT_FILES, *REPORT_FILES, *RECORDED.values(), PICTURE)
-TOPIC = "/cube/pose"
-RATE_FACTOR = 10.0
-GAP = 0.6
-"""Seconds between two tosses, in stamps; more than the observer's trial_gap."""
-SETTINGS = ("fit.search_evaluations=300",)
-"""Changes of config/estimation/cube_toss.yaml that keep the demo short."""
-FIGURES = ("position_error_widths", "rotation_error_deg", "e_q")
+NAME = "foam_throw"
+PICTURE = "throws.png"
+NODES = ("simulator", "observer", "estimator", "planner", "driver")
+FILES = ("metrics.json", PICTURE, "recorded", "truth", "prior", "aside", "estimate", "plan")
+CLOUDS, POSES = "/camera/points", "/ball/pose"
+RADIUS = 0.05
+"""Of the ball in the picture [m]."""
+STALL = 120.0
+"""Seconds that time may stand while the engine works out a flight, on a busy machine."""
+LEAD = 0.03
+"""Seconds that the gripper needs to open (config/twin), as its data sheet would say."""
+RATE_FACTOR = 0.5
+"""Simulated seconds per second: commands come on time on a busy machine as well."""
+ASIDE = (-0.05, 0.15, -0.03)
+"""From the task's target to that of the second recorded throw [m]."""
+AFTER = 0.3
+"""Seconds that a throw is watched after the time of its goal."""
 
 
-class Demo:
-    """The steps of the demo, in the order of `run`."""
+@dataclass(frozen=True)
+class Throw:
+    """A planned throw as it was carried out.
+
+    expected, happened  (times (n,) [s] from the planned release, places (n, 3) [m]) of the ball
+    error               [m] between target and ball at the goal's time
+    tracking_error      of the joints [rad]
+    """
+
+    expected: tuple[np.ndarray, np.ndarray]
+    happened: tuple[np.ndarray, np.ndarray]
+    error: float
+    tracking_error: float
+
+
+class Loop:
+    """The stages of the demo, in the order of `run`."""
 
     def __init__(self, folder: Path, fleet: Fleet, commander: Commander) -> None:
         self.folder, self.fleet, self.ros = folder, fleet, commander
-        self.data = share_folder() / "data" / "cube_toss" / "tosses.npz"
+        config = share_folder() / "config"
+        self.twin = config / "twin" / f"{NAME}.yaml"
+        self.task = config / "planning" / f"{NAME}.yaml"
+        self.estimation = config / "estimation" / f"{NAME}.yaml"
+        (goal,) = yaml.safe_load(self.task.read_text())["goals"]
+        self.target, self.tolerance = np.array(goal["position"], float), float(goal["tolerance"])
+        self.goal_time = float(goal["at"])
         self.line = ProgressLine()
-        self.diagnostics = commander.listen(DiagnosticArray, "/diagnostics", 10)
-        self.status = commander.listen(DiagnosticStatus, "/replay/status", LATCHED)
+        self.released: dict[Path, float] = {}  # recording -> stamp [s] at which the ball was free
 
-    def run(self, train: int, validate: int, settings: Sequence[str]) -> Answer:
-        """Everything; returns the estimator's answer."""
-        order = np.random.default_rng(2).permutation(toss_ids(self.data)).tolist()
-        chosen = {"train": order[:train], "validate": order[train : train + validate]}
+    def run(self) -> tuple[Answer, Throw, Throw]:
+        """Everything: what was estimated, the throw before, the throw after."""
         self.start()
-        for role, path in RECORDED.items():
-            self.record(chosen[role], self.folder / path)
-        shutil.copyfile(
-            self.data.parent / PUBLISHED_NAME, self.folder / "recorded" / PUBLISHED_NAME
-        )
-        answer = self.estimate(settings)
-        if answer.report:
-            self.picture()
-        return answer
+        before = self.throw(self.plan("prior"))
+        self.throw(self.plan("aside", target=self.target + ASIDE))
+        answer = self.estimate()
+        after = self.throw(self.plan("plan", estimated=self.folder / "estimate" / "result.yaml"))
+        return answer, before, after
 
     def start(self) -> None:
-        """Start the nodes and wait until the observer hears the replay."""
-        self.line.show("starting replay, observer, estimator, visualizer", "start")
-        self.fleet.start("observer", {"reliability": "reliable", "period": 0.2})
-        replay = {"data": str(self.data), "rate_factor": RATE_FACTOR, "gap": GAP}
-        self.fleet.start("replay", {**replay, "autostart": False, "settle": 0.0})
+        """Start the nodes and wait until they see each other."""
+        self.line.show(f"starting {', '.join(NODES)}", "start")
+        truth = str(self.folder / "truth")
+        lab = {"twin": str(self.twin), "rate_factor": RATE_FACTOR, "truth_path": truth}
+        self.fleet.start("simulator", {**lab, "cloud_quality": "reliable"})
+        self.fleet.start("observer", {"cloud_topics": [CLOUDS], "pose_topics": [POSES],
+                                      "reliability": "reliable", "autostart": False})  # fmt: skip
+        self.fleet.start("driver", {"dry_run": False, "gripper": "command", "lead": LEAD,
+                                    "use_sim_time": True, "stall_timeout": STALL})  # fmt: skip
+        self.fleet.start("planner")
         self.fleet.start("estimator")
-        self.fleet.start("visualizer", {"pause": 0.5})
         names = self.ros.node.get_node_names
         self.ros.wait(lambda: set(NODES) <= set(names()), "the nodes", 60.0)
-        self.ros.wait(lambda: self.heard("publishers") == 1, "the observer to find the replay")
+        self.poses = self.ros.listen(PoseStamped, POSES, STREAM)
+        self.ros.wait(lambda: self.poses, POSES, 60.0)
 
-    def heard(self, key: str) -> int:
-        """A figure of the observer's last diagnostic; -1 before the first."""
-        for message in self.diagnostics[-1:]:
-            for status in message.status:
-                values = convert.values_of(status)
-                if values["topic"] == TOPIC:
-                    return int(values.get(key, -1))
-        return -1
+    def plan(self, name: str, *, target=(), estimated: Path | None = None) -> Plan.Result:
+        """Have the planner find a throw; results go to the folder `name`."""
+        goal = Plan.Goal(
+            task=str(self.task), parameters=str(estimated or ""), out=str(self.folder / name),
+            target=[float(x) for x in target],
+        )  # fmt: skip
 
-    def record(self, ids: Sequence[int], path: Path) -> None:
-        """Replay tosses and have the observer save what it heard of them."""
-        self.ros.set_parameters("/observer", {"path": str(path), "trial_ids": list(ids)})
-        self.ros.set_parameters("/replay", {"trials": list(ids)})
+        def show(feedback: Plan.Feedback) -> None:
+            words = f"plan {name}: iteration {feedback.iteration}"
+            self.line.show(f"{words}, objective {feedback.objective:.3g}", name)
+
+        result = self.ros.act(Plan, "/planner/plan", goal, show)
+        self._check(result, f"plan {name}")
+        return result
+
+    def _check(self, result: Plan.Result | Execute.Result, what: str) -> None:
+        self.line.close()
+        if result.error_code != ErrorCode.SUCCESS:
+            raise CallFailed(f"{what}: {result.error_msg}")
+
+    def throw(self, plan: Plan.Result) -> Throw:
+        """Have the driver carry out a plan, record it, and see what the twin says was true."""
+        number = 1 + len(self.released)
+        path = self.folder / "recorded" / f"throw_{number}.mcap"
+        self.ros.set_parameters("/observer", {"path": str(path)})
         self.ros.trigger("/observer/start")
-        self.status.clear()
-        self.ros.trigger("/replay/play")
-        self.ros.wait(lambda: self._played(path.stem), "the end of the replay", 120.0)
-        sent = int(convert.values_of(self.status[-1])["sent"])
-        # what was sent last may still be on its way
-        with contextlib.suppress(CallFailed):
-            self.ros.wait(lambda: self.heard("received") >= sent, "the last samples", 20.0)
-        saved = self.ros.trigger("/observer/save")
-        self.line.close()
-        lost = sent - self.heard("received")
-        print(f"replay sent {sent} poses on {TOPIC}, {lost} were lost; observer saved", flush=True)
-        print(f"  {saved}", flush=True)
+        goal = Execute.Goal(trajectory=plan.trajectory, release=plan.release)
 
-    def _played(self, role: str) -> bool:
-        """Show how far the replay is; true when all was sent."""
-        if not self.status:
-            return False
-        values = convert.values_of(self.status[-1])
-        percent = 100.0 * float(values["fraction"])
-        words = f"replay, to {role} on: toss {values['trial']}, {percent:.0f} %"
-        self.line.show(f"{words}, {RATE_FACTOR:g} times as fast as it happened", role)
-        return values["state"] == "done"
+        def show(feedback: Execute.Feedback) -> None:
+            words = f"throw {number}: {feedback.phase}, {feedback.time:.2f} s"
+            self.line.show(words, f"throw {number}")
 
-    def estimate(self, settings: Sequence[str]) -> Answer:
-        """Have the estimator fit and predict what the observer saved."""
-        files = {role: (str(self.folder / path),) for role, path in RECORDED.items()}
-        goal = Goal(
-            str(share_folder() / "config" / "estimation" / "cube_toss.yaml"),
-            **files,
-            out=str(self.folder),
-            changes=tuple(settings),
+        result = self.ros.act(Execute, "/driver/execute", goal, show)
+        self._check(result, f"throw {number}")
+        self.released[path] = result.release_stamp + LEAD
+        end = self.released[path] + self.goal_time + AFTER  # the ball flies on
+        self.poses.clear()
+        self.ros.wait(
+            lambda: self.poses and nanoseconds(self.poses[-1].header.stamp) > 1e9 * end,
+            "the ball",
+            120.0,
         )
-        answer = self.ros.estimate(goal, self._show)
+        self.ros.trigger("/observer/stop")
+        print(f"throw {number}: {self.ros.trigger('/observer/save')}", flush=True)
+        self.ros.trigger("/simulator/reset")
+        return self._judged(plan, result)
+
+    def _now(self) -> float:
+        """Stamp of the last pose [s]."""
+        return nanoseconds(self.poses[-1].header.stamp) / 1e9
+
+    def _judged(self, plan: Plan.Result, result: Execute.Result) -> Throw:
+        """What the twin writes of its last attempt, beside the plan."""
+        newest = sorted((self.folder / "truth").glob("attempt_*.npz"))[-1]
+        with np.load(newest) as truth:
+            times, places = truth["time"], truth["ball.position"]
+            since = times - (truth["begins"][0] + plan.release)
+        at = np.array([np.interp(self.goal_time, since, column) for column in places.T])
+        error = float(np.linalg.norm(at - self.target))
+        when, where = predicted(plan)
+        return Throw((when - plan.release, where), (since, places), error, result.tracking_error)
+
+    def estimate(self) -> Answer:
+        """Have the estimator find the contact's parameters in the throws so far."""
+        files = json.dumps([str(path) for path in self.released])
+        stamps = json.dumps(list(self.released.values()))
+        goal = Goal(
+            str(self.estimation), out=str(self.folder / "estimate"),
+            changes=(f"data.train.files={files}", f"data.train.begin={stamps}"),
+        )  # fmt: skip
+
+        def show(feedback) -> None:
+            percent = 100.0 * feedback.fraction_done
+            self.line.show(f"estimate: {feedback.phase} {feedback.iteration}, {percent:.0f} %",
+                           "estimate")  # fmt: skip
+
+        answer = self.ros.estimate(goal, show)
         self.line.close()
+        if answer.code not in ("SUCCESS", "NOT_CONVERGED"):
+            raise CallFailed(f"estimate: {answer.message}")
         return answer
 
-    def _show(self, feedback) -> None:
-        left = feedback.seconds_left
-        percent = 100.0 * feedback.fraction_done
-        words = f"estimate: {feedback.phase} {feedback.iteration}, {percent:.0f} %"
-        if np.isfinite(feedback.objective):
-            words += f", objective {feedback.objective:.5g}"
-        self.line.show(words + (f", {seconds(left)} left" if np.isfinite(left) else ""), "estimate")
 
-    def picture(self) -> None:
-        """Receive the visualizer's markers and render the moment with most of them."""
-        self.line.show("receiving the visualizer's markers", "markers")
-        scene = self.ros.listen(MarkerArray, "/visualizer/scene", LATCHED)
-        motion = self.ros.listen(MarkerArray, "/visualizer/motion", STREAM)
-        self.ros.wait(lambda: scene and len(motion) >= 20, "markers", 60.0)
-        frames = [convert.markers(message) for message in motion]
-        best = max(frames, key=lambda markers: sum(m.action is Action.ADD for m in markers))
-        shown: list[Marker] = [*convert.markers(scene[-1]), *best]
-        legend = [("measured", MEASURED), ("simulated", SIMULATED)]
-        render_png(shown, self.folder / PICTURE, title="what rviz shows", legend=legend)
-        self.line.close()
+def figures(answer: Answer, before: Throw, after: Throw, tolerance: float) -> dict:
+    """metrics.json: how far off, with values of tables and with those estimated."""
+    return {
+        "hit_error_m": after.error,
+        "miss_error_m": before.error,
+        "tolerance_m": tolerance,
+        "tracking_error_rad": {"before": before.tracking_error, "after": after.tracking_error},
+        "estimated": {p.name: {"value": p.value, "std_dev": p.std_dev} for p in answer.parameters},
+    }
 
 
-def parameter_table(answer: Answer) -> str:
-    """Parameters with their standard deviations."""
-    rows = [["parameter", "value ± σ", "unit", "note"]]
-    for p in answer.parameters:
-        rows.append([p.name, with_sigma(p.value, p.std_dev), p.unit, p.note])
-    return table(rows)
-
-
-def error_table(metrics: Mapping[str, float]) -> str:
-    """Mean prediction errors of this model and of the published ones, on the same tosses."""
-    marker = "validate.published."
-    names = {key[len(marker) :].split(".")[0] for key in metrics if key.startswith(marker)}
-    rows = [["on tosses not trained on", "position [% of width]", "rotation [deg]", "e_q"]]
-    models = {"diffsim_ros": "validate."} | {name: f"{marker}{name}." for name in sorted(names)}
-    for label, prefix in models.items():
-        position, rotation, e_q = (metrics[prefix + name] for name in FIGURES)
-        rows.append([label, f"{100 * position:.1f}", f"{rotation:.1f}", f"{e_q:.3f}"])
-    return table(rows)
-
-
-def show(answer: Answer, folder: Path, begun: float) -> None:
-    """Print what was found and where to look at it."""
-    count = int(answer.metrics["validate.tosses"])
-    print(f"\n{parameter_table(answer)}\n")
-    print(error_table(answer.metrics))
-    print(f"\nmeans over the same {count} tosses; published best fits of the three simulators")
-    if answer.message:
-        print(f"estimator: {answer.code}: {answer.message}")
-    print(f"report    {answer.report}\nmarkers   {folder / PICTURE}")
-    rviz = share_folder() / "config" / "rviz" / "real2sim.rviz"
-    data = folder / RECORDED["train"]
+def show(loop: Loop, answer: Answer, before: Throw, after: Throw, begun: float) -> None:
+    """Write the picture and metrics.json, print what was found and where to look at it."""
+    folder, throws = loop.folder, []
+    for label, throw in (("values of tables", before), ("estimated values", after)):
+        shown = throw.happened[0] <= loop.goal_time + 0.1
+        at = np.array([np.interp(loop.goal_time, throw.happened[0], c)
+                       for c in throw.happened[1].T])  # fmt: skip
+        path = throw.happened[1][shown & (throw.happened[0] >= 0)]
+        early = throw.expected[0] <= loop.goal_time + 0.1
+        throws.append(ThrowPath(label, throw.expected[1][early], path, at, throw.error))
+    figure = throws_figure(throws, loop.target, loop.tolerance, RADIUS)
+    write_bytes(folder / PICTURE, png_bytes(figure))
+    metrics = figures(answer, before, after, loop.tolerance)
+    write_json(folder / "metrics.json", metrics)
+    rows = [["the same task, planned with", "from the target [cm]", "tolerance [cm]"]]
+    for label, throw in (("values of tables", before), ("estimated values", after)):
+        rows.append([label, f"{100 * throw.error:.1f}", f"{100 * loop.tolerance:.1f}"])
+    print(f"\n{parameter_table(answer)}\n\n{table(rows)}\n")
+    print(f"picture   {folder / PICTURE}")
+    for stage in ("prior", "estimate", "plan"):
+        print(f"report    {folder / stage / 'report.html'}")
     print(
-        "With a ROS distribution the same nodes start by\n"
-        f"  ros2 launch diffsim_ros real2sim.launch.py data:={data} rviz:=true\n"
-        f"  ros2 run diffsim_ros visualizer --ros-args -p result:={folder}\n"
-        f"  rviz2 -d {rviz}      (and ros2 bag play {folder / 'motion.mcap'})\n"
+        "With a ROS distribution the same lab starts by\n"
+        f"  ros2 launch diffsim_ros twin.launch.py twin:={loop.twin} rviz:=true\n"
         f"done in {seconds(time.monotonic() - begun)}",
         flush=True,
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo; 0 done, 1 a node failed, 2 unusable input, 3 not converged, 130 Ctrl-C."""
-    parser = argparse.ArgumentParser(prog="demo", description=__doc__.splitlines()[0])
+    """Run the loop; 0 hit, 1 a node failed, 2 unusable input, 3 missed, 130 Ctrl-C."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:1] == ["cube"]:
+        return demo_cube.main(arguments[1:])
+    parser = argparse.ArgumentParser(
+        prog="demo", description=__doc__.splitlines()[0],
+        epilog="`demo cube`: measured tosses of a real cube; `demo cube --help` says more",
+    )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
-    parser.add_argument("--train", type=int, default=24, metavar="N", help="tosses to fit [24]")
-    parser.add_argument("--validate", type=int, default=60, metavar="N", help="to predict [60]")
-    parser.add_argument("--set", nargs="+", default=list(SETTINGS), metavar="KEY=VALUE",
-                        help="changes of config/estimation/cube_toss.yaml")  # fmt: skip
     options = parser.parse_args(arguments)
     begun = time.monotonic()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -216,12 +254,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = OutputFolder(options.out, FILES, command="demo")
         path = folder.path.absolute()
         with own_domain(), Fleet(path / "logs") as fleet, Commander(fleet.check) as commander:
-            answer = Demo(path, fleet, commander).run(options.train, options.validate, options.set)
-        if answer.report:
-            show(answer, path, begun)
-        else:
-            print(f"demo: {answer.code}: {answer.message}", file=sys.stderr)
-        return {"SUCCESS": 0, "NOT_CONVERGED": 3}.get(answer.code, 1)
+            loop = Loop(path, fleet, commander)
+            answer, missed, hit = loop.run()
+        show(loop, answer, missed, hit, begun)
+        return 0 if hit.error <= loop.tolerance else 3
     except InputError as error:
         print(f"demo: {error}", file=sys.stderr)
         return 2

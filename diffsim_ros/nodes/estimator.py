@@ -11,26 +11,24 @@ does; a second request while it works is answered BUSY at once.
 
 from __future__ import annotations
 
-import threading
-import time
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from diffsim_interfaces.action import Estimate
 from diffsim_interfaces.msg import MaterialEstimate
 from diffsim_interfaces.srv import EstimateMaterial
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.task import Future
+from rclpy.action import ActionServer, GoalResponse
 from std_msgs.msg import String
 
 from diffsim_ros._engine import CancelToken
-from diffsim_ros.errors import InputError, NotConverged
+from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, BaseNode, Declared, run_node
 from diffsim_ros.nodes.convert import Answer, Goal
+from diffsim_ros.nodes.jobs import Job, explained, feedback_of, finish, goal_name, shown
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.results import EstimationResult, open_folder
@@ -57,15 +55,8 @@ def solve(goal: Goal, progress: Callable | None, cancel: CancelToken | None) -> 
         folder = open_folder(goal.out or None)
         stage = "INVALID_DATA"
         result = estimate(config, out=folder, progress=progress, cancel=cancel)
-    except InputError as error:
-        return Answer(stage, str(error))
-    except NotConverged as error:
-        return Answer("NOT_CONVERGED", str(error))
-    except OSError as error:
-        return Answer("INTERNAL", f"{type(error).__name__}: {error}")
     except Exception as error:
-        traceback.print_exc()
-        return Answer("INTERNAL", f"{type(error).__name__}: {error}")
+        return Answer(*explained(error, stage))
     return _answer(result, (folder / "report.html").absolute())
 
 
@@ -93,9 +84,7 @@ class Estimator(BaseNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__("estimator", **options)
-        self._recording, self._job = "", ""
-        self._thread: threading.Thread | None = None
-        self._cancel: CancelToken | None = None
+        self._recording, self._job = "", Job(self, "estimation")
         self.create_subscription(String, f"{self['observer']}/saved", self._on_saved, LATCHED)
         self._result = self.create_publisher(MaterialEstimate, "~/result", LATCHED)
         self.create_service(
@@ -107,7 +96,7 @@ class Estimator(BaseNode):
             "~/estimate",
             self._on_goal,
             goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._on_cancel,
+            cancel_callback=self._job.on_cancel,
             callback_group=self.together,
         )
 
@@ -119,52 +108,22 @@ class Estimator(BaseNode):
         return convert.answer_message(answer, response)
 
     async def _on_goal(self, handle):
-        pause, told, phase = 1.0 / self["feedback_rate"], 0.0, ""
-
-        def feedback(progress) -> None:
-            nonlocal told, phase
-            now = time.monotonic()
-            if progress.phase != phase or now - told >= pause:
-                told, phase = now, progress.phase
-                self.from_thread(handle.publish_feedback, convert.feedback_message(progress))
-
-        answer = await self._work(convert.goal(handle.request), _name(handle), feedback)
-        if answer.code == "SUCCESS":
-            handle.succeed()
-        elif answer.code == "CANCELED" and handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
+        told = (self["feedback_rate"], lambda progress: progress.phase)
+        feedback = feedback_of(self, handle, convert.feedback_message, *told)
+        answer = await self._work(convert.goal(handle.request), goal_name(handle), feedback)
+        finish(handle, answer.code)
         return convert.answer_message(answer, Estimate.Result())
-
-    def _on_cancel(self, handle) -> CancelResponse:
-        """Stop the running job if it is this goal's."""
-        if self._job != _name(handle):
-            return CancelResponse.REJECT
-        self._cancel.cancel()
-        return CancelResponse.ACCEPT
 
     async def _work(self, goal: Goal, name: str, feedback: Callable) -> Answer:
         """Run one estimation in a thread and publish its result; BUSY if there is one already."""
-        if self._job:
-            return Answer("BUSY", f"an estimation is running ({self._job}); nothing was started")
+        if busy := self._job.busy():
+            return Answer("BUSY", busy)
         try:
             goal = self._completed(goal)
         except InputError as error:
             return Answer("INVALID_CONFIGURATION", str(error))
-        done, cancel = Future(), CancelToken()
-
-        def run() -> None:
-            self.resolve(done, solve(goal, feedback, cancel))
-
-        self._job, self._cancel = name, cancel
-        self._thread = threading.Thread(target=run, name="estimate")
-        self.get_logger().info(f"estimating {_shown(goal.configuration)} for {name}")
-        self._thread.start()
-        try:
-            answer = await done
-        finally:
-            self._job = ""
+        self.get_logger().info(f"estimating {shown(goal.configuration)} for {name}")
+        answer = await self._job.run(name, partial(solve, goal, feedback))
         self._result.publish(convert.estimate_message(goal, answer))
         self.get_logger().info(f"{name}: {answer.code} {answer.message}".rstrip())
         return answer
@@ -187,24 +146,12 @@ class Estimator(BaseNode):
 
     def close(self) -> None:
         """Stop a running estimation and let its answer go out."""
-        if self._cancel is not None:
-            self._cancel.cancel()
-        if self._thread is not None:
-            self._thread.join()
-        self.flush()
+        self._job.close()
 
     def destroy_node(self) -> None:
         """Take the action server down too: it would keep the node alive and be found by clients."""
         self._action.destroy()
         super().destroy_node()
-
-
-def _name(handle) -> str:
-    return "goal " + bytes(handle.goal_id.uuid).hex()[:8]
-
-
-def _shown(configuration: str) -> str:
-    return "YAML text" if "\n" in configuration else configuration
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -18,7 +18,10 @@ from ..scene.schema import ALSO
 from ..scene.yaml_file import read_mapping
 from . import schema
 from .goal_reader import read_goals
+from .hand import smoothed
 from .handle_keys import read_keys
+from .robot_config import Hand, Throw, read_robot
+from .robust import Robust, read_robust
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class PlanConfig:
     source     the mapping as read (provenance)
     together   objectives that the keys of handles have: near each other, within limits
     guides     names of goals that guide the search and need not be reached
+    robot      the arm that carries it out;  robust  samples over which the plan is to hold
     """
 
     place: str
@@ -42,6 +46,8 @@ class PlanConfig:
     source: Mapping
     together: tuple[Any, ...] = ()
     guides: frozenset[str] = frozenset()
+    robot: Throw | Hand | None = None
+    robust: Robust | None = None
 
 
 def load_plan(
@@ -65,7 +71,13 @@ def load_plan(
         estimated = absolute(reader, top["estimated"])
     scene = load_scene(top["scene"], base=beside, estimated=estimated)
     search = reader.section(schema.SEARCH, top["search"], "search")
-    controls, together = _controls(reader, top["controls"], scene)
+    robot = read_robot(reader, top["robot"], scene)
+    parameters, together = _controls(reader, top["controls"], scene, robot)
+    groups: list[Any] = [robot.release] if isinstance(robot, Throw) else []
+    if isinstance(robot, Hand):
+        scene, parameters, spline = smoothed(reader, scene, robot, parameters)
+        groups.append(spline)
+    controls = ParameterMap(parameters, scene.engine, groups)
     if not top["goals"]:
         raise reader.error("goals", [], "at least one goal")
     goals, guides = read_goals(reader, top["goals"], scene)
@@ -77,17 +89,18 @@ def load_plan(
     for i, factor in enumerate(search["factors"]):
         if not 0 < factor <= 1:
             raise reader.error(f"search.factors[{i}]", factor, "greater than 0, at most 1")
+    robust = read_robust(reader, search["robust"], scene, controls, robot, estimated)
     return PlanConfig(
         place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together),
-        frozenset(guides),
+        frozenset(guides), robot, robust,
     )  # fmt: skip
 
 
-def _controls(reader: Reader, values: Mapping, scene: SceneModel):
+def _controls(reader: Reader, values: Mapping, scene: SceneModel, robot: Throw | Hand | None):
     """The controls as parameters, and objectives that the keys of handles have."""
-    if not values:
+    parameters = [] if robot is None else list(robot.parameters)
+    if not values and not parameters:
         raise reader.error("controls", {}, "at least one control")
-    parameters: list[Parameter] = []
     together: list[Any] = []
     for name, value in values.items():
         key = f"controls.{name}"
@@ -97,7 +110,7 @@ def _controls(reader: Reader, values: Mapping, scene: SceneModel):
             together += kept
         else:
             parameters.append(_control(reader, name, value, key, scene))
-    return ParameterMap(parameters, scene.engine), together
+    return parameters, together
 
 
 def _control(reader: Reader, name: str, value: object, key: str, scene: SceneModel) -> Parameter:

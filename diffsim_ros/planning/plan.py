@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,19 @@ from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ..inverse.solution import Solution
 from ..inverse.trial import Trial
+from ..inverse.wide import Widened
 from ..scene.build import engine_options
+from .arm_plan import Carried, carried_out
 from .config import PlanConfig, load_plan
 from .judging import judged, places, tolerances
+from .spread import Spread, measured
 
 STAGE_ITERATIONS = 15
 """Of a stage with softened contact: it only prepares the next."""
 APART = 0.02
 """Plans are the same if no control differs by more, in halves of its bounds' distance."""
+WIDTH = 0.02
+"""Over which slopes of a mean over samples are taken, in halves of the bounds' distance."""
 REST = 0.02
 """Seconds without contact after which a touch is another one."""
 
@@ -65,7 +70,11 @@ class Candidate:
 class PlanResult:
     """Distinct candidates, best first (those that reach every goal before the others).
 
-    status  "reached", "not_reached" or "cancelled";  starts  of which `failed` could not be run
+    status   "reached", "not_reached", "cancelled", or "refused": reached, but not by the arm
+    starts   of which `failed` could not be run
+    carried  the arm's motion, where there is an arm that can carry the plan out
+    rounds   what the arm's limits changed, and at last why it is refused
+    spread   distances over samples, where the plan is to hold over them
     """
 
     config: PlanConfig
@@ -74,6 +83,9 @@ class PlanResult:
     starts: int
     failed: tuple[str, ...]
     seconds: float
+    carried: Carried | None = None
+    rounds: tuple[str, ...] = ()
+    spread: Spread | None = None
 
     @property
     def best(self) -> Candidate:
@@ -97,23 +109,42 @@ def plan(
     progress: Callable[[int, int, int, float], None] | None = None,
     cancel=None,
     first: Mapping[str, float] | None = None,
+    options: LMOptions | None = None,
 ) -> PlanResult:
-    """Find controls that reach the goals of a PLAN.yaml.
+    """Find controls that reach the goals of a PLAN.yaml, and how its arm carries them out.
 
     progress  called with (start, starts, iteration, objective)
     cancel    _engine.CancelToken; when cancelled the best so far is returned
     first     controls to begin the first start from, e.g. those of the last plan
+    options   of Gauss-Newton's last stage, in place of those of `search`
     Raises InputError for unusable input, NotConverged if no start can be simulated.
     """
     if not isinstance(config, PlanConfig):
         config = load_plan(config)
+    begun = time.perf_counter()
+    settings = {"progress": progress, "cancel": cancel, "options": options}
+    result = _searched(config, first, **settings)
+    if config.robust is not None and result.status == "reached":
+        result = _hardened(result, **settings)
+    if config.robot is not None and result.status == "reached":
+
+        def again(tighter: PlanConfig, controls: Mapping[str, float]) -> PlanResult:
+            one = replace(tighter, search={**tighter.search, "starts": 1})
+            return _searched(one, controls, **settings)
+
+        result = carried_out(result, again)
+    return replace(result, seconds=time.perf_counter() - begun)
+
+
+def _searched(config: PlanConfig, first, *, progress, cancel, options) -> PlanResult:
+    """Every start, and what of their ends is distinct."""
     begun, found, failed = time.perf_counter(), [], []
     problem = _problem(config)
     starts = _starts(config, first)
     for k, z in enumerate(starts):
         told = partial(progress, k, len(starts)) if progress is not None else None
         try:
-            found.append(_candidate(config, problem, z, told, cancel))
+            found.append(_candidate(config, problem, z, told, cancel, options))
         except NotConverged as error:
             failed.append(str(error))
         if getattr(cancel, "cancelled", False):
@@ -128,19 +159,36 @@ def plan(
     return PlanResult(config, distinct, status, len(starts), tuple(failed), seconds)
 
 
-def _problem(config: PlanConfig) -> SimulationProblem:
+def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
+    """The best plan, moved to where the mean over samples is least; judged on fresh samples.
+
+    The slopes of a mean over samples are smaller than teeth: they are taken over a width.
+    """
+    config, robust, best = result.config, result.config.robust, result.best
+    objectives = (*config.goals, *config.together)
+    trials = robust.trials(config.scene, objectives, robust.samples, robust.seed)
+    problem = Widened(_problem(config, trials), WIDTH)
+    told = partial(progress, 0, 1) if progress is not None else None
+    plain = replace(config, search={**config.search, "softened": [], "solver": "gauss_newton"})
+    moved = _candidate(plain, problem, config.map.scaled(best.controls), told, cancel, options)
+    kept = moved if moved.reached else best
+    spread = measured(config, _problem, [best.controls, kept.controls], moved.rollouts)
+    return replace(result, candidates=(kept, *result.candidates[1:]), spread=spread)
+
+
+def _problem(config: PlanConfig, trials: Sequence[Trial] = ()) -> SimulationProblem:
+    """The plan as a problem of the inverse layer; over these trials, or as the scene says."""
     scene, search = config.scene, config.search
-    trial = Trial(config.name, scene.steps, (*config.goals, *config.together))
+    trials = trials or [Trial(config.name, scene.steps, (*config.goals, *config.together))]
     return SimulationProblem(
-        scene.engine, scene.options, config.map, [trial], threads=search["threads"]
+        scene.engine, scene.options, config.map, trials, threads=search["threads"]
     )
 
 
 def _starts(config: PlanConfig, first: Mapping[str, float] | None) -> list[np.ndarray]:
     """The first guess (or `first`), then points that fill the bounds evenly (Sobol)."""
     controls, search = config.map, config.search
-    z0 = controls.start if first is None else controls.scaled({**controls.named(controls.start),
-                                                               **first})  # fmt: skip
+    z0 = controls.start if first is None else controls.scaled(first)
     starts = [np.clip(z0, controls.lower, controls.upper)]
     if search["starts"] > 1:
         points = qmc.Sobol(len(z0), seed=search["seed"])
@@ -150,7 +198,7 @@ def _starts(config: PlanConfig, first: Mapping[str, float] | None) -> list[np.nd
     return starts
 
 
-def _candidate(config: PlanConfig, problem, z, told, cancel) -> Candidate:
+def _candidate(config: PlanConfig, problem, z, told, cancel, given=None) -> Candidate:
     """One start: stages of softened contact, then the plan's own."""
     search, begun = config.search, time.perf_counter()
     before = problem.evaluate(z, cancel=cancel)
@@ -171,11 +219,12 @@ def _candidate(config: PlanConfig, problem, z, told, cancel) -> Candidate:
         limits = (search["iterations"], STAGE_ITERATIONS)
         options, early = (
             LMOptions(max_iterations=n, gradient_tolerance=1e-14, cost_tolerance=gain,
-                      kink_tolerance=max(gain, 1e-5))
+                      kink_tolerance=max(gain, 1e-5), negligible=search["enough"])
             for n in limits
         )  # fmt: skip
         settings = {
-            "solver": levenberg_marquardt, "options": options, "early": {"options": early}
+            "solver": levenberg_marquardt, "options": given or options,
+            "early": {"options": early},
         }  # fmt: skip
     solutions = continuation([*stages, problem], z=z, callback=progress, cancel=cancel, **settings)
     end = solutions[-1]
@@ -195,8 +244,9 @@ def _judged(config, problem, first, end: Solution, rollouts: int, begun: float) 
     distances, reached = judged(config, run[0], slots, values)
     touches = touched(scene, run[0])
     shortest = min((steps for _, _, steps in touches), default=None)
+    start = dict(zip(config.map.names, config.map.values(first[0]).tolist(), strict=True))
     return Candidate(
-        config.map.named(end.z), config.map.named(first[0]), end.value, first[1], distances,
+        end.parameters, start, end.value, first[1], distances,
         reached, tuple(name for _, name, _ in touches), rollouts + 1, time.perf_counter() - begun,
         end.status, end.message, end.at_bound, tuple(p.value for p in end.history), shortest,
         run[0],

@@ -11,8 +11,8 @@ def planned_scene(result: PlanResult) -> dict:
     """The resolved scene with the best candidate's controls as `values`: ready to simulate."""
     config = result.config
     values = config.map.engine(config.map.scaled(result.best.controls), config.scene.engine.values)
-    names = dict.fromkeys(entry for p in config.map.parameters for entry in p.sets)
-    chosen = {name: float(values[config.scene.engine.index(name)]) for name in names}
+    names = [info.name for info in config.scene.engine.parameters]
+    chosen = {names[i]: float(values[i]) for i in config.map.active}
     description = config.scene.description
     return {**description, "values": {**description["values"], **chosen}}
 
@@ -46,10 +46,17 @@ def document(result: PlanResult) -> dict:
             }
             for c in result.candidates
         ],
+        **({} if result.carried is None else {"robot": robot(result)}),
+        **({} if result.spread is None else {"robust": result.spread.figures()}),
         "notes": notes(result),
         "failed": list(result.failed),
         "config": dict(result.config.source),
     }
+
+
+def robot(result: PlanResult) -> dict:
+    """How the arm carries the plan out: where its motion is, and its figures."""
+    return {"trajectory": "trajectory.yaml", **result.carried.figures}
 
 
 def goals(candidate: Candidate, result: PlanResult) -> dict:
@@ -80,6 +87,8 @@ def figures(result: PlanResult) -> dict:
         "total_seconds": result.seconds,
         "shortest_touch_steps": best.shortest_touch,
         "peak_speed": float(np.linalg.norm(np.asarray(best.motion.velocity), axis=-1).max()),
+        **({} if result.carried is None else {"robot": dict(result.carried.figures)}),
+        **({} if result.spread is None else {"robust": result.spread.figures()}),
     }
 
 
@@ -94,6 +103,7 @@ def notes(result: PlanResult) -> list[str]:
         )
     for name, bound in best.at_bound.items():
         found.append(f"control {name} ended at its {bound} bound")
+    found += result.rounds
     if result.failed:
         first = f"{len(result.failed)} of {result.starts} starts could not be simulated"
         found.append(f"{first}: {result.failed[0]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diffsim_ros.planning import robot_schema
 from diffsim_ros.scene.fields import REQUIRED, Field, Section
 
 PLAN: Section = {
@@ -10,9 +11,10 @@ PLAN: Section = {
         "any", "scene YAML (relative to this file), or a scene mapping", default=REQUIRED
     ),
     "estimated": Field("text", "result.yaml of `diffsim estimate`, whose values the scene takes"),
-    "controls": Field("mapping", "name -> what the plan chooses", default=REQUIRED),
+    "controls": Field("mapping", "name -> what the plan chooses", default={}),
     "goals": Field("list", "what the motion is to reach", default=REQUIRED),
     "search": Field("mapping", "optimiser and starts", default={}),
+    "robot": Field("mapping", "an arm that carries it out"),
 }
 
 CONTROL: Section = {
@@ -108,6 +110,13 @@ SEARCH: Section = {
         choices=("gauss_newton", "lbfgs"),
     ),
     "iterations": Field("integer", "of each start", default=60, minimum=1),
+    "enough": Field(
+        "number",
+        "gain of the objective, 1/2 (distance/tolerance)^2, that is not worth another rollout",
+        default=1e-300,
+        minimum=0,
+        strict=True,
+    ),
     "gain": Field(
         "number",
         "relative decrease of the objective that is worth going on for",
@@ -123,6 +132,7 @@ SEARCH: Section = {
     "softened": Field("list", "entries of the scene, e.g. ground.k_n, that begin soft", default=[]),
     "factors": Field("numbers", "of these entries, stage by stage", "1", default=[0.03, 0.2]),
     "threads": Field("integer", "of the engine, 0: every core", default=0, minimum=0),
+    "robust": Field("mapping", "samples over which the plan is to hold"),
 }
 
 SECTIONS = {
@@ -131,6 +141,7 @@ SECTIONS = {
     "controls.NAME (of a handle)": KEYS,
     "goals[i]": GOAL,
     "search": SEARCH,
+    **robot_schema.SECTIONS,
 }
 
 

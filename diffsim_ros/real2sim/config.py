@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,8 @@ from .options import (
 )
 
 TEXT = "YAML text"
+QUOTED = "\0"
+"""Stands for a dot inside a quoted part of a --set key."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +83,12 @@ def load_estimation(
     """Read an estimation from a file, YAML text or a mapping.
 
     train, validate  files that replace the whole list of the YAML; all that is in them is used
-    set              "KEY=VALUE" with dotted keys, e.g. "fit.iterations=5"
+    set              "KEY=VALUE" with dotted keys, e.g. "fit.iterations=5", 'a."b.c"=1' for key b.c
     parameters       names to estimate; all others are held at their values
     Raises InputError naming file, key, value and rule.
     """
-    content, place, base = _content(source)
+    content, place, base = read_content(source, set)
     reader = OptionReader(place)
-    content = reader.mapping(content, "")
-    for assignment in set:
-        _assign(content, assignment, base)
     top = read_options(TopOptions, reader, content, "")
     grouped = inertia_parameters(reader, top.inertias)
     chosen = _parameters(reader, top.parameters, grouped, parameters)
@@ -119,6 +119,15 @@ def load_estimation(
     )
 
 
+def read_content(source: str | Path | Mapping, set: Iterable[str] = ()) -> tuple[dict, str, Path]:
+    """(mapping, place, folder) of a file, YAML text or mapping, with every KEY=VALUE of `set`."""
+    content, place, base = _content(source)
+    content = OptionReader(place).mapping(content, "")
+    for assignment in set:
+        _assign(content, assignment, base)
+    return content, place, base
+
+
 def _content(source: str | Path | Mapping) -> tuple[object, str, Path]:
     """(parsed content, place, base folder) of a file, YAML text or mapping."""
     if isinstance(source, Mapping):
@@ -137,23 +146,30 @@ def _copy(value: object) -> object:
 
 
 def _assign(content: dict, assignment: str, base: Path) -> None:
-    """Carry out one --set KEY=VALUE; KEY is a dotted path and VALUE is YAML."""
+    """Carry out one --set KEY=VALUE; KEY is a dotted path and VALUE is YAML.
+
+    A part of KEY in double quotes is one key, dots and all: parameters.c.sets."table.c_f"=1.
+    """
     key, sign, text = str(assignment).partition("=")
-    if not sign or not key.strip():
-        raise InputError("--set", "", assignment, "KEY=VALUE, e.g. fit.iterations=5")
-    node, rest = content, key.strip()
+    if not sign or not key.strip() or key.count('"') % 2:
+        rule = "KEY=VALUE, e.g. fit.iterations=5, keys that hold dots in double quotes"
+        raise InputError("--set", "", assignment, rule)
+    node, rest = content, re.sub('"([^"]*)"', lambda m: m[1].replace(".", QUOTED), key.strip())
     if rest.startswith("scene.") and isinstance(content.get("scene"), str):
         content["scene"] = read_yaml(base / content["scene"])
     while True:
-        if rest in node or "." not in rest:
-            node[rest] = parse_yaml(text, f"--set {key}")
+        plain = rest.replace(QUOTED, ".")
+        if plain in node or "." not in rest:
+            node[plain] = parse_yaml(text, f"--set {key}")
             return
         # keys may hold dots themselves (parameters.NAME.sets.gravity.z)
-        heads = [k for k in node if isinstance(k, str) and rest.startswith(k + ".")]
+        heads = [k for k in node if isinstance(k, str)]
+        heads = [h for k in heads for h in (k, k.replace(".", QUOTED)) if rest.startswith(h + ".")]
         head = max(heads, key=len, default=rest.partition(".")[0])
+        rest, head = rest[len(head) + 1 :], head.replace(QUOTED, ".")
         if node.get(head) is None:
             node[head] = {}
-        node, rest = node[head], rest[len(head) + 1 :]
+        node = node[head]
         if not isinstance(node, dict):
             raise InputError(
                 "--set", key, node, "a key inside a mapping", f"{head!r} holds a value"

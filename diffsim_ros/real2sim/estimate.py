@@ -82,7 +82,7 @@ class _Estimation:
         experiment = kind_of(self.config.kind).experiment(self.config)
         data = experiment.read(given if isinstance(given, Mapping) else {"train": given})
         before = preflight(experiment.model, data.train, self.cancel)
-        fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel)
+        fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel, before.problem)
         notes = [*data.notes, *before.notes]
         notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
         uncertainty, profiles, bands = None, (), ()
@@ -138,7 +138,11 @@ class _Estimation:
     ) -> EstimationResult:
         names = model.map.names
         correlation = np.eye(len(names)) if uncertainty is None else uncertainty.correlation
-        trials = (*data.train, *data.validate)
+        sources = [
+            source
+            for trial in (*data.train, *data.validate)
+            for source in (trial.source, *getattr(trial, "further", ()))
+        ]
         return EstimationResult(
             name=self.config.name,
             kind=self.config.kind,
@@ -156,7 +160,7 @@ class _Estimation:
                 "missing frames": data.missing,
             },
             notes=tuple(notes),
-            provenance=provenance(self.config.place, [trial.source for trial in trials]),
+            provenance=provenance(self.config.place, sources),
             config=self.config.source,
             scene=model.entries(fit.z),
             derived=tuple(_derived(model, fit, uncertainty)),

@@ -62,10 +62,19 @@ class Fit:
     evaluations: int = 0
 
 
-def fit_trials(model: Model, trials: Sequence, reporter: Reporter, cancel) -> Fit:
-    """Estimate the shared parameters from these trials; raises NotConverged if none can be run."""
+def fit_trials(
+    model: Model,
+    trials: Sequence,
+    reporter: Reporter,
+    cancel,
+    first: SimulationProblem | None = None,
+) -> Fit:
+    """Estimate the shared parameters from these trials; raises NotConverged if none can be run.
+
+    first  the model's problem of these very trials, evaluated at the first guess (preflight)
+    """
     reporter.begin("fit")
-    return _Training(model, reporter, cancel).run(trials)
+    return _Training(model, reporter, cancel, first).run(trials)
 
 
 def descend(fit: FitOptions, problem, z, y, *, callback=None, cancel=None) -> Solution:
@@ -89,8 +98,9 @@ def descend(fit: FitOptions, problem, z, y, *, callback=None, cancel=None) -> So
 class _Training:
     """One run of the stages; keeps history and counts."""
 
-    def __init__(self, model: Model, reporter: Reporter, cancel) -> None:
+    def __init__(self, model: Model, reporter: Reporter, cancel, first=None) -> None:
         self.model, self.reporter, self.cancel = model, reporter, cancel
+        self.first: SimulationProblem | None = first
         self.options = model.config.fit
         self.history: list[Step] = []
         self.failures: list[str] = []
@@ -120,6 +130,8 @@ class _Training:
 
     def _runnable(self, trials: Sequence, z: np.ndarray):
         """Tosses whose rollout succeeds at the first guess, and sentences about the others."""
+        if self.first is not None and self.first.evaluate(z, want="equations").ok:
+            return list(trials), []
         problem = self.model.problem(trials, z)
         runs = problem.rollouts(z, cancel=self.cancel)
         self.evaluations += 1
@@ -179,7 +191,7 @@ class _Training:
         """One descent; z is that of all parameters, whatever `model` holds."""
         named = self.model.map.named(z)
         inner = model.scaled(named)
-        problem = model.problem(trials, inner, horizon=horizon)
+        problem = self._problem(model, trials, inner, horizon)
         limit, (before, room) = self.options.iterations, share
 
         def told(p) -> None:
@@ -195,6 +207,13 @@ class _Training:
             status = "cancelled"
         z = self.model.scaled(model.map.named(solution.z))
         return Fit(z, solution.y, solution.value, status, solution.message, problem, trials, [])
+
+    def _problem(self, model, trials, z, horizon) -> SimulationProblem:
+        """The problem of a stage; that of the pre-flight where it is the same one."""
+        begins = np.array_equal(z, np.clip(model.map.start, model.map.lower, model.map.upper))
+        if self.first is not None and model is self.model and begins and not horizon:
+            return self.first
+        return model.problem(trials, z, horizon=horizon)
 
     def _note(self, phase, iteration, objective, parameters, done) -> None:
         self.history.append(Step(phase, iteration, float(objective), dict(parameters)))

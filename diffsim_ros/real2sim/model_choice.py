@@ -23,9 +23,9 @@ from ..inverse.optimizers import levenberg_marquardt
 from ..inverse.pinned import Pinned
 from ..inverse.uncertainty import residual_noise
 from .config import EstimationConfig
-from .fit import descend, fit_trials
+from .fit import Fit, descend, fit_trials
 from .kinds import Data, kind_of
-from .model_verdict import Held, ModelComparison, ModelFit
+from .model_verdict import Held, ModelComparison, ModelFit, Unfinished
 from .progress import Progress, ProgressCallback, Reporter
 from .spread import solution_of, uncertainty_of
 
@@ -38,13 +38,13 @@ def compare_models(
     configs: Mapping[str, EstimationConfig], *, folds: int = 0,
     progress: ProgressCallback | None = None, cancel=None,
     observations: Mapping[str, Sequence] | None = None,
-) -> ModelComparison:  # fmt: skip
+) -> ModelComparison | Unfinished:  # fmt: skip
     """Fit every model to the same trials and compare what they predict.
 
     configs       name -> estimation; data, measurement and the fit's loss must be the same
     folds         0: each trial left out alone up to FEW of them, else FOLDS folds
     observations  trials instead of the YAML's, as `estimate` takes them
-    cancel        ends with InputError unless every model was fitted
+    cancel        ends with Unfinished, which keeps what has been fitted
     Raises InputError for estimations that cannot be compared.
     """
     check_alike(configs)
@@ -53,14 +53,17 @@ def compare_models(
     for i, (name, config) in enumerate(configs.items()):
         told = None if whole is None else whole.of(name, i)
         models.append(_Model(name, config, told, cancel, folds))
-    for model in models:
-        model.fit_all(given)
-    for model in models:
-        model.improve([m for m in models if m is not model])
-    found = [model.judged() for model in models]
-    sets = models[0].sets
+    found = []
+    for work in (lambda m: m.fit_all(given), lambda m: m.improve(models),
+                 lambda m: found.append(m.judged())):  # fmt: skip
+        for model in models:
+            if not getattr(cancel, "cancelled", False):
+                work(model)
     if getattr(cancel, "cancelled", False):
-        raise InputError("compare", "cancelled", "", "every model to be fitted and judged")
+        return Unfinished(
+            {m.name: (m.config, m.fit) for m in models if m.fit is not None}, len(models)
+        )
+    sets = models[0].sets
     criteria, effective = information_criteria({m.name: m.figures for m in found})
     names = [h.name for h in found[0].held]
     scores = {m.name: _row(m.held, names) for m in found}
@@ -162,6 +165,7 @@ class _Model:
         self.reporter = Reporter(progress, plan)
         self.experiment = kind_of(config.kind).experiment(config)  # refused before any work
         self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
+        self.fit: Fit | None = None
 
     def fit_all(self, observations: Mapping[str, Sequence]) -> None:
         """Read the trials and fit all of them."""
@@ -179,6 +183,8 @@ class _Model:
             return
         mine = model.map.named(fit.z)
         for other in others:
+            if other is self:
+                continue
             theirs = other.experiment.model.map.named(other.fit.z)
             z = model.scaled({**mine, **{n: v for n, v in theirs.items() if n in mine}})
             problem = model.problem(fit.kept, z, horizon=self.horizon)

@@ -123,6 +123,51 @@ class ModelComparison:
         }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Unfinished:
+    """A comparison that was cancelled: what had been fitted by then, and no verdict.
+
+    fits  name -> (its estimation, where its fit had come to)
+    """
+
+    fits: Mapping[str, tuple[EstimationConfig, Fit]]
+    count: int
+    status: str = "cancelled"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What can be said."""
+        done = sum(fit.status != "cancelled" for _, fit in self.fits.values())
+        return (
+            f"no verdict: cancelled when {done} of {self.count} models were fitted and none had "
+            "been judged on trials that it had not seen",
+        )
+
+    def _parameters(self, name: str) -> dict[str, float]:
+        _, fit = self.fits[name]
+        return dict(zip(fit.problem.names, map(float, fit.problem.values(fit.z)), strict=True))
+
+    def metrics(self) -> dict:
+        """Content of metrics.json."""
+        models = {
+            name: {"status": fit.status, "objective": finite(fit.value)}
+            for name, (_, fit) in self.fits.items()
+        }
+        return {"status": self.status, "best": None, "models": models}
+
+    def document(self) -> dict:
+        """Content of result.yaml."""
+        models = {}
+        for name, (config, fit) in self.fits.items():
+            models[name] = {
+                "status": fit.status, "message": fit.message, "parameters": self._parameters(name),
+                "provenance": provenance(config.place, [t.source for t in fit.kept]),
+                "config": dict(config.source),
+            }  # fmt: skip
+        verdict = list(self.sentences)
+        return {"verdict": verdict, "best": None, "status": self.status, "models": models}
+
+
 def held_figures(held: Sequence[Held]) -> dict:
     """Mean over held-out trials: root of the mean square residual, and the kind's figures."""
     seen = [h for h in held if math.isfinite(h.square)]

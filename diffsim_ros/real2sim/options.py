@@ -114,6 +114,12 @@ class TossMeasurementOptions:
     frames_before: int = option(
         "integer", "frames from the start to the first below sqrt(3) half edges", 3, minimum=0
     )
+    body_offset: tuple = option(
+        "numbers",
+        "the tracker's pivot in the body: x, y, z [m, recorded lengths] and a rotation vector "
+        "[rad]; one that is to be estimated: kind poses",
+        (),
+    )
     check_gravity: bool = option("flag", "compare free flight with the world's gravity", True)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..inverse.identifiability import identifiability
+from ..inverse.problem import Evaluation
 from ..inverse.simulation_problem import SimulationProblem
 from .model import Model
 from .recordings.check import Examined, examine
@@ -40,10 +41,15 @@ CYCLES = 3.0
 
 @dataclass(frozen=True)
 class Preflight:
-    """Sentences for the result, and figures for metrics.json's `preflight`."""
+    """Sentences for the result, and figures for metrics.json's `preflight`.
+
+    problem  of all trials, evaluated with its derivatives at the first guess: where the model is
+             that of the fit, the fit's first step needs the same; None: it is another
+    """
 
     notes: tuple[str, ...]
     figures: dict
+    problem: SimulationProblem | None = None
 
 
 def preflight(model: Model, trials: Sequence, cancel=None) -> Preflight:
@@ -52,29 +58,36 @@ def preflight(model: Model, trials: Sequence, cancel=None) -> Preflight:
     notes, figures = _data(model, trials)
     noisy, z = _noise_model(model), np.clip(model.map.start, model.map.lower, model.map.upper)
     problem = noisy.problem(chosen, z)
-    # modes are recorded by the exact problem alone, whose rollouts take longer
-    watched = problem.exact() if model.scene.engine.contact_names else problem
-    runs = watched.rollouts(z, cancel=cancel)
-    if any(run.status == "cancelled" for run in runs):
+    evaluation = problem.evaluate(z, want="equations", cancel=cancel)
+    if evaluation.cancelled:
         return Preflight(tuple(notes), figures)
+    runs = []
+    if not evaluation.ok or model.scene.engine.contact_names:
+        runs = problem.watched().rollouts(z, cancel=cancel)
+        if any(run.status == "cancelled" for run in runs):
+            return Preflight(tuple(notes), figures)
     failed = sum(not run.ok for run in runs)
     if failed:
         notes.append(f"{failed} of {len(runs)} trials cannot be simulated at the first guess")
         chosen = [trial for trial, run in zip(chosen, runs, strict=True) if run.ok]
         runs = [run for run in runs if run.ok]
-        problem = noisy.problem(chosen, z) if chosen else problem
-    if runs:
+        if chosen:
+            evaluation = noisy.problem(chosen, z).evaluate(z, want="equations", cancel=cancel)
+    if chosen:
         seen = _modes(model, runs)
         figures["excitation"] = seen
-        notes += _excitation(model, seen, len(runs)) + _swings(model, chosen, figures)
-        sentences, figures["identifiability"] = _information(problem, z, len(trials), cancel)
+        notes += _excitation(model, seen, len(chosen)) + _swings(model, chosen, figures)
+        share = len(trials) / len(chosen)
+        sentences, figures["identifiability"] = _information(problem, z, evaluation, share)
         notes += sentences
-    return Preflight(tuple(f"pre-flight: {note}" for note in notes), figures)
+    same = noisy is model and evaluation.ok and len(chosen) == len(trials)
+    texts = tuple(f"pre-flight: {note}" for note in notes)
+    return Preflight(texts, figures, problem if same else None)
 
 
 def _noise_model(model: Model) -> Model:
     """The model whose residuals are in the sensor's sigmas, starts unknown where it has any."""
-    if not hasattr(model.config.fit, "initial_state"):
+    if getattr(model.config.fit, "initial_state", "nuisance") == "nuisance":
         return model
     fit = replace(model.config.fit, initial_state="nuisance")
     return replace(model, config=replace(model.config, fit=fit))
@@ -162,6 +175,8 @@ def _logs(trials: Sequence) -> list[Stream]:
 def _modes(model: Model, runs: Sequence) -> dict:
     """Shares of contact points times steps by mode, and how many impacts, at the first guess."""
     codes = []
+    if not runs:  # nothing touches anything
+        return {}
     for run in runs:
         table = np.asarray(run.modes)
         columns = [
@@ -234,12 +249,12 @@ def _swings(model: Model, trials: Sequence, figures: dict) -> list[str]:
 # ---------------------------------------------------------------------------- information
 
 
-def _information(problem: SimulationProblem, z: np.ndarray, total: int, cancel):
-    """Sentences and figures on the Fisher information of all trials, from those of a problem."""
-    evaluation = problem.evaluate(z, want="equations", cancel=cancel)
+def _information(problem: SimulationProblem, z: np.ndarray, evaluation: Evaluation, share: float):
+    """Sentences and figures on the Fisher information of all trials: `share` times that of those
+    that were evaluated."""
     if not evaluation.ok:
         return [], None
-    H = evaluation.equations.eliminated()[1].sum(axis=0) * (total / len(problem.trials))
+    H = evaluation.equations.eliminated()[1].sum(axis=0) * share
     H = 0.5 * (H + H.T)
     names = problem.names
     seen = identifiability(H, names, problem.lower, problem.upper, logarithmic=problem.logarithmic)

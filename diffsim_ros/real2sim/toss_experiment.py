@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from .fit import Fit
 from .flight import check_gravity
 from .framed import spacing
 from .kinds import Data, Judged, notes_on_validation
+from .observation import Trial
+from .poses.pivot import Pivot, centred
 from .progress import Reporter
 from .selection import Selection, overlap
 from .toss_model import TossModel
@@ -23,6 +26,11 @@ class TossExperiment:
     def __init__(self, config: EstimationConfig) -> None:
         self.config = config
         self.model = TossModel.build(config)
+        offset = config.measurement.body_offset
+        if len(offset) not in (0, 6):
+            rule = "six numbers: x, y, z [m] and a rotation vector [rad]"
+            raise config.error("measurement.body_offset", list(offset), rule)
+        self.pivots = {config.body: Pivot(offset, ("",) * 6)} if offset else {}
 
     def read(self, observations: Mapping[str, Sequence]) -> Data:
         """Tosses of the YAML's selections, or those handed over."""
@@ -34,6 +42,7 @@ class TossExperiment:
         else:
             selection = config.validate
             validate = selection.read(config.body, sigma) if selection is not None else []
+        train, validate = ([self._centred(trial) for trial in role] for role in (train, validate))
         both = overlap(train, validate)
         notes = notes_on_validation([trial.place for trial in both], len(validate), "tosses")
         for trials in (train, validate):
@@ -41,6 +50,13 @@ class TossExperiment:
                 self._check(trials)
         missing = sum(int(trial.frames[-1]) + 1 - len(trial) for trial in (*train, *validate))
         return Data(train, validate, notes, missing)
+
+    def _centred(self, trial: Trial) -> Trial:
+        """The toss as poses of the body's centre; velocities of a pivot are not those of it."""
+        if not self.pivots:
+            return trial
+        named = replace(trial, poses=replace(trial.poses, names=(self.config.body,)))
+        return replace(centred(named, self.pivots, {}), velocity=None)
 
     def _check(self, trials: list) -> None:
         """Refuse recordings whose axes, units or rates contradict the scene."""

@@ -98,6 +98,19 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Capsule:
+    """What a link takes up: all within `radius` [m] of the line between two points.
+
+    ends  (2, 3) [m] in the frame of the body that joint `carrier` moves (-1: the base)
+    """
+
+    link: str
+    carrier: int
+    ends: np.ndarray
+    radius: float
+
+
+@dataclass(frozen=True)
 class Robot:
     """A tree of joints on a fixed base.
 
@@ -105,6 +118,7 @@ class Robot:
     base    name of the root link
     joints  those that move, parents first
     frames  every link, merged ones too: name -> Frame
+    shapes  capsules about the primitives of <collision>; meshes have none
     """
 
     place: str
@@ -112,6 +126,7 @@ class Robot:
     base: str
     joints: tuple[Joint, ...]
     frames: Mapping[str, Frame]
+    shapes: tuple[Capsule, ...] = ()
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
 
-from .robot import KINDS, NOTHING, Frame, Inertial, Joint, Robot
+from .robot import KINDS, NOTHING, Capsule, Frame, Inertial, Joint, Robot
 
 READ = (*KINDS, "fixed")
 LEAST_INERTIA = 1e-9  # share of m (1 m)^2 below which a moment is called zero
@@ -117,6 +117,7 @@ class _Tree:
             self.below[joint.parent].append(joint)
         self.joints: list[Joint] = []
         self.frames: dict[str, Frame] = {}
+        self.shapes: list[Capsule] = []
 
     def error(self, key, value, rule, remedy=""):
         return InputError(self.place, key, value, rule, remedy)
@@ -131,11 +132,19 @@ class _Tree:
         self._merged(roots[0], -1, np.eye(4))
         if not self.joints:
             raise self.error("joints", 0, "at least one joint that moves")
-        return Robot(self.place, self.model.name, roots[0], tuple(self.joints), self.frames)
+        return Robot(self.place, self.model.name, roots[0], tuple(self.joints), self.frames,
+                     tuple(self.shapes))  # fmt: skip
 
     def _merged(self, link: str, carrier: int, pose: np.ndarray) -> Inertial:
         """Inertial of a link and all that is fixed to it, in the carrier's frame; walks on."""
         self.frames[link] = Frame(carrier, pose)
+        for collision in self.links[link].collisions:
+            found = _capsule(collision.geometry.geometry)
+            if found is not None:
+                ends, at = found[0], pose @ np.asarray(collision.origin, float)
+                self.shapes.append(
+                    Capsule(link, carrier, ends @ at[:3, :3].T + at[:3, 3], found[1])
+                )
         total = self._inertial(link).moved(pose)
         moving = []
         for joint in self.below[link]:
@@ -198,6 +207,21 @@ class _Tree:
             got = np.round(inertial.inertia, 12).tolist()
             rule = "three principal moments > 0 on a joint [kg m^2]"
             raise self.error(f"link {link}: inertia", got, rule)
+
+
+def _capsule(shape) -> tuple[np.ndarray, float] | None:
+    """Ends (2, 3) and radius of the capsule about a cylinder, sphere or box; None for a mesh."""
+    if hasattr(shape, "length"):
+        axis, half, radius = 2, shape.length / 2, shape.radius
+    elif hasattr(shape, "size"):
+        edges = np.asarray(shape.size, float)
+        axis = int(np.argmax(edges))
+        half, radius = edges[axis] / 2, np.linalg.norm(np.delete(edges, axis)) / 2
+    elif hasattr(shape, "radius"):
+        axis, half, radius = 2, 0.0, shape.radius
+    else:
+        return None
+    return np.outer([-half, half], np.eye(3)[axis]), float(radius)
 
 
 def _box(link, centre: np.ndarray) -> tuple[float, ...] | None:

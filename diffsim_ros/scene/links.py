@@ -296,6 +296,15 @@ def start_pose(body: dict) -> tuple[np.ndarray, np.ndarray]:
     return np.array(pose["position"]), matrix_from_quaternion(turn)
 
 
+def standing(scene: dict, contact: dict) -> tuple[np.ndarray, np.ndarray] | None:
+    """Position (3,) and rotation (3, 3) of a contact's surface that stands, as in the world or on a
+    handle at its start; None of one that a free body carries."""
+    if "carrier" not in contact:
+        return np.zeros(3), np.eye(3)
+    carrier = scene["bodies"][contact["carrier"]]
+    return start_pose(carrier) if carrier["type"] == "handle" else None
+
+
 def place_of(scene: dict, end: dict) -> np.ndarray:
     """Position of a link's end at the start, world frame [m]  (3,)."""
     if "world" in end:

@@ -6,6 +6,7 @@ meshes, render   markers -> triangles -> PNG, by a small software renderer
 plots, fit_plots arrays -> matplotlib figures
 summary, insight an estimation's result -> the plain data, and sentences, that its report shows
 player           motions -> the data of the report's playable 3D view
+curves           measured and simulated signals -> the data of the report's zoomable curves
 html             templates -> self-contained pages and the pictures beside them
 estimation_page  the frame of every estimation's page; a kind's module has what is its own
 report           the page of tosses in it; report_tables are its words, scene_report is the page of

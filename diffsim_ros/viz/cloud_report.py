@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from diffsim_ros.viz import cloud_plots, fit_plots, player, style
+from diffsim_ros.viz import cloud_plots, curves, fit_plots, player, style
 from diffsim_ros.viz import report_tables as tables
 from diffsim_ros.viz.estimation_page import Page, judged, trained_on
 from diffsim_ros.viz.summary import Summary
@@ -29,7 +29,9 @@ def _content(result: Any) -> dict[str, Any]:
         "lead": _lead(judged(shown)),
         "cards": _cards(judged(shown)),
         "motions": [motion_data(prediction) for prediction in shown],
+        "curves": [curves_of(prediction) for prediction in shown],
         "distances": [_row(prediction) for prediction in shown],
+        "sensors": [_sensor(p, seen) for p in shown for seen in p.sensors],
         "single": [_single(prediction, i) for i, prediction in enumerate(shown)],
     }
 
@@ -63,6 +65,50 @@ def motion_data(prediction: Any) -> dict[str, Any]:
         ],
         "forces": [],
     }
+
+
+def curves_of(prediction: Any) -> dict[str, Any]:
+    """Return the view of a recording: where the body is, and how far its points are off."""
+    clock, t = prediction.clock, prediction.t
+    middle = prediction.vertices.astype(float).mean(axis=1)
+    seen = _at(clock, middle[:, None], t)[:, 0] + prediction.shift
+    rms = {"simulated": prediction.rms}
+    if prediction.before is not None:
+        rms["first guess"] = prediction.before
+    sigma = np.array([np.sqrt(np.mean(r**2)) for r in prediction.residual])
+    lines = [curves.line(name, t, 1e3 * value) for name, value in rms.items()]
+    groups = {
+        "middle of the body": [
+            curves.panel(f"{axis} [mm]", [
+                curves.line("measured", t, 1e3 * seen[:, k]),
+                curves.line("simulated", clock, 1e3 * middle[:, k]),
+            ])
+            for k, axis in enumerate(curves.AXES)
+        ],
+        "distances of points": [
+            curves.panel("rms distance to the surface [mm]", lines),
+            curves.panel("rms distance [σ]", [curves.line("simulated", t, sigma)]),
+        ],
+    }  # fmt: skip
+    for seen in prediction.sensors:
+        for k, marker in enumerate(seen.names):
+            both = {"measured": seen.measured[:, k], "simulated": seen.simulated[:, k]}
+            panels = curves.paths(seen.t, {who: 1e3 * x for who, x in both.items()})
+            if seen.angle is not None:
+                look = style.INK, "line"
+                line = curves.line("apart", seen.t, seen.angle, look)
+                panels.append(curves.panel("angle between them [°]", [line]))
+            groups[f"{seen.name}, {marker}"] = panels
+    name = f"{prediction.name} ({prediction.role})"
+    return curves.view(name, "time since the start [s]", groups)
+
+
+def _sensor(prediction: Any, seen: Any) -> list[str]:
+    """One line of the table of other sensors."""
+    e = seen.errors
+    angle = f"{e['rotation_error_deg']:.3g}" if "rotation_error_deg" in e else "–"
+    numbers = [f"{1e3 * e['position_error_m']:.3g}", f"{e['rms_over_sigma']:.3g}", angle]
+    return [prediction.name, prediction.role, seen.name, str(e["samples"]), *numbers]
 
 
 def _padded(points: np.ndarray, count: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from diffsim_ros.output import yaml_text
-from diffsim_ros.viz import PICTURES, fit_plots, html, style
+from diffsim_ros.viz import PICTURES, curves, fit_plots, html, style
 from diffsim_ros.viz import report_tables as tables
 from diffsim_ros.viz.summary import Summary, summarise
 
@@ -29,8 +29,8 @@ class Page:
     figures    (result, summary) -> name -> matplotlib figure; what is not in PICTURES stands in the
                page only, e.g. one per recording
     content    (result) -> what the template reads beyond context_of: `lead` (one sentence), `cards`
-               (tables.card), `motions` (player data) and `single`, one {title, figure, caption} per
-               recording, where `figure` is a name of `figures`
+               (tables.card), `motions` (player data), `curves` (views of curves.py) and `single`,
+               one {title, figure, caption} per recording, where `figure` is a name of `figures`
     """
 
     template: str
@@ -53,10 +53,10 @@ class Page:
         """
         summary, content = summarise(replace(result, predictions=())), self.content(result)
         images = images_of({**self.figures(result, summary), **fit_figures(summary)})
-        titles = {"prediction": self.prediction, "trials": self.trials}
+        titles = titles_of(self.prediction, self.trials)
         filled = {
             "motion": content["motions"], "prediction": result.predictions,
-            "trials": content["single"],
+            "trials": content["single"], "curves": content["curves"],
         }  # fmt: skip
         context = {
             **context_of(summary, images, written),
@@ -70,11 +70,17 @@ class Page:
         return html.write_page(Path(path), html.rendered(self.template, context), beside)
 
 
+def titles_of(prediction: str, trials: str) -> dict[str, str]:
+    """Anchors and titles of the sections on what was predicted, in their order."""
+    return {"prediction": prediction, "trials": trials, "curves": "Curves to zoom into"}
+
+
 def sections(titles: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Anchors and titles of the menu; `prediction` and `trials` are called as the kind says."""
+    """Anchors and titles of the menu; those of `titles_of` are called as the kind says."""
+    named = {**titles, "curves": "Curves"}
     return [
         ("summary", "Summary"), ("motion", "Motion"), ("parameters", "Parameters"),
-        *titles.items(), ("fit", "Fit"), ("reproduce", "Reproduce"),
+        *named.items(), ("fit", "Fit"), ("reproduce", "Reproduce"),
     ]  # fmt: skip
 
 
@@ -92,6 +98,8 @@ def context_of(
         "parameters": tables.parameter_table(summary),
         "priors": any(row.prior_mean is not None and row.prior_sigma for row in summary.rows),
         "figures": dict.fromkeys(KNOWN, "") | {n: style.data_uri(p) for n, p in images.items()},
+        "trace": curves.trace(summary),
+        "covariance": tables.covariance_table(summary),
         "message": summary.message,
         "dropped": [(reason, str(count)) for reason, count in summary.dropped.items() if count],
         "provenance": tables.provenance_facts(summary.provenance),

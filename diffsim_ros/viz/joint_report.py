@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.viz import fit_plots, joint_plots, player, style
+from diffsim_ros.viz import curves, fit_plots, joint_plots, player, style
 from diffsim_ros.viz import report_tables as tables
 from diffsim_ros.viz.estimation_page import Page, judged, trained_on
 from diffsim_ros.viz.summary import Summary
 
+SIDES = 8  # of the tubes that links are drawn as
+RADII = 0.055, 0.03  # of them, at the base and at the flange [m]
+AROUND = 1.2  # of the tubes that stand for what was measured
 PLAYED = 25.0  # frames per second of the playable motion
 LOOKS = {"measured": style.MEASURED, "simulated": style.SIMULATED, "first guess": style.MUTED}
 MEASURES = (
@@ -27,6 +30,7 @@ def _content(result: Any) -> dict[str, Any]:
         "lead": _lead(judged(shown)),
         "cards": _cards(judged(shown)),
         "motions": [motion_data(p) for p in shown if p.places],
+        "curves": [curves_of(prediction) for prediction in shown],
         "derived": [_derived(p) for p in result.derived],
         "measures": [_row(prediction) for prediction in shown],
         "joints": [_joint_row(p, name) for p in shown[:1] for name in p.joints],
@@ -47,7 +51,7 @@ def rows_of(prediction: Any, rate: float) -> np.ndarray:
 
 
 def motion_data(prediction: Any) -> dict[str, Any]:
-    """Return the playable motion of one trial: the arm as a line through its joints, thrice."""
+    """Return the playable motion of one trial: the arm through its joints, thrice."""
     t, rows = prediction.t, rows_of(prediction, PLAYED)
     bodies = []
     for who, places in prediction.places.items():
@@ -55,6 +59,10 @@ def motion_data(prediction: Any) -> dict[str, Any]:
         count = chain.shape[1]
         lines = np.stack([np.arange(count - 1), np.arange(1, count)], axis=1)
         faces = np.zeros((0, 3), int)
+        if who == "simulated":
+            chain, faces, lines = tubes(chain)
+        elif who == "measured":  # around the simulated one, so that both are seen
+            chain, _, lines = tubes(chain, AROUND)
         bodies.append(player.mesh_data(who, LOOKS[who], chain, faces, lines))
     both = [prediction.places.get(who) for who in ("measured", "simulated")]
     errors = []
@@ -69,6 +77,65 @@ def motion_data(prediction: Any) -> dict[str, Any]:
         "errors": errors,
         "forces": [],
     }
+
+
+def curves_of(prediction: Any) -> dict[str, Any]:
+    """Return the view of one trial: every joint's readings."""
+    sources = {
+        "commanded": prediction.command, "measured": prediction.measured,
+        "first guess": prediction.before or {}, "simulated": prediction.simulated,
+    }  # fmt: skip
+    groups = {}
+    for row, joint in enumerate(prediction.joints):
+        groups[joint] = [
+            curves.panel(
+                joint_plots.TITLES[signal],
+                [
+                    curves.line(name, prediction.t, table[signal][:, row])
+                    for name, table in sources.items()
+                    if signal in table
+                ],
+            )
+            for signal in joint_plots.signals_of(prediction)
+        ]
+    return curves.view(f"{prediction.name} ({prediction.role})", "time [s]", groups)
+
+
+def tubes(chain: np.ndarray, wider: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Links as tubes between joints: vertices (n, m, 3), faces (k, 3), lines of their edges (l, 2).
+
+    chain  places (n, joints, 3) [m]; the tubes thin out towards the last one
+    wider  factor on their width
+    """
+    first, last = chain[:, :-1], chain[:, 1:]
+    count = first.shape[1]
+    along = last - first
+    axis = np.eye(3)[np.argmin(np.abs(along), axis=-1)]  # the one that a link is squarest to
+    side = np.cross(along, axis)
+    length = np.linalg.norm(side, axis=-1, keepdims=True)
+    side = np.divide(side, length, out=np.zeros_like(side), where=length > 1e-9)
+    up = np.cross(along, side)
+    length = np.linalg.norm(up, axis=-1, keepdims=True)
+    up = np.divide(up, length, out=np.zeros_like(up), where=length > 1e-9)
+    radius = wider * np.linspace(*RADII, count + 1)
+    angles = 2 * np.pi * np.arange(SIDES) / SIDES
+    ring = np.cos(angles)[:, None] * side[..., None, :] + np.sin(angles)[:, None] * up[..., None, :]
+    ends = [
+        place[..., None, :] + width[:, None, None] * ring
+        for place, width in ((first, radius[:-1]), (last, radius[1:]))
+    ]
+    vertices = np.concatenate(ends, axis=2)  # (n, links, 2 SIDES, 3)
+    k, after = np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES
+    wall = np.concatenate([
+        np.stack([k, after, after + SIDES], axis=1), np.stack([k, after + SIDES, k + SIDES], axis=1)
+    ])  # fmt: skip
+    ring = np.stack([k, after], axis=1)
+    edges = np.concatenate([ring, ring + SIDES, np.stack([k, k + SIDES], axis=1)[::2]])
+    shift = 2 * SIDES * np.arange(count)[:, None, None]
+    return (
+        vertices.reshape(len(chain), -1, 3), (shift + wall).reshape(-1, 3),
+        (shift + edges).reshape(-1, 2),
+    )  # fmt: skip
 
 
 def _lead(predictions: Sequence[Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.viz import marker_plots, player, style
+from diffsim_ros.viz import curves, marker_plots, player, style
 from diffsim_ros.viz import report_tables as tables
 from diffsim_ros.viz.estimation_page import Page, judged
 from diffsim_ros.viz.summary import Summary
@@ -27,6 +27,7 @@ def _content(result: Any) -> dict[str, Any]:
         "lead": _lead(judged(shown)),
         "cards": _cards(judged(shown)),
         "motions": [motion_data(prediction) for prediction in shown],
+        "curves": [curves_of(prediction) for prediction in shown],
         "measures": [_row(prediction) for prediction in shown],
         "single": [
             {"title": p.name, "figure": f"markers_{i}", "caption": _caption(p)}
@@ -71,6 +72,21 @@ def motion_data(prediction: Any) -> dict[str, Any]:
         "errors": [{"label": "distance [mm]", "value": player.rounded(mean, 2)}],
         "forces": [],
     }
+
+
+def curves_of(prediction: Any) -> dict[str, Any]:
+    """Return the view of a recording: every marker's displacement from where it was held [mm]."""
+    t, groups = prediction.t, {}
+    held = np.nanmean(prediction.measured[t < 0], axis=0)
+    for k, name in enumerate(prediction.markers):
+        paths = {who: getattr(prediction, who)[:, k] for who in ("measured", "simulated")}
+        if prediction.before is not None:
+            guess = np.full((len(t), 3), np.nan)  # it is simulated for the window alone
+            guess[: len(prediction.before)] = prediction.before[:, k]
+            paths["first guess"] = guess
+        groups[name] = curves.paths(t, {who: 1e3 * (p - held[k]) for who, p in paths.items()})
+    name = f"{prediction.name} ({prediction.role})"
+    return curves.view(name, "time since the release [s]", groups)
 
 
 def _filled(path: np.ndarray) -> np.ndarray | None:

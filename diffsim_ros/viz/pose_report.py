@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.viz import player, plots, style
+from diffsim_ros.viz import curves, player, plots, style
 from diffsim_ros.viz import report_tables as tables
 from diffsim_ros.viz.estimation_page import Page
 from diffsim_ros.viz.motion import Motion
@@ -30,6 +30,7 @@ def _content(result: Any) -> dict[str, Any]:
         "lead": _lead(result.metrics, shown),
         "cards": _cards(result.metrics, shown),
         "motions": [motion_data(shown[i], word) for word, i in picks.items()],
+        "curves": [curves_of(shown[i], word) for word, i in picks.items()],
         "head": [f"{title} [{unit}]" for _, title, unit, _ in _used(shown)],
         "rows": [_row(prediction, _used(shown)) for prediction in shown],
         "single": [
@@ -71,6 +72,14 @@ def motions_of(prediction: Any) -> list[Motion]:
         )
         for k, (name, size) in enumerate(zip(prediction.bodies, prediction.sizes, strict=True))
     ]
+
+
+def curves_of(prediction: Any, word: str) -> dict[str, Any]:
+    """Return the view of a recording: every body's poses."""
+    pairs = zip(prediction.bodies, motions_of(prediction), strict=True)
+    groups = {body: curves.poses(motion) for body, motion in pairs}
+    name = f"{prediction.name} ({prediction.role}): {word}"
+    return curves.view(name, "time since the start [s]", groups)
 
 
 def motion_data(prediction: Any, word: str) -> dict[str, Any]:

@@ -8,9 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diffsim_ros.viz import html, player, plots, render, style
+from diffsim_ros.viz import curves, html, player, plots, render, style
 from diffsim_ros.viz import report_tables as tables
-from diffsim_ros.viz.estimation_page import context_of, fit_figures, images_of, sections
+from diffsim_ros.viz.estimation_page import (
+    context_of,
+    fit_figures,
+    images_of,
+    sections,
+    titles_of,
+)
 from diffsim_ros.viz.insight import chosen, limits, mean_intervals, recording
 from diffsim_ros.viz.markers import static_markers, strobe_markers
 from diffsim_ros.viz.summary import Summary, summarise
@@ -24,7 +30,7 @@ CAPTIONS = {
     "worst": "the worst prediction",
 }
 SINGLE = ("best", "median", "hard", "worst")  # trials with a figure of their own
-TITLES = {"prediction": "Prediction error", "trials": "Single tosses"}
+TITLES = titles_of("Prediction error", "Single tosses")
 FURTHER = [("measured", "Measured"), ("simulated", "Simulated"), ("limits", "Limits")]
 
 
@@ -60,8 +66,15 @@ def page_of(
     """Return the page of a summary with the figures that there are (name -> PNG)."""
     picks = chosen(summary)
     shown = sorted(picks, key=lambda pick: pick[0] != "median")
+    views = [
+        curves.view(
+            _title(summary, i, word), "time [s]", {"cube": curves.poses(summary.motions[i])}
+        )
+        for word, i in shown
+    ]
     context = {
         **context_of(summary, images, written),
+        "curves": views,
         "titles": TITLES,
         "lead": tables.lead(summary),
         "cards": tables.cards(summary),
@@ -82,6 +95,7 @@ def page_of(
         "limits": not context["limits"],
         "trials": not context["single"],
         "prediction": not context["errors"],
+        "curves": not views,
     }
     *menu, last = sections(TITLES)
     context["sections"] = [s for s in (*menu, *FURTHER, last) if not empty.get(s[0])]

@@ -13,6 +13,7 @@ from diffsim_ros.viz.plots import QUANTITIES
 from diffsim_ros.viz.summary import Comparison, Summary
 
 DASH = "–"
+STRONG = 0.9  # a correlation beyond it is shown as such
 
 
 def cards(summary: Summary) -> list[dict[str, str]]:
@@ -104,6 +105,42 @@ def parameter_table(summary: Summary) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def covariance_table(summary: Summary) -> dict[str, Any] | None:
+    """Return covariances (diagonal and below) and correlations (above) of the estimates; None
+    where no parameter has a standard deviation."""
+    named = {row.name: row for row in summary.rows}
+    rows = [named[name] for name in summary.correlated if name in named]
+    sigma = np.array([np.nan if row.std_dev is None else row.std_dev for row in rows], float)
+    if len(rows) != len(summary.correlated) or not np.isfinite(sigma).any():
+        return None
+    covariance = summary.correlation * np.outer(sigma, sigma)
+    return {
+        "names": [row.name for row in rows],
+        "rows": [
+            {
+                "name": row.name,
+                "unit": row.unit,
+                "sigma": f"{sigma[i]:.3g}" if np.isfinite(sigma[i]) else DASH,
+                "cells": [
+                    _covariance_cell(covariance[i, j], summary.correlation[i, j], j - i)
+                    for j in range(len(rows))
+                ],
+            }
+            for i, row in enumerate(rows)
+        ],
+    }
+
+
+def _covariance_cell(covariance: float, correlation: float, above: int) -> dict[str, str]:
+    """One cell: text and tone; above > 0: right of the diagonal."""
+    if not np.isfinite(covariance):
+        return {"text": DASH, "tone": ""}
+    if above > 0:
+        tone = "strong" if abs(correlation) > STRONG else "correlated"
+        return {"text": f"{correlation:+.3f}", "tone": tone}
+    return {"text": f"{covariance:.3g}", "tone": "" if above else "own"}
 
 
 def _verdict(row: ParameterRow, held: bool) -> tuple[str, str]:

@@ -171,6 +171,7 @@ def _step(step: Any) -> dict:
         "phase": str(_get(step, "phase", "")),
         "iteration": int(_get(step, "iteration", 0)),
         "objective": float(_get(step, "objective", np.nan)),
+        "parameters": dict(_get(step, "parameters", {}) or {}),
     }
 
 

@@ -10,4 +10,5 @@ PYBIND11_MODULE(_engine, m) {
   diffsim::bind_scene(m);
   diffsim::bind_rollout(m);
   diffsim::bind_linear_solver(m);
+  diffsim::bind_robots(m);
 }

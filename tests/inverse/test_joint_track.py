@@ -46,7 +46,7 @@ def track(arm, joint, rng, readings=None):
     t = np.arange(0.0, 0.27, 0.013)
     readings = readings or {
         "position": Reading(0.01, delay="delay"),
-        "velocity": Reading(0.1, delay="delay", gain=0.9),
+        "velocity": Reading(0.1, delay="delay", gain=0.9, drift="drift"),
         "effort": Reading(0.5, delay=0.004, gain="gain", bias="bias"),
     }
     measured = {signal: rng.normal(size=len(t)) * 0.1 for signal in readings}
@@ -66,6 +66,7 @@ def problem(arm, **extra):
         Parameter("delay", "s", 0.006, typical=0.01),
         Parameter("gain", "1", 1.1),
         Parameter("bias", "N m", 0.2),
+        Parameter("drift", "1", 0.02, typical=0.01),
     ]
     objectives = (track(arm, "top", rng), track(arm, "elbow", rng))
     trial = Trial("log", STEPS, objectives, **extra)
@@ -78,10 +79,10 @@ def test_gradients_by_the_arm_and_by_the_measurement(arm):
     report = check_problem(problem(arm))
     assert report.passed, report
     single = problem(arm)
-    z = single.start + np.array([0.1, 0.05, -0.1, 0.2, 0.1])
+    z = single.start + np.array([0.1, 0.05, -0.1, 0.2, 0.1, -0.3])
     exact = np.concatenate(single.evaluate(z, want="gradient").gradient[0:1])
-    for i in range(5):
-        d = 1e-6 * np.eye(5)[i]
+    for i in range(6):
+        d = 1e-6 * np.eye(6)[i]
         slope = (single.evaluate(z + d).value - single.evaluate(z - d).value) / 2e-6
         assert exact[i] == pytest.approx(slope, rel=2e-5, abs=1e-5 * np.abs(exact).max())
 
@@ -133,6 +134,9 @@ def test_late_and_scaled_readings(arm):
     there = late.predicted(run, {"T": 3 * STEP, "g": 2.0})["position"]
     assert there[3:] == pytest.approx(2 * here[:-3] + 0.1, abs=1e-8)
     assert there[:3] == pytest.approx(2 * here[0] + 0.1, abs=1e-8)
+    fast = JointTrack("a", "top", arm, None, 2 * t[:15], STEP, {"position": np.zeros(15)},
+                      {"position": Reading(1.0, drift=-0.5)})  # fmt: skip
+    assert fast.predicted(run, {})["position"] == pytest.approx(here[:15], abs=1e-8)
 
 
 def test_bad_logs_are_refused(arm):

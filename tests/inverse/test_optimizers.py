@@ -219,7 +219,7 @@ def test_nuisance_starts_are_estimated_with_the_parameters(tosses, engine):
     assert 0.3 < np.sqrt(np.mean(solution.y**2)) < 2.0, "whitened: of order one"
     assert set(engine.modes) <= {"sensitivity", "none"}
     peer = lbfgs(tosses, solution.z + 0.01, 0.9 * solution.y, gradient_tolerance=1e-4)
-    assert engine.modes[-1] == "store"
+    assert engine.modes[-1] == "checkpoint"
     assert peer.value == pytest.approx(solution.value, rel=1e-3)
     np.testing.assert_allclose(peer.z, solution.z, atol=5e-3)
 

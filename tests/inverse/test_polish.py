@@ -67,7 +67,7 @@ def test_a_smooth_minimum_is_left_alone(tosses, engine):
     solution = levenberg_marquardt(tosses)
     before = engine.calls
     found = polish(tosses, solution)
-    assert engine.calls == before + 1 and found.status == "gradient"
+    assert engine.calls == before and found.status == "gradient"  # the fit's last evaluation serves
     np.testing.assert_array_equal(found.z, solution.z)
 
 

@@ -123,7 +123,7 @@ def test_gradient_of_a_motion_by_theta():
 
 def test_bad_groups_are_refused():
     s, parameters, group = loaded()
-    with pytest.raises(InputError, match="all ten of them"):
+    with pytest.raises(InputError, match="all of its parameters"):
         ParameterMap(parameters[:9], s, [group])
     twice = [*parameters, Parameter("m", "kg", 1.0, sets={"load.mass": (1, 1)})]
     with pytest.raises(InputError, match=r"'load.mass'; accepted: an entry nothing else sets"):

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from diffsim_ros.nodes import demo
+from diffsim_ros.nodes import demo_cube as demo
 from diffsim_ros.nodes.convert import Answer
 
 SMALL = ("fit.starts=1", "fit.iterations=2", "fit.search_evaluations=0")
@@ -56,7 +56,7 @@ def test_the_whole_way_from_recorded_poses_to_a_report(tmp_path, capsys):
 def test_a_signal_ends_all_processes(tmp_path, number):
     out = tmp_path / "out"
     process = subprocess.Popen(
-        [sys.executable, "-m", "diffsim_ros.nodes.demo", "--out", str(out)],
+        [sys.executable, "-m", "diffsim_ros.nodes.demo_cube", "--out", str(out)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

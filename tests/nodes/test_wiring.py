@@ -23,13 +23,15 @@ from diffsim_ros.real2sim.tosses import read_tosses  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 NODES = ("replay", "observer", "estimator", "visualizer")
+DRIVING = ("planner", "driver", "mock_controller", "simulator")
 TRIALS = [8, 1, 10, 3, 6]
 
 
 def node_class(name):
     from importlib import import_module
 
-    return getattr(import_module(f"diffsim_ros.nodes.{name}"), name.capitalize())
+    kind = "".join(word.capitalize() for word in name.split("_"))
+    return getattr(import_module(f"diffsim_ros.nodes.{name}"), kind)
 
 
 def test_replay_to_observer_to_file_equals_the_source(ros, processes, tosses, tmp_path):
@@ -71,10 +73,10 @@ def test_replay_to_observer_to_file_equals_the_source(ros, processes, tosses, tm
 def test_every_node_ends_with_code_0_on_a_signal(ros, processes, tosses, number):
     for name in NODES:
         processes.start(name, **({"data": str(tosses)} if name == "replay" else {}))
-    ros.until(lambda: set(NODES) <= set(ros.node.get_node_names()), "four nodes")
+    ros.until(lambda: set(NODES) <= set(ros.node.get_node_names()), "all nodes")
     for process in processes.running:
         process.send_signal(number)
-    assert [processes.awaited(p, number) for p in processes.running] == [0, 0, 0, 0]
+    assert [processes.awaited(p, number) for p in processes.running] == [0] * len(NODES)
     for process in processes.running:
         assert "Traceback" not in process.log.read_text()
 
@@ -112,7 +114,7 @@ def test_unusable_parameters_end_a_node_with_code_2_and_one_line(processes):
     assert "period" in wrong.log.read_text() and "Traceback" not in wrong.log.read_text()
 
 
-@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize("name", NODES + DRIVING)
 def test_the_yaml_lists_every_parameter_with_its_default(name):
     content = yaml.safe_load((ROOT / "config" / "nodes" / f"{name}.yaml").read_text())
     listed = content[name]["ros__parameters"]
@@ -120,7 +122,7 @@ def test_the_yaml_lists_every_parameter_with_its_default(name):
     assert listed == {k: list(v) if v == () else v for k, v in declared.items()}
 
 
-@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize("name", NODES + DRIVING)
 def test_the_yaml_can_be_loaded(name, processes, ros):
     overrides = ["--ros-args", "--params-file", str(ROOT / "config" / "nodes" / f"{name}.yaml")]
     if name == "replay":
@@ -138,7 +140,7 @@ def test_the_yaml_can_be_loaded(name, processes, ros):
         node.destroy_node()
 
 
-@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize("name", NODES + DRIVING)
 def test_parameters_are_described_and_bounded(name):
     for parameter in node_class(name).PARAMETERS:
         descriptor = parameter.descriptor()

@@ -9,6 +9,7 @@ from diffsim_ros import _engine
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.real2sim.clouds.cloud import Cloud
 from diffsim_ros.real2sim.clouds.recording import CloudRecording
+from diffsim_ros.real2sim.clouds.samples import Samples
 from diffsim_ros.real2sim.clouds.skin import skin_of
 from diffsim_ros.scene import load_scene
 
@@ -91,3 +92,44 @@ def estimation(**measurement) -> dict:
         "fit": {"horizons": [8, 10, 0], "iterations": 25},
         "uncertainty": {"method": "covariance"},
     }  # fmt: skip
+
+
+SENSOR = {
+    "delay": 0.015, "drift": 0.02, "shift": np.array([0.03, -0.02, 0.01]),
+    "pivot": np.array([0.02, 0.01, 0.05]), "sigma": 1e-3, "turn_sigma": 0.005,
+}  # fmt: skip
+"""A tracker whose stamps are late and slow, 3.7 cm away from where it is said to be."""
+
+
+def tracked(seed: int, places: np.ndarray | None = None, rows: int = 97) -> Samples:
+    """What that tracker records of the same throw: poses of its pivot, or markers at `places`."""
+    model, generator = load_scene(scene(TRUTH)), np.random.default_rng(100 + seed)
+    run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
+    slot, every = body_slots(model.engine)["box"], np.arange(0, rows, 2)
+    turn, centre = Rotation.from_quat(run.orientation[every, slot.index]), run.position[every]
+    local = SENSOR["pivot"][None] if places is None else places
+    x = np.stack([turn.apply(p) + centre[:, slot.index] for p in local], axis=1) - SENSOR["shift"]
+    x += SENSOR["sigma"] * generator.normal(size=x.shape)
+    t = 5.0 + (every / 240 + SENSOR["delay"]) / (1 + SENSOR["drift"])
+    if places is not None:
+        return Samples("mocap", t, x, names=tuple(f"m{k}" for k in range(len(places))))
+    shaken = Rotation.from_rotvec(SENSOR["turn_sigma"] * generator.normal(size=(len(t), 3)))
+    return Samples("tracker", t, x, (shaken * turn).as_quat())
+
+
+def sensor_estimation(**sensor) -> dict:
+    """The estimation above with a tracker whose clock and place are estimated."""
+    tracker = {
+        "kind": "poses", "delay": "late", "drift": "slow", "position": ["sx", "sy", "sz"],
+        "pivot": [*SENSOR["pivot"].tolist(), 0, 0, 0], "sigma_position": SENSOR["sigma"],
+        "sigma_rotation": float(np.degrees(SENSOR["turn_sigma"])), **sensor,
+    }  # fmt: skip
+    content = estimation(sensors={"tracker": tracker})
+    near = {"value": 0.0, "bounds": [-0.1, 0.1], "unit": "m", "sets": {}}
+    content["parameters"] |= {
+        "late": {"value": 0.0, "bounds": [-0.03, 0.03], "unit": "s", "sets": {}},
+        "slow": {"value": 0.0, "bounds": [-0.05, 0.05], "sets": {}},
+        **{name: dict(near) for name in ("sx", "sy", "sz")},
+    }
+    content["fit"]["horizons"] = [0]
+    return content

@@ -59,14 +59,16 @@ SCENE = {
 RATE = 100.0
 
 
-def recorded(tosses: int, seed: int, noise: tuple[float, float], seconds: float = 0.5) -> dict:
-    """Simulated tosses of SCENE with noise [m], [rad], as arrays of a toss file (poses)."""
+def recorded(
+    tosses: int, seed: int, noise: tuple[float, float], seconds: float = 0.5, scene: dict = SCENE
+) -> dict:
+    """Simulated tosses of the cube with noise [m], [rad], as arrays of a toss file (poses)."""
     from diffsim_ros import _engine
     from diffsim_ros.inverse.rotation import quat_exp, quat_log, quat_multiply
     from diffsim_ros.scene.model import load_scene
 
     rng = np.random.default_rng(seed)
-    engine = load_scene(SCENE).engine
+    engine = load_scene(scene).engine
     steps_per_frame, frames = 10, int(seconds * RATE)
     options = _engine.Options(step=1.0 / RATE / steps_per_frame, record_every=steps_per_frame)
     rows = []

@@ -143,6 +143,15 @@ def test_set_changes_one_value_and_never_the_callers_mapping(folder):
     assert mapping == before
 
 
+def test_set_adds_keys_that_hold_dots(folder):
+    mapping = content(folder)
+    name = next(iter(mapping["parameters"]))
+    config = load_estimation(mapping, set=[f'parameters.{name}.sets."extra.c_f"=0.5'])
+    assert config.parameters[name].sets["extra.c_f"] == 0.5
+    with pytest.raises(InputError, match="in double quotes"):
+        load_estimation(mapping, set=['parameters."x.y=1'])
+
+
 def test_named_parameters_are_estimated_and_the_others_held(folder):
     assert load_estimation(content(folder)).free == ("friction",)
     mapping = content(folder)

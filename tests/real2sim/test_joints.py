@@ -243,6 +243,7 @@ BAD_CONFIGS = [
     ({"measurement": {}}, "position, velocity or effort"),
     ({"measurement__position": {"sigma": 0}}, r"position.sigma: got 0.0; accepted: a number > 0"),
     ({"measurement__position": {"sigma": 1, "delay": "dely"}}, "did you mean 'delay'"),
+    ({"measurement__position": {"sigma": 1, "drift": -1}}, "drift: got -1.0; accepted: a n"),
     ({"measurement__position": {"sigma": 1, "bias": 0.1}}, "start: command"),
     ({"measurement__effort": {"sigma": {"j9": 1}}}, "a joint of the robot"),
     ({"measurement__joints": ["j7"]}, r"measurement.joints: got 'j7'"),

@@ -14,6 +14,7 @@ from diffsim_ros.inverse.swing import damped_sinusoid, slopes
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.markers import model as model_module
 from diffsim_ros.real2sim.markers import options
 from diffsim_ros.real2sim.markers.attach import carrier_of, rigid_fit
 from diffsim_ros.real2sim.markers.files import read_markers
@@ -168,10 +169,29 @@ def test_release_and_crossing():
     assert release_frame("x", path, 5e-4) == np.argmax(fallen > 5e-4)
     wanted = 0.503 + np.sqrt(2 * 2e-3 / 9.0)
     assert crossing(t, path, path[0], 2e-3) == pytest.approx(wanted, abs=1e-6)
+    hidden = path.copy()
+    hidden[np.argmax(fallen > 2e-3) - 1] = np.nan
+    assert crossing(t, hidden, path[0], 2e-3) == pytest.approx(wanted, abs=1e-3)
+    assert np.isnan(crossing(t, path * 1e-6, path[0], 2e-3))  # never so far
+    assert np.isnan(crossing(t[60:], path[60:], path[0], 2e-3))  # farther from the first frame on
     with pytest.raises(InputError, match="none"):
         release_frame("x", path * 1e-6, 5e-4)
     with pytest.raises(InputError, match="frames at rest before the release"):
         release_frame("x", path[45:], 5e-4)
+
+
+def test_a_recording_that_hardly_moves_tells_no_clock(files):
+    content = estimation([files["free_1"]], [])
+    content["measurement"]["align_distance"] = 0.5
+    with pytest.raises(InputError, match=r"a way of 0\.\d+ m .* more than 0\.5 m"):
+        estimate(content)
+
+
+def test_a_simulation_that_hardly_moves_starts_at_the_release(files, monkeypatch):
+    experiment = kind_of("markers").experiment(load_estimation(estimation([files["free_1"]], [])))
+    (release,) = experiment.read({}).train
+    monkeypatch.setattr(model_module, "EARLY", 0.01)
+    assert experiment.model.delays([release], experiment.model.map.start) == [release.released]
 
 
 def test_csv_and_c3d_of_one_recording_agree():

@@ -115,3 +115,26 @@ def test_the_command_writes_a_verdict(file, tmp_path, capsys):
     assert main(["compare", str(path), "--out", str(tmp_path / "none")]) == 2
     assert "two models" in capsys.readouterr().err
     assert main(["compare", str(path), *variant, "--folds", "1"]) == 2
+
+
+def test_what_was_fitted_is_kept_when_it_is_cancelled(file, tmp_path):
+    from diffsim_ros import _engine
+    from diffsim_ros.commands.compare import FILES, write
+    from diffsim_ros.output import OutputFolder
+
+    configs = {name: load_estimation(content) for name, content in models(file).items()}
+    token = _engine.CancelToken()
+
+    def told(progress):
+        if progress.phase.startswith("slippery: fit"):
+            token.cancel()
+
+    found = compare_models(configs, progress=told, cancel=token)
+    assert found.status == "cancelled" and list(found.fits) == ["right", "slippery"]
+    assert found.sentences[0].startswith("no verdict: cancelled when 1 of 3 models were fitted")
+    write(found, OutputFolder(tmp_path / "out", FILES, command="compare"))
+    document = yaml.safe_load((tmp_path / "out" / "result.yaml").read_text())
+    assert document["models"]["right"]["parameters"]["friction"] == pytest.approx(0.3, abs=0.05)
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert metrics["models"]["slippery"]["status"] == "cancelled"
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"result.yaml", "metrics.json"}

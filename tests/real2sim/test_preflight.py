@@ -76,3 +76,48 @@ def test_the_result_of_an_estimation_carries_the_notes(tmp_path):
     assert any(note.startswith("pre-flight: friction and roughness") for note in result.notes)
     assert result.document()["notes"] == list(result.notes)
     assert result.metrics["preflight"]["excitation"]["slip"] > 0
+
+
+def test_the_fit_begins_with_the_evaluation_of_the_pre_flight(tmp_path, monkeypatch):
+    """Shared where the model is the same: fewer rollouts with derivatives, no other digit."""
+    from diffsim_ros.inverse.simulation_problem import SimulationProblem
+    from diffsim_ros.real2sim import fit
+    from diffsim_ros.real2sim.estimate import estimate
+
+    path = tmp_path / "tosses.npz"
+    np.savez(path, **recorded(2, 2, (1e-4, 1e-3), 0.2))
+    source = estimation(str(path), fit={"iterations": 2, "initial_state": "nuisance"})
+    source["uncertainty"] = {"method": "none"}
+    asked, run = [], SimulationProblem._run
+
+    def counted(self, P, trials, mode, cancel):
+        asked.append(mode)
+        return run(self, P, trials, mode, cancel)
+
+    monkeypatch.setattr(SimulationProblem, "_run", counted)
+    shared = estimate(source, report=False)
+    first = list(asked)
+    asked.clear()
+    apart = fit.fit_trials
+    monkeypatch.setattr(
+        "diffsim_ros.real2sim.estimate.fit_trials",
+        lambda model, trials, reporter, cancel, first: apart(model, trials, reporter, cancel),
+    )
+    alone = estimate(source, report=False)
+    assert first.count("sensitivity") == asked.count("sensitivity") - 1
+    assert first.count("none") == asked.count("none") - 1
+    assert [p.value for p in shared.parameters] == [p.value for p in alone.parameters]
+    assert [s.objective for s in shared.history] == [s.objective for s in alone.history]
+
+
+def test_an_evaluation_is_kept_for_its_very_point_alone(tosses):
+    config = load_estimation(estimation(str(tosses)))
+    experiment = kind_of(config.kind).experiment(config)
+    z = experiment.model.map.start
+    problem = experiment.model.problem(experiment.read({}).train, z)
+    found = problem.evaluate(z, want="equations")
+    assert problem.evaluate(z.copy(), want="equations") is found
+    moved = problem.evaluate(z + 1e-3, want="equations")
+    assert moved is not found and moved.value != found.value
+    half = problem.weighted(np.full(len(problem.trials), 0.5)).evaluate(z + 1e-3, want="equations")
+    assert half.value == pytest.approx(0.5 * moved.value)

@@ -424,7 +424,10 @@ def test_what_is_of_no_use_to_an_estimation_is_refused_by_init(tmp_path, capsys)
     path = tmp_path / "log.npz"
     np.savez(path, t=np.arange(20) / 100, q=np.zeros((20, 2)))
     assert main(["init", "--from", str(path), "--out", str(tmp_path / "out")]) == 2
-    assert "got 'npz of joints (joints)'" in capsys.readouterr().err
+    assert "--urdf: got None; accepted: the URDF of the robot" in capsys.readouterr().err
+    robot = ["--urdf", str(ROOT / "urdf" / "ur5.urdf")]
+    assert main(["init", "--from", str(path), *robot, "--out", str(tmp_path / "out")]) == 2
+    assert "log.npz: arrays" in capsys.readouterr().err
     both = [str(saved(tmp_path, bounces())), str(marker_table(tmp_path))]
     assert main(["init", "--from", *both, "--out", str(tmp_path / "out")]) == 2
     assert "recordings of one kind" in capsys.readouterr().err

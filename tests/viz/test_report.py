@@ -6,13 +6,15 @@ import json
 import re
 from dataclasses import make_dataclass
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from diffsim_ros.viz import PICTURES, cloud_report, joint_report, marker_report, pose_report
+from diffsim_ros.viz import PICTURES, cloud_report, curves, joint_report, marker_report, pose_report
 from diffsim_ros.viz.insight import chosen, limits, recording
 from diffsim_ros.viz.report import page_of, write_report
+from diffsim_ros.viz.report_tables import covariance_table
 from diffsim_ros.viz.summary import summarise
 
 
@@ -104,6 +106,76 @@ def test_every_picture_is_announced_so_that_none_is_overwritten(page):
     assert written <= set(PICTURES)
     expected = ("errors", "parameters", "profiles", "bands", "cubes", "motion_worst")
     assert {f"{name}.png" for name in expected} <= written
+
+
+def data_of(source, name):
+    """Content of a JSON script of the page."""
+    return json.loads(
+        re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', source, re.S)[1]
+    )
+
+
+def test_curves_to_zoom_into_hold_what_was_measured_and_simulated(source, result):
+    views = data_of(source, "signals")
+    (group,) = next(v for v in views if v["name"].startswith("toss 11 "))["groups"]
+    expected = result.predictions[11]
+    assert [p["title"] for p in group["panels"]][:3] == ["x [mm]", "y [mm]", "z [mm]"]
+    for k, panel in enumerate(group["panels"][:3]):
+        for line in panel["lines"]:
+            places = getattr(expected, f"{line['name']}_position")
+            assert line["y"] == pytest.approx(1e3 * places[:, k], rel=1e-5)
+            assert line["x"] == pytest.approx(expected.t, abs=1e-6)
+    (trace,) = data_of(source, "trace")
+    assert [g["name"] for g in trace["groups"]] == ["objective"]  # no parameters in this history
+    assert trace["groups"][0]["panels"][0]["lines"][0]["y"] == pytest.approx(
+        [step.objective for step in result.history], rel=1e-5
+    )
+
+
+def test_what_is_not_finite_leaves_a_gap_and_parameters_are_traced(result):
+    assert curves.numbers([1.0, np.nan, -np.inf, 1 / 3]) == [1.0, None, None, 0.333333]
+    other = copy.copy(result)
+    values = [{"friction": 0.3}, {"friction": 0.2}]
+    other.history = tuple(
+        SimpleNamespace(phase="fit", iteration=i, objective=1.0 - 2 * i, parameters=p)
+        for i, p in enumerate(values)
+    )
+    (trace,) = curves.trace(summarise(other))
+    assert [g["name"] for g in trace["groups"]] == ["objective", "friction"]
+    assert trace["groups"][1]["panels"][0]["lines"][0]["y"] == [0.3, 0.2]
+    assert not trace["groups"][0]["panels"][0]["log"]  # an objective below 0 has no logarithm
+    other.history = other.history[:1]
+    assert curves.trace(summarise(other)) == []
+
+
+def test_the_covariance_table_has_numbers_for_every_pair(result):
+    table = covariance_table(summarise(result))
+    assert table["names"] == list(result.correlated)
+    texts = [[cell["text"] for cell in row["cells"]] for row in table["rows"]]
+    assert float(texts[1][0]) == pytest.approx(0.5 * 0.0021 * 210, rel=5e-3)  # below: covariance
+    assert float(texts[1][1]) == pytest.approx(210**2, rel=5e-3)
+    assert texts[0][1] == "+0.500"  # above: correlation
+    assert set(texts[2]) == {"–"} and texts[3][2] == "–"  # at its bound: no standard deviation
+    bare = copy.copy(result)
+    bare.correlated, bare.correlation = (), np.zeros((0, 0))
+    assert covariance_table(summarise(bare)) is None
+
+
+def test_links_are_drawn_as_tubes_around_the_lines_between_joints():
+    chain = np.random.default_rng(0).normal(size=(4, 3, 3))
+    chain[:, 2] = chain[:, 1] + [0.0, 0.0, 0.3]
+    vertices, faces, lines = joint_report.tubes(chain)
+    sides, thick = joint_report.SIDES, np.linspace(*joint_report.RADII, 3)
+    rings = vertices.reshape(4, 2, 2, sides, 3)  # frame, link, end
+    for link in range(2):
+        for end in range(2):
+            arm = rings[:, link, end] - chain[:, link + end][:, None]
+            np.testing.assert_allclose(np.linalg.norm(arm, axis=2), thick[link + end])
+            along = chain[:, link + 1] - chain[:, link]
+            np.testing.assert_allclose(np.einsum("fsi,fi->fs", arm, along), 0.0, atol=1e-12)
+    assert set(faces.ravel()) == set(range(vertices.shape[1])) >= set(lines.ravel())
+    still = joint_report.tubes(np.zeros((2, 3, 3)))[0]  # links without length have no side
+    assert np.all(still == 0.0)
 
 
 def without_figures(result):

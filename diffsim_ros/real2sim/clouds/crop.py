@@ -15,6 +15,17 @@ def crop_space(cloud: Cloud, box: Mapping) -> Cloud:
     return cloud.kept(_inside(cloud.points, box) == box["keep"])
 
 
+def cut_by(points: np.ndarray, box: Mapping, margin: float) -> bool:
+    """Whether points of an object come so near a face of a box that it may have cut the object.
+
+    Of boxes whose inside is kept; the rest of an object would shift where it seems to be.
+    """
+    if not box["keep"] or not len(points):
+        return False
+    low, high = np.array(box["low"]), np.array(box["high"])
+    return bool(min((points - low).min(), (high - points).min()) < margin)
+
+
 def crop_colour(cloud: Cloud, box: Mapping) -> Cloud:
     """Points whose colour is inside low..high (with `keep` false, outside); as options.COLOUR.
 

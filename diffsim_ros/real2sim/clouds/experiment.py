@@ -18,6 +18,7 @@ from .kind import Files
 from .model import CloudModel, Throw
 from .placing import placed
 from .recording import CloudRecording
+from .sensors import Seen, seen_by
 from .skin import skin_of
 
 DRAWN = 120.0
@@ -38,6 +39,7 @@ class CloudPrediction:
     clock        times of the simulated surfaces [s] (G,);  vertices (G, n, 3), triangles (m, 3)
     eye          the camera [m] (3,);  floor: (normal (3,), offset [m]) of the scene's, or None
     start        as estimated
+    sensors      what other sensors showed beside what they would show
     errors       figures of the recording, as in metrics.json
     """
 
@@ -58,6 +60,7 @@ class CloudPrediction:
     floor: tuple[np.ndarray, float] | None
     start: StartEstimate
     stages: Sequence[Mapping]
+    sensors: Sequence[Seen] = ()
     errors: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -103,7 +106,7 @@ class CloudExperiment:
     def _role(self, given: Sequence[CloudRecording] | None, files: Files | None) -> list[Throw]:
         if not given and files is None:
             return []
-        recordings = given or files.read(self.model.cloud.values["scale"])
+        recordings = given or files.read(self.model.cloud.values["scale"], self.model.sensors)
         key = "observations" if given else f"{files.key}.files"
         refuse_twice([recording.name for recording in recordings], self.config.place, key)
         return [self.model.ready(recording) for recording in recordings]
@@ -147,14 +150,15 @@ class CloudExperiment:
         guesses = first.rollouts(self.model.map.start, cancel=cancel)
         found, sentences = [], []
         estimates = start_estimates(starts or problem, *at)
+        named = problem.map.named(at[0])
         for throw, run, guess, start in zip(throws, runs, guesses, estimates, strict=True):
             if not run.ok:
                 sentences.append(f"no prediction for {throw.place}: {run.status}: {run.message}")
                 continue
-            found.append(self._prediction(throw, run, guess, start, role))
+            found.append(self._prediction(throw, run, guess, start, role, named))
         return found, sentences
 
-    def _prediction(self, throw: Throw, run, guess, start, role) -> CloudPrediction:
+    def _prediction(self, throw: Throw, run, guess, start, role, named) -> CloudPrediction:
         track, slot = self.model.track(throw), body_slots(self.model.scene.engine)[self.config.body]
         cuts = np.cumsum([len(cloud) for cloud in throw.seen])[:-1]
         distance = track.nearest(run, slot).distance
@@ -170,10 +174,17 @@ class CloudExperiment:
         distances = np.split(distance, cuts)
         residuals = np.split(distance / track.sigma, cuts)
         clock, vertices, drawn = self._drawn(run, float(throw.t[-1]))
+        sensors = [
+            seen_by(sensor, one, run, slot, named)
+            for sensor, one in zip(
+                self.model.sensors, self.model.beside(throw, float(throw.t[-1])), strict=True
+            )
+        ]
         return CloudPrediction(
             throw.name, role, throw.source, throw.t, [c.points for c in throw.seen], distances,
             residuals, before, shift, throw.flight, clock, vertices, drawn, throw.seen[0].eye,
-            self._floor(), start, throw.stages, _errors(distances, residuals, shift, throw.flight),
+            self._floor(), start, throw.stages, sensors,
+            _errors(distances, residuals, shift, throw.flight),
         )  # fmt: skip
 
     def _drawn(self, run, last: float):
@@ -210,12 +221,14 @@ def _errors(distances, residuals, shift, flight: int) -> dict[str, float]:
 
 def _figures(prediction: CloudPrediction) -> dict:
     """Content of metrics.json for one recording."""
+    sensors = {seen.name: dict(seen.errors) for seen in prediction.sensors}
     return {
         **prediction.errors,
         "frames": len(prediction.t),
         "flight_frames": prediction.flight,
         "points": sum(map(len, prediction.points)),
         "start": prediction.start.document(),
+        **({"sensors": sensors} if sensors else {}),
         "pipeline": {row["stage"]: {k: v for k, v in row.items() if k != "stage"}
                      for row in prediction.stages},
     }  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ...errors import InputError, nearest
 from ..kinds import Kind, by_role, imported
 from ..options import FitOptions, OptionReader, read_options, read_paths
 from .kind_options import (
@@ -17,20 +19,54 @@ from .kind_options import (
 )
 from .recording import CloudRecording, read_recordings
 
+if TYPE_CHECKING:
+    from .sensors import Sensor
+
 
 @dataclass(frozen=True)
 class Files:
-    """Recordings of a role; nothing is opened before `read`."""
+    """Recordings of a role; nothing is opened before `read`.
 
+    place    YAML, and `key` in it, for messages
+    sensors  name -> recordings of another sensor, one for each of `files`
+    begin    [s] stamp from which each of `files` counts, empty: from its first
+    """
+
+    place: str
     key: str
     files: tuple[Path, ...]
     topic: str = ""
     rate: float | None = None
+    sensors: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    begin: tuple[float, ...] = ()
 
-    def read(self, scale: float) -> list[CloudRecording]:
-        """All of them; scale: metres per unit of the clouds."""
+    def read(self, scale: float, sensors: Sequence[Sensor] = ()) -> list[CloudRecording]:
+        """All of them; scale: metres per unit of the clouds; sensors: read them too."""
         options = {"topic": self.topic, "rate": self.rate, "scale": scale}
-        return [one for file in self.files for one in read_recordings(file, **options)]
+        names, found = [sensor.name for sensor in sensors], []
+        for name in self.sensors:
+            if name not in names:
+                rule = "names of measurement.sensors: " + (", ".join(names) or "there are none")
+                place, near = f"{self.key}.sensors", nearest(name, names)
+                raise InputError(self.place, place, name, rule, near)
+        for k, file in enumerate(self.files):
+            throws = read_recordings(file, **options)
+            paths = {s.name: self.sensors.get(s.name, self.files)[k] for s in sensors}
+            beside = {s.name: s.read(paths[s.name]) for s in sensors}
+            if self.begin:
+                throws = [self._begun(throw, self.begin[k], f"{self.key}.begin[{k}]")
+                          for throw in throws]  # fmt: skip
+            found += [replace(throw, beside=beside) for throw in throws]
+        return found
+
+    def _begun(self, throw: CloudRecording, begin: float, key: str) -> CloudRecording:
+        """A recording without the clouds before a stamp."""
+        clouds = [cloud for cloud in throw.clouds if cloud.stamp >= begin]
+        if not clouds:
+            first, last = throw.clouds[0].stamp, throw.clouds[-1].stamp
+            rule = f"a stamp of {throw.source}: from {first:.3f} to {last:.3f} s"
+            raise InputError(self.place, key, begin, rule)
+        return replace(throw, clouds=clouds)
 
 
 def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
@@ -42,15 +78,25 @@ def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, 
 def _files(reader, value, base, key) -> Files:
     options = read_options(CloudFilesOptions, reader, value, key)
     files = read_paths(reader, options.files, base, key, "a recording of clouds")
-    return Files(key, files, options.topic, options.rate)
+    sensors = {}
+    for name, paths in options.sensors.items():
+        place, given = f"{key}.sensors.{name}", paths if isinstance(paths, list) else []
+        if len(given) != len(files) or not all(isinstance(path, str) for path in given):
+            raise reader.error(place, paths, f"a list of {len(files)} files, one for each of files")
+        sensors[str(name)] = tuple(base / path for path in given)
+    begin = tuple(options.begin or ())
+    if begin and len(begin) != len(files):
+        rule = f"a list of {len(files)} stamps, one for each of files"
+        raise reader.error(f"{key}.begin", list(begin), rule)
+    return Files(reader.place, key, files, options.topic, options.rate, sensors, begin)
 
 
 def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
-    """Other files read alike, and the same in the words of the YAML."""
+    """Other files read alike, and the same in the words of the YAML; sensors are topics of them."""
     paths = tuple(Path(file).resolve() for file in files)
     words = {"files": [str(path) for path in paths]}
     words |= {k: v for k, v in (("topic", kept.topic), ("rate", kept.rate)) if v}
-    return replace(kept, key=key, files=paths), words
+    return replace(kept, key=key, files=paths, sensors={}, begin=()), words
 
 
 def check_fit(reader: OptionReader, fit: FitOptions) -> None:

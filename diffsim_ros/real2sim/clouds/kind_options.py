@@ -28,6 +28,18 @@ class CloudFilesOptions:
     rate: float = option(
         "number", "of files whose names are no stamps", None, "Hz", minimum=0, strict=True
     )
+    begin: list = option(
+        "numbers",
+        "stamp from which each of `files` counts, e.g. a robot's release; absent: its first",
+        None,
+        "s",
+    )
+    sensors: dict = option(
+        "mapping",
+        "name of one of measurement.sensors -> its recordings (CSV or bags), one for each of "
+        "`files`; absent: topics of the same bags",
+        {},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +71,7 @@ class CloudMeasurementOptions:
     turning: bool = option(
         "flag", "orientation and spin at the start are unknown too (false: as in the scene)", False
     )
+    sensors: dict = option("mapping", "name -> another sensor of the same throws, see below", {})
     start_sigma: tuple = option(
         "numbers",
         "belief in what the free flight says of the start: place [m], velocity [m/s], orientation "
@@ -67,6 +80,48 @@ class CloudMeasurementOptions:
         minimum=0,
         strict=True,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloudSensorOptions:
+    """One of `measurement.sensors`: another sensor of the same throws."""
+
+    kind: str = option(
+        "choice", "what it shows of the body", REQUIRED, choices=("poses", "markers")
+    )
+    topic: str = option("text", "of a bag with several of its kind", "")
+    position: object = option(
+        "any",
+        "of its frame in the scene's: three numbers [m] or names of parameters",
+        (0.0, 0.0, 0.0),
+    )
+    orientation: tuple = option("quaternion", "of its frame, x, y, z, w", (0.0, 0.0, 0.0, 1.0))
+    pivot: object = option(
+        "any",
+        "of poses: where the tracked pivot sits in the body, x, y, z [m] and a rotation vector "
+        "[rad], numbers or names of parameters",
+        (0.0,) * 6,
+    )
+    markers: dict = option("mapping", "name -> place at the start of the scene [m, world]", {})
+    sigma_position: float = option(
+        "number", "noise of a place, per axis", 1e-3, "m", minimum=0, strict=True
+    )
+    sigma_rotation: float = option(
+        "number", "noise of a rotation, per axis", 0.5, "deg", minimum=0, strict=True
+    )
+    delay: object = option(
+        "any",
+        "how much later its stamps are than those of the clouds [s]: a number, or the name of a "
+        "parameter",
+        0.0,
+    )
+    drift: object = option(
+        "any", "seconds that its clock loses per second of its own, likewise", 0.0
+    )
+    outlier: float = option(
+        "number", "residual beyond which a sample counts less (Huber)", 3.0, "sigma", minimum=0,
+        strict=True,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

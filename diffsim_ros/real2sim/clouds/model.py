@@ -18,10 +18,12 @@ from scipy.spatial.transform import Rotation
 from ...errors import InputError, nearest
 from ...inverse.cloud_track import CloudTrack, RigidSkin, SoftSkin
 from ...inverse.losses import Huber
+from ...inverse.marker_track import MarkerTrack
+from ...inverse.pose_stream import PoseStream
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...inverse.trial import InitialState
 from ...inverse.trial import Trial as Fitted
-from ...scene.links import start_pose
+from ...scene.links import standing, start_pose
 from ...scene.rotation import matrix_from_quaternion, quaternion_between
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
@@ -38,6 +40,8 @@ from .placing import (
 )
 from .planes import Plane
 from .recording import CloudRecording
+from .samples import Samples
+from .sensors import Sensor, read_sensors, refuse_apart
 from .skin import skin_of
 from .track import cloud_track, sightings
 
@@ -58,6 +62,7 @@ class Throw:
     planes      found in the recording, sensor's pose as the YAML says
     turn, shift scene's frame = turn @ (YAML's frame) + shift
     stages      table of the pipeline;  frames  of the recording, also those without the body
+    beside      what other sensors recorded meanwhile, by name
     """
 
     name: str
@@ -72,6 +77,12 @@ class Throw:
     shift: np.ndarray
     stages: Sequence[Mapping]
     frames: int
+    beside: Mapping[str, Samples]
+
+    @property
+    def further(self) -> list[str]:
+        """Sources of the other sensors."""
+        return [samples.source for samples in self.beside.values()]
 
     @property
     def place(self) -> str:
@@ -90,12 +101,14 @@ class CloudModel(Model):
 
     skin      its surface;  vertices (n, 3) of it as the scene starts, body's frame [m]
     turn      orientation at the start of the scene (3, 3)
+    sensors   that recorded the same throws
     """
 
     cloud: CloudOptions
     skin: SoftSkin | RigidSkin
     vertices: np.ndarray
     turn: np.ndarray
+    sensors: tuple[Sensor, ...]
 
     @classmethod
     def build(cls, config: EstimationConfig) -> CloudModel:
@@ -118,7 +131,8 @@ class CloudModel(Model):
         skin = skin_of(scene, config.body, options.refine, options.radius)
         at, turn = start_pose(scene.description["bodies"][config.body])
         vertices = _rest(scene, config.body, skin, at, turn)
-        return cls(config, scene, parameters, cloud, skin, vertices, turn)
+        sensors = read_sensors(config, scene)
+        return cls(config, scene, parameters, cloud, skin, vertices, turn, sensors)
 
     @property
     def interval(self) -> float:
@@ -152,8 +166,23 @@ class CloudModel(Model):
         start, rms = self._start(seen, placed[:flight])
         return Throw(
             recording.name, recording.source, seen, placed, flight, start, rms, pipeline.planes,
-            turn, shift, stage_table(frames), len(frames),
+            turn, shift, stage_table(frames), len(frames), self._beside(recording, seen),
         )  # fmt: skip
+
+    def _beside(self, recording: CloudRecording, seen: Sequence[Cloud]) -> dict[str, Samples]:
+        """Samples of every other sensor, in the scene's frame; InputError if it has too few."""
+        first, span = seen[0].stamp, seen[-1].stamp - seen[0].stamp
+        found = {}
+        for sensor in self.sensors:
+            if sensor.name not in recording.beside:
+                got, rule = sorted(recording.beside), "recordings of all of measurement.sensors"
+                raise InputError(recording.source, f"sensor {sensor.name}", got, rule)
+            samples = recording.beside[sensor.name]
+            samples = sensor.placed(samples, self.cloud.values["frame"], recording.frames)
+            if sensor.track(samples, self.config.body, first, span, self.interval) is None:
+                refuse_apart(sensor, samples, first, span, recording.source)
+            found[sensor.name] = samples
+        return found
 
     def _camera(self, recording: CloudRecording) -> CloudOptions:
         """The pipeline's options; static transforms of the recording place a camera that the YAML
@@ -188,12 +217,14 @@ class CloudModel(Model):
     def _gap(self, placed: Placed) -> float:
         """Least distance of the undeformed surface to what the body may touch [m]."""
         x = self.vertices @ placed.turn.T + placed.place
-        gaps = [
-            float(np.min(self.scene.surfaces[contact["name"]].evaluate(x)[0]))
-            for contact in self.scene.description["contact"]
-            if contact["points"] == self.config.body and contact["name"] in self.scene.surfaces
-        ]
-        return min(gaps, default=np.inf)
+        gaps = [np.inf]
+        for contact in self.scene.description["contact"]:
+            stands = standing(self.scene.description, contact)
+            known = contact["name"] in self.scene.surfaces
+            if contact["points"] == self.config.body and known and stands is not None:
+                surface, (at, turn) = self.scene.surfaces[contact["name"]], stands
+                gaps.append(float(np.min(surface.evaluate((x - at) @ turn)[0])))
+        return min(gaps)
 
     def _check_gravity(self, source: str, seen, placed) -> None:
         """Refuse another axis, unit or clock, by the acceleration of the flight."""
@@ -244,10 +275,22 @@ class CloudModel(Model):
             incidence=np.concatenate([one.cosine for one in placed]),
         )  # fmt: skip
 
+    def beside(self, throw: Throw, span: float) -> list[MarkerTrack | PoseStream]:
+        """What the other sensors saw until `span` seconds after the first cloud, as objectives."""
+        body, first = self.config.body, throw.seen[0].stamp
+        tracks = [
+            sensor.track(throw.beside[sensor.name], body, first, span, self.interval)
+            for sensor in self.sensors
+        ]
+        return [track for track in tracks if track is not None]
+
     def _fitted(self, throw: Throw, frames: int) -> Fitted:
         track = self.track(throw, frames)
-        steps = self._rows(float(track.t[-1])) * self.scene.options.record_every
-        return Fitted(throw.name, steps, (track,), (throw.start,), loss=self.loss)
+        span = float(track.t[-1])
+        further = self.beside(throw, span)
+        span = max([span, *(sensor.needed(span) for sensor in self.sensors)])
+        steps = self._rows(span) * self.scene.options.record_every
+        return Fitted(throw.name, steps, (track, *further), (throw.start,), loss=self.loss)
 
     def _rows(self, span: float) -> int:
         """Rows of a rollout that reaches one beyond `span` seconds."""

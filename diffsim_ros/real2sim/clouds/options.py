@@ -61,6 +61,11 @@ OBJECT: Section = {
     "start": Field("vector3", "where it is at first; absent: the largest cluster", "m"),
     "gate": Field("number", "distance from the prediction that is believed", "m", 0.3, **LENGTH),
     "gravity": Field("vector3", "used to predict", "m/s^2", [0.0, 0.0, 0.0]),
+    "whole": Field(
+        "flag",
+        "leave out frames in which a box may have cut it (nearer than `distance`)",
+        default=True,
+    ),
     "patience": Field("integer", "frames without it before it is lost", default=10, minimum=0),
 }
 NOISE: Section = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from .cloud import Cloud
-from .crop import crop_colour, crop_space
+from .crop import crop_colour, crop_space, cut_by
 from .follow import Follower
 from .library import o3d_cloud, open3d
 from .options import CloudOptions
@@ -90,6 +90,8 @@ class CloudPipeline:
             stages.run("outliers", lambda c: without_outliers(c, o.outliers))
         if self._follower:
             stages.run("object", self._follower.find)
+            if o.object["whole"]:
+                stages.run("whole", self._whole)
         if o.values["sample"]:
             stages.run("sample", lambda c: sampled(c, o.values["sample"]))
         seen = stages.cloud if stages.cloud is not None and len(stages.cloud) else None
@@ -111,6 +113,12 @@ class CloudPipeline:
         for box in self.options.boxes:
             cloud = crop_space(cloud, box)
         return cloud
+
+    def _whole(self, cloud):
+        """Nothing of an object that a box may have cut: half a ball is not where the ball is."""
+        margin = self.options.object["distance"]
+        cut = any(cut_by(cloud.points, box, margin) for box in self.options.boxes)
+        return None if cut else cloud
 
     def _look_for_planes(self, cloud):
         """Planes of all points so far, until enough frames were seen."""

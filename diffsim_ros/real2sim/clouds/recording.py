@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..recordings.timing import clock
 from .bag import read_bag
 from .cloud import Cloud
 from .files import read_sequence
+from .samples import Samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +24,14 @@ class CloudRecording:
 
     name    as reports and metrics call it;  source  file or topic, for messages
     frames  static transforms that were recorded along, None: none
+    beside  what other sensors recorded meanwhile (measurement.sensors), by their names
     """
 
     name: str
     clouds: Sequence[Cloud]
     source: str
     frames: Frames | None = None
+    beside: Mapping[str, Samples] = field(default_factory=dict)
 
 
 def read_recordings(

@@ -271,10 +271,12 @@ def _readings(config: EstimationConfig, joints: Sequence[str]) -> dict[str, dict
         for joint in chosen:
             one = {
                 word: _of_joint(config, getattr(read, word), joint, joints, f"{key}.{word}")
-                for word in ("sigma", "delay", "gain", "bias")
+                for word in ("sigma", "delay", "gain", "bias", "drift")
             }
             if isinstance(one["sigma"], str) or not one["sigma"] > 0:
                 raise config.error(f"{key}.sigma", one["sigma"], "a number > 0")
+            if not isinstance(one["drift"], str) and not one["drift"] > -1:
+                raise config.error(f"{key}.drift", one["drift"], "a number > -1")
             found[signal][joint] = Reading(**one)
         changed = any(r.gain != 1.0 or r.bias != 0.0 for r in found[signal].values())
         if signal == "position" and changed and options.start == "measured":

@@ -62,6 +62,11 @@ class ReadingOptions:
         REQUIRED,
     )  # fmt: skip
     delay: object = option("any", "of the sensor [s]: a number, or the name of a parameter", 0.0)
+    drift: object = option(
+        "any",
+        "what its clock loses per second of its own: a number > -1, or a parameter",
+        0.0,
+    )
     gain: object = option(
         "any", "reading = gain * value + bias: a number, a parameter, or {joint: either}", 1.0
     )

@@ -115,6 +115,11 @@ class MarkerExperiment:
             if not run.ok:
                 sentences.append(f"no prediction for {release.place}: {run.status}: {run.message}")
                 continue
+            if start == release.released:
+                sentences.append(
+                    f"{release.name}: the simulated {self.config.measurement.release_marker} does "
+                    "not move by measurement.align_distance; it starts at the release by the rule"
+                )
             found.append(self._prediction(release, run, start, guess, role))
         return found, sentences
 

@@ -32,11 +32,16 @@ def release_frame(place: str, position: np.ndarray, distance: float) -> int:
 def crossing(t: np.ndarray, position: np.ndarray, held: np.ndarray, distance: float) -> float:
     """Time [s] at which a marker (n, 3) passes `distance` [m] from `held`, between two frames.
 
+    Frames in which it is not seen are passed over.  NaN where it is beyond the distance from the
+    first frame on, or never comes that far: there is nothing to align a clock by.
     The root of the distance is nearly linear in time after a release from rest: interpolated so.
     """
     root = np.sqrt(np.linalg.norm(position - held, axis=1))
-    k = int(np.argmax(root > np.sqrt(distance)))
-    if k == 0:
-        return float(t[0])
+    seen = np.isfinite(root)
+    t, root = np.asarray(t)[seen], root[seen]
+    beyond = np.flatnonzero(root > np.sqrt(distance))
+    if not len(beyond) or beyond[0] == 0:
+        return float("nan")
+    k = int(beyond[0])
     share = (np.sqrt(distance) - root[k - 1]) / (root[k] - root[k - 1])
     return float(t[k - 1] + share * (t[k] - t[k - 1]))

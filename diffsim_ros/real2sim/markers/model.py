@@ -144,6 +144,7 @@ class MarkerModel(Model):
             rule = "a marker that is seen before the release"
             raise InputError(source, self.names[hidden[0]], "not seen", rule)
         held = np.nanmean(position[:frame], axis=0)
+        self._check_way(source, seen.t, marker, frame)
         turn, shift = rigid_fit(held, self.places)
         error = np.linalg.norm(held @ turn.T + shift - self.places, axis=1)
         worst = int(np.argmax(error))
@@ -183,6 +184,16 @@ class MarkerModel(Model):
             known = [info.name for info in self.scene.engine.parameters]
             rule = "a parameter of the scene"
             raise self.config.error("data.conditions", entry, rule, nearest(entry, known)) from None
+
+    def _check_way(self, source: str, t: np.ndarray, marker: np.ndarray, frame: int) -> None:
+        """Refuse a release whose marker (n, 3) never comes as far as clocks are aligned by."""
+        options = self.config.measurement
+        held, distance = np.nanmean(marker[:frame], axis=0), options.align_distance
+        if not np.isfinite(crossing(t, marker, held, distance)):
+            way = float(np.nanmax(np.linalg.norm(marker - held, axis=1)))
+            got = f"a way of {way:.3g} m from where it was held"
+            rule = f"more than {distance:g} m (measurement.align_distance)"
+            raise InputError(source, options.release_marker, got, rule)
 
     def _check_scale(self, source: str, position: np.ndarray) -> None:
         """Refuse other units than metres, by the first frames (n, m, 3)."""
@@ -241,21 +252,24 @@ class MarkerModel(Model):
         """Clock of each recording at which its simulation starts [s], at these parameters.
 
         Recording and simulation pass measurement.align_distance at the same time, so the release
-        may lie between frames; nothing later than that is looked at.
+        may lie between frames; nothing later than that is looked at.  A simulation that does not
+        come so far within EARLY starts at the release by the rule.
         """
         options = self.config.measurement
         marker, distance = self.names.index(options.release_marker), options.align_distance
         runs = self.rollouts(releases, z, [EARLY] * len(releases), cancel)
         found = []
         for release, run in zip(releases, runs, strict=True):
-            seen = release.position[:, marker]
-            ours = crossing(release.t, seen, release.held[marker], distance)
+            ours = release.position[:, marker]
+            ours = crossing(release.t, ours, release.held[marker], distance)
             if not run.ok:  # the fit leaves it out, and says why
                 found.append(ours)
                 continue
             times = np.arange(len(run.time) - 1) * self.interval
             moved = self.simulated(release, run, times)[:, marker]
-            found.append(ours - crossing(times, moved, moved[0], distance))
+            start = ours - crossing(times, moved, moved[0], distance)
+            # one that hardly moves is let go at the release by the rule
+            found.append(start if np.isfinite(start) else release.released)
         return found
 
     def problem(

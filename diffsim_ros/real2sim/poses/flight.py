@@ -18,6 +18,7 @@ from ...inverse.simulation_problem import body_slots
 from ...inverse.trial import InitialState
 from ...inverse.trial import Trial as Fitted
 from ...scene.build import proxies_of
+from ...scene.links import standing
 from ...scene.model import SceneModel
 from .. import rotations
 from ..observation import Trial
@@ -62,8 +63,8 @@ def flight_of(scene: SceneModel, trial: Trial, clearance: float, most: int) -> F
     """The last `most` samples before a contact point is nearer than `clearance` [m] to a surface.
 
     A sample also counts as near if the gap of the two before it, going on, would be: it may have
-    bounced between two frames. Surfaces that a body carries do not count. None if nothing ever
-    comes that near.
+    bounced between two frames. Surfaces that a moving body carries do not count. None if
+    nothing ever comes that near.
     """
     gap = gaps(scene, trial)
     gap[2:] = np.minimum(gap[2:], 2.0 * gap[1:-1] - gap[:-2])
@@ -75,15 +76,17 @@ def flight_of(scene: SceneModel, trial: Trial, clearance: float, most: int) -> F
 
 
 def gaps(scene: SceneModel, trial: Trial) -> np.ndarray:
-    """Gap (n,) [m] of the nearest contact point of the trial's bodies to a fixed surface."""
+    """Gap (n,) [m] of the nearest contact point of the trial's bodies to a fixed surface, or to one
+    that a handle carries, as it stands at the start."""
     least = np.full(len(trial), np.inf)
     for contact in scene.description["contact"]:
-        if "carrier" in contact or contact["points"] not in trial.bodies:
+        stands = standing(scene.description, contact)
+        if stands is None or contact["points"] not in trial.bodies:
             continue
         points = proxies_of(scene.description["bodies"][contact["points"]])
         one = trial.of(contact["points"])
         arms = rotations.rotate(one.orientation[:, None], points.centres()[None])
-        centres = one.position[:, None] + arms
+        centres = (one.position[:, None] + arms - stands[0]) @ stands[1]
         gap, *_ = scene.surfaces[contact["name"]].evaluate(centres.reshape(-1, 3))
         least = np.minimum(least, np.reshape(gap, arms.shape[:2]).min(axis=1) - points.radius)
     return least

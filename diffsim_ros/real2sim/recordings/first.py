@@ -18,15 +18,18 @@ KINDS = {
     "poses": "a tossed rigid body",
     "markers": "a body released from rest, with markers",
     "clouds": "a soft body thrown onto a floor, seen by a depth camera",
+    "joints": "a robot that was commanded, of known URDF",
 }
 
 
 @dataclass(frozen=True)
 class Given:
-    """What the person who asks knows: edges of the body [m] (1 or 3), its mass [kg]."""
+    """What the person who asks knows: edges of the body [m] (1 or 3), its mass [kg]; of a robot
+    its URDF."""
 
     size: tuple[float, ...] = ()
     mass: float | None = None
+    urdf: Path | None = None
 
     def __post_init__(self) -> None:
         if len(self.size) not in (0, 1, 3) or not all(s > 0 and np.isfinite(s) for s in self.size):
@@ -47,20 +50,22 @@ class First:
 
 
 def streams_of(
-    paths: Sequence[str | Path], tell: Callable[[str], None] | None = None
+    paths: Sequence[str | Path], tell: Callable[[str], None] | None = None, joints: bool = False
 ) -> list[Stream]:
     """The streams of recordings that an estimation can be made of, all of one kind.
 
+    joints  those of a robot's joints are wanted; else they count only where nothing else is there
     Raises InputError where there are none, or several kinds.
     """
     found = [stream for path in paths for stream in read_streams(path, tell)]
-    usable = [stream for stream in found if stream.kind in KINDS]
+    robots = [stream for stream in found if stream.kind == "joints"]
+    others = [stream for stream in found if stream.kind in KINDS and stream not in robots]
+    usable = robots if joints else others or robots
     place = ", ".join(map(str, paths))
     if not usable:
         got = ", ".join(f"{s.what} ({s.kind})" for s in found)
         rule = " or ".join(f"{kind} of {what}" for kind, what in KINDS.items())
-        remedy = "joints need a scene of their own, see docs/real2sim.md"
-        raise InputError(place, "streams", got, rule, remedy)
+        raise InputError(place, "streams", got, rule)
     kinds = sorted({stream.kind for stream in usable})
     if len(kinds) > 1:
         raise InputError(place, "streams", kinds, "recordings of one kind", "name them apart")
@@ -72,10 +77,11 @@ def first(streams: Sequence[Stream], folder: Path, given: Given) -> First:
 
     Raises InputError for recordings that cannot be used even so, naming file, sample and value.
     """
-    from . import first_clouds, first_markers, first_tosses
+    from . import first_clouds, first_joints, first_markers, first_tosses
 
     examined: list[Examined] = [examine(stream) for stream in streams]
     makers = {
-        "poses": first_tosses.make, "markers": first_markers.make, "clouds": first_clouds.make
+        "poses": first_tosses.make, "markers": first_markers.make, "clouds": first_clouds.make,
+        "joints": first_joints.make,
     }  # fmt: skip
     return makers[streams[0].kind](examined, folder, given)

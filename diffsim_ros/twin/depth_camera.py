@@ -1,4 +1,4 @@
-"""A depth camera for synthetic recordings: rays against triangles, then what a sensor spoils.
+"""A depth camera that is simulated: rays against triangles, then what a sensor spoils.
 
 Rays are cast by Open3D, not by the code that the recordings are to test.  Of each pixel
 
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from diffsim_ros.real2sim.clouds.cloud import Cloud, checked
-from diffsim_ros.real2sim.clouds.library import open3d
-from diffsim_ros.real2sim.clouds.options import DepthNoise
+from ..real2sim.clouds.cloud import Cloud, checked
+from ..real2sim.clouds.library import open3d
+from ..real2sim.clouds.options import DepthNoise
 
 KINECT = DepthNoise(0.0012, 0.0019, 0.4)  # [m], [1/m], [m]: axial noise of the first Kinect
 
@@ -63,9 +63,13 @@ class DepthCamera:
         return rays / np.linalg.norm(rays, axis=-1, keepdims=True)
 
     def frame(
-        self, meshes: Sequence[tuple[np.ndarray, np.ndarray]], stamp: float, generator
-    ) -> Cloud:
-        """What the camera sees of meshes (vertices (n, 3), triangles (m, 3)) [m, world]."""
+        self, meshes: Sequence[tuple[np.ndarray, np.ndarray]], stamp: float, generator, *,
+        frame: str = "camera",
+    ) -> Cloud:  # fmt: skip
+        """What the camera sees of meshes (vertices (n, 3), triangles (m, 3)) [m, world].
+
+        Raises InputError where nothing returns.
+        """
         distance, cosine = self._cast(meshes, generator)
         w, h = self.size
         spoilt = distance + generator.normal(size=(h, w)) * self.noise.along(
@@ -78,7 +82,7 @@ class DepthCamera:
         points[~np.isfinite(points).all(axis=-1)] = np.nan
         return checked(
             points.reshape(-1, 3), source=f"camera at {stamp:.3f} s", shape=(h, w), stamp=stamp,
-            frame="camera",
+            frame=frame,
         )  # fmt: skip
 
     def _cast(self, meshes, generator):

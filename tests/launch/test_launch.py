@@ -1,4 +1,4 @@
-"""launch/real2sim.launch.py with stand-ins for `launch`: what it would start exists and fits."""
+"""launch/*.launch.py with stand-ins for `launch`: what they would start exists and fits."""
 
 import importlib.util
 import re
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "launch" / "real2sim.launch.py"
+FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 SHARE = "/share/diffsim_ros"
 STRINGS = typing.List[str]  # noqa: UP006  (launch compares with `is`)
 
@@ -45,16 +45,21 @@ def stand_ins():
     return modules
 
 
-@pytest.fixture
-def entities(monkeypatch):
-    """Everything in the launch description."""
+def described(file, monkeypatch):
+    """Everything in the launch description of a file."""
     for name, module in stand_ins().items():
         monkeypatch.setitem(sys.modules, name, module)
-    spec = importlib.util.spec_from_file_location("real2sim_launch", FILE)
+    spec = importlib.util.spec_from_file_location(file.stem.split(".")[0], file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     (found,) = module.generate_launch_description().arguments
     return found
+
+
+@pytest.fixture(params=FILES, ids=lambda file: file.name)
+def entities(request, monkeypatch):
+    """Those of each file."""
+    return described(request.param, monkeypatch)
 
 
 def nodes(entities):
@@ -63,17 +68,18 @@ def nodes(entities):
 
 def test_every_argument_has_a_default_and_a_description(entities):
     declared = [e for e in entities if type(e).__name__ == "DeclareLaunchArgument"]
-    assert {e.arguments[0] for e in declared} >= {"data", "pose_topics", "rviz"}
+    assert declared
     for entity in declared:
         assert isinstance(entity.options["default_value"], str)
         assert entity.options["description"]
 
 
-def test_every_executable_is_installed(entities):
+def test_every_node_is_installed_and_started_by_a_file(monkeypatch):
     cmake = (ROOT / "CMakeLists.txt").read_text()
     installed = re.search(r"foreach\(_node IN ITEMS ([\w ]+)\)", cmake).group(1).split()
-    started = [n["executable"] for n in nodes(entities) if n["package"] == "diffsim_ros"]
-    assert sorted(started) == sorted(installed)
+    launched = [n for file in FILES for n in nodes(described(file, monkeypatch))]
+    started = {n["executable"] for n in launched if n["package"] == "diffsim_ros"}
+    assert started == set(installed)
 
 
 def test_parameters_are_those_of_the_yaml_and_files_exist(entities):
@@ -86,11 +92,13 @@ def test_parameters_are_those_of_the_yaml_and_files_exist(entities):
         for name, value in overrides.items():
             assert name in listed
             kind = value.options["value_type"]
-            assert kind in (str, float) or kind is STRINGS, "launch accepts no other type"
+            assert kind in (str, float, bool) or kind is STRINGS, "launch accepts no other type"
             assert isinstance(listed[name], list if kind is STRINGS else kind), name
 
 
-def test_rviz_is_optional_and_its_file_exists(entities):
+@pytest.mark.parametrize("name", ["real2sim", "twin"])
+def test_rviz_is_optional_and_its_file_exists(name, monkeypatch):
+    entities = described(ROOT / "launch" / f"{name}.launch.py", monkeypatch)
     (rviz,) = [n for n in nodes(entities) if n["package"] == "rviz2"]
     assert type(rviz["condition"]).__name__ == "IfCondition"
     file = rviz["arguments"][1]

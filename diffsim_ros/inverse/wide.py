@@ -1,0 +1,79 @@
+"""Slopes over a width instead of at a point, for costs with teeth finer than it.
+
+Where touches begin inside a step, residuals have teeth (docs/planning.md): their slope at a point
+is exact and yet not that of the way the cost goes.  Small slopes, such as those of a mean over
+samples, drown in it.  Central differences over a width that spans several teeth see them; they cost
+two rollouts without derivatives per parameter.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+
+from .losses import Loss
+from .normal_equations import NormalEquations
+from .problem import Evaluation
+from .simulation_problem import SimulationProblem
+
+
+class Widened:
+    """A `Problem`: the cost of a SimulationProblem, Gauss-Newton equations by wide differences.
+
+    width  of z to each side, less at a bound
+    Plain losses and no nuisance starts; InputError else.
+    """
+
+    def __init__(self, problem: SimulationProblem, width: float) -> None:
+        if problem.nuisance:
+            raise InputError("Widened", "nuisance", True, "starts that are held")
+        for trial in problem.trials:
+            losses = [trial.loss, *(o.loss for o in trial.objectives)]
+            if any(type(loss) is not Loss for loss in losses):
+                raise InputError("Widened", trial.name, "a robust loss", "plain squares")
+        self.problem, self.width = problem, float(width)
+
+    def __getattr__(self, name: str) -> Any:
+        """Names, start, bounds, values ... are the problem's."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.problem, name)
+
+    def evaluate(self, z, y=None, *, want="value", cancel=None) -> Evaluation:
+        """See `Problem.evaluate`; a failed rollout beside z makes a failed evaluation."""
+        if want == "value":
+            return self.problem.evaluate(z, want=want, cancel=cancel)
+        z = np.asarray(z, float)
+        lower = np.maximum(z - self.width, self.problem.lower)
+        upper = np.minimum(z + self.width, self.problem.upper)
+        sides = [np.where(np.eye(len(z), dtype=bool), end, z) for end in (lower, upper)]
+        found = self.problem.residuals([z, *sides[0], *sides[1]], cancel=cancel)
+        if getattr(cancel, "cancelled", False):
+            return Evaluation(math.inf, cancelled=True)
+        if any(rows is None for rows in found):
+            return Evaluation(math.inf, ("a rollout beside the point failed",))
+        return self._equations(z, found, upper - lower)
+
+    def _equations(self, z, found, apart) -> Evaluation:
+        """Value and equations of the residuals at z, below and above it."""
+        here, n, K = found[0], len(z), len(self.problem.trials)
+        low, high = found[1 : n + 1], found[n + 1 :]
+        g, H, costs = np.zeros((K, n)), np.zeros((K, n, n)), np.zeros(K)
+        for k, r in enumerate(here):
+            J = np.stack([(high[i][k] - low[i][k]) / apart[i] for i in range(n)], axis=1)
+            g[k], H[k], costs[k] = J.T @ r, J.T @ J, 0.5 * r @ r
+        residual, slope = self.problem.map.prior(z)
+        by_prior = residual * slope
+        still = np.zeros((K, 0)), np.zeros((K, 0, 0)), np.zeros((K, 0, n))
+        equations = NormalEquations(by_prior, np.diag(slope**2), g, H, *still)
+        return Evaluation(
+            float(costs.sum() + 0.5 * residual @ residual),
+            equations=equations,
+            gradient=(by_prior + g.sum(axis=0), still[0]),
+            trial_costs=costs,
+            count=sum(r.size for r in here),
+        )

@@ -1,0 +1,117 @@
+"""Long work of a node: one job at a time in a thread, told of, cancelled and ended in order."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.action import CancelResponse
+from rclpy.task import Future
+
+from diffsim_ros._engine import CancelToken
+from diffsim_ros.errors import InputError, NotConverged
+from diffsim_ros.nodes.common import BaseNode
+
+
+class Job:
+    """The one job of a node; the executor stays free for everything else.
+
+    noun  what it is, for answers and the thread, e.g. "estimation"
+    name  of who asked for the job that runs, "" if none does
+    """
+
+    def __init__(self, node: BaseNode, noun: str) -> None:
+        self.noun, self.name = noun, ""
+        self._node = node
+        self._thread: threading.Thread | None = None
+        self._cancel: CancelToken | None = None
+
+    def busy(self) -> str:
+        """Why another job cannot start now, "" if it can."""
+        if not self.name:
+            return ""
+        article = "an" if self.noun[0] in "aeiou" else "a"
+        return f"{article} {self.noun} is running ({self.name}); nothing was started"
+
+    async def run(self, name: str, work: Callable[[CancelToken], Any]) -> Any:
+        """What `work(cancel token)` returns, done in a thread; it must not raise."""
+        done, cancel = Future(), CancelToken()
+
+        def body() -> None:
+            self._node.resolve(done, work(cancel))
+
+        self.name, self._cancel = name, cancel
+        self._thread = threading.Thread(target=body, name=self.noun)
+        self._thread.start()
+        try:
+            return await done
+        finally:
+            self.name = ""
+
+    def on_cancel(self, handle: Any) -> CancelResponse:
+        """Stop the running job if it is this goal's."""
+        if self.name != goal_name(handle):
+            return CancelResponse.REJECT
+        self._cancel.cancel()
+        return CancelResponse.ACCEPT
+
+    def close(self) -> None:
+        """Stop a running job and let its answer go out."""
+        if self._cancel is not None:
+            self._cancel.cancel()
+        if self._thread is not None:
+            self._thread.join()
+        self._node.flush()
+
+
+def goal_name(handle: Any) -> str:
+    """A short name of an action's goal."""
+    return "goal " + bytes(handle.goal_id.uuid).hex()[:8]
+
+
+def shown(configuration: str) -> str:
+    """A configuration in a message: its path, or that it is text."""
+    return "YAML text" if "\n" in configuration else configuration
+
+
+def feedback_of(
+    node: BaseNode, handle: Any, message: Callable, rate: float, phase: Callable = lambda *_: ""
+) -> Callable:
+    """A function for progress, from any thread: at most `rate` messages a second, each new phase.
+
+    message, phase  (progress) -> feedback message, text
+    """
+    pause, told, last = 1.0 / rate, 0.0, None
+
+    def feedback(*progress: Any) -> None:
+        nonlocal told, last
+        now, here = time.monotonic(), phase(*progress)
+        if here != last or now - told >= pause:
+            told, last = now, here
+            node.from_thread(handle.publish_feedback, message(*progress))
+
+    return feedback
+
+
+def finish(handle: Any, code: str) -> None:
+    """Set the goal's state: succeeded, canceled on request, else aborted."""
+    if code == "SUCCESS":
+        handle.succeed()
+    elif code == "CANCELED" and handle.is_cancel_requested:
+        handle.canceled()
+    else:
+        handle.abort()
+
+
+def explained(error: Exception, unusable: str) -> tuple[str, str]:
+    """Code and one line of what a job raised; `unusable` is the code of bad input."""
+    if isinstance(error, InputError):
+        return unusable, str(error)
+    if isinstance(error, NotConverged):
+        return "NOT_CONVERGED", str(error)
+    if not isinstance(error, OSError):
+        traceback.print_exception(error)
+    return "INTERNAL", f"{type(error).__name__}: {error}"

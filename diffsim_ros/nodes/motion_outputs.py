@@ -1,0 +1,179 @@
+"""Where the driver's motions go: a trajectory controller, by its action or its topic; a gripper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from control_msgs.action import FollowJointTrajectory, GripperCommand
+from rclpy.action import ActionClient
+from rclpy.clock import Clock, ClockType
+from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
+from ur_msgs.srv import SetIO
+
+from diffsim_ros.nodes import convert_motion as convert
+from diffsim_ros.nodes.common import STREAM, BaseNode
+from diffsim_ros.robots.controller import Outcome
+from diffsim_ros.robots.trajectory import JointTrajectory
+
+STEADY = Clock(clock_type=ClockType.STEADY_TIME)
+ANSWER = 5.0
+"""[s] that a controller gets to answer a request."""
+LOOK = 0.05
+"""[s] between two looks whether somebody is there."""
+
+
+async def within(node: BaseNode, future: Future, seconds: float) -> bool:
+    """Wait for a future, at most `seconds` by the wall; True when it is done."""
+    either = Future()
+
+    def wake(*_: object) -> None:
+        if not either.done():
+            either.set_result(None)
+
+    timer = node.create_timer(seconds, wake, callback_group=node.together, clock=STEADY)
+    future.add_done_callback(wake)
+    await either
+    node.destroy_timer(timer)
+    return future.done()
+
+
+async def found(node: BaseNode, is_there: Callable[[], bool], seconds: float) -> bool:
+    """Wait until somebody is there, at most `seconds`."""
+    for _ in range(max(int(seconds / LOOK), 1)):
+        if is_there():
+            return True
+        await within(node, Future(), LOOK)
+    return is_there()
+
+
+class ActionOutput:
+    """The controller's action: it tells how far it is and how it ends.
+
+    ended  future with the Outcome, from `start` on
+    """
+
+    follows = True
+
+    def __init__(self, node: BaseNode, controller: str) -> None:
+        self._node, self.name = node, f"{controller}/follow_joint_trajectory"
+        self._client = ActionClient(
+            node, FollowJointTrajectory, self.name, callback_group=node.together
+        )
+        self._handle = None
+        self.ended = Future()
+
+    async def is_there(self, seconds: float) -> bool:
+        """Whether the controller is found."""
+        return await found(self._node, self._client.server_is_ready, seconds)
+
+    async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> str:
+        """Send it; why it was not taken, "" if it was."""
+        self.ended, self._handle = Future(), None
+        sent = self._client.send_goal_async(
+            convert.follow_goal(trajectory), lambda message: on_feedback(message.feedback)
+        )
+        if not await within(self._node, sent, ANSWER):
+            sent.add_done_callback(self._too_late)
+            return f"{self.name} does not answer"
+        if not sent.result().accepted:
+            return f"{self.name} rejected the goal: its log says why"
+        self._handle = sent.result()
+        self._handle.get_result_async().add_done_callback(self._on_result)
+        return ""
+
+    @staticmethod
+    def _too_late(sent: Future) -> None:
+        if sent.result().accepted:
+            sent.result().cancel_goal_async()
+
+    def _on_result(self, future: Future) -> None:
+        answer = future.result()
+        canceled = answer.status == 5  # action_msgs/GoalStatus.STATUS_CANCELED
+        text = convert.outcome_text(answer.result)
+        if not self.ended.done():
+            self.ended.set_result(Outcome(answer.result.error_code, text, canceled))
+
+    async def stop(self, *_: object) -> str:
+        """Cancel the goal; what the controller said to that."""
+        self._handle.cancel_goal_async()
+        if not await within(self._node, self.ended, ANSWER):
+            return f"{self.name} does not answer the cancellation"
+        return "the controller's goal is cancelled"
+
+    def destroy(self) -> None:
+        """Take the client down."""
+        self._client.destroy()
+
+
+class TopicOutput:
+    """The controller's topic: it tells nothing, so the joint states say whether it went well."""
+
+    follows = False
+
+    def __init__(self, node: BaseNode, controller: str, deceleration: np.ndarray) -> None:
+        self._node, self.name = node, f"{controller}/joint_trajectory"
+        self._publisher = node.create_publisher(TrajectoryMessage, self.name, STREAM)
+        self._deceleration = deceleration
+        self.ended = Future()
+
+    async def is_there(self, seconds: float) -> bool:
+        """Whether somebody listens."""
+        listeners = self._publisher.get_subscription_count
+        return await found(self._node, lambda: listeners() > 0, seconds)
+
+    async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> str:
+        """Send it."""
+        self.ended = Future()
+        self._publisher.publish(convert.trajectory_message(trajectory))
+        return ""
+
+    async def stop(self, names, position: np.ndarray, velocity: np.ndarray) -> str:
+        """Have it brake from a state (n,), (n,) instead."""
+        time = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=0.02))
+        rest = position + 0.5 * time * velocity
+        times, still = np.array([time]), np.zeros_like(position)
+        braking = JointTrajectory(tuple(names), times, rest[None], still[None])
+        self._publisher.publish(convert.trajectory_message(braking))
+        return f"a trajectory to rest was sent to {self.name}"
+
+    def destroy(self) -> None:
+        """Take the publisher down."""
+        self._node.destroy_publisher(self._publisher)
+
+
+class GripperOutput:
+    """Opens a gripper: by GripperCommand, or by a digital output of the robot."""
+
+    def __init__(self, node: BaseNode, kind: str, name: str, gap: float, pin: int) -> None:
+        self._node, self._kind, self.name, self._gap, self._pin = node, kind, name, gap, pin
+        if kind == "command":
+            self._client = ActionClient(node, GripperCommand, name, callback_group=node.together)
+            self._ready = self._client.server_is_ready
+        else:
+            self._client = node.create_client(SetIO, name, callback_group=node.together)
+            self._ready = self._client.service_is_ready
+
+    async def is_there(self, seconds: float) -> bool:
+        """Whether it is found."""
+        return await found(self._node, self._ready, seconds)
+
+    def open(self) -> None:
+        """Tell it to open; returns at once, refusals are logged."""
+        if self._kind == "command":
+            sent = self._client.send_goal_async(convert.gripper_goal(self._gap, 0.0))
+        else:
+            sent = self._client.call_async(convert.output_request(self._pin, True))
+        sent.add_done_callback(self._on_answer)
+
+    def _on_answer(self, future: Future) -> None:
+        answer = future.result()
+        taken = answer.accepted if self._kind == "command" else answer.success
+        if not taken:
+            self._node.get_logger().error(f"{self.name} refused to open the gripper")
+
+    def destroy(self) -> None:
+        """Take the client down."""
+        if self._kind == "command":
+            self._client.destroy()

@@ -1,0 +1,174 @@
+"""A handle that an arm's tool carries: smooth ways between the controls' keys.
+
+The keys of the plan are knots of quintic splines (at rest at both ends, continuous up to the
+fourth derivative); the scene's handle gets their values at small intervals.  So the planned motion
+is one that an arm can carry out, and slopes go through the spline's constant matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from ..inverse.parameters import Parameter
+from ..inverse.rotation import quat_exp, quat_log, quat_matrix, quaternion
+from ..robots.inverse_kinematics import follow
+from ..robots.kinematics import link_pose
+from ..robots.trajectory import JointTrajectory
+from ..scene.fields import Reader
+from ..scene.model import SceneModel, load_scene
+from .robot_config import Hand
+
+PERIOD = 0.024
+"""Longest interval of the handle's keys and of the tool's poses [s]."""
+APPROACH = (0.25, 1.0)
+"""Largest speed [m/s] and rate of turning [rad/s] from home to the first pose."""
+STEMS = ("position", "rotation")
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Spline:
+    """Knots that are parameters set all keys of a handle: entries = offset + matrix theta.
+
+    keys  the knots as the scene gave them: {interval, positions, rotations}
+    """
+
+    names: tuple[str, ...]
+    entries: tuple[str, ...]
+    matrix: np.ndarray
+    offset: np.ndarray
+    keys: Mapping
+    name: str = "hand"
+
+    def values(self, theta: Sequence[float]) -> np.ndarray:
+        """Keys' coordinates (k,)."""
+        return self.offset + self.matrix @ np.asarray(theta, float)
+
+    def jacobian(self, theta: Sequence[float]) -> np.ndarray:
+        """Return the matrix (k, m)."""
+        return self.matrix
+
+
+def splined(count: int, interval: float) -> tuple[np.ndarray, float]:
+    """Matrix (fine keys, count) of the spline through knots `interval` apart; fine interval [s]."""
+    parts = int(np.ceil(interval / PERIOD - 1e-9))
+    knots = interval * np.arange(count)
+    fine = interval / parts * np.arange(parts * (count - 1) + 1)
+    rest = [(1, np.zeros(count)), (2, np.zeros(count))]
+    spline = make_interp_spline(knots, np.eye(count), k=5, bc_type=(rest, rest))
+    return spline(fine), interval / parts
+
+
+def smoothed(
+    reader: Reader, scene: SceneModel, hand: Hand, parameters: Sequence[Parameter]
+) -> tuple[SceneModel, list[Parameter], Spline]:
+    """The scene with small intervals, the parameters without entries, and what sets the entries.
+
+    InputError where no control moves the hand.
+    """
+    keys = scene.description["bodies"][hand.handle]["keys"]
+    knots = {"position": np.array(keys["positions"], float),
+             "rotation": np.array(keys["rotations"], float)}  # fmt: skip
+    matrix, interval = splined(len(knots["position"]), keys["interval"])
+    moved = _knots_of(hand.handle, parameters)
+    if not moved:
+        raise reader.error("controls", [p.name for p in parameters], "keys of the hand's handle")
+    names = tuple(dict.fromkeys(moved.values()))
+    entries, rows, offsets, fine = [], [], [], {}
+    for stem in STEMS:
+        fine[stem] = matrix @ knots[stem]
+        for a, axis in enumerate(AXES):
+            chosen = {k: n for (s, k, x), n in moved.items() if (s, x) == (stem, a)}
+            if not chosen:
+                continue
+            still = knots[stem][:, a].copy()
+            still[list(chosen)] = 0.0
+            by_name = np.zeros((len(matrix), len(names)))
+            for k, name in chosen.items():
+                by_name[:, names.index(name)] = matrix[:, k]
+            entries += [f"{hand.handle}.{stem}[{k}].{axis}" for k in range(len(matrix))]
+            rows.append(by_name)
+            offsets.append(matrix @ still)
+    refined = _refined(scene, hand.handle, fine, interval)
+    free = [replace(p, sets={}) if p.name in names else p for p in parameters]
+    spline = Spline(names, tuple(entries), np.vstack(rows), np.concatenate(offsets), keys)
+    return refined, free, spline
+
+
+def _knots_of(handle: str, parameters: Sequence[Parameter]) -> dict[tuple[str, int, int], str]:
+    """(stem, knot, axis) -> name of the parameter that is this coordinate."""
+    found = {}
+    for p in parameters:
+        for entry in p.sets:
+            for stem in STEMS:
+                if entry.startswith(f"{handle}.{stem}["):
+                    number, axis = entry[len(handle) + len(stem) + 2 :].split("].")
+                    found[stem, int(number), AXES.index(axis)] = p.name
+    return found
+
+
+def _refined(scene: SceneModel, handle: str, fine: Mapping, interval: float) -> SceneModel:
+    """The scene with other keys of a handle."""
+    keys = {"interval": interval, "positions": fine["position"].tolist(),
+            "rotations": fine["rotation"].tolist()}  # fmt: skip
+    bodies = scene.description["bodies"]
+    bodies = {**bodies, handle: {**bodies[handle], "keys": keys}}
+    return load_scene({**scene.description, "bodies": bodies}, base=Path(scene.place))
+
+
+def tool_way(hand: Hand, scene: SceneModel, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Times (k,) from the scene's start, and poses (k, 4, 4) of the tool in the world.
+
+    values  entries of the engine (np,) of the plan
+    """
+    keys = scene.description["bodies"][hand.handle]["keys"]
+    index, count = scene.engine.index, len(keys["positions"])
+
+    def read(stem: str) -> np.ndarray:
+        names = [[f"{hand.handle}.{stem}[{k}].{axis}" for axis in AXES] for k in range(count)]
+        return np.array([[values[index(name)] for name in row] for row in names])
+
+    poses = np.tile(np.eye(4), (count, 1, 1))
+    turns = quat_matrix(quat_exp(read("rotation")))
+    poses[:, :3, :3] = turns if hand.turn is None else hand.turn
+    poses[:, :3, 3] = read("position")
+    return keys["interval"] * np.arange(count), poses @ np.linalg.inv(hand.in_tool)
+
+
+def hand_motion(
+    hand: Hand, scene: SceneModel, values: np.ndarray, clearance: Callable | None = None
+) -> tuple[JointTrajectory, float]:
+    """The arm's motion: the tool goes straight from home, then its way; when that begins [s].
+
+    clearance  as of `follow`
+    InputError names joint, time, value and limit.
+    """
+    times, poses = tool_way(hand, scene, values)
+    arm = hand.arm
+    home = arm.base @ link_pose(arm.robot, arm.home, arm.tool)
+    before, straight = approach(home, poses[0])
+    whole = np.concatenate([before, before[-1] + times[1:]])
+    ways = np.concatenate([straight, poses[1:]])
+    way = follow(arm, whole, ways, start=arm.home, clearance=clearance)
+    return way.trajectory, float(before[-1])
+
+
+def approach(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Times (k,) [s] and poses (k, 4, 4) straight from rest to rest, as gently as APPROACH says."""
+    turn = quat_log(quaternion(end[:3, :3] @ start[:3, :3].T))
+    way = end[:3, 3] - start[:3, 3]
+    longest = max(np.linalg.norm(way) / APPROACH[0], np.linalg.norm(turn) / APPROACH[1])
+    count = int(np.ceil(15 / 8 * longest / PERIOD))  # a quintic's peak is 15/8 of its mean
+    s = np.arange(count + 1) / max(count, 1)
+    share = s**3 * (10 + s * (6 * s - 15))
+    poses = np.tile(end, (count + 1, 1, 1))
+    poses[:, :3, :3] = quat_matrix(quat_exp(share[:, None] * turn)) @ start[:3, :3]
+    poses[:, :3, 3] = start[:3, 3] + share[:, None] * way
+    if count:
+        poses[-1] = end
+    return PERIOD * np.arange(count + 1), poses

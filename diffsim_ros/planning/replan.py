@@ -1,0 +1,57 @@
+"""Planning anew for a target that has moved, from where the last plan ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import InputError, nearest
+from ..inverse.goals import Goal
+from ..inverse.optimizers import LMOptions
+from .config import PlanConfig
+from .plan import PlanResult, plan
+
+QUICK = LMOptions(max_iterations=12, gradient_tolerance=1e-14, negligible=1e-3)
+"""A gain of 1e-3 is that of coming nearer by 4.5 % of the tolerance."""
+
+
+def retargeted(
+    config: PlanConfig, target: Sequence[float] | None, goal: str | None = None
+) -> PlanConfig:
+    """The plan with another place (3,) [m, world] for a goal; default: the first with a place.
+
+    A target of None leaves it as it is.  InputError names the goal, or the coordinates.
+    """
+    if target is None:
+        return config
+    placed = [g.name for g in config.goals if isinstance(g, Goal) and not g.rate]
+    if not placed:
+        raise InputError(config.place, "goals", [], "a goal with a position, to move it")
+    name = placed[0] if not goal else goal
+    if name not in placed:
+        rule = "a goal with a position"
+        raise InputError(config.place, "goal", name, rule, nearest(name, placed))
+    place = np.asarray(target, float)
+    if place.shape != (3,) or not np.all(np.isfinite(place)):
+        raise InputError(config.place, "target", list(target), "x, y, z in m, finite")
+    goals = []
+    for g in config.goals:
+        moved = isinstance(g, Goal) and not g.rate and g.name == name
+        goals.append(replace(g, target=np.broadcast_to(place, g.target.shape)) if moved else g)
+    return replace(config, goals=tuple(goals))
+
+
+def replan(
+    result: PlanResult, target: Sequence[float] | None, goal: str | None = None, *, cancel=None
+) -> PlanResult:
+    """A plan for another target, begun at the best of `result`: one start, no softened stages.
+
+    target  (3,) [m, world] of `goal`, by default the first with a place
+    A plan that holds over samples is not made so again: that takes longer.
+    """
+    config = retargeted(result.config, target, goal)
+    search = {**config.search, "starts": 1, "softened": []}
+    config = replace(config, search=search, robust=None)
+    return plan(config, first=result.best.controls, options=QUICK, cancel=cancel)

@@ -1,0 +1,148 @@
+"""Plans that hold over samples of what is not known: the objective is the mean over a handful.
+
+A sample changes entries of the scene (a share each way, or drawn from an estimation's covariance),
+where the arm's motion happens beside the plan, and when the gripper lets go.  All samples are
+trials of one problem; fresh ones, which the search has not seen, judge the plan before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm, qmc
+
+from ..errors import nearest
+from ..inverse.trial import Trial
+from ..scene.fields import Reader
+from ..scene.model import SceneModel
+from ..scene.yaml_file import read_yaml
+from . import robot_schema as schema
+from .release import DELAY, SHIFT
+from .robot_config import Throw
+
+
+@dataclass(frozen=True)
+class Belief:
+    """Parameters of an estimation about their values: x = value exp(d) or value + d, d ~ N(0, C).
+
+    values (n,), logarithmic (n,), factor (n, n) of C; powers: entry -> (n,) of them
+    """
+
+    values: np.ndarray
+    logarithmic: np.ndarray
+    factor: np.ndarray
+    powers: Mapping[str, np.ndarray]
+
+    def ratios(self, normal: np.ndarray) -> dict[str, float]:
+        """Entry -> factor on it, of standard normal draws (n,)."""
+        d = self.factor @ normal
+        ratio = np.where(self.logarithmic, np.exp(d), 1.0 + d / self.values)
+        ratio = np.maximum(ratio, 1e-3)  # what is a positive number stays one
+        return {entry: float(np.prod(ratio**power)) for entry, power in self.powers.items()}
+
+
+@dataclass(frozen=True)
+class Robust:
+    """What is uncertain and over how many samples; see `schema.ROBUST`.
+
+    spread  entry -> share of its value each way;  jitter  standard deviation of the release [s]
+    """
+
+    samples: int
+    fresh: int
+    seed: int
+    spread: Mapping[str, float]
+    placement: float
+    jitter: float
+    belief: Belief | None = None
+
+    def trials(self, scene: SceneModel, objectives: tuple, count: int, seed: int) -> list[Trial]:
+        """`count` trials that fill the uncertainty evenly (Sobol), of equal weight."""
+        known = 0 if self.belief is None else len(self.belief.values)
+        size = len(self.spread) + (3 if self.placement else 0) + bool(self.jitter) + known
+        draws = qmc.Sobol(size, seed=seed).random_base2(int(np.ceil(np.log2(max(count, 2)))))
+        return [
+            self._trial(scene, objectives, f"sample {i}", 1.0 / count, list(np.clip(u, 1e-6, 1)))
+            for i, u in enumerate(draws[:count])
+        ]
+
+    def _trial(self, scene, objectives, name: str, weight: float, u: list[float]) -> Trial:
+        """One sample of uniform draws."""
+        values, held, entries = scene.engine.values, {}, {}
+        for entry, share in self.spread.items():
+            at = float(values[scene.engine.index(entry)])
+            entries[entry] = at * (1.0 + share * (2.0 * u.pop() - 1.0))
+        if self.placement:
+            held = {axis: self.placement * (2.0 * u.pop() - 1.0) for axis in SHIFT}
+        if self.jitter:
+            held[DELAY] = self.jitter * float(norm.ppf(min(u.pop(), 1.0 - 1e-6)))
+        if self.belief is not None:
+            for entry, ratio in self.belief.ratios(norm.ppf(np.clip(u, 1e-6, 1 - 1e-6))).items():
+                at = float(values[scene.engine.index(entry)])
+                entries[entry] = entries.get(entry, at) * ratio
+        return Trial(name, scene.steps, objectives, weight=weight, entries=entries, held=held)
+
+
+def read_robust(
+    reader: Reader, value: object, scene: SceneModel, controls, robot, estimated
+) -> Robust | None:
+    """Section `search.robust`; InputError naming key, value and rule."""
+    if value is None:
+        return None
+    given, key = reader.section(schema.ROBUST, value, "search.robust"), "search.robust"
+    names = [info.name for info in scene.engine.parameters]
+    chosen = {names[i] for i in controls.active}
+    for entry, share in given["spread"].items():
+        if entry not in names:
+            near = nearest(entry, names)
+            raise reader.error(f"{key}.spread.{entry}", share, "an entry of the scene", near)
+        if entry in chosen:
+            raise reader.error(f"{key}.spread.{entry}", share, "no entry that the plan chooses")
+        number = isinstance(share, (int, float)) and not isinstance(share, bool)
+        if not number or not 0 < share < 1:
+            raise reader.error(f"{key}.spread.{entry}", share, "a share between 0 and 1")
+    throws = isinstance(robot, Throw)
+    if given["placement"] and not throws:
+        raise reader.error(f"{key}.placement", given["placement"], "0 where no arm throws")
+    belief = _belief(reader, estimated, set(names) - chosen) if given["estimated"] else None
+    jitter = robot.jitter if throws else 0.0
+    if not (given["spread"] or given["placement"] or jitter or belief):
+        rule = "something uncertain: spread, placement, estimated, or a release with jitter"
+        raise reader.error(key, value, rule)
+    return Robust(given["samples"], given["fresh"], given["seed"], given["spread"],
+                  given["placement"], jitter, belief)  # fmt: skip
+
+
+def _belief(reader: Reader, file: str | None, names: set[str]) -> Belief:
+    """What the estimation's result.yaml says of entries of the scene."""
+    if file is None:
+        rule = "false where there is no `estimated`"
+        raise reader.error("search.robust.estimated", True, rule)
+    content = read_yaml(file)
+    try:
+        rows, config = content["correlation"], content["config"]["parameters"]
+        found = {n: content["parameters"][n] for n in rows}
+        known = [n for n in rows if found[n]["std_dev"] and found[n]["value"]]
+        matrix = np.array([[rows[a][b] or 0.0 for b in known] for a in known], float)
+        scale = {n: config[n].get("scale") == "log" for n in known}
+        sets = {n: dict(config[n].get("sets") or {n: 1}) for n in known}
+    except (KeyError, TypeError, AttributeError) as error:
+        rule = "a result.yaml of diffsim estimate with standard deviations"
+        raise reader.error("estimated", str(file), rule, f"missing: {error}") from error
+    values = np.array([found[n]["value"] for n in known], float)
+    sigma = np.array([found[n]["std_dev"] for n in known], float)
+    log = np.array([scale[n] for n in known], bool)
+    sigma = np.where(log, sigma / np.abs(values), sigma)
+    at, turned = np.linalg.eigh(matrix + 1e-12 * np.eye(len(known)))
+    factor = sigma[:, None] * turned * np.sqrt(np.maximum(at, 0.0))
+    powers: dict[str, np.ndarray] = {}
+    for i, name in enumerate(known):
+        for entry, power in sets[name].items():
+            if entry in names:
+                one = power["power"] if isinstance(power, Mapping) else power
+                powers.setdefault(entry, np.zeros(len(known)))[i] = float(one)
+    if not powers:
+        raise reader.error("estimated", str(file), "parameters with sigmas that the scene has")
+    return Belief(values, log, factor, powers)

@@ -1,0 +1,46 @@
+"""The same task with more time: everything in it that has a time happens later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..scene.fields import Reader
+from . import schema
+from .config import PlanConfig, load_plan
+
+
+def stretched(config: PlanConfig, factor: float) -> PlanConfig:
+    """A hand's task `factor` times as long: the scene, the keys of handles, times of goals.
+
+    The controls keep their names and bounds.  It is another task, to be planned anew: what slides,
+    swings or falls does not do so more slowly.
+    """
+    scene, hand = config.scene.description, config.robot.handle
+    spline = next(group for group in config.map.groups if group.name == "hand")
+    bodies = {**scene["bodies"], hand: {**scene["bodies"][hand], "keys": spline.keys}}
+    for name, body in bodies.items():
+        if body["type"] == "handle" and body.get("keys"):
+            keys = {**body["keys"], "interval": factor * body["keys"]["interval"]}
+            bodies[name] = {**body, "keys": keys}
+    world = {**scene["world"], "duration": factor * scene["world"]["duration"]}
+    interval = world["step"] * world["record_every"]
+    end = round(world["duration"] / world["step"]) // world["record_every"] * interval
+    robot = config.source["robot"]
+    left = max(config.robot.stretch / factor, 1.0)
+    source = {
+        **config.source,
+        "scene": {**scene, "world": world, "bodies": bodies},
+        "estimated": None,  # the scene has its values
+        "goals": [_later(config, goal, factor, end) for goal in config.source["goals"]],
+        "robot": {**robot, "hand": {**robot["hand"], "stretch": left}},
+    }
+    return load_plan(source, base=config.place)
+
+
+def _later(config: PlanConfig, goal: Mapping, factor: float, end: float) -> dict:
+    """An entry of `goals` at later times, the end [s] of the scene at most."""
+    read = Reader(config.place).section(schema.GOAL, goal, "goals")
+    times = {} if read["at"] is None else {"at": min(factor * read["at"], end)}
+    if read["during"] is not None:
+        times["during"] = [min(factor * time, end) for time in read["during"]]
+    return {**goal, **times}

@@ -1,0 +1,290 @@
+"""A joint trajectory controller without hardware, as ros2_controllers' runs on a UR.
+
+It accepts and refuses what the real one does (`rejection`), interpolates as it does, stretches time
+with the speed scaling, watches the tolerances of path and goal, and moves joints that follow late
+(`tracking`).  It knows no ROS and no wall clock: `step` is all that moves it.
+
+Sources: ros2_controllers joint_trajectory_controller (validate_trajectory_msg, Trajectory::sample)
+and ur_controllers scaled_joint_trajectory_controller with ur_robot_driver's ur_controllers.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .command import NANO, JointCommand, approach, nanoseconds
+from .tracking import Dynamics, Tracking
+from .trajectory import JointTrajectory
+
+SUCCESSFUL, INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0, -1, -4, -5
+"""Result codes of FollowJointTrajectory that a running goal can end with."""
+END_VELOCITY = 1.19e-7
+"""Speed [rad/s] of the last point above which a trajectory is rejected (float's epsilon)."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A controller's parameters; the defaults are ur_robot_driver's.
+
+    rate          [Hz] at which commands change
+    path, goal    [rad or m] tolerances while moving and at the end
+    goal_time     [s] after the end until the goal must be reached; 0: waits for ever
+    deceleration  [rad/s^2 or m/s^2] when it holds; infinite: as the real one, which commands the
+                  measured position at once and leaves the braking to the drives
+    slope         [1/s] at which the speed scaling changes: an emergency stop brakes along the path
+    """
+
+    rate: float = 125.0
+    path: float = 0.2
+    goal: float = 0.1
+    goal_time: float = 0.0
+    deceleration: float = np.inf
+    slope: float = 10.0
+    dynamics: Dynamics = field(default_factory=Dynamics)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a trajectory ended: a result code, one line, and whether it was cancelled."""
+
+    code: int
+    text: str
+    canceled: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Position, velocity and acceleration, each (n,), that are commanded at present."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+
+def rejection(command: JointCommand, names: Sequence[str], now: int) -> str:
+    """Why the real controller of joints `names` refuses a command at `now` [ns]; "": it does not.
+
+    Only these rules: neither NaN nor limits nor the distance from the present state are looked at.
+    """
+    if len(command.names) != len(names) or not command.names:
+        return f"{len(command.names)} joints, the controller has {len(names)}"
+    if not command.points:
+        return "empty trajectory"
+    unknown = [name for name in command.names if name not in names]
+    if unknown:
+        return f"joint {unknown[0]!r} is none of the controller's"
+    last = command.points[-1]
+    fast = [v for v in last.velocities if abs(v) > END_VELOCITY]
+    if fast:
+        return f"velocity of the last point is {fast[0]:g}, not zero"
+    if command.stamp and command.stamp + last.time < now:
+        return "the trajectory ends in the past"
+    for k, point in enumerate(command.points):
+        if k and point.time <= command.points[k - 1].time:
+            return f"time of point {k} is not after that of point {k - 1}"
+        for key in ("positions", "velocities", "accelerations"):
+            size = len(getattr(point, key))
+            if size != len(names) and (size or key == "positions"):
+                return f"{size} {key} at point {k}, {len(names)} joints"
+        if point.effort:
+            return f"effort at point {k} is not empty"
+    return ""
+
+
+class Controller:
+    """Joints `names` and the controller that moves them; see `Settings`.
+
+    time                [ns] of the same clock as commands' stamps
+    position, velocity  (n,) of the joints, as /joint_states would say
+    desired             Sample that is commanded, since `updated` [ns]
+    speed_scaling       1: full speed, 0: stopped, as set from outside; `scaling` follows it
+    active              True while a trajectory runs
+    elapsed             [s] of the trajectory at `updated`, NaN before any; passes more slowly when
+                        the speed is scaled
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        position: np.ndarray,
+        settings: Settings | None = None,
+        time: int = 0,
+    ) -> None:
+        self.names, self.settings, self.time = tuple(names), settings or Settings(), time
+        self._joints = Tracking(position, self.settings.dynamics, time)
+        self._period = nanoseconds(1.0 / self.settings.rate)
+        self._tick = self.updated = time
+        self.speed_scaling = self.scaling = 1.0
+        self._course: _Course | None = None
+        self._path = self._goal = self._goal_time = 0.0
+        self.elapsed = self._next = np.nan
+        self.active = False
+        self._braking: _Brake | None = None
+        self._hold()
+
+    @property
+    def position(self) -> np.ndarray:
+        """(n,) [rad or m]."""
+        return self._joints.position
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """(n,) [rad/s or m/s]."""
+        return self._joints.velocity
+
+    @property
+    def error(self) -> np.ndarray:
+        """Commanded less actual position (n,)."""
+        return self.desired.position - self.position
+
+    def start(
+        self,
+        command: JointCommand,
+        path: np.ndarray | float | None = None,
+        goal: np.ndarray | float | None = None,
+        goal_time: float | None = None,
+    ) -> Outcome | None:
+        """Run a command that has no `rejection`; returns how the one before ended, if one ran.
+
+        path, goal, goal_time  tolerances of this command instead of the settings'.
+        """
+        before = None
+        if self.active:
+            text = "Current goal cancelled due to new incoming action."
+            before = Outcome(INVALID_GOAL, text, canceled=True)
+        self.elapsed = (self.time - command.stamp) / NANO if command.stamp else 0.0
+        self._next = self.elapsed
+        trajectory = command.trajectory(self.names)
+        self._course = _Course(trajectory, self.position, self.velocity, self.elapsed)
+        self._braking = None
+        self._path = self.settings.path if path is None else path
+        self._goal = self.settings.goal if goal is None else goal
+        self._goal_time = self.settings.goal_time if goal_time is None else goal_time
+        self.active = True
+        return before
+
+    def cancel(self) -> Outcome | None:
+        """Stop and hold; None if no trajectory runs."""
+        if not self.active:
+            return None
+        self._hold()
+        return Outcome(SUCCESSFUL, "canceled", canceled=True)
+
+    def step(self, duration: float) -> Outcome | None:
+        """Advance by `duration` [s]; returns how the trajectory ended, if it did."""
+        return self.advance(self.time + nanoseconds(duration))
+
+    def advance(self, time: int) -> Outcome | None:
+        """Advance to `time` [ns]; returns how the trajectory ended, if it did."""
+        outcome = None
+        while self._tick <= time:
+            self._joints.advance(self._tick)
+            self.time = max(self.time, self._tick)
+            outcome = self._update() or outcome
+            self._tick += self._period
+        self._joints.advance(time)
+        self.time = max(self.time, time)
+        return outcome
+
+    def set_clock(self, time: int) -> None:
+        """The clock shows `time` [ns] from now on; nothing moves for that."""
+        by, self.time = time - self.time, time
+        self._tick, self.updated = self._tick + by, self.updated + by
+        self._joints.shift(by)
+        if self._braking is not None:
+            self._braking.since += by
+
+    def _update(self) -> Outcome | None:
+        """One control cycle: sample, check, command."""
+        period, self.updated = self._period / NANO, self.time
+        change = np.clip(self.speed_scaling, 0.0, 1.0) - self.scaling
+        most = self.settings.slope * period
+        self.scaling += float(np.clip(change, -most, most))
+        outcome = None
+        if self._course is not None:
+            self.elapsed, self._next = self._next, self._next + self.scaling * period
+            self.desired = self._course.at(self.elapsed)
+            outcome = self._checked() if self.active else None
+        if self._braking is not None:
+            self.desired = self._braking.at(self.time)
+            rate = self.desired.velocity
+        else:
+            rate = self.scaling * self.desired.velocity
+        self._joints.command(self.desired.position, rate)
+        return outcome
+
+    def _checked(self) -> Outcome | None:
+        """Tolerances, and the end of the trajectory."""
+        over = self.elapsed - self._course.duration
+        away = np.abs(self.error)
+        if over < 0.0:
+            outside = away > self._path
+            if not outside.any():
+                return None
+            self._hold()
+            text = f"path tolerance violated: {self._worst(away, outside)}"
+            return Outcome(PATH_TOLERANCE_VIOLATED, text)
+        outside = away > self._goal
+        if not outside.any():
+            self.active = False
+            return Outcome(SUCCESSFUL, "Goal successfully reached!")
+        if self._goal_time and over > self._goal_time:
+            self._hold()
+            text = f"goal tolerance violated {over:g} s after the end: {self._worst(away, outside)}"
+            return Outcome(GOAL_TOLERANCE_VIOLATED, text)
+        return None
+
+    def _worst(self, away: np.ndarray, outside: np.ndarray) -> str:
+        k = int(np.argmax(np.where(outside, away, -1.0)))
+        return f"{self.names[k]} is {away[k]:g} off"
+
+    def _hold(self) -> None:
+        """Give up the trajectory: hold the present position, after braking."""
+        self._course, self.active = None, False
+        self._braking = _Brake(self.position, self.velocity, self.settings.deceleration, self.time)
+        self.desired = self._braking.at(self.time)
+
+
+class _Course:
+    """A trajectory with the way to its first point from where the joints were at `begin` [s]."""
+
+    def __init__(self, trajectory: JointTrajectory, position, velocity, begin: float) -> None:
+        self._trajectory, self._begin = trajectory, begin
+        self.duration = trajectory.duration
+        before = trajectory.times[0] - begin
+        self._way = approach(position, velocity, trajectory, before) if before > 0.0 else None
+
+    def at(self, elapsed: float) -> Sample:
+        """What is commanded `elapsed` [s] after the trajectory's start; a late start jumps."""
+        body = self._trajectory
+        if self._way is not None and elapsed < body.times[0]:
+            return Sample(*self._way.at(elapsed - self._begin))
+        if elapsed < self.duration:
+            return Sample(*body.at(elapsed))
+        still = np.zeros(len(body.names))
+        return Sample(body.positions[-1], still, still)
+
+
+class _Brake:
+    """From a state at `since` [ns] to rest with a constant deceleration, then hold."""
+
+    def __init__(self, position, velocity, deceleration: float, since: int) -> None:
+        self._position, self._velocity, self.since = position, velocity, since
+        self._deceleration = np.where(np.isfinite(deceleration), deceleration, 0.0)
+        brakes = self._deceleration > 0.0
+        time = np.abs(velocity) / np.where(brakes, self._deceleration, 1.0)
+        self._end = np.where(brakes, time, 0.0)
+
+    def at(self, time: int) -> Sample:
+        """What is commanded at `time` [ns]."""
+        tau = np.minimum((time - self.since) / NANO, self._end)
+        slower = np.sign(self._velocity) * self._deceleration
+        moving = tau < self._end
+        return Sample(
+            self._position + self._velocity * tau - 0.5 * slower * tau**2,
+            np.where(moving, self._velocity - slower * tau, 0.0),
+            np.where(moving, -slower, 0.0),
+        )

@@ -1,0 +1,86 @@
+"""How joints follow what they are told: late, and each like a damped mass on a spring."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from .command import NANO, nanoseconds
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """bandwidth [rad/s] and damping ratio [1] of a joint's closed loop, a number or (n,).
+
+    delay        [s] until a command has an effect
+    feedforward  [1] share of the commanded velocity that is fed forward: with 1 a joint follows a
+                 constant velocity without lag (but for the delay)
+    """
+
+    bandwidth: float | np.ndarray = 60.0
+    damping: float | np.ndarray = 1.0
+    delay: float = 0.008
+    feedforward: float = 1.0
+
+
+class Tracking:
+    """Joints q with q'' = w^2 (u - q) + 2 z w (f u' - q'), u(t) piecewise linear and late.
+
+    Integrated exactly between two commands, so the steps in which it advances do not matter.
+    time  [ns];  position, velocity  (n,) [rad or m, per s]
+    """
+
+    def __init__(self, position: np.ndarray, dynamics: Dynamics, time: int = 0) -> None:
+        self.position = np.array(position, float)
+        self.velocity = np.zeros_like(self.position)
+        self.time = time
+        self._dynamics, self._delay = dynamics, nanoseconds(dynamics.delay)
+        self._target, self._rate, self._since = self.position, self.velocity, time
+        self._queue: deque[tuple[int, np.ndarray, np.ndarray]] = deque()
+
+    def command(self, position: np.ndarray, velocity: np.ndarray) -> None:
+        """From now (and the delay) on: go on from `position` with `velocity`, both (n,)."""
+        self._queue.append((self.time + self._delay, np.array(position), np.array(velocity)))
+
+    def shift(self, by: int) -> None:
+        """The clock was set by [ns]."""
+        self.time, self._since = self.time + by, self._since + by
+        self._queue = deque((stamp + by, *rest) for stamp, *rest in self._queue)
+
+    def advance(self, time: int) -> None:
+        """Let the joints move until `time` [ns]."""
+        while self._queue and self._queue[0][0] <= time:
+            stamp, target, rate = self._queue.popleft()
+            self._integrate(stamp)
+            self._target, self._rate, self._since = target, rate, stamp
+        self._integrate(time)
+
+    def _integrate(self, time: int) -> None:
+        """On one straight piece of u: the distance from it (less the lag) decays freely."""
+        if time <= self.time:
+            return
+        d, rate = self._dynamics, self._rate
+        lag = -2.0 * d.damping * (1.0 - d.feedforward) * rate / d.bandwidth
+        here = self._target + rate * ((self.time - self._since) / NANO) + lag
+        there = self._target + rate * ((time - self._since) / NANO) + lag
+        away = np.stack([self.position - here, self.velocity - rate], axis=-1)[..., None]
+        away = (self._step(time - self.time) @ away)[..., 0]
+        self.position, self.velocity = there + away[..., 0], rate + away[..., 1]
+        self.time = time
+
+    def _step(self, duration: int) -> np.ndarray:
+        """Transition matrices (n, 2, 2) of distance and its rate over a time [ns]."""
+        tau, d = duration / NANO, self._dynamics
+        shape = np.ones_like(self.position)
+        stiffness, decay = np.square(d.bandwidth) * shape, d.damping * d.bandwidth * shape
+        root = np.emath.sqrt(np.square(decay) - stiffness) + 0j
+        near = np.abs(root) * tau < 1e-4  # critical damping, where the quotient is 0/0
+        root = np.where(near, 1.0, root)
+        fast, slow = np.exp((-decay - root) * tau), np.exp((-decay + root) * tau)
+        once = np.exp(-decay * tau)
+        cosine = np.where(near, once, (0.5 * (fast + slow)).real)
+        sine = np.where(near, once * tau, ((slow - fast) / (2.0 * root)).real)
+        rows = [[cosine + decay * sine, sine], [-stiffness * sine, cosine - decay * sine]]
+        return np.moveaxis(np.array(rows), -1, 0)

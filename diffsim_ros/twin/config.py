@@ -1,0 +1,223 @@
+"""A TWIN.yaml, read strictly: the true scene, the robot, what it holds, and the sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import nearest
+from ..robots.arm import Arm, load_arm
+from ..robots.controller import Settings
+from ..robots.kinematics import joint_poses, link_pose
+from ..robots.tracking import Dynamics
+from ..scene.fields import Reader
+from ..scene.model import SceneModel, load_scene
+from ..scene.placing import absolute, resolve_pose
+from ..scene.rotation import matrix_from_quaternion, quaternion_from_matrix
+from ..scene.yaml_file import read_mapping
+from . import schema
+from .sensors import Sensor, read_sensor
+
+KEY_INTERVAL = 0.004
+"""Between keys of a driven handle [s], about."""
+MOVING = ("rigid", "particle")
+
+
+@dataclass(frozen=True)
+class Grasp:
+    """body: its name;  in_tool: its pose (4, 4);  kick: sigmas of velocity [m/s], spin [rad/s]."""
+
+    body: str
+    in_tool: np.ndarray
+    kick: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Drive:
+    """link that drives a handle, the handle's pose (4, 4) in it, steps between its keys."""
+
+    link: str
+    in_link: np.ndarray
+    stride: int
+
+
+@dataclass(frozen=True)
+class TwinConfig:
+    """A checked twin.
+
+    scene       the true scene's model;  before: the same without the held body (None: nothing
+                else moves)
+    arm         the robot;  start: joint values (n,)
+    spread      body -> sigmas of position (3,) [m] and rotation (3,) [rad]
+    latency     of the gripper and its sigma [s]
+    controller  of the robot
+    sensors     name -> what sees
+    source      the mapping as read
+    """
+
+    place: str
+    name: str
+    scene: SceneModel
+    before: SceneModel | None
+    arm: Arm
+    start: np.ndarray
+    grasp: Grasp | None
+    drives: Mapping[str, Drive]
+    spread: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    latency: tuple[float, float]
+    controller: Settings
+    sensors: Mapping[str, Sensor]
+    seed: int
+    source: Mapping
+
+
+def load_twin(source: str | Path | Mapping, *, base: str | Path | None = None) -> TwinConfig:
+    """Read a twin from a file, or a mapping whose paths count from `base`; raises InputError."""
+    raw, place = read_mapping(source, base)
+    place = "twin" if place == "scene" else place
+    reader = Reader(place)
+    top = reader.section(schema.TWIN, raw)
+    beside = Path(place) if not isinstance(source, Mapping) else base
+    scene = _scene(reader, top["scene"], beside)
+    arm = _arm(reader, top["robot"], beside)
+    start = arm.home if top["start"] is None else arm.robot.values(top["start"], "start")
+    grasp = _grasp(reader, top["grasp"], scene)
+    gripper = reader.section(schema.GRIPPER, top["gripper"], "gripper")
+    drives = {
+        name: _drive(reader, name, value, scene, arm) for name, value in top["handles"].items()
+    }
+    return TwinConfig(
+        place, top["name"], scene, _before(reader, scene, grasp), arm, start, grasp, drives,
+        _spread(reader, top["spread"], scene), (gripper["latency"], gripper["jitter"]),
+        _controller(reader, top["controller"], arm),
+        {name: read_sensor(reader, name, value, scene) for name, value in top["sensors"].items()},
+        top["seed"], raw,
+    )  # fmt: skip
+
+
+def _scene(reader: Reader, value: object, beside: str | Path | None) -> SceneModel:
+    if not isinstance(value, (str, Mapping)):
+        raise reader.error("scene", value, "a path or a mapping")
+    return load_scene(value, base=beside)
+
+
+def _arm(reader: Reader, value: object, beside: str | Path | None) -> Arm:
+    if isinstance(value, Mapping):
+        folder = Path(beside or ".")
+        arm = load_arm(value, folder if folder.is_dir() else folder.parent)
+    elif isinstance(value, str):
+        arm = load_arm(absolute(reader, value) if beside is not None else value)
+    else:
+        raise reader.error("robot", value, "a path or a mapping")
+    if arm.robot.frame(arm.tool).carrier < 0:
+        raise reader.error("robot", arm.tool, "a robot whose tool is moved by its joints")
+    if arm.base is None:
+        raise reader.error("robot", value, "a robot whose `base` says where it stands")
+    return arm
+
+
+def _pose(reader: Reader, value: object, key: str) -> np.ndarray:
+    """(4, 4) of {position, orientation or rotation}."""
+    given = resolve_pose(reader, value, key)
+    pose = np.eye(4)
+    pose[:3, :3] = matrix_from_quaternion(given["orientation"])
+    pose[:3, 3] = given["position"]
+    return pose
+
+
+def _body(reader: Reader, scene: SceneModel, name: object, kinds: tuple[str, ...], key: str) -> str:
+    bodies = scene.description["bodies"]
+    if name not in bodies:
+        raise reader.error(key, name, "a body of the scene", nearest(name, bodies))
+    if bodies[name]["type"] not in kinds:
+        raise reader.error(key, f"{name}, a {bodies[name]['type']}", f"one of {', '.join(kinds)}")
+    return name
+
+
+def _grasp(reader: Reader, value: object, scene: SceneModel) -> Grasp | None:
+    if value is None:
+        return None
+    given = reader.section(schema.GRASP, value, "grasp")
+    name = _body(reader, scene, given["body"], ("rigid", "solid"), "grasp.body")
+    if scene.description["bodies"][name].get("glue"):
+        raise reader.error("grasp.body", name, "a body that is glued to nothing")
+    in_tool = _pose(reader, given["in_tool"], "grasp.in_tool")
+    return Grasp(name, in_tool, (given["kick_velocity"], given["kick_spin"]))
+
+
+def _drive(reader: Reader, name: str, value: object, scene: SceneModel, arm: Arm) -> Drive:
+    key = f"handles.{name}"
+    _body(reader, scene, name, ("handle",), key)
+    given = reader.section(schema.HANDLE, value, key)
+    link = given["link"] or arm.tool
+    arm.robot.frame(link)
+    step = scene.options.step
+    stride = max(1, round((given["interval"] or KEY_INTERVAL) / step))
+    if given["interval"] and abs(stride * step - given["interval"]) > 1e-6 * step:
+        rule = f"a whole number of the scene's steps of {step:g} s"
+        raise reader.error(f"{key}.interval", given["interval"], rule)
+    return Drive(link, _pose(reader, given["in_link"], f"{key}.in_link"), stride)
+
+
+def _controller(reader: Reader, value: object, arm: Arm) -> Settings:
+    given = reader.section(schema.CONTROLLER, value, "controller")
+    loops = {}
+    for name in ("bandwidth", "damping"):
+        loops[name] = arm.robot.values(given[name], f"controller.{name}")
+        if np.any(loops[name] <= 0):
+            raise reader.error(f"controller.{name}", given[name], "greater than 0")
+    dynamics = Dynamics(**loops, delay=given["delay"], feedforward=given["feedforward"])
+    rest = {key: given[key] for key in ("rate", "path", "goal", "goal_time")}
+    slowing = np.inf if given["deceleration"] is None else given["deceleration"]
+    return Settings(**rest, deceleration=slowing, dynamics=dynamics)
+
+
+def _before(reader: Reader, scene: SceneModel, grasp: Grasp | None) -> SceneModel | None:
+    """The scene until the release, without what is held; None where nothing moves in it."""
+    if grasp is None:
+        return None
+    held, description = grasp.body, scene.description
+    bodies = {name: body for name, body in description["bodies"].items() if name != held}
+    moving = {name for name, body in bodies.items() if body["type"] != "handle"}
+    if not moving:
+        return None
+    soft = sorted(name for name in moving if bodies[name]["type"] not in MOVING)
+    if soft:
+        rule = "rigid bodies and particles beside what is held: others cannot start in mid-motion"
+        raise reader.error("scene.bodies", soft[0], rule)
+    contact = [c for c in description["contact"] if held not in (c["points"], c.get("carrier"))]
+    base = scene.place if scene.path else None
+    description = {**description, "bodies": bodies, "contact": contact, "parameters": {}}
+    known = load_scene({**description, "values": {}}, base=base).engine.parameters
+    names = {info.name for info in known}
+    values = {name: v for name, v in description["values"].items() if name in names}
+    return load_scene({**description, "values": values}, base=base)
+
+
+def _spread(reader: Reader, values: Mapping, scene: SceneModel) -> dict:
+    found = {}
+    for name, value in values.items():
+        key = f"spread.{name}"
+        _body(reader, scene, name, ("rigid", "particle", "solid"), key)
+        given = reader.section(schema.SPREAD, value, key)
+        found[name] = np.array(given["position"]), np.array(given["rotation"])
+    return found
+
+
+def link_poses(config: TwinConfig, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Position (3,) [m] and orientation (x, y, z, w) in the world of every link, at q (n,)."""
+    robot, moved = config.arm.robot, joint_poses(config.arm.robot, q)
+    found = {}
+    for name, frame in robot.frames.items():
+        carrier = moved[frame.carrier] if frame.carrier >= 0 else np.eye(4)
+        pose = config.arm.base @ carrier @ frame.pose
+        found[name] = pose[:3, 3], quaternion_from_matrix(pose[:3, :3])
+    return found
+
+
+def tool_pose(config: TwinConfig, q: np.ndarray, link: str | None = None) -> np.ndarray:
+    """Pose (..., 4, 4) in the world of the tool, or a link, at joint values (..., n)."""
+    return config.arm.base @ link_pose(config.arm.robot, q, link or config.arm.tool)

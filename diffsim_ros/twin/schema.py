@@ -1,0 +1,144 @@
+"""Keys of a TWIN.yaml; docs/twin.md prints these tables (`python -m diffsim_ros.twin.schema`)."""
+
+from __future__ import annotations
+
+from diffsim_ros.scene.fields import REQUIRED, Field, Section
+
+TWIN: Section = {
+    "name": Field("text", "title", default="twin"),
+    "scene": Field(
+        "any", "scene YAML (relative to this file), or a scene mapping: the truth", default=REQUIRED
+    ),
+    "robot": Field(
+        "any", "robots/*.yaml (relative to this file), or its mapping", default=REQUIRED
+    ),
+    "start": Field("any", "joint values at the start [rad or m]; absent: the robot's home"),
+    "grasp": Field("mapping", "the body that the gripper holds until it opens; absent: none"),
+    "handles": Field("mapping", "handle of the scene -> the link that drives it", default={}),
+    "spread": Field("mapping", "body -> how differently it is placed each time", default={}),
+    "gripper": Field("mapping", "how it opens", default={}),
+    "controller": Field("mapping", "how the robot follows", default={}),
+    "sensors": Field("mapping", "name -> what sees the bodies", default={}),
+    "seed": Field("integer", "of all that is drawn", default=0, minimum=0),
+}
+
+GRASP: Section = {
+    "body": Field("text", "a rigid body or solid of the scene", default=REQUIRED),
+    "in_tool": Field("mapping", "its pose in the robot's tool frame", default={}),
+    "kick_velocity": Field(
+        "number", "sigma per axis of what the opening fingers add", "m/s", 0.0, minimum=0
+    ),
+    "kick_spin": Field("number", "the same", "rad/s", 0.0, minimum=0),
+}
+
+HANDLE: Section = {
+    "link": Field("text", "link of the robot; absent: its tool"),
+    "in_link": Field("mapping", "pose of the handle in it", default={}),
+    "interval": Field(
+        "number", "between keys; absent: the whole steps nearest to 4 ms", "s", minimum=0,
+        strict=True,
+    ),
+}  # fmt: skip
+
+SPREAD: Section = {
+    "position": Field(
+        "vector3", "sigma along the tool's axes (of what is held) or the world's", "m",
+        [0.0, 0.0, 0.0], minimum=0,
+    ),
+    "rotation": Field("vector3", "sigma about them", "rad", [0.0, 0.0, 0.0], minimum=0),
+}  # fmt: skip
+
+GRIPPER: Section = {
+    "latency": Field("number", "from the command until the body is free", "s", 0.0, minimum=0),
+    "jitter": Field("number", "sigma of the latency", "s", 0.0, minimum=0),
+}
+
+PER_JOINT = "one for all, a list in the order of the joints, or {joint: number}"
+CONTROLLER: Section = {
+    "rate": Field("number", "of its commands", "Hz", 125.0, minimum=0, strict=True),
+    "bandwidth": Field("any", f"of the joints' closed loops [rad/s]: {PER_JOINT}", default=60.0),
+    "damping": Field("any", f"damping ratio of them: {PER_JOINT}", default=1.0),
+    "delay": Field("number", "until a command has an effect", "s", 0.008, minimum=0),
+    "feedforward": Field("number", "share of the velocity that is fed forward", "1", 1.0,
+                         minimum=0),
+    "path": Field("number", "path tolerance [rad or m]", default=0.2, minimum=0, strict=True),
+    "goal": Field("number", "goal tolerance [rad or m]", default=0.1, minimum=0, strict=True),
+    "goal_time": Field("number", "until the goal must be reached; 0: for ever", "s", 0.0,
+                       minimum=0),
+    "deceleration": Field("number", "when it holds; absent: left to the drives",
+                          "rad/s^2 or m/s^2", minimum=0, strict=True),
+}  # fmt: skip
+
+RATE = Field("number", "samples per second", "Hz", REQUIRED, minimum=0, strict=True)
+TOPIC = Field("text", "of its messages")
+FRAME = Field("text", "frame of its messages", default="world")
+LOST = Field("number", "share of samples that are missing", "1", 0.0, minimum=0)
+
+SENSORS: dict[str, Section] = {
+    "poses": {
+        "body": Field("text", "of a soft one: the rigid pose nearest to it", default=REQUIRED),
+        "rate": RATE,
+        "topic": TOPIC,
+        "frame": FRAME,
+        "sigma_position": Field("number", "noise per axis", "m", 0.0, minimum=0),
+        "sigma_rotation": Field("number", "noise per axis", "rad", 0.0, minimum=0),
+        "dropout": LOST,
+        "pivot": Field("vector3", "tracked point in the body's frame", "m", [0.0, 0.0, 0.0]),
+    },
+    "markers": {
+        "body": Field("text", "that carries them", default=REQUIRED),
+        "points": Field("points", "in the body's frame; of a soft one the nearest nodes", "m",
+                        REQUIRED),
+        "rate": RATE,
+        "topic": TOPIC,
+        "frame": FRAME,
+        "sigma": Field("number", "noise per axis", "m", 0.0, minimum=0),
+        "dropout": LOST,
+    },
+    "depth_camera": {
+        "eye": Field("vector3", "where it stands, world", "m", REQUIRED),
+        "target": Field("vector3", "what it looks at; its top is towards +z", "m", REQUIRED),
+        "size": Field("integers", "pixels: width, height", default=[320, 240], minimum=1),
+        "view": Field("number", "horizontal angle", "deg", 58.0, minimum=1),
+        "rate": RATE,
+        "topic": TOPIC,
+        "frame": Field("text", "optical frame of its clouds", default="camera"),
+        "noise": Field("mapping", "along the ray: constant [m], quadratic [1/m], reference [m]; "
+                       "absent: the first Kinect's"),
+        "jitter": Field("number", "of the rays, in pixels", "1", 0.3, minimum=0),
+        "grazing": Field("number", "least |cosine| that returns", "1", 0.15, minimum=0),
+        "missing": LOST,
+        "holes": Field("number", "share of the image lost in blobs", "1", 0.0, minimum=0),
+        "surfaces": Field("flag", "whether the scene's surfaces are seen too", default=True),
+        "radius": Field("number", "of a soft ball whose mesh was made with another", "m", minimum=0,
+                        strict=True),
+    },
+}  # fmt: skip
+
+SECTIONS = {
+    "TWIN": TWIN,
+    "grasp": GRASP,
+    "handles.NAME": HANDLE,
+    "spread.BODY": SPREAD,
+    "gripper": GRIPPER,
+    "controller": CONTROLLER,
+    **{f"sensors.NAME.{kind}": section for kind, section in SENSORS.items()},
+}
+
+
+def markdown() -> str:
+    """The tables of docs/twin.md."""
+    parts = []
+    for title, section in SECTIONS.items():
+        rows = [f"### `{title}`", "", "| key | accepted | default | meaning |", "|---|---|---|---|"]
+        for name, field in section.items():
+            default = "required" if field.default is REQUIRED else field.default
+            shown = "-" if default in (None, "", {}, []) else default
+            shown = shown if shown in ("-", "required") else f"`{shown}`"
+            rows.append(f"| `{name}` | {field.rule()} | {shown} | {field.doc} |")
+        parts.append("\n".join(rows))
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    print(markdown())

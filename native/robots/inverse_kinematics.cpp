@@ -1,0 +1,148 @@
+#include "inverse_kinematics.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+
+#include "../rotation.hpp"
+
+namespace diffsim {
+namespace {
+
+// Between two poses: the straight line and the shortest turn.
+LinkPose between(const LinkPose& a, const LinkPose& b, double share) {
+  const Eigen::Quaterniond turn(a.turn);
+  return {turn.slerp(share, Eigen::Quaterniond(b.turn)).toRotationMatrix(),
+          a.at + share * (b.at - a.at)};
+}
+
+// J^T (J J^T + damping)^-1 e
+JointValues least_step(const PoseTask::Slopes& J, const Vector6& e, double damping) {
+  Matrix6 A = Matrix6::Zero();
+  for (Eigen::Index i = 0; i < J.cols(); ++i) {
+    const Vector6 column = J.col(i);
+    A.noalias() += column * column.transpose();
+  }
+  A.diagonal().array() += damping;
+  const Vector6 pull = A.ldlt().solve(e);
+  return J.transpose() * pull;
+}
+
+class Follower {
+ public:
+  Follower(const Chain& chain, const PoseTask& task) : chain_(chain), task_(task) {
+    how_.iterations = 30;
+  }
+
+  // From q at pose a to pose b, expected at `guess`; halves the way where joints leap.
+  bool go(const LinkPose& a, const LinkPose& b, JointValues& q, const JointValues& guess, int depth,
+          Way& way) const {
+    JointValues next = guess;
+    const double error = reach(chain_, task_, b, how_, next);
+    int joint = 0;
+    const double leap = (next - guess).cwiseAbs().maxCoeff(&joint);
+    if (error <= how_.tolerance && leap < most_leap) {
+      q = next;
+      return true;
+    }
+    if (depth == 0) {
+      way.error = error;
+      way.jumped = error <= how_.tolerance ? joint : -1;
+      return false;
+    }
+    const LinkPose middle = between(a, b, 0.5);
+    const JointValues rate = guess - q, q0 = q;
+    if (!go(a, middle, q, q + rate / 2, depth - 1, way)) return false;
+    return go(middle, b, q, q + (q - q0), depth - 1, way);
+  }
+
+ private:
+  static constexpr double most_leap = 0.3;  // away from the expected value [rad or m]
+
+  const Chain& chain_;
+  const PoseTask& task_;
+  Solving how_;
+};
+
+}  // namespace
+
+void PoseTask::error(const Chain& chain, const JointValues& q, const LinkPose& want, Vector6& e,
+                     Slopes& J) const {
+  ChainJacobian all;
+  const LinkPose have = chain.pose(q, &all);
+  e.setZero();
+  J.setZero(6, chain.size());
+  e.head<3>() = want.at - have.at;
+  J.topRows<3>() = all.topRows<3>();
+  if (orientation == Orientation::full) {
+    e.tail<3>() = length * log_rotation(want.turn * have.turn.transpose());
+    J.bottomRows<3>() = length * all.bottomRows<3>();
+  } else if (orientation == Orientation::axis) {
+    const Vector3d wish = want.turn * axis, is = have.turn * axis, cross = is.cross(wish);
+    const double sine = cross.norm(), angle = std::atan2(sine, is.dot(wish));
+    const Vector3d turn = sine > 1e-12 ? Vector3d(angle / sine * cross) : cross;
+    Eigen::Matrix<double, 2, 3> across;  // two directions square to the wished axis
+    across.row(0) = wish.unitOrthogonal();
+    across.row(1) = wish.cross(across.row(0).transpose());
+    e.segment<2>(3) = length * across * turn;
+    J.middleRows<2>(3) = length * across * all.bottomRows<3>();
+  }
+}
+
+double reach(const Chain& chain, const PoseTask& task, const LinkPose& want, const Solving& how,
+             JointValues& q) {
+  Vector6 e;
+  PoseTask::Slopes J;
+  for (int i = 0;; ++i) {
+    task.error(chain, q, want, e, J);
+    const double square = e.squaredNorm();
+    if (square <= how.tolerance * how.tolerance || i == how.iterations) return std::sqrt(square);
+    JointValues step = least_step(J, e, square / 2 + 1e-14 * task.length * task.length);
+    double longest = 0;
+    for (double one : step) longest = std::max(longest, std::abs(one));
+    if (longest > how.longest_step) step *= how.longest_step / longest;
+    q += step;
+  }
+}
+
+Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys, int begin,
+           const JointValues& q) {
+  const Follower follower(chain, task);
+  const int count = static_cast<int>(keys.size());
+  Way way;
+  way.q = MatrixXd::Zero(chain.size(), count);
+  way.q.col(begin) = q;
+  way.first = way.last = begin;
+  constexpr int halvings = 3;
+  for (int direction : {1, -1}) {
+    JointValues now = q, before = q, earlier = q;
+    for (int k = begin + direction; k >= 0 && k < count; k += direction) {
+      // A parabola through three keys: at a fold, where two branches meet, it tells them apart.
+      const JointValues guess = 3 * (now - before) + earlier;
+      earlier = before;
+      before = now;
+      if (!follower.go(keys[k - direction], keys[k], now, guess, halvings, way)) return way;
+      way.q.col(k) = now;
+      (direction > 0 ? way.last : way.first) = k;
+    }
+  }
+  return way;
+}
+
+std::pair<double, double> singular_values(const Chain& chain, const PoseTask& task,
+                                          const JointValues& q) {
+  Vector6 e;
+  PoseTask::Slopes J;
+  task.error(chain, q, chain.pose(q), e, J);
+  // Through the smaller of J J^T and J^T J: arms with fewer joints than rows have no zero values.
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, most_joints, most_joints> A;
+  if (task.rows() <= J.cols()) {
+    A = J.topRows(task.rows()) * J.topRows(task.rows()).transpose();
+  } else {
+    A = J.transpose() * J;
+  }
+  Eigen::SelfAdjointEigenSolver<decltype(A)> eigen(A, Eigen::EigenvaluesOnly);
+  const auto& values = eigen.eigenvalues();
+  return {std::sqrt(std::max(values[0], 0.)), std::sqrt(std::max(values[values.size() - 1], 0.))};
+}
+
+}  // namespace diffsim

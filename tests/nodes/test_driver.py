@@ -1,0 +1,278 @@
+"""The driver over ROS, with a mock controller in simulated time: carried out, refused, stopped."""
+
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from diffsim_interfaces.action import Execute  # noqa: E402
+from rclpy.clock import Clock, ClockType  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rosgraph_msgs.msg import Clock as ClockMessage  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
+
+from diffsim_ros.nodes import convert, convert_motion  # noqa: E402
+from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
+from diffsim_ros.nodes.controller_server import ControllerServer, Offer  # noqa: E402
+from diffsim_ros.nodes.driver import Driver  # noqa: E402
+from diffsim_ros.robots.controller import Controller, Settings  # noqa: E402
+from diffsim_ros.robots.gripper import Gripper  # noqa: E402
+from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
+
+STEP, FACTOR = 4_000_000, 0.6
+LATENCY = 0.05
+MOTION = swing(size=0.1, duration=0.6, release=0.35)
+
+
+def back(position):
+    """From where the robot is to home, almost."""
+    home = swing(size=-0.1, duration=0.6, release=0.5)
+    return replace(home, positions=home.positions + position - ARM.home)
+
+
+class Lab(BaseNode):
+    """A robot in simulated time, `FACTOR` as fast as the wall's; `events` are what it was told."""
+
+    def __init__(self):
+        super().__init__("lab")
+        self.events, self.time = [], STEP
+        mock = Controller(NAMES, ARM.home, Settings(deceleration=20.0), self.time)
+        self.server = ControllerServer(self, mock, Gripper(LATENCY), Offer(), self.on_gripper)
+        self.clock = self.create_publisher(ClockMessage, "/clock", STREAM)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(STEP / 1e9 / FACTOR, self.step, clock=steady)
+        start = mock.start
+        mock.start = lambda *given, **more: (self.events.append("started"), start(*given, **more))[
+            1
+        ]
+
+    def step(self):
+        self.time += STEP
+        self.server.advance(self.time)
+        self.clock.publish(ClockMessage(clock=convert.time_message(self.time)))
+
+    def on_gripper(self, stamp, is_open):
+        self.events.append(("gripper", is_open, self.server.controller.elapsed))
+
+    @property
+    def mock(self):
+        return self.server.controller
+
+    def destroy_node(self):
+        self.server.destroy()
+        super().destroy_node()
+
+
+class Bench:
+    """The lab, a driver, and a client of its action."""
+
+    def __init__(self, ros):
+        self.ros, self.lab, self.feedback = ros, ros.start(Lab()), []
+
+    def drive(self, **parameters):
+        given = {"dry_run": False, "use_sim_time": True, "gripper": "command", "lead": LATENCY}
+        self.driver = self.ros.start_with(Driver, **given | parameters)
+        return self.ready()
+
+    def ready(self):
+        self.client = self.ros.action(Execute, "/driver/execute")
+        return self
+
+    def known(self):
+        """Wait until the driver knows where the robot is."""
+        self.ros.until(lambda: self.driver._state, "joint states")
+        return self
+
+    def asked(self, call, *given):
+        """The future of a request made in the spinning thread: an answer that comes before rclpy
+        has noted who asked is lost."""
+        made = []
+        self.ros.node.executor.create_task(lambda: made.append(call(*given)))
+        return self.ros.until(lambda: made, "the request")[0]
+
+    def goal(self, motion=MOTION, blend=0.0):
+        """The handle of an accepted goal."""
+        message = convert_motion.execute_goal(motion, blend)
+        hear = lambda said: self.feedback.append(said.feedback)  # noqa: E731
+        sent = self.asked(self.client.send_goal_async, message, hear)
+        return self.ros.until(lambda: sent.done() and sent.result(), "acceptance")
+
+    def send(self, motion=MOTION, blend=0.0):
+        """Have a motion carried out."""
+        self.handle = self.goal(motion, blend)
+        self.result = self.asked(self.handle.get_result_async)
+        return self
+
+    def report(self):
+        self.ros.until(self.result.done, lambda: f"an end; {self.feedback[-1:]}")
+        return convert_motion.report(self.result.result().result)
+
+    def until(self, elapsed):
+        """Wait until the controller is so far."""
+        self.ros.until(lambda: self.lab.mock.elapsed >= elapsed, f"{elapsed} s of the motion")
+
+    def phases(self):
+        return [message.phase for message in self.feedback]
+
+    def rests(self):
+        return not self.lab.mock.active and np.abs(self.lab.mock.velocity).max() < 1e-3
+
+
+@pytest.fixture
+def bench(ros):
+    return Bench(ros)
+
+
+@pytest.mark.parametrize("gripper", ["command", "digital_output"])
+def test_a_motion_is_carried_out_and_lets_go_at_its_time(bench, gripper):
+    bench.drive(gripper=gripper).known().send()
+    report = bench.report()
+    assert report.code == "SUCCESS", report
+    assert not report.dry_run and 0.0 < report.tracking_error < 0.02
+    assert bench.lab.events[0] == "started" and len(bench.lab.events) == 2
+    kind, is_open, elapsed = bench.lab.events[1]
+    assert (kind, is_open) == ("gripper", True) and elapsed == pytest.approx(0.35, abs=0.04)
+    np.testing.assert_allclose(bench.lab.mock.desired.position, MOTION.positions[-1], atol=1e-9)
+    assert bench.phases()[:2] == ["checking", "waiting"] and "moving" in bench.phases()
+
+
+def test_a_dry_run_sends_nothing_and_what_is_unsafe_is_refused(bench):
+    heard = bench.ros.listen(
+        TrajectoryMessage, "/scaled_joint_trajectory_controller/joint_trajectory", STREAM
+    )
+    bench.drive(dry_run=True).known()
+    report = bench.send().report()
+    assert report.code == "SUCCESS" and report.dry_run and "26 points, 0.600 s" in report.message
+    for motion, told in (
+        (swing(size=9.0), "velocity"),
+        (swing(size=0.1, release=1.2), "release"),
+    ):
+        report = bench.send(motion).report()
+        assert report.code == "REFUSED" and told in report.message
+    assert bench.lab.events == [] and heard == [] and report.release_stamp is None
+
+
+def test_trajectories_by_topic_and_what_the_diagnostics_say(bench):
+    said = bench.ros.listen(DiagnosticArray, "/diagnostics", 10)
+    bench.drive(dry_run=True, period=0.05).known()
+    wanted = bench.ros.node.create_publisher(TrajectoryMessage, "/driver/joint_trajectory", STREAM)
+    bench.ros.until(lambda: wanted.get_subscription_count() > 0, "the driver to listen")
+    wanted.publish(convert_motion.trajectory_message(MOTION))
+
+    def last():
+        return convert.values_of(said[-1].status[0])["last"] if said else ""
+
+    bench.ros.until(lambda: "topic: SUCCESS dry run" in last(), last)
+    assert said[-1].status[0].message == "dry run: nothing is sent"
+    changed = bench.driver.set_parameters(
+        [Parameter("gripper", value="none"), Parameter("dry_run", value=False)]
+    )
+    assert [result.successful for result in changed] == [False, True]
+
+
+def test_a_cancelled_motion_rests_and_never_lets_go(bench):
+    bench.drive().known().send()
+    bench.until(0.15)
+    other = bench.asked(bench.goal().get_result_async)
+    cancel = bench.asked(bench.handle.cancel_goal_async)
+    report = bench.report()
+    assert report.code == "CANCELED" and "on request" in report.message
+    assert bench.ros.until(cancel.done, "an answer") and bench.result.result().status == 5
+    bench.ros.until(bench.rests, "rest")
+    bench.ros.until(other.done, "the second's end")
+    assert convert_motion.report(other.result().result).code == "BUSY"
+    assert bench.lab.events == ["started"]
+
+
+def test_an_emergency_stop_is_told_and_nothing_is_let_go_meanwhile(bench):
+    bench.drive(stop_timeout=0.5).known().send()
+    bench.until(0.2)
+    bench.lab.mock.speed_scaling = 0.0
+    bench.ros.until(lambda: "waiting" in bench.phases()[3:], "it to be told")
+    later = bench.lab.time + 300_000_000  # the release would be over
+    bench.ros.until(lambda: bench.lab.time > later, "simulated time")
+    assert bench.lab.events == ["started"] and bench.lab.mock.elapsed < 0.3
+    bench.lab.mock.speed_scaling = 1.0
+    report = bench.report()
+    assert report.code == "SUCCESS" and "went on after" in report.message
+    assert bench.lab.events[1][2] == pytest.approx(0.35, abs=0.04)
+    bench.send(back(bench.lab.mock.position))
+    bench.ros.until(lambda: len(bench.lab.events) == 3, "the start")
+    bench.until(0.1)
+    bench.lab.mock.speed_scaling = 0.0  # for good
+    report = bench.report()
+    assert report.code == "ABORTED" and "has been stopped for 0.5" in report.message
+    bench.ros.until(bench.rests, "rest")
+    assert len(bench.lab.events) == 3
+    assert "speed scaling: got 0.0" in bench.send().report().message
+
+
+def test_a_late_joint_state_ends_the_motion(bench):
+    bench.drive(state_age=0.1).known().send()
+    bench.until(0.15)
+    bench.lab.server.offer = replace(bench.lab.server.offer, state_rate=0.0)
+    report = bench.report()
+    assert report.code == "ABORTED" and "no joint state for 0.1" in report.message
+    bench.ros.until(bench.rests, "rest")
+    assert bench.lab.events == ["started"]
+    assert "age: got" in bench.send().report().message
+
+
+def test_a_defect_while_watching_stops_the_robot(bench, monkeypatch):
+    bench.drive().known().send()
+    bench.until(0.1)
+    monkeypatch.setattr("diffsim_ros.robots.execution.Supervisor.trouble", lambda *_: 1 / 0)
+    report = bench.report()
+    assert report.code == "ABORTED" and "a defect of the driver: ZeroDivision" in report.message
+    bench.ros.until(bench.rests, "rest")
+    assert bench.lab.events == ["started"]
+
+
+def test_a_controller_that_is_missing_is_told(bench):
+    bench.drive(controller="/other", server_timeout=0.2).known()
+    report = bench.send().report()
+    assert report.code == "REFUSED" and "/other/follow_joint_trajectory was not" in report.message
+
+
+def test_a_controller_that_says_no_or_gives_up_is_told(bench):
+    bench.drive().known()
+    bench.lab.server._refused = lambda message: "not today"
+    report = bench.send().report()
+    assert report.code == "REFUSED" and "rejected the goal" in report.message
+    del bench.lab.server._refused
+    bench.send()
+    bench.until(0.1)
+    bench.lab.mock._path = 1e-6
+    report = bench.report()
+    assert report.code == "ABORTED" and "-4 PATH_TOLERANCE_VIOLATED" in report.message
+
+
+def test_the_topic_serves_as_well_and_stops(bench):
+    bench.drive(output="topic", gripper="none").known()
+    report = bench.send(swing(size=0.1, duration=0.4, release=None), blend=0.2).report()
+    assert report.code == "SUCCESS" and report.tracking_error < 0.03
+    bench.send(back(bench.lab.mock.position))
+    bench.ros.until(lambda: bench.lab.events.count("started") == 2, "the start")
+    bench.until(0.2)
+    bench.asked(bench.handle.cancel_goal_async)
+    assert bench.report().code == "CANCELED"
+    bench.ros.until(bench.rests, "rest")
+    assert np.abs(bench.lab.mock.position - ARM.home).max() > 0.02
+
+
+def test_a_killed_driver_stops_the_robot_first(bench, processes):
+    process = processes.start(
+        "driver", dry_run=False, use_sim_time=True, gripper="command", lead=LATENCY
+    )
+    bench.ready()
+    bench.send(swing(size=0.2, duration=3.0, release=2.5))
+    bench.until(0.1)
+    assert processes.end(process, signal.SIGTERM) == 0
+    assert not bench.lab.mock.active
+    bench.ros.until(bench.rests, "rest")
+    assert bench.lab.events == ["started"]
+    assert "Traceback" not in process.log.read_text()

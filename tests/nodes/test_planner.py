@@ -1,0 +1,128 @@
+"""The planner's action: a throw by an arm, a warm start, refusals."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip("rclpy")
+pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
+
+from action_msgs.msg import GoalStatus
+from diffsim_interfaces.action import Plan
+from nav_msgs.msg import Path as PathMessage
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+from visualization_msgs.msg import MarkerArray
+
+from diffsim_ros.nodes import convert, planner
+from diffsim_ros.nodes.common import LATCHED
+from diffsim_ros.nodes.convert_plan import PlanGoal, plan_goal_message
+
+ROOT = Path(__file__).resolve().parents[2]
+THROW = str(ROOT / "config" / "planning" / "ur5_throw.yaml")
+CODES = {number: name for name, number in convert.CODES.items()}
+
+
+class Client:
+    """An action client and the planner that it talks to."""
+
+    def __init__(self, ros):
+        self.ros, self.node, self.feedback = ros, ros.start(planner.Planner()), []
+        self.action = ros.action(Plan, "/planner/plan")
+
+    def send(self, goal):
+        future = self.action.send_goal_async(
+            plan_goal_message(goal), lambda message: self.feedback.append(message.feedback)
+        )
+        return self.ros.until(lambda: future.done() and future.result(), "the goal's handle")
+
+    def result(self, handle):
+        future = handle.get_result_async()
+        done = self.ros.until(lambda: future.done() and future.result(), "the result", 60.0)
+        return done.status, CODES[done.result.error_code], done.result
+
+    def run(self, goal):
+        return self.result(self.send(goal))
+
+
+@pytest.fixture
+def client(ros, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Client(ros)
+
+
+def test_a_throw_is_planned_written_shown_and_planned_again(client, tmp_path, monkeypatch):
+    def write(stage, result, line):  # pages take seconds, and have a test of their own
+        result.carried.trajectory.save(stage / "trajectory.yaml")
+        (stage / "report.html").write_text(line)
+
+    monkeypatch.setattr(planner.command, "write_all", write)
+    listen = client.ros.listen
+    path = listen(PathMessage, "/planner/predicted", LATCHED)
+    markers = listen(MarkerArray, "/planner/markers", LATCHED)
+    sent = listen(JointTrajectory, "/planner/trajectory", LATCHED)
+    states = listen(JointState, "/planner/preview/joint_states", 10)
+    status, code, found = client.run(PlanGoal(THROW, out=str(tmp_path / "out")))
+    assert (status, code) == (GoalStatus.STATUS_SUCCEEDED, "SUCCESS"), found.error_msg
+    assert client.feedback and client.feedback[0].starts == 1
+    last = found.trajectory.points[-1]
+    assert len(found.trajectory.joint_names) == 6 and not any(last.velocities)
+    assert 0 < found.release < last.time_from_start.sec + 1e-9 * last.time_from_start.nanosec
+    written = yaml.safe_load((tmp_path / "out" / "trajectory.yaml").read_text())
+    assert written["release"] == found.release
+    assert found.report_path == str(tmp_path / "out" / "report.html")
+    assert {m.name: m.value for m in found.metrics}["goals.target.distance"] < 0.03
+    for heard in (path, markers, sent, states):
+        client.ros.until(lambda heard=heard: heard, "what is shown")
+    assert sent[-1] == found.trajectory and path[-1] == found.predicted
+    near = [p.pose.position for p in found.predicted.poses]
+    target = np.array([-1.05, -0.15, 0.23])
+    goal = PlanGoal(THROW, target=tuple(target), warm_start=True)
+    status, code, again = client.run(goal)
+    assert (code, again.report_path) == ("SUCCESS", "")
+    figures = {m.name: m.value for m in again.metrics}
+    assert figures["rollouts"] <= 14
+    places = np.array([[p.pose.position.x, p.pose.position.y, p.pose.position.z]
+                       for p in again.predicted.poses])  # fmt: skip
+    assert np.linalg.norm(places - target, axis=1).min() < 0.03
+    assert np.linalg.norm(places[0] - [near[0].x, near[0].y, near[0].z]) > 1e-4
+
+
+def test_what_cannot_be_planned_is_refused_with_its_reason(client):
+    text = yaml.safe_load(Path(THROW).read_text())
+    text["robot"]["arm"] = {"urdf": str(ROOT / "urdf" / "ur5.urdf"), "tool": "tool0"}
+    for goal, words in (
+        (PlanGoal(""), "PLAN.yaml: path or text"),
+        (PlanGoal(yaml.safe_dump(text)), "robot.arm.base"),
+        (PlanGoal(THROW, target=(1.0, 2.0)), "x, y, z in m"),
+        (PlanGoal(THROW, goal="tarhet", target=(1.0, 2.0, 0.0)), "'target'"),
+        (PlanGoal(THROW, changes=("search.stars=2",)), "starts"),
+    ):
+        status, code, found = client.run(goal)
+        assert (status, code) == (GoalStatus.STATUS_ABORTED, "INVALID_CONFIGURATION")
+        assert words in found.error_msg, found.error_msg
+        assert not found.trajectory.points and not list(Path.cwd().iterdir())
+
+
+def test_a_second_goal_is_busy_and_the_first_can_be_cancelled(client, monkeypatch):
+    started = threading.Event()
+    planned = planner.plan
+
+    def slow(config, *, progress, cancel):
+        started.set()
+        while not cancel.cancelled:
+            pass
+        return planned(config, progress=progress, cancel=cancel)
+
+    monkeypatch.setattr(planner, "plan", slow)
+    first = client.send(PlanGoal(THROW))
+    client.ros.until(started.is_set, "the first plan")
+    assert client.run(PlanGoal(THROW))[1] == "BUSY"
+    future = first.cancel_goal_async()
+    client.ros.until(lambda: future.done() and future.result(), "the cancellation")
+    status, code, found = client.result(first)
+    assert (status, code) == (GoalStatus.STATUS_CANCELED, "CANCELED")
+    assert not found.trajectory.points

@@ -1,0 +1,240 @@
+"""What is unsafe is refused before it is sent, by joint, time, value and limit; nothing else is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.robots.blend import blended
+from diffsim_ros.robots.command import NANO, CommandPoint, JointCommand, JointSample
+from diffsim_ros.robots.controller import rejection
+from diffsim_ros.robots.trajectory import JointTrajectory
+from diffsim_ros.robots.trajectory_check import Rules, check_trajectory
+from tests.robots.motions import (
+    ARM,
+    HOME,
+    NAMES,
+    NOW,
+    command,
+    later,
+    shifted,
+    swing,
+    with_point,
+    with_value,
+    without,
+)
+
+nan, inf = float("nan"), float("inf")
+GOOD = command()
+LAST = len(GOOD.points) - 1
+
+
+def check(motion=GOOD, arm=ARM, start=HOME, **options):
+    return check_trajectory(motion, arm, start, now=NOW, **options)
+
+
+def moved(**values):
+    return replace(HOME, positions={**HOME.positions, **values})
+
+
+def leap(size, duration):
+    """Two points at rest: every limit is kept at them."""
+    q = np.stack([ARM.home, ARM.home + size])
+    still = np.zeros_like(q)
+    return JointTrajectory(NAMES, np.array([0.0, duration]), q, still, still)
+
+
+def bump(factor):
+    """Positions only, points so near that corners are soft, but for one."""
+    times = np.linspace(0.0, 2.0, 251)
+    q = ARM.home + np.outer(0.05 * (1 - np.cos(np.pi * times)), np.ones(6))
+    q[125:, 1] += factor
+    return JointTrajectory(NAMES, times, q)
+
+
+PAN = NAMES[0]
+WRONG = {
+    "no names": (replace(GOOD, names=()), "joints: got []"),
+    "unknown joint": (replace(GOOD, names=("elbow", *NAMES[1:])), "'elbow'"),
+    "duplicate joint": (replace(GOOD, names=(NAMES[1], *NAMES[1:])), f"{PAN} 0 times"),
+    "missing joint": (replace(GOOD, names=NAMES[1:]), f"{PAN} 0 times"),
+    "one joint too many": (replace(GOOD, names=(*NAMES, PAN)), f"{PAN} 2 times"),
+    "no points": (replace(GOOD, points=()), "0 points"),
+    "one point": (replace(GOOD, points=GOOD.points[-1:]), "1 points"),
+    "too few positions": (with_point(GOOD, 3, positions=(0.0,) * 5), "point 3 at 0.12 s: pos"),
+    "no positions": (without(GOOD, "positions"), "positions: got '0 numbers'"),
+    "too many velocities": (with_point(GOOD, 3, velocities=(0.0,) * 7), "velocities: got '7"),
+    "some velocities missing": (with_point(GOOD, 3, velocities=()), "at all points or at none"),
+    "too few accelerations": (with_point(GOOD, 0, accelerations=(0.0,)), "accelerations: got '1"),
+    "accelerations alone": (without(GOOD, "velocities"), "velocities"),
+    "NaN position": (with_value(GOOD, 4, "positions", 2, nan), "positions of elbow_joint: got nan"),
+    "infinite velocity": (with_value(GOOD, 4, "velocities", 0, inf), f"velocities of {PAN}"),
+    "NaN acceleration": (with_value(GOOD, 4, "accelerations", 5, nan), "wrist_3_joint: got nan"),
+    "NaN time": (replace(swing(), times=np.r_[0.0, nan, swing().times[2:]]), "point 1: time"),
+    "negative time": (with_point(GOOD, 0, time=-1), "point 0: time"),
+    "equal times": (with_point(GOOD, 2, time=GOOD.points[1].time), "point 2: time: got 0.04"),
+    "times fall": (with_point(GOOD, 5, time=1), "point 5: time"),
+    "too long": (with_point(GOOD, LAST, time=61 * NANO), "duration: got 61"),
+    "too many points": (swing(count=10_001), "10001 points"),
+    "end velocity": (with_value(GOOD, LAST, "velocities", 1, 1e-9), "at 1 s (end): velocities"),
+    "end acceleration": (with_value(GOOD, LAST, "accelerations", 1, 1e-9), "(end): accelerations"),
+    "effort": (with_point(GOOD, 1, effort=(0.0,) * 6), "effort"),
+    "stamp in the past": (replace(GOOD, stamp=NOW - NANO), "-1.000 s from now"),
+    "stamp far ahead": (replace(GOOD, stamp=NOW + 60 * NANO), "+60.000 s from now"),
+    "release before": (replace(GOOD, release=-0.1), "release: got -0.1"),
+    "release after": (replace(GOOD, release=1.1), "release: got 1.1"),
+    "release NaN": (replace(GOOD, release=nan), "release: got nan"),
+    "jump at t = 0": (shifted(GOOD, 0.01), "at 0 s: position"),
+    "a turn away": (shifted(GOOD, [0, 2 * np.pi, 0, 0, 0, 0]), "by -6.28319 rad"),
+    "beyond position": (swing(size=-4.0, duration=8.0), "elbow_joint at 5."),
+    "too fast": (swing(size=2.5, duration=1.5), "velocity: got"),
+    "accelerates too much": (swing(size=0.4, duration=0.4, release=None), "acceleration: got"),
+    "too fast between points": (leap(2.2, 1.2), f"{PAN} at 0.6 s: velocity"),
+    "acceleration between points": (leap(0.4, 0.4), f"{PAN} at 0.08"),
+    "straight lines with a corner": (bump(0.01), "velocity jump: got"),
+    "straight lines at speed": (without(command(count=4), "velocities", "accelerations"), "jump"),
+    "too near to reach": (later(shifted(GOOD, 0.2), 0.02), "at 0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_malformed_and_unsafe_trajectories_are_refused_by_name(name):
+    motion, told = WRONG[name]
+    with pytest.raises(InputError) as error:
+        check(motion)
+    assert told in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_motion_that_begins_at_speed_is_refused():
+    points = [replace(p, time=p.time - GOOD.points[10].time) for p in GOOD.points[10:]]
+    start = JointSample(dict(zip(NAMES, points[0].positions, strict=True)))
+    motion = replace(GOOD, points=tuple(points), release=None)
+    with pytest.raises(InputError, match=r"shoulder_pan_joint at 0 s: velocity jump: got 0\.8"):
+        check(motion, start=start)
+    rates = dict(zip(NAMES, points[0].velocities, strict=True))
+    check(motion, start=replace(start, velocities=rates))
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        (replace(HOME, age=0.3), "joint states: age: got 0.3"),
+        (replace(HOME, age=nan), "age: got nan"),
+        (JointSample({}), "shoulder_pan_joint"),
+        (moved(elbow_joint=nan), "elbow_joint"),
+        (replace(HOME, velocities={"elbow_joint": inf}), "elbow_joint"),
+        (moved(elbow_joint=1.6), "elbow_joint at 0 s: position: got 1.57"),
+        (replace(HOME, velocities={"wrist_1_joint": 0.5}), "wrist_1_joint at 0 s: velocity jump"),
+    ],
+)
+def test_unusable_present_states_are_refused(start, told):
+    with pytest.raises(InputError) as error:
+        check(start=start)
+    assert told in str(error.value)
+
+
+def test_an_arm_of_unknown_place_is_refused():
+    with pytest.raises(InputError, match="base"):
+        check(arm=replace(ARM, base=None))
+
+
+def test_sound_motions_pass_and_columns_are_in_the_robots_order():
+    order = [3, 0, 5, 1, 4, 2]
+    points = []
+    for p in GOOD.points:
+        rows = [tuple(np.asarray(r)[order]) for r in (p.positions, p.velocities, p.accelerations)]
+        points.append(CommandPoint(p.time, *rows))
+    turned = replace(GOOD, names=tuple(NAMES[k] for k in order), points=tuple(points))
+    for motion in (GOOD, turned, swing(), later(GOOD, 0.5), bump(0.0)):
+        found = check(motion)
+        assert found.names == NAMES
+    np.testing.assert_array_equal(check(turned).positions, swing().positions)
+    check(start=None)
+    check(replace(GOOD, stamp=NOW + NANO))
+    check(without(GOOD, "accelerations"))
+
+
+def test_what_else_is_wrong_is_said_in_the_same_line():
+    with pytest.raises(InputError, match="also acceleration of"):
+        check(swing(size=3.0, duration=0.6))
+
+
+def test_jerk_counts_where_it_is_asked_for():
+    fast = swing(size=0.05, duration=0.16, release=None)
+    check(fast)
+    with pytest.raises(InputError, match="jerk"):
+        check(fast, rules=Rules(jerk=True))
+
+
+def corruptions():
+    """Changes of a command, most of them wrong."""
+    numbers = st.one_of(st.floats(-10, 10), st.sampled_from([0.0, nan, inf, 1e-7, 1.2e-7, 1e300]))
+    rows = st.lists(numbers, max_size=7).map(tuple)
+    index, times = st.integers(0, LAST), st.integers(-9 * NANO, 19 * NANO)
+    key = st.sampled_from(["positions", "velocities", "accelerations"])
+    return st.one_of(
+        st.builds(lambda k, f, row: lambda c: with_point(c, k, **{f: row}), index, key, rows),
+        st.builds(
+            lambda k, f, j, v: lambda c: with_value(c, k, f, j, v),
+            index, key, st.integers(0, 5), numbers,
+        ),
+        st.builds(lambda k, t: lambda c: with_point(c, k, time=t), index, times),
+        st.builds(lambda k, row: lambda c: with_point(c, k, effort=row), index, rows),
+        st.builds(lambda f: lambda c: without(c, f), key),
+        st.builds(lambda n: lambda c: replace(c, names=tuple(n)),
+                  st.lists(st.sampled_from([*NAMES, "", "elbow"]), max_size=7)),
+        st.builds(lambda a, b: lambda c: replace(c, points=c.points[a:b]), index, index),
+        st.builds(lambda s: lambda c: replace(c, stamp=s + NOW), times),
+        st.builds(lambda s: lambda c: later(c, s), st.floats(-1, 2)),
+        st.builds(lambda s: lambda c: replace(c, release=s), numbers),
+    )  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(corruptions(), min_size=1, max_size=3))
+def test_nothing_that_the_real_controller_would_refuse_passes(changes):
+    motion = GOOD
+    for change in changes:
+        try:
+            motion = change(motion)
+        except IndexError:  # of points or numbers that an earlier change took away
+            continue
+    try:
+        passed = check(motion)
+    except InputError:
+        return
+    assert rejection(motion, NAMES, NOW) == rejection(JointCommand.of(passed), NAMES, NOW) == ""
+    times = np.linspace(0.0, passed.duration, 2001)
+    q, qd, qdd = passed.at(times)
+    assert np.all((q >= ARM.limits.lower - 1e-9) & (q <= ARM.limits.upper + 1e-9))
+    assert np.all(np.abs(qd) <= ARM.limits.velocity * (1 + 1e-5))
+    assert np.all(np.abs(qdd) <= ARM.limits.acceleration * (1 + 1e-5))
+
+
+@pytest.mark.parametrize("fields", [(), ("accelerations",), ("velocities", "accelerations")])
+def test_a_blend_leads_from_the_present_state_and_passes_the_checks(fields):
+    motion = without(command(count=126), *fields).trajectory(NAMES)
+    start = JointSample({k: v + 0.2 for k, v in HOME.positions.items()}, {PAN: 0.02})
+    if fields:
+        start = replace(start, velocities={})
+    made = blended(motion, ARM, start)
+    passed = check(made, start=start)
+    shift = made.duration - motion.duration
+    assert 0.1 <= shift <= 1.0
+    assert passed.release == pytest.approx(0.6 + shift)
+    times = np.linspace(0.0, 1.0, 50)
+    np.testing.assert_allclose(made.at(times + shift)[0], motion.at(times)[0], atol=1e-12)
+    delayed = replace(motion, times=motion.times + 0.3, release=0.9)
+    again = blended(delayed, ARM, start)
+    np.testing.assert_allclose(again.times, made.times, atol=1e-12)
+    assert again.release == pytest.approx(made.release)
+
+
+def test_a_blend_is_refused_where_it_is_too_far_or_too_short():
+    with pytest.raises(InputError, match="elbow_joint: first position: got"):
+        blended(swing(), ARM, moved(elbow_joint=0.9))
+    with pytest.raises(InputError, match=r"blend of 0\.1 s: joint .*acceleration"):
+        blended(swing(), ARM, moved(elbow_joint=1.5), duration=0.1)
