@@ -33,6 +33,7 @@ from diffsim_ros.nodes import convert, convert_motion
 from diffsim_ros.nodes.common import STREAM, BaseNode, Declared, quality, run_node, share_folder
 from diffsim_ros.nodes.controller_server import GRIPPER, JOINT_STATES, SET_IO, SPEED_SCALING
 from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.nodes.jobs import answered, finish, goal_name
 from diffsim_ros.nodes.motion_outputs import (
     ANSWER,
     STEADY,
@@ -236,22 +237,16 @@ class Driver(BaseNode):
     async def _on_goal(self, handle) -> Execute.Result:
         goal = handle.request
         command = convert_motion.command(goal.trajectory, goal.release)
-        name = "goal " + bytes(handle.goal_id.uuid).hex()[:8]
-        report = await self._execute(command, goal.blend, name, handle.publish_feedback)
-        if report.code == "SUCCESS":
-            handle.succeed()
-        elif report.code == "CANCELED" and handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
+        name, feedback = goal_name(handle), handle.publish_feedback
+        report = await self._execute(command, goal.blend, name, feedback)
+        finish(handle, report.code)
         return convert_motion.execute_result(report)
 
     async def _on_topic(self, message: TrajectoryMessage) -> None:
         await self._execute(convert_motion.command(message), 0.0, "topic", lambda _: None)
 
     def _on_cancel(self, handle) -> CancelResponse:
-        name = "goal " + bytes(handle.goal_id.uuid).hex()[:8]
-        if self._job != name or self._run is None:
+        if self._job != goal_name(handle) or self._run is None:
             return CancelResponse.REJECT
         self._run.cancel("on request")
         return CancelResponse.ACCEPT
@@ -267,9 +262,8 @@ class Driver(BaseNode):
         self._job = name
         self._idle.clear()
         try:
-            report = await self._checked_and_run(command, blend, feedback)
-        except InputError as error:
-            report = Report("REFUSED", str(error))
+            work = self._checked_and_run(command, blend, feedback)
+            report = await answered(work, Report, "REFUSED")
         finally:
             self._lag = self._run.lag if self._run is not None else self._lag
             self._job, self._run = "", None

@@ -39,7 +39,7 @@ from diffsim_ros.nodes.convert_plan import (
     plan_goal,
     plan_result,
 )
-from diffsim_ros.nodes.jobs import Job, explained, feedback_of, finish, goal_name, shown
+from diffsim_ros.nodes.jobs import Job, answered, explained, feedback_of, finish, goal_name, shown
 from diffsim_ros.output import OutputFolder
 from diffsim_ros.planning import PlanConfig, load_plan, plan, results
 from diffsim_ros.planning.plan import PlanResult
@@ -153,7 +153,8 @@ class Planner(BaseNode):
 
     async def _on_goal(self, handle):
         feedback = feedback_of(self, handle, plan_feedback, self["feedback_rate"])
-        answer = await self._work(plan_goal(handle.request), goal_name(handle), feedback)
+        work = self._work(plan_goal(handle.request), goal_name(handle), feedback)
+        answer = await answered(work, PlanAnswer)
         finish(handle, answer.code)
         return plan_result(answer, self["world_frame"])
 

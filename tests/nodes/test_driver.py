@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from rosgraph_msgs.msg import Clock as ClockMessage  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
 
-from diffsim_ros.nodes import convert, convert_motion  # noqa: E402
+from diffsim_ros.nodes import convert, convert_motion, motion_run  # noqa: E402
 from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
 from diffsim_ros.nodes.controller_server import ControllerServer, Offer  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
@@ -87,24 +87,16 @@ class Bench:
         self.ros.until(lambda: self.driver._state, "joint states")
         return self
 
-    def asked(self, call, *given):
-        """The future of a request made in the spinning thread: an answer that comes before rclpy
-        has noted who asked is lost."""
-        made = []
-        self.ros.node.executor.create_task(lambda: made.append(call(*given)))
-        return self.ros.until(lambda: made, "the request")[0]
-
     def goal(self, motion=MOTION, blend=0.0):
         """The handle of an accepted goal."""
         message = convert_motion.execute_goal(motion, blend)
         hear = lambda said: self.feedback.append(said.feedback)  # noqa: E731
-        sent = self.asked(self.client.send_goal_async, message, hear)
-        return self.ros.until(lambda: sent.done() and sent.result(), "acceptance")
+        return self.ros.accepted(self.client, message, hear)
 
     def send(self, motion=MOTION, blend=0.0):
         """Have a motion carried out."""
         self.handle = self.goal(motion, blend)
-        self.result = self.asked(self.handle.get_result_async)
+        self.result = self.ros.asked(self.handle.get_result_async)
         return self
 
     def report(self):
@@ -177,8 +169,8 @@ def test_trajectories_by_topic_and_what_the_diagnostics_say(bench):
 def test_a_cancelled_motion_rests_and_never_lets_go(bench):
     bench.drive().known().send()
     bench.until(0.15)
-    other = bench.asked(bench.goal().get_result_async)
-    cancel = bench.asked(bench.handle.cancel_goal_async)
+    other = bench.ros.asked(bench.goal().get_result_async)
+    cancel = bench.ros.asked(bench.handle.cancel_goal_async)
     report = bench.report()
     assert report.code == "CANCELED" and "on request" in report.message
     assert bench.ros.until(cancel.done, "an answer") and bench.result.result().status == 5
@@ -232,6 +224,24 @@ def test_a_defect_while_watching_stops_the_robot(bench, monkeypatch):
     assert bench.lab.events == ["started"]
 
 
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_a_defect_is_told_and_nothing_moves_on(bench, monkeypatch, where):
+    bench.drive(lead=0.0).known()
+    run = "whole" if where == "before" else "_ended"
+    monkeypatch.setattr(motion_run.MotionRun, run, failing)
+    monkeypatch.setattr(motion_run.MotionRun, "_look", lambda self: self._halt(""))
+    report = bench.send().report()
+    assert (report.code, report.message) == ("INTERNAL", "ZeroDivisionError: a defect")
+    bench.ros.until(bench.rests, "the robot at rest")
+    assert bool(bench.lab.events) == (where == "after")
+    monkeypatch.undo()
+    assert bench.send(back(bench.lab.mock.position)).report().code == "SUCCESS"
+
+
+async def failing(*_):
+    raise ZeroDivisionError("a defect")
+
+
 def test_a_controller_that_is_missing_is_told(bench):
     bench.drive(controller="/other", server_timeout=0.2).known()
     report = bench.send().report()
@@ -258,7 +268,7 @@ def test_the_topic_serves_as_well_and_stops(bench):
     bench.send(back(bench.lab.mock.position))
     bench.ros.until(lambda: bench.lab.events.count("started") == 2, "the start")
     bench.until(0.2)
-    bench.asked(bench.handle.cancel_goal_async)
+    bench.ros.asked(bench.handle.cancel_goal_async)
     assert bench.report().code == "CANCELED"
     bench.ros.until(bench.rests, "rest")
     assert np.abs(bench.lab.mock.position - ARM.home).max() > 0.02

@@ -34,15 +34,12 @@ class Client:
         self.action = ros.action(Plan, "/planner/plan")
 
     def send(self, goal):
-        future = self.action.send_goal_async(
-            plan_goal_message(goal), lambda message: self.feedback.append(message.feedback)
-        )
-        return self.ros.until(lambda: future.done() and future.result(), "the goal's handle")
+        hear = lambda message: self.feedback.append(message.feedback)  # noqa: E731
+        return self.ros.accepted(self.action, plan_goal_message(goal), hear)
 
     def result(self, handle):
-        future = handle.get_result_async()
-        done = self.ros.until(lambda: future.done() and future.result(), "the result", 60.0)
-        return done.status, CODES[done.result.error_code], done.result
+        status, result = self.ros.outcome(handle, 60.0)
+        return status, CODES[result.error_code], result
 
     def run(self, goal):
         return self.result(self.send(goal))
@@ -107,6 +104,19 @@ def test_what_cannot_be_planned_is_refused_with_its_reason(client):
         assert not found.trajectory.points and not list(Path.cwd().iterdir())
 
 
+def test_a_defect_is_told(client, monkeypatch):
+    def fails(*_):
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(planner, "plan", lambda *_, **__: None)
+    monkeypatch.setattr(planner.command, "write_all", lambda *_: None)
+    monkeypatch.setattr(planner, "_answer", fails)
+    status, code, found = client.run(PlanGoal(THROW))
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, "INTERNAL")
+    assert found.error_msg == "ZeroDivisionError: a defect"
+    assert client.run(PlanGoal(""))[1] == "INVALID_CONFIGURATION"  # and it goes on
+
+
 def test_a_second_goal_is_busy_and_the_first_can_be_cancelled(client, monkeypatch):
     started = threading.Event()
     planned = planner.plan
@@ -121,7 +131,7 @@ def test_a_second_goal_is_busy_and_the_first_can_be_cancelled(client, monkeypatc
     first = client.send(PlanGoal(THROW))
     client.ros.until(started.is_set, "the first plan")
     assert client.run(PlanGoal(THROW))[1] == "BUSY"
-    future = first.cancel_goal_async()
+    future = client.ros.asked(first.cancel_goal_async)
     client.ros.until(lambda: future.done() and future.result(), "the cancellation")
     status, code, found = client.result(first)
     assert (status, code) == (GoalStatus.STATUS_CANCELED, "CANCELED")

@@ -69,11 +69,8 @@ def test_a_throw_over_ros_is_seen_and_its_truth_kept(ros, lab, tmp_path):
     driver = ros.start_with(Driver, dry_run=False, use_sim_time=True, gripper="command", lead=0.03)
     client = ros.action(Execute, "/driver/execute")
     ros.until(lambda: driver._state, "the driver to hear joint states")
-    sent = client.send_goal_async(convert_motion.execute_goal(SWING))
-    ros.until(sent.done, "the goal's answer")
-    ended = sent.result().get_result_async()
-    ros.until(ended.done, "the end of the motion")
-    report = convert_motion.report(ended.result().result)
+    _, result = ros.act(client, convert_motion.execute_goal(SWING))
+    report = convert_motion.report(result)
     assert report.code == "SUCCESS" and report.release_stamp, report
     ros.until(lambda: node.world.elapsed > 1.1, "the flight")
     answer = ros.call(Trigger, "/simulator/reset")
