@@ -284,7 +284,9 @@ class Driver(BaseNode):
         trajectory = self._checked(command, blend)
         if self["dry_run"]:
             size = f"{len(trajectory.times)} points, {trajectory.duration:.3f} s"
-            return Report("SUCCESS", f"dry run: {size}, nothing was sent", dry_run=True)
+            kept = trajectory.release is not None and self._gripper is None
+            note = "; the gripper would not be opened: parameter gripper is none" if kept else ""
+            return Report("SUCCESS", f"dry run: {size}, nothing was sent{note}", dry_run=True)
         if self._leaving:
             return Report("CANCELED", "the driver is ended; nothing was sent")
         self._run = MotionRun(self, self._output, self._gripper, self._watch())

@@ -1,5 +1,6 @@
 """The driver over ROS, with a mock controller in simulated time: carried out, refused, stopped."""
 
+import contextlib
 import signal
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from rosgraph_msgs.msg import Clock as ClockMessage  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
 
-from diffsim_ros.nodes import convert, convert_motion, motion_run  # noqa: E402
+from diffsim_ros.nodes import convert, convert_motion, execute, motion_run  # noqa: E402
 from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
 from diffsim_ros.nodes.controller_server import ControllerServer, Offer  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
@@ -236,6 +237,33 @@ def test_a_defect_is_told_and_nothing_moves_on(bench, monkeypatch, where):
     assert bool(bench.lab.events) == (where == "after")
     monkeypatch.undo()
     assert bench.send(back(bench.lab.mock.position)).report().code == "SUCCESS"
+
+
+def test_a_file_is_sent_by_the_command(bench, tmp_path, capsys, monkeypatch):
+    class Commander(contextlib.nullcontext):  # the real one starts a rclpy of its own
+        def execute(self, trajectory, told, *, blend, name):
+            assert (blend, name) == (0.0, "/driver/execute")
+            report = bench.send(trajectory).report()
+            any(told(message) for message in bench.feedback)
+            return report
+
+    Commander.__enter__ = lambda self: self
+    monkeypatch.setattr(execute, "Commander", Commander)
+    bench.drive(dry_run=True, gripper="none").known()
+    MOTION.save(tmp_path / "trajectory.yaml")
+    assert execute.main([str(tmp_path / "trajectory.yaml")]) == 0
+    said = capsys.readouterr()
+    kept = "; the gripper would not be opened: parameter gripper is none"
+    assert said.out == f"SUCCESS; dry run: 26 points, 0.600 s, nothing was sent{kept}\n"
+    assert said.err == "checking (0.00 s)\n"
+    late = replace(MOTION, release=0.7)
+    late.save(tmp_path / "late.yaml")
+    assert execute.main([str(tmp_path / "late.yaml")]) == 3
+    assert "REFUSED; trajectory: release: got 0.7" in capsys.readouterr().out
+    (tmp_path / "bad.yaml").write_text("joints: 5")
+    assert execute.main([str(tmp_path / "bad.yaml")]) == 2
+    assert "joints: got 5; accepted: a list of joint names" in capsys.readouterr().err
+    assert not bench.lab.events
 
 
 async def failing(*_):

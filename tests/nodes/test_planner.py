@@ -96,6 +96,7 @@ def test_what_cannot_be_planned_is_refused_with_its_reason(client):
         (PlanGoal(yaml.safe_dump(text)), "robot.arm.base"),
         (PlanGoal(THROW, target=(1.0, 2.0)), "x, y, z in m"),
         (PlanGoal(THROW, goal="tarhet", target=(1.0, 2.0, 0.0)), "'target'"),
+        (PlanGoal(THROW, goal="tarhet"), "'target'"),
         (PlanGoal(THROW, changes=("search.stars=2",)), "starts"),
     ):
         status, code, found = client.run(goal)

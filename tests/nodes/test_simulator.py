@@ -132,6 +132,19 @@ def test_time_stops_where_the_engine_fails_and_a_reset_begins_anew(ros, lab, mon
     assert ros.call(Trigger, "/simulator/step").success
 
 
+def test_a_reset_is_answered_when_joint_states_say_so(ros, lab, monkeypatch):
+    node = lab({"tracker": TRACKER}, rate_factor=0.02)  # joint states every 0.4 s of wall time
+    said, states = [], node.server._states
+    publish = states.publish
+    monkeypatch.setattr(states, "publish", lambda m: (said.append(m), publish(m)))
+    ros.until(lambda: said, "joint states")
+    said.clear()
+    assert ros.call(Trigger, "/simulator/reset").message == "attempt 1"
+    assert list(said[0].position) == SWING.positions[0].tolist()
+    ros.call(Trigger, "/simulator/pause")
+    assert ros.call(Trigger, "/simulator/reset").message == "attempt 2"
+
+
 def test_unusable_parameters_are_refused(lab, tmp_path):
     with pytest.raises(InputError, match="no such file"):
         Simulator(parameter_overrides=[_parameter("twin", str(tmp_path / "none.yaml"))])
