@@ -15,7 +15,7 @@ from diffsim_interfaces.action import Plan
 from nav_msgs.msg import Path as PathMessage
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from diffsim_ros.nodes import convert, planner
 from diffsim_ros.nodes.common import LATCHED
@@ -74,6 +74,9 @@ def test_a_throw_is_planned_written_shown_and_planned_again(client, tmp_path, mo
     assert {m.name: m.value for m in found.metrics}["goals.target.distance"] < 0.03
     for heard in (path, markers, sent, states):
         client.ros.until(lambda heard=heard: heard, "what is shown")
+    drawn = markers[-1].markers
+    assert drawn[0].action == Marker.DELETEALL
+    assert {"body/ball", "path/ball", "contact_force", "target"} <= {m.ns for m in drawn}
     assert sent[-1] == found.trajectory and path[-1] == found.predicted
     near = [p.pose.position for p in found.predicted.poses]
     target = np.array([-1.05, -0.15, 0.23])
