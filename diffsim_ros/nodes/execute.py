@@ -43,8 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("execute: cancelled", file=sys.stderr)
         return 3
-    seen = {"tracking error [rad or m]": report.tracking_error, "release [s]": report.release_stamp}
-    figures = [f"{key} {value:.4g}" for key, value in seen.items() if value is not None]
+    figures = []
+    if report.tracking_error is not None:
+        figures.append(f"largest tracking error {report.tracking_error:.4g} rad or m")
+    if report.release_stamp is not None:
+        figures.append(f"gripper told at {report.release_stamp:.3f} s")
     print("; ".join(filter(None, [report.code, report.message, *figures])))
     return 0 if report.code == "SUCCESS" else 3
 
