@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Execute
 from rcl_interfaces.msg import SetParametersResult
@@ -171,8 +172,11 @@ class Driver(BaseNode):
         """A joint state that says something new; a stamp that stands is no news."""
         stamp = convert.nanoseconds(message.header.stamp)
         sample = convert_motion.joint_sample(message)
-        if stamp == self._stamp or not set(self._arm.robot.joint_names) <= set(sample.positions):
+        names = self._arm.robot.joint_names
+        if stamp == self._stamp or not set(names) <= set(sample.positions):
             return
+        if self._run is not None and not np.isfinite(sample.rows(names)).all():
+            return  # a robot that says NaN while it moves is silent
         self._stamp, self._heard, self._state = stamp, self.now(), sample
         if self._run is not None:
             self._run.hear_state(self._heard, sample)

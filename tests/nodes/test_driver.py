@@ -204,15 +204,22 @@ def test_an_emergency_stop_is_told_and_nothing_is_let_go_meanwhile(bench):
     assert "speed scaling: got 0.0" in bench.send().report().message
 
 
-def test_a_late_joint_state_ends_the_motion(bench):
+@pytest.mark.parametrize("what", ["none", "nan"])
+def test_a_late_joint_state_ends_the_motion(bench, what):
     bench.drive(state_age=0.1).known().send()
     bench.until(0.15)
-    bench.lab.server.offer = replace(bench.lab.server.offer, state_rate=0.0)
+    if what == "none":
+        bench.lab.server.offer = replace(bench.lab.server.offer, state_rate=0.0)
+    else:
+        states = bench.lab.server._states
+        publish = states.publish
+        states.publish = lambda m: (m.position.__setitem__(2, np.nan), publish(m))
     report = bench.report()
     assert report.code == "ABORTED" and "no joint state for 0.1" in report.message
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.events == ["started"]
-    assert "age: got" in bench.send().report().message
+    told = {"none": "age: got", "nan": "elbow_joint: got nan"}[what]
+    assert told in bench.send().report().message
 
 
 def test_a_defect_while_watching_stops_the_robot(bench, monkeypatch):
