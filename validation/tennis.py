@@ -15,11 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from diffsim_ros import _engine
+from diffsim_ros.planning.arm_plan import roomy
 from diffsim_ros.planning.config import load_plan
 from diffsim_ros.planning.plan import PlanResult, plan
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.results import EstimationResult
+from diffsim_ros.robots.time_scaling import through_state
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.scene.export import restitution
 from diffsim_ros.scene.yaml_file import read_yaml
@@ -35,10 +37,13 @@ TWIN = CONFIG / "twin" / "tennis.yaml"
 ESTIMATION = CONFIG / "estimation" / "tennis_twin.yaml"
 TASK = CONFIG / "planning" / "tennis_wall.yaml"
 TRACKER = "tracker"
-ASIDE = [(0.0, 0.0, 0.0), (0.0, 0.25, -0.1), (0.0, -0.1, 0.1)]
-"""From the task's target to those of the recorded throws [m]."""
-WATCHED = 0.65
-"""Seconds of a recording from the release: the bounce on the table, not yet the wall."""
+ASIDE = (0.0, 0.25, -0.1)
+"""From the task's target to that of another recorded throw [m]."""
+LOW = (0.07, -1.291, 1.906, -1.664, -1.57, 0.0), (0.0, 1.704, -2.722, -2.526, 0.0, 0.0)
+"""Joints [rad] and rates [rad/s] at the release of a throw along the table: low, fast and with
+back-spin, so that the ball slides where it touches, and friction shows."""
+WATCHED, WATCHED_LOW = 0.65, 0.35
+"""Seconds of a recording from the release: one bounce (of the low throw two), not yet the wall."""
 FRICTION, PLACE, JITTER = 0.2, 0.01, 0.004  # share, m, s
 """How far attempts differ; the jitter comes on top of the gripper's own."""
 ENTRIES = ("table.c_f", "wall.c_f")
@@ -46,14 +51,17 @@ IMPACT, RADIUS, DROPS, GRAVITY = 3.5, 0.0335, 8, 9.81
 """Restitution is compared at this speed [m/s]; the ball's radius [m]; drops of the true one."""
 
 
-def recorded(twin: Twin, trajectories: list[JointTrajectory], path: Path) -> None:
-    """Carry throws out; write what the tracker sees of the flying ball as an .npz of poses."""
+def recorded(twin: Twin, throws: list[tuple[JointTrajectory, float]], path: Path) -> None:
+    """Carry throws out; write what the tracker sees of the flying ball as an .npz of poses.
+
+    throws  (motion of the joints, seconds that count from the release)
+    """
     rows, frames, starts, sensor = [], [], [], twin.config.sensors[TRACKER]
-    for number, trajectory in enumerate(trajectories, start=1):
+    for number, (trajectory, seconds) in enumerate(throws, start=1):
         (record,) = simulate_executions(twin, trajectory, [(number, None)], lead=lead(twin))
         starts.append(len(rows))
         first = int(np.ceil(record.release * sensor.rate)) + 1
-        for k in range(first, first + round(WATCHED * sensor.rate)):
+        for k in range(first, first + round(seconds * sensor.rate)):
             draw = generator(twin.config.seed, number, sensor.name, k)
             sample = sensor.sample(record, k / sensor.rate, 0, draw)
             if sample is not None:
@@ -70,21 +78,23 @@ def recorded(twin: Twin, trajectories: list[JointTrajectory], path: Path) -> Non
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """Parameters with sigma beside the truth; distances from the wall's point [m], limits kept.
 
-    A tenth records two throws, and plans once with each set of values, not robustly.
+    A tenth records two throws of three, and does not plan robustly.
     """
     twin, count = Twin(TWIN), share(60, fraction)
-    asides = ASIDE if fraction >= 1 else ASIDE[:2]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "throws.npz"
-        before = [planned(aside=aside) for aside in asides]
-        recorded(twin, [found.carried.trajectory for found in before], file)
+        prior = planned()
+        throws = [(prior.carried.trajectory, WATCHED), (low(), WATCHED_LOW)]
+        if fraction >= 1:
+            throws.append((planned(aside=ASIDE).carried.trajectory, WATCHED))
+        recorded(twin, throws, file)
         result = estimate(load_estimation(ESTIMATION, train=[file]), out=folder, report=False)
-        plans = {"prior": before[0], "estimated": planned(folder)}
+        plans = {"prior": prior, "estimated": planned(folder)}
         if fraction >= 1:
             plans["robust"] = planned(folder, robust=True)
     figures = {
-        "recorded_throws": len(asides), "estimation": estimation_figures(result, twin),
-        "tolerance_m": float(before[0].config.goals[0].sigma),
+        "recorded_throws": len(throws), "estimation": estimation_figures(result, twin),
+        "tolerance_m": float(prior.config.goals[0].sigma),
         "plans": {name: carried_out(twin, one, count, seed) for name, one in plans.items()},
     }  # fmt: skip
     return judged(figures, _missed(figures))
@@ -127,6 +137,13 @@ def planned(
     return found
 
 
+def low() -> JointTrajectory:
+    """Through the release of LOW."""
+    arm = load_plan(TASK).robot.arm
+    names = arm.robot.joint_names
+    return through_state(roomy(arm).limits, arm.home, *LOW, names=names, hold=0.03)
+
+
 def lead(twin: Twin) -> float:
     """Seconds by which the gripper is told before the planned release: it waits for the arm's lag,
     as the driver does."""
@@ -134,15 +151,14 @@ def lead(twin: Twin) -> float:
 
 
 def estimation_figures(result: EstimationResult, twin: Twin) -> dict:
-    """Values and sigmas; the truth where it is the same thing; restitution at IMPACT of both.
+    """Values and sigmas, with the truth where it is the same thing; restitution of both at IMPACT.
 
-    The truth's points touch one after the other, so its restitution is that of drops of its ball.
+    The true ball's points touch one after the other, so its restitution is that of drops.
     """
-    names = ("c_n", "k_n", "c_f")
-    truth = {n: twin.truth[f"table.{n}"] for n in names} | {"inertia": twin.truth["ball.inertia.xx"]}
     rows = {p.name: {"value": p.value, "std_dev": p.std_dev} for p in result.parameters}
-    for name, entry in (("damping", "c_n"), ("inertia", "inertia"), ("friction", "c_f")):
-        rows[name]["truth"] = truth[entry]
+    same = {"damping": "table.c_n", "inertia": "ball.inertia.xx", "friction": "table.c_f"}
+    for name, entry in same.items():
+        rows[name]["truth"] = twin.truth[entry]
     c_n, sigma = rows["damping"]["value"], rows["damping"]["std_dev"]
     slope = (restitution((c_n + sigma) * IMPACT) - restitution((c_n - sigma) * IMPACT)) / 2
     prior = load_plan(TASK).scene.engine
