@@ -25,12 +25,13 @@ from diffsim_ros.robots.time_scaling import through_state
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.scene.export import restitution
 from diffsim_ros.scene.yaml_file import read_yaml
-from diffsim_ros.twin.execution import Executed, executed, simulate_executions
+from diffsim_ros.twin.execution import executed, simulate_executions
 from diffsim_ros.twin.record import TwinRecord
 from diffsim_ros.twin.sensors import generator
 from diffsim_ros.twin.twin import Twin, Variation
 
 from .common import ROOT, Missed, judged, share
+from .executed_plans import limits
 
 CONFIG = ROOT / "config"
 TWIN = CONFIG / "twin" / "tennis.yaml"
@@ -208,6 +209,7 @@ def carried_out(twin: Twin, found: PlanResult, count: int, seed: int) -> dict:
         "tracking_error_rad": run.tracking_error,
         **limits(twin, run),
     }
+    assert figures["acceleration_share"] <= 1.0, figures["acceleration_share"]
     return figures if found.spread is None else figures | {"spread": found.spread.figures()}
 
 
@@ -253,20 +255,3 @@ def at_wall(record: TwinRecord, target: np.ndarray) -> dict:
         "after_s": float(times[k] - record.release),
         "bounces": int(np.sum(~rising[:-1] & rising[1:])),
     }
-
-
-def limits(twin: Twin, run: Executed) -> dict:
-    """Largest shares of limits that the executed motion takes; positions are inside theirs.
-
-    Accelerations are means over a cycle of the controller, which sends one position a cycle: a
-    joint's own loop answers each with more at its beginning than at its end.
-    """
-    bound, motion = twin.config.arm.limits, run.motion
-    inside = (motion.positions >= bound.lower) & (motion.positions <= bound.upper)
-    assert inside.all(), "a joint left its range"
-    speed = float(np.abs(motion.velocities / bound.velocity).max())
-    cycle = np.arange(motion.times[0], motion.times[-1], 1 / twin.config.controller.rate)
-    change = np.diff(motion.at(cycle)[1], axis=0) * twin.config.controller.rate
-    push = float(np.abs(change / bound.acceleration).max())
-    assert max(speed, push) <= 1.0, f"{speed:.3f} of a joint's speed, {push:.3f} of acceleration"
-    return {"velocity_share": speed, "acceleration_share": push}
