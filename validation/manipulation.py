@@ -23,7 +23,7 @@ THESIS = {
 }
 """[G Table A.2]: the whole optimisation, on 4 cores at 3.5 GHz."""
 CMA_CAP = 15.0
-"""CPU seconds of CMA-ES on one task at most."""
+"""CPU seconds of CMA-ES on one task at most, unless the plan itself takes longer."""
 SPREAD = 0.05
 """First spread of CMA-ES: a few centimetres for a hand; with 0.3 it finds nothing."""
 QUICK = ("drag_cube",)

@@ -103,11 +103,16 @@ def by_cma(
     }
 
 
+def budget(seconds: float, cap: float) -> float:
+    """CPU seconds of CMA-ES: CMA_FACTOR times the plan's, at most `cap`, at least the plan's."""
+    return max(min(cap, CMA_FACTOR * seconds), seconds)
+
+
 def beside_cma(name: str, cap: float, spread: float = CMA_SPREAD) -> dict:
-    """Figures of a plan, and of CMA-ES with CMA_FACTOR times its CPU time, `cap` [s] at most."""
+    """Figures of a plan, and of CMA-ES with a `budget`."""
     result, seconds = solved(read(name))
     figures = figures_of(result, seconds)
-    figures["cma"] = by_cma(result.config, min(cap, CMA_FACTOR * seconds), spread=spread)
+    figures["cma"] = by_cma(result.config, budget(seconds, cap), spread=spread)
     return figures
 
 

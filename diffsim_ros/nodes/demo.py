@@ -92,7 +92,9 @@ class Loop:
         self.start()
         before = self.throw(self.plan("prior"))
         self.throw(self.plan("aside", target=self.target + ASIDE))
+        self.ros.trigger("/simulator/pause")  # the estimator has the machine to itself
         answer = self.estimate()
+        self.ros.trigger("/simulator/play")
         after = self.throw(self.plan("plan", estimated=self.folder / "estimate" / "result.yaml"))
         return answer, before, after
 

@@ -26,6 +26,15 @@ def cut_by(points: np.ndarray, box: Mapping, margin: float) -> bool:
     return bool(min((points - low).min(), (high - points).min()) < margin)
 
 
+def at_rim(cloud: Cloud) -> bool:
+    """Whether points lie in the outermost pixels of an organised cloud."""
+    if cloud.pixel is None or cloud.shape is None:
+        return False
+    (height, width), (row, column) = cloud.shape, np.divmod(cloud.pixel, cloud.shape[1])
+    last = np.maximum(row - (height - 2), column - (width - 2))
+    return bool(((row == 0) | (column == 0) | (last > 0)).any())
+
+
 def crop_colour(cloud: Cloud, box: Mapping) -> Cloud:
     """Points whose colour is inside low..high (with `keep` false, outside); as options.COLOUR.
 

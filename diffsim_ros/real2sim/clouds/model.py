@@ -156,7 +156,8 @@ class CloudModel(Model):
         placed = followed(
             self.vertices, self.skin.triangles, seen, self.turn, turning=options.turning
         )
-        flight = free_frames(placed, self._gap, options.clear)
+        times = [cloud.stamp - seen[0].stamp for cloud in seen]
+        flight = free_frames(placed, self._gap, options.clear, times, self.gravity)
         if flight < FLIGHT:
             rule = f"at least {FLIGHT} frames of free flight before the first contact"
             remedy = "let the recording begin earlier, or lower measurement.clear"

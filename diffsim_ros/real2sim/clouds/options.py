@@ -63,7 +63,7 @@ OBJECT: Section = {
     "gravity": Field("vector3", "used to predict", "m/s^2", [0.0, 0.0, 0.0]),
     "whole": Field(
         "flag",
-        "leave out frames in which a box may have cut it (nearer than `distance`)",
+        "leave out frames in which a box (nearer than `distance`) or the image's rim may cut it",
         default=True,
     ),
     "patience": Field("integer", "frames without it before it is lost", default=10, minimum=0),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from .cloud import Cloud
-from .crop import crop_colour, crop_space, cut_by
+from .crop import at_rim, crop_colour, crop_space, cut_by
 from .follow import Follower
 from .library import o3d_cloud, open3d
 from .options import CloudOptions
@@ -115,10 +115,13 @@ class CloudPipeline:
         return cloud
 
     def _whole(self, cloud):
-        """Nothing of an object that a box may have cut: half a ball is not where the ball is."""
+        """Nothing of an object that a box or the image's rim may have cut.
+
+        Half a ball is not where the ball is.
+        """
         margin = self.options.object["distance"]
         cut = any(cut_by(cloud.points, box, margin) for box in self.options.boxes)
-        return None if cut else cloud
+        return None if cut or at_rim(cloud) else cloud
 
     def _look_for_planes(self, cloud):
         """Planes of all points so far, until enough frames were seen."""

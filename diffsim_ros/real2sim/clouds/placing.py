@@ -101,11 +101,28 @@ def followed(
     return found
 
 
-def free_frames(found: Sequence[Placed], gap: Callable[[Placed], float], clear: float) -> int:
-    """How many frames from the first on are `clear` [m] of everything; gap: nearest distance."""
+def free_frames(
+    found: Sequence[Placed],
+    gap: Callable[[Placed], float],
+    clear: float,
+    t: Sequence[float],
+    gravity: np.ndarray,
+) -> int:
+    """How many frames from the first on are of one flight.
+
+    It ends before the first frame nearer than `clear` [m] to anything (gap: nearest distance), and
+    before the first that the flight so far would reach nearer than that: a bounce between two
+    frames is seen in neither.  t (n,) [s], gravity (3,) [m/s^2].
+    """
     for count, one in enumerate(found):
         if gap(one) < clear:
             return count
+        if count >= 3:
+            places = [before.place for before in found[:count]]
+            start, velocity, _ = free_flight(t[:count], places, gravity)
+            ahead = start + t[count] * velocity + 0.5 * t[count] ** 2 * gravity
+            if gap(one._replace(place=ahead)) < clear:
+                return count
     return len(found)
 
 
