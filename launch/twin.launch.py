@@ -1,6 +1,6 @@
 """Starts the twin of robot, scene and sensors with what a lab would run beside it, in its time.
 
-ros2 launch diffsim_ros twin.launch.py
+ros2 launch diffsim_ros twin.launch.py task:=my_plan.yaml dry_run:=false
 ros2 launch diffsim_ros twin.launch.py twin:=my_twin.yaml rate_factor:=0.5 rviz:=true
 """
 
@@ -19,6 +19,7 @@ STRINGS = List[str]  # noqa: UP006
 SIMULATED = {"use_sim_time": True}
 ARGUMENTS = {
     "twin": ("", "TWIN.yaml; empty: config/twin/ball.yaml"),
+    "task": ("", "PLAN.yaml for goals of the planner that name none"),
     "rate_factor": ("1.0", "simulated seconds per second"),
     "truth_path": ("", "folder for what bodies truly did; empty: it stays hidden"),
     "dry_run": ("true", "the driver checks only, and sends nothing"),
@@ -74,7 +75,7 @@ def generate_launch_description():
                 SIMULATED,
             ),
             node("observer", {**heard, "cloud_topics": typed("cloud_topics", STRINGS)}, SIMULATED),
-            node("planner", {}, SIMULATED),
+            node("planner", {"task": typed("task", str)}, SIMULATED),
             node("estimator", {"configuration": typed("configuration", str)}, SIMULATED),
             node("visualizer", heard, SIMULATED),
             Node(

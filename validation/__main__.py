@@ -34,6 +34,7 @@ ITEMS = {
     "manipulation": "things moved through strings, bands, springs, cloth (issue 5, item 2)",
     "executed_plans": "the UR5's plans in its twin, friction and places varied (issue 5, item 3)",
     "mujoco_throw": "a planned throw of the UR5 in MuJoCo too (issue 5, item 3)",
+    "tennis": "a tennis ball's bounce estimated, thrown by a table at a wall (issue 5, item 3)",
     "learning": "a network learns to throw a ball into a cup (issue 5, item 5)",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }

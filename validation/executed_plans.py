@@ -93,18 +93,25 @@ def _carried_out(found: PlanResult, name: str, count: int, seed: int) -> dict:
             "count": count,
             "within_tolerance": float(np.mean(attempts <= found.config.goals[0].sigma)),
         },
-        "tracking_error_rad": run.tracking_error, **_limits(twin, run),
+        "tracking_error_rad": run.tracking_error, **limits(twin, run),
     }  # fmt: skip
 
 
-def _limits(twin: Twin, run: Executed) -> dict:
-    """Largest shares of limits that the executed motion takes; positions are inside theirs."""
-    limits, motion = twin.config.arm.limits, run.motion
-    inside = (motion.positions >= limits.lower) & (motion.positions <= limits.upper)
+def limits(twin: Twin, run: Executed) -> dict:
+    """Largest shares of limits that the executed motion takes; positions and speeds are inside.
+
+    Accelerations are means over a cycle of the controller, which sends one position a cycle: a
+    joint's own loop answers each with more at its beginning than at its end.
+    """
+    bound, motion = twin.config.arm.limits, run.motion
+    inside = (motion.positions >= bound.lower) & (motion.positions <= bound.upper)
     assert inside.all(), "a joint left its range"
-    speed = float(np.abs(motion.velocities / limits.velocity).max())
+    speed = float(np.abs(motion.velocities / bound.velocity).max())
     assert speed <= 1.0, f"{speed:.3f} of a joint's speed"
-    return {"velocity_share": speed}
+    rate = twin.config.controller.rate
+    cycle = np.arange(motion.times[0], motion.times[-1], 1 / rate)
+    push = np.abs(np.diff(motion.at(cycle)[1], axis=0) * rate / bound.acceleration)
+    return {"velocity_share": speed, "acceleration_share": float(push.max())}
 
 
 def _missed(

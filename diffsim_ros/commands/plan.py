@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,12 @@ def summary(result: Any) -> str:
     head, rows = candidate_rows(result)
     lines = [table([head, *rows[:LISTED]])]
     units = {p.name: p.unit for p in result.config.map.parameters}
-    lines += [f"{n} = {v:.6g} {units[n]}" for n, v in result.best.controls.items()]
+    single = {n: v for n, v in result.best.controls.items() if "[" not in n}
+    lines += [f"{n} = {v:.6g} {units[n]}" for n, v in single.items()]
+    keys = Counter(n.split("[")[0] for n in result.best.controls if n not in single)
+    lines += [
+        f"{name}: {count} numbers of its keys, in result.yaml" for name, count in keys.items()
+    ]
     if result.carried is not None:
         lines.append(arm_line(result.carried))
     lines += results.notes(result)

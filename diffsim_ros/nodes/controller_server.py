@@ -109,7 +109,8 @@ class ControllerServer:
         self._publish(stamp)
 
     def close(self) -> None:
-        """End a running goal, so that whoever sent it knows."""
+        """End a running goal, so that whoever sent it knows; what is published is due anew."""
+        self._due.clear()
         outcome = self.controller.cancel()
         if outcome:
             self._end(Outcome(outcome.code, "the controller is shut down", canceled=True))

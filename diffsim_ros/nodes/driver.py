@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Execute
 from rcl_interfaces.msg import SetParametersResult
@@ -33,6 +34,7 @@ from diffsim_ros.nodes import convert, convert_motion
 from diffsim_ros.nodes.common import STREAM, BaseNode, Declared, quality, run_node, share_folder
 from diffsim_ros.nodes.controller_server import GRIPPER, JOINT_STATES, SET_IO, SPEED_SCALING
 from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.nodes.jobs import answered, finish, goal_name
 from diffsim_ros.nodes.motion_outputs import (
     ANSWER,
     STEADY,
@@ -170,8 +172,11 @@ class Driver(BaseNode):
         """A joint state that says something new; a stamp that stands is no news."""
         stamp = convert.nanoseconds(message.header.stamp)
         sample = convert_motion.joint_sample(message)
-        if stamp == self._stamp or not set(self._arm.robot.joint_names) <= set(sample.positions):
+        names = self._arm.robot.joint_names
+        if stamp == self._stamp or not set(names) <= set(sample.positions):
             return
+        if self._run is not None and not np.isfinite(sample.rows(names)).all():
+            return  # a robot that says NaN while it moves is silent
         self._stamp, self._heard, self._state = stamp, self.now(), sample
         if self._run is not None:
             self._run.hear_state(self._heard, sample)
@@ -236,22 +241,16 @@ class Driver(BaseNode):
     async def _on_goal(self, handle) -> Execute.Result:
         goal = handle.request
         command = convert_motion.command(goal.trajectory, goal.release)
-        name = "goal " + bytes(handle.goal_id.uuid).hex()[:8]
-        report = await self._execute(command, goal.blend, name, handle.publish_feedback)
-        if report.code == "SUCCESS":
-            handle.succeed()
-        elif report.code == "CANCELED" and handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
+        name, feedback = goal_name(handle), handle.publish_feedback
+        report = await self._execute(command, goal.blend, name, feedback)
+        finish(handle, report.code)
         return convert_motion.execute_result(report)
 
     async def _on_topic(self, message: TrajectoryMessage) -> None:
         await self._execute(convert_motion.command(message), 0.0, "topic", lambda _: None)
 
     def _on_cancel(self, handle) -> CancelResponse:
-        name = "goal " + bytes(handle.goal_id.uuid).hex()[:8]
-        if self._job != name or self._run is None:
+        if self._job != goal_name(handle) or self._run is None:
             return CancelResponse.REJECT
         self._run.cancel("on request")
         return CancelResponse.ACCEPT
@@ -267,9 +266,8 @@ class Driver(BaseNode):
         self._job = name
         self._idle.clear()
         try:
-            report = await self._checked_and_run(command, blend, feedback)
-        except InputError as error:
-            report = Report("REFUSED", str(error))
+            work = self._checked_and_run(command, blend, feedback)
+            report = await answered(work, Report, "REFUSED")
         finally:
             self._lag = self._run.lag if self._run is not None else self._lag
             self._job, self._run = "", None
@@ -290,7 +288,9 @@ class Driver(BaseNode):
         trajectory = self._checked(command, blend)
         if self["dry_run"]:
             size = f"{len(trajectory.times)} points, {trajectory.duration:.3f} s"
-            return Report("SUCCESS", f"dry run: {size}, nothing was sent", dry_run=True)
+            kept = trajectory.release is not None and self._gripper is None
+            note = "; the gripper would not be opened: parameter gripper is none" if kept else ""
+            return Report("SUCCESS", f"dry run: {size}, nothing was sent{note}", dry_run=True)
         if self._leaving:
             return Report("CANCELED", "the driver is ended; nothing was sent")
         self._run = MotionRun(self, self._output, self._gripper, self._watch())

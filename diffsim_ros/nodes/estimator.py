@@ -28,7 +28,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, BaseNode, Declared, run_node
 from diffsim_ros.nodes.convert import Answer, Goal
-from diffsim_ros.nodes.jobs import Job, explained, feedback_of, finish, goal_name, shown
+from diffsim_ros.nodes.jobs import Job, answered, explained, feedback_of, finish, goal_name, shown
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.results import EstimationResult, open_folder
@@ -104,13 +104,15 @@ class Estimator(BaseNode):
         self._recording = message.data
 
     async def _on_service(self, request, response):
-        answer = await self._work(convert.goal(request), "service", lambda progress: None)
+        work = self._work(convert.goal(request), "service", lambda progress: None)
+        answer = await answered(work, Answer)
         return convert.answer_message(answer, response)
 
     async def _on_goal(self, handle):
         told = (self["feedback_rate"], lambda progress: progress.phase)
         feedback = feedback_of(self, handle, convert.feedback_message, *told)
-        answer = await self._work(convert.goal(handle.request), goal_name(handle), feedback)
+        work = self._work(convert.goal(handle.request), goal_name(handle), feedback)
+        answer = await answered(work, Answer)
         finish(handle, answer.code)
         return convert.answer_message(answer, Estimate.Result())
 

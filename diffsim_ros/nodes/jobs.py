@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from rclpy.action import CancelResponse
@@ -37,11 +37,16 @@ class Job:
         return f"{article} {self.noun} is running ({self.name}); nothing was started"
 
     async def run(self, name: str, work: Callable[[CancelToken], Any]) -> Any:
-        """What `work(cancel token)` returns, done in a thread; it must not raise."""
+        """What `work(cancel token)` returns or raises, done in a thread."""
         done, cancel = Future(), CancelToken()
 
         def body() -> None:
-            self._node.resolve(done, work(cancel))
+            try:
+                result = work(cancel)
+            except Exception as error:  # whoever waits must hear of it
+                self._node.from_thread(done.set_exception, error)
+            else:
+                self._node.resolve(done, result)
 
         self.name, self._cancel = name, cancel
         self._thread = threading.Thread(target=body, name=self.noun)
@@ -104,6 +109,19 @@ def finish(handle: Any, code: str) -> None:
         handle.canceled()
     else:
         handle.abort()
+
+
+async def answered(
+    work: Awaitable[Any], answer: Callable[[str, str], Any], unusable: str = "INVALID_CONFIGURATION"
+) -> Any:
+    """What `work` returns, or `answer(code, one line)` of what it raises, as `explained` has it.
+
+    rclpy aborts a goal whose callback raises with an empty result, and its code 0 means SUCCESS.
+    """
+    try:
+        return await work
+    except Exception as error:
+        return answer(*explained(error, unusable))
 
 
 def explained(error: Exception, unusable: str) -> tuple[str, str]:

@@ -130,11 +130,15 @@ class MotionRun:
                 0.5, self._check_clock, callback_group=self._node.together, clock=STEADY
             ),
         ]
-        why = await self._halted
-        report = await (self._stopped(why) if why else self._ended())
-        for timer in [*timers, *([self._fine] if self._fine else [])]:
-            self._node.destroy_timer(timer)
-        return report
+        try:
+            why = await self._halted
+            return await (self._stopped(why) if why else self._ended())
+        except Exception:
+            await self._brake()  # nobody watches it any more
+            raise
+        finally:
+            for timer in [*timers, *([self._fine] if self._fine else [])]:
+                self._node.destroy_timer(timer)
 
     async def _missing(self, trajectory: JointTrajectory) -> str:
         """Name of what is not there, "" if all is."""
@@ -148,12 +152,16 @@ class MotionRun:
 
     async def _stopped(self, why: str) -> Report:
         """Stop the controller, because of a cancellation or trouble."""
-        names = self._supervisor.trajectory.names
-        rows = self._state.rows(names) if self._state else ()
-        answer = await self._output.stop(names, *rows)
+        answer = await self._brake()
         code = "CANCELED" if self._canceled else "ABORTED"
         at = min(self._supervisor.clock.at(self._node.now()), self._supervisor.trajectory.duration)
         return self._report(code, [f"{why}: {answer} (at {at:.3f} s)"])
+
+    async def _brake(self) -> str:
+        """Have the controller stop; what it said to that."""
+        names = self._supervisor.trajectory.names
+        rows = self._state.rows(names) if self._state else ()
+        return await self._output.stop(names, *rows)
 
     async def _ended(self) -> Report:
         """The controller has ended it; a release that lags behind the end is waited for."""

@@ -3,7 +3,7 @@
 action  ~/plan                  diffsim_interfaces/Plan: feedback, can be cancelled
 out     ~/trajectory            trajectory_msgs/JointTrajectory, latched: of the last plan
         ~/predicted             nav_msgs/Path, latched: of the first goal's body
-        ~/markers               visualization_msgs/MarkerArray, latched: bodies, paths, targets
+        ~/markers               visualization_msgs/MarkerArray, latched: bodies, forces, targets
         ~/preview/joint_states  sensor_msgs/JointState: the trajectory, played in a loop
 
 It calls diffsim_ros.planning in one worker thread, as the command line does; a second goal while it
@@ -39,7 +39,7 @@ from diffsim_ros.nodes.convert_plan import (
     plan_goal,
     plan_result,
 )
-from diffsim_ros.nodes.jobs import Job, explained, feedback_of, finish, goal_name, shown
+from diffsim_ros.nodes.jobs import Job, answered, explained, feedback_of, finish, goal_name, shown
 from diffsim_ros.output import OutputFolder
 from diffsim_ros.planning import PlanConfig, load_plan, plan, results
 from diffsim_ros.planning.plan import PlanResult
@@ -47,7 +47,8 @@ from diffsim_ros.planning.replan import replan, retargeted
 from diffsim_ros.real2sim.config import read_content
 from diffsim_ros.scene.model import load_scene
 from diffsim_ros.scene.vertices import centre_of
-from diffsim_ros.viz.scene_markers import picture_markers, target_markers
+from diffsim_ros.viz.markers import Action, Marker
+from diffsim_ros.viz.scene_markers import force_markers, picture_markers, target_markers
 
 STATUS_CODES = {
     "reached": "SUCCESS",
@@ -153,7 +154,8 @@ class Planner(BaseNode):
 
     async def _on_goal(self, handle):
         feedback = feedback_of(self, handle, plan_feedback, self["feedback_rate"])
-        answer = await self._work(plan_goal(handle.request), goal_name(handle), feedback)
+        work = self._work(plan_goal(handle.request), goal_name(handle), feedback)
+        answer = await answered(work, PlanAnswer)
         finish(handle, answer.code)
         return plan_result(answer, self["world_frame"])
 
@@ -179,7 +181,10 @@ class Planner(BaseNode):
         self._predicted.publish(message.predicted)
         result = self._last.result
         model = load_scene(results.planned_scene(result), base=result.config.place)
-        drawn = picture_markers(model, result.best.motion) + target_markers(result.targets)
+        motion = result.best.motion
+        drawn = [Marker("", 0, action=Action.DELETE_ALL)]  # those of the last plan
+        drawn += picture_markers(model, motion) + force_markers(motion)
+        drawn += target_markers(result.targets)
         drawn = [replace(marker, frame_id=self["world_frame"]) for marker in drawn]
         self._markers.publish(convert.marker_array(drawn, 0))
         self._trajectory, self._begun = answer.trajectory, time.monotonic()

@@ -110,6 +110,7 @@ class Simulator(BaseNode):
         self._stepped: Future | None = None
         self._failure = ""
         self._resets: list[Future] = []
+        self._answers: list[tuple[Future, str]] = []  # of resets, due when the robot is seen anew
         self._last_tf, self._looked, self._owed = -NANO, time.monotonic(), 0.0
         for name in ("reset", "play", "pause", "step"):
             self.create_service(
@@ -179,6 +180,7 @@ class Simulator(BaseNode):
         if self._resets:
             self._reset()
         if not self._playing and self.world.time >= self._until:
+            self._answer_resets()
             if self._stepped is not None:
                 self._stepped.set_result(True)
                 self._stepped = None
@@ -199,6 +201,7 @@ class Simulator(BaseNode):
         self._opened.clear()
         self.server.controller.speed_scaling = self["speed_scaling"]
         self.server.advance(stamp)
+        self._answer_resets()  # not before joint states say where the robot is now
         self.world.follow(self._opened)
         self._ticks.publish(Clock(clock=convert.time_message(stamp)))
         if self._tf is not None and self["tf_rate"] > 0:
@@ -304,9 +307,14 @@ class Simulator(BaseNode):
         self._failure = ""
         self.world.reset()
         self.server.controller, self.server.gripper = self.world.controller, self.world.gripper
-        for done in self._resets:
-            done.set_result(f"attempt {self.world.number}{said}")
+        said = f"attempt {self.world.number}{said}"
+        self._answers += [(done, said) for done in self._resets]
         self._resets.clear()
+
+    def _answer_resets(self) -> None:
+        for done, said in self._answers:
+            done.set_result(said)
+        self._answers.clear()
 
     def _save(self) -> str:
         """Write what truly happened; returns where."""

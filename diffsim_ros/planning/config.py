@@ -78,6 +78,10 @@ def load_plan(
         scene, parameters, spline = smoothed(reader, scene, robot, parameters)
         groups.append(spline)
     controls = ParameterMap(parameters, scene.engine, groups)
+    if not controls.free:
+        at = "robot.release" if isinstance(robot, Throw) else "controls"
+        remedy = "name joints in `chosen` or `swung`, or add controls"
+        raise reader.error(at, "nothing that the plan may choose", "at least one control", remedy)
     if not top["goals"]:
         raise reader.error("goals", [], "at least one goal")
     goals, guides = read_goals(reader, top["goals"], scene)

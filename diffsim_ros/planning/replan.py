@@ -22,11 +22,11 @@ def retargeted(
 ) -> PlanConfig:
     """The plan with another place (3,) [m, world] for a goal; default: the first with a place.
 
-    A target of None leaves it as it is.  InputError names the goal, or the coordinates.
+    A target of None leaves it where it is.  InputError names the goal, or the coordinates.
     """
-    if target is None:
-        return config
     placed = [g.name for g in config.goals if isinstance(g, Goal) and not g.rate]
+    if target is None and goal in (None, "", *placed):
+        return config
     if not placed:
         raise InputError(config.place, "goals", [], "a goal with a position, to move it")
     name = placed[0] if not goal else goal

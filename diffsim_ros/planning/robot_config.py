@@ -132,8 +132,10 @@ def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw
 def _joint_controls(reader: Reader, given: Mapping, arm: Arm) -> list[Parameter]:
     """Values, then rates of all joints at release; those that are not chosen are held."""
     robot, limits = arm.robot, arm.limits
-    at = robot.values(given["positions"], "release.positions") if given["positions"] else arm.home
-    rates = robot.values(given["rates"], "release.rates")
+    key, at = "robot.release", arm.home
+    if given["positions"] is not None:
+        at = robot.values(given["positions"], f"{key}.positions", place=reader.place)
+    rates = robot.values(given["rates"], f"{key}.rates", place=reader.place)
     free = {key: _joints(reader, given[key], f"robot.release.{key}", robot)
             for key in ("chosen", "swung")}  # fmt: skip
     found, width, weight = [], given["range"], given["weight"]

@@ -53,17 +53,19 @@ def load_arm(source: str | Path | Mapping, base: str | Path = ".") -> Arm:
     if not isinstance(source, Mapping):
         place, folder = str(source), Path(source).parent
         try:
-            given = yaml.safe_load(Path(source).read_text())
-        except (OSError, yaml.YAMLError) as error:
+            given = yaml.safe_load(Path(source).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise InputError(source, "", str(error), "a readable YAML file") from error
     _known(place, "", given, KEYS)
     if not isinstance(given.get("urdf"), str):
         raise InputError(place, "urdf", given.get("urdf"), "path of a URDF")
     robot = load_robot(folder / given["urdf"], meshes="ignore")
     tool = given.get("tool", next(reversed(robot.frames)))
-    robot.frame(tool)
+    if not isinstance(tool, str) or tool not in robot.frames:
+        near = nearest(tool, robot.frames)
+        raise InputError(place, "tool", tool, f"a link of {robot.place}", near)
     limits = _limits(place, robot, given.get("limits", {}))
-    home = robot.values(given.get("home"), "home")
+    home = robot.values(given.get("home"), "home", place=place)
     for name, value, low, high in zip(
         robot.joint_names, home, limits.lower, limits.upper, strict=True
     ):
@@ -90,7 +92,7 @@ def _limits(place: str, robot: Robot, given: Mapping) -> Limits:
     known = robot.limits
     arrays = {}
     for key in ("acceleration", "jerk"):
-        arrays[key] = robot.values(given.get(key, 1e3), f"limits.{key}", 1e3)
+        arrays[key] = robot.values(given.get(key, 1e3), f"limits.{key}", 1e3, place)
         if np.any(arrays[key] <= 0):
             raise InputError(place, f"limits.{key}", given[key], "greater than 0")
     return Limits(known["lower"], known["upper"], share * known["velocity"], **arrays)
@@ -101,14 +103,26 @@ def _pose(place: str, given: object) -> np.ndarray | None:
     if given is None:
         return None
     _known(place, "base", given, ("position", "orientation"))
-    position = np.asarray(given.get("position", (0, 0, 0)), float)
-    x, y, z, w = quaternion = np.asarray(given.get("orientation", (0, 0, 0, 1)), float)
+    position = _numbers(place, "base.position", given.get("position", (0, 0, 0)), "x, y, z in m")
+    turn = given.get("orientation", (0, 0, 0, 1))
+    quaternion = _numbers(place, "base.orientation", turn, "x, y, z, w")
     length = np.linalg.norm(quaternion)
-    if not (np.all(np.isfinite(position)) and 1e-6 < length < np.inf):
-        raise InputError(place, "base", dict(given), "finite, an orientation x, y, z, w")
+    if not length > 1e-6:
+        raise InputError(place, "base.orientation", turn, "x, y, z, w, not all zero")
     x, y, z, w = quaternion / length
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     pose = np.eye(4)
     pose[:3, :3] += 2 * (w * cross + cross @ cross)
     pose[:3, 3] = position
     return pose
+
+
+def _numbers(place: str, key: str, given: object, names: str) -> np.ndarray:
+    """As many finite numbers as there are `names`."""
+    count = names.count(",") + 1
+    sound = isinstance(given, (list, tuple)) and len(given) == count
+    if not sound or not all(
+        isinstance(x, (int, float)) and not isinstance(x, bool) and np.isfinite(x) for x in given
+    ):
+        raise InputError(place, key, given, f"{count} finite numbers: {names}")
+    return np.array(given, float)

@@ -43,7 +43,7 @@ def blended(
     if not gap[k] <= reach:
         key = f"joint {trajectory.names[k]}: first position"
         rule = f"within {reach:g} of the present {position[k]:.6g}"
-        remedy = "move the robot near it first"
+        remedy = "move the robot near it first, or allow the driver more (blend_reach)"
         raise InputError(place, key, float(trajectory.positions[0, k]), rule, remedy)
     tried = duration or shortest
     while True:

@@ -146,24 +146,27 @@ class Robot:
             raise InputError(self.place, "link", link, "a link of the robot", remedy)
         return self.frames[link]
 
-    def values(self, given: object, key: str, default: float = 0.0) -> np.ndarray:
+    def values(
+        self, given: object, key: str, default: float = 0.0, place: object = ""
+    ) -> np.ndarray:
         """One number per joint (n,) of a number for all, a list, or {joint: number}.
 
-        Joints that a mapping does not name get `default`.  InputError names place and key.
+        Joints that a mapping does not name get `default`.  InputError names key and `place` (of
+        the value; by default the URDF).
         """
-        count = len(self.joints)
+        count, place = len(self.joints), place or self.place
         if given is None:
             return np.full(count, default)
         if isinstance(given, Mapping):
             for name in given:
                 if name not in self.joint_names:
                     near = nearest(name, self.joint_names)
-                    raise InputError(self.place, key, name, "a joint that moves", near)
+                    raise InputError(place, key, name, "a joint that moves", near)
             given = [given.get(name, default) for name in self.joint_names]
         elif not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
             given = [given] * count
         rule = f"a number, {count} numbers, or a mapping joint -> number"
         numbers = [g for g in given if isinstance(g, (int, float)) and not isinstance(g, bool)]
         if len(given) != count or len(numbers) != count or not np.all(np.isfinite(numbers)):
-            raise InputError(self.place, key, list(given), rule)
+            raise InputError(place, key, list(given), rule)
         return np.array(numbers, float)

@@ -101,26 +101,31 @@ class JointTrajectory:
         arrays = {}
         for key in known[1:5]:
             if given.get(key) is not None:
+                rule = "a list of numbers" if key == "times" else "a list of numbers for each time"
                 try:
                     arrays[key] = np.asarray(given[key], float)
                 except (TypeError, ValueError) as error:
-                    raise InputError(place, key, given[key], "numbers") from error
-        for key, value in {"joints": given.get("joints"), **arrays}.items():
-            if value is None or not len(value):
-                raise InputError(place, key, value, "a list that is not empty")
+                    raise InputError(place, key, given[key], rule) from error
+                if arrays[key].ndim != (1 if key == "times" else 2) or not arrays[key].size:
+                    raise InputError(place, key, given[key], rule)
+        names, release = given.get("joints"), given.get("release")
+        if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+            raise InputError(place, "joints", names, "a list of joint names")
         if not {"times", "positions"} <= set(arrays):
             raise InputError(place, "", sorted(given), "joints, times and positions")
-        release = given.get("release")
+        number = isinstance(release, (int, float)) and not isinstance(release, bool)
+        if release is not None and not (number and np.isfinite(release)):
+            raise InputError(place, "release", release, "a finite time [s], or no such key")
         return JointTrajectory(
-            tuple(given["joints"]), **arrays, release=None if release is None else float(release)
+            tuple(names), **arrays, release=None if release is None else float(release)
         )
 
     @staticmethod
     def load(path: str | Path) -> JointTrajectory:
         """Read a trajectory.yaml."""
         try:
-            given = yaml.safe_load(Path(path).read_text())
-        except (OSError, yaml.YAMLError) as error:
+            given = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise InputError(path, "", str(error), "a readable YAML file") from error
         if not isinstance(given, Mapping):
             raise InputError(path, "", type(given).__name__, "a mapping of keys to values")

@@ -77,6 +77,21 @@ class Field:
 Section = Mapping[str, Field]
 
 
+def tables(sections: Mapping[str, Section]) -> str:
+    """Sections as Markdown tables: key, accepted, default, meaning; title -> section."""
+    parts = []
+    for title, section in sections.items():
+        rows = [f"### `{title}`", ""]
+        head = ["| key | accepted | default | meaning |", "|---|---|---|---|"]
+        rows += head if section else ["(no keys)"]
+        for name, field in section.items():
+            shown = "-" if field.default in (None, "", {}, []) else f"`{field.default}`"
+            shown = "required" if field.default is REQUIRED else shown
+            rows.append(f"| `{name}` | {field.rule()} | {shown} | {field.doc} |")
+        parts.append("\n".join(rows))
+    return "\n\n".join(parts) + "\n"
+
+
 class Reader:
     """Reads sections of one file; `place` is its name in errors."""
 

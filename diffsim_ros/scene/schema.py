@@ -6,7 +6,7 @@ docs/scene.md prints these tables (`python -m diffsim_ros.scene.schema`); a test
 from __future__ import annotations
 
 from diffsim_ros.scene import schema_bodies, schema_links, schema_robots, schema_sdfs
-from diffsim_ros.scene.fields import REQUIRED, Field, Section
+from diffsim_ros.scene.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.scene.schema_bodies import DENSITY, POISSON, VISCOSITY, YOUNG
 
 # From here on, a name's unit is the unit it has in the engine (SI, radians).
@@ -167,21 +167,7 @@ TABLES: dict[str, Section] = {
 
 def markdown() -> str:
     """Every section as a Markdown table: key, accepted, default, meaning."""
-    blocks = []
-    for title, section in TABLES.items():
-        rows = [f"### `{title}`", ""]
-        if section:
-            rows += ["| key | accepted | default | meaning |", "|---|---|---|---|"]
-        else:
-            rows += ["(no keys)"]
-        for name, field in section.items():
-            absent = field.default is None or field.default == ""
-            default = "-" if absent else f"`{field.default}`"
-            if field.default == REQUIRED:
-                default = REQUIRED
-            rows.append(f"| `{name}` | {field.rule()} | {default} | {field.doc} |")
-        blocks.append("\n".join(rows))
-    return "\n\n".join(blocks) + "\n"
+    return tables(TABLES)
 
 
 if __name__ == "__main__":

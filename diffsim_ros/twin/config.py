@@ -23,6 +23,8 @@ from .sensors import Sensor, read_sensor
 
 KEY_INTERVAL = 0.004
 """Between keys of a driven handle [s], about."""
+RATES = (1.0, 1000.0)
+"""Of a controller [Hz]."""
 MOVING = ("rigid", "particle")
 
 
@@ -83,7 +85,7 @@ def load_twin(source: str | Path | Mapping, *, base: str | Path | None = None) -
     beside = Path(place) if not isinstance(source, Mapping) else base
     scene = _scene(reader, top["scene"], beside)
     arm = _arm(reader, top["robot"], beside)
-    start = arm.home if top["start"] is None else arm.robot.values(top["start"], "start")
+    start = _start(reader, top["start"], arm)
     grasp = _grasp(reader, top["grasp"], scene)
     gripper = reader.section(schema.GRIPPER, top["gripper"], "gripper")
     drives = {
@@ -93,7 +95,7 @@ def load_twin(source: str | Path | Mapping, *, base: str | Path | None = None) -
         place, top["name"], scene, _before(reader, scene, grasp), arm, start, grasp, drives,
         _spread(reader, top["spread"], scene), (gripper["latency"], gripper["jitter"]),
         _controller(reader, top["controller"], arm),
-        {name: read_sensor(reader, name, value, scene) for name, value in top["sensors"].items()},
+        _sensors(reader, top["sensors"], scene),
         top["seed"], raw,
     )  # fmt: skip
 
@@ -117,6 +119,18 @@ def _arm(reader: Reader, value: object, beside: str | Path | None) -> Arm:
     if arm.base is None:
         raise reader.error("robot", value, "a robot whose `base` says where it stands")
     return arm
+
+
+def _start(reader: Reader, value: object, arm: Arm) -> np.ndarray:
+    if value is None:
+        return arm.home
+    start, limits = arm.robot.values(value, "start", place=reader.place), arm.limits
+    for name, q, low, high in zip(
+        arm.robot.joint_names, start, limits.lower, limits.upper, strict=True
+    ):
+        if not low <= q <= high:
+            raise reader.error(f"start.{name}", float(q), f"from {low:g} to {high:g}")
+    return start
 
 
 def _pose(reader: Reader, value: object, key: str) -> np.ndarray:
@@ -164,15 +178,28 @@ def _drive(reader: Reader, name: str, value: object, scene: SceneModel, arm: Arm
 
 def _controller(reader: Reader, value: object, arm: Arm) -> Settings:
     given = reader.section(schema.CONTROLLER, value, "controller")
+    if not RATES[0] <= given["rate"] <= RATES[1]:
+        raise reader.error("controller.rate", given["rate"], "from {:g} to {:g} Hz".format(*RATES))
     loops = {}
     for name in ("bandwidth", "damping"):
-        loops[name] = arm.robot.values(given[name], f"controller.{name}")
+        loops[name] = arm.robot.values(given[name], f"controller.{name}", place=reader.place)
         if np.any(loops[name] <= 0):
             raise reader.error(f"controller.{name}", given[name], "greater than 0")
     dynamics = Dynamics(**loops, delay=given["delay"], feedforward=given["feedforward"])
     rest = {key: given[key] for key in ("rate", "path", "goal", "goal_time")}
     slowing = np.inf if given["deceleration"] is None else given["deceleration"]
     return Settings(**rest, deceleration=slowing, dynamics=dynamics)
+
+
+def _sensors(reader: Reader, values: Mapping, scene: SceneModel) -> dict[str, Sensor]:
+    found = {name: read_sensor(reader, name, value, scene) for name, value in values.items()}
+    by_topic: dict[str, str] = {}
+    for name, sensor in found.items():
+        other = by_topic.setdefault(sensor.topic, name)
+        if other != name:
+            rule, remedy = f"a topic that {other} does not have", "give it a `topic` of its own"
+            raise reader.error(f"sensors.{name}", sensor.topic, rule, remedy)
+    return found
 
 
 def _before(reader: Reader, scene: SceneModel, grasp: Grasp | None) -> SceneModel | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffsim_ros.scene.fields import REQUIRED, Field, Section
+from diffsim_ros.scene.fields import REQUIRED, Field, Section, tables
 
 TWIN: Section = {
     "name": Field("text", "title", default="twin"),
@@ -128,16 +128,7 @@ SECTIONS = {
 
 def markdown() -> str:
     """The tables of docs/twin.md."""
-    parts = []
-    for title, section in SECTIONS.items():
-        rows = [f"### `{title}`", "", "| key | accepted | default | meaning |", "|---|---|---|---|"]
-        for name, field in section.items():
-            default = "required" if field.default is REQUIRED else field.default
-            shown = "-" if default in (None, "", {}, []) else default
-            shown = shown if shown in ("-", "required") else f"`{shown}`"
-            rows.append(f"| `{name}` | {field.rule()} | {shown} | {field.doc} |")
-        parts.append("\n".join(rows))
-    return "\n\n".join(parts) + "\n"
+    return tables(SECTIONS)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ samples were asked for before.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ from .depth_camera import KINECT, DepthCamera
 from .record import TwinRecord, rest_nodes
 from .surfaces import Surface, surface_of, surroundings
 
+MOST_RATE = 1000.0
+"""Of a sensor [Hz]."""
+TOPIC_NAME = re.compile(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
 SEEN = ("box", "sphere", "soft")
 NOISE = {
     "constant": Field("number", "along the ray", "m", KINECT.constant, minimum=0),
@@ -139,6 +143,11 @@ def read_sensor(reader: Reader, name: str, value: object, scene: SceneModel) -> 
     for share in ("dropout", "missing", "holes"):
         if given.get(share, 0.0) >= 1.0:
             raise reader.error(f"{key}.{share}", given[share], "a share below 1")
+    if given["rate"] > MOST_RATE:
+        raise reader.error(f"{key}.rate", given["rate"], f"at most {MOST_RATE:g} Hz")
+    if given["topic"] is not None and not TOPIC_NAME.fullmatch(given["topic"]):
+        rule = "a topic: words of letters, digits and _ between slashes"
+        raise reader.error(f"{key}.topic", given["topic"], rule)
     if kind == "depth_camera":
         return _camera(reader, name, given, key, scene)
     body = given["body"]

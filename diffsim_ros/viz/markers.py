@@ -294,25 +294,34 @@ def _residuals(motion: Motion, k: int, index: int, frame_id: str) -> Marker:
 def _forces(motion, k, index, force_scale, frame_id) -> list[Marker]:
     """One arrow per contact point, on the simulated body, ending where the force points."""
     count = motion.contact_force.shape[1]
-    markers = []
-    for c in range(count):
-        start, force = motion.contact_point[k, c], motion.contact_force[k, c]
-        length = force_scale * float(np.linalg.norm(force))
-        tip = start + force_scale * force * min(1.0, LONGEST_ARROW / max(length, 1e-12))
-        active = float(np.linalg.norm(tip - start)) > 1e-4
-        markers.append(
-            Marker(
-                "contact_force",
-                index * count + c,
-                Kind.ARROW,
-                Action.ADD if active else Action.DELETE,
-                scale=(0.006, 0.014, 0.016),
-                colour=(0.0, 0.62, 0.45, 1.0),
-                points=(start, tip) if active else (),
-                frame_id=frame_id,
-            )
-        )
-    return markers
+    at = zip(motion.contact_point[k], motion.contact_force[k], strict=True)
+    return [
+        force_arrow(index * count + c, start, force, force_scale, frame_id)
+        for c, (start, force) in enumerate(at)
+    ]
+
+
+def force_arrow(
+    number: int, start: np.ndarray, force: np.ndarray, scale: float = 0.01, frame_id: str = "world"
+) -> Marker:
+    """A force (3,) [N] at a place (3,) [m] as an arrow of `scale` m/N, up to LONGEST_ARROW.
+
+    DELETE where it would be shorter than 0.1 mm.
+    """
+    tip = start + scale * force * min(
+        1.0, LONGEST_ARROW / max(scale * float(np.linalg.norm(force)), 1e-12)
+    )
+    active = float(np.linalg.norm(tip - start)) > 1e-4
+    return Marker(
+        "contact_force",
+        number,
+        Kind.ARROW,
+        Action.ADD if active else Action.DELETE,
+        scale=(0.006, 0.014, 0.016),
+        colour=(0.0, 0.62, 0.45, 1.0),
+        points=(start, tip) if active else (),
+        frame_id=frame_id,
+    )
 
 
 def _label(motion: Motion, k: int, index: int, frame_id: str) -> Marker:

@@ -12,10 +12,12 @@ from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import style
 from diffsim_ros.viz.iso import zero_set
 from diffsim_ros.viz.link_markers import link_markers
-from diffsim_ros.viz.markers import Kind, Marker, rgba
+from diffsim_ros.viz.markers import Kind, Marker, force_arrow, rgba
 
 GHOSTS = 8  # poses of each body in the picture
 SOFT_GHOSTS = 5  # and of soft ones, whose pictures hide more
+ARROWS = 200  # most contact forces in the picture
+LEAST = 1e-3  # of the strongest, that is drawn
 POINT_SIZE = 0.02  # diameter at which a point mass is drawn [m]
 LINE_WIDTH = 0.004  # of strings [m]
 PLANE_MARGIN = 0.5  # how far a plane is drawn beyond the motion [m]
@@ -74,7 +76,7 @@ def picture_markers(scene: Any, rollout: Any) -> list[Marker]:
     last = len(rollout.time) - 1
     for name, info in scene.bodies.items():
         ghosts = SOFT_GHOSTS if info.kind == "soft" else GHOSTS
-        frames = np.unique(np.linspace(0, last, ghosts).round().astype(int))
+        frames = instants(rollout, ghosts)
         found += body_markers(scene, rollout, name, frames[:-1], alpha=0.25)
         found += body_markers(scene, rollout, name, frames[-1:])
         if last > 0 and info.kind != "frame":
@@ -90,6 +92,30 @@ def picture_markers(scene: Any, rollout: Any) -> list[Marker]:
                 )
             )
     return found
+
+
+def force_markers(rollout: Any) -> list[Marker]:
+    """Contact forces at the bodies' instants and where each touch presses hardest, as arrows.
+
+    At most ARROWS, the strongest.
+    """
+    point, force = np.asarray(rollout.contact_point), np.asarray(rollout.contact_force)
+    if not force.size:
+        return []
+    total = np.linalg.norm(force, axis=2).sum(axis=1)
+    touching = np.flatnonzero(total > 0.0)
+    touches = np.split(touching, np.flatnonzero(np.diff(touching) > 1) + 1)
+    peaks = [touch[total[touch].argmax()] for touch in touches if len(touch)]
+    frames = np.union1d(instants(rollout, GHOSTS), np.array(peaks, int))
+    places, forces = (x[frames].reshape(-1, 3) for x in (point, force))
+    size = np.linalg.norm(forces, axis=1)
+    strongest = [i for i in np.argsort(-size)[:ARROWS] if size[i] > LEAST * size.max()]
+    return [force_arrow(k, places[i], forces[i]) for k, i in enumerate(strongest)]
+
+
+def instants(rollout: Any, count: int) -> np.ndarray:
+    """Numbers of `count` recorded frames from the first to the last, evenly in time."""
+    return np.unique(np.linspace(0, len(rollout.time) - 1, count).round().astype(int))
 
 
 def target_markers(targets: Mapping[str, Any]) -> list[Marker]:

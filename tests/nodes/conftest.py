@@ -114,6 +114,31 @@ class Ros:
         assert client.wait_for_server(LIMIT), f"no action {name}"
         return client
 
+    def asked(self, call, *given):
+        """The future of an action's request made in the spinning thread: an answer that comes
+        before rclpy has noted who asked is lost."""
+        made = []
+        self.node.executor.create_task(lambda: made.append(call(*given)))
+        return self.until(lambda: made, "the request")[0]
+
+    def act(self, client, goal, *hear, limit=LIMIT):
+        """(status, result) of a goal sent to an action."""
+        handle = self.accepted(client, goal, *hear)
+        return self.outcome(handle, limit)
+
+    def accepted(self, client, goal, *hear):
+        """The handle of a goal that was accepted; hear(message) gets its feedback."""
+        sent = self.asked(client.send_goal_async, goal, *hear)
+        handle = self.until(lambda: sent.done() and sent.result(), "the goal's handle")
+        assert handle.accepted
+        return handle
+
+    def outcome(self, handle, limit=LIMIT):
+        """(status, result) at the end of a goal."""
+        future = self.asked(handle.get_result_async)
+        done = self.until(lambda: future.done() and future.result(), "the goal's end", limit)
+        return done.status, done.result
+
     def call(self, kind, name, request=None, limit=LIMIT):
         """Call a service and return its response."""
         return self.until(self.ask(kind, name, request), f"the response of {name}", limit)

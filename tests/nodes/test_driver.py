@@ -1,5 +1,6 @@
 """The driver over ROS, with a mock controller in simulated time: carried out, refused, stopped."""
 
+import contextlib
 import signal
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from rosgraph_msgs.msg import Clock as ClockMessage  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
 
-from diffsim_ros.nodes import convert, convert_motion  # noqa: E402
+from diffsim_ros.nodes import convert, convert_motion, execute, motion_run  # noqa: E402
 from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
 from diffsim_ros.nodes.controller_server import ControllerServer, Offer  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
@@ -87,24 +88,16 @@ class Bench:
         self.ros.until(lambda: self.driver._state, "joint states")
         return self
 
-    def asked(self, call, *given):
-        """The future of a request made in the spinning thread: an answer that comes before rclpy
-        has noted who asked is lost."""
-        made = []
-        self.ros.node.executor.create_task(lambda: made.append(call(*given)))
-        return self.ros.until(lambda: made, "the request")[0]
-
     def goal(self, motion=MOTION, blend=0.0):
         """The handle of an accepted goal."""
         message = convert_motion.execute_goal(motion, blend)
         hear = lambda said: self.feedback.append(said.feedback)  # noqa: E731
-        sent = self.asked(self.client.send_goal_async, message, hear)
-        return self.ros.until(lambda: sent.done() and sent.result(), "acceptance")
+        return self.ros.accepted(self.client, message, hear)
 
     def send(self, motion=MOTION, blend=0.0):
         """Have a motion carried out."""
         self.handle = self.goal(motion, blend)
-        self.result = self.asked(self.handle.get_result_async)
+        self.result = self.ros.asked(self.handle.get_result_async)
         return self
 
     def report(self):
@@ -177,8 +170,8 @@ def test_trajectories_by_topic_and_what_the_diagnostics_say(bench):
 def test_a_cancelled_motion_rests_and_never_lets_go(bench):
     bench.drive().known().send()
     bench.until(0.15)
-    other = bench.asked(bench.goal().get_result_async)
-    cancel = bench.asked(bench.handle.cancel_goal_async)
+    other = bench.ros.asked(bench.goal().get_result_async)
+    cancel = bench.ros.asked(bench.handle.cancel_goal_async)
     report = bench.report()
     assert report.code == "CANCELED" and "on request" in report.message
     assert bench.ros.until(cancel.done, "an answer") and bench.result.result().status == 5
@@ -211,15 +204,22 @@ def test_an_emergency_stop_is_told_and_nothing_is_let_go_meanwhile(bench):
     assert "speed scaling: got 0.0" in bench.send().report().message
 
 
-def test_a_late_joint_state_ends_the_motion(bench):
+@pytest.mark.parametrize("what", ["none", "nan"])
+def test_a_late_joint_state_ends_the_motion(bench, what):
     bench.drive(state_age=0.1).known().send()
     bench.until(0.15)
-    bench.lab.server.offer = replace(bench.lab.server.offer, state_rate=0.0)
+    if what == "none":
+        bench.lab.server.offer = replace(bench.lab.server.offer, state_rate=0.0)
+    else:
+        states = bench.lab.server._states
+        publish = states.publish
+        states.publish = lambda m: (m.position.__setitem__(2, np.nan), publish(m))
     report = bench.report()
     assert report.code == "ABORTED" and "no joint state for 0.1" in report.message
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.events == ["started"]
-    assert "age: got" in bench.send().report().message
+    told = {"none": "age: got", "nan": "elbow_joint: got nan"}[what]
+    assert told in bench.send().report().message
 
 
 def test_a_defect_while_watching_stops_the_robot(bench, monkeypatch):
@@ -230,6 +230,51 @@ def test_a_defect_while_watching_stops_the_robot(bench, monkeypatch):
     assert report.code == "ABORTED" and "a defect of the driver: ZeroDivision" in report.message
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.events == ["started"]
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_a_defect_is_told_and_nothing_moves_on(bench, monkeypatch, where):
+    bench.drive(lead=0.0).known()
+    run = "whole" if where == "before" else "_ended"
+    monkeypatch.setattr(motion_run.MotionRun, run, failing)
+    monkeypatch.setattr(motion_run.MotionRun, "_look", lambda self: self._halt(""))
+    report = bench.send().report()
+    assert (report.code, report.message) == ("INTERNAL", "ZeroDivisionError: a defect")
+    bench.ros.until(bench.rests, "the robot at rest")
+    assert bool(bench.lab.events) == (where == "after")
+    monkeypatch.undo()
+    assert bench.send(back(bench.lab.mock.position)).report().code == "SUCCESS"
+
+
+def test_a_file_is_sent_by_the_command(bench, tmp_path, capsys, monkeypatch):
+    class Commander(contextlib.nullcontext):  # the real one starts a rclpy of its own
+        def execute(self, trajectory, told, *, blend, name):
+            assert (blend, name) == (0.0, "/driver/execute")
+            report = bench.send(trajectory).report()
+            any(told(message) for message in bench.feedback)
+            return report
+
+    Commander.__enter__ = lambda self: self
+    monkeypatch.setattr(execute, "Commander", Commander)
+    bench.drive(dry_run=True, gripper="none").known()
+    MOTION.save(tmp_path / "trajectory.yaml")
+    assert execute.main([str(tmp_path / "trajectory.yaml")]) == 0
+    said = capsys.readouterr()
+    kept = "; the gripper would not be opened: parameter gripper is none"
+    assert said.out == f"SUCCESS; dry run: 26 points, 0.600 s, nothing was sent{kept}\n"
+    assert said.err == "checking (0.00 s)\n"
+    late = replace(MOTION, release=0.7)
+    late.save(tmp_path / "late.yaml")
+    assert execute.main([str(tmp_path / "late.yaml")]) == 3
+    assert "REFUSED; trajectory: release: got 0.7" in capsys.readouterr().out
+    (tmp_path / "bad.yaml").write_text("joints: 5")
+    assert execute.main([str(tmp_path / "bad.yaml")]) == 2
+    assert "joints: got 5; accepted: a list of joint names" in capsys.readouterr().err
+    assert not bench.lab.events
+
+
+async def failing(*_):
+    raise ZeroDivisionError("a defect")
 
 
 def test_a_controller_that_is_missing_is_told(bench):
@@ -258,7 +303,7 @@ def test_the_topic_serves_as_well_and_stops(bench):
     bench.send(back(bench.lab.mock.position))
     bench.ros.until(lambda: bench.lab.events.count("started") == 2, "the start")
     bench.until(0.2)
-    bench.asked(bench.handle.cancel_goal_async)
+    bench.ros.asked(bench.handle.cancel_goal_async)
     assert bench.report().code == "CANCELED"
     bench.ros.until(bench.rests, "rest")
     assert np.abs(bench.lab.mock.position - ARM.home).max() > 0.02

@@ -50,18 +50,13 @@ class Client:
 
     def send(self, goal):
         """Send a goal; returns its handle."""
-        future = self.action.send_goal_async(
-            convert.goal_message(goal), lambda message: self.feedback.append(message.feedback)
-        )
-        handle = self.ros.until(lambda: future.done() and future.result(), "the goal's handle")
-        assert handle.accepted
-        return handle
+        hear = lambda message: self.feedback.append(message.feedback)  # noqa: E731
+        return self.ros.accepted(self.action, convert.goal_message(goal), hear)
 
     def result(self, handle, limit=60.0):
         """Wait for a goal's end: (status, answer)."""
-        future = handle.get_result_async()
-        done = self.ros.until(lambda: future.done() and future.result(), "the result", limit)
-        return done.status, convert.answer(done.result)
+        status, result = self.ros.outcome(handle, limit)
+        return status, convert.answer(result)
 
     def run(self, goal):
         return self.result(self.send(goal))
@@ -156,10 +151,21 @@ def test_the_node_answers_while_it_works(client, stub):
     assert response.values[0].string_value == "observer"
 
 
+def test_a_defect_is_told_by_action_and_service(client, monkeypatch):
+    def fails(*_):
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(estimator, "solve", fails)
+    status, answer = client.run(Goal(CONFIGURATION))
+    assert (status, answer.code) == (GoalStatus.STATUS_ABORTED, "INTERNAL")
+    assert answer.message == "ZeroDivisionError: a defect"
+    assert client.service(Goal(CONFIGURATION)).message == answer.message
+
+
 def test_a_goal_can_be_cancelled(client, stub):
     handle = client.send(Goal(CONFIGURATION))
     client.ros.until(stub.started.is_set, "the job")
-    future = handle.cancel_goal_async()
+    future = client.ros.asked(handle.cancel_goal_async)
     response = client.ros.until(lambda: future.done() and future.result(), "the cancellation")
     assert len(response.goals_canceling) == 1
     status, answer = client.result(handle)
@@ -235,7 +241,7 @@ def test_the_buffer_is_the_observers_saved_file(client, monkeypatch, tosses):
 def test_closing_stops_the_job_and_answers(ros, client, stub):
     handle = client.send(Goal(CONFIGURATION))
     client.ros.until(stub.started.is_set, "the job")
-    future = handle.get_result_async()
+    future = ros.asked(handle.get_result_async)
     client.node.close()
     done = ros.until(lambda: future.done() and future.result(), "the result")
     assert done.status == GoalStatus.STATUS_ABORTED
@@ -356,7 +362,7 @@ def test_a_signal_mid_estimation_leaves_nothing_half_written(ros, processes, tmp
     feedback = []
     changes = (*SMALL[:4], "fit.search_evaluations=1000000")
     goal = Goal(CONFIGURATION, changes=changes, out=str(tmp_path / "out"))
-    action.send_goal_async(convert.goal_message(goal), feedback.append)
+    ros.asked(action.send_goal_async, convert.goal_message(goal), feedback.append)
     ros.until(
         lambda: any(f.feedback.phase in ("fit", "search") for f in feedback),
         process.log.read_text,

@@ -72,10 +72,8 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
 
     action, feedback = ros.action(Estimate, "/estimator/estimate"), []
     goal = Goal("", source="buffer", changes=CHANGES, out=str(lab / "action"))
-    sent = action.send_goal_async(convert.goal_message(goal), lambda m: feedback.append(m.feedback))
-    handle = ros.until(lambda: sent.done() and sent.result(), "the goal's handle")
-    future = handle.get_result_async()
-    answer = convert.answer(ros.until(lambda: future.done() and future.result(), "it").result)
+    hear = lambda message: feedback.append(message.feedback)  # noqa: E731
+    answer = convert.answer(ros.act(action, convert.goal_message(goal), hear)[1])
     assert answer.code == "NOT_CONVERGED" and len(answer.parameters) == 2, answer.message
     assert {"read", "fit", "validate"} <= {f.phase for f in feedback}
     assert any({p.name for p in f.parameters} == {"young", "viscosity"} for f in feedback)

@@ -15,7 +15,7 @@ from diffsim_interfaces.action import Plan
 from nav_msgs.msg import Path as PathMessage
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from diffsim_ros.nodes import convert, planner
 from diffsim_ros.nodes.common import LATCHED
@@ -34,15 +34,12 @@ class Client:
         self.action = ros.action(Plan, "/planner/plan")
 
     def send(self, goal):
-        future = self.action.send_goal_async(
-            plan_goal_message(goal), lambda message: self.feedback.append(message.feedback)
-        )
-        return self.ros.until(lambda: future.done() and future.result(), "the goal's handle")
+        hear = lambda message: self.feedback.append(message.feedback)  # noqa: E731
+        return self.ros.accepted(self.action, plan_goal_message(goal), hear)
 
     def result(self, handle):
-        future = handle.get_result_async()
-        done = self.ros.until(lambda: future.done() and future.result(), "the result", 60.0)
-        return done.status, CODES[done.result.error_code], done.result
+        status, result = self.ros.outcome(handle, 60.0)
+        return status, CODES[result.error_code], result
 
     def run(self, goal):
         return self.result(self.send(goal))
@@ -77,6 +74,9 @@ def test_a_throw_is_planned_written_shown_and_planned_again(client, tmp_path, mo
     assert {m.name: m.value for m in found.metrics}["goals.target.distance"] < 0.03
     for heard in (path, markers, sent, states):
         client.ros.until(lambda heard=heard: heard, "what is shown")
+    drawn = markers[-1].markers
+    assert drawn[0].action == Marker.DELETEALL
+    assert {"body/ball", "path/ball", "contact_force", "target"} <= {m.ns for m in drawn}
     assert sent[-1] == found.trajectory and path[-1] == found.predicted
     near = [p.pose.position for p in found.predicted.poses]
     target = np.array([-1.05, -0.15, 0.23])
@@ -99,12 +99,26 @@ def test_what_cannot_be_planned_is_refused_with_its_reason(client):
         (PlanGoal(yaml.safe_dump(text)), "robot.arm.base"),
         (PlanGoal(THROW, target=(1.0, 2.0)), "x, y, z in m"),
         (PlanGoal(THROW, goal="tarhet", target=(1.0, 2.0, 0.0)), "'target'"),
+        (PlanGoal(THROW, goal="tarhet"), "'target'"),
         (PlanGoal(THROW, changes=("search.stars=2",)), "starts"),
     ):
         status, code, found = client.run(goal)
         assert (status, code) == (GoalStatus.STATUS_ABORTED, "INVALID_CONFIGURATION")
         assert words in found.error_msg, found.error_msg
         assert not found.trajectory.points and not list(Path.cwd().iterdir())
+
+
+def test_a_defect_is_told(client, monkeypatch):
+    def fails(*_):
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(planner, "plan", lambda *_, **__: None)
+    monkeypatch.setattr(planner.command, "write_all", lambda *_: None)
+    monkeypatch.setattr(planner, "_answer", fails)
+    status, code, found = client.run(PlanGoal(THROW))
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, "INTERNAL")
+    assert found.error_msg == "ZeroDivisionError: a defect"
+    assert client.run(PlanGoal(""))[1] == "INVALID_CONFIGURATION"  # and it goes on
 
 
 def test_a_second_goal_is_busy_and_the_first_can_be_cancelled(client, monkeypatch):
@@ -121,7 +135,7 @@ def test_a_second_goal_is_busy_and_the_first_can_be_cancelled(client, monkeypatc
     first = client.send(PlanGoal(THROW))
     client.ros.until(started.is_set, "the first plan")
     assert client.run(PlanGoal(THROW))[1] == "BUSY"
-    future = first.cancel_goal_async()
+    future = client.ros.asked(first.cancel_goal_async)
     client.ros.until(lambda: future.done() and future.result(), "the cancellation")
     status, code, found = client.result(first)
     assert (status, code) == (GoalStatus.STATUS_CANCELED, "CANCELED")

@@ -69,11 +69,8 @@ def test_a_throw_over_ros_is_seen_and_its_truth_kept(ros, lab, tmp_path):
     driver = ros.start_with(Driver, dry_run=False, use_sim_time=True, gripper="command", lead=0.03)
     client = ros.action(Execute, "/driver/execute")
     ros.until(lambda: driver._state, "the driver to hear joint states")
-    sent = client.send_goal_async(convert_motion.execute_goal(SWING))
-    ros.until(sent.done, "the goal's answer")
-    ended = sent.result().get_result_async()
-    ros.until(ended.done, "the end of the motion")
-    report = convert_motion.report(ended.result().result)
+    _, result = ros.act(client, convert_motion.execute_goal(SWING))
+    report = convert_motion.report(result)
     assert report.code == "SUCCESS" and report.release_stamp, report
     ros.until(lambda: node.world.elapsed > 1.1, "the flight")
     answer = ros.call(Trigger, "/simulator/reset")
@@ -133,6 +130,19 @@ def test_time_stops_where_the_engine_fails_and_a_reset_begins_anew(ros, lab, mon
     monkeypatch.undo()
     assert ros.call(Trigger, "/simulator/reset").success
     assert ros.call(Trigger, "/simulator/step").success
+
+
+def test_a_reset_is_answered_when_joint_states_say_so(ros, lab, monkeypatch):
+    node = lab({"tracker": TRACKER}, rate_factor=0.02)  # joint states every 0.4 s of wall time
+    said, states = [], node.server._states
+    publish = states.publish
+    monkeypatch.setattr(states, "publish", lambda m: (said.append(m), publish(m)))
+    ros.until(lambda: said, "joint states")
+    said.clear()
+    assert ros.call(Trigger, "/simulator/reset").message == "attempt 1"
+    assert list(said[0].position) == SWING.positions[0].tolist()
+    ros.call(Trigger, "/simulator/pause")
+    assert ros.call(Trigger, "/simulator/reset").message == "attempt 2"
 
 
 def test_unusable_parameters_are_refused(lab, tmp_path):

@@ -11,6 +11,7 @@ pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
 from diffsim_ros import _engine
 from diffsim_ros.cli import main
+from diffsim_ros.commands.plan import summary
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.planning import load_plan, plan, schema
@@ -171,6 +172,10 @@ def test_a_cube_is_dragged_by_a_string_and_left_at_rest():
     assert np.linalg.norm(path[-1, :2] - [0.11, 0.03]) < 1e-3
     keys = np.array([result.best.controls[f"hand[{k}].x"] for k in range(1, 9)])
     assert np.abs(np.diff(keys)).max() < 0.1
+    said = summary(result)
+    assert (
+        f"hand: {len(result.best.controls)} numbers of its keys" in said and "hand[1]" not in said
+    )
 
 
 def test_the_gradient_by_keys_is_that_of_differences():

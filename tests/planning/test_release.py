@@ -168,7 +168,8 @@ def test_only_the_joint_that_is_named_gets_less():
     ("change", "words"),
     [
         ({"chosen": ["elbow"]}, "robot.release.chosen.*elbow_joint"),
-        ({"positions": {"elbow": 1}}, "elbow_joint"),
+        ({"positions": {"elbow": 1}}, "scene: robot.release.positions: got 'elbow'.*elbow_joint"),
+        ({"chosen": [], "swung": []}, "robot.release: got 'nothing.*at least one control"),
         ({"rates": [9, 0, 0, 0, 0, 0]}, "shoulder_pan_joint.rate.*got 9.*-2.6"),
         ({"share": 2}, "robot.release.share"),
     ],

@@ -12,6 +12,7 @@ from diffsim_ros.twin.twin import Twin, Variation, rotation_vectors
 from tests.twin.conftest import ROOT, ball_twin
 
 RELEASE = 0.4537
+POSES = {"poses": {"body": "ball", "rate": 9}}
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +226,15 @@ def test_rotation_vectors_do_not_jump_beyond_half_a_turn():
         ({"sensors": {"eye": {"camera": {}}}}, "sensors.eye.camera"),
         ({"sensors": {"t": {"poses": {"body": "ball", "rate": 0}}}}, "sensors.t.poses.rate: got 0"),
         ({"sensors": {"t": {"poses": {"body": "x", "rate": 9}}}}, "sensors.t.poses.body: got 'x'"),
+        (
+            {"sensors": {"t": {"poses": {"body": "ball", "rate": 1e9}}}},
+            "rate: got 1000000000.*1000 Hz",
+        ),
+        ({"sensors": {"t": {"poses": {"body": "ball", "rate": 9, "topic": "a b"}}}}, "topic: got"),
+        ({"sensors": dict.fromkeys("ab", POSES)}, "sensors.b: got .ball/pose"),
+        ({"controller": {"rate": 1e-9}}, "controller.rate: got 1e-09.*1 to 1000 Hz"),
+        ({"controller": {"bandwidth": [1]}}, r"^((?!urdf).)*: controller.bandwidth"),
+        ({"start": {"elbow_joint": 5}}, "start.elbow_joint: got 5.0; accepted: from -3"),
         ({"spread": {"cube": {}}}, "spread.cube: got 'cube'"),
         ({"handles": {"ball": {}}}, "handles.ball: got 'ball, a rigid'"),
         ({"start": [0, 1]}, "start: got"),

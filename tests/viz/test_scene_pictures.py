@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ _engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not b
 
 from diffsim_ros.scene import load_scene  # noqa: E402
 from diffsim_ros.scene.vertices import vertex_positions  # noqa: E402
-from diffsim_ros.viz.scene_markers import body_markers, picture_markers, surroundings  # noqa: E402
+from diffsim_ros.viz.scene_markers import body_markers, force_markers, picture_markers, surroundings  # noqa: E402
 from diffsim_ros.viz.scene_report import scene_motion, write_simulation_report  # noqa: E402
 
 SCENE = {
@@ -79,6 +80,20 @@ def test_the_picture_shows_everything(motion):
         f"body/{name}" for name in SCENE["bodies"] if name != "hand"
     }
     assert render(drawn, size=(160, 120)).std() > 3
+
+
+def test_each_touch_has_an_arrow_where_it_presses_hardest():
+    force = np.zeros((101, 2, 3))
+    force[30:35, 0, 2] = [1.0, 4.0, 9.0, 5.0, 2.0]  # between two of the eight instants
+    force[60:64, 1, 0] = [-1.0, -30.0, -50.0, -2.0]
+    point = np.broadcast_to(np.array([[0.1, 0.2, 0.0], [0.5, 0.0, 0.3]]), force.shape)
+    motion = SimpleNamespace(contact_point=point, contact_force=force, time=np.arange(101))
+    wall, floor = force_markers(motion)
+    np.testing.assert_allclose(floor.points, [[0.1, 0.2, 0.0], [0.1, 0.2, 0.09]])
+    np.testing.assert_allclose(wall.points, [[0.5, 0.0, 0.3], [0.2, 0.0, 0.3]])  # 0.3 m at most
+    assert (wall.id, floor.id) == (0, 1)
+    still = SimpleNamespace(contact_point=point, contact_force=0 * force, time=np.arange(101))
+    assert force_markers(still) == []
 
 
 def test_links_are_drawn_between_their_ends():

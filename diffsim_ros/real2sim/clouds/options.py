@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...scene.fields import REQUIRED, Field, Reader, Section
+from ...scene.fields import REQUIRED, Field, Reader, Section, tables
 from ...scene.rotation import matrix_from_quaternion
 
 LENGTH = {"minimum": 0, "strict": True}
@@ -153,15 +153,7 @@ def _box(reader, section, value, key):
 
 def markdown() -> str:
     """Every section as a Markdown table, for docs/pointclouds.md."""
-    blocks = []
-    for title, section in SECTIONS.items():
-        rows = [f"### `{title}`", "", "| key | accepted | default | meaning |", "|---|---|---|---|"]
-        for name, field in section.items():
-            default = "-" if field.default in (None, "") else f"`{field.default}`"
-            default = REQUIRED if field.default == REQUIRED else default
-            rows.append(f"| `{name}` | {field.rule()} | {default} | {field.doc} |")
-        blocks.append("\n".join(rows))
-    return "\n\n".join(blocks) + "\n"
+    return tables(SECTIONS)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,56 @@
+"""Command: send a trajectory.yaml to the driver, show how it goes, say how it ended.
+
+    python -m diffsim_ros.nodes.execute plan/trajectory.yaml [--blend S] [--driver NAME]
+
+Exit code 0: done (or would be: dry run); 2: an unusable file; 3: not done, the line says why.
+Ctrl-C cancels the motion.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.nodes.commander import CallFailed, Commander
+from diffsim_ros.robots.trajectory import JointTrajectory
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Send, wait, report."""
+    parser = argparse.ArgumentParser(prog="execute", description=__doc__.split("\n")[0])
+    parser.add_argument("trajectory", help="trajectory.yaml, as `diffsim plan` writes it")
+    parser.add_argument("--blend", type=float, default=0.0, help="[s] to its first point; 0: auto")
+    parser.add_argument("--driver", default="/driver", help="name of the driver")
+    options = parser.parse_args(arguments)
+    phase = ""
+
+    def told(message) -> None:
+        nonlocal phase
+        if message.phase != phase:
+            phase = message.phase
+            print(f"{phase} ({message.time:.2f} s)", file=sys.stderr)
+
+    try:
+        trajectory = JointTrajectory.load(options.trajectory)
+        with Commander() as commander:
+            name = f"{options.driver}/execute"
+            report = commander.execute(trajectory, told, blend=options.blend, name=name)
+    except (InputError, CallFailed) as error:
+        print(f"execute: {error}", file=sys.stderr)
+        return 2 if isinstance(error, InputError) else 3
+    except KeyboardInterrupt:
+        print("execute: cancelled", file=sys.stderr)
+        return 3
+    figures = []
+    if report.tracking_error is not None:
+        figures.append(f"largest tracking error {report.tracking_error:.4g} rad or m")
+    if report.release_stamp is not None:
+        figures.append(f"gripper told at {report.release_stamp:.3f} s")
+    print("; ".join(filter(None, [report.code, report.message, *figures])))
+    return 0 if report.code == "SUCCESS" else 3
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
