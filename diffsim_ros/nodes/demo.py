@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Execute, Plan
 from diffsim_interfaces.msg import ErrorCode
 from geometry_msgs.msg import PoseStamped
@@ -30,7 +31,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import demo_cube
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import STREAM, share_folder
-from diffsim_ros.nodes.convert import Answer, Goal, nanoseconds
+from diffsim_ros.nodes.convert import Answer, Goal, nanoseconds, values_of
 from diffsim_ros.nodes.convert_plan import predicted
 from diffsim_ros.nodes.demo_cube import parameter_table
 from diffsim_ros.nodes.processes import Fleet, own_domain
@@ -47,6 +48,10 @@ RADIUS = 0.05
 """Of the ball in the picture [m]."""
 STALL = 120.0
 """Seconds that time may stand while the engine works out a flight, on a busy machine."""
+QUIET = 3
+"""Diagnostics in a row without a new message: the observer has caught up."""
+LAG = 0.012
+"""Seconds by which the arm follows its commands, as its joint states show."""
 LEAD = 0.03
 """Seconds that the gripper needs to open (config/twin), as its data sheet would say."""
 RATE_FACTOR = 0.5
@@ -105,14 +110,16 @@ class Loop:
         lab = {"twin": str(self.twin), "rate_factor": RATE_FACTOR, "truth_path": truth}
         self.fleet.start("simulator", {**lab, "cloud_quality": "reliable"})
         self.fleet.start("observer", {"cloud_topics": [CLOUDS], "pose_topics": [POSES],
-                                      "reliability": "reliable", "autostart": False})  # fmt: skip
-        self.fleet.start("driver", {"dry_run": False, "gripper": "command", "lead": LEAD,
-                                    "use_sim_time": True, "stall_timeout": STALL})  # fmt: skip
+                                      "reliability": "reliable", "autostart": False,
+                                      "period": 0.2})  # fmt: skip
+        timing = {"lead": LEAD, "lag": LAG, "stall_timeout": STALL, "use_sim_time": True}
+        self.fleet.start("driver", {"dry_run": False, "gripper": "command", **timing})
         self.fleet.start("planner")
         self.fleet.start("estimator")
         names = self.ros.node.get_node_names
         self.ros.wait(lambda: set(NODES) <= set(names()), "the nodes", 60.0)
         self.poses = self.ros.listen(PoseStamped, POSES, STREAM)
+        self.diagnostics = self.ros.listen(DiagnosticArray, "/diagnostics", 10)
         self.ros.wait(lambda: self.poses, POSES, 60.0)
 
     def plan(self, name: str, *, target=(), estimated: Path | None = None) -> Plan.Result:
@@ -157,10 +164,27 @@ class Loop:
             "the ball",
             120.0,
         )
+        self.ros.trigger("/simulator/pause")
+        self._caught_up()
         self.ros.trigger("/observer/stop")
         print(f"throw {number}: {self.ros.trigger('/observer/save')}", flush=True)
         self.ros.trigger("/simulator/reset")
+        self.ros.trigger("/simulator/play")
         return self._judged(plan, result)
+
+    def _caught_up(self) -> None:
+        """Wait until the observer has worked through what was sent to it."""
+        self.diagnostics.clear()
+        counts: list[list[str]] = []
+
+        def still() -> bool:
+            while self.diagnostics:
+                statuses = self.diagnostics.pop(0).status
+                values = [values_of(status) for status in statuses]
+                counts.append([v["received"] for v in values if v.get("topic") in (CLOUDS, POSES)])
+            return len(counts) > QUIET and all(c == counts[-1] for c in counts[-QUIET:])
+
+        self.ros.wait(still, "the observer to catch up", 60.0)
 
     def _now(self) -> float:
         """Stamp of the last pose [s]."""
@@ -171,7 +195,8 @@ class Loop:
         newest = sorted((self.folder / "truth").glob("attempt_*.npz"))[-1]
         with np.load(newest) as truth:
             times, places = truth["time"], truth["ball.position"]
-            since = times - (truth["begins"][0] + plan.release)
+            # the plan's time counts from when the arm passes the state of the release
+            since = times - (truth["begins"][0] + plan.release + LAG)
         at = np.array([np.interp(self.goal_time, since, column) for column in places.T])
         error = float(np.linalg.norm(at - self.target))
         when, where = predicted(plan)
