@@ -124,7 +124,15 @@ def test_a_ball_is_followed_over_a_hidden_stretch_and_all_is_counted():
             np.testing.assert_allclose(frame.cloud.eye, eye)
             assert len(frame.cloud) == 250
     table = {row["stage"]: row for row in stage_table(frames)}
-    assert list(table) == ["transform", "box 0", "planes", "outliers", "object", "sample"]
+    assert list(table) == [
+        "transform",
+        "box 0",
+        "planes",
+        "outliers",
+        "object",
+        "whole",
+        "sample",
+    ]
     assert table["sample"]["frames"] == 17
     assert table["planes"]["points_in"] - table["planes"]["points_out"] > 2900
     for frame in frames:

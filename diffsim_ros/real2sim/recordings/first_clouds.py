@@ -112,7 +112,7 @@ def view_of(stream: Stream) -> View:
         raise InputError(stream.place, "moving points", counts.tolist(), rule)
     seen = [part for part in moving if len(part) >= 10]
     middles = np.array([np.median(part, axis=0) for part in seen])
-    low, high = middles.min(axis=0) - MARGIN, middles.max(axis=0) + MARGIN
+    low, high = middles.min(axis=0) - 2.0 * MARGIN, middles.max(axis=0) + 2.0 * MARGIN
     radius = float(np.median([_ball(part) for part in seen]))
     return View(position, orientation, floor.rms, low, high, radius, len(seen))
 
