@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -27,15 +26,15 @@ from geometry_msgs.msg import PoseStamped
 
 from diffsim_ros.commands.running import ProgressLine, seconds
 from diffsim_ros.commands.table import table
-from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import demo_cube
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import STREAM, share_folder
 from diffsim_ros.nodes.convert import Answer, Goal, nanoseconds, values_of
 from diffsim_ros.nodes.convert_plan import predicted
 from diffsim_ros.nodes.demo_cube import parameter_table
-from diffsim_ros.nodes.processes import Fleet, own_domain
-from diffsim_ros.output import OutputFolder, write_bytes, write_json
+from diffsim_ros.nodes.demo_session import session
+from diffsim_ros.nodes.processes import Fleet
+from diffsim_ros.output import write_bytes, write_json
 from diffsim_ros.viz.style import png_bytes
 from diffsim_ros.viz.throw_plots import ThrowPath, throws_figure
 
@@ -275,29 +274,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
     options = parser.parse_args(arguments)
     begun = time.monotonic()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder = None
-    try:
-        folder = OutputFolder(options.out, FILES, command="demo")
-        path = folder.path.absolute()
-        with own_domain(), Fleet(path / "logs") as fleet, Commander(fleet.check) as commander:
-            loop = Loop(path, fleet, commander)
-            answer, missed, hit = loop.run()
+
+    def work(path: Path, fleet: Fleet, commander: Commander) -> int:
+        loop = Loop(path, fleet, commander)
+        answer, missed, hit = loop.run()
         show(loop, answer, missed, hit, begun)
         return 0 if hit.error <= loop.tolerance else 3
-    except InputError as error:
-        print(f"demo: {error}", file=sys.stderr)
-        return 2
-    except CallFailed as error:
-        print(f"demo: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\ndemo: stopped; all nodes have ended", file=sys.stderr)
-        return 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        if folder is not None:
-            folder.discard_if_empty()
+
+    return session(options.out, FILES, work)
 
 
 if __name__ == "__main__":

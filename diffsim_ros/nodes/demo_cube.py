@@ -1,4 +1,4 @@
-"""`./run demo`: measured tosses go through all the nodes, on real ROS 2, and come out as a report.
+"""`./run demo cube`: measured tosses go through the nodes, on real ROS 2, and become a report.
 
 replay publishes a cube's recorded tosses as a motion capture driver would, observer buffers and
 saves what it hears, estimator fits the contact parameters to some tosses and predicts the others,
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -22,13 +21,12 @@ from visualization_msgs.msg import MarkerArray
 
 from diffsim_ros.commands.running import ProgressLine, seconds
 from diffsim_ros.commands.table import table
-from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import LATCHED, STREAM, share_folder
 from diffsim_ros.nodes.convert import Answer, Goal
-from diffsim_ros.nodes.processes import Fleet, own_domain
-from diffsim_ros.output import OutputFolder
+from diffsim_ros.nodes.demo_session import session
+from diffsim_ros.nodes.processes import Fleet
 from diffsim_ros.real2sim.comparison import PUBLISHED_NAME
 from diffsim_ros.real2sim.results import REPORT_FILES, RESULT_FILES
 from diffsim_ros.real2sim.tosses import toss_ids
@@ -210,31 +208,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         help="changes of config/estimation/cube_toss.yaml")  # fmt: skip
     options = parser.parse_args(arguments)
     begun = time.monotonic()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder = None
-    try:
-        folder = OutputFolder(options.out, FILES, command="demo")
-        path = folder.path.absolute()
-        with own_domain(), Fleet(path / "logs") as fleet, Commander(fleet.check) as commander:
-            answer = Demo(path, fleet, commander).run(options.train, options.validate, options.set)
+
+    def work(path: Path, fleet: Fleet, commander: Commander) -> int:
+        answer = Demo(path, fleet, commander).run(options.train, options.validate, options.set)
         if answer.report:
             show(answer, path, begun)
         else:
             print(f"demo: {answer.code}: {answer.message}", file=sys.stderr)
         return {"SUCCESS": 0, "NOT_CONVERGED": 3}.get(answer.code, 1)
-    except InputError as error:
-        print(f"demo: {error}", file=sys.stderr)
-        return 2
-    except CallFailed as error:
-        print(f"demo: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\ndemo: stopped; all nodes have ended", file=sys.stderr)
-        return 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        if folder is not None:
-            folder.discard_if_empty()
+
+    return session(options.out, FILES, work)
 
 
 if __name__ == "__main__":

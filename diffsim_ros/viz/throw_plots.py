@@ -35,7 +35,7 @@ def throws_figure(
 
     radius  of the body [m], whose outline shows where it was at the goal's time
     """
-    figure = Figure(figsize=(8.4, 4.4), layout="constrained")
+    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
     axis = figure.add_subplot()
     start = throws[0].planned[0]
     along = (target - start) * (1, 1, 0)
@@ -56,6 +56,6 @@ def throws_figure(
     axis.set_aspect("equal")
     axis.set_xlabel("along the throw [m]")
     axis.set_ylabel("height [m]")
-    axis.set_title("The same task before and after estimation (dashed: as planned)")
+    axis.set_title("One task, before and after estimation (dashed: planned)")
     axis.legend(loc="upper right")
     return figure

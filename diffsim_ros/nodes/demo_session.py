@@ -1,0 +1,43 @@
+"""What the demos share: a folder, nodes of their own, and one line for whatever ends them early."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.nodes.commander import CallFailed, Commander
+from diffsim_ros.nodes.processes import Fleet, own_domain
+from diffsim_ros.output import OutputFolder
+
+
+def session(
+    out: str | None, files: Sequence[str], work: Callable[[Path, Fleet, Commander], int]
+) -> int:
+    """Call work(folder, fleet, commander) and return its exit code.
+
+    out    folder of the results, None: a new, dated one;  files  that it may write there
+    Else 1: a node failed, 2: unusable input, 130: Ctrl-C or SIGTERM. All nodes have ended then.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder = None
+    try:
+        folder = OutputFolder(out, files, command="demo")
+        path = folder.path.absolute()
+        with own_domain(), Fleet(path / "logs") as fleet, Commander(fleet.check) as commander:
+            return work(path, fleet, commander)
+    except InputError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 2
+    except CallFailed as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ndemo: stopped; all nodes have ended", file=sys.stderr)
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if folder is not None:
+            folder.discard_if_empty()
