@@ -53,7 +53,7 @@ LAG = 0.012
 """Seconds by which the arm follows its commands, as its joint states show."""
 LEAD = 0.03
 """Seconds that the gripper needs to open (config/twin), as its data sheet would say."""
-RATE_FACTOR = 0.5
+RATE_FACTOR = 0.25
 """Simulated seconds per second: commands come on time on a busy machine as well."""
 ASIDE = (-0.05, 0.15, -0.03)
 """From the task's target to that of the second recorded throw [m]."""
