@@ -158,11 +158,7 @@ class Loop:
         self.released[path] = result.release_stamp + LEAD
         end = self.released[path] + self.goal_time + AFTER  # the ball flies on
         self.poses.clear()
-        self.ros.wait(
-            lambda: self.poses and nanoseconds(self.poses[-1].header.stamp) > 1e9 * end,
-            "the ball",
-            120.0,
-        )
+        self.ros.wait(lambda: self.poses and self._now() > end, "the ball", 120.0)
         self.ros.trigger("/simulator/pause")
         self._caught_up()
         self.ros.trigger("/observer/stop")
