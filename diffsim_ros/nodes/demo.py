@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,20 +59,15 @@ ASIDE = (-0.05, 0.15, -0.03)
 """From the task's target to that of the second recorded throw [m]."""
 AFTER = 0.3
 """Seconds that a throw is watched after the time of its goal."""
+SHOWN = 0.1
+"""Seconds of that in the picture."""
 
 
 @dataclass(frozen=True)
 class Throw:
-    """A planned throw as it was carried out.
+    """A throw as it was carried out: the ball's path, and how far off joints were [rad]."""
 
-    expected, happened  (times (n,) [s] from the planned release, places (n, 3) [m]) of the ball
-    error               [m] between target and ball at the goal's time
-    tracking_error      of the joints [rad]
-    """
-
-    expected: tuple[np.ndarray, np.ndarray]
-    happened: tuple[np.ndarray, np.ndarray]
-    error: float
+    path: ThrowPath
     tracking_error: float
 
 
@@ -94,12 +89,13 @@ class Loop:
     def run(self) -> tuple[Answer, Throw, Throw]:
         """Everything: what was estimated, the throw before, the throw after."""
         self.start()
-        before = self.throw(self.plan("prior"))
-        self.throw(self.plan("aside", target=self.target + ASIDE))
+        before = self.throw("values of tables", self.plan("prior"))
+        self.throw("aside", self.plan("aside", target=self.target + ASIDE))
         self.ros.trigger("/simulator/pause")  # the estimator has the machine to itself
         answer = self.estimate()
         self.ros.trigger("/simulator/play")
-        after = self.throw(self.plan("plan", estimated=self.folder / "estimate" / "result.yaml"))
+        found = self.folder / "estimate" / "result.yaml"
+        after = self.throw("estimated values", self.plan("plan", estimated=found))
         return answer, before, after
 
     def start(self) -> None:
@@ -141,7 +137,7 @@ class Loop:
         if result.error_code != ErrorCode.SUCCESS:
             raise CallFailed(f"{what}: {result.error_msg}")
 
-    def throw(self, plan: Plan.Result) -> Throw:
+    def throw(self, label: str, plan: Plan.Result) -> Throw:
         """Have the driver carry out a plan, record it, and see what the twin says was true."""
         number = 1 + len(self.released)
         path = self.folder / "recorded" / f"throw_{number}.mcap"
@@ -165,7 +161,10 @@ class Loop:
         print(f"throw {number}: {self.ros.trigger('/observer/save')}", flush=True)
         self.ros.trigger("/simulator/reset")
         self.ros.trigger("/simulator/play")
-        return self._judged(plan, result)
+        newest = sorted((self.folder / "truth").glob("attempt_*.npz"))[-1]
+        with np.load(newest) as truth:
+            path = judged(label, truth, predicted(plan), plan.release, self.target, self.goal_time)
+        return Throw(path, result.tracking_error)
 
     def _caught_up(self) -> None:
         """Wait until the observer has worked through what was sent to it."""
@@ -184,18 +183,6 @@ class Loop:
     def _now(self) -> float:
         """Stamp of the last pose [s]."""
         return nanoseconds(self.poses[-1].header.stamp) / 1e9
-
-    def _judged(self, plan: Plan.Result, result: Execute.Result) -> Throw:
-        """What the twin writes of its last attempt, beside the plan."""
-        newest = sorted((self.folder / "truth").glob("attempt_*.npz"))[-1]
-        with np.load(newest) as truth:
-            times, places = truth["time"], truth["ball.position"]
-            # the plan's time counts from when the arm passes the state of the release
-            since = times - (truth["begins"][0] + plan.release + LAG)
-        at = np.array([np.interp(self.goal_time, since, column) for column in places.T])
-        error = float(np.linalg.norm(at - self.target))
-        when, where = predicted(plan)
-        return Throw((when - plan.release, where), (since, places), error, result.tracking_error)
 
     def estimate(self) -> Answer:
         """Have the estimator find the contact's parameters in the throws so far."""
@@ -218,11 +205,34 @@ class Loop:
         return answer
 
 
+def judged(
+    label: str,
+    truth: Mapping[str, np.ndarray],
+    expected: tuple[np.ndarray, np.ndarray],
+    release: float,
+    target: np.ndarray,
+    goal_time: float,
+) -> ThrowPath:
+    """Where the twin says that the ball was at the goal's time, beside the plan and the target.
+
+    truth     an attempt as the twin writes it
+    expected  times (n,) [s] from the trajectory's start and places (n, 3) [m], as planned
+    release   [s] from there, as planned; the arm passes its state LAG later
+    """
+    times, places = truth["time"] - (truth["begins"][0] + release + LAG), truth["ball.position"]
+    at = np.array([np.interp(goal_time, times, column) for column in places.T])
+    last = goal_time + SHOWN
+    return ThrowPath(
+        label, expected[1][expected[0] - release <= last],
+        places[(times >= 0) & (times <= last)], at, float(np.linalg.norm(at - target)),
+    )  # fmt: skip
+
+
 def figures(answer: Answer, before: Throw, after: Throw, tolerance: float) -> dict:
     """metrics.json: how far off, with values of tables and with those estimated."""
     return {
-        "hit_error_m": after.error,
-        "miss_error_m": before.error,
+        "hit_error_m": after.path.error,
+        "miss_error_m": before.path.error,
         "tolerance_m": tolerance,
         "tracking_error_rad": {"before": before.tracking_error, "after": after.tracking_error},
         "estimated": {p.name: {"value": p.value, "std_dev": p.std_dev} for p in answer.parameters},
@@ -231,21 +241,14 @@ def figures(answer: Answer, before: Throw, after: Throw, tolerance: float) -> di
 
 def show(loop: Loop, answer: Answer, before: Throw, after: Throw, begun: float) -> None:
     """Write the picture and metrics.json, print what was found and where to look at it."""
-    folder, throws = loop.folder, []
-    for label, throw in (("values of tables", before), ("estimated values", after)):
-        shown = throw.happened[0] <= loop.goal_time + 0.1
-        at = np.array([np.interp(loop.goal_time, throw.happened[0], c)
-                       for c in throw.happened[1].T])  # fmt: skip
-        path = throw.happened[1][shown & (throw.happened[0] >= 0)]
-        early = throw.expected[0] <= loop.goal_time + 0.1
-        throws.append(ThrowPath(label, throw.expected[1][early], path, at, throw.error))
+    folder, throws = loop.folder, [before.path, after.path]
     figure = throws_figure(throws, loop.target, loop.tolerance, RADIUS)
     write_bytes(folder / PICTURE, png_bytes(figure))
     metrics = figures(answer, before, after, loop.tolerance)
     write_json(folder / "metrics.json", metrics)
     rows = [["the same task, planned with", "from the target [cm]", "tolerance [cm]"]]
-    for label, throw in (("values of tables", before), ("estimated values", after)):
-        rows.append([label, f"{100 * throw.error:.1f}", f"{100 * loop.tolerance:.1f}"])
+    for throw in throws:
+        rows.append([throw.label, f"{100 * throw.error:.1f}", f"{100 * loop.tolerance:.1f}"])
     print(f"\n{parameter_table(answer)}\n\n{table(rows)}\n")
     print(f"picture   {folder / PICTURE}")
     for stage in ("prior", "estimate", "plan"):
@@ -275,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         loop = Loop(path, fleet, commander)
         answer, missed, hit = loop.run()
         show(loop, answer, missed, hit, begun)
-        return 0 if hit.error <= loop.tolerance else 3
+        return 0 if hit.path.error <= loop.tolerance else 3
 
     return session(options.out, FILES, work)
 
