@@ -20,15 +20,22 @@ from typing import Any
 from diffsim_interfaces.action import Estimate
 from diffsim_interfaces.msg import MaterialEstimate
 from diffsim_interfaces.srv import EstimateMaterial
-from rclpy.action import ActionServer, GoalResponse
 from std_msgs.msg import String
 
 from diffsim_ros._engine import CancelToken
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
-from diffsim_ros.nodes.common import LATCHED, BaseNode, Declared, run_node
+from diffsim_ros.nodes.common import LATCHED, Declared, run_node
 from diffsim_ros.nodes.convert import Answer, Goal
-from diffsim_ros.nodes.jobs import Job, answered, explained, feedback_of, finish, goal_name, shown
+from diffsim_ros.nodes.jobs import (
+    JobNode,
+    answered,
+    explained,
+    feedback_of,
+    finish,
+    goal_name,
+    shown,
+)
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.results import EstimationResult, open_folder
@@ -73,7 +80,7 @@ def _answer(result: EstimationResult, report: Path) -> Answer:
     )
 
 
-class Estimator(BaseNode):
+class Estimator(JobNode):
     """One estimation at a time, in a thread; the executor stays free for everything else."""
 
     PARAMETERS = (
@@ -83,22 +90,14 @@ class Estimator(BaseNode):
     )
 
     def __init__(self, **options: Any) -> None:
-        super().__init__("estimator", **options)
-        self._recording, self._job = "", Job(self, "estimation")
+        super().__init__("estimator", "estimation", **options)
+        self._recording = ""
         self.create_subscription(String, f"{self['observer']}/saved", self._on_saved, LATCHED)
         self._result = self.create_publisher(MaterialEstimate, "~/result", LATCHED)
         self.create_service(
             EstimateMaterial, "~/estimate_material", self._on_service, callback_group=self.together
         )
-        self._action = ActionServer(
-            self,
-            Estimate,
-            "~/estimate",
-            self._on_goal,
-            goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._job.on_cancel,
-            callback_group=self.together,
-        )
+        self.offer(Estimate, "~/estimate", self._on_goal)
 
     def _on_saved(self, message: String) -> None:
         self._recording = message.data
@@ -145,15 +144,6 @@ class Estimator(BaseNode):
         if not configuration:
             raise InputError("request", "configuration", "", "an estimation YAML: path or text")
         return replace(goal, configuration=configuration)
-
-    def close(self) -> None:
-        """Stop a running estimation and let its answer go out."""
-        self._job.close()
-
-    def destroy_node(self) -> None:
-        """Take the action server down too: it would keep the node alive and be found by clients."""
-        self._action.destroy()
-        super().destroy_node()
 
 
 def main(arguments: list[str] | None = None) -> int:

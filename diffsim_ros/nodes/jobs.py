@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from rclpy.action import CancelResponse
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.task import Future
 
 from diffsim_ros._engine import CancelToken
@@ -70,6 +70,38 @@ class Job:
         if self._thread is not None:
             self._thread.join()
         self._node.flush()
+
+
+class JobNode(BaseNode):
+    """A node whose work is long jobs, one at a time, asked for by the goals of one action.
+
+    noun  what a job is, as in Job
+    """
+
+    def __init__(self, name: str, noun: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._job = Job(self, noun)
+
+    def offer(self, kind: type, name: str, on_goal: Callable[[Any], Awaitable[Any]]) -> None:
+        """Serve the action: every goal is accepted and answered, a running job can be cancelled."""
+        self._action = ActionServer(
+            self,
+            kind,
+            name,
+            on_goal,
+            goal_callback=lambda _: GoalResponse.ACCEPT,
+            cancel_callback=self._job.on_cancel,
+            callback_group=self.together,
+        )
+
+    def close(self) -> None:
+        """Stop a running job and let its answer go out."""
+        self._job.close()
+
+    def destroy_node(self) -> None:
+        """Take the action server down too: it would keep the node alive and be found by clients."""
+        self._action.destroy()
+        super().destroy_node()
 
 
 def goal_name(handle: Any) -> str:

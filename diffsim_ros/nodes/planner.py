@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from diffsim_interfaces.action import Plan
 from nav_msgs.msg import Path as PathMessage
-from rclpy.action import ActionServer, GoalResponse
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
@@ -30,7 +29,7 @@ from diffsim_ros._engine import CancelToken
 from diffsim_ros.commands import plan as command
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.nodes import convert
-from diffsim_ros.nodes.common import LATCHED, STREAM, BaseNode, Declared, run_node
+from diffsim_ros.nodes.common import LATCHED, STREAM, Declared, run_node
 from diffsim_ros.nodes.convert_motion import joint_state_message
 from diffsim_ros.nodes.convert_plan import (
     PlanAnswer,
@@ -39,7 +38,15 @@ from diffsim_ros.nodes.convert_plan import (
     plan_goal,
     plan_result,
 )
-from diffsim_ros.nodes.jobs import Job, answered, explained, feedback_of, finish, goal_name, shown
+from diffsim_ros.nodes.jobs import (
+    JobNode,
+    answered,
+    explained,
+    feedback_of,
+    finish,
+    goal_name,
+    shown,
+)
 from diffsim_ros.output import OutputFolder
 from diffsim_ros.planning import PlanConfig, load_plan, plan, results
 from diffsim_ros.planning.plan import PlanResult
@@ -120,7 +127,7 @@ def _answer(result: PlanResult, report: str) -> PlanAnswer:
     )
 
 
-class Planner(BaseNode):
+class Planner(JobNode):
     """One plan at a time, in a thread; the executor stays free for everything else."""
 
     PARAMETERS = (
@@ -133,8 +140,8 @@ class Planner(BaseNode):
     )
 
     def __init__(self, **options: Any) -> None:
-        super().__init__("planner", **options)
-        self._job, self._last = Job(self, "plan"), Last()
+        super().__init__("planner", "plan", **options)
+        self._last = Last()
         self._trajectory, self._begun = None, 0.0
         publish = self.create_publisher
         self._trajectories = publish(JointTrajectory, "~/trajectory", LATCHED)
@@ -142,15 +149,7 @@ class Planner(BaseNode):
         self._markers = publish(MarkerArray, "~/markers", LATCHED)
         self._preview = publish(JointState, "~/preview/joint_states", STREAM)
         self.create_timer(1.0 / self["frame_rate"], self._tick)
-        self._action = ActionServer(
-            self,
-            Plan,
-            "~/plan",
-            self._on_goal,
-            goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._job.on_cancel,
-            callback_group=self.together,
-        )
+        self.offer(Plan, "~/plan", self._on_goal)
 
     async def _on_goal(self, handle):
         feedback = feedback_of(self, handle, plan_feedback, self["feedback_rate"])
@@ -199,15 +198,6 @@ class Planner(BaseNode):
         q, qd, _ = motion.at(at)
         stamp = self.get_clock().now().nanoseconds
         self._preview.publish(joint_state_message(motion.names, q, qd, stamp))
-
-    def close(self) -> None:
-        """Stop a running plan and let its answer go out."""
-        self._job.close()
-
-    def destroy_node(self) -> None:
-        """Take the action server down too: it would keep the node alive and be found by clients."""
-        self._action.destroy()
-        super().destroy_node()
 
 
 def main(arguments: list[str] | None = None) -> int:
