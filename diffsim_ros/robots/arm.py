@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from scipy.spatial.transform import Rotation
 
 from diffsim_ros.errors import InputError, nearest
 
@@ -106,13 +107,10 @@ def _pose(place: str, given: object) -> np.ndarray | None:
     position = _numbers(place, "base.position", given.get("position", (0, 0, 0)), "x, y, z in m")
     turn = given.get("orientation", (0, 0, 0, 1))
     quaternion = _numbers(place, "base.orientation", turn, "x, y, z, w")
-    length = np.linalg.norm(quaternion)
-    if not length > 1e-6:
+    if not np.linalg.norm(quaternion) > 1e-6:
         raise InputError(place, "base.orientation", turn, "x, y, z, w, not all zero")
-    x, y, z, w = quaternion / length
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     pose = np.eye(4)
-    pose[:3, :3] += 2 * (w * cross + cross @ cross)
+    pose[:3, :3] = Rotation.from_quat(quaternion).as_matrix()
     pose[:3, 3] = position
     return pose
 
