@@ -28,12 +28,12 @@ from diffsim_ros.commands.twin import twin_at
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.bag_recorder import BagRecorder
 from diffsim_ros.nodes.commander import Commander
-from diffsim_ros.nodes.common import DRIVER, LATCHED, STATIC_TF, STREAM, share_folder
+from diffsim_ros.nodes.common import DRIVER, LATCHED, STATIC_TF, STREAM, experiments, plan_file
 from diffsim_ros.nodes.convert_frames import TFMessage
 from diffsim_ros.nodes.convert_motion import command
 from diffsim_ros.nodes.convert_plan import predicted
 from diffsim_ros.nodes.processes import Fleet
-from diffsim_ros.nodes.rehearsal import Rehearsal
+from diffsim_ros.nodes.rehearsal import DryRun, Rehearsal
 from diffsim_ros.nodes.session import session
 from diffsim_ros.output import write_bytes, write_json
 from diffsim_ros.planning.config import load_plan
@@ -75,7 +75,12 @@ class Experiment(Rehearsal):
     """
 
     def __init__(
-        self, folder: Path, fleet: Fleet, commander: Commander, task: Path, twin: Path | None = None
+        self,
+        folder: Path,
+        fleet: Fleet | None,
+        commander: Commander,
+        task: Path,
+        twin: Path | None = None,
     ) -> None:
         super().__init__(folder, fleet, commander)
         self.task, self.place = task, twin or task
@@ -186,7 +191,11 @@ def run(loop: Experiment, changes: Sequence[str], rate: float | None) -> int:
     bag = loop.record()
     planned = {metric.name: metric.value for metric in plan.metrics}
     starts = planned["robot.scene_starts"]
-    done = loop.carried_out(plan.trajectory, plan.release, starts, "execution")
+    try:
+        done = loop.carried_out(plan.trajectory, plan.release, starts, "execution")
+    except DryRun as said:
+        print(f"planned: {loop.folder / 'plan' / 'report.html'}; {said}")
+        return 0
     allowed = tolerances(loop.config)
     goals = {
         name: {"planned": planned[f"goals.{name}.distance"], "executed": away,
@@ -213,23 +222,6 @@ def run(loop: Experiment, changes: Sequence[str], rate: float | None) -> int:
     return 0 if done.reached else 3
 
 
-def experiments() -> dict[str, Path]:
-    """Name -> file of the plans of config/planning that have an arm."""
-    files = sorted((share_folder() / "config" / "planning").glob("*.yaml"))
-    return {file.stem: file for file in files if "robot" in read_yaml(file)}
-
-
-def task_of(name: str) -> Path:
-    """The PLAN.yaml of an experiment's name, or the path itself; raises InputError."""
-    known = experiments()
-    if name in known:
-        return known[name]
-    if not Path(name).is_file():
-        rule = f"a PLAN.yaml, or one of {', '.join(known)}"
-        raise InputError("command line", "NAME", name, rule)
-    return Path(name).absolute()
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one experiment; 0 reached, 1 a node failed, 2 unusable input, 3 missed, 130 Ctrl-C."""
     parser = argparse.ArgumentParser(
@@ -248,15 +240,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--set", nargs="+", action="extend", metavar="KEY=VALUE", default=[],
         help="replace values of the plan, e.g. search.robust.samples=6",
     )  # fmt: skip
+    parser.add_argument(
+        "--here", action="store_true", help="the nodes run already, in this domain (a launch file)"
+    )
     parser.add_argument("--rate", type=float, help="simulated seconds per second [0.25 or 1]")
     options = parser.parse_args(arguments)
 
-    def work(path: Path, fleet: Fleet, commander: Commander) -> int:
-        task, twin = task_of(options.name), options.twin and options.twin.absolute()
-        loop = Experiment(path, fleet, commander, task, twin)
+    def work(path: Path, fleet: Fleet | None, commander: Commander) -> int:
+        twin = plan_file(options.twin) if options.twin else None
+        loop = Experiment(path, fleet, commander, plan_file(options.name), twin)
         return run(loop, options.set, options.rate)
 
-    return session(options.out, FILES, work, "experiment")
+    files = [name for name in FILES if not (options.here and name == "truth")]
+    return session(options.out, files, work, "experiment", here=options.here)
 
 
 if __name__ == "__main__":

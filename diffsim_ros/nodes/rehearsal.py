@@ -28,14 +28,19 @@ PATIENCE = 120.0
 """Seconds of wall time that simulated time gets to pass."""
 
 
+class DryRun(Exception):
+    """The driver has checked a motion, and sent nothing."""
+
+
 class Rehearsal:
     """The nodes that rehearse; `start` them, then `plan`, `carry_out`, `watch`, `finish`.
 
     folder  of all results; what the twin says was true goes to `truth/` in it
+    fleet   that starts the nodes; None: they run already, with `truth_path` so
     states  [the last of /joint_states]
     """
 
-    def __init__(self, folder: Path, fleet: Fleet, commander: Commander) -> None:
+    def __init__(self, folder: Path, fleet: Fleet | None, commander: Commander) -> None:
         self.folder, self.fleet, self.ros = folder, fleet, commander
         self.line = ProgressLine()
         self.states: list[JointState] = []
@@ -56,13 +61,15 @@ class Rehearsal:
                        "use_sim_time": True, **driver},
             **(others or {}),
         }  # fmt: skip
-        self.line.show(f"starting {', '.join(nodes)}", "start")
-        for name, parameters in nodes.items():
+        for name, parameters in nodes.items() if self.fleet is not None else ():
+            self.line.show(f"starting {', '.join(nodes)}", "start")
             self.fleet.start(name, parameters)
         names = self.ros.node.get_node_names
         self.ros.wait(lambda: set(nodes) <= set(names()), "the nodes", 60.0)
         self.states = self.ros.listen(JointState, "/joint_states", STREAM, last=True)
         self.ros.wait(lambda: self.states, "/joint_states", 60.0)
+        if self.fleet is None:
+            self.ros.set_parameters("/driver", {k: driver[k] for k in ("lead", "lag")})
 
     def plan(
         self,
@@ -94,13 +101,15 @@ class Rehearsal:
         return result
 
     def carry_out(self, goal: Execute.Goal, label: str) -> Execute.Result:
-        """Have the driver carry a motion out; CallFailed unless it does."""
+        """Have the driver carry a motion out; CallFailed unless it does, DryRun in a dry run."""
 
         def show(feedback: Execute.Feedback) -> None:
             self.line.show(f"{label}: {feedback.phase}, {feedback.time:.2f} s", label)
 
         result = self.ros.act(Execute, "/driver/execute", goal, show)
         self._check(result, label)
+        if result.dry_run:
+            raise DryRun(result.error_msg)
         return result
 
     def _check(self, result: Plan.Result | Execute.Result, what: str) -> None:

@@ -16,13 +16,16 @@ from diffsim_ros.output import OutputFolder
 def session(
     out: str | None,
     files: Sequence[str],
-    work: Callable[[Path, Fleet, Commander], int],
+    work: Callable[[Path, Fleet | None, Commander], int],
     command: str = "demo",
+    *,
+    here: bool = False,
 ) -> int:
     """Call work(folder, fleet, commander) and return its exit code.
 
     out      folder of the results, None: a new, dated one;  files  that it may write there
     command  word for what is run
+    here     True: the nodes run already, in this domain; fleet is None then
     Else 1: a node failed, 2: unusable input, 130: Ctrl-C or SIGTERM. All nodes have ended then.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -30,6 +33,9 @@ def session(
     try:
         folder = OutputFolder(out, files, command=command)
         path = folder.path.absolute()
+        if here:
+            with Commander() as commander:
+                return work(path, None, commander)
         with own_domain(), Fleet(path / "logs") as fleet, Commander(fleet.check) as commander:
             return work(path, fleet, commander)
     except InputError as error:
