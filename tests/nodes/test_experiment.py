@@ -72,7 +72,7 @@ def test_a_plan_is_carried_out_over_ros_as_it_is_without(lab, tmp_path):
     counts = bag.write(tmp_path / "a.mcap")
     assert counts["/joint_states"] > 50 and counts["/cube/pose"] > 50
     assert {topic: n for topic, (_, n) in bags.topics(tmp_path / "a.mcap").items()} == counts
-    with pytest.raises(CallFailed, match="points"):
+    with pytest.raises(CallFailed, match="shoulder_pan_joint"):
         lab.carried_out(type(asked[0])(), np.nan, 0.0, "nothing")
 
 

@@ -43,7 +43,7 @@ def test_a_twin_can_be_otherwise_and_its_strings_keep_their_length():
     found = twin_of(config, friction=0.8, shift={"cube": (0.01, 0, 0)}, camera=True)
     assert found["scene"]["contact"][0]["c_f"] == pytest.approx(0.8 * 0.3)
     np.testing.assert_allclose(
-        found["scene"]["bodies"]["cube"]["pose"]["position"], cube + [0.01, 0, 0]
+        found["scene"]["bodies"]["cube"]["pose"]["position"], np.add(cube, (0.01, 0, 0))
     )
     (link,), (same,) = found["scene"]["links"], twin_of(config)["scene"]["links"]
     assert link["rest_length"] == same["rest_length"] > 0.1
