@@ -33,7 +33,7 @@ class StartEstimate:
 
 
 def start_estimates(problem: SimulationProblem, z, y, noise: float = 1.0) -> list[StartEstimate]:
-    """Every recording's start at (z, y), and its sigma from the sensor's noise, `noise` times as large.
+    """Every recording's start at (z, y), and its sigma from `noise` times the sensor's.
 
     With the arrow of the normal equations, C_yy = H_yy^-1 + X C_zz X^T, X = H_yy^-1 H_yz;
     parameters at a bound are held there.  A start's offset is o = L u.
