@@ -138,6 +138,7 @@ class Assembly:
         self.gz, self.Hzz = np.zeros((K, nz)), np.zeros((K, nz, nz))
         self.gy, self.Hyz = np.zeros((K, ny)), np.zeros((K, ny, nz))
         self.Hyy = np.zeros((K, ny, ny)) + np.eye(ny)
+        self.belief = np.ones(K)
         self.series: list[Series] = []
 
     def add(self, k, model: TrialModel, weight, u, maps):
@@ -159,6 +160,7 @@ class Assembly:
             self.Hzz[k] = weight * _congruent(T_z, H)
             self.Hyz[k] = weight * (T_y.T @ H @ T_z)
             self.Hyy[k] = weight * (T_y.T @ H @ T_y + np.eye(u.size))
+            self.belief[k] = weight
         self.gz[k], self.gy[k] = weight * (T_z.T @ g), weight * (T_y.T @ g + u)
 
     def evaluation(self, prior, names, signature) -> Evaluation:
@@ -177,6 +179,6 @@ class Assembly:
         if self.want == "gradient":
             return Evaluation(value, gradient=gradient, **done)
         equations = NormalEquations(
-            prior_g, np.diag(slope**2), self.gz, self.Hzz, self.gy, self.Hyy, self.Hyz
+            prior_g, np.diag(slope**2), self.gz, self.Hzz, self.gy, self.Hyy, self.Hyz, self.belief
         )
         return Evaluation(value, equations=equations, gradient=gradient, **done)

@@ -8,7 +8,7 @@ Shared variables z (nz) meet every trial, nuisance variables y_k (ny) only trial
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ class NormalEquations:
     gz (K, nz), Hzz (K, nz, nz)       of each trial by z
     gy (K, ny), Hyy (K, ny, ny)       of each trial by its own y
     Hyz (K, ny, nz)                   mixed
+    belief (K,)                       weights of the beliefs |y_k|^2/2 within gy and Hyy (None: 1)
     """
 
     prior_g: np.ndarray
@@ -30,6 +31,22 @@ class NormalEquations:
     gy: np.ndarray
     Hyy: np.ndarray
     Hyz: np.ndarray
+    belief: np.ndarray | None = None
+
+    @property
+    def beliefs(self):
+        """Hessian (K, ny, ny) of the beliefs alone."""
+        K, ny = self.gy.shape
+        weight = np.ones(K) if self.belief is None else self.belief
+        return weight[:, None, None] * np.eye(ny)
+
+    def with_noise(self, factor: float) -> NormalEquations:
+        """Hessians with residuals whose variances are `factor` times as large.
+
+        Priors and beliefs are absolute and stay; the gradients are left as they are.
+        """
+        inner = (self.Hyy - self.beliefs) / factor + self.beliefs
+        return replace(self, Hzz=self.Hzz / factor, Hyz=self.Hyz / factor, Hyy=inner)
 
     @property
     def gradient_z(self):

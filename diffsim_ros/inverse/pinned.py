@@ -70,6 +70,6 @@ class Pinned:
             found,
             equations=NormalEquations(
                 e.prior_g[kept], e.prior_H[square], e.gz[:, kept], e.Hzz[:, kept][:, :, kept],
-                e.gy, e.Hyy, e.Hyz[:, :, kept],
+                e.gy, e.Hyy, e.Hyz[:, :, kept], e.belief,
             ),
         )  # fmt: skip

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.stats import norm, t
 
 from diffsim_ros.errors import InputError
 
@@ -21,6 +20,11 @@ from .optimizers import box_step
 from .problem import Evaluation, Problem
 from .solution import Solution
 from .time_correlation import TimeNoise, time_noise
+
+ROUNDS = 100
+"""In which the noise's factor and what priors leave to the residuals agree; a few are enough."""
+LEAST = 1e-24
+"""Of that factor: residuals that vanish are a model's own data."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class Uncertainty:
         Percentiles of the samples, else z -+ quantile * sigma_z, both mapped to values (a log
         parameter's interval is asymmetric and stays positive).
         """
+        from scipy.stats import norm, t  # takes half a second, and nodes start without it
+
         tail = 0.5 * (1.0 - level)
         if self.samples is not None:
             low, high = np.quantile(self.samples, [tail, 1.0 - tail], axis=0)
@@ -158,7 +164,8 @@ def gauss_newton_covariance(
     """Covariance H^-1 of z, nuisance starts eliminated [Eq. 12].
 
     noise  "known": the residuals were divided by the true sigmas; "estimated": all sigmas share an
-           unknown factor s, s^2 = 2 cost / (residuals - variables), and intervals use t quantiles
+           unknown factor s, told by the residuals, and intervals use t quantiles. Priors and the
+           beliefs about starts are absolute: s scales neither [Eq. 12a].
     A parameter at its bound is held there; its own std_dev is NaN.
     """
     if noise not in ("known", "estimated"):
@@ -166,17 +173,51 @@ def gauss_newton_covariance(
     expansion, free = _expansion(problem, solution), _free(problem, solution)
     factor, dof = 1.0, np.inf
     if noise == "estimated":
-        K, ny = problem.nuisance_shape
-        dof = expansion.evaluation.count - len(free) - K * ny
-        if dof < 1:
-            rule = "more residuals than variables, to estimate the noise"
-            count = expansion.evaluation.count
-            raise InputError("gauss_newton_covariance", "residuals", count, rule)
-        factor = 2.0 * float(expansion.evaluation.trial_costs.sum()) / dof
-    H = expansion.data / factor + expansion.prior_H
-    covariance = _embedded(len(problem.names), free, _inverse(H[np.ix_(free, free)]))
+        factor, dof = _noise(expansion, solution, free)
+    inverse, H = _covariance(expansion, free, factor)
+    expansion = replace(expansion, H=H)
+    covariance = _embedded(len(problem.names), free, inverse)
     told = {"dof": float(dof), "noise": float(np.sqrt(factor))}
     return _read(problem, solution, "gauss_newton", covariance, expansion, **told)
+
+
+def _covariance(expansion, free, factor):
+    """Covariance of the free parameters with residuals of `factor` times the variance, and the
+    Hessians (K, nz, nz) of the trials that it comes from."""
+    _, H, _ = expansion.evaluation.equations.with_noise(factor).eliminated()
+    whole = H.sum(axis=0) + expansion.prior_H
+    return _inverse((0.5 * (whole + whole.T))[np.ix_(free, free)]), H
+
+
+def _noise(expansion, solution, free):
+    """Factor s^2 on the residuals' variances, and how many of them are left to tell it  [Eq. 12b].
+
+    What priors and beliefs determine is not taken from the residuals.
+    """
+    evaluation = expansion.evaluation
+    equations, K = evaluation.equations, len(evaluation.trial_costs)
+    ny = equations.gy.shape[1]
+    beliefs, cost = equations.beliefs, float(evaluation.trial_costs.sum())
+    if ny:
+        cost -= 0.5 * float(np.einsum("ki,kij,kj->", solution.y, beliefs, solution.y))
+    count, factor = evaluation.count - K * ny, 1.0
+    for _ in range(ROUNDS):
+        inverse, _ = _covariance(expansion, free, factor)
+        told = np.trace(inverse @ expansion.prior_H[np.ix_(free, free)])
+        scaled = equations.with_noise(factor)
+        if ny:
+            *_, X = scaled.eliminated()
+            X = X[:, :, 1:][:, :, free]
+            inner = np.linalg.inv(scaled.Hyy) + np.einsum("kya,ab,kzb->kyz", X, inverse, X)
+            told += np.einsum("kij,kji->", inner, beliefs)
+        dof = count - (len(free) + K * ny - told)
+        if dof < 1:
+            rule = "more residuals than variables, to estimate the noise"
+            raise InputError("gauss_newton_covariance", "residuals", count, rule)
+        before, factor = factor, max(2.0 * cost / dof, LEAST)
+        if abs(factor - before) <= 1e-10 * factor:
+            break
+    return factor, dof
 
 
 def residual_noise(problem: Problem, solution: Solution) -> TimeNoise:

@@ -33,12 +33,12 @@ class StartEstimate:
 
 
 def start_estimates(problem: SimulationProblem, z, y, noise: float = 1.0) -> list[StartEstimate]:
-    """Every recording's start at (z, y), and its sigma from the sensor's noise, `noise` times.
+    """Every recording's start at (z, y), and its sigma from `noise` times the sensor's.
 
     With the arrow of the normal equations, C_yy = H_yy^-1 + X C_zz X^T, X = H_yy^-1 H_yz;
     parameters at a bound are held there.  A start's offset is o = L u.
     """
-    equations = problem.evaluate(z, y, want="curvature").equations
+    equations = problem.evaluate(z, y, want="curvature").equations.with_noise(noise**2)
     _, H, X = equations.reduced()
     inside = np.flatnonzero((z > problem.lower + 1e-9) & (z < problem.upper - 1e-9))
     shared = np.zeros_like(H)
@@ -49,7 +49,7 @@ def start_estimates(problem: SimulationProblem, z, y, noise: float = 1.0) -> lis
         slope = X[k, :, 1:]
         covariance = np.linalg.inv(Hyy) + slope @ shared @ slope.T
         factor = problem.trials[k].starts[0].factor
-        sigma = noise * np.sqrt(np.diagonal(factor @ covariance @ factor.T))
+        sigma = np.sqrt(np.diagonal(factor @ covariance @ factor.T))
         kinds = KINDS if len(sigma) == 12 else KINDS[::2]
         parts = dict(zip(kinds, sigma.reshape(-1, 3), strict=True))
         found.append(StartEstimate(states[0], parts))

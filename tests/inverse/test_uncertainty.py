@@ -19,6 +19,8 @@ from diffsim_ros.inverse import (
     levenberg_marquardt,
     sandwich_covariance,
 )
+from diffsim_ros.inverse.normal_equations import NormalEquations
+from diffsim_ros.inverse.problem import Evaluation
 
 DRAG = Parameter("cube.drag", "kg/s", 0.6, 0.01, 5.0, "log")
 GRAVITY = Parameter("g", "m/s^2", 9.8, 5.0, 12.0, sets={"gravity.z": (-1, 1)})
@@ -63,6 +65,69 @@ def test_estimated_noise_scales_the_covariance():
     ratio = found.std_dev / known.std_dev
     np.testing.assert_allclose(ratio, np.sqrt(2 * solution.value / found.dof))
     assert ratio[0] == pytest.approx(3.0, rel=0.15)
+
+
+class Believed:
+    """r_k = A_k z + B_k y_k - d_k with a prior on z and y_k ~ N(0, 1), a stand-in for rollouts."""
+
+    names, lower, upper = ("a", "b"), np.full(2, -np.inf), np.full(2, np.inf)
+    start, logarithmic = np.zeros(2), np.zeros(2, bool)
+    prior = np.array([0.0, 4.0])  # 1/variance
+
+    def __init__(self, noise, K=6, m=7, ny=2, seed=4):
+        generator = np.random.default_rng(seed)
+        self.A, self.B = generator.normal(size=(K, m, 2)), generator.normal(size=(K, m, ny))
+        y = generator.normal(size=(K, ny))
+        self.d = self.A @ [0.3, -0.2] + np.einsum("kmy,ky->km", self.B, y)
+        self.d += noise * generator.normal(size=(K, m))
+        self.nuisance_shape = (K, ny)
+
+    def evaluate(self, z, y, *, want="value", cancel=None):
+        r = self.A @ z + np.einsum("kmy,ky->km", self.B, y) - self.d
+        costs = 0.5 * (r**2).sum(axis=1) + 0.5 * (y**2).sum(axis=1)
+        A, B = self.A.transpose(0, 2, 1), self.B.transpose(0, 2, 1)
+        gz, gy = np.einsum("kam,km->ka", A, r), np.einsum("kym,km->ky", B, r) + y
+        inner = B @ self.B + np.eye(y.shape[1])
+        equations = NormalEquations(
+            self.prior * z, np.diag(self.prior), gz, A @ self.A, gy, inner, B @ self.A
+        )
+        value = float(costs.sum() + 0.5 * self.prior @ z**2)
+        return Evaluation(
+            value, equations=equations, trial_costs=costs, count=r.size + y.size,
+            gradient=(self.prior * z + gz.sum(axis=0), gy),
+        )  # fmt: skip
+
+    def values(self, z):
+        return np.asarray(z, float)
+
+    def value_slopes(self, z):
+        return np.ones(2)
+
+    def joint(self):
+        """Jacobian of all residuals by (z, y_1 ... y_K), and the precision of what is believed."""
+        (K, ny), m = self.nuisance_shape, self.A.shape[1]
+        J = np.zeros((K * m, 2 + K * ny))
+        for k in range(K):
+            rows = slice(k * m, k * m + m)
+            J[rows, :2], J[rows, 2 + k * ny : 2 + k * ny + ny] = self.A[k], self.B[k]
+        return J, np.diag([*self.prior, *np.ones(K * ny)])
+
+
+@pytest.mark.parametrize("noise", [0.7, 5.0])
+def test_estimated_noise_scales_neither_priors_nor_beliefs(noise):
+    """(J^T J / s^2 + P)^-1 of everything together, and s^2 (N - p + tr C P) = |r|^2."""
+    problem = Believed(noise)
+    solution = levenberg_marquardt(problem)
+    found = gauss_newton_covariance(problem, solution, noise="estimated")
+    J, P = problem.joint()
+    whole = np.linalg.inv(J.T @ J / found.noise**2 + P)
+    np.testing.assert_allclose(found.covariance_z, whole[:2, :2], rtol=1e-9)
+    r = problem.A @ solution.z + np.einsum("kmy,ky->km", problem.B, solution.y) - problem.d
+    left = J.shape[0] - J.shape[1] + np.trace(whole @ P)
+    assert found.dof == pytest.approx(left)
+    assert found.noise == pytest.approx(np.sqrt((r**2).sum() / left))
+    assert found.noise == pytest.approx(noise, rel=0.3)
+    assert found.std_dev[1] < 0.5, "a prior says that much whatever the residuals are"
 
 
 def shared(generator, K, m):

@@ -7,34 +7,82 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.markers.experiment import MarkerExperiment
-from validation.soft_arm import CONFIG, DATA, FITTED, STEP, hold, release, timing
+from validation.soft_arm import (
+    AWAY,
+    CONFIG,
+    DATA,
+    FITTED,
+    KEY,
+    LOADING,
+    SPAN,
+    STEP,
+    VALVE,
+    opening,
+    release,
+    step_of,
+    vented,
+    whole,
+)
 
 
 def test_venting_is_found_in_whole_steps():
-    held = {file.stem: hold(file) for file in sorted(DATA.glob("step_*.csv"))}
+    held = {file.stem: step_of(file).held for file in sorted(DATA.glob("step_*.csv"))}
     expected = {"100": 2.99, "200": 3.01, "300": 3.01, "400": 5.01}  # by eye
     assert held == {f"step_{p}mbar": pytest.approx(t, abs=0.04) for p, t in expected.items()}
     assert all(abs(t / STEP - round(t / STEP)) < 1e-9 for t in held.values())
 
 
-def test_the_scene_vents_when_the_recording_does():
-    held = hold(DATA / "step_400mbar.csv")
-    config = load_estimation(CONFIG, set=timing(held))
-    experiment = MarkerExperiment(config)
-    bodies = experiment.model.scene.description["bodies"]
-    for name, side in (("up", 1), ("down", -1)):
-        keys = bodies[name]["keys"]
-        z = side * (np.array(keys["positions"])[:, 2] - 0.002)
-        pulled = np.flatnonzero(z > 6 - 1e-9) * keys["interval"]
-        assert (pulled[0], pulled[-1]) == pytest.approx((0.04, held + 0.04))
-        assert z[-1] == pytest.approx(4)
+def pulled(config):
+    """Times and shares of the springs' pull, by the keys of the handles as the scene has them."""
+    bodies = MarkerExperiment(config).model.scene.description["bodies"]
+    keys = [bodies[name]["keys"] for name in ("up", "down")]
+    z = [side * (np.array(k["positions"])[:, 2] - 0.002) / AWAY
+         for k, side in zip(keys, (1, -1), strict=True)]  # fmt: skip
+    np.testing.assert_allclose(*z, atol=1e-9)
+    return np.arange(len(z[0])) * keys[0]["interval"], z[0]
+
+
+@pytest.mark.parametrize("name", [None, "step_400mbar"])
+def test_the_valve_opens_as_long_as_an_orifice_takes(name):
+    """Of the YAML itself, and of another pressure; its parameters are the keys of those times."""
+    key = opening(DATA / f"{name}.csv") if name else KEY
+    assert name is None or key == pytest.approx(KEY * np.sqrt(4 / 3), abs=STEP / 2)
+    config = load_estimation(CONFIG, set=vented(DATA / f"{name}.csv") if name else [])
+    t, share = pulled(config)
+    shares = [1.0, *VALVE.values(), 0.0]
+    np.testing.assert_allclose(np.interp(LOADING + key * np.arange(5), t, share), shares, atol=1e-9)
+    for k, left in enumerate(VALVE, 1):
+        (up, down) = config.parameters[left].sets
+        row = int(up.split("[")[1].split("]")[0])
+        assert down == f"down.position[{row}].z" and t[row] == pytest.approx(LOADING + k * key)
+
+
+def test_the_release_is_looked_for_where_the_arm_is_held():
+    file = DATA / f"{FITTED}.csv"
+    step = step_of(file)
+    experiment = MarkerExperiment(load_estimation(CONFIG, set=vented(file)))
     (recording,) = experiment.read({}).train
-    assert recording.name == FITTED
+    assert recording.released == pytest.approx(step.start + step.held, abs=0.03)
+    bent = np.linalg.norm(recording.held - recording.rest, axis=1)
+    assert bent[4] == pytest.approx(0.0158, abs=3e-4) and bent[:4].max() < 5e-4
     problem = experiment.model.problem([recording], experiment.model.map.start)
-    # positions alone
-    assert [o.name for o in problem.trials[0].objectives] == ["markers"]
+    (track,) = problem.trials[0].objectives  # positions alone
+    assert track.t[0] == pytest.approx(LOADING - 0.04, abs=0.03)
+    assert track.t[-1] - track.t[0] == pytest.approx(SPAN + 0.1, abs=0.02)
+    late = load_estimation(CONFIG, set=["measurement.release_after=30"])
+    with pytest.raises(InputError, match=r"release_after: got 30.0; .*the recording ends at"):
+        MarkerExperiment(late).read({})
+
+
+def test_the_whole_record_begins_with_its_pressure():
+    file = DATA / f"{FITTED}.csv"
+    experiment = MarkerExperiment(load_estimation(CONFIG, set=whole(file)))
+    (recording,) = experiment.read({}).train
+    assert recording.released == pytest.approx(step_of(file).start)
+    np.testing.assert_array_equal(recording.held, recording.rest)
 
 
 def test_figures_of_a_release():

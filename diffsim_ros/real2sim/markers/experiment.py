@@ -104,18 +104,19 @@ class MarkerExperiment:
 
     def _predicted(self, releases: Sequence[Release], z, role: str, cancel):
         """Predictions of the recordings that can be simulated, and sentences about the others."""
-        spans = [float(r.t[-1] - r.released) + 0.05 for r in releases]
+        loading = self.config.measurement.loading
+        spans = [loading + float(r.t[-1] - r.released) + 0.05 for r in releases]
         runs = self.model.rollouts(releases, z, spans, cancel)
         starts = self.model.delays(releases, z, cancel)
         first = self.model.map.start
-        window = [self.config.measurement.window] * len(releases)
+        window = [loading + self.config.measurement.window] * len(releases)
         before = self.model.rollouts(releases, first, window, cancel)
         found, sentences = [], []
         for release, run, start, guess in zip(releases, runs, starts, before, strict=True):
             if not run.ok:
                 sentences.append(f"no prediction for {release.place}: {run.status}: {run.message}")
                 continue
-            if start == release.released:
+            if start == release.released - loading:
                 sentences.append(
                     f"{release.name}: the simulated {self.config.measurement.release_marker} does "
                     "not move by measurement.align_distance; it starts at the release by the rule"

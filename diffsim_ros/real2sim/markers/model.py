@@ -33,10 +33,11 @@ class Release:
 
     name           of the file, without extension
     t, position    times [s] (n,), markers of the YAML in the tracker's frame [m] (n, m, 3)
-    held           their means before the release, tracker's frame [m] (m, 3)
-    turn, shift    world = turn @ tracker + shift, of the held markers onto their places
+    rest, held     their means as the recording begins, and before the release, tracker's frame [m]
+                   (m, 3): the same unless the body is brought to where it is held
+    turn, shift    world = turn @ tracker + shift, of the resting markers onto their places
     fit_error      distance of each from its place after that [m] (m,)
-    frame          first frame after the release
+    first, frame   from which the release was looked for; the first one after it
     sets           engine entries of this recording alone
     note           what was done about its labels, or empty
     """
@@ -45,10 +46,12 @@ class Release:
     source: str
     t: np.ndarray
     position: np.ndarray
+    rest: np.ndarray
     held: np.ndarray
     turn: np.ndarray
     shift: np.ndarray
     fit_error: np.ndarray
+    first: int
     frame: int
     sets: Mapping[str, float]
     note: str = ""
@@ -135,26 +138,44 @@ class MarkerModel(Model):
             self._check_entry(entry)
         position, note = self._markers(seen)
         self._check_scale(source, position[:BEFORE])
-        marker = position[:, self.names.index(options.release_marker)]
-        frame = release_frame(
-            f"{source}: {options.release_marker}", marker, options.release_distance
-        )
-        hidden = np.flatnonzero(~np.isfinite(position[:frame]).all(axis=2).any(axis=0))
-        if len(hidden):
-            rule = "a marker that is seen before the release"
-            raise InputError(source, self.names[hidden[0]], "not seen", rule)
-        held = np.nanmean(position[:frame], axis=0)
-        self._check_way(source, seen.t, marker, frame)
-        turn, shift = rigid_fit(held, self.places)
-        error = np.linalg.norm(held @ turn.T + shift - self.places, axis=1)
+        first, frame = self._released(seen, position)
+        resting = BEFORE if first else frame
+        for since, last in ((0, resting), (first, frame)):
+            hidden = np.flatnonzero(~np.isfinite(position[since:last]).all(axis=2).any(axis=0))
+            if len(hidden):
+                rule = "a marker that is seen before the release"
+                raise InputError(source, self.names[hidden[0]], "not seen", rule)
+        rest = np.nanmean(position[:resting], axis=0)
+        held = np.nanmean(position[first:frame], axis=0)
+        marker = self.names.index(options.release_marker)
+        self._check_way(source, seen.t[first:], position[first:, marker], held[marker])
+        turn, shift = rigid_fit(rest, self.places)
+        error = np.linalg.norm(rest @ turn.T + shift - self.places, axis=1)
         worst = int(np.argmax(error))
         if error[worst] > options.fit_tolerance:
             got = f"{error[worst]:.4g} m from its place after the rigid fit"
             rule = f"at most {options.fit_tolerance:g} m (measurement.fit_tolerance)"
             remedy = "are markers swapped (measurement.labels), or is another axis up?"
             raise InputError(source, self.names[worst], got, rule, remedy)
-        frames = seen.t, position, held
-        return Release(name, source, *frames, turn, shift, error, frame, sets, note)
+        fit = turn, shift, error
+        return Release(name, source, seen.t, position, rest, held, *fit, first, frame, sets, note)
+
+    def _released(self, seen: Observation, position: np.ndarray) -> tuple[int, int]:
+        """Frame from which the release is looked for, and the first one after it."""
+        options, source = self.config.measurement, seen.source
+        first = int(np.searchsorted(seen.t, options.release_after - 1e-9)) if self._loaded else 0
+        if len(seen.t) - first <= BEFORE:
+            got, rule = options.release_after, f"a stamp more than {BEFORE} frames before the end"
+            remedy = f"the recording ends at {seen.t[-1]:g} s"
+            raise InputError(source, "measurement.release_after", got, rule, remedy)
+        marker = position[first:, self.names.index(options.release_marker)]
+        place = f"{source}: {options.release_marker}"
+        return first, first + release_frame(place, marker, options.release_distance)
+
+    @property
+    def _loaded(self) -> bool:
+        """True where recording and scene bring the body to where it is held."""
+        return self.config.measurement.loading > 0
 
     def _markers(self, seen: Observation) -> tuple[np.ndarray, str]:
         """The YAML's markers (n, m, 3) of a recording, and what was done about their labels."""
@@ -185,10 +206,10 @@ class MarkerModel(Model):
             rule = "a parameter of the scene"
             raise self.config.error("data.conditions", entry, rule, nearest(entry, known)) from None
 
-    def _check_way(self, source: str, t: np.ndarray, marker: np.ndarray, frame: int) -> None:
+    def _check_way(self, source: str, t: np.ndarray, marker: np.ndarray, held: np.ndarray) -> None:
         """Refuse a release whose marker (n, 3) never comes as far as clocks are aligned by."""
         options = self.config.measurement
-        held, distance = np.nanmean(marker[:frame], axis=0), options.align_distance
+        distance = options.align_distance
         if not np.isfinite(crossing(t, marker, held, distance)):
             way = float(np.nanmax(np.linalg.norm(marker - held, axis=1)))
             got = f"a way of {way:.3g} m from where it was held"
@@ -217,16 +238,16 @@ class MarkerModel(Model):
         return options.step * options.record_every
 
     def carrier(self, release: Release) -> Carrier:
-        """The held markers, fixed to the body as it stands when the scene starts."""
-        return carrier_of(self.scene, self.config.body, release.world(release.held))
+        """The resting markers, fixed to the body as it stands when the scene starts."""
+        return carrier_of(self.scene, self.config.body, release.world(release.rest))
 
     def simulated(self, release: Release, run, t: np.ndarray) -> np.ndarray:
-        """Markers (n, m, 3) [m, world] at times t since the start [s]; before that as held."""
+        """Markers (n, m, 3) [m, world] at times t since the start [s]; before that at rest."""
         # the last row of a rollout has none after it
         inside = np.clip(t, 0.0, (len(run.time) - 1 - 1e-6) * self.interval)
         slot = body_slots(self.scene.engine)[self.config.body]
         x, _ = interpolated(self.carrier(release), run, slot, inside, self.interval)
-        return np.where(t[:, None, None] < 0.0, release.world(release.held), x)
+        return np.where(t[:, None, None] < 0.0, release.world(release.rest), x)
 
     def rollouts(self, releases: Sequence[Release], z: np.ndarray, spans, cancel=None) -> list:
         """Rollouts of so many seconds each, failed ones included."""
@@ -257,19 +278,20 @@ class MarkerModel(Model):
         """
         options = self.config.measurement
         marker, distance = self.names.index(options.release_marker), options.align_distance
-        runs = self.rollouts(releases, z, [EARLY] * len(releases), cancel)
+        runs = self.rollouts(releases, z, [options.loading + EARLY] * len(releases), cancel)
         found = []
         for release, run in zip(releases, runs, strict=True):
-            ours = release.position[:, marker]
-            ours = crossing(release.t, ours, release.held[marker], distance)
+            later, held = slice(release.first, None), release.held[marker]
+            ours = crossing(release.t[later], release.position[later, marker], held, distance)
             if not run.ok:  # the fit leaves it out, and says why
-                found.append(ours)
+                found.append(ours - options.loading)
                 continue
             times = np.arange(len(run.time) - 1) * self.interval
+            times = times[times >= options.loading - 1e-9]
             moved = self.simulated(release, run, times)[:, marker]
             start = ours - crossing(times, moved, moved[0], distance)
             # one that hardly moves is let go at the release by the rule
-            found.append(start if np.isfinite(start) else release.released)
+            found.append(start if np.isfinite(start) else release.released - options.loading)
         return found
 
     def problem(
@@ -287,7 +309,7 @@ class MarkerModel(Model):
         options, t = self.config.measurement, release.t - release.released
         marker, axis = self.names.index(options.swing_marker), "xyz".index(options.swing_axis)
         y = position[:, marker, axis]
-        held = float(np.nanmean(y[: release.frame]))
+        held = float(np.nanmean(y[release.first : release.frame]))
         last = options.swing_after + options.swing_span if options.swing_span else np.inf
         inside = np.flatnonzero((t >= options.swing_after - 1e-9) & (t <= last + 1e-9))
         if not len(inside):
@@ -299,7 +321,8 @@ class MarkerModel(Model):
         """The recording as a trial: markers in the window after the release, and their swing."""
         options = self.config.measurement
         last = release.released + options.window
-        kept = np.flatnonzero((release.t >= start) & (release.t <= last))
+        first = max(start, release.released - options.before) if self._loaded else start
+        kept = np.flatnonzero((release.t >= first) & (release.t <= last))
         if horizon:
             kept = kept[:horizon]
         if len(kept) < 2:
@@ -318,7 +341,7 @@ class MarkerModel(Model):
         """The swing's measures as residuals, both taken within the window: creep shifts them."""
         options = self.config.measurement
         marker = self.names.index(options.swing_marker)
-        place = release.world(release.held[marker : marker + 1])
+        place = release.world(release.rest[marker : marker + 1])
         axis = release.turn[:, "xyz".index(options.swing_axis)]
         later = release.t[kept] - release.released >= options.swing_after - 1e-9
         y = release.position[kept[later], marker, "xyz".index(options.swing_axis)]

@@ -94,6 +94,29 @@ class MarkerMeasurementOptions:
     release_distance: float = option(
         "number", "motion from where it was held that counts", 5e-4, "m", minimum=0, strict=True
     )
+    loading: float = option(
+        "number",
+        "time that the scene takes to bring the body to where it is held: its release is looked "
+        "for after it; 0: the scene starts with the release",
+        0.0,
+        "s",
+        minimum=0,
+    )
+    release_after: float = option(
+        "number",
+        "with loading: stamp of a recording after which the release is looked for; it begins with "
+        "the body at rest all the same",
+        0.0,
+        "s",
+        minimum=0,
+    )
+    before: float = option(
+        "number",
+        "with loading: frames of so long before the release count too",
+        0.0,
+        "s",
+        minimum=0,
+    )
     align_distance: float = option(
         "number",
         "motion at which the clocks of recording and simulation are made to agree",
