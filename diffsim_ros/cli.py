@@ -29,6 +29,7 @@ COMMANDS = {
     "compare": "say which of several models the same recordings support",
     "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
     "plan": "find controls whose motion reaches goals",
+    "twin": "write the twin that rehearses a plan with a robot arm",
     "check-gradient": "compare gradients with finite differences (DESIGN section 3)",
     "mesh": "check a mesh file, or mesh a surface, and write its tets",
     "bench": "run the benchmarks of bench/, all or the named ones",
@@ -86,10 +87,12 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             "--set", nargs="+", action="extend", metavar="KEY=VALUE", default=[],
             help="replace values of the YAML, e.g. fit.iterations=5",
         )  # fmt: skip
-    elif name == "plan":
+    elif name in ("plan", "twin"):
         command.add_argument("plan", metavar="PLAN.yaml")
         text = "result.yaml of `diffsim estimate` whose values the scene takes"
         command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
+        if name == "twin":
+            _arguments_of_twin(command)
     elif name == "mesh":
         command.add_argument(
             "file", metavar="SURFACE|TETS", help=".obj .stl .ply, or .msh .mesh .vtk"
@@ -118,6 +121,22 @@ def _arguments_of_compare(command: argparse.ArgumentParser) -> None:
         "--folds", type=int, default=0, metavar="N",
         help="of the cross-validation [each trial alone up to 10, else 5]",
     )  # fmt: skip
+
+
+def _arguments_of_twin(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--friction", type=float, default=1.0, metavar="F", help="factor on every c_f [1]"
+    )
+    command.add_argument(
+        "--shift", nargs=4, action="append", default=[], metavar=("BODY", "X", "Y", "Z"),
+        help="[m] by which a body is placed elsewhere: what is held in the tool's frame",
+    )  # fmt: skip
+    command.add_argument(
+        "--jitter", type=float, default=0.0, metavar="S", help="sigma of the gripper's latency [0]"
+    )
+    command.add_argument(
+        "--camera", action="store_true", help="a depth camera too, that looks at the first goal"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

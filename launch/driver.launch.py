@@ -4,13 +4,7 @@ ros2 launch diffsim_ros driver.launch.py mock:=true dry_run:=false gripper:=comm
 ros2 launch diffsim_ros driver.launch.py robot:=/my/robots/ur5.yaml
 """
 
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument
-from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
-
+from diffsim_ros.nodes.launching import declared, if_true, node, typed
 from launch import LaunchDescription
 
 ARGUMENTS = {
@@ -26,37 +20,14 @@ ARGUMENTS = {
 
 
 def generate_launch_description():
-    share = get_package_share_directory("diffsim_ros")
-    value = {name: LaunchConfiguration(name) for name in ARGUMENTS}
-
-    def typed(**kinds):
-        return {name: ParameterValue(value[name], value_type=kinds[name]) for name in kinds}
-
-    def node(name, parameters, **options):
-        return Node(
-            package="diffsim_ros",
-            executable=name,
-            name=name,
-            output="screen",
-            parameters=[f"{share}/config/nodes/{name}.yaml", parameters],
-            **options,
-        )
-
     return LaunchDescription(
         [
-            DeclareLaunchArgument(name, default_value=default, description=description)
-            for name, (default, description) in ARGUMENTS.items()
-        ]
-        + [
+            *declared(ARGUMENTS),
             node("planner", typed(task=str)),
             node(
                 "driver",
                 typed(robot=str, dry_run=bool, controller=str, output=str, gripper=str, lead=float),
             ),
-            node(
-                "mock_controller",
-                typed(robot=str, controller=str),
-                condition=IfCondition(value["mock"]),
-            ),
+            node("mock_controller", typed(robot=str, controller=str), condition=if_true("mock")),
         ]
     )

@@ -4,18 +4,11 @@ ros2 launch diffsim_ros real2sim.launch.py pose_topics:="['/vrpn_mocap/cube/pose
 ros2 launch diffsim_ros real2sim.launch.py data:=/path/to/tosses.npz rate_factor:=4.0 rviz:=true
 """
 
-from typing import List  # noqa: UP035  (launch accepts typing.List only)
-
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument
 from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration, PythonExpression
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 
+from diffsim_ros.nodes.launching import STRINGS, computed, declared, node, rviz, typed
 from launch import LaunchDescription
 
-STRINGS = List[str]  # noqa: UP006
 ARGUMENTS = {
     "data": ("", "recording that `replay` plays; empty: a real tracker publishes"),
     "rate_factor": ("1.0", "speed of the replay"),
@@ -30,57 +23,15 @@ ARGUMENTS = {
 
 
 def generate_launch_description():
-    share = get_package_share_directory("diffsim_ros")
-    value = {name: LaunchConfiguration(name) for name in ARGUMENTS}
-
-    def node(name, parameters, **options):
-        return Node(
-            package="diffsim_ros",
-            executable=name,
-            name=name,
-            output="screen",
-            parameters=[f"{share}/config/nodes/{name}.yaml", parameters],
-            **options,
-        )
-
-    def typed(name, kind):
-        return ParameterValue(value[name], value_type=kind)
-
+    given = IfCondition(computed("'{data}' != ''"))
+    heard = typed(pose_topics=STRINGS, markers_topics=STRINGS)
     return LaunchDescription(
         [
-            DeclareLaunchArgument(name, default_value=default, description=description)
-            for name, (default, description) in ARGUMENTS.items()
-        ]
-        + [
-            node(
-                "replay",
-                {"data": typed("data", str), "rate_factor": typed("rate_factor", float)},
-                condition=IfCondition(PythonExpression(["'", value["data"], "' != ''"])),
-            ),
-            node(
-                "observer",
-                {
-                    "pose_topics": typed("pose_topics", STRINGS),
-                    "markers_topics": typed("markers_topics", STRINGS),
-                    "cloud_topics": typed("cloud_topics", STRINGS),
-                    "up_axis": typed("up_axis", str),
-                },
-            ),
-            node("estimator", {"configuration": typed("configuration", str)}),
-            node(
-                "visualizer",
-                {
-                    "world_frame": typed("world_frame", str),
-                    "pose_topics": typed("pose_topics", STRINGS),
-                    "markers_topics": typed("markers_topics", STRINGS),
-                },
-            ),
-            Node(
-                package="rviz2",
-                executable="rviz2",
-                name="rviz2",
-                arguments=["-d", f"{share}/config/rviz/real2sim.rviz"],
-                condition=IfCondition(value["rviz"]),
-            ),
+            *declared(ARGUMENTS),
+            node("replay", typed(data=str, rate_factor=float), condition=given),
+            node("observer", {**heard, **typed(cloud_topics=STRINGS, up_axis=str)}),
+            node("estimator", typed(configuration=str)),
+            node("visualizer", {**heard, **typed(world_frame=str)}),
+            rviz("real2sim.rviz"),
         ]
     )

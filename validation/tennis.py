@@ -40,7 +40,7 @@ TASK = CONFIG / "planning" / "tennis_wall.yaml"
 TRACKER = "tracker"
 ASIDE = (0.0, 0.25, -0.1)
 """From the task's target to that of another recorded throw [m]."""
-LOW = (0.07, -1.291, 1.906, -1.664, -1.57, 0.0), (0.0, 1.704, -2.722, -2.526, 0.0, 0.0)
+LOW = (0.07, -1.291, 1.906, -1.664, -1.57, 0.0), (0.0, 1.66, -2.65, -2.46, 0.0, 0.0)
 """Joints [rad] and rates [rad/s] at the release of a throw along the table: low, fast and with
 back-spin, so that the ball slides where it touches, and friction shows."""
 WATCHED, WATCHED_LOW = 0.65, 0.35
@@ -140,9 +140,10 @@ def planned(
 
 def low() -> JointTrajectory:
     """Through the release of LOW."""
-    arm = load_plan(TASK).robot.arm
-    names = arm.robot.joint_names
-    return through_state(roomy(arm).limits, arm.home, *LOW, names=names, hold=0.03)
+    task = load_plan(TASK).robot
+    arm, names = task.arm, task.arm.robot.joint_names
+    limits = roomy(arm, task.margin).limits
+    return through_state(limits, arm.home, *LOW, names=names, hold=0.03)
 
 
 def lead(twin: Twin) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear, minimize
 
 from diffsim_ros.errors import InputError
 
@@ -74,6 +73,8 @@ def box_step(g, H, low, high):
         return unbounded
     d = np.clip(0.0, low, high) + np.zeros_like(g)
     if np.any(free):
+        from scipy.optimize import lsq_linear  # takes a third of a second: not at a node's start
+
         box = (low[free] / scale[free], high[free] / scale[free])
         A = factor.T[:, free]
         found = lsq_linear(A, target, box, method="bvls", tol=1e-14, max_iter=100 + 10 * len(g))
@@ -282,6 +283,8 @@ def lbfgs(
     if not first.ok:
         status = "cancelled" if first.cancelled else "start_failed"
         return recorder.solution(z, y, np.inf, status, "; ".join(first.failures[:3]))
+    from scipy.optimize import minimize
+
     descent = _Descent(problem, recorder, cancel)
     descent.best = (first.value, x, np.concatenate([first.gradient[0], first.gradient[1].ravel()]))
     free = np.full(y.size, np.inf)

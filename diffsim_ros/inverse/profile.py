@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 
 from diffsim_ros.errors import InputError, nearest
 
@@ -184,6 +183,8 @@ class _Walk:
                 roots.append(max(self._root(cost), roots[-1] + 1e-12))
         if roots[-1] < goal:
             return None
+        from scipy.interpolate import PchipInterpolator  # not at a node's start
+
         return float(PchipInterpolator(roots, z)(goal))
 
     def _value(self, z: float) -> float:

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import matmul_toeplitz
 
 MOST_LAGS = 12  # of the autoregression
 LEAST_SAMPLES = 12  # of a series that says something about its own noise
@@ -198,6 +197,8 @@ def _meat(series: Series, noise: SeriesNoise, J: np.ndarray):
     filled[rows] = J
     flat = filled.reshape(len(e), -1)
     rho = autocorrelation(noise.phi, len(e))
+    from scipy.linalg import matmul_toeplitz  # not at a node's start
+
     spread = matmul_toeplitz((rho, rho), flat).reshape(filled.shape)
     whole = np.einsum("mai,ab,mbj->ij", filled, noise.S, spread, optimize=True)
     return whole, np.einsum("mai,maj->ij", filled, spread)

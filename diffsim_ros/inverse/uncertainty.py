@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.stats import norm, t
 
 from diffsim_ros.errors import InputError
 
@@ -63,6 +62,8 @@ class Uncertainty:
         Percentiles of the samples, else z -+ quantile * sigma_z, both mapped to values (a log
         parameter's interval is asymmetric and stays positive).
         """
+        from scipy.stats import norm, t  # takes half a second, and nodes start without it
+
         tail = 0.5 * (1.0 - level)
         if self.samples is not None:
             low, high = np.quantile(self.samples, [tail, 1.0 - tail], axis=0)

@@ -70,10 +70,18 @@ class Commander:
         self.wait(future.done, what, limit)
         return future.result()
 
-    def listen(self, kind: type, topic: str, profile: QoSProfile | int) -> list:
-        """Subscribe; returns the list that grows as messages come."""
+    def listen(
+        self, kind: type, topic: str, profile: QoSProfile | int, *, last: bool = False
+    ) -> list:
+        """Subscribe; returns the list that grows as messages come, or holds the last one only."""
         heard: list = []
-        self.node.create_subscription(kind, topic, heard.append, profile)
+
+        def hear(message: Any) -> None:
+            if last:
+                heard.clear()
+            heard.append(message)
+
+        self.node.create_subscription(kind, topic, hear, profile)
         return heard
 
     def call(self, kind: type, name: str, request: Any, limit: float = DISCOVERY) -> Any:

@@ -33,6 +33,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.scene.yaml_file import read_yaml
 
 try:
     from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -265,3 +266,20 @@ def share_folder() -> Path:
             "a checkout or an installed package",
             "run it from the checkout, or source install/setup.bash",
         ) from None
+
+
+def experiments() -> dict[str, Path]:
+    """Name -> file of the plans of config/planning that have an arm."""
+    files = sorted((share_folder() / "config" / "planning").glob("*.yaml"))
+    return {file.stem: file for file in files if "robot" in read_yaml(file)}
+
+
+def plan_file(name: str | Path) -> Path:
+    """A file, or the plan of config/planning of this name; raises InputError."""
+    if Path(name).is_file():
+        return Path(name).absolute()
+    known = experiments()
+    if str(name) in known:
+        return known[str(name)]
+    rule = f"a YAML file, or one of {', '.join(known)}"
+    raise InputError("experiment", "no such file or name", str(name), rule)

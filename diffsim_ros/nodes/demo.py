@@ -21,36 +21,34 @@ import numpy as np
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Execute, Plan
-from diffsim_interfaces.msg import ErrorCode
-from geometry_msgs.msg import PoseStamped
 
-from diffsim_ros.commands.running import ProgressLine, seconds
+from diffsim_ros.commands.running import seconds
 from diffsim_ros.commands.table import table
 from diffsim_ros.nodes import demo_cube
 from diffsim_ros.nodes.commander import CallFailed, Commander
-from diffsim_ros.nodes.common import STREAM, share_folder
-from diffsim_ros.nodes.convert import Answer, Goal, nanoseconds, values_of
+from diffsim_ros.nodes.common import share_folder
+from diffsim_ros.nodes.convert import Answer, Goal, values_of
 from diffsim_ros.nodes.convert_plan import predicted
 from diffsim_ros.nodes.demo_cube import parameter_table
-from diffsim_ros.nodes.demo_session import session
 from diffsim_ros.nodes.processes import Fleet
+from diffsim_ros.nodes.rehearsal import Rehearsal
+from diffsim_ros.nodes.session import session
 from diffsim_ros.output import write_bytes, write_json
 from diffsim_ros.viz.style import png_bytes
 from diffsim_ros.viz.throw_plots import ThrowPath, throws_figure
 
 NAME = "foam_throw"
 PICTURE = "throws.png"
-NODES = ("simulator", "observer", "estimator", "planner", "driver")
 FILES = ("metrics.json", PICTURE, "recorded", "truth", "prior", "aside", "estimate", "plan")
 CLOUDS, POSES = "/camera/points", "/ball/pose"
 RADIUS = 0.05
 """Of the ball in the picture [m]."""
-STALL = 120.0
-"""Seconds that time may stand while the engine works out a flight, on a busy machine."""
 QUIET = 3
 """Diagnostics in a row without a new message: the observer has caught up."""
 LAG = 0.012
 """Seconds by which the arm follows its commands, as its joint states show."""
+DELAY = 0.008
+"""Seconds of that from the controller's time to where the arm is, as the twin knows."""
 LEAD = 0.03
 """Seconds that the gripper needs to open (config/twin), as its data sheet would say."""
 RATE_FACTOR = 0.25
@@ -71,11 +69,11 @@ class Throw:
     tracking_error: float
 
 
-class Loop:
+class Loop(Rehearsal):
     """The stages of the demo, in the order of `run`."""
 
     def __init__(self, folder: Path, fleet: Fleet, commander: Commander) -> None:
-        self.folder, self.fleet, self.ros = folder, fleet, commander
+        super().__init__(folder, fleet, commander)
         config = share_folder() / "config"
         self.twin = config / "twin" / f"{NAME}.yaml"
         self.task = config / "planning" / f"{NAME}.yaml"
@@ -83,59 +81,28 @@ class Loop:
         (goal,) = yaml.safe_load(self.task.read_text())["goals"]
         self.target, self.tolerance = np.array(goal["position"], float), float(goal["tolerance"])
         self.goal_time = float(goal["at"])
-        self.line = ProgressLine()
         self.released: dict[Path, float] = {}  # recording -> stamp [s] at which the ball was free
 
     def run(self) -> tuple[Answer, Throw, Throw]:
         """Everything: what was estimated, the throw before, the throw after."""
-        self.start()
-        before = self.throw("values of tables", self.plan("prior"))
-        self.throw("aside", self.plan("aside", target=self.target + ASIDE))
+        self.begin()
+        before = self.throw("values of tables", self.plan(self.task, "prior"))
+        self.throw("aside", self.plan(self.task, "aside", target=self.target + ASIDE))
         self.ros.trigger("/simulator/pause")  # the estimator has the machine to itself
         answer = self.estimate()
         self.ros.trigger("/simulator/play")
         found = self.folder / "estimate" / "result.yaml"
-        after = self.throw("estimated values", self.plan("plan", estimated=found))
+        after = self.throw("estimated values", self.plan(self.task, "plan", estimated=found))
         return answer, before, after
 
-    def start(self) -> None:
+    def begin(self) -> None:
         """Start the nodes and wait until they see each other."""
-        self.line.show(f"starting {', '.join(NODES)}", "start")
-        truth = str(self.folder / "truth")
-        lab = {"twin": str(self.twin), "rate_factor": RATE_FACTOR, "truth_path": truth}
-        self.fleet.start("simulator", {**lab, "cloud_quality": "reliable"})
-        self.fleet.start("observer", {"cloud_topics": [CLOUDS], "pose_topics": [POSES],
-                                      "reliability": "reliable", "autostart": False,
-                                      "period": 0.2})  # fmt: skip
-        timing = {"lead": LEAD, "lag": LAG, "stall_timeout": STALL, "use_sim_time": True}
-        self.fleet.start("driver", {"dry_run": False, "gripper": "command", **timing})
-        self.fleet.start("planner")
-        self.fleet.start("estimator")
-        names = self.ros.node.get_node_names
-        self.ros.wait(lambda: set(NODES) <= set(names()), "the nodes", 60.0)
-        self.poses = self.ros.listen(PoseStamped, POSES, STREAM)
+        lab = {"twin": str(self.twin), "rate_factor": RATE_FACTOR, "cloud_quality": "reliable"}
+        observer = {"cloud_topics": [CLOUDS], "pose_topics": [POSES], "reliability": "reliable",
+                    "autostart": False, "period": 0.2}  # fmt: skip
+        others = {"observer": observer, "planner": {}, "estimator": {}}
+        self.start(lab, {"lead": LEAD, "lag": LAG}, others)
         self.diagnostics = self.ros.listen(DiagnosticArray, "/diagnostics", 10)
-        self.ros.wait(lambda: self.poses, POSES, 60.0)
-
-    def plan(self, name: str, *, target=(), estimated: Path | None = None) -> Plan.Result:
-        """Have the planner find a throw; results go to the folder `name`."""
-        goal = Plan.Goal(
-            task=str(self.task), parameters=str(estimated or ""), out=str(self.folder / name),
-            target=[float(x) for x in target],
-        )  # fmt: skip
-
-        def show(feedback: Plan.Feedback) -> None:
-            words = f"plan {name}: iteration {feedback.iteration}"
-            self.line.show(f"{words}, objective {feedback.objective:.3g}", name)
-
-        result = self.ros.act(Plan, "/planner/plan", goal, show)
-        self._check(result, f"plan {name}")
-        return result
-
-    def _check(self, result: Plan.Result | Execute.Result, what: str) -> None:
-        self.line.close()
-        if result.error_code != ErrorCode.SUCCESS:
-            raise CallFailed(f"{what}: {result.error_msg}")
 
     def throw(self, label: str, plan: Plan.Result) -> Throw:
         """Have the driver carry out a plan, record it, and see what the twin says was true."""
@@ -144,27 +111,15 @@ class Loop:
         self.ros.set_parameters("/observer", {"path": str(path)})
         self.ros.trigger("/observer/start")
         goal = Execute.Goal(trajectory=plan.trajectory, release=plan.release)
-
-        def show(feedback: Execute.Feedback) -> None:
-            words = f"throw {number}: {feedback.phase}, {feedback.time:.2f} s"
-            self.line.show(words, f"throw {number}")
-
-        result = self.ros.act(Execute, "/driver/execute", goal, show)
-        self._check(result, f"throw {number}")
+        result = self.carry_out(goal, f"throw {number}")
         self.released[path] = result.release_stamp + LEAD
-        end = self.released[path] + self.goal_time + AFTER  # the ball flies on
-        self.poses.clear()
-        self.ros.wait(lambda: self.poses and self._now() > end, "the ball", 120.0)
-        self.ros.trigger("/simulator/pause")
+        self.watch(self.released[path] + self.goal_time + AFTER)  # the ball flies on
         self._caught_up()
         self.ros.trigger("/observer/stop")
         print(f"throw {number}: {self.ros.trigger('/observer/save')}", flush=True)
-        self.ros.trigger("/simulator/reset")
-        self.ros.trigger("/simulator/play")
-        newest = sorted((self.folder / "truth").glob("attempt_*.npz"))[-1]
-        with np.load(newest) as truth:
-            path = judged(label, truth, predicted(plan), plan.release, self.target, self.goal_time)
-        return Throw(path, result.tracking_error)
+        truth = self.finish()
+        way = judged(label, truth, predicted(plan), plan.release, self.target, self.goal_time)
+        return Throw(way, result.tracking_error)
 
     def _caught_up(self) -> None:
         """Wait until the observer has worked through what was sent to it."""
@@ -179,10 +134,6 @@ class Loop:
             return len(counts) > QUIET and all(c == counts[-1] for c in counts[-QUIET:])
 
         self.ros.wait(still, "the observer to catch up", 60.0)
-
-    def _now(self) -> float:
-        """Stamp of the last pose [s]."""
-        return nanoseconds(self.poses[-1].header.stamp) / 1e9
 
     def estimate(self) -> Answer:
         """Have the estimator find the contact's parameters in the throws so far."""
@@ -217,9 +168,9 @@ def judged(
 
     truth     an attempt as the twin writes it
     expected  times (n,) [s] from the trajectory's start and places (n, 3) [m], as planned
-    release   [s] from there, as planned; the arm passes its state LAG later
+    release   [s] from there, as planned; the arm passes its state DELAY later
     """
-    times, places = truth["time"] - (truth["begins"][0] + release + LAG), truth["ball.position"]
+    times, places = truth["time"] - (truth["begins"][0] + release + DELAY), truth["ball.position"]
     at = np.array([np.interp(goal_time, times, column) for column in places.T])
     last = goal_time + SHOWN
     return ThrowPath(

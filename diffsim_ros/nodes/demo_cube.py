@@ -25,8 +25,8 @@ from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import LATCHED, STREAM, share_folder
 from diffsim_ros.nodes.convert import Answer, Goal
-from diffsim_ros.nodes.demo_session import session
 from diffsim_ros.nodes.processes import Fleet
+from diffsim_ros.nodes.session import session
 from diffsim_ros.real2sim.comparison import PUBLISHED_NAME
 from diffsim_ros.real2sim.results import REPORT_FILES, RESULT_FILES
 from diffsim_ros.real2sim.tosses import toss_ids

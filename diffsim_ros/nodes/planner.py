@@ -127,6 +127,16 @@ def _answer(result: PlanResult, report: str) -> PlanAnswer:
     )
 
 
+def drawn(result: PlanResult, frame: str) -> list[Marker]:
+    """Pictures of a plan in a frame: bodies, forces, targets, in the place of the last plan's."""
+    model = load_scene(results.planned_scene(result), base=result.config.place)
+    motion = result.best.motion
+    found = [Marker("", 0, action=Action.DELETE_ALL)]
+    found += picture_markers(model, motion) + force_markers(motion)
+    found += target_markers(result.targets)
+    return [replace(marker, frame_id=frame) for marker in found]
+
+
 class Planner(JobNode):
     """One plan at a time, in a thread; the executor stays free for everything else."""
 
@@ -167,25 +177,27 @@ class Planner(JobNode):
             error = InputError("request", "task", "", "a PLAN.yaml: path or text")
             return PlanAnswer("INVALID_CONFIGURATION", str(error))
         self.get_logger().info(f"planning {shown(goal.task)} for {name}")
-        answer = await self._job.run(name, partial(solve, goal, self._last, feedback))
-        if answer.code in STATUS_CODES.values() and len(answer.poses):
-            self._publish(answer)
+        answer, markers = await self._job.run(name, partial(self._solved, goal, feedback))
+        if markers is not None:
+            self._publish(answer, markers)
         self.get_logger().info(f"{name}: {answer.code} {answer.message}".rstrip())
         return answer
 
-    def _publish(self, answer: PlanAnswer) -> None:
+    def _solved(
+        self, goal: PlanGoal, feedback: Any, cancel: CancelToken
+    ) -> tuple[PlanAnswer, MarkerArray | None]:
+        """The answer and its picture, made in the job's thread: scenes take a while to load."""
+        answer = solve(goal, self._last, feedback, cancel)
+        if answer.code not in STATUS_CODES.values() or not len(answer.poses):
+            return answer, None
+        return answer, convert.marker_array(drawn(self._last.result, self["world_frame"]), 0)
+
+    def _publish(self, answer: PlanAnswer, markers: MarkerArray) -> None:
         """Latch what was planned, and begin to play it."""
         message = plan_result(answer, self["world_frame"])
         self._trajectories.publish(message.trajectory)
         self._predicted.publish(message.predicted)
-        result = self._last.result
-        model = load_scene(results.planned_scene(result), base=result.config.place)
-        motion = result.best.motion
-        drawn = [Marker("", 0, action=Action.DELETE_ALL)]  # those of the last plan
-        drawn += picture_markers(model, motion) + force_markers(motion)
-        drawn += target_markers(result.targets)
-        drawn = [replace(marker, frame_id=self["world_frame"]) for marker in drawn]
-        self._markers.publish(convert.marker_array(drawn, 0))
+        self._markers.publish(markers)
         self._trajectory, self._begun = answer.trajectory, time.monotonic()
 
     def _tick(self) -> None:

@@ -34,6 +34,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from diffsim_ros import _engine
+from diffsim_ros.commands.twin import twin_at
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.nodes import convert, convert_frames
 from diffsim_ros.nodes.common import (
@@ -43,6 +44,7 @@ from diffsim_ros.nodes.common import (
     STREAM,
     BaseNode,
     Declared,
+    plan_file,
     quality,
     run_node,
     share_folder,
@@ -54,7 +56,6 @@ from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.scene.rotation import quaternion_from_matrix
 from diffsim_ros.twin.config import link_poses
 from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, Sensor, generator
-from diffsim_ros.twin.twin import Twin
 from diffsim_ros.twin.world import TICK, World
 
 PERIOD = 0.002
@@ -72,7 +73,8 @@ class Simulator(BaseNode):
     """Ticks by the wall's clock; the engine and the cameras work in threads of their own."""
 
     PARAMETERS = (
-        Declared("twin", "", "TWIN.yaml; empty: config/twin/ball.yaml"),
+        Declared("twin", "", "TWIN.yaml, or a PLAN.yaml with an arm (its own scene then), or the "
+                 "name of one in config/planning; empty: config/twin/ball.yaml"),
         Declared("rate_factor", 1.0, "simulated seconds per second, at most", 0.001, 1000.0),
         Declared("playing", True, "let time pass at once; otherwise wait for ~/play or ~/step"),
         Declared("step", 0.1, "[s] of simulated time that ~/step lets pass", 0.002, 3600.0),
@@ -88,8 +90,8 @@ class Simulator(BaseNode):
     def __init__(self, **options: Any) -> None:
         super().__init__("simulator", **options)
         self._folder = self._truth_folder()
-        path = self["twin"] or share_folder() / "config" / "twin" / "ball.yaml"
-        self.twin = Twin(path)
+        lab = self["twin"] or share_folder() / "config" / "twin" / "ball.yaml"
+        self.twin = twin_at(plan_file(lab))
         self._start = round(self["start_time"] * NANO)
         self.world = World(self.twin, self._start)
         offer = Offer(

@@ -35,7 +35,7 @@ RATES = ("velocity", "acceleration", "jerk")
 ROUNDS = 10
 """Plans that are made again, at most, because the arm cannot carry one out."""
 ROOM = 0.999
-"""Of the limits of rates: points are sent with times in whole nanoseconds, and checked so."""
+"""Of the limits of rates, at most: points are sent in whole nanoseconds, and checked so."""
 LONGER = 1.15
 """By which a hand's task takes longer in the next round, where it may."""
 LESS = 0.9
@@ -99,7 +99,7 @@ def motion(config: PlanConfig, controls: Mapping[str, float]) -> Carried:
     if isinstance(config.robot, Throw):
         return _thrown(config, config.map.named(z))
     values = config.map.engine(z, config.scene.engine.values)
-    hand = replace(config.robot, arm=roomy(config.robot.arm))
+    hand = replace(config.robot, arm=roomy(config.robot.arm, config.robot.margin))
     clear = clearance(config)
     trajectory, begins = hand_motion(hand, config.scene, values, clear)
     check_trajectory(trajectory, config.robot.arm)
@@ -111,9 +111,8 @@ def _thrown(config: PlanConfig, named: Mapping[str, float]) -> Carried:
     """Through the release at constant rates; the gripper is told `lead` before."""
     task, names = config.robot, config.robot.arm.robot.joint_names
     q, qd = (np.array([named[of(name)] for name in names]) for of in (value_name, rate_name))
-    trajectory = through_state(
-        roomy(task.arm).limits, task.arm.home, q, qd, names=names, hold=task.hold
-    )
+    limits = roomy(task.arm, task.margin).limits
+    trajectory = through_state(limits, task.arm.home, q, qd, names=names, hold=task.hold)
     check_trajectory(trajectory, task.arm)
     _check_clear(clearance(config), trajectory)
     if task.lead > trajectory.release:
@@ -152,9 +151,13 @@ def _check_clear(clear: Clearance, trajectory: JointTrajectory) -> None:
         raise InputError("motion", place, f"{distances[k]:.4f} m", "a distance of at least 0 m")
 
 
-def roomy(arm: Arm) -> Arm:
-    """The arm with limits that leave room for rounding."""
-    rates = {name: ROOM * getattr(arm.limits, name) for name in RATES}
+def roomy(arm: Arm, margin: float) -> Arm:
+    """The arm with limits of rates that leave room for a controller's overshoot, and rounding.
+
+    margin  share of them that is used
+    """
+    share = min(margin, ROOM)
+    rates = {name: share * getattr(arm.limits, name) for name in RATES}
     return replace(arm, limits=replace(arm.limits, **rates))
 
 

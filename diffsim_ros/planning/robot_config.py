@@ -28,6 +28,7 @@ class Throw:
 
     release     how they set the body's start;  parameters  controls, and what is held
     hold, lead, jitter  [s] of the trajectory and the gripper
+    margin      share of the arm's limits of rates that the plan may use
     """
 
     release: Release
@@ -35,6 +36,7 @@ class Throw:
     hold: float
     lead: float
     jitter: float
+    margin: float
 
     @property
     def arm(self) -> Arm:
@@ -49,13 +51,15 @@ class Hand:
     in_tool      pose (4, 4) of the handle in the tool's frame
     turn         (3, 3) of the handle in the world, or None: as its keys say
     stretch      how many times as long the task may take where limits bind
+    margin       share of the arm's limits of rates that the plan may use
     """
 
     arm: Arm
     handle: str
     in_tool: np.ndarray
     turn: np.ndarray | None
-    stretch: float = 1.0
+    stretch: float
+    margin: float
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -65,13 +69,15 @@ def read_robot(reader: Reader, value: object, scene: SceneModel) -> Throw | Hand
         return None
     robot = reader.section(schema.ROBOT, value, "robot")
     arm = _arm(reader, robot["arm"])
+    if robot["margin"] > 1:
+        raise reader.error("robot.margin", robot["margin"], "greater than 0, at most 1")
     if (robot["grasp"] is None) == (robot["hand"] is None):
         rule = "either `grasp` (of what it throws) or `hand`"
         raise reader.error("robot", sorted(k for k in robot if robot[k]), rule, "give exactly one")
     if robot["hand"] is not None:
         if robot["release"] is not None:
             raise reader.error("robot.release", robot["release"], "given together with `grasp`")
-        return _hand(reader, robot["hand"], arm, scene)
+        return _hand(reader, robot, arm, scene)
     return _throw(reader, robot, arm, scene)
 
 
@@ -95,8 +101,8 @@ def _pose(reader: Reader, value: object, key: str) -> np.ndarray:
     return matrix
 
 
-def _hand(reader: Reader, value: object, arm: Arm, scene: SceneModel) -> Hand:
-    hand = reader.section(schema.HAND, value, "robot.hand")
+def _hand(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Hand:
+    hand = reader.section(schema.HAND, robot["hand"], "robot.hand")
     handles = [n for n, b in scene.description["bodies"].items() if b["type"] == "handle"]
     if hand["handle"] not in handles:
         near = nearest(hand["handle"], handles)
@@ -106,7 +112,7 @@ def _hand(reader: Reader, value: object, arm: Arm, scene: SceneModel) -> Hand:
         q = np.array(hand["orientation"], float)
         turn = quat_matrix(q / np.linalg.norm(q))
     in_tool = _pose(reader, hand["in_tool"], "robot.hand.in_tool")
-    return Hand(arm, hand["handle"], in_tool, turn, hand["stretch"])
+    return Hand(arm, hand["handle"], in_tool, turn, hand["stretch"], robot["margin"])
 
 
 def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw:
@@ -125,12 +131,17 @@ def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw
         raise reader.error("robot.release.share", given["share"], "greater than 0, at most 1")
     held = [Parameter(name, "s" if name == DELAY else "m", 0.0, free=False)
             for name in (DELAY, *SHIFT)]  # fmt: skip
-    found = (*_joint_controls(reader, given, arm), *held)
-    return Throw(release, found, given["hold"], given["lead"], given["jitter"])
+    share = min(given["share"], robot["margin"])
+    found = (*_joint_controls(reader, given, arm, share), *held)
+    times = (given[key] for key in ("hold", "lead", "jitter"))
+    return Throw(release, found, *times, robot["margin"])
 
 
-def _joint_controls(reader: Reader, given: Mapping, arm: Arm) -> list[Parameter]:
-    """Values, then rates of all joints at release; those that are not chosen are held."""
+def _joint_controls(reader: Reader, given: Mapping, arm: Arm, share: float) -> list[Parameter]:
+    """Values, then rates of all joints at release; those that are not chosen are held.
+
+    share  of the limits of rates, at most
+    """
     robot, limits = arm.robot, arm.limits
     key, at = "robot.release", arm.home
     if given["positions"] is not None:
@@ -156,7 +167,7 @@ def _joint_controls(reader: Reader, given: Mapping, arm: Arm) -> list[Parameter]
         bounds = (near, far) if low <= value <= high else (low, high)
         control(value_name(name), "rad", float(value), *map(float, bounds), name in free["chosen"])
     for name, rate, most in zip(robot.joint_names, rates, limits.velocity, strict=True):
-        most = float(given["share"] * most)
+        most = float(share * most)
         control(rate_name(name), "rad/s", float(rate), -most, most, name in free["swung"])
     return found
 

@@ -9,6 +9,14 @@ ROBOT: Section = {
     "grasp": Field("mapping", "of a body that the tool holds and throws"),
     "release": Field("mapping", "of that body: the joints' state is what the plan chooses"),
     "hand": Field("mapping", "instead: a handle of the scene that the tool carries"),
+    "margin": Field(
+        "number",
+        "share of the limits of velocity, acceleration and jerk that a plan may use, at most 1",
+        "1",
+        default=0.9,
+        minimum=0,
+        strict=True,
+    ),
 }
 
 GRASP: Section = {

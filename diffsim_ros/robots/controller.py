@@ -104,6 +104,7 @@ class Controller:
     active              True while a trajectory runs
     elapsed             [s] of the trajectory at `updated`, NaN before any; passes more slowly when
                         the speed is scaled
+    begun               [ns] when the last trajectory was at its start, None before its first cycle
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class Controller:
         self._path = self._goal = self._goal_time = 0.0
         self.elapsed = self._next = np.nan
         self.active = False
+        self.begun: int | None = None
         self._braking: _Brake | None = None
         self._hold()
 
@@ -156,7 +158,7 @@ class Controller:
             text = "Current goal cancelled due to new incoming action."
             before = Outcome(INVALID_GOAL, text, canceled=True)
         self.elapsed = (self.time - command.stamp) / NANO if command.stamp else 0.0
-        self._next = self.elapsed
+        self._next, self.begun = self.elapsed, None
         trajectory = command.trajectory(self.names)
         self._course = _Course(trajectory, self.position, self.velocity, self.elapsed)
         self._braking = None
@@ -194,6 +196,7 @@ class Controller:
         by, self.time = time - self.time, time
         self._tick, self.updated = self._tick + by, self.updated + by
         self._joints.shift(by)
+        self.begun = self.begun if self.begun is None else self.begun + by
         if self._braking is not None:
             self._braking.since += by
 
@@ -206,6 +209,8 @@ class Controller:
         outcome = None
         if self._course is not None:
             self.elapsed, self._next = self._next, self._next + self.scaling * period
+            if self.begun is None:
+                self.begun = self.time - nanoseconds(self.elapsed)
             self.desired = self._course.at(self.elapsed)
             outcome = self._checked() if self.active else None
         if self._braking is not None:

@@ -55,6 +55,27 @@ def executed(config: TwinConfig, trajectory: JointTrajectory) -> Executed:
     return Executed(JointTrajectory(names, times, *rows), outcome, worst)
 
 
+def limit_shares(config: TwinConfig, motion: JointTrajectory) -> dict[str, float]:
+    """Largest shares of the robot's limits that an executed motion takes; above 1 is outside.
+
+    position_share counts from the middle of a joint's range. Accelerations are means over a cycle
+    of the controller, which sends one position a cycle: a joint's own loop answers each with more
+    at its beginning than at its end.
+    """
+    bound, rate = config.arm.limits, config.controller.rate
+    ends = np.isfinite(bound.upper - bound.lower)  # of joints that have any
+    middle, half = (0.5 * (bound.upper[ends] + sign * bound.lower[ends]) for sign in (1, -1))
+    cycle = np.arange(motion.times[0], motion.times[-1], 1 / rate)
+    push = np.abs(np.diff(motion.at(cycle)[1], axis=0) * rate / bound.acceleration)
+    return {
+        "position_share": float(
+            (np.abs(motion.positions[:, ends] - middle) / half).max(initial=0.0)
+        ),
+        "velocity_share": float(np.abs(motion.velocities / bound.velocity).max()),
+        "acceleration_share": float(push.max()),
+    }
+
+
 def simulate_execution(
     twin: Twin,
     trajectory: JointTrajectory,

@@ -195,9 +195,19 @@ class TwinRecord:
 
     def nodes(self, body: str, time: float) -> np.ndarray:
         """Nodes (m, 3) [m] of a soft body, the centre (1, 3) of another, at a time [s]."""
-        at = np.array([float(time)])
-        ((_, one),) = self._parts(body, at)
-        return (one.nodes(at) if isinstance(one, Held) else one.nodes(body, at)[0])[0]
+        return self.node_paths(body, np.array([float(time)]))[0]
+
+    def node_paths(self, body: str, times: np.ndarray) -> np.ndarray:
+        """The same at times (n,): (n, m, 3)."""
+        parts = [
+            (mask, one.nodes(times[mask]) if isinstance(one, Held)
+             else one.nodes(body, times[mask])[0])
+            for mask, one in self._parts(body, times)
+        ]  # fmt: skip
+        out = np.empty((len(times), *parts[0][1].shape[1:]))
+        for mask, places in parts:
+            out[mask] = places
+        return out
 
     def centre(self, body: str, times: np.ndarray | float) -> np.ndarray:
         """Centre of mass (k, 3) [m] at times (k,) [s]."""
@@ -213,7 +223,10 @@ class TwinRecord:
         return tuple(text for phase in self.phases for text in phase.rollout.warnings)
 
     def arrays(self, rate: float = 500.0) -> dict[str, np.ndarray]:
-        """Everything at a rate [Hz], by names such as `ball.position`; for files."""
+        """Everything at a rate [Hz], by names such as `ball.position`; for files.
+
+        Of soft bodies `BODY.nodes` (n, m, 3) too, in single precision.
+        """
         times = np.arange(0.0, self.until, 1.0 / rate)
         q, qd, _ = self.motion.at(times)
         found: dict[str, np.ndarray] = {
@@ -224,7 +237,15 @@ class TwinRecord:
         for body in self.bodies:
             state = self.state(body, times)
             found |= {f"{body}.{key}": getattr(state, key) for key in KEYS}
+            if self._is_soft(body):
+                found[f"{body}.nodes"] = self.node_paths(body, times).astype(np.float32)
         return found
+
+    def _is_soft(self, body: str) -> bool:
+        if self.held is not None and body == self.held.body:
+            return self.held.rest is not None
+        models = (phase.model for phase in self.phases if body in phase.model.bodies)
+        return next(models).description["bodies"][body]["type"] in SOFT
 
     def save(self, path: str | Path, more: Mapping[str, np.ndarray] | None = None) -> None:
         """Write `arrays` (and more) as an .npz; an existing file is not overwritten."""

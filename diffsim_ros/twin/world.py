@@ -35,7 +35,7 @@ class World:
 
     number   of the attempt;  origin  time [ns] at which it began, `moved` once it did
     release  [s] after the origin, without jitter, None: not yet
-    begins   times [ns] at which trajectories began
+    begins   times [ns] at which the controller was at the start of trajectories
     """
 
     def __init__(self, twin: Twin, time: int = 0) -> None:
@@ -57,7 +57,6 @@ class World:
         self.origin, self.moved = self.time, False
         self.release: float | None = None
         self.begins: list[int] = []
-        self._active = False
         self._samples = [_Sample(0.0, *_joints(self.controller))]
         self._foreseen: list[_Sample] = []
         self._record: TwinRecord | None = None
@@ -78,9 +77,9 @@ class World:
     def follow(self, opened: Sequence[int] = ()) -> None:
         """One tick that controller and gripper have done; opened: stamps [ns] of the gripper."""
         before, self.time = self.time, self.time + TICK
-        if self.controller.active and not self._active:
-            self.begins.append(before)
-        self._active = self.controller.active
+        begun = self.controller.begun
+        if begun is not None and begun not in self.begins[-1:]:
+            self.begins.append(begun)
         sample = _Sample(self.elapsed, *_joints(self.controller))
         if not self.moved:
             self.origin, self.moved = before, bool(opened) or sample.moves

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.ndimage import gaussian_filter
 
 from diffsim_ros.output import write_bytes
@@ -76,7 +77,7 @@ def render_png(
     camera = camera or camera_for(markers)
     picture = render(markers, camera, size)
     with style.styled():
-        figure = style.Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100)
+        figure = Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100)
         axes = figure.add_axes((0, 0, 1, 1))
         axes.imshow(picture, extent=(0, size[0], size[1], 0), interpolation="nearest")
         axes.set(xlim=(0, size[0]), ylim=(size[1], 0))

@@ -7,9 +7,10 @@ import io
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
+if TYPE_CHECKING:  # nodes need the colours, and not the half second that matplotlib takes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's palette: distinct under the three common kinds of colour blindness.
 MEASURED = "#E69F00"
@@ -73,6 +74,8 @@ def label_of(name: str) -> str:
 @contextmanager
 def styled() -> Iterator[None]:
     """Apply the look to figures made inside the block; global matplotlib state stays untouched."""
+    import matplotlib as mpl
+
     with mpl.rc_context():
         with _quiet_fonts():
             mpl.rcParams.update(RC)
@@ -92,6 +95,8 @@ def _quiet_fonts() -> Iterator[None]:
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of width x height inches on no display (constrained layout)."""
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 

@@ -27,7 +27,7 @@ def stand_ins():
     """Modules of launch and launch_ros that the file imports."""
     names = {
         "launch": ["LaunchDescription"],
-        "launch.actions": ["DeclareLaunchArgument"],
+        "launch.actions": ["DeclareLaunchArgument", "ExecuteProcess"],
         "launch.conditions": ["IfCondition"],
         "launch.substitutions": ["LaunchConfiguration", "PythonExpression"],
         "launch_ros": [],
@@ -49,6 +49,7 @@ def described(file, monkeypatch):
     """Everything in the launch description of a file."""
     for name, module in stand_ins().items():
         monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.delitem(sys.modules, "diffsim_ros.nodes.launching", raising=False)
     spec = importlib.util.spec_from_file_location(file.stem.split(".")[0], file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -97,10 +98,30 @@ def test_parameters_are_those_of_the_yaml_and_files_exist(entities):
             assert isinstance(listed[name], list if kind is STRINGS else kind), name
 
 
-@pytest.mark.parametrize("name", ["real2sim", "twin"])
+@pytest.mark.parametrize("name", ["real2sim", "twin", "experiment"])
 def test_rviz_is_optional_and_its_file_exists(name, monkeypatch):
     entities = described(ROOT / "launch" / f"{name}.launch.py", monkeypatch)
     (rviz,) = [n for n in nodes(entities) if n["package"] == "rviz2"]
     assert type(rviz["condition"]).__name__ == "IfCondition"
     file = rviz["arguments"][1]
     assert (ROOT / Path(file).relative_to(SHARE)).is_file()
+
+
+def test_an_experiment_is_run_and_its_poses_are_shown(monkeypatch):
+    entities = described(ROOT / "launch" / "experiment.launch.py", monkeypatch)
+    run, bag = [e.options for e in entities if type(e).__name__ == "ExecuteProcess"]
+    assert "condition" not in run and type(bag["condition"]).__name__ == "IfCondition"
+    assert run["cmd"][:4] == ["ros2", "run", "diffsim_ros", "experiment"] and "--here" in run["cmd"]
+    assert "execute experiment)" in (ROOT / "CMakeLists.txt").read_text()
+    arguments = {e.arguments[0]: e.options for e in entities if e.arguments and e.options}
+    shown = yaml.safe_load(arguments["pose_topics"]["default_value"])
+    for file in (ROOT / "config" / "planning").glob("ur5_*.yaml"):
+        for goal in yaml.safe_load(file.read_text())["goals"]:
+            assert f"{goal['body']}/pose" in shown, f"{file.name}: {goal['body']}"
+
+
+def test_expressions_name_launch_arguments(monkeypatch):
+    described(ROOT / "launch" / "driver.launch.py", monkeypatch)
+    launching = sys.modules["diffsim_ros.nodes.launching"]
+    ((first, named, *rest),) = launching.computed("('{out}' or 'b') + '/c'").arguments
+    assert (first, named.arguments, rest) == ("('", ("out",), ["' or 'b') + '/c'"])

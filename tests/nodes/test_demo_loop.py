@@ -17,7 +17,7 @@ TARGET = np.array([0.6, -1.2, 0.3])
 def path(label="x", late=0.0):
     """A ball that moves with VELOCITY, at the origin `late` after the arm passes the release."""
     time = np.arange(0.0, 2.0, 0.01)
-    free = BEGINS + RELEASE + demo.LAG + late
+    free = BEGINS + RELEASE + demo.DELAY + late
     truth = {"time": time, "begins": np.array([BEGINS]),
              "ball.position": (time - free)[:, None] * VELOCITY}  # fmt: skip
     expected = np.arange(0.4, 2.0, 0.1)

@@ -90,7 +90,7 @@ def test_a_joint_that_is_too_slow_makes_the_hand_slower():
     raw, arm = changed(), yaml.safe_load(UR5.read_text())
     arm["urdf"] = str(ROOT / "urdf" / "ur5.urdf")
     arm["limits"]["jerk"] = [200, 200, 267, 600, 600, 600]
-    raw["robot"]["arm"] = arm
+    raw["robot"] |= {"arm": arm, "margin": 1}
     result = plan(raw)
     assert result.status == "reached" and len(result.rounds) <= 3
     assert "shoulder_pan_joint jerk" in result.rounds[0]

@@ -107,3 +107,19 @@ def test_resting_costs_no_memory(swing):
     # at rest until the second motion begins
     np.testing.assert_allclose(motion.at(2.9)[0], motion.at(2.5)[0], atol=1e-8)
     assert len(world._samples) > kept
+
+
+def test_times_count_from_the_controllers_own_start_of_a_trajectory(swing):
+    """It begins with a cycle (8 ms), up to one after it is told."""
+    twin = Twin(start_at(ball_twin(), swing), base=ROOT)
+    known = executed(twin.config, swing).motion
+    for wait in (0.1, 0.102, 0.106):
+        world = World(twin, BEGIN)
+        ticks(world, wait)
+        world.controller.start(JointCommand.of(swing))
+        ticks(world, 0.4)
+        (begun,) = world.begins
+        assert (begun - BEGIN) % 8_000_000 == 0 and begun >= BEGIN + round(wait * NANO)
+        at = np.linspace(0.02, 0.35, 20)
+        moved = world.motion().at(at + (begun - world.origin) / NANO)[0]
+        np.testing.assert_allclose(moved, known.at(at)[0], atol=1e-6)

@@ -1,4 +1,4 @@
-"""What the demos share: a folder, nodes of their own, and one line for whatever ends them early."""
+"""What demos and experiments share: a folder, nodes of their own, one line for an early end."""
 
 from __future__ import annotations
 
@@ -14,28 +14,38 @@ from diffsim_ros.output import OutputFolder
 
 
 def session(
-    out: str | None, files: Sequence[str], work: Callable[[Path, Fleet, Commander], int]
+    out: str | None,
+    files: Sequence[str],
+    work: Callable[[Path, Fleet | None, Commander], int],
+    command: str = "demo",
+    *,
+    here: bool = False,
 ) -> int:
     """Call work(folder, fleet, commander) and return its exit code.
 
-    out    folder of the results, None: a new, dated one;  files  that it may write there
+    out      folder of the results, None: a new, dated one;  files  that it may write there
+    command  word for what is run
+    here     True: the nodes run already, in this domain; fleet is None then
     Else 1: a node failed, 2: unusable input, 130: Ctrl-C or SIGTERM. All nodes have ended then.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = None
     try:
-        folder = OutputFolder(out, files, command="demo")
+        folder = OutputFolder(out, files, command=command)
         path = folder.path.absolute()
+        if here:
+            with Commander() as commander:
+                return work(path, None, commander)
         with own_domain(), Fleet(path / "logs") as fleet, Commander(fleet.check) as commander:
             return work(path, fleet, commander)
     except InputError as error:
-        print(f"demo: {error}", file=sys.stderr)
+        print(f"{command}: {error}", file=sys.stderr)
         return 2
     except CallFailed as error:
-        print(f"demo: {error}", file=sys.stderr)
+        print(f"{command}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\ndemo: stopped; all nodes have ended", file=sys.stderr)
+        print(f"\n{command}: stopped; all nodes have ended", file=sys.stderr)
         return 130
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,48 @@
+"""`diffsim twin`: the twin of a plan, as a TWIN.yaml to look at, change and rehearse in."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diffsim_ros.output import OutputFolder, write_yaml
+from diffsim_ros.scene.yaml_file import read_mapping
+
+if TYPE_CHECKING:
+    from diffsim_ros.twin.twin import Twin
+
+FILE = "twin.yaml"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the twin of a plan; InputError where the plan has no arm."""
+    from diffsim_ros.planning.as_twin import twin_of
+    from diffsim_ros.planning.config import load_plan
+    from diffsim_ros.twin.config import load_twin
+
+    config = load_plan(options.plan, estimated=options.estimated)
+    found = twin_of(
+        config, friction=options.friction, shift={name: by for name, *by in options.shift},
+        jitter=options.jitter, camera=options.camera,
+    )  # fmt: skip
+    load_twin(found, base=config.place)  # refuses what is not possible
+    folder = OutputFolder(options.out, (FILE,), command="twin")
+    with folder.staging() as stage:
+        write_yaml(stage / FILE, found)
+    print(f"twin in {folder / FILE}")
+    return 0
+
+
+def twin_at(path: str | Path) -> Twin:
+    """The twin of a TWIN.yaml, or of a PLAN.yaml (its own scene); raises InputError."""
+    from diffsim_ros.twin.twin import Twin
+
+    content, place = read_mapping(path, None)
+    if not (isinstance(content, Mapping) and "goals" in content):
+        return Twin(path)
+    from diffsim_ros.planning.as_twin import twin_of  # a TWIN.yaml is read sooner without
+    from diffsim_ros.planning.config import load_plan
+
+    return Twin(twin_of(load_plan(path)), base=place)

@@ -1,0 +1,118 @@
+"""The twin that a plan is rehearsed in, as the mapping of a TWIN.yaml (docs/twin.md).
+
+It has the plan's own scene (resolved, so that nothing that follows from the step changes) at half
+of the step, its arm, and what that holds or carries.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, nearest
+from ..inverse.rotation import quaternion
+from .config import PlanConfig
+from .robot_config import Throw
+
+TRACKED = 120.0
+"""Poses a second that the twin's tracker sends of every body that has a goal."""
+EYE = (0.5, -1.6, 0.6)
+"""Of the camera, from the place of the first goal [m]."""
+CAMERA = {"size": [212, 160], "view": 70, "rate": 30}
+
+
+def twin_of(
+    config: PlanConfig,
+    *,
+    friction: float = 1.0,
+    shift: Mapping[str, Sequence[float]] | None = None,
+    jitter: float = 0.0,
+    camera: bool = False,
+) -> dict[str, Any]:
+    """Mapping of the twin of a plan with an arm; its paths are absolute.
+
+    friction  factor on every c_f
+    shift     body -> (3,) [m] by which it is placed elsewhere: in the tool's frame what the arm
+              holds, in the world's the others
+    jitter    sigma of the gripper's latency [s]
+    camera    a depth camera that looks at the first goal's place, beside the tracker
+    InputError where the plan has no arm, or a body is unknown.
+    """
+    if config.robot is None:
+        rule = "an arm that carries the plan out"
+        raise InputError(config.place, "robot", None, rule, "only plans with `robot:` have a twin")
+    scene, task = _scene(config, friction), config.robot
+    shift = {name: _metres(config, name, by) for name, by in (shift or {}).items()}
+    found = {"name": f"twin of: {config.name}", "scene": scene, "robot": _arm(config)}
+    if isinstance(task, Throw):
+        in_tool = _pose(task.release.in_tool)
+        in_tool["position"] = _moved(in_tool["position"], shift.pop(task.release.body, (0, 0, 0)))
+        found["grasp"] = {"body": task.release.body, "in_tool": in_tool}
+        found["gripper"] = {"latency": task.lead, "jitter": jitter}
+    else:
+        found["handles"] = {task.handle: {"in_link": _pose(task.in_tool)}}
+    for name, by in shift.items():
+        if name not in scene["bodies"]:
+            near = nearest(name, scene["bodies"])
+            raise InputError(config.place, "shift", name, "a body of the scene", near)
+        pose = scene["bodies"][name]["pose"]
+        pose["position"] = _moved(pose["position"], by)
+    found["sensors"] = _sensors(config, camera)
+    return found
+
+
+def _scene(config: PlanConfig, friction: float) -> dict[str, Any]:
+    """The resolved scene at half of its step, with the same instants recorded."""
+    scene = copy.deepcopy(dict(config.scene.description))
+    world = scene["world"]
+    world["step"] = config.scene.options.step / 2
+    world["record_every"] = 2 * config.scene.options.record_every
+    for contact in scene["contact"]:
+        contact["c_f"] *= friction
+    if not isinstance(config.robot, Throw):  # the arm decides; only where it begins matters
+        keys = scene["bodies"][config.robot.handle]["keys"]
+        for name in ("positions", "rotations"):
+            keys[name] = [list(keys[name][0]) for _ in range(2)]
+    return scene
+
+
+def _arm(config: PlanConfig) -> str | dict[str, Any]:
+    """The arm as the plan names it, found from anywhere."""
+    named, folder = config.source["robot"]["arm"], Path(config.place)
+    if isinstance(named, Mapping):
+        return {**named, "urdf": str(Path(config.robot.arm.robot.place).absolute())}
+    folder = folder if folder.is_dir() else folder.parent
+    return str((folder / named).resolve())
+
+
+def _pose(matrix: np.ndarray) -> dict[str, list[float]]:
+    return {"position": matrix[:3, 3].tolist(), "orientation": quaternion(matrix[:3, :3]).tolist()}
+
+
+def _metres(config: PlanConfig, name: str, by: Sequence[float]) -> np.ndarray:
+    try:
+        found = np.asarray(by, float)
+    except ValueError:
+        found = np.full(3, np.nan)
+    if found.shape != (3,) or not np.isfinite(found).all():
+        raise InputError(config.place, f"shift.{name}", list(by), "x, y, z in m, finite")
+    return found
+
+
+def _moved(position: Sequence[float], by: Sequence[float]) -> list[float]:
+    return (np.asarray(position, float) + np.asarray(by, float)).tolist()
+
+
+def _sensors(config: PlanConfig, camera: bool) -> dict[str, Any]:
+    bodies = dict.fromkeys(goal.body for goal in config.goals)
+    found = {f"{body}_tracker": {"poses": {"body": body, "rate": TRACKED}} for body in bodies}
+    if camera:
+        places = (g.target for g in config.goals if getattr(g, "target", None) is not None)
+        place = next((np.asarray(p, float)[0] for p in places), np.zeros(3))
+        eye = {"eye": _moved(place, EYE), "target": place.tolist()}
+        found["camera"] = {"depth_camera": {**eye, **CAMERA}}
+    return found

@@ -1,0 +1,78 @@
+"""How far bodies were from a plan's goals when it was carried out: by a twin, or on a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..inverse.simulation_problem import body_slots
+from .config import PlanConfig
+from .judging import judged
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Bodies at the rows of a plan's rollout, nodes in the engine's order, as a rollout has them.
+
+    position, velocity, angular_velocity  (rows, nodes, 3);  orientation  (rows, nodes, 4)
+    """
+
+    position: np.ndarray
+    velocity: np.ndarray
+    orientation: np.ndarray
+    angular_velocity: np.ndarray
+
+
+def distances(
+    config: PlanConfig, truth: Mapping[str, np.ndarray], begins: float
+) -> tuple[dict[str, float], bool]:
+    """(goal -> how far from it [m, m/s or rad], whether all that must be are reached).
+
+    Judged as the plan itself is.
+
+    truth   of an attempt, as TwinRecord.arrays gives it and the simulator writes it: time (n,) [s],
+            BODY.position, .velocity, .spin (n, 3), .orientation (n, 4), of soft bodies .nodes
+            (n, m, 3)
+    begins  [s] of that time at which the plan's scene begins
+    """
+    seen, slots = _seen(config, truth, begins), body_slots(config.scene.engine)
+    return judged(replace(config, together=()), seen, slots, {})
+
+
+def _seen(config: PlanConfig, truth: Mapping[str, np.ndarray], begins: float) -> Seen:
+    scene = config.scene
+    interval = scene.options.step * scene.options.record_every
+    rows = np.arange(int(scene.steps // scene.options.record_every) + 1)
+    times, nodes = begins + interval * rows, 0
+    slots = body_slots(scene.engine)
+    nodes = max(slot.index + slot.count for slot in slots.values())
+    found = Seen(*(np.full((len(rows), nodes, width), np.nan) for width in (3, 3, 4, 3)))
+    for body in {goal.body for goal in config.goals}:
+        first, count = slots[body].index, slots[body].count
+        at = slice(first, first + count)
+
+        def column(key: str, body: str = body) -> np.ndarray:
+            return interpolated(truth["time"], truth[f"{body}.{key}"], times)
+
+        if f"{body}.nodes" in truth:
+            moved = truth[f"{body}.nodes"]
+            found.position[:, at] = interpolated(truth["time"], moved, times)
+            speed = np.gradient(moved, truth["time"], axis=0)
+            found.velocity[:, at] = interpolated(truth["time"], speed, times)
+            continue
+        found.position[:, first], found.velocity[:, first] = column("position"), column("velocity")
+        turn = column("orientation")
+        found.orientation[:, first] = turn / np.linalg.norm(turn, axis=1, keepdims=True)
+        found.angular_velocity[:, first] = column("spin")
+    return found
+
+
+def interpolated(time: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """values (n, ...) at times `at` (k,), straight between `time` (n,), held beyond its ends."""
+    right = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
+    span = time[right] - time[right - 1]
+    share = np.clip((at - time[right - 1]) / span, 0.0, 1.0)
+    share = share.reshape(-1, *[1] * (values.ndim - 1))
+    return (1 - share) * values[right - 1] + share * values[right]
