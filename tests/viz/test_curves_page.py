@@ -37,7 +37,8 @@ STEPS = """
 const told = {}, canvas = document.querySelector(".plots canvas");
 const send = (kind, type, x, y, more) => {
   const box = canvas.getBoundingClientRect();
-  const e = new kind(type, { clientX: box.left + x, clientY: box.top + y, cancelable: true, ...more });
+  const where = { clientX: box.left + x, clientY: box.top + y, cancelable: true };
+  const e = new kind(type, { ...where, ...more });
   canvas.dispatchEvent(e); return e.defaultPrevented;
 };
 const pointer = (type, x, y, more) => send(PointerEvent, type, x, y, more);
@@ -46,25 +47,32 @@ const at = (x) => { pointer("pointermove", x, 90); return parseFloat(readout().s
 const ends = () => [at(%(left)d), at(%(right)d)];
 const heights = () => {  // ticks of the quantity: [value, pixel]
   drawn = []; pointer("pointermove", 300, 90);
-  return drawn.filter(([c, , x]) => c === canvas && x === %(left)d - 6).map(([, t, , y]) => [parseFloat(t), y - 4]);
+  const beside = drawn.filter(([c, , x]) => c === canvas && x === %(left)d - 6);
+  return beside.map(([, text, , y]) => [parseFloat(text), y - 4]);
 };
 const wheel = (x, y, delta, more) => send(WheelEvent, "wheel", x, y, { deltaY: delta, ...more });
-const drag = (a, b, more) => { pointer("pointerdown", ...a, more); pointer("pointermove", ...b, more); pointer("pointerup", ...b, more); };
+const drag = (a, b, more) => {
+  pointer("pointerdown", ...a, more); pointer("pointermove", ...b, more);
+  pointer("pointerup", ...b, more);
+};
+const shift = { shiftKey: true }, both = { shiftKey: true, ctrlKey: true };
 const press = (name) => document.querySelector(".zoom ." + name).click();
 const all = () => send(MouseEvent, "dblclick", 100, 90);
 told.whole = ends(); told.heights = heights(); told.readout = (at(424), readout());
 told.scrolled = wheel(243, 90, -100); told.after_scroll = ends();
-told.zoomed = wheel(243, 90, -100, { shiftKey: true }); told.after_zoom = ends(); told.about = at(243);
+told.zoomed = wheel(243, 90, -100, shift); told.after_zoom = ends(); told.about = at(243);
 all(); told.after_all = ends();
 drag([243, 90], [605, 92]); told.range = ends();
-drag([243, 90], [315.4, 90], { shiftKey: true }); told.panned = ends();
+drag([243, 90], [315.4, 90], shift); told.panned = ends();
 all(); drag([243, 60], [605, 110]); told.box = ends(); told.box_heights = heights();
-all(); drag([243, 60], [243, 80], { shiftKey: true }); told.moved_heights = heights();
-all(); wheel(243, 86, 100, { shiftKey: true, ctrlKey: true }); told.both = ends(); told.both_heights = heights();
+all(); drag([243, 60], [243, 80], shift); told.moved_heights = heights();
+all(); wheel(243, 86, 100, both); told.both = ends(); told.both_heights = heights();
 all(); drag([300, 90], [303, 90]); told.click = ends();
-press("in"); told.in = ends(); press("out"); told.out = ends(); press("in"); press("all"); told.all = ends();
-document.querySelector(".legend button").click();
-told.pressed = document.querySelector(".legend button").getAttribute("aria-pressed"); told.hidden = (at(424), readout());
+press("in"); told.in = ends(); press("out"); told.out = ends();
+press("in"); press("all"); told.all = ends();
+const first = () => document.querySelector(".legend button");
+first().click();
+told.pressed = first().getAttribute("aria-pressed"); told.hidden = (at(424), readout());
 pointer("pointerleave", 0, 0); told.left = readout();
 document.body.innerHTML = ""; const out = document.createElement("pre"); out.id = "told";
 out.textContent = JSON.stringify(told); document.body.append(out);
