@@ -200,6 +200,13 @@ def test_releases_that_cannot_be_are_refused(change, words):
         load_plan(changed(**change))
 
 
+def test_a_margin_beyond_the_limits_is_refused():
+    raw = changed()
+    raw["robot"]["margin"] = 1.2
+    with pytest.raises(InputError, match=r"robot.margin: got 1.2; accepted: greater than 0"):
+        load_plan(raw)
+
+
 def test_an_arm_that_stands_nowhere_and_a_body_that_is_not_there_are_refused():
     raw = changed()
     raw["robot"]["arm"] = {"urdf": str(ROOT / "urdf" / "ur5.urdf"), "tool": "tool0"}
