@@ -61,7 +61,8 @@ def objective(model, throw, repeats: int) -> dict:
     """Times of the objective and its derivatives, part by part."""
     problem, z = model.problem([throw], model.map.start), model.map.start
     y = np.zeros(problem.nuisance_shape)
-    slot, track = body_slots(model.scene.engine)[model.config.body], model.track(throw)
+    slot = body_slots(model.scene.engine)[model.config.body]
+    track = model.tracks(throw)[model.reference.name]
     run = problem.rollouts(z, y)[0]
     parts = {
         "rollout": lambda: problem.rollouts(z, y),
@@ -89,7 +90,7 @@ def pipeline(model, clouds, passes: int) -> dict:
 
     The first frames of every pass look for planes: the longest times are theirs.
     """
-    lines = [CloudPipeline(model.cloud) for _ in range(passes)]
+    lines = [CloudPipeline(model.reference.options) for _ in range(passes)]
     frames = [line.process(cloud) for line in lines for cloud in clouds]
     ms = [1e3 * frame.seconds for frame in frames]
     table = {row["stage"]: row["median_ms"] for row in stage_table(frames)}
@@ -105,7 +106,7 @@ def main(out: Path | None = None, *, repeats: int = REPEATS, passes: int = PASSE
     config = load_estimation(CONFIG, set=["simulation.threads=1", *set])
     experiment = kind_of(config.kind).experiment(config)
     model = experiment.model
-    recording = config.train.read(model.cloud.values["scale"])[0]
+    recording = config.train.read(model.sensors)[0]
     throw = experiment.read({"train": [recording], "validate": ()}).train[0]
     return {
         "objective": objective(model, throw, repeats),

@@ -8,7 +8,8 @@ camera would see then, on the surface as simulated, deformed [Eq. 7b]:
 with w the weights of the nearest point in its triangle and n the triangle's normal, or, where y
 lies on an edge or corner, the direction from y to p (turned to the normal's side).  Exact: by
 moving y within the surface d does not change to first order, and n is a unit vector along p - y.
-Vertices x_c(t) move between two rows of the rollout on the cubic of marker_track.
+Vertices x_c(t) move between two rows of the rollout on the cubic of marker_track.  With a clock
+that is estimated, dr/dt = -n . sum_c w_c v_c / sigma, v_c the velocities on that cubic [7f].
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from scipy.sparse import csr_array
 
 from diffsim_ros.errors import InputError
 
+from .clock import Clock
 from .losses import Loss
 from .objectives import BodySlot, _checked, _checked_times
 from .rotation import quat_matrix, skew
@@ -114,6 +116,7 @@ class SparseTerm:
     jv: csr_array
     signature: int
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
+    moves: ClassVar[bool] = True
     linear: ClassVar[bool] = False
 
     def through(self, slot: BodySlot, dx, dv) -> np.ndarray:
@@ -151,7 +154,7 @@ class Nearest(NamedTuple):
 class CloudTrack:
     """Points of one body that a camera saw: r = (signed distance to the simulated surface)/sigma.
 
-    t          (F,)    times of the camera's frames since the start of the rollout [s], >= 0
+    t          (F,)    stamps of the camera's frames since the start of the rollout [s], >= 0
     interval   of the rollout's rows [s]
     skin       SoftSkin or RigidSkin
     points     (N, 3)  [m, world];  frame (N,) which of the times each point is of
@@ -160,6 +163,7 @@ class CloudTrack:
     incidence  () or (N,) cosine between ray and surface normal:
                sigma^2 = along^2 incidence^2 + across^2 (1 - incidence^2).  Held during a fit, so
                that derivatives stay exact; `reweighted` takes it from a motion
+    clock      of the stamps
     """
 
     body: str
@@ -174,7 +178,7 @@ class CloudTrack:
     incidence: np.ndarray | float = 1.0
     loss: Loss = field(default_factory=Loss)
     name: str = "cloud"
-    parameters: tuple[str, ...] = ()
+    clock: Clock = field(default_factory=Clock)
     soft: ClassVar[bool] = True
 
     def __post_init__(self):
@@ -204,16 +208,29 @@ class CloudTrack:
         return np.sqrt((self.along * cosine) ** 2 + self.across**2 * (1 - cosine**2))
 
     @property
-    def frames(self) -> np.ndarray:
-        """Rows of the rollout before and after every time (F, 2); one row twice where it is met."""
-        first = np.floor(self.t / self.interval + 1e-9).astype(np.int64)
-        return np.stack([first, first + (self._share() > 0)], axis=1)
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the objective itself reads."""
+        return self.clock.parameters
 
-    def _share(self):
+    @property
+    def frames(self) -> np.ndarray:
+        """Rows of the rollout before and after every time at the first guess (F, 2); one row twice
+        where it is met."""
+        return self._rows(np.maximum(self.clock.times(self.t), 0.0))
+
+    def _rows(self, at):
+        first = np.floor(at / self.interval + 1e-9).astype(np.int64)
+        return np.stack([first, first + (self._share(at) > 0)], axis=1)
+
+    def _share(self, at):
         """Where between its two rows every time lies, from 0 to 1 (F,)."""
-        share = self.t / self.interval
+        share = at / self.interval
         share = share - np.floor(share + 1e-9)
         return np.where(share < 1e-6, 0.0, share)
+
+    def _within(self, rollout, values):
+        """Times of the simulation (F,), and which of them move with the clock."""
+        return self.clock.within(self.t, values or {}, (len(rollout.position) - 1) * self.interval)
 
     def until(self, frame):
         """See `Objective.until`."""
@@ -227,27 +244,41 @@ class CloudTrack:
         number = np.cumsum(kept) - 1
         return replace(self, t=self.t[kept], frame=number[self.frame[points]], **some)
 
-    def _blend(self):
+    def _blend(self, at):
         """Weights (2, F) of places and of velocities at the two rows."""
-        s, T = self._share(), self.interval
+        s, T = self._share(at), self.interval
         place = np.stack([(1 + 2 * s) * (1 - s) ** 2, s**2 * (3 - 2 * s)])
         speed = T * np.stack([s * (1 - s) ** 2, s**2 * (s - 1)])
         return place, speed
 
-    def surface(self, rollout, slot: BodySlot) -> np.ndarray:
+    def surface(self, rollout, slot: BodySlot, values=None) -> np.ndarray:
         """Simulated places of the skin's vertices at every time (F, n, 3) [m, world]."""
-        place, speed = self._blend()
-        x = 0.0
-        for k in range(2):
-            at, rate = self.skin.motion(rollout, slot, self.frames[:, k])
-            x = x + place[k][:, None, None] * at + speed[k][:, None, None] * rate
-        return x
+        at, _ = self._within(rollout, values)
+        return self._summed(rollout, slot, at, self._blend(at))
 
-    def nearest(self, rollout, slot: BodySlot) -> Nearest:
+    def _summed(self, rollout, slot, at, blend):
+        """Places and velocities of the vertices at the two rows, so weighted (F, n, 3)."""
+        rows, found = self._rows(at), 0.0
+        for k, (place, speed) in enumerate(zip(*blend, strict=True)):
+            x, rate = self.skin.motion(rollout, slot, rows[:, k])
+            found = found + place[:, None, None] * x + speed[:, None, None] * rate
+        return found
+
+    def _by_time(self, rollout, slot, at, found: Nearest):
+        """Slope (N, 1) of the residuals by the simulation's time [1/s]."""
+        s, T = self._share(at), self.interval
+        turn = 6 * s * (1 - s) / T
+        place, speed = (-turn, turn), ((1 - s) * (1 - 3 * s), s * (3 * s - 2))
+        velocity = self._summed(rollout, slot, at, (place, speed))
+        corner = velocity[self.frame[:, None], found.corners]
+        slope = np.einsum("ni,nc,nci->n", found.push, found.weights, corner)
+        return -(slope / self.sigma)[:, None]
+
+    def nearest(self, rollout, slot: BodySlot, values=None) -> Nearest:
         """Nearest points of the surface that the camera sees, for every measured point."""
         from diffsim_ros import _engine
 
-        x = self.surface(rollout, slot)
+        x = self.surface(rollout, slot, values)
         triangle, weights, feature = _engine.nearest_on_surface(
             x, self.skin.triangles, self.points, self.frame, self.eye
         )
@@ -279,22 +310,27 @@ class CloudTrack:
 
     def term(self, rollout, slot: BodySlot, values) -> SparseTerm:
         """Residuals (N, 1) and their partials by two rows of the rollout."""
-        found = self.nearest(rollout, slot)
-        rows = len(rollout.position)
+        found = self.nearest(rollout, slot, values)
+        rows, (at, moving) = len(rollout.position), self._within(rollout, values)
+        around = self._rows(at)
         pushes = -(found.weights / self.sigma[:, None])[..., None] * found.push[:, None]
-        place, speed = self._blend()
+        place, speed = self._blend(at)
         by_pose, by_speed = [], []
         for k in range(2):
-            at = self.frames[self.frame, k]
-            dofs, by_x, by_v = self.skin.partials(rollout, slot, at, found.corners, pushes)
-            columns = at[:, None] * slot.size + dofs
+            row = around[self.frame, k]
+            dofs, by_x, by_v = self.skin.partials(rollout, slot, row, found.corners, pushes)
+            columns = row[:, None] * slot.size + dofs
             a, b = place[k][self.frame, None], speed[k][self.frame, None]
             by_pose.append((columns, a * by_x if by_v is None else a * by_x + b * by_v))
             by_speed.append((columns, b * by_x))
         shape = (len(self.points), rows * slot.size)
         residual = (found.distance / self.sigma)[:, None]
         jx, jv = (_sparse(parts, shape) for parts in (by_pose, by_speed))
-        return SparseTerm(residual, jx, jv, found.signature)
+        own: dict[str, np.ndarray] = {}
+        if self.clock.parameters:
+            by_time = self._by_time(rollout, slot, at, found)
+            own = self.clock.own(self.t[self.frame], moving[self.frame], by_time)
+        return SparseTerm(residual, jx, jv, found.signature, own)
 
 
 def _sparse(parts, shape) -> csr_array:

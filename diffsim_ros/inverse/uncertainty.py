@@ -143,7 +143,7 @@ def _free(problem, solution):
     return np.array([i for i, n in enumerate(problem.names) if n not in solution.at_bound], int)
 
 
-def _inverse(H):
+def bounded_inverse(H):
     """Inverse of a positive semi-definite matrix; a direction that nothing determines gets a huge
     but finite variance, so that the parameters in it show it."""
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-12))
@@ -186,7 +186,7 @@ def _covariance(expansion, free, factor):
     Hessians (K, nz, nz) of the trials that it comes from."""
     _, H, _ = expansion.evaluation.equations.with_noise(factor).eliminated()
     whole = H.sum(axis=0) + expansion.prior_H
-    return _inverse((0.5 * (whole + whole.T))[np.ix_(free, free)]), H
+    return bounded_inverse((0.5 * (whole + whole.T))[np.ix_(free, free)]), H
 
 
 def _noise(expansion, solution, free):
@@ -230,7 +230,7 @@ def _embedded_inverse(problem, solution, expansion):
     """Inverse Hessian of z with zeros for parameters at their bounds."""
     free, n = _free(problem, solution), len(problem.names)
     inverse, H = np.zeros((n, n)), expansion.data + expansion.prior_H
-    inverse[np.ix_(free, free)] = _inverse(H[np.ix_(free, free)])
+    inverse[np.ix_(free, free)] = bounded_inverse(H[np.ix_(free, free)])
     return inverse
 
 
@@ -268,7 +268,7 @@ def sandwich_covariance(problem: Problem, solution: Solution) -> Uncertainty:
     if K < 2:
         raise InputError("sandwich_covariance", "trials", K, "at least 2 trials")
     g = (expansion.g - expansion.g.mean(axis=0))[:, free]
-    inverse = _inverse((expansion.data + expansion.prior_H)[np.ix_(free, free)])
+    inverse = bounded_inverse((expansion.data + expansion.prior_H)[np.ix_(free, free)])
     covariance = inverse @ (g.T @ g) @ inverse * (K / (K - 1))
     found = _read(
         problem, solution, "sandwich", _embedded(len(problem.names), free, covariance), expansion,

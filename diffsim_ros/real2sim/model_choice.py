@@ -53,16 +53,14 @@ def compare_models(
     for i, (name, config) in enumerate(configs.items()):
         told = None if whole is None else whole.of(name, i)
         models.append(_Model(name, config, told, cancel, folds))
-    found = []
-    for work in (lambda m: m.fit_all(given), lambda m: m.improve(models),
-                 lambda m: found.append(m.judged())):  # fmt: skip
+    found: list[ModelFit] = []
+    for work in (lambda m: m.fit_all(given), lambda m: m.improve(models), lambda m: m.judge(found)):
         for model in models:
             if not getattr(cancel, "cancelled", False):
                 work(model)
-    if getattr(cancel, "cancelled", False):
-        return Unfinished(
-            {m.name: (m.config, m.fit) for m in models if m.fit is not None}, len(models)
-        )
+    if len(found) < len(models):
+        fits = {m.name: (m.config, m.fit) for m in models if m.fit is not None}
+        return Unfinished(fits, tuple(found), len(models))
     sets = models[0].sets
     criteria, effective = information_criteria({m.name: m.figures for m in found})
     names = [h.name for h in found[0].held]
@@ -201,25 +199,29 @@ class _Model:
                     f"its own first guess led to a worse end: fitted from that of {other.name}"
                 )
 
-    def judged(self) -> ModelFit:
-        """Standard deviations, noise, and what it makes of trials that it did not see."""
+    def judge(self, found: list[ModelFit]) -> None:
+        """Add the model with standard deviations, noise, and what it makes of trials that it did
+        not see; nothing where it was cancelled on the way."""
         fit, data = self.fit, self.data
-        found, sentence = uncertainty_of(fit, self.config.uncertainty)
+        sigmas, sentence = uncertainty_of(fit, self.config.uncertainty)
         noise = residual_noise(fit.problem, solution_of(fit))
         square = 2.0 * float(fit.problem.evaluate(fit.z, fit.y).trial_costs.sum())
         self.reporter.begin("held out")
         held: dict[int, Held] = {}
         for k, fold in enumerate(self.sets.folds):
             if getattr(self.cancel, "cancelled", False):
-                break
+                return
             z = self._without(set(fold))
             held |= {i: self._held(fit.kept[i], z) for i in fold}
             self.reporter.tell((k + 1) / len(self.sets.folds), k + 1)
         seen = [held[i] for i in sorted(held)]
         seen += [self._held(trial, fit.z) for trial in data.validate]
+        if getattr(self.cancel, "cancelled", False):
+            return
         self.reporter.end()
         notes = (*self.notes, f"std_dev: {sentence}")
-        return ModelFit(self.name, self.config, fit, square, found, noise, tuple(seen), notes)
+        told = fit, square, sigmas, noise, tuple(seen), notes
+        found.append(ModelFit(self.name, self.config, *told))
 
     def _without(self, fold: set[int]) -> np.ndarray:
         """Parameters (nz,) fitted to the trials that are not in the fold."""

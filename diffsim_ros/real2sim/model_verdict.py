@@ -62,6 +62,15 @@ class ModelFit:
             }  # fmt: skip
         return found
 
+    def document(self) -> dict:
+        """Its part of result.yaml."""
+        return {
+            "status": self.fit.status, "message": self.fit.message, "parameters": self.parameters(),
+            "held_out": {h.name: finite(h.square) for h in self.held}, "notes": list(self.notes),
+            "provenance": provenance(self.config.place, [t.source for t in self.fit.kept]),
+            "config": dict(self.config.source),
+        }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class ModelComparison:
@@ -109,14 +118,7 @@ class ModelComparison:
 
     def document(self) -> dict:
         """Content of result.yaml."""
-        models = {}
-        for m in self.models:
-            models[m.name] = {
-                "status": m.fit.status, "message": m.fit.message, "parameters": m.parameters(),
-                "held_out": {h.name: finite(h.square) for h in m.held}, "notes": list(m.notes),
-                "provenance": provenance(m.config.place, [t.source for t in m.fit.kept]),
-                "config": dict(m.config.source),
-            }  # fmt: skip
+        models = {m.name: m.document() for m in self.models}
         return {
             "verdict": list(self.sentences), "best": self.best, "told_apart": self.told_apart,
             "notes": list(self.notes), "status": self.status, "models": models,
@@ -127,10 +129,13 @@ class ModelComparison:
 class Unfinished:
     """A comparison that was cancelled: what had been fitted by then, and no verdict.
 
-    fits  name -> (its estimation, where its fit had come to)
+    fits    name -> (its estimation, where its fit had come to)
+    judged  those that were judged on trials that they had not seen
+    count   of models in all
     """
 
     fits: Mapping[str, tuple[EstimationConfig, Fit]]
+    judged: tuple[ModelFit, ...]
     count: int
     status: str = "cancelled"
 
@@ -138,14 +143,16 @@ class Unfinished:
     def sentences(self) -> tuple[str, ...]:
         """What can be said."""
         done = sum(fit.status != "cancelled" for _, fit in self.fits.values())
+        names = ", ".join(m.name for m in self.judged) or "none"
         return (
-            f"no verdict: cancelled when {done} of {self.count} models were fitted and none had "
-            "been judged on trials that it had not seen",
+            f"no verdict: cancelled when {done} of {self.count} models were fitted and {names} "
+            "judged on trials that it had not seen",
         )
 
-    def _parameters(self, name: str) -> dict[str, float]:
+    def _parameters(self, name: str) -> dict[str, dict]:
         _, fit = self.fits[name]
-        return dict(zip(fit.problem.names, map(float, fit.problem.values(fit.z)), strict=True))
+        values = map(float, fit.problem.values(fit.z))
+        return {n: {"value": v} for n, v in zip(fit.problem.names, values, strict=True)}
 
     def metrics(self) -> dict:
         """Content of metrics.json."""
@@ -153,6 +160,8 @@ class Unfinished:
             name: {"status": fit.status, "objective": finite(fit.value)}
             for name, (_, fit) in self.fits.items()
         }
+        for m in self.judged:
+            models[m.name]["held_out"] = held_figures(m.held)
         return {"status": self.status, "best": None, "models": models}
 
     def document(self) -> dict:
@@ -164,6 +173,7 @@ class Unfinished:
                 "provenance": provenance(config.place, [t.source for t in fit.kept]),
                 "config": dict(config.source),
             }  # fmt: skip
+        models |= {m.name: m.document() for m in self.judged}
         verdict = list(self.sentences)
         return {"verdict": verdict, "best": None, "status": self.status, "models": models}
 

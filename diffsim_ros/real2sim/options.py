@@ -17,6 +17,7 @@ KINDS = {
     "poses": ".poses.kind",
     "markers": ".markers.kind",
     "clouds": ".clouds.kind",
+    "sensors": ".clouds.kind",
     "joints": ".joints.kind",
 }
 """Kind of an estimation -> module with its KIND (kinds.py)."""

@@ -103,6 +103,7 @@ def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
         "poses": _tosses,
         "markers": _releases,
         "clouds": _throws,
+        "sensors": _throws,
         "joints": _logs,
     }
     streams = kinds.get(model.config.kind)
@@ -157,7 +158,7 @@ def _throws(trials: Sequence) -> list[Stream]:
     return [
         Stream(
             Path(throw.source), "", "markers", "places of the body", "", throw.t, ("body",),
-            position=np.array([one.place for one in throw.placed])[:, None],
+            position=np.array([one.place for one in throw.sight.placed])[:, None],
         )
         for throw in trials
     ]  # fmt: skip

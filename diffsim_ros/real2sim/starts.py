@@ -8,6 +8,7 @@ import numpy as np
 
 from ..inverse.simulation_problem import SimulationProblem
 from ..inverse.trial import InitialState
+from ..inverse.uncertainty import bounded_inverse
 
 KINDS = ("position", "orientation", "velocity", "angular_velocity")
 
@@ -36,14 +37,15 @@ def start_estimates(problem: SimulationProblem, z, y, noise: float = 1.0) -> lis
     """Every recording's start at (z, y), and its sigma from `noise` times the sensor's.
 
     With the arrow of the normal equations, C_yy = H_yy^-1 + X C_zz X^T, X = H_yy^-1 H_yz;
-    parameters at a bound are held there.  A start's offset is o = L u.
+    parameters at a bound are held there, and one that nothing sees moves no start.  A start's
+    offset is o = L u.
     """
     equations = problem.evaluate(z, y, want="curvature").equations.with_noise(noise**2)
     _, H, X = equations.reduced()
     inside = np.flatnonzero((z > problem.lower + 1e-9) & (z < problem.upper - 1e-9))
     shared = np.zeros_like(H)
     if len(inside):
-        shared[np.ix_(inside, inside)] = np.linalg.inv(H[np.ix_(inside, inside)])
+        shared[np.ix_(inside, inside)] = bounded_inverse(H[np.ix_(inside, inside)])
     found = []
     for k, (states, Hyy) in enumerate(zip(problem.starts(z, y), equations.Hyy, strict=True)):
         slope = X[k, :, 1:]

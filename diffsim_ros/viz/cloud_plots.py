@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from scipy.stats import norm
+from scipy.stats import chi, norm
 
 from diffsim_ros.viz import style
 from diffsim_ros.viz.plots import in_style, plain_log
@@ -98,7 +98,10 @@ def cloud_residuals(predictions: Sequence[Any]) -> Figure:
         spread.hist(np.concatenate(prediction.residual), bins, density=True, histtype="step",
                     color=look["color"], lw=1.3)  # fmt: skip
     x = np.linspace(-4, 4, 200)
-    spread.plot(x, norm.pdf(x), color=style.MUTED, lw=1.0, ls="--", label="the sensor's noise")
+    expected = norm.pdf(x)
+    if predictions and not predictions[0].camera:  # a distance of three equal errors
+        expected = np.sqrt(3.0) * chi.pdf(np.sqrt(3.0) * x, 3)
+    spread.plot(x, expected, color=style.MUTED, lw=1.0, ls="--", label="the sensor's noise")
     rms.set(title="Rms distance [mm]", xlabel="time [s]", yscale="log")
     plain_log(rms.yaxis)
     shift.set(title="Shift that fits best [mm]", xlabel="time [s]")

@@ -16,6 +16,12 @@ from diffsim_ros.viz.summary import Summary
 PLAYED = 60.0  # simulated frames per second of the playable motion
 JUMP = 1e-3  # [s] within which the cloud of one frame of the camera gives way to the next
 DASH = np.array([0.0, 0.0, 2e-3])  # a point is drawn as a dash [m]
+CAPTION = {
+    True: "As the camera sees it: the simulated surface in grey, the measured points by their "
+          "distance to it (red: before the surface, blue: behind it).",
+    False: "From the side: the simulated body in grey, what was measured by its distance to where "
+           "it is on that body.",
+}  # fmt: skip
 STARTS = (
     ("position", "place", "mm", 1e3),
     ("velocity", "velocity", "m/s", 1.0),
@@ -27,6 +33,8 @@ def _content(result: Any) -> dict[str, Any]:
     shown = result.predictions
     return {
         "lead": _lead(judged(shown)),
+        "camera": all(prediction.camera for prediction in shown),
+        "sensor": shown[0].sensor if shown else "",
         "cards": _cards(judged(shown)),
         "motions": [motion_data(prediction) for prediction in shown],
         "curves": [curves_of(prediction) for prediction in shown],
@@ -137,7 +145,7 @@ def _lead(predictions: Sequence[Any]) -> str:
     share = np.mean([p.errors["rms_over_sigma"] for p in predictions])
     return (
         f"Over {len(predictions)} recording(s) {trained_on(predictions)}, points lie "
-        f"{rms:.2g} mm rms off the simulated surface ({share:.2f} of the sensor's sigma); after "
+        f"{rms:.2g} mm rms off the simulated body ({share:.2f} of the sensor's sigma); after "
         f"the free flight the simulated body is {1e3 * max(map(_later, predictions)):.2g} mm off "
         "on average, at worst."
     )
@@ -201,8 +209,7 @@ def _single(prediction: Any, number: int) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "title": f"{prediction.name} ({prediction.role})", "figure": _overlay(number),
-        "caption": "As the camera sees it: the simulated surface in grey, the measured points by "
-                   "their distance to it (red: before the surface, blue: behind it).",
+        "caption": CAPTION[prediction.camera],
         "start": rows, "stages": stages,
     }  # fmt: skip
 

@@ -17,6 +17,7 @@ WRITERS = {
     "poses": (pose_report.PAGE.write, write_pose_playback),
     "markers": (marker_report.PAGE.write, write_marker_playback),
     "clouds": (cloud_report.PAGE.write, write_cloud_playback),
+    "sensors": (cloud_report.PAGE.write, write_cloud_playback),
     "joints": (joint_report.PAGE.write, write_joint_playback),
 }
 

@@ -21,6 +21,7 @@ from diffsim_ros.inverse import (
     continuation,
     gauss_newton_covariance,
 )
+from diffsim_ros.inverse.clock import Clock
 from diffsim_ros.inverse.objectives import BodySlot
 from diffsim_ros.inverse.rotation import quat_exp, quat_multiply
 from diffsim_ros.scene import load_scene
@@ -264,6 +265,22 @@ def problem_of(model, objective):
         model.engine, model.options, ParameterMap(PARAMETERS, model.engine),
         [Trial("bounce", model.steps, (objective,))], threads=1,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["soft", "rigid"])
+def test_partials_by_the_clock(kind, generator):
+    clock = Clock(0.003, 0.02, "late", "slow", reference=0.001)
+    run, objective = deformed(generator), track(kind, generator, clock=clock)
+    at = {"late": -0.011, "slow": 0.03}
+    own = objective.term(run, SLOTS[kind], at).own
+    for name in at:
+        up, down = (
+            objective.term(run, SLOTS[kind], {**at, name: at[name] + d}) for d in (1e-7, -1e-7)
+        )
+        same = up.signature == down.signature
+        slope = (up.residual - down.residual) / 2e-7
+        assert same
+        np.testing.assert_allclose(own[name], slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max())
 
 
 def test_gradients_through_a_bouncing_soft_ball(generator):

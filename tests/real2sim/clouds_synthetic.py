@@ -45,8 +45,18 @@ def scene(truth=None) -> dict:
     }  # fmt: skip
 
 
-def recording(seed: int, name: str = "box", frames: int = 13) -> CloudRecording:
-    """What a camera sees of the thrown box and of the floor, 30 frames a second, its own frame."""
+SIDE = np.array([-1.1, -0.5, 0.7])
+AT_SIDE = Rotation.from_euler("zx", [-65, -115], degrees=True)
+"""Another camera, which looks along the throw."""
+
+
+def recording(
+    seed: int, name: str = "box", frames: int = 13, *, eye=EYE, look=LOOK, late: float = 0.0
+) -> CloudRecording:
+    """What a camera sees of the thrown box and of the floor, 30 frames a second, its own frame.
+
+    late  [s] by which its stamps are
+    """
     model, generator = load_scene(scene(TRUTH)), np.random.default_rng(seed)
     run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
     skin = skin_of(model, "box")
@@ -56,33 +66,40 @@ def recording(seed: int, name: str = "box", frames: int = 13) -> CloudRecording:
     for x, row in zip(places, rows, strict=True):
         floor = np.column_stack([generator.uniform(-1.5, 1.5, (2500, 2)), np.zeros(2500)])
         floor = floor[np.linalg.norm(floor - x.mean(axis=0), axis=1) > 0.2]
-        points = np.concatenate([_front(x, skin.triangles, generator), floor])
-        ray = (points - EYE) / np.linalg.norm(points - EYE, axis=1, keepdims=True)
+        points = np.concatenate([_front(x, skin.triangles, generator, eye), floor])
+        ray = (points - eye) / np.linalg.norm(points - eye, axis=1, keepdims=True)
         points = points + NOISE * generator.normal(size=(len(ray), 1)) * ray
-        seen = LOOK.inv().apply(points - EYE)
-        clouds.append(Cloud(seen, stamp=5.0 + row / 240, frame="camera", source=f"{name} {row}"))
+        seen = look.inv().apply(points - eye)
+        clouds.append(
+            Cloud(seen, stamp=5.0 + row / 240 + late, frame="camera", source=f"{name} {row}")
+        )
     return CloudRecording(name, clouds, name)
 
 
-def _front(x, triangles, generator, count=250):
+def _front(x, triangles, generator, eye, count=250):
     """Points evenly over the faces that look at the camera."""
     a, b, c = (x[triangles[:, k]] for k in range(3))
     normal = np.cross(b - a, c - a)
-    facing = np.maximum(np.einsum("ni,ni->n", normal, EYE - a), 0.0)
+    facing = np.maximum(np.einsum("ni,ni->n", normal, eye - a), 0.0)
     which = generator.choice(len(triangles), count, p=facing / facing.sum())
     u, v = generator.random((2, count, 1))
     u, v = np.where(u + v > 1, 1 - u, u), np.where(u + v > 1, 1 - v, v)
     return a[which] + u * (b - a)[which] + v * (c - a)[which]
 
 
-def estimation(**measurement) -> dict:
-    """Friction of the box, and its start, from such a recording."""
-    cloud = {
-        "position": EYE.tolist(), "orientation": LOOK.as_quat().tolist(),
+def camera(eye=EYE, look=LOOK) -> dict:
+    """Section `cloud` of such a camera."""
+    return {
+        "position": eye.tolist(), "orientation": look.as_quat().tolist(),
         "planes": {"distance": 0.012, "frames": 2},
         "object": {"distance": 0.05, "least": 5, "gravity": [0, 0, -9.81]},
         "noise": {"constant": NOISE},
     }  # fmt: skip
+
+
+def estimation(**measurement) -> dict:
+    """Friction of the box, and its start, from such a recording."""
+    cloud = camera()
     return {
         "name": "box", "kind": "clouds", "scene": scene(), "body": "box",
         "data": {"train": {"files": ["none.npz"]}},

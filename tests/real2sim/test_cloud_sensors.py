@@ -129,9 +129,10 @@ def test_a_soft_body_is_followed_by_its_middle():
     }  # fmt: skip
     content["measurement"]["turning"] = False
     model = experiment(content).model
-    (sensor,), scene = model.sensors, model.scene
+    (_, sensor), scene = model.sensors, model.scene
     run = _engine.rollout(scene.engine, scene.engine.values, 4, scene.options)
-    track = sensor.track(tracked(0), "box", 5.0, 0.4, model.interval)
+    sight = sensor.sight(tracked(0), model.outline, "world", None)
+    track = sensor.track(sight, model.outline, 5.0, 0.4, model.interval)
     slot, values = body_slots(scene.engine)["box"], {"late": 0.0, "slow": 0.0, "sx": 0.1}
     values |= {"sy": 0.0, "sz": 0.0}
     seen = track.predicted(run, slot, values)
@@ -180,10 +181,10 @@ def test_clouds_and_poses_of_one_bag(tmp_path):
     trials = model.read({}).train
     assert [trial.name for trial in trials] == ["two_1", "two_2"]
     by_hand = model.read({"train": [both()], "validate": ()}).train[0]
-    read, given = (model.model.beside(trial, 0.4)[0] for trial in (trials[0], by_hand))
+    read, given = (model.model.tracks(trial)["tracker"] for trial in (trials[0], by_hand))
     assert read.t == pytest.approx(given.t, abs=1e-6)
     assert read.position == pytest.approx(given.position, abs=1e-6)
-    other = model.model.beside(trials[1], 0.4)[0]
+    other = model.model.tracks(trials[1])["tracker"]
     assert len(other.t) == len(read.t) and np.abs(other.position - read.position).max() < 0.01
 
 

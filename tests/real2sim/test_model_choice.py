@@ -134,7 +134,28 @@ def test_what_was_fitted_is_kept_when_it_is_cancelled(file, tmp_path):
     assert found.sentences[0].startswith("no verdict: cancelled when 1 of 3 models were fitted")
     write(found, OutputFolder(tmp_path / "out", FILES, command="compare"))
     document = yaml.safe_load((tmp_path / "out" / "result.yaml").read_text())
-    assert document["models"]["right"]["parameters"]["friction"] == pytest.approx(0.3, abs=0.05)
+    friction = document["models"]["right"]["parameters"]["friction"]
+    assert friction == {"value": pytest.approx(0.3, abs=0.05)}
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert metrics["models"]["slippery"]["status"] == "cancelled"
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"result.yaml", "metrics.json"}
+
+
+def test_what_was_judged_is_kept_when_it_is_cancelled(file):
+    from diffsim_ros import _engine
+
+    configs = {name: load_estimation(content) for name, content in models(file).items()}
+    token = _engine.CancelToken()
+
+    def told(progress):
+        if progress.phase.startswith("slippery: held out"):
+            token.cancel()
+
+    found = compare_models(configs, progress=told, cancel=token, folds=2)
+    assert found.status == "cancelled" and len(found.fits) == 3
+    assert [m.name for m in found.judged] == ["right"]
+    assert "3 of 3 models were fitted and right judged" in found.sentences[0]
+    right, other = (found.document()["models"][name] for name in ("right", "slippery"))
+    assert right["parameters"]["friction"]["std_dev"] > 0 and len(right["held_out"]) >= 2
+    assert "held_out" not in other and other["status"] in ("converged", "not_converged")
+    assert found.metrics()["models"]["right"]["held_out"]["rms_residual"] > 0

@@ -1,4 +1,4 @@
-"""Thrown bodies before a depth camera as an experiment: read, predicted, judged by distances."""
+"""Thrown bodies before sensors as an experiment: read, predicted, judged by distances."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..fit import Fit
 from ..kinds import Data, Judged, notes_on_validation, refuse_twice
 from ..progress import Reporter
 from ..starts import StartEstimate, start_estimates
+from .camera import Camera
 from .kind import Files
 from .model import CloudModel, Throw
-from .placing import placed
 from .recording import CloudRecording
-from .sensors import Seen, seen_by
+from .seen import Seen, frames_of, seen_by
 from .skin import skin_of
 
 DRAWN = 120.0
@@ -30,14 +30,17 @@ FLIGHT_FIT = LMOptions(max_iterations=30, cost_tolerance=1e-6)
 class CloudPrediction:
     """One recording, measured and simulated (scene's frame).
 
-    t            times of the frames that show the body, since the first [s] (F,)
+    sensor       the first one's name;  camera  whether it is one
+    t            times of its frames that show the body, since the first [s] (F,)
     points       measured in each of them [m] (n, 3)
-    distance     of these to the simulated surface, > 0 outside [m] (n,);  residual the same/sigma
+    distance     of these to the simulated surface, > 0 outside, of a tracker to where they
+                 would be [m] (n,);  residual the same/sigma
     before       rms distance of every frame at the first guess [m] (F,), None: not simulated
-    shift        of the simulated surface that fits each frame's points best [m] (F, 3)
+    shift        of the simulated body that fits each frame's points best [m] (F, 3)
     flight       how many of the frames are of the free flight
     clock        times of the simulated surfaces [s] (G,);  vertices (G, n, 3), triangles (m, 3)
-    eye          the camera [m] (3,);  floor: (normal (3,), offset [m]) of the scene's, or None
+    eye          the camera, or from where pictures look [m] (3,)
+    floor        (normal (3,), offset [m]) of the scene's, or None
     start        as estimated
     sensors      what other sensors showed beside what they would show
     errors       figures of the recording, as in metrics.json
@@ -46,6 +49,8 @@ class CloudPrediction:
     name: str
     role: str
     source: str
+    sensor: str
+    camera: bool
     t: np.ndarray
     points: Sequence[np.ndarray]
     distance: Sequence[np.ndarray]
@@ -91,22 +96,22 @@ class CloudExperiment:
         both = [throw.name for throw in validate if throw.source in known]
         notes = notes_on_validation(both, len(validate))
         for throw in (*train, *validate):
-            floor = next((p for p in throw.planes if p.name == "floor"), None)
+            floor = next((p for p in throw.sight.planes if p.name == "floor"), None)
             if floor is not None and self.config.measurement.floor:
-                tilt = np.degrees(np.arccos(min(1.0, np.trace(throw.turn) / 2 - 0.5)))
+                tilt = np.degrees(np.arccos(min(1.0, np.trace(throw.sight.turn) / 2 - 0.5)))
                 notes.append(
                     f"{throw.name}: put onto the floor found, {tilt:.2f} deg and "
-                    f"{1e3 * np.linalg.norm(throw.shift):.1f} mm from the pose of the camera; "
-                    f"the floor is known to {np.degrees(floor.sigma_normal):.3f} deg and "
+                    f"{1e3 * np.linalg.norm(throw.sight.shift):.1f} mm from the pose of the "
+                    f"camera; the floor is known to {np.degrees(floor.sigma_normal):.3f} deg and "
                     f"{1e3 * floor.sigma_height():.2f} mm"
                 )
-        missing = sum(throw.frames - len(throw.seen) for throw in (*train, *validate))
+        missing = sum(throw.sight.frames - len(throw.t) for throw in (*train, *validate))
         return Data(train, validate, notes, missing)
 
     def _role(self, given: Sequence[CloudRecording] | None, files: Files | None) -> list[Throw]:
         if not given and files is None:
             return []
-        recordings = given or files.read(self.model.cloud.values["scale"], self.model.sensors)
+        recordings = given or files.read(self.model.sensors)
         key = "observations" if given else f"{files.key}.files"
         refuse_twice([recording.name for recording in recordings], self.config.place, key)
         return [self.model.ready(recording) for recording in recordings]
@@ -116,7 +121,7 @@ class CloudExperiment:
         return {
             "recordings": len(fit.kept),
             "names": [throw.name for throw in fit.kept],
-            "points": sum(len(cloud) for throw in fit.kept for cloud in throw.seen),
+            "points": sum(len(cloud) for throw in fit.kept for cloud in throw.sight.seen),
         }
 
     def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
@@ -159,33 +164,27 @@ class CloudExperiment:
         return found, sentences
 
     def _prediction(self, throw: Throw, run, guess, start, role, named) -> CloudPrediction:
-        track, slot = self.model.track(throw), body_slots(self.model.scene.engine)[self.config.body]
-        cuts = np.cumsum([len(cloud) for cloud in throw.seen])[:-1]
-        distance = track.nearest(run, slot).distance
-        before = None
-        if guess.ok:
-            parts = np.split(track.nearest(guess, slot).distance, cuts)
-            before = np.array([np.sqrt(np.mean(d**2)) for d in parts])
-        surface, triangles = track.surface(run, slot), self.model.skin.triangles
-        shift = np.array([
-            placed(x, triangles, cloud, np.zeros(3))
-            for x, cloud in zip(surface, throw.seen, strict=True)
-        ])  # fmt: skip
-        distances = np.split(distance, cuts)
-        residuals = np.split(distance / track.sigma, cuts)
+        model, slot = self.model, body_slots(self.model.scene.engine)[self.config.body]
+        tracks, sight = model.tracks(throw), throw.sight
+        reference = model.reference
+        seen = reference, sight, tracks[reference.name]
+        frames = frames_of(*seen, run, slot, named)
+        before = frames_of(*seen, guess, slot, self._first).rms if guess.ok else None
         clock, vertices, drawn = self._drawn(run, float(throw.t[-1]))
         sensors = [
-            seen_by(sensor, one, run, slot, named)
-            for sensor, one in zip(
-                self.model.sensors, self.model.beside(throw, float(throw.t[-1])), strict=True
-            )
+            seen_by(sensor, tracks[sensor.name], run, slot, named) for sensor in model.sensors[1:]
         ]
         return CloudPrediction(
-            throw.name, role, throw.source, throw.t, [c.points for c in throw.seen], distances,
-            residuals, before, shift, throw.flight, clock, vertices, drawn, throw.seen[0].eye,
-            self._floor(), start, throw.stages, sensors,
-            _errors(distances, residuals, shift, throw.flight),
+            throw.name, role, throw.source, reference.name, isinstance(reference, Camera), throw.t,
+            frames.points, frames.distance, frames.residual, before, frames.shift, throw.flight,
+            clock, vertices, drawn, sight.seen[0].eye, self._floor(), start, sight.stages, sensors,
+            _errors(frames.distance, frames.residual, frames.shift, throw.flight),
         )  # fmt: skip
+
+    @property
+    def _first(self) -> dict[str, float]:
+        """Values of the parameters at the first guess."""
+        return self.model.map.named(self.model.map.start)
 
     def _drawn(self, run, last: float):
         """Times, vertices and triangles of the simulated surface for pictures."""

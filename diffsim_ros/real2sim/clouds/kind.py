@@ -1,4 +1,4 @@
-"""A thrown body before a depth camera: the sections of their YAML."""
+"""A thrown body before sensors: the sections of their YAML."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .kind_options import (
     CloudMeasurementOptions,
     CloudSimulationOptions,
 )
-from .recording import CloudRecording, read_recordings
+from .recording import CloudRecording
 
 if TYPE_CHECKING:
+    from .camera import Camera
     from .sensors import Sensor
 
 
@@ -40,33 +41,31 @@ class Files:
     sensors: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     begin: tuple[float, ...] = ()
 
-    def read(self, scale: float, sensors: Sequence[Sensor] = ()) -> list[CloudRecording]:
-        """All of them; scale: metres per unit of the clouds; sensors: read them too."""
-        options = {"topic": self.topic, "rate": self.rate, "scale": scale}
-        names, found = [sensor.name for sensor in sensors], []
+    def read(self, sensors: Sequence[Camera | Sensor]) -> list[CloudRecording]:
+        """All of them: throws of the first sensor, with what the others recorded."""
+        first, others, found = sensors[0], sensors[1:], []
+        names = [sensor.name for sensor in others]
         for name in self.sensors:
             if name not in names:
-                rule = "names of measurement.sensors: " + (", ".join(names) or "there are none")
+                rule = "names of measurement.sensors but the first: " + (", ".join(names) or "none")
                 place, near = f"{self.key}.sensors", nearest(name, names)
                 raise InputError(self.place, place, name, rule, near)
         for k, file in enumerate(self.files):
-            throws = read_recordings(file, **options)
-            paths = {s.name: self.sensors.get(s.name, self.files)[k] for s in sensors}
-            beside = {s.name: s.read(paths[s.name]) for s in sensors}
+            throws = first.throws(file, self.rate, self.topic)
+            beside = {s.name: s.read(self.sensors.get(s.name, self.files)[k]) for s in others}
             if self.begin:
                 throws = [self._begun(throw, self.begin[k], f"{self.key}.begin[{k}]")
                           for throw in throws]  # fmt: skip
-            found += [replace(throw, beside=beside) for throw in throws]
+            found += [replace(throw, beside={**throw.beside, **beside}) for throw in throws]
         return found
 
     def _begun(self, throw: CloudRecording, begin: float, key: str) -> CloudRecording:
-        """A recording without the clouds before a stamp."""
-        clouds = [cloud for cloud in throw.clouds if cloud.stamp >= begin]
-        if not clouds:
-            first, last = throw.clouds[0].stamp, throw.clouds[-1].stamp
-            rule = f"a stamp of {throw.source}: from {first:.3f} to {last:.3f} s"
+        """A recording without what came before a stamp."""
+        stamps, kept = throw.stamps, throw.begun(begin)
+        if not len(kept.stamps):
+            rule = f"a stamp of {throw.source}: from {stamps[0]:.3f} to {stamps[-1]:.3f} s"
             raise InputError(self.place, key, begin, rule)
-        return replace(throw, clouds=clouds)
+        return kept
 
 
 def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:

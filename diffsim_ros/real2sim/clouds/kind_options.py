@@ -46,7 +46,12 @@ class CloudFilesOptions:
 class CloudMeasurementOptions:
     """Section `measurement` of clouds."""
 
-    cloud: dict = option("mapping", "place of the camera, pipeline and noise, see below", REQUIRED)
+    cloud: dict = option(
+        "mapping",
+        "place of the camera, pipeline and noise, see below; absent: the first of `sensors` counts "
+        "as the reference",
+        None,
+    )
     floor: str = option(
         "text",
         "plane of the scene's sdfs that the floor found in each recording is put on",
@@ -84,11 +89,12 @@ class CloudMeasurementOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CloudSensorOptions:
-    """One of `measurement.sensors`: another sensor of the same throws."""
+    """One of `measurement.sensors`: a sensor of the throws."""
 
     kind: str = option(
-        "choice", "what it shows of the body", REQUIRED, choices=("poses", "markers")
+        "choice", "what it shows of the body", REQUIRED, choices=("poses", "markers", "clouds")
     )
+    cloud: dict = option("mapping", "of another camera: its place, pipeline and noise", None)
     topic: str = option("text", "of a bag with several of its kind", "")
     position: object = option(
         "any",
@@ -111,8 +117,8 @@ class CloudSensorOptions:
     )
     delay: object = option(
         "any",
-        "how much later its stamps are than those of the clouds [s]: a number, or the name of a "
-        "parameter",
+        "how much later its stamps are than those of the first sensor [s]: a number, or the name "
+        "of a parameter",
         0.0,
     )
     drift: object = option(
@@ -120,6 +126,10 @@ class CloudSensorOptions:
     )
     outlier: float = option(
         "number", "residual beyond which a sample counts less (Huber)", 3.0, "sigma", minimum=0,
+        strict=True,
+    )  # fmt: skip
+    weight: float = option(
+        "number", "of its squares: below 1 where its errors are alike over time", 1.0, minimum=0,
         strict=True,
     )  # fmt: skip
 

@@ -1,49 +1,35 @@
-"""A thrown body before a depth camera, simulated and compared point by point.
+"""A thrown body before any list of sensors, simulated and compared with what each of them saw.
 
 Every recording is put into the scene's frame by the pose of its camera and, where the YAML names a
-floor, by the floor that was found in it.  Its simulation starts at the first frame that shows the
-body; place, velocity (and orientation, spin) there are variables of the recording, believed to be
-about what the frames of free flight say.
+floor, by the floor that was found in it.  Its simulation starts at the first frame of the first
+sensor that shows the body; place, velocity (and orientation, spin) there are variables of the
+recording, believed to be about what the frames of free flight say.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ...errors import InputError, nearest
-from ...inverse.cloud_track import CloudTrack, RigidSkin, SoftSkin
-from ...inverse.losses import Huber
-from ...inverse.marker_track import MarkerTrack
-from ...inverse.pose_stream import PoseStream
+from ...inverse.objectives import Objective
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...inverse.trial import InitialState
 from ...inverse.trial import Trial as Fitted
 from ...scene.links import standing, start_pose
-from ...scene.rotation import matrix_from_quaternion, quaternion_between
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
-from .cloud import Cloud
-from .options import CLOUD, CloudOptions, read_cloud_options
-from .pipeline import CloudPipeline, stage_table
-from .placing import (
-    Placed,
-    flight_acceleration,
-    followed,
-    free_flight,
-    free_frames,
-    free_spin,
-)
-from .planes import Plane
+from .camera import Camera
+from .options import CLOUD
+from .placing import Placed, flight_acceleration, free_flight, free_frames, free_spin
 from .recording import CloudRecording
-from .samples import Samples
 from .sensors import Sensor, read_sensors, refuse_apart
+from .sight import Outline, Sight
 from .skin import skin_of
-from .track import cloud_track, sightings
 
 FLIGHT = 3
 """Frames of free flight that a start needs at least."""
@@ -55,34 +41,23 @@ OTHER = 0.3
 class Throw:
     """One recording, made ready.
 
-    seen        the body's points of the frames that show it, scene's frame
-    placed      the undeformed surface put onto each of them
-    flight      how many frames from the first on are of the free flight
+    sight       what the first sensor saw;  beside  the others, by name
+    flight      how many of its frames from the first on are of the free flight
     start       what they say of the start, and the belief in it; rms of the flight [m]
-    planes      found in the recording, sensor's pose as the YAML says
-    turn, shift scene's frame = turn @ (YAML's frame) + shift
-    stages      table of the pipeline;  frames  of the recording, also those without the body
-    beside      what other sensors recorded meanwhile, by name
     """
 
     name: str
     source: str
-    seen: Sequence[Cloud]
-    placed: Sequence[Placed]
+    sight: Sight
     flight: int
     start: InitialState
     rms: float
-    planes: Sequence[Plane]
-    turn: np.ndarray
-    shift: np.ndarray
-    stages: Sequence[Mapping]
-    frames: int
-    beside: Mapping[str, Samples]
+    beside: Mapping[str, Sight]
 
     @property
     def further(self) -> list[str]:
         """Sources of the other sensors."""
-        return [samples.source for samples in self.beside.values()]
+        return [sight.seen[0].source for sight in self.beside.values()]
 
     @property
     def place(self) -> str:
@@ -91,31 +66,26 @@ class Throw:
 
     @property
     def t(self) -> np.ndarray:
-        """Times of `seen` since the first of them [s] (F,)."""
-        return np.array([cloud.stamp for cloud in self.seen]) - self.seen[0].stamp
+        """Times of the first sensor's frames since the first of them [s] (F,)."""
+        return self.sight.stamps - self.sight.stamps[0]
 
 
 @dataclass(frozen=True)
 class CloudModel(Model):
-    """Scene and parameters of a thrown body, and how clouds of it are read.
+    """Scene and parameters of a thrown body, and how it is seen.
 
-    skin      its surface;  vertices (n, 3) of it as the scene starts, body's frame [m]
-    turn      orientation at the start of the scene (3, 3)
-    sensors   that recorded the same throws
+    outline   its surface as the scene starts
+    sensors   of the throws; the first is the reference
     """
 
-    cloud: CloudOptions
-    skin: SoftSkin | RigidSkin
-    vertices: np.ndarray
-    turn: np.ndarray
-    sensors: tuple[Sensor, ...]
+    outline: Outline
+    sensors: tuple[Camera | Sensor, ...]
 
     @classmethod
     def build(cls, config: EstimationConfig) -> CloudModel:
         """Build the scene and bind the parameters; InputError naming what does not fit."""
         scene, parameters = scene_and_map(config)
-        options, place = config.measurement, config.place
-        cloud = read_cloud_options(options.cloud, place, "measurement.cloud")
+        options = config.measurement
         if len(options.start_sigma) != 4:
             rule = "four numbers: of place, velocity, orientation and spin"
             raise config.error("measurement.start_sigma", list(options.start_sigma), rule)
@@ -125,14 +95,22 @@ class CloudModel(Model):
             rule = "a plane of the scene's sdfs: " + (", ".join(planes) or "it has none")
             remedy = nearest(options.floor, planes)
             raise config.error("measurement.floor", options.floor, rule, remedy)
-        if options.floor and cloud.planes is None:
-            rule = "the section planes, for measurement.floor"
-            raise config.error("measurement.cloud.planes", None, rule)
         skin = skin_of(scene, config.body, options.refine, options.radius)
         at, turn = start_pose(scene.description["bodies"][config.body])
         vertices = _rest(scene, config.body, skin, at, turn)
-        sensors = read_sensors(config, scene)
-        return cls(config, scene, parameters, cloud, skin, vertices, turn, sensors)
+        outline = Outline(config.body, skin, vertices, at, turn)
+        return cls(config, scene, parameters, outline, read_sensors(config, scene, outline))
+
+    @property
+    def reference(self) -> Camera | Sensor:
+        """The sensor whose clock is the simulation's."""
+        return self.sensors[0]
+
+    @property
+    def world(self) -> str:
+        """Name of the scene's frame."""
+        cameras = [one for one in self.sensors if isinstance(one, Camera)]
+        return cameras[0].options.values["frame"] if cameras else CLOUD["frame"].default
 
     @property
     def interval(self) -> float:
@@ -147,77 +125,51 @@ class CloudModel(Model):
         return np.array([p[engine.index(f"gravity.{axis}")] for axis in "xyz"])
 
     def ready(self, recording: CloudRecording) -> Throw:
-        """The recording behind the pipeline, its flight and start; InputError if it has none."""
-        options, pipeline = self.config.measurement, CloudPipeline(self._camera(recording))
-        frames = pipeline.run(recording.clouds)
-        turn, shift = self._onto_floor(recording, pipeline.planes)
-        world = self.cloud.values["frame"]
-        seen = [c.moved(turn, shift, world) for c in sightings(frames, recording.source)]
-        placed = followed(
-            self.vertices, self.skin.triangles, seen, self.turn, turning=options.turning
-        )
-        times = [cloud.stamp - seen[0].stamp for cloud in seen]
-        flight = free_frames(placed, self._gap, options.clear, times, self.gravity)
+        """The recording made ready, its flight and start; InputError if it has none."""
+        options, source = self.config.measurement, recording.source
+        sight = self._sight(self.reference, recording)
+        placed, stamps = sight.placed, sight.stamps
+        flight = free_frames(placed, self._gap, options.clear, stamps - stamps[0], self.gravity)
         if flight < FLIGHT:
             rule = f"at least {FLIGHT} frames of free flight before the first contact"
             remedy = "let the recording begin earlier, or lower measurement.clear"
-            raise InputError(recording.source, "flight", flight, rule, remedy)
+            raise InputError(source, "flight", flight, rule, remedy)
         if options.check_gravity and flight > FLIGHT:
-            self._check_gravity(recording.source, seen, placed[:flight])
-        start, rms = self._start(seen, placed[:flight])
-        return Throw(
-            recording.name, recording.source, seen, placed, flight, start, rms, pipeline.planes,
-            turn, shift, stage_table(frames), len(frames), self._beside(recording, seen),
-        )  # fmt: skip
+            self._check_gravity(source, stamps, placed[:flight])
+        beside = self._beside(recording, stamps)
+        start, rms = self._start(source, sight, flight, beside)
+        return Throw(recording.name, source, sight, flight, start, rms, beside)
 
-    def _beside(self, recording: CloudRecording, seen: Sequence[Cloud]) -> dict[str, Samples]:
-        """Samples of every other sensor, in the scene's frame; InputError if it has too few."""
-        first, span = seen[0].stamp, seen[-1].stamp - seen[0].stamp
-        found = {}
-        for sensor in self.sensors:
+    def _sight(self, sensor: Camera | Sensor, recording: CloudRecording, stamps=None) -> Sight:
+        """What a sensor saw of a throw, of which the first one's stamps are known (or its own)."""
+        own = recording
+        if not isinstance(sensor, Camera) or sensor is not self.reference:
             if sensor.name not in recording.beside:
                 got, rule = sorted(recording.beside), "recordings of all of measurement.sensors"
                 raise InputError(recording.source, f"sensor {sensor.name}", got, rule)
-            samples = recording.beside[sensor.name]
-            samples = sensor.placed(samples, self.cloud.values["frame"], recording.frames)
-            if sensor.track(samples, self.config.body, first, span, self.interval) is None:
-                refuse_apart(sensor, samples, first, span, recording.source)
-            found[sensor.name] = samples
+            own = recording.beside[sensor.name]
+        if isinstance(sensor, Camera):
+            own = own if stamps is None else sensor.meanwhile(own, stamps[0], stamps[-1])
+            return sensor.sight(own, self.outline)
+        found = sensor.sight(own, self.outline, self.world, recording.frames)
+        if stamps is None and not len(found.placed):
+            got, rule = 0, "samples that show where the body is: poses, or three markers at once"
+            raise InputError(own.source, f"sensor {sensor.name}", got, rule)
         return found
 
-    def _camera(self, recording: CloudRecording) -> CloudOptions:
-        """The pipeline's options; static transforms of the recording place a camera that the YAML
-        does not. InputError if there are some, but none from the camera to the scene's frame.
-        """
-        values = self.cloud.values
-        given = any(values[key] != CLOUD[key].default for key in ("position", "orientation"))
-        if recording.frames is None or given:
-            return self.cloud
-        camera = recording.clouds[0].frame
-        found = recording.frames.lookup(values["frame"], camera, recording.source)
-        pose = {"position": found.position.tolist(), "orientation": found.orientation.tolist()}
-        return replace(self.cloud, values={**values, **pose})
-
-    def _onto_floor(self, recording, planes) -> tuple[np.ndarray, np.ndarray]:
-        """Turn (3, 3) and shift (3,) that put the floor found onto the scene's."""
-        name = self.config.measurement.floor
-        if not name:
-            return np.eye(3), np.zeros(3)
-        floor = next((plane for plane in planes if plane.name == "floor"), None)
-        if floor is None:
-            got = ", ".join(plane.name for plane in planes) or "no plane"
-            remedy = "see measurement.cloud.planes: share, distance, up"
-            raise InputError(recording.source, "planes", got, "a floor", remedy)
-        plane = self.scene.description["sdfs"][name]["plane"]
-        normal = np.asarray(plane["normal"], float)
-        turn = matrix_from_quaternion(quaternion_between(floor.normal, normal))
-        middle = floor.centre
-        height = float(normal @ middle) - plane["offset"]
-        return turn, middle - height * normal - turn @ middle
+    def _beside(self, recording: CloudRecording, stamps: np.ndarray) -> dict[str, Sight]:
+        """What every other sensor saw; InputError if it has too few samples of the throw."""
+        first, span, found = stamps[0], stamps[-1] - stamps[0], {}
+        for sensor in self.sensors[1:]:
+            sight = self._sight(sensor, recording, stamps)
+            if sensor.track(sight, self.outline, first, span, self.interval) is None:
+                refuse_apart(sensor, sight, first, span, recording.source)
+            found[sensor.name] = sight
+        return found
 
     def _gap(self, placed: Placed) -> float:
         """Least distance of the undeformed surface to what the body may touch [m]."""
-        x = self.vertices @ placed.turn.T + placed.place
+        x = self.outline.vertices @ placed.turn.T + placed.place
         gaps = [np.inf]
         for contact in self.scene.description["contact"]:
             stands = standing(self.scene.description, contact)
@@ -227,9 +179,9 @@ class CloudModel(Model):
                 gaps.append(float(np.min(surface.evaluate((x - at) @ turn)[0])))
         return min(gaps)
 
-    def _check_gravity(self, source: str, seen, placed) -> None:
+    def _check_gravity(self, source: str, stamps, placed) -> None:
         """Refuse another axis, unit or clock, by the acceleration of the flight."""
-        t = np.array([cloud.stamp - seen[0].stamp for cloud in seen[: len(placed)]])
+        t = stamps[: len(placed)] - stamps[0]
         found, sigma = flight_acceleration(t, [one.place for one in placed])
         gravity = self.gravity
         if np.linalg.norm(found - gravity) > OTHER * np.linalg.norm(gravity) + 5.0 * sigma:
@@ -238,26 +190,43 @@ class CloudModel(Model):
             remedy = "is another axis up, another unit or rate given, or the body still held?"
             raise InputError(source, "gravity", got, rule, remedy)
 
-    def _start(self, seen, placed) -> tuple[InitialState, float]:
+    def _start(self, source, sight: Sight, flight: int, beside) -> tuple[InitialState, float]:
         """Belief about the start from the flight, and the flight's rms [m]."""
         options = self.config.measurement
-        t = np.array([cloud.stamp - seen[0].stamp for cloud in seen[: len(placed)]])
-        place, velocity, rms = free_flight(t, [one.place for one in placed], self.gravity)
+        t = sight.stamps[:flight] - sight.stamps[0]
+        places = [one.place for one in sight.placed[:flight]]
+        place, velocity, rms = free_flight(t, places, self.gravity)
         at, speed, angle, spin = options.start_sigma
         sigma, orientation, rate = [at] * 3 + [speed] * 3, None, None
         if options.turning:
-            turn, rate = free_spin(t, [one.turn for one in placed])
+            turn, rate = self._turning(source, sight, t[-1], beside)
             orientation = Rotation.from_matrix(turn).as_quat()
             sigma = [at] * 3 + [angle] * 3 + [speed] * 3 + [spin] * 3
         return InitialState(
             self.config.body, place, orientation, velocity, rate, np.diag(np.square(sigma))
         ), rms  # fmt: skip
 
+    def _turning(self, source, sight: Sight, last: float, beside) -> tuple[np.ndarray, np.ndarray]:
+        """Orientation and spin at the start, by the first tracker that shows them in the flight,
+        else by a camera's points, else by a tracker whose pivot's turn is estimated."""
+        sights = {self.reference.name: sight, **beside}
+        for sensor in sorted(self.sensors, key=lambda one: one.surety):
+            seen = sensor.turns_seen(sights[sensor.name])
+            if seen is None:
+                continue
+            t = seen[0] - sight.stamps[0]
+            flying = (t >= 0) & (t <= last)
+            if np.count_nonzero(flying) >= FLIGHT:
+                return free_spin(t[flying], seen[1][flying])
+        rule = f"{FLIGHT} samples in the free flight that show how the body is turned"
+        names, remedy = ", ".join(sights), "or measurement.turning: false"
+        raise InputError(source, "flight", f"fewer of {names}", rule, remedy)
+
     def problem(
         self, trials: Sequence[Throw], z: np.ndarray, *, horizon: int = 0
     ) -> SimulationProblem:
         """Estimation problem of these recordings, each with a start of its own."""
-        return self.problem_of(trials, [horizon or len(throw.seen) for throw in trials])
+        return self.problem_of(trials, [horizon or len(throw.t) for throw in trials])
 
     def problem_of(self, trials: Sequence[Throw], frames: Sequence[int]) -> SimulationProblem:
         """The same with so many frames of each."""
@@ -267,31 +236,22 @@ class CloudModel(Model):
             threads=self.config.simulation.threads,
         )  # fmt: skip
 
-    def track(self, throw: Throw, frames: int | None = None) -> CloudTrack:
-        """The body's points of the first frames as an objective."""
-        seen, placed = throw.seen[:frames], throw.placed[:frames]
-        return cloud_track(
-            self.config.body, seen, self.skin, self.cloud.noise, start=seen[0].stamp,
-            interval=self.interval, loss=Huber(self.config.measurement.outlier),
-            incidence=np.concatenate([one.cosine for one in placed]),
-        )  # fmt: skip
-
-    def beside(self, throw: Throw, span: float) -> list[MarkerTrack | PoseStream]:
-        """What the other sensors saw until `span` seconds after the first cloud, as objectives."""
-        body, first = self.config.body, throw.seen[0].stamp
-        tracks = [
-            sensor.track(throw.beside[sensor.name], body, first, span, self.interval)
-            for sensor in self.sensors
-        ]
-        return [track for track in tracks if track is not None]
+    def tracks(self, throw: Throw, frames: int | None = None) -> dict[str, Objective]:
+        """What every sensor saw until the first one's frame number `frames`, as objectives."""
+        first, t, found = throw.sight.stamps[0], throw.t[:frames], {}
+        for sensor in self.sensors:
+            sight = throw.beside.get(sensor.name, throw.sight)
+            track = sensor.track(sight, self.outline, first, float(t[-1]), self.interval)
+            if track is not None:
+                found[sensor.name] = track
+        return found
 
     def _fitted(self, throw: Throw, frames: int) -> Fitted:
-        track = self.track(throw, frames)
-        span = float(track.t[-1])
-        further = self.beside(throw, span)
-        span = max([span, *(sensor.needed(span) for sensor in self.sensors)])
-        steps = self._rows(span) * self.scene.options.record_every
-        return Fitted(throw.name, steps, (track, *further), (throw.start,), loss=self.loss)
+        span = float(throw.t[:frames][-1])
+        needed = max(sensor.needed(span) for sensor in self.sensors)
+        steps = self._rows(needed) * self.scene.options.record_every
+        tracks = tuple(self.tracks(throw, frames).values())
+        return Fitted(throw.name, steps, tracks, (throw.start,), loss=self.loss)
 
     def _rows(self, span: float) -> int:
         """Rows of a rollout that reaches one beyond `span` seconds."""

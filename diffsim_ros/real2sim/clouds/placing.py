@@ -157,13 +157,17 @@ def flight_acceleration(t: Sequence[float], places) -> tuple[np.ndarray, float]:
 def free_spin(t: Sequence[float], turns) -> tuple[np.ndarray, np.ndarray]:
     """Orientation (3, 3) at time 0 and constant angular velocity (3,) [rad/s, world] of a flight.
 
-    t (n,) [s], turns (n, 3, 3): the middle one is left as it is, the rates are those of least
-    squares of the turns from it, so turns of less than half a revolution to either side.
+    t (n,) [s], turns (n, 3, 3), less than half a revolution from one to the next: the mean of
+    those steps, and least squares of what it leaves; the middle one is left as it is.
     """
     t, turns = np.asarray(t, float), np.asarray(turns, float)
-    k = len(t) // 2
-    vectors = Rotation.from_matrix(turns @ turns[k].T).as_rotvec()
-    matrix = np.column_stack([np.ones(len(t)), t - t[k]])
-    (offset, spin), *_ = np.linalg.lstsq(matrix, vectors, rcond=None)
-    at_start = Rotation.from_rotvec(offset - t[k] * spin).as_matrix() @ turns[k]
-    return at_start, spin
+    k, away = len(t) // 2, t - t[len(t) // 2]
+    steps = Rotation.from_matrix(turns[1:] @ turns[:-1].transpose(0, 2, 1)).as_rotvec()
+    mean = steps.sum(axis=0) / (t[-1] - t[0])
+    back = Rotation.from_rotvec(-away[:, None] * mean).as_matrix()
+    vectors = Rotation.from_matrix(turns @ turns[k].T @ back).as_rotvec()
+    matrix = np.column_stack([np.ones(len(t)), away])
+    (offset, more), *_ = np.linalg.lstsq(matrix, vectors, rcond=None)
+    spin = mean + more
+    turned = Rotation.from_rotvec(offset) * Rotation.from_rotvec(-t[k] * spin)
+    return turned.as_matrix() @ turns[k], spin

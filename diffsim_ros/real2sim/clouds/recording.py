@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +23,34 @@ class CloudRecording:
     """Frames of one static sensor, in the sensor's frame, in the order of time.
 
     name    as reports and metrics call it;  source  file or topic, for messages
+    clouds  of the first sensor, where it is a camera
     frames  static transforms that were recorded along, None: none
-    beside  what other sensors recorded meanwhile (measurement.sensors), by their names
+    beside  what other sensors recorded meanwhile (measurement.sensors), by their names; of the
+            first one too, where it is no camera
     """
 
     name: str
     clouds: Sequence[Cloud]
     source: str
     frames: Frames | None = None
-    beside: Mapping[str, Samples] = field(default_factory=dict)
+    beside: Mapping[str, Samples | CloudRecording] = field(default_factory=dict)
+
+    @property
+    def stamps(self) -> np.ndarray:
+        """Of the first sensor, whichever it is [s]."""
+        if self.clouds:
+            return np.array([cloud.stamp for cloud in self.clouds])
+        own = [one.t for one in self.beside.values() if isinstance(one, Samples)]
+        return own[0] if own else np.zeros(0)
+
+    def begun(self, begin: float) -> CloudRecording:
+        """The recording from a stamp on."""
+        clouds = [cloud for cloud in self.clouds if cloud.stamp >= begin]
+        beside = {
+            name: own.since(begin) if isinstance(own, Samples) else own
+            for name, own in self.beside.items()
+        }
+        return replace(self, clouds=clouds, beside=beside)
 
 
 def read_recordings(
@@ -52,15 +71,28 @@ def read_recordings(
     if not is_bag(path):
         return [CloudRecording(name, read_sequence(path, rate=rate, scale=scale), str(path))]
     clouds = read_bag(path, topic, scale=scale)
-    static = bag_frames(path)
-    trial = clock(np.array([cloud.stamp for cloud in clouds]), None).trial
-    numbers = list(dict.fromkeys(trial.tolist()))
+    trial, names = trials(name, np.array([cloud.stamp for cloud in clouds]))
+    static = static_frames(path)
     return [
         CloudRecording(
-            name if len(numbers) == 1 else f"{name}_{number}",
-            [cloud for cloud, own in zip(clouds, trial, strict=True) if own == number],
+            own,
+            [cloud for cloud, number in zip(clouds, trial, strict=True) if number == k],
             str(path),
-            static if static.by_child else None,
+            static,
         )
-        for number in numbers
+        for k, own in names.items()
     ]
+
+
+def trials(name: str, t: np.ndarray) -> tuple[np.ndarray, dict[int, str]]:
+    """Which trial each of stamps t (n,) is of, told apart by holes, and what each is called."""
+    trial = clock(t, None).trial
+    numbers = list(dict.fromkeys(trial.tolist()))
+    alone = len(numbers) == 1
+    return trial, {number: name if alone else f"{name}_{number}" for number in numbers}
+
+
+def static_frames(path: Path) -> Frames | None:
+    """Static transforms recorded along with a file, None: none."""
+    found = bag_frames(path) if is_bag(path) else None
+    return found if found is not None and found.by_child else None

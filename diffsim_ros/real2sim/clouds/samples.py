@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,15 @@ class Samples:
     orientation: np.ndarray | None = None
     names: tuple[str, ...] = ()
     frame: str = ""
+
+    def kept(self, which) -> Samples:
+        """Those of a mask (n,)."""
+        turns = None if self.orientation is None else self.orientation[which]
+        return replace(self, t=self.t[which], position=self.position[which], orientation=turns)
+
+    def since(self, begin: float) -> Samples:
+        """Those from a stamp on."""
+        return self.kept(self.t >= begin)
 
 
 def read_samples(path: str | Path, kind: str, topic: str = "") -> Samples:

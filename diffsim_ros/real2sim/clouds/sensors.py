@@ -1,20 +1,21 @@
-"""Further sensors of a throw that a depth camera saw: poses or markers with a clock of their own.
+"""The sensors of a throw: any list of cameras, trackers of poses and of markers.
 
-Their residuals stand beside those of the clouds in one trial, each in its own sigmas; the stamps of
-the clouds are the reference, beside which a sensor's are late by `delay` and lose `drift`.
+Their residuals stand beside each other in one trial, each in its own sigmas; the stamps of the
+first are the reference, beside which another's are late by `delay` and lose `drift`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ...errors import InputError, nearest
-from ...inverse.clock import Clock, Placed
+from ...inverse.clock import Clock
+from ...inverse.clock import Placed as Numbers
 from ...inverse.losses import Huber
 from ...inverse.marker_track import Carrier, MarkerTrack, SoftPoints
 from ...inverse.pose_stream import PoseStream
@@ -24,13 +25,22 @@ from ...scene.soft_shapes import SOFT
 from .. import rotations
 from ..config import EstimationConfig
 from ..frames import Frames
-from ..markers.attach import carrier_of
+from ..markers.attach import carrier_of, rigid_fit
 from ..options import OptionReader, read_options
+from .camera import Camera, within
+from .cloud import Cloud
 from .kind_options import CloudSensorOptions
+from .options import read_cloud_options
+from .placing import Placed
+from .recording import CloudRecording, static_frames, trials
 from .samples import Samples, read_samples
+from .sight import Outline, Sight
 
 LEAST = 4
 """Samples of a throw that a sensor needs at least."""
+VIEW = np.array([-3.0, -8.0, 3.0])
+"""From where pictures show what a tracker saw, in sizes of the body from its first place."""
+NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +48,39 @@ class Sensor:
     """One of measurement.sensors, bound to the scene.
 
     carrier  of markers;  turns  orientations count: of a rigid body whose orientation is unknown
+    places   of the markers in the scene as it starts [m] (m, 3)
+    turning  the body's orientation at the start is unknown
     slack    [s] by which its clock may differ from the first guess, within the bounds
     """
 
     name: str
     options: CloudSensorOptions
     clock: Clock
-    origin: Placed
-    pivot: Placed
+    origin: Numbers
+    pivot: Numbers
     turn: np.ndarray
     turns: bool
     carrier: Carrier | None
     markers: tuple[str, ...]
+    places: np.ndarray
+    turning: bool
     slack: tuple[float, float]
+
+    @property
+    def surety(self) -> int:
+        """Place among the sensors that may tell the orientation: the lower, the sooner asked."""
+        return 2 if any(self.pivot.names[3:]) else 0
+
+    def throws(self, path: str | Path, rate: float | None, topic: str) -> list[CloudRecording]:
+        """Recordings of a file, as the first of the sensors: trials are told apart by holes."""
+        path = Path(path)
+        whole = read_samples(path, self.options.kind, topic or self.options.topic)
+        trial, names = trials(path.name if path.is_dir() else path.stem, whole.t)
+        static = static_frames(path)
+        return [
+            CloudRecording(own, (), whole.source, static, {self.name: whole.kept(trial == number)})
+            for number, own in names.items()
+        ]
 
     def read(self, path: str | Path) -> Samples:
         """The sensor's recording; InputError naming file, topic and sample."""
@@ -80,39 +110,80 @@ class Sensor:
             q = rotations.multiply(np.broadcast_to(found.orientation, q.shape), q)
         return replace(samples, position=place, orientation=q, frame=world)
 
-    def track(self, samples: Samples, body: str, first: float, last: float, interval: float):
-        """Objective of the samples from stamp `first` of the clouds on, for `last` seconds.
+    def sight(self, samples: Samples, outline: Outline, world: str, frames: Frames | None) -> Sight:
+        """The samples and the undeformed body put onto each of them; onto none by two markers."""
+        samples = self.placed(samples, world, frames)
+        origin = np.array(self.origin.numbers)
+        x = samples.position[:, self._columns(samples)] @ self.turn.T + origin
+        placed = self._by_markers if self.markers else self._by_poses
+        kept, found = placed(samples, x, outline)
+        eye = x[kept[0]][0] + VIEW * outline.size if len(kept) else VIEW
+        seen = [
+            Cloud(
+                x[k][np.isfinite(x[k]).all(axis=1)], stamp=float(samples.t[k]), frame=world,
+                eye=eye, source=samples.source,
+            )
+            for k in kept
+        ]  # fmt: skip
+        return Sight(seen, found, len(samples.t), samples=samples)
+
+    def _by_poses(self, samples: Samples, x: np.ndarray, outline: Outline):
+        """Samples (all), and the body by a pose of its pivot, or by the middle of a soft one."""
+        count = len(x)
+        turn = np.broadcast_to(outline.turn, (count, 3, 3))
+        away = outline.vertices.mean(axis=0)  # of a soft body
+        if self.carrier is None:
+            pivot = np.array(self.pivot.numbers)
+            away = pivot[:3]
+            if self.turns:
+                back = Rotation.from_rotvec(pivot[3:]).inv()
+                seen = Rotation.from_matrix(self.turn) * Rotation.from_quat(samples.orientation)
+                turn = (seen * back).as_matrix()
+        place = x[:, 0] - turn @ away
+        return np.arange(count), [Placed(R, p, NOTHING) for R, p in zip(turn, place, strict=True)]
+
+    def _by_markers(self, samples: Samples, x: np.ndarray, outline: Outline):
+        """Samples that show three markers, and the body by a rigid fit to each of them."""
+        local = (self.places - outline.at) @ outline.turn
+        seen = np.isfinite(x).all(axis=2)
+        kept = np.flatnonzero(seen.sum(axis=1) >= 3)
+        fits = [rigid_fit(local[seen[k]], x[k][seen[k]]) for k in kept]
+        return kept, [Placed(turn, place, NOTHING) for turn, place in fits]
+
+    def turns_seen(self, sight: Sight) -> tuple[np.ndarray, np.ndarray] | None:
+        """Stamps (n,) by the first sensor's clock and orientations (n, 3, 3) of the body, None
+        where the sensor cannot tell them."""
+        tells = self.turns if self.options.kind == "poses" else self.turning
+        if not tells or not len(sight.placed):
+            return None
+        return sight.stamps - self.clock.reference, np.array([one.turn for one in sight.placed])
+
+    def track(self, sight: Sight, outline: Outline, first: float, last: float, interval: float):
+        """Objective of the samples from stamp `first` of the first sensor on, for `last` seconds.
 
         None where there are too few of them.  The clock may move within its bounds without a sample
         coming before the start.
         """
+        samples, body = sight.samples, outline.name
         t = samples.t - first - self.clock.reference
-        inside = self._inside(t, last)
+        inside = within(self.clock, self.slack, t, last)
         if np.count_nonzero(inside) < LEAST:
             return None
         o, own = self.options, {"clock": self.clock, "origin": self.origin, "name": self.name}
-        own["loss"] = Huber(o.outlier)
+        own["loss"], share = Huber(o.outlier), o.weight**-0.5
         seen = samples.position[inside] @ self.turn.T
         if self.carrier is not None:
             seen = seen[:, self._columns(samples)]
-            return MarkerTrack(
-                body, t[inside], interval, self.carrier, seen, o.sigma_position, **own
-            )
+            sigma = share * o.sigma_position
+            return MarkerTrack(body, t[inside], interval, self.carrier, seen, sigma, **own)
         q = None
         if self.turns:
             turn = np.broadcast_to(o.orientation, (len(t), 4))
             q = rotations.multiply(turn, samples.orientation)[inside]
-        sigmas = o.sigma_position, np.radians(o.sigma_rotation)
+        sigmas = share * o.sigma_position, share * np.radians(o.sigma_rotation)
         return PoseStream(
             body, t[inside], interval, seen[:, 0], q, *sigmas, pivot=self.pivot, **own
         )
-
-    def _inside(self, t: np.ndarray, last: float) -> np.ndarray:
-        """Which stamps are of the rollout, wherever within its bounds the clock is."""
-        at = self.clock.times(t)
-        early, rate = self.slack
-        room = early + rate * np.maximum(t, 0.0)
-        return (t >= 0) & (at >= room) & (at <= last)
 
     def _columns(self, samples: Samples) -> list[int]:
         if self.options.kind == "poses":
@@ -130,61 +201,57 @@ class Sensor:
         return (1.0 + rate) * last + early
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What a sensor showed of one throw beside what it would show of the simulated one.
-
-    t          times of the simulation, by the sensor's clock as estimated [s] (n,)
-    names      of markers, else ("pivot",)
-    measured, simulated  (n, m, 3) [m], scene's frame;  angle (n,) [deg] between them, or None
-    errors     figures, as in metrics.json
+def read_sensors(
+    config: EstimationConfig, scene: SceneModel, outline: Outline
+) -> tuple[Camera | Sensor, ...]:
+    """measurement.cloud, if it is given, and measurement.sensors; InputError naming what does not
+    fit.  The first is the reference.
     """
-
-    name: str
-    t: np.ndarray
-    names: tuple[str, ...]
-    measured: np.ndarray
-    simulated: np.ndarray
-    angle: np.ndarray | None
-    errors: Mapping[str, float] = field(default_factory=dict)
-
-
-def seen_by(sensor: Sensor, track: MarkerTrack | PoseStream, run, slot, values) -> Seen:
-    """A sensor's track beside a rollout, at values of the parameters."""
-    origin, angle = track.origin.at(values), None
-    if isinstance(track, MarkerTrack):
-        simulated = track.predicted(run, slot, values)
-        measured = np.where(track.weight[..., None] > 0, track.position, np.nan)
-    else:
-        simulated, turns = track.predicted(run, slot, values)
-        simulated, measured = simulated[:, None], track.position[:, None]
-        if track.orientation is not None:
-            apart = Rotation.from_matrix(turns) * Rotation.from_quat(track.orientation).inv()
-            angle = np.degrees(apart.magnitude())
-    distance = np.linalg.norm(simulated - measured, axis=2)
-    missed = (simulated - measured) / sensor.options.sigma_position
-    errors = {
-        "samples": len(track.t),
-        "position_error_m": float(np.nanmean(distance)),
-        "rms_over_sigma": float(np.sqrt(np.nanmean(missed**2))),
-    }
-    if angle is not None:
-        errors["rotation_error_deg"] = float(angle.mean())
-    names = sensor.markers or ("pivot",)
-    t = track.clock.times(track.t, values)
-    return Seen(sensor.name, t, names, measured + origin, simulated + origin, angle, errors)
-
-
-def read_sensors(config: EstimationConfig, scene: SceneModel) -> tuple[Sensor, ...]:
-    """Section measurement.sensors; InputError naming what does not fit."""
-    reader, found = OptionReader(config.place), []
-    for name, value in config.measurement.sensors.items():
+    options, reader, found = config.measurement, OptionReader(config.place), []
+    if options.cloud is not None:
+        found.append(_camera(config, scene, outline, "cloud", options.cloud, "measurement.cloud"))
+    for name, value in options.sensors.items():
         key = f"measurement.sensors.{name}"
-        found.append(_sensor(config, scene, reader, str(name), value, key))
+        found.append(_sensor(config, scene, outline, reader, str(name), value, key))
+    if not found:
+        raise config.error("measurement", "no sensor", "a section cloud, or sensors")
+    first = found[0].clock
+    if first.parameters or first.delay or first.drift:
+        rule = "none: the stamps of the first sensor are those that others are compared with"
+        raise config.error(f"measurement.sensors.{found[0].name}", "a delay or drift", rule)
+    if options.floor and not (isinstance(found[0], Camera) and found[0].options.planes):
+        rule = "the section planes of the first sensor's cloud, for measurement.floor"
+        raise config.error("measurement.cloud.planes", None, rule)
+    _check_turning(config, found, outline)
     return tuple(found)
 
 
-def _sensor(config, scene, reader, name: str, value: object, key: str) -> Sensor:
+def _check_turning(config: EstimationConfig, sensors: Sequence, outline: Outline) -> None:
+    """Refuse an unknown orientation of a ball that nothing shows."""
+    shown = any(
+        one.turning if isinstance(one, Camera) else one.turns or len(one.markers) >= 3
+        for one in sensors
+    )
+    if config.measurement.turning and not shown:
+        what = "a ball looks alike from all sides" if outline.round else "none of them does"
+        rule = f"false, or sensors that show how {config.body!r} is turned: {what}"
+        remedy = "poses of a rigid body or three markers do; else its spin is that of the scene"
+        raise config.error("measurement.turning", True, rule, remedy)
+
+
+def _camera(config, scene, outline, name: str, value: object, key: str, **own) -> Camera:
+    measurement, floor = config.measurement, None
+    if measurement.floor:
+        floor = scene.description["sdfs"][measurement.floor]["plane"]
+    cloud = read_cloud_options(value, config.place, key)
+    turning = measurement.turning and not outline.round
+    options = {"outlier": measurement.outlier, **own}
+    return Camera(
+        name, cloud, floor=floor if cloud.planes else None, turning=turning, **options
+    )  # fmt: skip
+
+
+def _sensor(config, scene, outline, reader, name: str, value: object, key: str):
     options = read_options(CloudSensorOptions, reader, value, key)
     clock = {}
     for word in ("delay", "drift"):
@@ -192,21 +259,28 @@ def _sensor(config, scene, reader, name: str, value: object, key: str) -> Sensor
         clock |= {word: number, f"{word}_name": parameter}
     if not clock["drift"] > -1:
         raise config.error(f"{key}.drift", clock["drift"], "a number > -1")
+    clock = Clock(**clock, reference=clock["delay"])
+    slack = _slack(config, clock.delay_name), _slack(config, clock.drift_name)
+    if options.kind == "clouds":
+        if options.cloud is None:
+            raise config.error(f"{key}.cloud", None, "a section cloud, for sensors of kind clouds")
+        own = {"topic": options.topic, "weight": options.weight, "clock": clock, "slack": slack}
+        return _camera(config, scene, outline, name, options.cloud, f"{key}.cloud", **own)
     origin = _placed(config, options.position, 3, f"{key}.position")
     pivot = _placed(config, options.pivot, 6, f"{key}.pivot")
     soft = scene.description["bodies"][config.body]["type"] in SOFT
+    markers, places = (), np.zeros((0, 3))
     if options.kind == "markers":
-        carrier, markers = _carrier(config, scene, options, key)
+        carrier, markers, places = _carrier(config, scene, options, key)
     else:
-        carrier, markers = (_middle(scene, config.body) if soft else None), ()
+        carrier = _middle(scene, config.body) if soft else None
         if soft and (any(pivot.numbers) or any(pivot.names)):
             rule = "none for a soft body: its pose is the mean of its vertices"
             raise config.error(f"{key}.pivot", list(options.pivot), rule)
-    clock = Clock(**clock, reference=clock["delay"])
+    turning = config.measurement.turning
     return Sensor(
         name, options, clock, origin, pivot, matrix_from_quaternion(np.array(options.orientation)),
-        not soft and config.measurement.turning, carrier, markers,
-        (_slack(config, clock.delay_name), _slack(config, clock.drift_name)),
+        not soft and turning and options.kind == "poses", carrier, markers, places, turning, slack,
     )  # fmt: skip
 
 
@@ -219,7 +293,7 @@ def _slack(config: EstimationConfig, name: str) -> float:
     return max(high - options.value, options.value - low)
 
 
-def _carrier(config, scene, options, key: str) -> tuple[Carrier, tuple[str, ...]]:
+def _carrier(config, scene, options, key: str) -> tuple[Carrier, tuple[str, ...], np.ndarray]:
     if not options.markers:
         raise config.error(f"{key}.markers", {}, "name -> place, for sensors of kind markers")
     places = []
@@ -229,7 +303,8 @@ def _carrier(config, scene, options, key: str) -> tuple[Carrier, tuple[str, ...]
             raise config.error(f"{key}.markers.{name}", place, "three finite numbers [m]")
         places.append(place)
     names = tuple(str(name) for name in options.markers)
-    return carrier_of(scene, config.body, np.array(places, float)), names
+    places = np.array(places, float)
+    return carrier_of(scene, config.body, places), names, places
 
 
 def _middle(scene: SceneModel, body: str) -> SoftPoints:
@@ -252,20 +327,24 @@ def _of(config: EstimationConfig, value: object, key: str) -> tuple[float, str]:
     return config.parameters[value].value, value
 
 
-def _placed(config: EstimationConfig, values: object, count: int, key: str) -> Placed:
+def _placed(config: EstimationConfig, values: object, count: int, key: str) -> Numbers:
     if not isinstance(values, (list, tuple)) or len(values) != count:
         rule = f"{count} numbers or names of parameters"
         raise config.error(key, values, rule)
     numbers, names = zip(
         *(_of(config, v, f"{key}[{i}]") for i, v in enumerate(values)), strict=True
     )
-    return Placed(numbers, names)
+    return Numbers(numbers, names)
 
 
-def refuse_apart(sensor: Sensor, samples: Samples, first: float, span: float, place: str) -> None:
+def refuse_apart(sensor, sight: Sight, first: float, span: float, place: str) -> None:
     """InputError where a sensor's samples are not of the time of a throw."""
-    own = samples.t - first - sensor.clock.delay
+    samples = sight.samples
+    stamps = sight.stamps if samples is None else samples.t
+    own = stamps - first - sensor.clock.delay
     got = f"samples from {own[0]:.3f} to {own[-1]:.3f} s of the throw" if len(own) else "no sample"
-    rule = f"at least {LEAST} within its {span:.3f} s ({place})"
+    least = 1 if samples is None else LEAST
+    rule = f"at least {least} within its {span:.3f} s ({place})"
     remedy = f"are clocks apart (measurement.sensors.{sensor.name}.delay), or its bounds too wide?"
-    raise InputError(samples.source, f"sensor {sensor.name}", got, rule, remedy)
+    source = sight.seen[0].source if samples is None else samples.source
+    raise InputError(source, f"sensor {sensor.name}", got, rule, remedy)

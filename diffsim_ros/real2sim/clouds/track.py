@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import InputError
+from ...inverse.clock import Clock
 from ...inverse.cloud_track import CloudTrack, RigidSkin, SoftSkin
 from ...inverse.losses import Loss
 from .cloud import Cloud
@@ -30,12 +31,14 @@ def sightings(frames: Sequence[Frame], place: str = "clouds") -> list[Cloud]:
 def cloud_track(
     body: str, seen: Sequence[Cloud], skin: SoftSkin | RigidSkin, noise: DepthNoise, *,
     start: float, interval: float, loss: Loss | None = None, incidence: np.ndarray | float = 1.0,
+    name: str = "cloud", clock: Clock | None = None, weight: float = 1.0,
 ) -> CloudTrack:  # fmt: skip
     """Points of a body as an objective, each with the sensor's noise at its distance.
 
     seen      clouds of one static sensor, in the frame of the scene's world
     start     stamp at which the rollout starts [s];  interval of its rows [s]
     incidence cosine between ray and surface of every point, or one of all
+    clock     of the stamps;  weight  of the points' squares
     """
     eyes = np.array([cloud.eye for cloud in seen])
     if np.ptp(eyes, axis=0).max() > 1e-9:
@@ -45,6 +48,6 @@ def cloud_track(
     return CloudTrack(
         body, np.array([cloud.stamp for cloud in seen]) - start, interval, skin, points,
         np.repeat(np.arange(len(seen)), [len(cloud) for cloud in seen]), eyes[0],
-        noise.along(distance), noise.across(distance), loss=loss or Loss(),
-        incidence=incidence,
+        noise.along(distance) / weight**0.5, noise.across(distance) / weight**0.5,
+        loss=loss or Loss(), incidence=incidence, name=name, clock=clock or Clock(),
     )  # fmt: skip

@@ -1,0 +1,157 @@
+"""A depth camera as one of a throw's sensors: pipeline, floor, and the body put onto its points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import InputError
+from ...inverse.clock import Clock
+from ...inverse.cloud_track import CloudTrack
+from ...inverse.losses import Huber
+from ...scene.rotation import matrix_from_quaternion, quaternion_between
+from .options import CLOUD, CloudOptions
+from .pipeline import CloudPipeline, stage_table
+from .placing import followed
+from .recording import CloudRecording, read_recordings
+from .sight import Outline, Sight
+from .track import cloud_track, sightings
+
+EARLY = 0.5
+"""Seconds before and after a throw of which another camera's clouds are looked at too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """One camera, bound to the scene.
+
+    options    its section `cloud`;  topic  of a bag with several
+    floor      plane of the scene that the floor found is put onto, {normal, offset}, or None
+    turning    the orientation of the body is looked for in its points
+    outlier    [sigma] beyond which a point counts less;  weight  of its squares
+    clock      of its stamps, and slack (delay, drift) by which it may go from the first guess
+    """
+
+    name: str
+    options: CloudOptions
+    topic: str = ""
+    floor: dict | None = None
+    turning: bool = False
+    outlier: float = 2.0
+    weight: float = 1.0
+    clock: Clock = field(default_factory=Clock)
+    slack: tuple[float, float] = (0.0, 0.0)
+    surety: ClassVar[int] = 1
+
+    def throws(self, path: str | Path, rate: float | None, topic: str) -> list[CloudRecording]:
+        """Recordings of a file, as the first of the sensors."""
+        scale = self.options.values["scale"]
+        return read_recordings(path, topic=topic or self.topic, rate=rate, scale=scale)
+
+    def read(self, path: str | Path) -> CloudRecording:
+        """The camera's clouds of a whole file, beside another sensor's throws."""
+        found = self.throws(path, None, "")
+        return replace(found[0], clouds=[cloud for throw in found for cloud in throw.clouds])
+
+    def meanwhile(self, recording: CloudRecording, first: float, last: float) -> CloudRecording:
+        """Its clouds of about the time from stamp `first` to `last` of the first sensor."""
+        early, late = self.stamps(np.array([first, last])) + np.array([-EARLY, EARLY])
+        kept = [cloud for cloud in recording.clouds if early <= cloud.stamp <= late]
+        if not kept:
+            own = recording.clouds[0].stamp, recording.clouds[-1].stamp
+            got = f"clouds from {own[0]:.3f} to {own[1]:.3f} s"
+            rule = f"some of the throw, from {early + EARLY:.3f} s on"
+            remedy = f"are clocks apart (measurement.sensors.{self.name}.delay)?"
+            raise InputError(recording.source, f"sensor {self.name}", got, rule, remedy)
+        return replace(recording, clouds=kept)
+
+    def stamps(self, t: np.ndarray) -> np.ndarray:
+        """Its own stamps at stamps t of the first sensor, at the first guess of its delay."""
+        return t + self.clock.reference
+
+    def sight(self, recording: CloudRecording, outline: Outline) -> Sight:
+        """The recording behind the pipeline; InputError if it does not show the body."""
+        pipeline = CloudPipeline(self._placed(recording))
+        frames = pipeline.run(recording.clouds)
+        turn, shift = self._onto_floor(recording.source, pipeline.planes)
+        world = self.options.values["frame"]
+        seen = [c.moved(turn, shift, world) for c in sightings(frames, recording.source)]
+        placed = followed(
+            outline.vertices, outline.skin.triangles, seen, outline.turn, turning=self.turning
+        )
+        return Sight(
+            seen, placed, len(frames), pipeline.planes, turn, shift, stage_table(frames)
+        )  # fmt: skip
+
+    def turns_seen(self, sight: Sight) -> tuple[np.ndarray, np.ndarray] | None:
+        """Stamps (n,) by the first sensor's clock and orientations (n, 3, 3) of the body, None
+        where the camera cannot tell them."""
+        if not self.turning:
+            return None
+        turns = np.array([one.turn for one in sight.placed])
+        return sight.stamps - self.clock.reference, turns
+
+    def track(
+        self, sight: Sight, outline: Outline, first: float, last: float, interval: float
+    ) -> CloudTrack | None:
+        """Objective of the frames from stamp `first` of the first sensor on, for `last` seconds.
+
+        None where there is none.
+        """
+        t = sight.stamps - first - self.clock.reference
+        inside = within(self.clock, self.slack, t, last)
+        if not inside.any():
+            return None
+        kept = np.flatnonzero(inside)
+        seen = [sight.seen[k] for k in kept]
+        incidence = np.concatenate([sight.placed[k].cosine for k in kept])
+        return cloud_track(
+            outline.name, seen, outline.skin, self.options.noise,
+            start=first + self.clock.reference, interval=interval, loss=Huber(self.outlier),
+            incidence=incidence, name=self.name, clock=self.clock, weight=self.weight,
+        )  # fmt: skip
+
+    def needed(self, last: float) -> float:
+        """Seconds of a rollout that the frames of `last` seconds may read."""
+        early, rate = self.slack
+        return (1.0 + rate) * last + early
+
+    def _placed(self, recording: CloudRecording) -> CloudOptions:
+        """The pipeline's options; static transforms of the recording place a camera that the YAML
+        does not. InputError if there are some, but none from the camera to the scene's frame.
+        """
+        values = self.options.values
+        given = any(values[key] != CLOUD[key].default for key in ("position", "orientation"))
+        if recording.frames is None or given:
+            return self.options
+        camera = recording.clouds[0].frame
+        found = recording.frames.lookup(values["frame"], camera, recording.source)
+        pose = {"position": found.position.tolist(), "orientation": found.orientation.tolist()}
+        return replace(self.options, values={**values, **pose})
+
+    def _onto_floor(self, source: str, planes) -> tuple[np.ndarray, np.ndarray]:
+        """Turn (3, 3) and shift (3,) that put the floor found onto the scene's."""
+        if self.floor is None:
+            return np.eye(3), np.zeros(3)
+        floor = next((plane for plane in planes if plane.name == "floor"), None)
+        if floor is None:
+            got = ", ".join(plane.name for plane in planes) or "no plane"
+            remedy = "see measurement.cloud.planes: share, distance, up"
+            raise InputError(source, "planes", got, "a floor", remedy)
+        normal = np.asarray(self.floor["normal"], float)
+        turn = matrix_from_quaternion(quaternion_between(floor.normal, normal))
+        middle = floor.centre
+        height = float(normal @ middle) - self.floor["offset"]
+        return turn, middle - height * normal - turn @ middle
+
+
+def within(clock: Clock, slack: Sequence[float], t: np.ndarray, last: float) -> np.ndarray:
+    """Which stamps t (n,) [s] are of a rollout of `last` seconds, wherever in its bounds the clock
+    is: none may come before the start.
+    """
+    at, (early, rate) = clock.times(t), slack
+    return (t >= 0) & (at >= early + rate * np.maximum(t, 0.0)) & (at <= last + 1e-9)

@@ -1,0 +1,215 @@
+"""Any list of sensors of one throw: two cameras, trackers without a camera, a ball that turns."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+pytest.importorskip("open3d", exc_type=ImportError)
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.real2sim.clouds.placing import free_spin
+from diffsim_ros.real2sim.clouds.recording import CloudRecording
+from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.estimate import estimate
+from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.results import write_results
+from tests.real2sim.clouds_synthetic import (
+    AT_SIDE,
+    NOISE,
+    SENSOR,
+    SIDE,
+    TRUTH,
+    camera,
+    estimation,
+    recording,
+    sensor_estimation,
+    tracked,
+)
+from tests.real2sim.test_cloud_sensors import CORNERS, MARKERS
+
+LATE = 0.012
+DELAY = {"value": 0.0, "bounds": [-0.03, 0.03], "unit": "s", "sets": {}}
+POSES = {
+    "kind": "poses", "position": SENSOR["shift"].tolist(),
+    "pivot": [*SENSOR["pivot"].tolist(), 0, 0, 0], "sigma_position": SENSOR["sigma"],
+    "sigma_rotation": float(np.degrees(SENSOR["turn_sigma"])),
+}  # fmt: skip
+MOCAP = {
+    "kind": "markers", "markers": CORNERS, "position": SENSOR["shift"].tolist(),
+    "sigma_position": SENSOR["sigma"],
+}  # fmt: skip
+
+
+def right(samples, late=0.0):
+    """A tracker's samples by the clock of the throw, or as late as that."""
+    return replace(
+        samples, t=5.0 + (samples.t - 5.0) * (1 + SENSOR["drift"]) - SENSOR["delay"] + late
+    )
+
+
+@cache
+def trackers(late=0.0):
+    """Poses, and markers of another tracker whose stamps are late; no camera."""
+    beside = {"poses": right(tracked(0)), "mocap": right(tracked(1, MARKERS), late)}
+    return CloudRecording("box", (), "box", beside=beside)
+
+
+def without_cloud(delay=None, **sensors):
+    content = {**estimation(sensors=sensors), "kind": "sensors"}
+    del content["measurement"]["cloud"], content["measurement"]["floor"]
+    content["fit"]["horizons"] = [0]
+    if delay:
+        content["parameters"][delay] = dict(DELAY)
+    return content
+
+
+def fitted(content, throw):
+    return estimate(load_estimation(content), observations={"train": [throw], "validate": []})
+
+
+def values(result):
+    assert result.status == "converged", result.message
+    return {p.name: p for p in result.parameters}
+
+
+def test_two_trackers_without_a_camera_know_more_than_either():
+    whole = trackers(LATE)
+    both = fitted(without_cloud("late", poses=POSES, mocap={**MOCAP, "delay": "late"}), whole)
+    poses = fitted(without_cloud(poses=POSES), whole)
+    mocap = fitted(without_cloud(mocap=MOCAP), trackers())
+    found, sigma = values(both), [values(r)["c_f"].std_dev for r in (both, poses, mocap)]
+    assert abs(found["late"].value - LATE) < 3.5 * found["late"].std_dev < 1e-3
+    assert abs(found["c_f"].value - TRUTH["c_f"]) < 3.5 * sigma[0]
+    assert sigma[0] < 0.9 * min(sigma[1:])
+    (shown,) = both.predictions
+    assert shown.sensor == "poses" and [s.name for s in shown.sensors] == ["mocap"]
+    assert shown.errors["rms_over_sigma"] == pytest.approx(1.0, abs=0.2)
+
+
+def side(late=0.0):
+    return recording(7, "side", eye=SIDE, look=AT_SIDE, late=late)
+
+
+def two_cameras():
+    other = {"kind": "clouds", "cloud": camera(SIDE, AT_SIDE), "delay": "late"}
+    content = estimation(sensors={"side": other})
+    content["parameters"]["late"] = dict(DELAY)
+    return content
+
+
+@pytest.fixture(scope="module")
+def cameras():
+    return fitted(two_cameras(), replace(recording(0), beside={"side": side(LATE)}))
+
+
+def test_two_cameras_know_more_than_either(cameras, tmp_path):
+    other = estimation()
+    other["measurement"]["cloud"] = camera(SIDE, AT_SIDE)
+    alone = [fitted(estimation(), recording(0)), fitted(other, side())]
+    found, sigma = values(cameras), [values(r)["c_f"].std_dev for r in (cameras, *alone)]
+    assert abs(found["late"].value - LATE) < 3.5 * found["late"].std_dev < 5e-3
+    assert abs(found["c_f"].value - TRUTH["c_f"]) < 3.5 * sigma[0] and sigma[0] < min(sigma[1:])
+    seen = cameras.metrics["train"]["box"]["sensors"]["side"]
+    assert seen["rms_over_sigma"] == pytest.approx(1.0, abs=0.15)
+    assert seen["rms_distance_m"] == pytest.approx(NOISE, rel=0.2)
+    folder = write_results(cameras, tmp_path / "out").path
+    assert "side, middle" in (folder / "report.html").read_text()
+
+
+def test_derivatives_with_every_sensor_at_once():
+    """Two cameras, poses and markers, each with a clock: end to end against central differences."""
+    content = sensor_estimation()
+    sensors = content["measurement"]["sensors"]
+    sensors["side"] = {
+        "kind": "clouds", "cloud": camera(SIDE, AT_SIDE), "delay": "side_late", "drift": "slow",
+        "weight": 0.5,
+    }  # fmt: skip
+    sensors["mocap"] = {**MOCAP, "delay": "mocap_late"}
+    content["parameters"] |= {"side_late": dict(DELAY), "mocap_late": dict(DELAY)}
+    beside = {"tracker": tracked(0), "side": side(LATE), "mocap": tracked(1, MARKERS)}
+    model = kind_of("clouds").experiment(load_estimation(content))
+    given = {"train": [replace(recording(0, "box", 9), beside=beside)], "validate": ()}
+    trials = model.read(given).train
+    problem = model.model.problem(trials, model.model.map.start).exact()
+    names = [o.name for o in problem.trials[0].objectives]
+    assert names == ["cloud", "tracker", "side", "mocap"]
+    z, y = problem.start + 1e-3, np.zeros(problem.nuisance_shape)
+    exact = problem.evaluate(z, y, want="equations").gradient
+    adjoint = problem.evaluate(z, y, want="gradient").gradient
+    for ours, theirs in zip(adjoint, exact, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+    for i, name in enumerate(problem.names):
+        step = 1e-6 * np.eye(len(z))[i]
+        up, down = (problem.evaluate(z + s * step, y).value for s in (1, -1))
+        assert exact[0][i] == pytest.approx((up - down) / 2e-6, rel=1e-4, abs=1e-2), name
+
+
+def ball(content, **measurement):
+    """The same with a ball in place of the box."""
+    content["scene"]["bodies"]["box"] |= {"shape": {"sphere": {"radius": 0.07}}}
+    content["scene"]["bodies"]["box"]["proxies"] = {"sphere": {}}
+    content["measurement"] |= measurement
+    return content
+
+
+def rolled(samples):
+    """Poses of a ball that is thrown with a spin and touches nothing."""
+    t = samples.t - 5.0
+    fall = np.outer(t, TRUTH["velocity"]) - 0.5 * 9.81 * np.outer(t**2, [0, 0, 1])
+    turn = Rotation.from_rotvec(np.outer(t, [2.0, -30.0, 5.0]))
+    place = TRUTH["position"] + fall + turn.apply(SENSOR["pivot"]) - SENSOR["shift"]
+    noise = SENSOR["sigma"] * np.random.default_rng(0).normal(size=place.shape)
+    return replace(samples, position=(place + noise)[:, None], orientation=turn.as_quat())
+
+
+def test_a_ball_turns_as_its_tracker_says_and_what_nothing_sees_is_named(tmp_path):
+    """A ball looks alike from all sides: its spin cannot come from the clouds; and it touches
+    nothing here, so that the data do not depend on friction at all."""
+    samples = rolled(right(tracked(0, rows=37)))
+    content = ball(without_cloud(poses=POSES))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        result = fitted(content, CloudRecording("ball", (), "ball", beside={"poses": samples}))
+        write_results(result, tmp_path / "out")
+    (friction,) = result.parameters
+    assert not friction.identifiable and "do not depend on it" in friction.note
+    spin = result.predictions[0].start.state.angular_velocity
+    np.testing.assert_allclose(spin, [2.0, -30.0, 5.0], atol=0.3)
+    with pytest.raises(InputError, match=r"measurement\.turning: got True.*a ball looks alike"):
+        kind_of("clouds").experiment(load_estimation(ball(estimation())))
+
+
+def test_a_fast_spin_is_told_from_steps_of_less_than_half_a_revolution():
+    t, spin = np.linspace(0.1, 0.5, 21), np.array([40.0, -90.0, 60.0])
+    start = Rotation.from_rotvec([0.3, 0.2, -0.1])
+    turns = (Rotation.from_rotvec(t[:, None] * spin) * start).as_matrix()
+    turn, found = free_spin(t, turns)
+    np.testing.assert_allclose(found, spin, rtol=1e-9)
+    np.testing.assert_allclose(turn, start.as_matrix(), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sensors", "says"),
+    [
+        ({}, "'no sensor'; accepted: a section cloud, or sensors"),
+        ({"poses": {**POSES, "delay": 0.1}}, "'a delay or drift'; accepted: none"),
+        ({"side": {"kind": "clouds"}}, r"side\.cloud: got None; accepted: a section cloud"),
+        ({"two": {**MOCAP, "markers": dict(list(CORNERS.items())[:2])}}, "none of them does"),
+    ],
+)
+def test_bad_lists_of_sensors_are_named(sensors, says):
+    with pytest.raises(InputError, match=says):
+        kind_of("clouds").experiment(load_estimation(without_cloud(**sensors)))
+
+
+def test_another_camera_of_another_time_is_named():
+    throw = replace(recording(0), beside={"side": side(late=60.0)})
+    model = kind_of("clouds").experiment(load_estimation(two_cameras()))
+    with pytest.raises(InputError, match=r"sensor side: got .clouds from 65\.0.*are clocks apart"):
+        model.read({"train": [throw], "validate": ()})
