@@ -204,6 +204,7 @@ def test_a_ball_turns_as_its_tracker_says_and_what_nothing_sees_is_named(tmp_pat
     nothing here, so that the data do not depend on friction at all."""
     samples = rolled(right(tracked(0, rows=37)))
     content = ball(without_cloud(poses=POSES))
+    content["parameters"]["c_f"]["scale"] = "log"
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         result = fitted(content, CloudRecording("ball", (), "ball", beside={"poses": samples}))
