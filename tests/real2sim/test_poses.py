@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,6 +140,22 @@ def elbow(path: Path, **changes) -> dict:
     for key, value in changes.items():
         content[key] = {**content[key], **value} if isinstance(value, dict) else value
     return content
+
+
+def test_the_height_of_the_ground_is_a_parameter(elbow_file):
+    """The plane is carried by a handle, whose keys are parameters by name."""
+    scene = copy.deepcopy(SCENE)
+    scene["bodies"]["ground"] = {"type": "handle", "pose": {"position": [0, 0, -0.001]}}
+    for contact in scene["contact"]:
+        contact["carrier"] = "ground"
+    height = {"value": -0.001, "bounds": [-0.02, 0.02], "sets": {"ground.position[0].z": 1}}
+    content = elbow(elbow_file, scene=scene, parameters={"height": height})
+    del content["data"]["validate"]
+    result = estimate(load_estimation(content))
+    found = {p.name: p for p in result.parameters}
+    assert result.status == "converged"
+    assert abs(found["height"].value) < 3.5 * found["height"].std_dev < 3e-4
+    assert abs(found["friction"].value - 0.25) < 3.5 * found["friction"].std_dev
 
 
 def test_a_file_of_several_bodies_is_read_and_written(elbow_file, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -150,6 +151,36 @@ def test_derivatives_with_every_sensor_at_once():
         assert exact[0][i] == pytest.approx((up - down) / 2e-6, rel=1e-4, abs=1e-2), name
 
 
+def on_unknown_ground(content):
+    """The same over a plane that a handle carries, 12 mm too low and tilted by 1 degree."""
+    content = copy.deepcopy(content)
+    tilt = Rotation.from_rotvec([0.02, -0.015, 0]).as_quat().tolist()
+    ground = {"type": "handle", "pose": {"position": [0, 0, -0.012], "orientation": tilt}}
+    content["scene"]["bodies"]["table"] = ground
+    content["scene"]["contact"][0]["carrier"] = "table"
+    content["measurement"].pop("floor", None)
+    for name, value, entry in (
+        ("height", -0.012, "position[0].z"), ("roll", 0.02, "rotation[0].x"),
+        ("pitch", -0.015, "rotation[0].y"),
+    ):  # fmt: skip
+        sets = {f"table.{entry}": 1}
+        content["parameters"][name] = {"value": value, "bounds": [-0.1, 0.1], "sets": sets}
+    return content
+
+
+@pytest.mark.parametrize("seen", ["clouds", "trackers"])
+def test_the_ground_is_a_parameter_by_name(seen):
+    if seen == "clouds":
+        result = fitted(on_unknown_ground(estimation()), recording(0))
+    else:
+        content = without_cloud(poses=POSES, mocap=MOCAP)
+        result = fitted(on_unknown_ground(content), trackers())
+    found = values(result)
+    for name, most in (("height", 4e-4), ("roll", 1.5e-3), ("pitch", 1.5e-3)):
+        assert abs(found[name].value) < 3.5 * found[name].std_dev < 3.5 * most, found[name]
+    assert abs(found["c_f"].value - TRUTH["c_f"]) < 3.5 * found["c_f"].std_dev
+
+
 def ball(content, **measurement):
     """The same with a ball in place of the box."""
     content["scene"]["bodies"]["box"] |= {"shape": {"sphere": {"radius": 0.07}}}
@@ -173,6 +204,7 @@ def test_a_ball_turns_as_its_tracker_says_and_what_nothing_sees_is_named(tmp_pat
     nothing here, so that the data do not depend on friction at all."""
     samples = rolled(right(tracked(0, rows=37)))
     content = ball(without_cloud(poses=POSES))
+    content["parameters"]["c_f"]["scale"] = "log"
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         result = fitted(content, CloudRecording("ball", (), "ball", beside={"poses": samples}))
