@@ -8,10 +8,15 @@ namespace diffsim {
 
 std::vector<std::unique_ptr<Rollout>> rollout_batch(
     const Scene& scene, const MatrixXd& P, const std::vector<int>& steps, const Options& options,
-    const std::vector<int>& active, GradientMode mode, int threads, CancelToken* cancel) {
+    const std::vector<int>& active, GradientMode mode, int threads, CancelToken* cancel,
+    const std::vector<MatrixXd>& directions) {
   const int n = static_cast<int>(P.rows());
   if (steps.size() != 1 && static_cast<int>(steps.size()) != n) {
     refuse("rollout_batch: steps", "must be one number or one per row of P", steps.size());
+  }
+  if (!directions.empty() && static_cast<int>(directions.size()) != n) {
+    refuse("rollout_batch: directions", "must be none, or a matrix per row of P",
+           directions.size());
   }
   if (threads < 0) refuse("rollout_batch: threads", "must be >= 0 (0 = all cores)", threads);
   if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -25,7 +30,7 @@ std::vector<std::unique_ptr<Rollout>> rollout_batch(
     for (int i = next++; i < n; i = next++) {
       try {
         result[i] = Rollout::run(scene, P.row(i), steps[steps.size() == 1 ? 0 : i], options, active,
-                                 mode, cancel, each);
+                                 mode, cancel, each, directions.empty() ? nullptr : &directions[i]);
       } catch (...) {
         error[i] = std::current_exception();
       }

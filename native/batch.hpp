@@ -6,9 +6,11 @@
 
 namespace diffsim {
 
-/// P: one parameter vector per row; steps: one number, or one per row; threads: 0 = all cores.
+/// P: one parameter vector per row; steps: one number, or one per row; threads: 0 = all cores;
+/// directions: none, or one matrix per row (see Rollout::run).
 std::vector<std::unique_ptr<Rollout>> rollout_batch(
     const Scene& scene, const MatrixXd& P, const std::vector<int>& steps, const Options& options,
-    const std::vector<int>& active, GradientMode mode, int threads, CancelToken* cancel);
+    const std::vector<int>& active, GradientMode mode, int threads, CancelToken* cancel,
+    const std::vector<MatrixXd>& directions = {});
 
 }  // namespace diffsim

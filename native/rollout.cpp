@@ -27,9 +27,11 @@ void Options::check() const {
 
 std::unique_ptr<Rollout> Rollout::run(const Scene& scene, const VectorXd& p, int steps,
                                       const Options& options, const std::vector<int>& active,
-                                      GradientMode mode, CancelToken* cancel, int threads) {
+                                      GradientMode mode, CancelToken* cancel, int threads,
+                                      const MatrixXd* directions) {
   const auto go = [&](int n) {
-    return std::unique_ptr<Rollout>(new Rollout(scene, p, steps, options, active, mode, cancel, n));
+    return std::unique_ptr<Rollout>(
+        new Rollout(scene, p, steps, options, active, mode, cancel, n, directions));
   };
   try {
     return go(threads);
@@ -40,14 +42,16 @@ std::unique_ptr<Rollout> Rollout::run(const Scene& scene, const VectorXd& p, int
 
 Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
                  const std::vector<int>& active, GradientMode mode, CancelToken* cancel,
-                 int threads)
+                 int threads, const MatrixXd* directions)
     : scene_(&scene),
       p_(p),
       options_(options),
       active_(scene.parameters(), active),
       mode_(mode),
-      threads_(options.profile ? 1 : threads) {
+      threads_(options.profile ? 1 : threads),
+      directions_(directions) {
   options.check();
+  check_directions();
   scene.check(p);
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
   if (threads < 1) refuse("rollout: threads", "must be >= 1", threads);
@@ -77,7 +81,20 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   }
   if (forward_ && !finish()) throw LateFailure();
   forward_.reset();
+  directions_ = nullptr;
   if (cancel) cancel->done.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Rollout::check_directions() const {
+  if (!directions_) return;
+  if (mode_ != GradientMode::sensitivity) {
+    refuse("rollout: directions", "need mode 'sensitivity'", "another mode");
+  }
+  if (directions_->rows() != active_.size()) {
+    refuse("rollout: directions",
+           "need a row per active parameter, " + std::to_string(active_.size()),
+           directions_->rows());
+  }
 }
 
 Window Rollout::window(std::size_t i) const {

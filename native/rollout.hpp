@@ -48,9 +48,11 @@ class Rollout {
   /// Runs `steps` steps; throws InvalidInput for unusable input, never for a failed step. With two
   /// threads S of a step is computed beside the next step, and in gradient() the derivatives of a
   /// step beside the multiplier of the one after it: the same operations, so the same bits.
+  /// directions (active, n), mode sensitivity: S is carried for their n columns alone, S D.
   static std::unique_ptr<Rollout> run(const Scene& scene, const VectorXd& p, int steps,
                                       const Options& options, const std::vector<int>& active,
-                                      GradientMode mode, CancelToken* cancel, int threads = 1);
+                                      GradientMode mode, CancelToken* cancel, int threads = 1,
+                                      const MatrixXd* directions = nullptr);
 
   /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames). Modes store, checkpoint.
   VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv);
@@ -87,7 +89,9 @@ class Rollout {
   class Backward;
 
   Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
-          const std::vector<int>& active, GradientMode mode, CancelToken* cancel, int threads);
+          const std::vector<int>& active, GradientMode mode, CancelToken* cancel, int threads,
+          const MatrixXd* directions);
+  void check_directions() const;
   bool advance_step(int step, int depth, double t, double h, Stepper& stepper);
   bool accept(const TimeScheme& scheme, double t, Stepper& stepper);
   /// Window on records i, i-1, i-2 as record i's scheme looked back.
@@ -115,7 +119,8 @@ class Rollout {
   ActiveColumns active_;
   GradientMode mode_;
   int threads_;
-  std::vector<Record> records_;          // [0] is the start
+  const MatrixXd* directions_;   // while it runs; nullptr: S has a column per active parameter
+  std::vector<Record> records_;  // [0] is the start
   std::vector<const Element*> watched_;  // what has not warned yet
   int depth_ = 0;                        // past states usable by the scheme since the last restart
   std::unique_ptr<Forward> forward_;

@@ -1,4 +1,6 @@
-// Direct sensitivities: S carried along with the motion [G 4.4, 4.5].
+// Direct sensitivities: S carried along with the motion [G 4.4, 4.5]; every step is linear in
+// dr/dp, so S D of some directions D costs as many columns as D has, however many parameters they
+// move.
 #include "rollout.hpp"
 
 namespace diffsim {
@@ -24,6 +26,11 @@ void Rollout::start_sensitivity(MatrixXd& X, MatrixXd& V) const {
   MatrixXd x = MatrixXd::Zero(scene_->ndof(), active_.size()), v = x;
   for (const auto& b : scene_->bodies()) {
     b->start_sensitivity(p_, scene_->nodes(), active_.all(), x, v);
+  }
+  if (directions_) {
+    X = x * *directions_;
+    V = v * *directions_;
+    return;
   }
   const int begun = active_.begun(0);
   X.resize(scene_->ndof(), begun);
@@ -69,8 +76,8 @@ bool Rollout::advance_sensitivity(double t) {
     std::swap(M[2], M[1]);
     std::swap(M[1], M[0]);
   }
-  const int begun = active_.begun(t);
   const auto held = f.x[1].cols();
+  const auto begun = directions_ ? held : active_.begun(t);
   if (begun > held) {
     for (int k = 0; k < 3; ++k) {
       for (MatrixXd* M : {&f.x[k], &f.v[k]}) {
@@ -81,7 +88,14 @@ bool Rollout::advance_sensitivity(double t) {
   }
   d.map.history(f.x[1], f.x[2], f.x[0], f.v[0]);
   MatrixXd rhs = MatrixXd::Zero(scene_->ndof(), begun);
-  for (const auto& e : d.dr_dp) rhs.col(d.columns[e.column]).segment<3>(e.row) += e.value;
+  for (const auto& e : d.dr_dp) {
+    const int place = d.columns[e.column];
+    if (directions_) {
+      rhs.middleRows<3>(e.row) += e.value * directions_->row(active_.order()[place]);
+    } else {
+      rhs.col(place).segment<3>(e.row) += e.value;
+    }
+  }
   d.K.multiply_add(f.x[0], rhs);
   d.B.multiply_add(f.v[0], rhs);
   for (int k = 1; k <= d.scheme.order; ++k) {
@@ -97,8 +111,9 @@ bool Rollout::advance_sensitivity(double t) {
 
 void Rollout::fill_frame() {
   if (!forward_->frame_waits) return;
-  frames.back().dx = in_order(forward_->x[0], active_.order());
-  frames.back().dv = in_order(forward_->v[0], active_.order());
+  const MatrixXd &x = forward_->x[0], &v = forward_->v[0];
+  frames.back().dx = directions_ ? x : in_order(x, active_.order());
+  frames.back().dv = directions_ ? v : in_order(v, active_.order());
   forward_->frame_waits = false;
 }
 

@@ -50,7 +50,13 @@ CASES = {
     "ur5_throw_two_bounces": Case("ball"),
     "ur5_wall_floor": Case("ball"),
     "ur5_backspin": Case("ball"),
+    "ur5_bob": Case("bob", attempts=20, robust=0),
     "ur5_drag": Case("cube", TABLE),
+    "ur5_drag_5cm": Case("cube", TABLE),
+    "ur5_tip": Case("cube", TABLE),
+    "ur5_turn": Case("bottom", TABLE, robust=0),
+    "ur5_flip": Case(None, attempts=20, robust=0),  # a cloth that is glued to the tool's bar
+    "ur5_catapult": Case("bob", TABLE, attempts=20, robust=0),
 }
 QUICK = {"ur5_throw": ("as_it_is",), "ur5_throw_direct": ("as_it_is", "robust"),
          "ur5_drag": ("as_it_is",)}  # fmt: skip

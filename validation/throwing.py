@@ -41,6 +41,7 @@ def study(fraction: float = 1.0) -> dict:
     cap = fraction**2 * CMA_CAP  # of a tenth nothing is asked but that it runs
     found: dict[str, Any] = {"cma_budget_factor": CMA_FACTOR, "cma_cap_seconds": cap}
     found["continuation"] = continuation()
+    found["stiff_cube"] = stiff_cube(fraction)
     if fraction < 1:
         found["bounces_deformable"] = bounces(read("throw_soft_ball", starts=1), cap, ("2",))
         return found
@@ -114,6 +115,31 @@ def continuation() -> dict:
 
         result, seconds = solved(altered("throw_one_bounce", change))
         found[way] = candidate_figures(result.best) | {"cpu_seconds": round(seconds, 3)}
+    return _helped(found)
+
+
+def _helped(found: dict) -> dict:
+    """The figures, where continuation ends below the direct search."""
     direct, staged = found["direct"]["objective"], found["continuation"]["objective"]
     assert staged < direct, f"continuation ends at {staged:.3g}, the direct search at {direct:.3g}"
     return found
+
+
+def stiff_cube(fraction: float = 1.0) -> dict:
+    """A stiff cube that drops and slides [G Fig. A.5]: directly, and as the floor's stiffness
+    doubles; directly with BDF1 too, which takes the bounces away.  A tenth: without continuation.
+    """
+    ways = {"direct": [], "continuation": None, "direct_bdf1": []}
+    if fraction < 1:
+        del ways["continuation"]
+    found = {}
+    for way, softened in ways.items():
+
+        def change(raw: dict, way=way, softened=softened) -> None:
+            if softened is not None:
+                raw["search"]["softened"] = softened
+            raw["scene"]["world"]["scheme"] = "bdf1" if way.endswith("bdf1") else "bdf2"
+
+        result, seconds = solved(altered("throw_stiff_cube", change))
+        found[way] = candidate_figures(result.best) | {"cpu_seconds": round(seconds, 3)}
+    return _helped(found) if fraction >= 1 else found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -23,7 +24,10 @@ class TrialModel:
     """A trial's rollout and terms; derivatives are by (active engine entries, own values).
 
     own     names of the free parameters that objectives read themselves
-    active  number of active engine entries (columns of run.dx); ndof of the scene (its rows)
+    active  number of active engine entries, or of directions of them (columns of run.dx); ndof of
+            the scene (its rows)
+    A term's Jacobian is by some `columns` of these: an objective of the parameters alone has their
+    own only, of which a handle's keys are hundreds.
     """
 
     run: object
@@ -49,31 +53,37 @@ class TrialModel:
             count += np.count_nonzero(term.residual)  # those of what was not seen are zero
         return S, linear, count
 
+    @cached_property
+    def _moved(self) -> tuple[np.ndarray, np.ndarray]:
+        """S (F, ndof, active) of poses and velocities, copied out of the engine once."""
+        return self.run.dx, self.run.dv
+
     def _jacobian(self, term, slot):
-        """Residual Jacobian (M, q, active + own) through S  [Eq. 6]."""
-        J = np.zeros((*term.residual.shape, self.active + len(self.own)))
-        if self.active:
-            J[..., : self.active] = term.through(slot, self.run.dx, self.run.dv)
-        for i, name in enumerate(self.own):
-            if name in term.own:
-                J[..., self.active + i] = term.own[name]
-        return J
+        """(columns, residual Jacobian (M, q, columns)) through S  [Eq. 6]."""
+        own = [i for i, name in enumerate(self.own) if name in term.own]
+        moves = self.active if term.moves else 0
+        J = np.zeros((*term.residual.shape, moves + len(own)))
+        if moves:
+            J[..., :moves] = term.through(slot, *self._moved)
+        for k, i in enumerate(own):
+            J[..., moves + k] = term.own[self.own[i]]
+        return np.concatenate([np.arange(moves), self.active + np.array(own, int)]), J
 
     def jacobians(self):
-        """Residual Jacobian of every term."""
+        """Columns and residual Jacobian of every term."""
         return [self._jacobian(term, slot) for term, _, slot in self._parts()]
 
     def series(self, k, scale, jacobians, maps):
         """Residuals of every term by time, as trial k; scale: what the trial's loss weighs them."""
         found = []
-        for (term, loss, _), J, objective in zip(
+        for (term, loss, _), (columns, J), objective in zip(
             self._parts(), jacobians, self.trial.objectives, strict=True
         ):
             if term.linear:
                 continue
             r = term.residual
             weight = scale * loss(np.einsum("mq,mq->m", r, r))[1][:, None]
-            by_z, by_y = (J @ T for T in maps)
+            by_z, by_y = (J @ T[columns] for T in maps)
             samples = _samples(objective, len(r))
             found.append(Series(objective.name, k, samples, weight * r, by_z, by_y))
         return found
@@ -82,13 +92,16 @@ class TrialModel:
         """Gradient and Gauss-Newton Hessian of rho(S)/2 + linear; slope, bend = rho', rho''."""
         n = self.active + len(self.own)
         g, H, linear = np.zeros(n), np.zeros((n, n)), np.zeros(n)
-        for (term, loss, _), J in zip(self._parts(), jacobians, strict=True):
+        for (term, loss, _), (columns, J) in zip(self._parts(), jacobians, strict=True):
             if term.linear:
-                linear += J.sum(axis=(0, 1))
+                linear[columns] += J.sum(axis=(0, 1))
                 continue
             _, by_term, H_term = accumulate(term.residual, J, loss, second_order=second_order)
-            g += by_term
-            H += H_term
+            g[columns] += by_term
+            if len(columns) == n:
+                H += H_term
+            else:
+                H[np.ix_(columns, columns)] += H_term
         H = slope * H
         if second_order:
             H += 2.0 * bend * np.outer(g, g)

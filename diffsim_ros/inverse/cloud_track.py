@@ -116,6 +116,7 @@ class SparseTerm:
     jv: csr_array
     signature: int
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
+    moves: ClassVar[bool] = True
     linear: ClassVar[bool] = False
 
     def through(self, slot: BodySlot, dx, dv) -> np.ndarray:

@@ -169,7 +169,7 @@ class Smooth:
                 if i + 1 < len(steps):
                     partial[i + 1, j] = -1.0
                 own[name] = partial.reshape(1, -1) / self.sigma
-        return Term(steps.reshape(1, -1) / self.sigma, self.frames, own=own)
+        return Term(steps.reshape(1, -1) / self.sigma, self.frames, own=own, moves=False)
 
     def until(self, frame):
         """See `Objective.until`."""

@@ -146,16 +146,16 @@ class Clearance:
 
 @dataclass(frozen=True)
 class KeyLimit:
-    """Largest speed or acceleration of a handle through keys at equal intervals, straight between.
+    """Largest speed, acceleration or jerk of a handle through keys at equal intervals.
 
     r_i = max(0, |D_i|/limit - (1 - MARGIN))/sigma; D_i are first differences over the interval
-    (order 1: the speed), or second ones over its square (order 2: the speed's change at a key,
-    shared by the interval around it, the handle at rest before the first key and after the last).
-    Order 2 has D_i/limit as residuals too: without them every step of the search is jagged and
-    runs into the limit at once.
+    (order 1: the speed), second ones over its square (order 2: the speed's change at a key, shared
+    by the interval around it) or third ones over its cube (order 3), the handle at rest before the
+    first key and after the last.  Orders 2 and 3 have D_i/usual as residuals too: without them
+    every step of the search is jagged and runs into the limit at once.
 
     names     (K, 3)  parameters of the keys by axes; "": stays as in `keys` (K, 3) [m or rad]
-    limit     [m/s, m/s^2 or rad]
+    limit     [m or rad, per s, s^2 or s^3];  usual  the same, default: the limit
     """
 
     body: str
@@ -165,6 +165,7 @@ class KeyLimit:
     limit: float
     order: int = 1
     sigma: float = 0.01
+    usual: float | None = None
     loss: Loss = field(default_factory=Loss)
     name: str = "limit"
     frames: ClassVar[np.ndarray] = np.zeros(1, np.int64)
@@ -177,11 +178,9 @@ class KeyLimit:
 
     def _map(self) -> np.ndarray:
         """Differences (m, K) of keys."""
-        count = len(self.keys)
-        if self.order == 1:
-            return np.diff(np.eye(count), axis=0) / self.interval
-        ends = np.eye(count)[[0, *range(count), count - 1]]
-        return np.diff(ends, n=2, axis=0) / self.interval**2
+        count, rest = len(self.keys), self.order - 1
+        ends = np.eye(count)[[*[0] * rest, *range(count), *[count - 1] * rest]]
+        return np.diff(ends, n=self.order, axis=0) / self.interval**self.order
 
     def _differences(self, values: Mapping[str, float]) -> np.ndarray:
         keys = np.array(self.keys, float)
@@ -191,28 +190,35 @@ class KeyLimit:
         return self._map() @ keys
 
     def peak(self, values: Mapping[str, float]) -> float:
-        """Largest of |D_i| [m/s, m/s^2 or rad]."""
+        """Largest of |D_i| [m or rad, per s, s^2 or s^3]."""
         return float(np.linalg.norm(self._differences(values), axis=1).max())
 
     def term(self, rollout, slot, values):
-        """Residual (1, m or 4 m) and its partials by the keys; the motion does not enter."""
+        """Residual (1, m or 4 m), and its partials by the keys; the motion does not enter."""
         D, by_key = self._differences(values), self._map()
         size = np.linalg.norm(D, axis=1)
         over = size / self.limit - (1.0 - MARGIN)
         active = over > 0
         unit = D / np.where(active, size, 1.0)[:, None] * active[:, None]
-        own = {}
-        for k, row in enumerate(self.names):
-            for a, name in enumerate(row):
-                if name:
-                    slope = by_key[:, k] / self.limit
-                    own[name] = self._beside(slope * unit[:, a], np.outer(slope, np.eye(3)[a]))
-        return Term(self._beside(np.where(active, over, 0.0), D / self.limit), self.frames, own=own)
+        # (K, 3, m) by every key and axis, and of all of D (K, 3, m, 3)
+        by_above = by_key.T[:, None] * unit.T / self.limit
+        by_all = by_key.T[:, None, :, None] * np.eye(3)[:, None]
+        partial = self._beside(by_above, by_all)
+        own = {
+            name: partial[k, a][None]
+            for k, row in enumerate(self.names)
+            for a, name in enumerate(row)
+            if name
+        }
+        residual = self._beside(np.where(active, over, 0.0), D)[None]
+        return Term(residual, self.frames, own=own, moves=False)
 
-    def _beside(self, above: np.ndarray, even: np.ndarray) -> np.ndarray:
-        """Residuals (1, m), or (1, 4 m) of order 2, from what is above and from all of it."""
-        parts = [above / self.sigma, even.ravel()] if self.order == 2 else [above / self.sigma]
-        return np.concatenate(parts)[None]
+    def _beside(self, above: np.ndarray, all_of_it: np.ndarray) -> np.ndarray:
+        """Residuals (..., m), or (..., 4 m), from what is above the limit and from all D."""
+        if self.order == 1:
+            return above / self.sigma
+        even = all_of_it.reshape(*above.shape[:-1], -1) / (self.usual or self.limit)
+        return np.concatenate([above / self.sigma, even], axis=-1)
 
     def until(self, frame):
         """See `Objective.until`."""

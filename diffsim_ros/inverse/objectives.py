@@ -54,6 +54,7 @@ class Term:
               (M, s, q, d) with s rows
     dofs      (d,) of the body's dofs that the partials are by; None: all
     own       name -> (M, q) partials by values of parameters that the objective itself reads
+    moves     False: the motion does not enter, only `own` values do
     linear    True: the cost is the residual itself, not its square
     signature names the branches that an objective with kinks took
     """
@@ -63,6 +64,7 @@ class Term:
     jx: np.ndarray | None = None
     jv: np.ndarray | None = None
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
+    moves: bool = True
     linear: bool = False
     dofs: np.ndarray | None = None
     signature: int = 0

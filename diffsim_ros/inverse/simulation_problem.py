@@ -22,6 +22,8 @@ from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import Trial
 
+FEWER = 2
+"""Times fewer variables than entries they move: S is then carried for the variables alone."""
 MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
 
 
@@ -58,6 +60,8 @@ class SimulationProblem:
         self._row = {entry: row for row, entry in enumerate(self.active)}
         reads = {n for t in self.trials for o in t.objectives for n in o.parameters}
         self._own = sorted(reads & set(self.names))
+        fewer = FEWER * len(self.names) <= len(self.active)
+        self._directed = simulator is None and not nuisance and fewer
 
     def _check(self):
         if not self.trials:
@@ -201,8 +205,12 @@ class SimulationProblem:
         points = list(zip(zs, ys, strict=True))
         P = [self._vector(k, z, self._rows(y)[k]) for z, y in points for k in kept]
         mode = self.adjoint if want == "gradient" else MODES[want]
+        directions = None
+        if self._directed and mode == "sensitivity":
+            na = len(self.active)
+            directions = [self._slopes(k, z, None)[0][:na] for z in zs for k in kept]
         try:
-            runs = self._run(np.array(P), kept * len(zs), mode, cancel)
+            runs = self._run(np.array(P), kept * len(zs), mode, cancel, directions)
         except ValueError as error:  # the engine refuses a parameter vector: a failed step
             if len(points) == 1:
                 return [Evaluation(math.inf, (str(error),))]
@@ -234,12 +242,13 @@ class SimulationProblem:
         rows = [o.term(run, self._slots[o.body], named).residual.ravel() for o in objectives]
         return np.sqrt(self.weights[k]) * np.concatenate(rows)
 
-    def _run(self, P, trials, mode, cancel):
+    def _run(self, P, trials, mode, cancel, directions=None):
         steps = np.array([self.trials[k].steps for k in trials])
         active = None if mode == "none" else self.active
-        return self._simulator(
-            self.scene, P, steps, self.options, active, mode, self.threads, cancel
-        )
+        settings = (self.options, active, mode, self.threads, cancel)
+        if directions is None:
+            return self._simulator(self.scene, P, steps, *settings)
+        return engine_rollouts(self.scene, P, steps, *settings, directions)
 
     def _rows(self, y):
         return [None] * len(self.trials) if not self.nuisance or y is None else np.asarray(y, float)
@@ -317,7 +326,12 @@ class SimulationProblem:
             branches += [int(run.mode_hash), *(t.signature for t in terms if t.signature)]
             u = np.zeros(self.nuisance_shape[1]) if rows[k] is None else rows[k]
             maps = None if want == "value" else self._slopes(k, z, rows[k])
-            model = TrialModel(run, trial, terms, slots, self._own, len(self.active), ndof)
+            columns = len(self.active)
+            if self._directed and want in ("equations", "curvature"):
+                T_z, T_y = maps  # S is by z already
+                columns, own = len(self.names), T_z[columns:]
+                maps = np.vstack([np.eye(columns), own]), T_y[: columns + len(own)]
+            model = TrialModel(run, trial, terms, slots, self._own, columns, ndof)
             parts.add(k, model, self.weights[k], u, maps)
         names = [t.name for t in self.trials]
         return parts.evaluation(self.map.prior(z), names, tuple(branches))
@@ -334,10 +348,9 @@ def body_slots(scene) -> Mapping[str, BodySlot]:
     return slots
 
 
-def engine_rollouts(scene, P, steps, options, active, mode, threads, cancel):
-    """Rollouts of the engine, one per row of P."""
+def engine_rollouts(scene, P, steps, options, active, mode, threads, cancel, directions=None):
+    """Rollouts of the engine, one per row of P; `directions` of the active entries, one per row."""
     from diffsim_ros import _engine
 
-    return _engine.rollout_batch(
-        scene, P, steps, options, active=active, mode=mode, threads=threads, cancel=cancel
-    )
+    settings = {"active": active, "mode": mode, "threads": threads, "cancel": cancel}
+    return _engine.rollout_batch(scene, P, steps, options, directions=directions, **settings)

@@ -175,6 +175,8 @@ class Driver(BaseNode):
         names = self._arm.robot.joint_names
         if stamp == self._stamp or not set(names) <= set(sample.positions):
             return
+        if not self.now():
+            return  # simulated time has not begun here: the state would seem old when it does
         if self._run is not None and not np.isfinite(sample.rows(names)).all():
             return  # a robot that says NaN while it moves is silent
         self._stamp, self._heard, self._state = stamp, self.now(), sample

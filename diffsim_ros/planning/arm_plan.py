@@ -187,7 +187,8 @@ def tighter(
     together, changed, named = [], [], config.map.named(config.map.scaled(controls))
     for kept in config.together:
         if rates and isinstance(kept, KeyLimit):
-            kept = replace(kept, limit=LESS * min(kept.limit, kept.peak(named)))
+            less = LESS * min(kept.limit, kept.peak(named))
+            kept = replace(kept, limit=less, usual=kept.usual or kept.limit)
             changed.append(f"{kept.name} <= {kept.limit:.3g}")
         together.append(kept)
     if not changed:

@@ -27,6 +27,8 @@ PERIOD = 0.024
 """Longest interval of the handle's keys and of the tool's poses [s]."""
 APPROACH = (0.25, 1.0)
 """Largest speed [m/s] and rate of turning [rad/s] from home to the first pose."""
+SHORTEST = 1.0
+"""Least time from home to the first pose [s]: a short way at full speed would be all jerk."""
 STEMS = ("position", "rotation")
 AXES = ("x", "y", "z")
 
@@ -163,7 +165,8 @@ def approach(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray
     turn = quat_log(quaternion(end[:3, :3] @ start[:3, :3].T))
     way = end[:3, 3] - start[:3, 3]
     longest = max(np.linalg.norm(way) / APPROACH[0], np.linalg.norm(turn) / APPROACH[1])
-    count = int(np.ceil(15 / 8 * longest / PERIOD))  # a quintic's peak is 15/8 of its mean
+    time = max(15 / 8 * longest, SHORTEST if longest > 0 else 0.0)  # a quintic's peak is 15/8
+    count = int(np.ceil(time / PERIOD))  # of its mean
     s = np.arange(count + 1) / max(count, 1)
     share = s**3 * (10 + s * (6 * s - 15))
     poses = np.tile(end, (count + 1, 1, 1))

@@ -78,7 +78,7 @@ def _kept(name, keys, at, names, span, scene) -> list[Any]:
         found.append(Smooth(handle, rows, at[first - 1, axes], keys["smooth"], after, name=name))
     interval = scene.description["bodies"][handle]["keys"]["interval"]
     rows = tuple(tuple(row) for row in names)
-    for order, entry in ((1, "speed"), (2, "acceleration")):
+    for order, entry in ((1, "speed"), (2, "acceleration"), (3, "jerk")):
         if keys[entry] is not None:
             found.append(KeyLimit(handle, rows, at, interval, keys[entry], order,
                                   name=f"{name} {entry}"))  # fmt: skip

@@ -59,6 +59,12 @@ KEYS: Section = {
         minimum=0,
         strict=True,
     ),
+    "jerk": Field(
+        "number",
+        "largest change of that acceleration, over the interval [m/s^3 or rad/s^3]; checked",
+        minimum=0,
+        strict=True,
+    ),
 }
 """A control that stands for many: the keys of a handle."""
 

@@ -26,9 +26,9 @@ from .record import Held, Phase, TwinRecord, rest_nodes
 
 AXES = ("x", "y", "z")
 NEAR = 0.005
-"""A link takes a handle when it is this near to the handle's place in the scene [m]."""
+"""A link takes a handle where it passes the handle's place in the scene, as near as this [m]."""
 LOOK = 0.002
-"""Seconds between looks whether it is."""
+"""Seconds between looks where it is."""
 KEY_BLOCK = 256
 """Keys of handles are built in blocks of so many, so that scenes are used again."""
 LONGEST_TURN = 6.2
@@ -212,20 +212,27 @@ class Episode:
         return TwinRecord(motion, free, until, held, tuple(phases))
 
     def _begin(self, motion: JointTrajectory, taken: bool) -> float | None:
-        """When the links are first at their handles [s]; None if they never are."""
+        """When the links first pass their handles' places [s]; None if they never do.
+
+        That is where they come no nearer: taken on the way there, handles would pull at once.
+        """
         times = np.arange(0.0, motion.duration + LOOK, LOOK)
-        there = np.ones(len(times), bool)
+        farthest = np.zeros(len(times))
         q, *_ = motion.at(times)
         for name, drive in self.config.drives.items():
             place = self.config.scene.description["bodies"][name]["keys"]["positions"][0]
             poses = tool_pose(self.config, q, drive.link) @ drive.in_link
             away = np.linalg.norm(poses[:, :3, 3] - place, axis=1)
-            there &= away <= NEAR
-            if taken and not there.any():
+            farthest = np.maximum(farthest, away)
+            if taken and farthest.min() > NEAR:
                 rule = f"a motion that comes within {NEAR:g} m of the handle's place in the scene"
                 raise InputError(self.config.place, f"handles.{name}",
                                  f"{away.min():.3g} m from {place}", rule)  # fmt: skip
-        return float(times[np.argmax(there)]) if there.any() else None
+        near = np.flatnonzero(farthest <= NEAR)
+        if not len(near):
+            return None
+        leaves = np.append(np.diff(farthest[near[0] :]) >= 0.0, True)
+        return float(times[near[0] + np.argmax(leaves)])
 
     def _ordered(self, motion: JointTrajectory) -> JointTrajectory:
         """The motion with columns in the robot's order."""

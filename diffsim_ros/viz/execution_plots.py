@@ -38,9 +38,9 @@ def execution_figure(
     figure = Figure(figsize=(6.4, 7.2), layout="constrained")
     axes = figure.subplots(4, 1, sharex=True)
     for k, (axis, name) in enumerate(zip(axes, AXES, strict=False)):
+        axis.plot(executed.times, executed.places[:, k], color=style.SIMULATED, label="executed")
         axis.plot(planned.times, planned.places[:, k], "--", color=style.INK, linewidth=1.2,
                   label="planned")  # fmt: skip
-        axis.plot(executed.times, executed.places[:, k], color=style.SIMULATED, label="executed")
         for label, (time, place, tolerance) in targets.items():
             axis.errorbar([time], [place[k]], yerr=tolerance, fmt="+", color=style.WARN,
                           capsize=4, markersize=9, label=f"{label}, tolerance")  # fmt: skip

@@ -73,7 +73,7 @@ Array sensitivities(const PyRollout& r, MatrixXd Frame::* which) {
 
 PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& options,
               const std::optional<std::vector<int>>& active, const std::string& mode,
-              CancelToken* cancel, int threads) {
+              CancelToken* cancel, int threads, const std::optional<MatrixXd>& directions) {
   Scene& model = scene.cast<Scene&>();
   model.finalize();
   const GradientMode m = gradient_mode(mode);
@@ -81,7 +81,8 @@ PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& opt
   std::unique_ptr<Rollout> rollout;
   {
     py::gil_scoped_release release;
-    rollout = Rollout::run(model, p, steps, options, columns, m, cancel, threads);
+    rollout = Rollout::run(model, p, steps, options, columns, m, cancel, threads,
+                           directions ? &*directions : nullptr);
   }
   return {std::move(rollout), scene};
 }
@@ -89,7 +90,8 @@ PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& opt
 std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::object& steps,
                                  const Options& options,
                                  const std::optional<std::vector<int>>& active,
-                                 const std::string& mode, int threads, CancelToken* cancel) {
+                                 const std::string& mode, int threads, CancelToken* cancel,
+                                 const std::optional<std::vector<MatrixXd>>& directions) {
   Scene& model = scene.cast<Scene&>();
   model.finalize();
   const GradientMode m = gradient_mode(mode);
@@ -100,7 +102,8 @@ std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::
   std::vector<std::unique_ptr<Rollout>> rollouts;
   {
     py::gil_scoped_release release;
-    rollouts = rollout_batch(model, P, counts, options, columns, m, threads, cancel);
+    rollouts = rollout_batch(model, P, counts, options, columns, m, threads, cancel,
+                             directions.value_or(std::vector<MatrixXd>()));
   }
   std::vector<PyRollout> result;
   for (auto& r : rollouts) result.push_back({std::move(r), scene});
@@ -207,10 +210,10 @@ void bind_rollout(py::module_& m) {
                              "(F, nodes, 3) [rad/s], world")
       .def_property_readonly(
           "dx", [](const PyRollout& r) { return sensitivities(r, &Frame::dx); },
-          "(F, ndof, active): d(c, psi)/dp, world")
+          "(F, ndof, active), or by directions: d(c, psi)/dp, world")
       .def_property_readonly(
           "dv", [](const PyRollout& r) { return sensitivities(r, &Frame::dv); },
-          "(F, ndof, active): d(v, omega)/dp, world")
+          "(F, ndof, active), or by directions: d(v, omega)/dp, world")
       .def_property_readonly(
           "contact_force",
           [](const PyRollout& r) {
@@ -243,11 +246,13 @@ void bind_rollout(py::module_& m) {
            "dO/dp (active,) by the adjoint [G 4.24-4.26] from dO/dx and dO/dv (F, ndof).");
   m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
         py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
-        py::arg("cancel") = py::none(), py::arg("threads") = 1,
-        "threads: 2 computes derivatives beside the motion, for the same bits.");
+        py::arg("cancel") = py::none(), py::arg("threads") = 1, py::arg("directions") = py::none(),
+        "threads: 2 computes derivatives beside the motion, for the same bits. directions (active, "
+        "n): dx and dv are by these n directions of the active parameters.");
   m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
         py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
-        py::arg("threads") = 0, py::arg("cancel") = py::none());
+        py::arg("threads") = 0, py::arg("cancel") = py::none(), py::arg("directions") = py::none(),
+        "directions: a matrix (active, n) per row of P.");
 }
 
 }  // namespace diffsim

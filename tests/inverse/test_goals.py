@@ -137,12 +137,12 @@ def limits(order, limit=1.0):
     return KeyLimit("hand", tuple(names), keys, 0.1, limit, order), keys
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_limits_of_keys_and_their_partials(order):
-    kept, keys = limits(order, 10.0 if order == 1 else 300.0)
+@pytest.mark.parametrize(("order", "limit"), [(1, 10.0), (2, 300.0), (3, 8000.0)])
+def test_limits_of_keys_and_their_partials(order, limit):
+    kept, keys = limits(order, limit)
     values = {n: float(keys[k, a]) for k, row in enumerate(kept.names) for a, n in enumerate(row)}
     term, eps = kept.term(None, CUBE, values), 1e-7
-    above = term.residual[0, : 4 if order == 1 else 5]
+    above = term.residual[0, : 3 + order]
     assert 0 < np.count_nonzero(above) < above.size, "some above, some below"
     for name in kept.parameters:
         up, down = (kept.term(None, CUBE, values | {name: values[name] + s}).residual
@@ -159,6 +159,16 @@ def test_a_straight_motion_is_jerked_at_its_ends_alone():
     assert kept.peak({}) == pytest.approx(np.sqrt(3) * 0.25 / 0.25)
     r = kept.term(None, CUBE, {}).residual[0, :5]
     np.testing.assert_array_equal(r > 0, [True, False, False, False, True])
+
+
+def test_a_tighter_limit_does_not_pull_harder_where_it_is_kept():
+    keys = np.random.default_rng(0).normal(size=(5, 3))
+    given = ("hand", (("", "", ""),) * 5, keys, 1.0)
+    wide, tight = (KeyLimit(*given, limit, order=3, usual=50.0) for limit in (50.0, 40.0))
+    for kept in (wide, tight):
+        r = kept.term(None, CUBE, {}).residual[0]
+        assert kept.peak({}) < 40.0 and not r[:6].any()
+        np.testing.assert_allclose(r[6:].reshape(-1, 3), kept._differences({}) / 50.0)
 
 
 def test_smooth_pulls_keys_together():

@@ -99,3 +99,37 @@ def test_bad_handles_are_refused(change, text):
     s = _engine.Scene()
     with pytest.raises(ValueError, match=text):
         s.add_handle("h", **({"interval": 0.1, "position": np.zeros((3, 3))} | change))
+
+
+def test_sensitivities_along_directions_are_those_of_all_keys_combined():
+    """Parameters of every support: keys, a start, and one that always acts; S D at every frame."""
+    s = hand_and_box()
+    names = [f"hand.{what}[{k}].{a}" for what in ("position", "rotation")
+             for k in (0, 2, 3) for a in "xyz"]  # fmt: skip
+    active = [s.index(n) for n in (*names, "string.stiffness", "box.velocity.x", "box.mass")]
+    active = active[::-1]  # columns count as the caller orders them
+    D = np.random.default_rng(1).normal(size=(len(active), 4))
+    o = _engine.Options(step=STEP, record_every=5)
+    run = {"options": o, "active": active, "mode": "sensitivity"}
+    whole = _engine.rollout(s, s.values, 60, **run)
+    some = _engine.rollout(s, s.values, 60, directions=D, **run)
+    for key in ("dx", "dv"):
+        expected = getattr(whole, key) @ D
+        assert getattr(some, key) == pytest.approx(expected, abs=1e-10 * np.abs(expected).max())
+    P = np.tile(s.values, (3, 1))
+    batch = _engine.rollout_batch(s, P, 60, threads=2, directions=[D, 2 * D, D[:, :1]], **run)
+    assert np.array_equal(batch[0].dx, some.dx) and batch[2].dx.shape[2] == 1
+    assert batch[1].dv == pytest.approx(2 * some.dv, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mode", "rows", "text"),
+    [("store", 1, "directions: need mode 'sensitivity'"), ("sensitivity", 2, "per active parameter, 1")],
+)  # fmt: skip
+def test_directions_that_fit_nothing_are_refused(mode, rows, text):
+    s = hand_and_box()
+    run = {"active": [s.index("box.mass")], "mode": mode}
+    with pytest.raises(ValueError, match=text):
+        _engine.rollout(s, s.values, 2, directions=np.ones((rows, 1)), **run)
+    with pytest.raises(ValueError, match="none, or a matrix per row"):
+        _engine.rollout_batch(s, s.values[None], 2, directions=[np.ones((1, 1))] * 2, **run)

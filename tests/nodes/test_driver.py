@@ -321,3 +321,16 @@ def test_a_killed_driver_stops_the_robot_first(bench, processes):
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.events == ["started"]
     assert "Traceback" not in process.log.read_text()
+
+
+def test_a_joint_state_from_before_the_clock_does_not_count(ros):
+    """Simulated time begins with the first /clock: until then a state would be dated 0."""
+    driver = ros.start_with(Driver, use_sim_time=True)
+    state = convert_motion.joint_state_message(NAMES, ARM.home, 0 * ARM.home, 10**10)
+    driver._on_state(state)
+    assert driver._state is None
+    clock = ros.node.create_publisher(ClockMessage, "/clock", STREAM)
+    message = ClockMessage(clock=convert.time_message(10**10))
+    ros.until(lambda: (clock.publish(message), driver.now())[1], "the clock")
+    driver._on_state(state)
+    assert driver._state is not None

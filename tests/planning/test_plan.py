@@ -231,6 +231,14 @@ def test_a_goal_out_of_reach_is_said_so(tmp_path, capsys):
     assert "not reached: ball" in shown and "control vx ended at its upper bound" in shown
 
 
+def test_the_gradient_of_a_soft_body_on_the_floor_is_that_of_differences():
+    raw = yaml.safe_load((ROOT / "config" / "planning" / "throw_stiff_cube.yaml").read_text())
+    raw["scene"]["contact"][0]["k_n"] = 1e3  # of its stages one whose touches have many steps
+    raw["scene"]["world"]["duration"] = raw["goals"][0]["at"] = 0.3
+    report = check_problem(_problem(load_plan(raw)), directions=1, seed=1)
+    assert report.passed, report
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_examples_load(path):
     assert load_plan(path).goals

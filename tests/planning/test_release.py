@@ -23,9 +23,8 @@ from diffsim_ros.planning.release import Release
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.kinematics import jacobian, jacobian_slopes, link_pose
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.twin.execution import executed
+from diffsim_ros.twin.execution import executed, limit_shares
 from diffsim_ros.twin.twin import Twin
-from validation.executed_plans import limits
 
 ROOT = Path(__file__).parents[2]
 UR5 = ROOT / "config" / "robots" / "ur5.yaml"
@@ -152,10 +151,19 @@ def test_a_throw_reaches_its_goal_within_the_arms_limits(tmp_path):
     assert "The arm&#39;s motion" in (tmp_path / "report.html").read_text()
 
 
+def test_the_gradient_of_a_soft_body_by_joints_is_that_of_differences():
+    raw = yaml.safe_load((PLANS / "ur5_bob.yaml").read_text())
+    raw["scene"]["world"] |= {"step": "1/240", "duration": 0.25, "record_every": 1}  # past the first touch
+    raw["goals"][0]["at"] = raw["goals"][1]["during"][1] = 0.25
+    problem = _problem(load_plan(raw, base=PLANS / "ur5_bob.yaml"))
+    report = check_problem(problem, directions=1, seed=2)
+    assert report.passed, report
+
+
 def test_what_the_controller_makes_of_a_throw_keeps_the_limits(thrown):
     twin = Twin({"scene": THROW["scene"], "robot": str(UR5), "grasp": THROW["robot"]["grasp"]})
     run = executed(twin.config, thrown.carried.trajectory)
-    assert limits(twin, run)["acceleration_share"] <= 1
+    assert max(limit_shares(twin.config, run.motion).values()) <= 1
     assert thrown.carried.figures["velocity_share"] <= 0.9
 
 
@@ -198,6 +206,13 @@ def test_only_the_joint_that_is_named_gets_less():
 def test_releases_that_cannot_be_are_refused(change, words):
     with pytest.raises(InputError, match=words):
         load_plan(changed(**change))
+
+
+def test_a_margin_beyond_the_limits_is_refused():
+    raw = changed()
+    raw["robot"]["margin"] = 1.2
+    with pytest.raises(InputError, match=r"robot.margin: got 1.2; accepted: greater than 0"):
+        load_plan(raw)
 
 
 def test_an_arm_that_stands_nowhere_and_a_body_that_is_not_there_are_refused():
