@@ -98,8 +98,8 @@ def side(late=0.0):
 
 
 def two_cameras():
-    other = {"kind": "clouds", "cloud": camera(SIDE, AT_SIDE), "delay": "late"}
-    content = estimation(sensors={"side": other})
+    side = {"kind": "clouds", "cloud": camera(SIDE, AT_SIDE), "delay": "late", "weight": 0.9}
+    content = estimation(sensors={"side": side})
     content["parameters"]["late"] = dict(DELAY)
     return content
 
