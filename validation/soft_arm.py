@@ -110,7 +110,7 @@ def whole(file: Path) -> list[str]:
         *valve(held, opening(file)),
         "measurement.loading=0",
         f"measurement.window={held + SPAN:.6g}",
-        f"measurement.swing_after={held + AFTER:.6g}",
+        f"measurement.swing_after={held + 2 * AFTER:.6g}",
     ]
 
 

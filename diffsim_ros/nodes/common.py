@@ -282,4 +282,4 @@ def plan_file(name: str | Path) -> Path:
     if str(name) in known:
         return known[str(name)]
     rule = f"a YAML file, or one of {', '.join(known)}"
-    raise InputError("experiment", "no such file or name", str(name), rule)
+    raise InputError("config/planning", "no such file or name", str(name), rule)

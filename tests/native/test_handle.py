@@ -124,8 +124,8 @@ def test_sensitivities_along_directions_are_those_of_all_keys_combined():
 
 @pytest.mark.parametrize(
     ("mode", "rows", "text"),
-    [("store", 1, "directions: need mode 'sensitivity'"), ("sensitivity", 2, "per active parameter, 1")],
-)  # fmt: skip
+    [("store", 1, "need mode 'sensitivity'"), ("sensitivity", 2, "per active parameter, 1")],
+)
 def test_directions_that_fit_nothing_are_refused(mode, rows, text):
     s = hand_and_box()
     run = {"active": [s.index("box.mass")], "mode": mode}

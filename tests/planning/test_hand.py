@@ -23,6 +23,9 @@ DRAG = yaml.safe_load((ROOT / "config" / "planning" / "ur5_drag.yaml").read_text
 DRAG["robot"]["arm"] = str(UR5)
 
 
+PLANS = ROOT / "config" / "planning"
+
+
 def changed(**hand):
     raw = copy.deepcopy(DRAG)
     raw["robot"]["hand"].update(hand)
@@ -47,6 +50,39 @@ def test_the_gradient_by_knots_is_that_of_differences():
     z = problem.start + 0.1 * np.random.default_rng(0).normal(size=problem.start.shape)
     report = check_problem(problem, z, directions=3, seed=1)
     assert report.passed, report
+
+
+@pytest.mark.parametrize("name", ["drag_5cm", "tip", "turn", "flip", "catapult"])
+def test_slopes_by_knots_that_turn_and_carry_cloth(name):
+    """S along the knots' directions against the adjoint, and (small scenes) differences."""
+    problem = _problem(load_plan(PLANS / f"ur5_{name}.yaml"))
+    assert len(problem.names) * 4 < len(problem.active)
+    z = problem.start + 0.02 * np.random.default_rng(0).normal(size=problem.start.shape)
+    by_s = problem.evaluate(z, want="equations").equations.gradient_z
+    adjoint, _ = problem.evaluate(z, want="gradient").gradient
+    assert np.linalg.norm(by_s - adjoint) < 1e-6 * np.linalg.norm(adjoint)
+    if name in ("drag_5cm", "tip", "turn"):
+        report = check_problem(problem, z, directions=1, seed=1)
+        assert report.passed, report
+
+
+def test_a_bar_that_turns_drags_by_two_strings():
+    result = plan(PLANS / "ur5_drag_5cm.yaml")
+    assert result.status == "reached" and not result.rounds
+    config = result.config
+    for name in ("velocity", "acceleration", "jerk"):
+        assert 0 < result.carried.figures[f"{name}_share"] < config.robot.margin
+    values = config.map.engine(config.map.scaled(result.best.controls), config.scene.engine.values)
+    _, poses = tool_way(config.robot, config.scene, values)
+    down = poses[:, :3, :3] @ [0, 0, 1]
+    assert np.all(down[:, 2] < -0.9)  # the tool
+
+
+def test_a_short_way_from_home_takes_its_time():
+    end = np.eye(4)
+    end[2, 3] = 0.01
+    times, _ = approach(np.eye(4), end)
+    assert 1.0 <= times[-1] < 1.05
 
 
 def test_the_way_from_home_is_straight_and_gentle():

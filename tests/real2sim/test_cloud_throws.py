@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.real2sim.clouds.camera import Camera
 from diffsim_ros.real2sim.clouds.cloud import checked
 from diffsim_ros.real2sim.clouds.crop import at_rim, cut_by
 from diffsim_ros.real2sim.clouds.files import write_sequence
 from diffsim_ros.real2sim.clouds.kind import Files
+from diffsim_ros.real2sim.clouds.options import read_cloud_options
 from diffsim_ros.real2sim.clouds.placing import Placed, free_frames
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -64,7 +66,8 @@ def test_a_recording_counts_from_its_beginning(tmp_path):
               for k in range(6)]  # fmt: skip
     path = tmp_path / "throw.npz"
     write_sequence(path, clouds)
-    (throw,) = Files("plan.yaml", "data.train", (path,), begin=(10.25,)).read(1.0)
+    cameras = [Camera("cloud", read_cloud_options({}, "plan.yaml"))]
+    (throw,) = Files("plan.yaml", "data.train", (path,), begin=(10.25,)).read(cameras)
     assert [round(cloud.stamp, 3) for cloud in throw.clouds] == [10.3, 10.4, 10.5]
     with pytest.raises(InputError, match=r"data.train.begin\[0\].*from 10.000 to 10.500 s"):
-        Files("plan.yaml", "data.train", (path,), begin=(11.0,)).read(1.0)
+        Files("plan.yaml", "data.train", (path,), begin=(11.0,)).read(cameras)

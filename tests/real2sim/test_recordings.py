@@ -358,7 +358,7 @@ def test_init_of_a_thrown_ball_finds_camera_floor_and_size(tmp_path, capsys):
     assert body["shape"]["ball"]["radius"] == pytest.approx(0.1, abs=0.005)
     config = load_estimation(out / "estimation.yaml")
     data = kind_of(config.kind).experiment(config).read({})
-    assert [len(throw.seen) for throw in (*data.train, *data.validate)] == [15, 15]
+    assert [len(throw.t) for throw in (*data.train, *data.validate)] == [15, 15]
     assert "wei" not in capsys.readouterr().out  # the mass is given
 
 

@@ -20,6 +20,7 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.results import write_results
+from diffsim_ros.viz.cloud_report import PAGE
 from tests.real2sim.clouds_synthetic import (
     AT_SIDE,
     NOISE,
@@ -93,13 +94,45 @@ def test_two_trackers_without_a_camera_know_more_than_either():
     assert shown.errors["rms_over_sigma"] == pytest.approx(1.0, abs=0.2)
 
 
+def test_trackers_are_read_from_tables_and_their_trials_told_apart(tmp_path):
+    """Two throws in one table, three seconds apart; the markers' table has both as well."""
+    beside, names = trackers().beside, list(CORNERS)
+    poses, mocap = beside["poses"], beside["mocap"]
+    rows = [np.column_stack([poses.t + 3 * k, poses.position[:, 0], poses.orientation])
+            for k in range(2)]  # fmt: skip
+    head = "t,px,py,pz,qx,qy,qz,qw"
+    table = {"delimiter": ",", "comments": ""}
+    np.savetxt(tmp_path / "lab.csv", np.concatenate(rows), header=head, **table)
+    rows = [np.column_stack([mocap.t + 3 * k, mocap.position.reshape(len(mocap.t), -1)])
+            for k in range(2)]  # fmt: skip
+    head = ",".join(["t", *(f"{name}_{axis}" for name in names for axis in "xyz")])
+    np.savetxt(tmp_path / "mocap.csv", np.concatenate(rows), header=head, **table)
+    content = without_cloud(poses=POSES, mocap=MOCAP)
+    content["data"]["train"] = {
+        "files": [str(tmp_path / "lab.csv")], "sensors": {"mocap": [str(tmp_path / "mocap.csv")]},
+    }  # fmt: skip
+    model = kind_of("sensors").experiment(load_estimation(content))
+    throws = model.read({}).train
+    assert [throw.name for throw in throws] == ["lab_1", "lab_2"]
+    given = model.read({"train": [trackers()], "validate": ()}).train[0]
+    for throw in throws:
+        assert throw.flight == given.flight
+        for name, track in model.model.tracks(throw).items():
+            wanted = model.model.tracks(given)[name]
+            np.testing.assert_allclose(track.t, wanted.t, atol=1e-9)
+            np.testing.assert_allclose(track.position, wanted.position, atol=1e-9)
+    content["data"]["train"]["begin"] = [7.0]  # the first throw is not looked at
+    with pytest.raises(InputError, match=r"begin\[0\]: got 7\.0; .*from 5\.000 to"):
+        kind_of("sensors").experiment(load_estimation(content)).read({})
+
+
 def side(late=0.0):
     return recording(7, "side", eye=SIDE, look=AT_SIDE, late=late)
 
 
 def two_cameras():
-    other = {"kind": "clouds", "cloud": camera(SIDE, AT_SIDE), "delay": "late"}
-    content = estimation(sensors={"side": other})
+    side = {"kind": "clouds", "cloud": camera(SIDE, AT_SIDE), "delay": "late", "weight": 0.9}
+    content = estimation(sensors={"side": side})
     content["parameters"]["late"] = dict(DELAY)
     return content
 
@@ -109,7 +142,7 @@ def cameras():
     return fitted(two_cameras(), replace(recording(0), beside={"side": side(LATE)}))
 
 
-def test_two_cameras_know_more_than_either(cameras, tmp_path):
+def test_two_cameras_know_more_than_either(cameras):
     other = estimation()
     other["measurement"]["cloud"] = camera(SIDE, AT_SIDE)
     alone = [fitted(estimation(), recording(0)), fitted(other, side())]
@@ -119,8 +152,9 @@ def test_two_cameras_know_more_than_either(cameras, tmp_path):
     seen = cameras.metrics["train"]["box"]["sensors"]["side"]
     assert seen["rms_over_sigma"] == pytest.approx(1.0, abs=0.15)
     assert seen["rms_distance_m"] == pytest.approx(NOISE, rel=0.2)
-    folder = write_results(cameras, tmp_path / "out").path
-    assert "side, middle" in (folder / "report.html").read_text()
+    content = PAGE.content(cameras)
+    assert content["camera"] and content["sensors"][0][2] == "side"
+    assert "side, middle" in [group["name"] for group in content["curves"][0]["groups"]]
 
 
 def test_derivatives_with_every_sensor_at_once():

@@ -70,8 +70,18 @@ def test_the_release_is_looked_for_where_the_arm_is_held():
     assert bent[4] == pytest.approx(0.0158, abs=3e-4) and bent[:4].max() < 5e-4
     problem = experiment.model.problem([recording], experiment.model.map.start)
     (track,) = problem.trials[0].objectives  # positions alone
+    base = np.array([name.startswith("base") for name in experiment.model.names])
+    assert (track.weight[:, base] == 0).all() and (track.weight[:, ~base] > 0).all()
     assert track.t[0] == pytest.approx(LOADING - 0.04, abs=0.03)
     assert track.t[-1] - track.t[0] == pytest.approx(SPAN + 0.1, abs=0.02)
+    run = problem.rollouts(problem.start)[0]
+    drawn = experiment.model.simulated(recording, run, np.array([0.1, LOADING]))
+    assert (
+        np.ptp(drawn[:, base], axis=0).max() == 0 and np.ptp(drawn[:, ~base], axis=0).max() > 5e-3
+    )
+    swings = load_estimation(CONFIG, set=["measurement.still=[tip1]"])
+    with pytest.raises(InputError, match=r"measurement\.still: got 'tip1'"):
+        MarkerExperiment(swings)
     late = load_estimation(CONFIG, set=["measurement.release_after=30"])
     with pytest.raises(InputError, match=r"release_after: got 30.0; .*the recording ends at"):
         MarkerExperiment(late).read({})

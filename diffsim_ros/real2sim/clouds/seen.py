@@ -69,7 +69,7 @@ def seen_by(
 
 def _by_camera(camera: Camera, track: CloudTrack, run, slot, values) -> Seen:
     """A camera's points, and of them where the body's middle would be."""
-    frames = points_by_frame(track, run, slot, values)
+    frames = points_by_frame(camera, track, run, slot, values)
     middle = frames.surface.mean(axis=1)[:, None]
     distance, residual = np.concatenate(frames.distance), np.concatenate(frames.residual)
     errors = {
@@ -108,7 +108,7 @@ class Frames:
 def frames_of(sensor: Sensor | Camera, sight: Sight, track, run, slot, values) -> Frames:
     """The first sensor's frames beside a rollout."""
     if isinstance(track, CloudTrack):
-        return points_by_frame(track, run, slot, values)
+        return points_by_frame(sensor, track, run, slot, values)
     seen = seen_by(sensor, track, run, slot, values)
     rows = np.searchsorted(seen.t, sight.stamps - sight.stamps[0] - 1e-9)
     points, away = [], []
@@ -122,8 +122,8 @@ def frames_of(sensor: Sensor | Camera, sight: Sight, track, run, slot, values) -
     return Frames(points, distance, residual, np.array([d.mean(axis=0) for d in away]))
 
 
-def points_by_frame(track: CloudTrack, run, slot, values) -> Frames:
-    """A camera's points beside a rollout; eyes and points are those of the track."""
+def points_by_frame(camera: Camera, track: CloudTrack, run, slot, values) -> Frames:
+    """A camera's points beside a rollout, by its own sigmas, whatever its weight."""
     cuts = np.flatnonzero(np.diff(track.frame)) + 1
     distance = track.nearest(run, slot, values).distance
     surface, points = track.surface(run, slot, values), np.split(track.points, cuts)
@@ -131,5 +131,5 @@ def points_by_frame(track: CloudTrack, run, slot, values) -> Frames:
         placed(x, track.skin.triangles, Cloud(own, eye=track.eye), np.zeros(3))
         for x, own in zip(surface, points, strict=True)
     ])  # fmt: skip
-    residual = np.split(distance / track.sigma, cuts)
+    residual = np.split(distance / (track.sigma * camera.weight**0.5), cuts)
     return Frames(points, np.split(distance, cuts), residual, shift, surface)

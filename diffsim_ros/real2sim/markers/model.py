@@ -125,6 +125,13 @@ class MarkerModel(Model):
             if name not in options.markers:
                 rule = "one of measurement.markers"
                 raise config.error(f"measurement.{key}", name, rule, nearest(name, options.markers))
+        for name in options.still:
+            if name not in options.markers or name in (
+                options.release_marker,
+                options.swing_marker,
+            ):
+                rule = "some of measurement.markers, not the one that is released or swings"
+                raise config.error("measurement.still", name, rule, nearest(name, options.markers))
         if len(options.swing_sigma) not in (0, 3, 4):
             rule = "three numbers: of static deflection, frequency, decay; also of creep; or none"
             raise config.error("measurement.swing_sigma", list(options.swing_sigma), rule)
@@ -247,7 +254,13 @@ class MarkerModel(Model):
         inside = np.clip(t, 0.0, (len(run.time) - 1 - 1e-6) * self.interval)
         slot = body_slots(self.scene.engine)[self.config.body]
         x, _ = interpolated(self.carrier(release), run, slot, inside, self.interval)
-        return np.where(t[:, None, None] < 0.0, release.world(release.rest), x)
+        resting = (t[:, None] < 0.0) | self.still
+        return np.where(resting[..., None], release.world(release.rest), x)
+
+    @property
+    def still(self) -> np.ndarray:
+        """Which of the markers stay where they are (m,)."""
+        return np.isin(self.names, self.config.measurement.still)
 
     def rollouts(self, releases: Sequence[Release], z: np.ndarray, spans, cancel=None) -> list:
         """Rollouts of so many seconds each, failed ones included."""
@@ -328,6 +341,7 @@ class MarkerModel(Model):
         if len(kept) < 2:
             raise InputError(release.place, "t", len(kept), "two frames after the release")
         t, seen = release.t[kept] - start, release.world(release.position[kept])
+        seen[:, self.still] = np.nan
         count = np.isfinite(seen).sum() / min(options.position_count, np.isfinite(seen).sum())
         sigma, body = options.sigma * math.sqrt(count), self.config.body
         track = MarkerTrack(body, t, self.interval, self.carrier(release), seen, sigma)

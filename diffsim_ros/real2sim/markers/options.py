@@ -42,6 +42,9 @@ class MarkerMeasurementOptions:
     markers: dict = option(
         "mapping", "name -> place at the start of the scene [m, world]", REQUIRED
     )
+    still: tuple = option(
+        "list", "names of those that stay where they are: for the rigid fit alone", ()
+    )
     sigma: float = option(
         "number",
         "error of a marker's coordinate, model and sensor",
