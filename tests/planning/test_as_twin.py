@@ -123,8 +123,8 @@ def test_the_twin_of_a_plan_does_what_was_planned(dragged):
     run = executed(twin.config, trajectory)
     late = twin.config.controller.dynamics.delay
     record = twin.episode(0).play(run.motion)
-    found, _ = distances(dragged.config, record.arrays(), starts + late)
-    assert 1e-3 < found["place"] < 0.02
+    lagging, reached = distances(dragged.config, record.arrays(), starts + late)
+    assert reached and abs(lagging["place"] - found["place"]) > 1e-5
 
 
 def test_nodes_of_soft_bodies_are_judged():
