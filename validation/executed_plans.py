@@ -54,9 +54,9 @@ CASES = {
     "ur5_drag": Case("cube", TABLE),
     "ur5_drag_5cm": Case("cube", TABLE),
     "ur5_tip": Case("cube", TABLE),
-    "ur5_turn": Case("bottom", TABLE, robust=0),
-    "ur5_flip": Case(None, attempts=20, robust=0),  # a cloth that is glued to the tool's bar
-    "ur5_catapult": Case("bob", TABLE, attempts=20, robust=0),
+    "ur5_turn": Case("bottom", TABLE, robust=3),
+    "ur5_flip": Case(None, attempts=20, robust=3),  # a cloth that is glued to the tool's bar
+    "ur5_catapult": Case("bob", TABLE, attempts=20, robust=3),
 }
 QUICK = {"ur5_throw": ("as_it_is",), "ur5_throw_direct": ("as_it_is", "robust"),
          "ur5_drag": ("as_it_is",)}  # fmt: skip
@@ -99,17 +99,12 @@ def missed(figures: dict, fraction: float) -> list[str]:
     kept, _ = binomial_bounds(count, 0.9, 1.0, fraction)
     if round(throw["as_it_is"]["attempts"]["reached"] * count) < kept:
         found.append(f"ur5_throw: {throw['as_it_is']['attempts']}")
-    drag = figures["ur5_drag"]
-    if "robust" in drag:
-        before, after = (drag[k]["attempts"]["goals"]["place"]["mean"]
-                         for k in ("as_it_is", "robust"))  # fmt: skip
-        if after >= before:
-            found.append(f"ur5_drag: {before:.3g} m, robust {after:.3g} m in the mean")
     return found
 
 
 def _missed(one: dict, allowed: dict) -> list[str]:
-    """Bars of one plan: exact joints reach its goals, limits are kept, ROS changes nothing."""
+    """Bars of one plan: its goals are reached with exact joints and over ROS, where nothing is
+    different; limits are kept."""
     found = [
         f"{goal} is {away:.3g} with joints as planned, {allowed[goal]} allowed"
         for goal, away in one["exact_joints"].items()
@@ -118,7 +113,12 @@ def _missed(one: dict, allowed: dict) -> list[str]:
     found += [
         f"{key} {value:.3f} as executed" for key, value in one["limits"].items() if value > 1.0
     ]
-    said = one.get("over_ros", {"differences": {}})
+    said = one.get("over_ros", {"differences": {}, "executed": {}})
+    found += [
+        f"{goal} is {away:.3g} as executed over ROS, {allowed[goal]} allowed"
+        for goal, away in said["executed"].items()
+        if away > allowed[goal]
+    ]
     found += [
         f"{goal} differs by {away:.3g} over ROS"
         for goal, away in said["differences"].items()
