@@ -32,7 +32,7 @@ ITEMS = {
     "inverse_kinematics": "random ways of three arms: solved, within limits, ms (issue 5, item 7)",
     "throwing": "throws by bounces, spin and walls to points and poses (issue 5, item 1)",
     "manipulation": "things moved through strings, bands, springs, cloth (issue 5, item 2)",
-    "executed_plans": "the UR5's plans in its twin, friction and places varied (issue 5, item 3)",
+    "executed_plans": "the UR5's plans in its twin and over ROS, much varied (issue 5, item 3)",
     "mujoco_throw": "a planned throw of the UR5 in MuJoCo too (issue 5, item 3)",
     "tennis": "a tennis ball's bounce estimated, thrown by a table at a wall (issue 5, item 3)",
     "learning": "a network learns to throw a ball into a cup (issue 5, item 5)",

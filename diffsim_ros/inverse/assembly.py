@@ -67,7 +67,7 @@ class TrialModel:
             J[..., :moves] = term.through(slot, *self._moved)
         for k, i in enumerate(own):
             J[..., moves + k] = term.own[self.own[i]]
-        return np.concatenate([np.arange(moves), self.active + np.array(own, int)]), J
+        return _span(np.concatenate([np.arange(moves), self.active + np.array(own, int)])), J
 
     def jacobians(self):
         """Columns and residual Jacobian of every term."""
@@ -98,10 +98,8 @@ class TrialModel:
                 continue
             _, by_term, H_term = accumulate(term.residual, J, loss, second_order=second_order)
             g[columns] += by_term
-            if len(columns) == n:
-                H += H_term
-            else:
-                H[np.ix_(columns, columns)] += H_term
+            block = (columns, columns) if isinstance(columns, slice) else np.ix_(columns, columns)
+            H[block] += H_term
         H = slope * H
         if second_order:
             H += 2.0 * bend * np.outer(g, g)
@@ -121,6 +119,12 @@ class TrialModel:
                 if name in term.own:
                     by_own[i] += float(np.sum(term.own[name] * weight))
         return np.concatenate([self.run.gradient(gx, gv), by_own])
+
+
+def _span(columns: np.ndarray) -> np.ndarray | slice:
+    """Ascending columns as a slice where none is left out between them."""
+    whole = len(columns) and columns[-1] - columns[0] + 1 == len(columns)
+    return slice(columns[0], columns[-1] + 1) if whole else columns
 
 
 def _samples(objective, count):

@@ -154,8 +154,8 @@ def test_a_throw_reaches_its_goal_within_the_arms_limits(tmp_path):
 def test_the_gradient_of_a_soft_body_by_joints_is_that_of_differences():
     raw = yaml.safe_load((PLANS / "ur5_bob.yaml").read_text())
     # past the first touch
-    raw["scene"]["world"] |= {"step": "1/240", "duration": 0.25, "record_every": 1}
-    raw["goals"][0]["at"] = raw["goals"][1]["during"][1] = 0.25
+    raw["scene"]["world"] |= {"step": "1/240", "duration": 0.2, "record_every": 1}
+    raw["goals"][0]["at"] = raw["goals"][1]["during"][1] = 0.2
     problem = _problem(load_plan(raw, base=PLANS / "ur5_bob.yaml"))
     report = check_problem(problem, directions=1, seed=2)
     assert report.passed, report

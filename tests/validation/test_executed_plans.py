@@ -29,4 +29,4 @@ def test_bars_are_missed_by_name():
 
 def test_every_plan_of_the_arm_is_in_the_study():
     files = {file.stem for file in study.FOLDER.glob("ur5_*.yaml")}
-    assert files <= set(study.CASES)
+    assert files == set(study.CASES)
