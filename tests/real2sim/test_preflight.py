@@ -90,9 +90,9 @@ def test_the_fit_begins_with_the_evaluation_of_the_pre_flight(tmp_path, monkeypa
     source["uncertainty"] = {"method": "none"}
     asked, run = [], SimulationProblem._run
 
-    def counted(self, P, trials, mode, cancel):
+    def counted(self, P, trials, mode, *more):
         asked.append(mode)
-        return run(self, P, trials, mode, cancel)
+        return run(self, P, trials, mode, *more)
 
     monkeypatch.setattr(SimulationProblem, "_run", counted)
     shared = estimate(source, report=False)

@@ -23,8 +23,8 @@ def test_bars_are_missed_by_name():
     good = {"exact_joints": {"place": 1e-3}, "limits": {"velocity_share": 0.9}}
     assert not study._missed(good, {"place": 2e-3})
     bad = {"exact_joints": {"place": 3e-3}, "limits": {"velocity_share": 1.01},
-           "over_ros": {"differences": {"place": 1e-3}}}  # fmt: skip
-    assert len(study._missed(bad, {"place": 2e-3})) == 3
+           "over_ros": {"executed": {"place": 4e-3}, "differences": {"place": 1e-3}}}  # fmt: skip
+    assert len(study._missed(bad, {"place": 2e-3})) == 4
 
 
 def test_every_plan_of_the_arm_is_in_the_study():
