@@ -16,8 +16,8 @@ the median of REPEATS runs:
 
 from __future__ import annotations
 
-import statistics
 import itertools
+import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
