@@ -140,3 +140,14 @@ def test_nodes_of_soft_bodies_are_judged():
     assert distances(config, {"time": time, "cloth.nodes": nodes}, 0.0)[0][
         "flipped"
     ] == pytest.approx(0.02, rel=1e-5)
+
+
+def test_soft_bodies_have_the_speed_of_their_nodes():
+    source = yaml.safe_load((FOLDER / "flip_cloth.yaml").read_text())
+    source["goals"] = [{"name": "rest", "body": "cloth", "at": 1.0, "velocity": [0, 0, 0]}]
+    config = load_plan(source, base=FOLDER / "flip_cloth.yaml")
+    _, count = config.scene.engine.nodes_of("cloth")
+    time = np.linspace(0.0, 2.0, 41)
+    nodes = np.zeros((len(time), count, 3)) + 0.3 * time[:, None, None] * [0.0, 1.0, 0.0]
+    found, reached = distances(config, {"time": time, "cloth.nodes": nodes}, 0.0)
+    assert found["rest velocity"] == pytest.approx(0.3, rel=1e-9) and not reached

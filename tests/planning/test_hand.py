@@ -1,6 +1,7 @@
 """A handle that an arm's tool carries: smooth ways, the arm on them, limits that bind."""
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.planning import load_plan, plan
+from diffsim_ros.planning.arm_plan import motion as motion_of
 from diffsim_ros.planning.hand import approach, splined, tool_way
 from diffsim_ros.planning.plan import _problem
 from diffsim_ros.robots.arm import load_arm
@@ -127,6 +129,10 @@ def test_the_arm_carries_the_hand_along_its_way():
     held = tool @ config.robot.in_tool
     seen = [np.interp(times, np.asarray(result.best.motion.time), hand[:, i]) for i in range(3)]
     np.testing.assert_allclose(np.array(seen).T, held[:, :3, 3], atol=1e-3)
+    most = max(carried.figures[f"{name}_share"] for name in ("velocity", "acceleration", "jerk"))
+    tight = replace(config, robot=replace(config.robot, margin=0.9 * most))
+    with pytest.raises(InputError, match="times as long would do"):
+        motion_of(tight, result.best.controls)
 
 
 def test_a_joint_that_is_too_slow_makes_the_hand_slower():

@@ -174,6 +174,10 @@ def test_derivatives_with_every_sensor_at_once():
     problem = model.model.problem(trials, model.model.map.start).exact()
     names = [o.name for o in problem.trials[0].objectives]
     assert names == ["cloud", "tracker", "side", "mocap"]
+    (side_camera,) = [s for s in model.model.sensors if s.name == "side"]
+    seen = trials[0].beside["side"], model.model.outline, trials[0].sight.stamps[0], 0.2, 0.01
+    light, whole = (replace(side_camera, weight=w).track(*seen).sigma for w in (0.25, 1.0))
+    np.testing.assert_allclose(light, 2.0 * whole)  # weights are of squares
     z, y = problem.start + 1e-3, np.zeros(problem.nuisance_shape)
     exact = problem.evaluate(z, y, want="equations").gradient
     adjoint = problem.evaluate(z, y, want="gradient").gradient

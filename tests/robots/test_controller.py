@@ -193,6 +193,20 @@ def test_a_new_trajectory_takes_the_place_of_the_old():
     assert run(mock)[0].code == SUCCESSFUL
 
 
+def test_each_trajectory_has_its_own_beginning():
+    mock = controller()
+    mock.start(GOOD)
+    assert mock.begun is None
+    run(mock)
+    first = mock.begun
+    assert NOW <= first <= NOW + 0.008 * NANO
+    mock.start(replace(GOOD, stamp=0))
+    assert mock.begun is None
+    told = mock.time
+    run(mock)
+    assert told <= mock.begun <= told + 0.008 * NANO
+
+
 def test_a_stamp_ahead_is_waited_for():
     mock = controller()
     mock.start(replace(GOOD, stamp=NOW + NANO // 2))
