@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 
-from .common import run_and_record
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: CPU times are of one thread
+
+from .common import run_and_record  # noqa: E402
 
 ITEMS = {
     "gradients": "derivatives of simulated motion against central differences (item 2)",
