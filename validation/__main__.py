@@ -10,7 +10,7 @@ import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: CPU times are of one thread
 
-from .common import run_and_record  # noqa: E402
+from .common import run_and_record
 
 ITEMS = {
     "gradients": "derivatives of simulated motion against central differences (item 2)",
