@@ -37,16 +37,18 @@ def distances(
             (n, m, 3)
     begins  [s] of that time at which the plan's scene begins
     """
-    seen, slots = _seen(config, truth, begins), body_slots(config.scene.engine)
+    slots = body_slots(config.scene.engine)
+    seen = _seen(config, slots, truth, begins)
     return judged(replace(config, together=()), seen, slots, {})
 
 
-def _seen(config: PlanConfig, truth: Mapping[str, np.ndarray], begins: float) -> Seen:
+def _seen(
+    config: PlanConfig, slots: Mapping, truth: Mapping[str, np.ndarray], begins: float
+) -> Seen:
     scene = config.scene
     interval = scene.options.step * scene.options.record_every
     rows = np.arange(int(scene.steps // scene.options.record_every) + 1)
-    times, nodes = begins + interval * rows, 0
-    slots = body_slots(scene.engine)
+    times = begins + interval * rows
     nodes = max(slot.index + slot.count for slot in slots.values())
     found = Seen(*(np.full((len(rows), nodes, width), np.nan) for width in (3, 3, 4, 3)))
     for body in {goal.body for goal in config.goals}:

@@ -1,6 +1,8 @@
 """A plan rehearsed over ROS by the session that demos, experiments and studies share."""
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from diffsim_ros.nodes.experiment import Experiment
 from diffsim_ros.nodes.rehearsal import DryRun
 from diffsim_ros.nodes.simulator import Simulator
 from diffsim_ros.planning import plan
+from diffsim_ros.planning.config import load_plan
 from diffsim_ros.planning.executed import distances
 from diffsim_ros.real2sim import bags
 from diffsim_ros.twin.execution import executed
@@ -89,3 +92,28 @@ def test_names_are_those_of_plans_with_an_arm():
     assert plan_file("ur5_throw").name == "ur5_throw.yaml"
     with pytest.raises(InputError, match="ur5_drag"):
         plan_file("throw_bob")
+
+
+@pytest.mark.parametrize(("reached", "code"), [(True, 0), (False, 3)])
+def test_whether_goals_were_reached_is_the_exit_code_and_in_the_metrics(
+    reached, code, tmp_path, monkeypatch, capsys
+):
+    away = {"place": 0.001 if reached else 0.02, "rest velocity": 1e-4}
+    shares = {f"{key}_share": 0.5 for key in ("position", "velocity", "acceleration")}
+    said = {"executed": away, "reached": reached, "tracking_error": 0.01, "limits": shares}
+    planned = {"robot.scene_starts": 2.0} | {f"goals.{name}.distance": 3e-4 for name in away}
+    metrics = [SimpleNamespace(name=name, value=value) for name, value in planned.items()]
+    loop = SimpleNamespace(
+        folder=tmp_path, config=load_plan(plan_file("ur5_drag")), begin=lambda rate: None,
+        solved=lambda changes: SimpleNamespace(metrics=metrics, trajectory=None, release=np.nan),
+        record=lambda: SimpleNamespace(write=lambda path: {"/joint_states": 3}),
+        carried_out=lambda *asked: experiment.Execution(said, reached, {}, 2.0),
+    )  # fmt: skip
+    monkeypatch.setattr(experiment, "picture", lambda *given: b"")
+    assert experiment.run(loop, (), None) == code
+    written = json.loads((tmp_path / "metrics.json").read_text())
+    assert written["reached"] is reached and written["limits"] == shares
+    assert written["goals"]["place"] == {
+        "planned": 3e-4, "executed": away["place"], "tolerance": 0.002
+    }  # fmt: skip
+    assert ("reached in" if reached else "missed in") in capsys.readouterr().out
