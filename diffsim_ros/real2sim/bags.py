@@ -22,6 +22,7 @@ from diffsim_ros.real2sim.bag_messages import MARKERS, POSE, Entry
 __all__ = ["MARKERS", "POSE"]
 SUFFIXES = (".mcap", ".db3")
 WHOLE = "a complete rosbag2 recording"
+FOLDER = "a rosbag2 folder, with its metadata.yaml, or the files themselves"
 CUT = "was it cut off while recording? `mcap recover FILE` or `ros2 bag reindex FOLDER` may save it"
 NO_STAMPS = "all header stamps are 0: times of arrival are used, with their jitter"
 EPOCH_NS = 1_700_000_000_000_000_000  # invented start of recordings that have no clock of their own
@@ -226,6 +227,9 @@ def _opened(path: Path) -> Iterator[Any]:
 
     if not path.exists():
         raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
+    if path.is_dir() and not (path / "metadata.yaml").is_file():
+        files = ", ".join(sorted(f.name for f in path.iterdir() if is_bag(f))[:5]) or "no bags"
+        raise InputError(path, "", f"a folder of {files}, without metadata.yaml", FOLDER, CUT)
     try:
         with Reader(path) as reader:
             yield reader

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from diffsim_ros.inverse.simulation_problem import body_slots
+from diffsim_ros.real2sim import bags
 from diffsim_ros.real2sim.clouds.cloud import Cloud
 from diffsim_ros.real2sim.clouds.recording import CloudRecording
 from diffsim_ros.real2sim.clouds.samples import Samples
@@ -132,6 +135,20 @@ def tracked(seed: int, places: np.ndarray | None = None, rows: int = 97) -> Samp
         return Samples("mocap", t, x, names=tuple(f"m{k}" for k in range(len(places))))
     shaken = Rotation.from_rotvec(SENSOR["turn_sigma"] * generator.normal(size=(len(t), 3)))
     return Samples("tracker", t, x, (shaken * turn).as_quat())
+
+
+def two_sensors(path, poses: str = "/box/pose", points: str = "/points") -> None:
+    """Write a bag as a lab records it: two throws, camera and tracker, stamps of one clock."""
+    clouds, t, position, turns = [], [], [], []
+    for k in range(2):
+        camera, samples = recording(k), tracked(k)
+        clouds += [replace(cloud, stamp=cloud.stamp + 3 * k) for cloud in camera.clouds]
+        t.append(samples.t + 3 * k)
+        position.append(samples.position[:, 0])
+        turns.append(samples.orientation)
+    motion = (poses, "world", *map(np.concatenate, (t, position, turns)))
+    seen = bags.CloudTrack(points, "camera", [cloud.stamp for cloud in clouds], clouds)
+    bags.write_motion(path, [motion], clouds=[seen], transforms=False)
 
 
 def sensor_estimation(**sensor) -> dict:

@@ -84,6 +84,9 @@ def test_a_half_written_bag_says_what_may_help(tmp_path):
         for read in (bags.read_poses, bag_markers, read_tosses, bags.topics):
             with pytest.raises(InputError, match=rf"{name}: .*cut off.*mcap recover|reindex"):
                 read(tmp_path / name)
+    with pytest.raises(InputError, match=r"folder: got 'a folder of cut.db3, without metadata"):
+        bags.topics(tmp_path / "folder")
+    assert bags.is_bag(tmp_path / "folder")  # so that it is named, not passed over
 
 
 def markers(n=60, trials=2, gap=2.0):

@@ -26,6 +26,7 @@ from tests.real2sim.clouds_synthetic import (
     recording,
     sensor_estimation,
     tracked,
+    two_sensors,
 )
 
 HELD = np.array([0, 0, 0.4])  # where the scene's box stands
@@ -164,16 +165,8 @@ def test_poses_of_bags_and_tables_keep_their_stamps(tmp_path):
 
 def test_clouds_and_poses_of_one_bag(tmp_path):
     """As a lab records them: two topics, several throws, stamps of one clock."""
-    cameras, poses = [recording(0), recording(1)], [tracked(0), tracked(1)]
-    clouds, t, turns = [], [], []
-    for k, (camera, samples) in enumerate(zip(cameras, poses, strict=True)):
-        clouds += [replace(cloud, stamp=cloud.stamp + 3 * k) for cloud in camera.clouds]
-        t.append(samples.t + 3 * k)
-        turns.append(samples.orientation)
-    motion = ("/box/pose", "world", np.concatenate(t),
-              np.concatenate([p.position[:, 0] for p in poses]), np.concatenate(turns))  # fmt: skip
-    points = bags.CloudTrack("/points", "camera", [c.stamp for c in clouds], clouds)
-    path = bags.write_motion(tmp_path / "two.mcap", [motion], clouds=[points], transforms=False)
+    path = tmp_path / "two.mcap"
+    two_sensors(path)
     content = sensor_estimation()
     content["data"]["train"]["files"] = [str(path)]
     content["fit"]["iterations"] = 1

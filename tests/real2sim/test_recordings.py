@@ -371,7 +371,7 @@ def test_init_of_clouds_without_floor_or_motion_is_refused(tmp_path, capsys):
     plane = np.column_stack([rng.uniform(-1, 1, (3000, 2)), np.full(3000, 2.0)])
     for name, points, words in (
         ("wall", plane, "let the camera see the floor"),
-        ("still", plane[:, [0, 2, 1]] * [1, 0.5, 1] + [0, 0, 2], "a body that moves"),
+        ("still", plane[:, [0, 2, 1]] * [1, 0.5, 1] + [0, 0, 2], "0 of 8, at most 0 points"),
     ):
         write_sequence(tmp_path / f"{name}.npz", [Cloud(points, stamp=k / 30) for k in range(8)])
         path, out = str(tmp_path / f"{name}.npz"), str(tmp_path / name)

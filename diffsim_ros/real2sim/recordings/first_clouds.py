@@ -28,6 +28,8 @@ STAYS = 0.4
 """Share of the frames in which a cell is occupied that holds no moving body."""
 MARGIN = 0.15
 """Of the box around what moves [m]."""
+ENOUGH = 10
+"""Points above the floor that tell of a body in a frame."""
 LEAST = 4
 """Frames that must see the body."""
 UP, LEVEL = 0.5, 0.9
@@ -106,11 +108,12 @@ def view_of(stream: Stream) -> View:
     position = np.array([0.0, 0.0, -floor.offset])
     moved = [cloud.moved(turn, position, "world") for cloud in clouds]
     moving = _moving(moved, 3.0 * floor.rms)
-    counts = np.array([len(part) for part in moving])
-    if np.sum(counts >= 10) < LEAST:
-        rule = f"a body that moves, in at least {LEAST} frames"
-        raise InputError(stream.place, "moving points", counts.tolist(), rule)
-    seen = [part for part in moving if len(part) >= 10]
+    seen = [part for part in moving if len(part) >= ENOUGH]
+    if len(seen) < LEAST:
+        rule = f"at least {LEAST} in which {ENOUGH} points or more move above the floor"
+        got = f"{len(seen)} of {len(moving)}, at most {max(map(len, moving))} points"
+        raise InputError(stream.place, "frames that show a moving body", got, rule,
+                         "record the whole throw, the body not at rest in most frames")  # fmt: skip
     middles = np.array([np.median(part, axis=0) for part in seen])
     low, high = middles.min(axis=0) - 2.0 * MARGIN, middles.max(axis=0) + 2.0 * MARGIN
     radius = float(np.median([_ball(part) for part in seen]))
