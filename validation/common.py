@@ -58,13 +58,16 @@ def cpu() -> str:
 
 
 def commit() -> str:
-    """The checkout's commit, marked when files differ from it."""
+    """The checkout's commit, marked when files differ from it, what studies have recorded aside."""
     run = ["git", "-C", str(ROOT)]
     try:
         head = subprocess.run(
             [*run, "rev-parse", "--short", "HEAD"], capture_output=True, text=True
         )
-        dirty = subprocess.run([*run, "status", "--porcelain"], capture_output=True, text=True)
+        rest = ["--", str(ROOT), f":(exclude){RESULTS}"]  # one study after another stays unmarked
+        dirty = subprocess.run(
+            [*run, "status", "--porcelain", *rest], capture_output=True, text=True
+        )
     except OSError:
         return "unknown"
     return head.stdout.strip() + ("+" if dirty.stdout.strip() else "")
