@@ -27,6 +27,8 @@ from .common import ROOT, binomial_bounds, judged, share
 
 FOLDER = ROOT / "config" / "planning"
 FRICTION, PLACE, JITTER = 0.2, 0.01, 0.004  # share, m, s
+SLOWER, FASTER = 0.8, 1.25
+"""Times the bandwidth that a plan believes in: what a lab may have got wrong."""
 SPACE, TABLE = (1, 1, 1), (1, 1, 0)
 """Axes along which a body may be displaced: held by the tool, or on its table."""
 FINE = 1e-6
@@ -171,12 +173,29 @@ def carried_out(found: PlanResult, case: Case, fraction: float, seed: int) -> di
     as_planned = {goal.name: found.best.distances[goal.name] for goal in found.config.goals}
     return {
         "planned": as_planned,
-        "exact_joints": away(twin, found, trajectory, 0.0)[0],
+        "exact_joints": away(twin, found, found.carried.motion, 0.0)[0],
         "executed": away(twin, found, run.motion, late)[0],
+        **_other_lags(found),
         "attempts": _attempts(twin, found, case, run.motion, share(case.attempts, fraction), seed),
         "tracking_error_rad": run.tracking_error,
         "limits": limit_shares(twin.config, run.motion),
     }
+
+
+def _other_lags(found: PlanResult) -> dict:
+    """Distances where the arm is slower or faster than the plan believes; {} if it believes
+    nothing."""
+    if found.config.robot.tracking is None:
+        return {}
+    figures = {}
+    for name, factor in (("slower_arm", SLOWER), ("faster_arm", FASTER)):
+        source = twin_of(found.config)
+        bandwidth = factor * found.config.robot.tracking.dynamics.bandwidth
+        source["controller"] = {"bandwidth": bandwidth.tolist()}
+        twin = Twin(source)
+        run = executed(twin.config, found.carried.trajectory)
+        figures[name] = away(twin, found, run.motion, twin.config.controller.dynamics.delay)[0]
+    return figures
 
 
 def limits(twin: Twin, run: Executed) -> dict:

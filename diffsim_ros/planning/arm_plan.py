@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..inverse.guides import KeyLimit
 from ..inverse.parameters import ParameterMap
 from ..robots.arm import Arm
+from ..robots.controlled import anticipated
 from ..robots.obstacles import Clearance
 from ..robots.robot import Capsule
 from ..robots.time_scaling import peaks, through_state
@@ -46,11 +47,14 @@ LESS = 0.9
 class Carried:
     """How an arm carries a plan out.
 
-    trajectory  from rest to rest; its `release` is when what it holds is let go
-    figures     shares of limits, duration, speed at the release: plain data for metrics.json
+    trajectory  what is sent, from rest to rest; its `release` is when what it holds is let go
+    motion      of the joints then: the same, or what `trajectory` anticipates (robot.tracking)
+    figures     shares of limits by `motion`, duration, speed at the release, largest correction
+                [rad or m] that anticipates the lag: plain data for metrics.json
     """
 
     trajectory: JointTrajectory
+    motion: JointTrajectory
     figures: Mapping[str, Any]
 
 
@@ -102,9 +106,7 @@ def motion(config: PlanConfig, controls: Mapping[str, float]) -> Carried:
     hand = replace(config.robot, arm=roomy(config.robot.arm, config.robot.margin))
     clear = clearance(config)
     trajectory, begins = hand_motion(hand, config.scene, values, clear)
-    check_trajectory(trajectory, config.robot.arm)
-    _check_clear(clear, trajectory)
-    return Carried(trajectory, {**shares(config.robot.arm, trajectory), "scene_starts": begins})
+    return _sent(config, trajectory, clear, {"scene_starts": begins})
 
 
 def _thrown(config: PlanConfig, named: Mapping[str, float]) -> Carried:
@@ -113,19 +115,33 @@ def _thrown(config: PlanConfig, named: Mapping[str, float]) -> Carried:
     q, qd = (np.array([named[of(name)] for name in names]) for of in (value_name, rate_name))
     limits = roomy(task.arm, task.margin).limits
     trajectory = through_state(limits, task.arm.home, q, qd, names=names, hold=task.hold)
-    check_trajectory(trajectory, task.arm)
-    _check_clear(clearance(config), trajectory)
     if task.lead > trajectory.release:
         rule = f"at most the {trajectory.release:.3g} s until the release"
         raise InputError(config.place, "robot.release.lead", task.lead, rule)
     figures = {
-        **shares(task.arm, trajectory),
         "scene_starts": trajectory.release,
         "release": trajectory.release,
         "gripper": trajectory.release - task.lead,
         "release_speed": task.release.tool_speed([named[n] for n in task.release.names]),
     }
-    return Carried(trajectory, figures)
+    return _sent(config, trajectory, clearance(config), figures)
+
+
+def _sent(
+    config: PlanConfig, wanted: JointTrajectory, clear: Clearance, figures: Mapping[str, Any]
+) -> Carried:
+    """What makes the joints do what is wanted; both are checked."""
+    arm, tracking = config.robot.arm, config.robot.tracking
+    check_trajectory(wanted, arm)
+    _check_clear(clear, wanted)
+    figures = {**shares(arm, wanted), **figures}
+    if tracking is None:
+        return Carried(wanted, wanted, figures)
+    sent = anticipated(wanted, tracking)
+    check_trajectory(sent, arm)
+    _check_clear(clear, sent)
+    figures["anticipated"] = float(np.abs(sent.positions - wanted.at(sent.times)[0]).max())
+    return Carried(sent, wanted, figures)
 
 
 def clearance(config: PlanConfig) -> Clearance:

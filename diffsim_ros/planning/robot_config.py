@@ -12,6 +12,8 @@ from ..errors import InputError, nearest
 from ..inverse.parameters import Parameter
 from ..inverse.rotation import quat_matrix
 from ..robots.arm import Arm, load_arm
+from ..robots.controller import Settings
+from ..scene.controllers import FOLLOWING, read_following
 from ..scene.fields import Reader
 from ..scene.model import SceneModel
 from ..scene.placing import absolute
@@ -29,6 +31,7 @@ class Throw:
     release     how they set the body's start;  parameters  controls, and what is held
     hold, lead, jitter  [s] of the trajectory and the gripper
     margin      share of the arm's limits of rates that the plan may use
+    tracking    controller whose lag is anticipated, None: none is
     """
 
     release: Release
@@ -37,6 +40,7 @@ class Throw:
     lead: float
     jitter: float
     margin: float
+    tracking: Settings | None
 
     @property
     def arm(self) -> Arm:
@@ -52,6 +56,7 @@ class Hand:
     turn         (3, 3) of the handle in the world, or None: as its keys say
     stretch      how many times as long the task may take where limits bind
     margin       share of the arm's limits of rates that the plan may use
+    tracking     controller whose lag is anticipated, None: none is
     """
 
     arm: Arm
@@ -60,6 +65,7 @@ class Hand:
     turn: np.ndarray | None
     stretch: float
     margin: float
+    tracking: Settings | None
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -112,7 +118,8 @@ def _hand(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Hand:
         q = np.array(hand["orientation"], float)
         turn = quat_matrix(q / np.linalg.norm(q))
     in_tool = _pose(reader, hand["in_tool"], "robot.hand.in_tool")
-    return Hand(arm, hand["handle"], in_tool, turn, hand["stretch"], robot["margin"])
+    tracking = _tracking(reader, robot["tracking"], arm)
+    return Hand(arm, hand["handle"], in_tool, turn, hand["stretch"], robot["margin"], tracking)
 
 
 def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw:
@@ -134,7 +141,14 @@ def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw
     share = min(given["share"], robot["margin"])
     found = (*_joint_controls(reader, given, arm, share), *held)
     times = (given[key] for key in ("hold", "lead", "jitter"))
-    return Throw(release, found, *times, robot["margin"])
+    return Throw(release, found, *times, robot["margin"], _tracking(reader, robot["tracking"], arm))
+
+
+def _tracking(reader: Reader, value: object, arm: Arm) -> Settings | None:
+    if value is None:
+        return None
+    given = reader.section(FOLLOWING, value, "robot.tracking")
+    return read_following(reader, given, arm.robot, "robot.tracking")
 
 
 def _joint_controls(reader: Reader, given: Mapping, arm: Arm, share: float) -> list[Parameter]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diffsim_ros.scene.controllers import FOLLOWING
 from diffsim_ros.scene.fields import REQUIRED, Field, Section
 
 ROBOT: Section = {
@@ -16,6 +17,10 @@ ROBOT: Section = {
         default=0.9,
         minimum=0,
         strict=True,
+    ),
+    "tracking": Field(
+        "mapping",
+        "how joints follow the controller, which is anticipated in what is sent; absent: not",
     ),
 }
 
@@ -78,5 +83,6 @@ SECTIONS = {
     "robot.grasp.in_tool, robot.hand.in_tool": POSE,
     "robot.release": RELEASE,
     "robot.hand": HAND,
+    "robot.tracking": FOLLOWING,
     "search.robust": ROBUST,
 }

@@ -12,7 +12,7 @@ from ..errors import nearest
 from ..robots.arm import Arm, load_arm
 from ..robots.controller import Settings
 from ..robots.kinematics import joint_poses, link_pose
-from ..robots.tracking import Dynamics
+from ..scene.controllers import read_following
 from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute, resolve_pose
@@ -23,8 +23,6 @@ from .sensors import Sensor, read_sensor
 
 KEY_INTERVAL = 0.004
 """Between keys of a driven handle [s], about."""
-RATES = (1.0, 1000.0)
-"""Of a controller [Hz]."""
 MOVING = ("rigid", "particle")
 
 
@@ -178,17 +176,9 @@ def _drive(reader: Reader, name: str, value: object, scene: SceneModel, arm: Arm
 
 def _controller(reader: Reader, value: object, arm: Arm) -> Settings:
     given = reader.section(schema.CONTROLLER, value, "controller")
-    if not RATES[0] <= given["rate"] <= RATES[1]:
-        raise reader.error("controller.rate", given["rate"], "from {:g} to {:g} Hz".format(*RATES))
-    loops = {}
-    for name in ("bandwidth", "damping"):
-        loops[name] = arm.robot.values(given[name], f"controller.{name}", place=reader.place)
-        if np.any(loops[name] <= 0):
-            raise reader.error(f"controller.{name}", given[name], "greater than 0")
-    dynamics = Dynamics(**loops, delay=given["delay"], feedforward=given["feedforward"])
-    rest = {key: given[key] for key in ("rate", "path", "goal", "goal_time")}
+    rest = {key: given[key] for key in ("path", "goal", "goal_time")}
     slowing = np.inf if given["deceleration"] is None else given["deceleration"]
-    return Settings(**rest, deceleration=slowing, dynamics=dynamics)
+    return read_following(reader, given, arm.robot, "controller", **rest, deceleration=slowing)
 
 
 def _sensors(reader: Reader, values: Mapping, scene: SceneModel) -> dict[str, Sensor]:

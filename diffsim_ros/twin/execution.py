@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from ..robots.command import NANO, JointCommand
-from ..robots.controller import Controller, Outcome, rejection
+from ..robots import controlled
+from ..robots.controlled import Executed
 from ..robots.trajectory import JointTrajectory
 from .config import TwinConfig
 from .record import TwinRecord
 from .twin import Twin, Variation
-
-SAMPLED = 0.002
-"""Seconds between samples of the executed motion."""
-SETTLE = 0.5
-"""Seconds that joints are watched after a trajectory's end, at most."""
-
-
-@dataclass(frozen=True)
-class Executed:
-    """motion: of the joints;  outcome: how the controller ended it, None: not within SETTLE
-    tracking_error: greatest difference of commanded and actual positions [rad or m]"""
-
-    motion: JointTrajectory
-    outcome: Outcome | None
-    tracking_error: float
 
 
 def executed(config: TwinConfig, trajectory: JointTrajectory) -> Executed:
@@ -36,23 +19,7 @@ def executed(config: TwinConfig, trajectory: JointTrajectory) -> Executed:
 
     Raises InputError where the controller refuses it.
     """
-    names = config.arm.robot.joint_names
-    command = JointCommand.of(trajectory)
-    reason = rejection(command, names, 0)
-    if reason:
-        rule = "a trajectory that the controller accepts"
-        raise InputError("trajectory", "", reason, rule)
-    first = command.trajectory(names).positions[0]
-    controller = Controller(names, first, config.controller)
-    controller.start(command)
-    count = int(np.ceil((trajectory.duration + SETTLE) / SAMPLED)) + 1
-    rows, outcome, worst = np.empty((2, count, len(names))), None, 0.0
-    for k in range(count):  # the controller goes from cycle to cycle
-        outcome = controller.advance(round(k * SAMPLED * NANO)) or outcome
-        rows[:, k] = controller.position, controller.velocity
-        worst = max(worst, float(np.abs(controller.error).max()))
-    times = SAMPLED * np.arange(count)
-    return Executed(JointTrajectory(names, times, *rows), outcome, worst)
+    return controlled.executed(trajectory, config.arm.robot.joint_names, config.controller)
 
 
 def limit_shares(config: TwinConfig, motion: JointTrajectory) -> dict[str, float]:

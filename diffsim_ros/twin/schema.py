@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diffsim_ros.scene.controllers import FOLLOWING
 from diffsim_ros.scene.fields import REQUIRED, Field, Section, tables
 
 TWIN: Section = {
@@ -53,14 +54,8 @@ GRIPPER: Section = {
     "jitter": Field("number", "sigma of the latency", "s", 0.0, minimum=0),
 }
 
-PER_JOINT = "one for all, a list in the order of the joints, or {joint: number}"
 CONTROLLER: Section = {
-    "rate": Field("number", "of its commands", "Hz", 125.0, minimum=0, strict=True),
-    "bandwidth": Field("any", f"of the joints' closed loops [rad/s]: {PER_JOINT}", default=60.0),
-    "damping": Field("any", f"damping ratio of them: {PER_JOINT}", default=1.0),
-    "delay": Field("number", "until a command has an effect", "s", 0.008, minimum=0),
-    "feedforward": Field("number", "share of the velocity that is fed forward", "1", 1.0,
-                         minimum=0),
+    **FOLLOWING,
     "path": Field("number", "path tolerance [rad or m]", default=0.2, minimum=0, strict=True),
     "goal": Field("number", "goal tolerance [rad or m]", default=0.1, minimum=0, strict=True),
     "goal_time": Field("number", "until the goal must be reached; 0: for ever", "s", 0.0,
