@@ -131,7 +131,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     trajectory, twin = found.carried.trajectory, Twin(_twin(config.source), base=PLAN)
     late = trajectory.release + twin.config.controller.dynamics.delay
     motions = {
-        "planned": (trajectory, trajectory.release),
+        "planned": (found.carried.motion, trajectory.release),
         "executed": (executed(twin.config, trajectory).motion, late),
     }
     figures: dict = {"tolerance_m": float(config.goals[0].sigma)}
