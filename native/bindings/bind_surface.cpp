@@ -1,5 +1,6 @@
 #include <pybind11/numpy.h>
 
+#include <cmath>
 #include <optional>
 
 #include "../sdf/seen_surface.hpp"
@@ -12,6 +13,15 @@ namespace {
 
 using Triangles = Eigen::Matrix<int, Eigen::Dynamic, 3, Eigen::RowMajor>;
 using Frames = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+constexpr double kFarthest = 1e100;  // squares of what is farther are infinite, and nothing is near
+
+void check_places(const std::string& place, const double* from, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::abs(from[i]) < kFarthest) continue;
+    refuse(place, "must be finite, and less than 1e100 m away", from[i]);
+  }
+}
 
 // Everything that nearest_on_surface reads, checked.
 struct Surfaces {
@@ -27,6 +37,7 @@ struct Surfaces {
     positions = positions_of.data();
     frames = static_cast<int>(positions_of.shape(0));
     vertices = static_cast<int>(positions_of.shape(1));
+    check_places("surface: positions", positions, positions_of.size());
     if (of.rows() < 1) refuse("surface: triangles", "must be at least one", of.rows());
     for (Eigen::Index t = 0; t < of.rows(); ++t) {
       triangles.push_back({of(t, 0), of(t, 1), of(t, 2)});
@@ -60,6 +71,8 @@ py::tuple nearest_on_surface(const Frames& positions, const Triangles& triangles
   if (static_cast<Eigen::Index>(frame.size()) != points.rows()) {
     refuse("surface: frame", "must be one per point", frame.size());
   }
+  check_places("surface: points", points.data(), points.size());
+  if (eye) check_places("surface: eye", eye->data(), 3);
   std::vector<std::vector<int>> rows(surfaces.frames);
   for (std::size_t i = 0; i < frame.size(); ++i) {
     if (frame[i] < 0 || frame[i] >= surfaces.frames) {

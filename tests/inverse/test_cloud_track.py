@@ -305,3 +305,18 @@ def test_a_fit_finds_what_made_the_cloud(generator):
     assert np.all(found.std_dev < [600, 0.03, 0.02, 0.02])
     count = len(objective.points)
     assert 2 * solution.value == pytest.approx(count, abs=5 * np.sqrt(2 * count))
+
+
+@pytest.mark.parametrize("what", ["positions", "points", "eye"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e160])
+def test_places_to_which_nothing_is_nearest_are_refused(what, value):
+    """The engine read the triangle before the first."""
+    given = {
+        "positions": np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]]]),
+        "triangles": np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]),
+        "points": np.full((2, 3), 0.4), "frame": [0, 0], "eye": np.full(3, 5.0),
+    }  # fmt: skip
+    _engine.nearest_on_surface(**given)
+    given[what].flat[-1] = value
+    with pytest.raises(ValueError, match=rf"surface: {what}: must be finite"):
+        _engine.nearest_on_surface(**given)
