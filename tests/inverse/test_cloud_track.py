@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from diffsim_ros import meshes
+from diffsim_ros import _engine, meshes
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse import (
     CloudTrack,
