@@ -20,6 +20,8 @@ from .robot_config import Throw
 
 TRACKED = 120.0
 """Poses a second that the twin's tracker sends of every body that has a goal."""
+LONGER = 0.05
+"""Seconds by which the twin's scene outlasts the plan's, whenever things are let go."""
 EYE = (0.5, -1.6, 0.6)
 """Of the camera, from the place of the first goal [m]."""
 CAMERA = {"size": [212, 160], "view": 70, "rate": 30}
@@ -66,11 +68,14 @@ def twin_of(
 
 
 def _scene(config: PlanConfig, friction: float) -> dict[str, Any]:
-    """The resolved scene at half of its step, with the same instants recorded."""
+    """The resolved scene at half of its step, with the same instants recorded, and LONGER."""
     scene = copy.deepcopy(dict(config.scene.description))
-    world = scene["world"]
-    world["step"] = config.scene.options.step / 2
-    world["record_every"] = 2 * config.scene.options.record_every
+    world, options = scene["world"], config.scene.options
+    world["step"] = options.step / 2
+    world["record_every"] = 2 * options.record_every
+    interval = options.step * options.record_every
+    world["duration"] = (config.scene.steps // options.record_every) * interval
+    world["duration"] += interval * np.ceil(LONGER / interval)
     for contact in scene["contact"]:
         contact["c_f"] *= friction
     if not isinstance(config.robot, Throw):  # the arm decides; only where it begins matters

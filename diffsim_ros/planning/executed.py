@@ -7,9 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..errors import InputError
 from ..inverse.simulation_problem import body_slots
 from .config import PlanConfig
 from .judging import judged
+
+ROUNDING = 1e-9
+"""Of times [s]."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ def distances(
             BODY.position, .velocity, .spin (n, 3), .orientation (n, 4), of soft bodies .nodes
             (n, m, 3)
     begins  [s] of that time at which the plan's scene begins
+    InputError where the attempt was not seen to the end of that scene.
     """
     slots = body_slots(config.scene.engine)
     seen = _seen(config, slots, truth, begins)
@@ -49,6 +54,9 @@ def _seen(
     interval = scene.options.step * scene.options.record_every
     rows = np.arange(int(scene.steps // scene.options.record_every) + 1)
     times = begins + interval * rows
+    if truth["time"][-1] < times[-1] - ROUNDING:
+        rule = f"at least {times[-1]:.4f} s, the end of the plan's scene"
+        raise InputError("attempt", "time", float(truth["time"][-1]), rule, "watch it for longer")
     nodes = max(slot.index + slot.count for slot in slots.values())
     found = Seen(*(np.full((len(rows), nodes, width), np.nan) for width in (3, 3, 4, 3)))
     for body in {goal.body for goal in config.goals}:

@@ -28,6 +28,8 @@ def test_a_twin_has_the_plans_scene_at_half_of_its_step_and_nothing_else_changes
     found = Twin(twin_of(config)).config
     assert found.scene.options.step == config.scene.options.step / 2
     assert found.scene.options.record_every == 2 * config.scene.options.record_every
+    lasts = [one.steps * one.options.step for one in (config.scene, found.scene)]
+    assert 0.05 <= lasts[1] - lasts[0] < 0.06  # what is let go late is seen to the end
     names = [info.name for info in config.scene.engine.parameters]
     truth = Twin(found).truth
     planned = dict(zip(names, config.scene.engine.values, strict=True))
@@ -108,6 +110,8 @@ def test_goals_judge_what_happened_as_they_judge_the_plan(dragged):
         assert away == pytest.approx(best.distances[name], rel=1e-9)
     late = {**truth, "time": truth["time"] + 1.4}
     assert distances(config, late, 1.4)[0] == pytest.approx(found, rel=1e-6)
+    with pytest.raises(InputError, match=r"attempt: time: got .* accepted: at least 4.\d+ s"):
+        distances(config, late, 3.0)
     moved, reached = distances(config, late, 0.0)  # it is still on its way then
     assert not reached and moved["place"] > 0.002
     beside = {**truth, "cube.position": truth["cube.position"] + [0.0, 0.01, 0.0]}

@@ -18,6 +18,7 @@ from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.inverse.rotation import quat_exp, quat_matrix
 from diffsim_ros.planning import load_plan, plan
 from diffsim_ros.planning.arm_plan import clearance, motion, tighter
+from diffsim_ros.planning.as_twin import twin_of
 from diffsim_ros.planning.executed import distances
 from diffsim_ros.planning.plan import _problem
 from diffsim_ros.planning.release import Release
@@ -174,7 +175,7 @@ def test_what_the_controller_makes_of_a_throw_keeps_the_limits(thrown):
 def test_what_is_sent_anticipates_the_arms_lag(thrown):
     """As executed the ball flies where it was planned to; without anticipation 7 mm beside it."""
     config, carried = thrown.config, thrown.carried
-    twin = Twin({"scene": THROW["scene"], "robot": str(UR5), "grasp": THROW["robot"]["grasp"]})
+    twin = Twin(twin_of(load_plan(PLANS / "ur5_throw.yaml")))
     late = twin.config.controller.dynamics.delay
 
     def away(sent):
