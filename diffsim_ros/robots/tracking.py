@@ -9,6 +9,9 @@ import numpy as np
 
 from .command import NANO, nanoseconds
 
+KEPT = 16
+"""Durations whose transitions are kept."""
+
 
 @dataclass(frozen=True)
 class Dynamics:
@@ -39,6 +42,7 @@ class Tracking:
         self._dynamics, self._delay = dynamics, nanoseconds(dynamics.delay)
         self._target, self._rate, self._since = self.position, self.velocity, time
         self._queue: deque[tuple[int, np.ndarray, np.ndarray]] = deque()
+        self._steps: dict[int, np.ndarray] = {}  # a controller's cycles are alike
 
     def command(self, position: np.ndarray, velocity: np.ndarray) -> None:
         """From now (and the delay) on: go on from `position` with `velocity`, both (n,)."""
@@ -66,9 +70,17 @@ class Tracking:
         here = self._target + rate * ((self.time - self._since) / NANO) + lag
         there = self._target + rate * ((time - self._since) / NANO) + lag
         away = np.stack([self.position - here, self.velocity - rate], axis=-1)[..., None]
-        away = (self._step(time - self.time) @ away)[..., 0]
+        away = (self._over(time - self.time) @ away)[..., 0]
         self.position, self.velocity = there + away[..., 0], rate + away[..., 1]
         self.time = time
+
+    def _over(self, duration: int) -> np.ndarray:
+        """What `_step` says of a time [ns]; the last few are kept."""
+        if duration not in self._steps:
+            if len(self._steps) >= KEPT:
+                self._steps.clear()
+            self._steps[duration] = self._step(duration)
+        return self._steps[duration]
 
     def _step(self, duration: int) -> np.ndarray:
         """Transition matrices (n, 2, 2) of distance and its rate over a time [ns]."""
