@@ -5,6 +5,11 @@
 #include <thread>
 
 namespace diffsim {
+namespace {
+
+constexpr int kWorthTwo = 100;  // unknowns below which handing a step over costs more than S of it
+
+}  // namespace
 
 std::vector<std::unique_ptr<Rollout>> rollout_batch(
     const Scene& scene, const MatrixXd& P, const std::vector<int>& steps, const Options& options,
@@ -20,7 +25,8 @@ std::vector<std::unique_ptr<Rollout>> rollout_batch(
   }
   if (threads < 0) refuse("rollout_batch: threads", "must be >= 0 (0 = all cores)", threads);
   if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int each = n > 0 && threads >= 2 * n ? 2 : 1;  // rollouts can use two
+  const bool spare = n > 0 && threads >= 2 * n && scene.ndof() >= kWorthTwo;
+  const int each = spare ? 2 : 1;  // rollouts can use two
   threads = std::min(threads, std::max(n, 1));
 
   std::vector<std::unique_ptr<Rollout>> result(n);

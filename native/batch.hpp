@@ -7,6 +7,7 @@
 namespace diffsim {
 
 /// P: one parameter vector per row; steps: one number, or one per row; threads: 0 = all cores;
+/// where rows are fewer than half of them, a large enough scene has two threads per row.
 /// directions: none, or one matrix per row (see Rollout::run).
 std::vector<std::unique_ptr<Rollout>> rollout_batch(
     const Scene& scene, const MatrixXd& P, const std::vector<int>& steps, const Options& options,
