@@ -193,6 +193,16 @@ def test_what_is_sent_anticipates_the_arms_lag(thrown):
     np.testing.assert_allclose(untold.trajectory.positions, carried.motion.positions, atol=1e-12)
 
 
+def test_what_is_sent_is_checked_as_the_motion_is(thrown):
+    """A slow arm would have to be told more than its limits allow."""
+    raw = copy.deepcopy(THROW)
+    raw["robot"]["tracking"] = {"bandwidth": 6}
+    with pytest.raises(
+        InputError, match=r"trajectory: joint .*: acceleration: got .*; accepted: from -"
+    ):
+        motion(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
+
+
 @pytest.mark.parametrize(
     ("tracking", "says"),
     [
