@@ -75,7 +75,7 @@ def _scene(config: PlanConfig, friction: float) -> dict[str, Any]:
     world["record_every"] = 2 * options.record_every
     interval = options.step * options.record_every
     world["duration"] = (config.scene.steps // options.record_every) * interval
-    world["duration"] += interval * np.ceil(LONGER / interval)
+    world["duration"] += interval * float(np.ceil(LONGER / interval))
     for contact in scene["contact"]:
         contact["c_f"] *= friction
     if not isinstance(config.robot, Throw):  # the arm decides; only where it begins matters
