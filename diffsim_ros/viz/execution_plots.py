@@ -33,7 +33,7 @@ def execution_figure(
     """The centre's coordinates over time, planned and executed; then the joints' differences.
 
     targets  goal of a place -> time [s], place (3,) [m], tolerance [m]
-    joints   times (m,) [s] on the same clock; executed less planned (m, joints) [rad]
+    joints   times (m,) [s] on the same clock; executed less sent (a plan may anticipate the lag) (m, joints) [rad]
     """
     figure = Figure(figsize=(6.4, 7.2), layout="constrained")
     axes = figure.subplots(4, 1, sharex=True)
@@ -50,6 +50,6 @@ def execution_figure(
     times, away = joints
     axes[3].plot(times, away, linewidth=1.0)
     axes[3].axvline(0.0, color=style.MUTED, linewidth=1)
-    axes[3].set_ylabel("joints: executed\nless planned [rad]")
+    axes[3].set_ylabel("joints: executed\nless sent [rad]")
     axes[3].set_xlabel("time from the start of the plan's scene [s]")
     return figure
