@@ -33,7 +33,7 @@ def execution_figure(
     """The centre's coordinates over time, planned and executed; then the joints' differences.
 
     targets  goal of a place -> time [s], place (3,) [m], tolerance [m]
-    joints   times (m,) [s] on the same clock; executed less sent (a plan may anticipate the lag) (m, joints) [rad]
+    joints   times (m,) [s] on the same clock; executed less sent (m, joints) [rad]
     """
     figure = Figure(figsize=(6.4, 7.2), layout="constrained")
     axes = figure.subplots(4, 1, sharex=True)
