@@ -16,7 +16,7 @@ from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.inverse.rotation import quat_exp, quat_matrix
-from diffsim_ros.planning import load_plan, plan
+from diffsim_ros.planning import arm_plan, load_plan, plan
 from diffsim_ros.planning.arm_plan import clearance, motion, tighter
 from diffsim_ros.planning.as_twin import twin_of
 from diffsim_ros.planning.executed import distances
@@ -201,6 +201,15 @@ def test_what_is_sent_is_checked_as_the_motion_is(thrown):
         InputError, match=r"trajectory: joint .*: acceleration: got .*; accepted: from -"
     ):
         motion(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
+
+
+def test_what_is_sent_keeps_clear_as_the_motion_does(thrown, monkeypatch):
+    lean = [0, 0.8, 0, 0, 0, 0]  # of the shoulder, forward
+    low = np.add(thrown.carried.trajectory.positions, lean)
+    moved = replace(thrown.carried.trajectory, positions=low)
+    monkeypatch.setattr(arm_plan, "anticipated", lambda wanted, controller: moved)
+    with pytest.raises(InputError, match=r"motion: .* and table at .* a distance of at least 0 m"):
+        motion(thrown.config, thrown.best.controls)
 
 
 @pytest.mark.parametrize(

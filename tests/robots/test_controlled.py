@@ -13,6 +13,7 @@ from diffsim_ros.robots.controlled import anticipated, executed, identified
 from diffsim_ros.robots.controller import Settings, rejection
 from diffsim_ros.robots.time_scaling import through_state
 from diffsim_ros.robots.tracking import Dynamics
+from diffsim_ros.robots.trajectory import JointTrajectory
 
 ARM = load_arm(Path(__file__).parents[2] / "config" / "robots" / "ur5.yaml")
 RATES = np.array([0.3, 1.8, -1.5, 0.5, 0.0, 1.0])
@@ -70,6 +71,7 @@ def test_what_tells_nothing_of_dynamics_is_refused(throw):
     times = np.arange(0.0, 1.0, 0.01)
     with pytest.raises(InputError, match=r"positions: got \(100, 5\); accepted: 100 times by 6"):
         identified(throw, times, np.zeros((100, 5)))
-    still = replace(throw, velocities=0 * throw.velocities)
+    there = np.broadcast_to(throw.positions[0], throw.positions.shape)
+    still = JointTrajectory(throw.names, throw.times, there)
     with pytest.raises(InputError, match="let the arm swing faster"):
         identified(still, times, np.zeros((100, 6)))
