@@ -188,6 +188,10 @@ class Driver(BaseNode):
         if self._run is not None:
             self._run.hear_scaling(self.now(), self._scaling)
 
+    def _age(self) -> float:
+        """Seconds since a joint state was heard."""
+        return (self.now() - self._heard) / NANO
+
     # --- checks ---------------------------------------------------------------------------------
 
     def _present(self) -> JointSample:
@@ -195,7 +199,7 @@ class Driver(BaseNode):
         if self._state is None:
             remedy = f"is the robot's driver running? ros2 topic hz {JOINT_STATES}"
             raise InputError(JOINT_STATES, "joint states", None, "at least one", remedy)
-        age = (self.now() - self._heard) / NANO
+        age = self._age()
         if age > self["state_age"]:
             rule = f"at most {self['state_age']:g} s old"
             raise InputError(JOINT_STATES, "age", age, rule, "is the robot's driver running?")
@@ -287,6 +291,8 @@ class Driver(BaseNode):
         feedback(convert_motion.execute_feedback("checking", 0.0, None))
         # a driver that has just started may not have heard the robot yet
         await found(self, lambda: self._state is not None, self["server_timeout"])
+        # and after a hiccup of its own has not heard it again yet
+        await found(self, lambda: self._age() <= self["state_age"], self["state_age"])
         trajectory = self._checked(command, blend)
         if self["dry_run"]:
             size = f"{len(trajectory.times)} points, {trajectory.duration:.3f} s"
@@ -311,7 +317,7 @@ class Driver(BaseNode):
     # --- diagnostics, end -----------------------------------------------------------------------
 
     def _diagnose(self) -> None:
-        age = (self.now() - self._heard) / NANO
+        age = self._age()
         level, text = "ok", "dry run: nothing is sent" if self["dry_run"] else "ready"
         if self._run is not None:
             text = f"{self._job}: {self._run.shown()}"

@@ -86,7 +86,7 @@ class Supervisor:
         self.released = False
         self._heard = begin
         self._stopped: int | None = None
-        self._late = False
+        self._late = self._silent = False
         self._behind = np.zeros(2)
 
     @property
@@ -108,7 +108,7 @@ class Supervisor:
         """A new joint state; compare: with the trajectory, where there is no feedback."""
         if self._late:
             self.notes.append(f"joint states again after {(stamp - self._heard) / NANO:.3g} s")
-        self._heard, self._late = stamp, False
+        self._heard, self._late, self._silent = stamp, False, False
         if compare:
             self._err(self.trajectory.at(self.clock.at(stamp))[0] - position)
 
@@ -151,9 +151,14 @@ class Supervisor:
             self.notes.append(f"released at a speed scaling of {self.clock.scaling:.2f}")
 
     def trouble(self, now: int) -> str:
-        """Why the motion must be given up now, "" while all is well."""
+        """Why the motion must be given up now, "" while all is well.
+
+        Silence counts at the second look in a row: after a hiccup of our own the first one comes
+        before what the robot has said meanwhile is heard.
+        """
         silent = (now - self._heard) / NANO
-        if silent > self.watch.state_age:
+        before, self._silent = self._silent, silent > self.watch.state_age
+        if before and self._silent:
             if not self._late:
                 self.notes.append(f"no joint state for {silent:.3g} s")
             self._late = True

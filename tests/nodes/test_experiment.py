@@ -40,7 +40,7 @@ def lab(ros_domain, tmp_path):
             node = kind(parameter_overrides=given)
             running.append((node, Spinner(node)))
 
-        start(Simulator, twin="ur5_drag", rate_factor=4.0, truth_path=str(folder / "truth"))
+        start(Simulator, twin="ur5_drag", rate_factor=2.0, truth_path=str(folder / "truth"))
         start(Driver, use_sim_time=True, gripper="command")
         try:
             yield Experiment(folder, None, commander, plan_file("ur5_drag"))

@@ -77,10 +77,19 @@ def test_a_late_joint_state_is_told(abort):
     watch = Supervisor(swing(), NOW, Watch(abort_late=abort))
     watch.hear_state(at(0.1), ARM.home)
     assert watch.trouble(at(0.3)) == ""
+    assert watch.trouble(at(0.39)) == ""
     assert ("no joint state for 0.3 s" in watch.trouble(at(0.4))) == abort
     watch.hear_state(at(0.5), ARM.home)
     assert watch.trouble(at(0.5)) == ""
     assert "no joint state" in watch.notes[0] and "again after 0.4 s" in watch.notes[1]
+
+
+def test_what_waits_to_be_heard_after_a_hiccup_is_no_silence():
+    watch = Supervisor(swing(), NOW, Watch())
+    for now in (0.4, 0.8, 1.2):
+        assert watch.trouble(at(now)) == ""
+        watch.hear_state(at(now), ARM.home)
+    assert watch.trouble(at(1.3)) == "" and not watch.notes
 
 
 def test_a_robot_that_does_not_arrive_is_trouble():
