@@ -10,7 +10,7 @@ import rclpy
 from action_msgs.msg import GoalStatus
 from diffsim_interfaces.action import Estimate, Execute
 from diffsim_interfaces.msg import ErrorCode
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
@@ -28,6 +28,8 @@ SUCCESS = ErrorCode.SUCCESS
 DISCOVERY = 30.0
 """Seconds that nodes get to be found."""
 POLL = 0.05
+AGAIN = 0.5
+"""[s] after which a question that changes nothing is asked again."""
 
 
 class CallFailed(RuntimeError):
@@ -70,6 +72,27 @@ class Commander:
         self.wait(future.done, what, limit)
         return future.result()
 
+    def _met(self, name: str) -> None:
+        """Wait until the node that offers `name` knows this one, clients made before included.
+
+        Before, its answers are lost: rmw_fastrtps drops one whose reader it has not found in 0.1 s.
+        Endpoints are found in the order in which they were made, so an answer to the last will do.
+        """
+        node = name.rpartition("/")[0]
+        client = self.node.create_client(GetParameters, f"{node}/get_parameters")
+        asked: list[Future] = []
+        begun = time.monotonic()
+
+        def answered() -> bool:
+            if time.monotonic() >= begun + AGAIN * len(asked) and client.service_is_ready():
+                asked.append(client.call_async(GetParameters.Request()))
+            return any(future.done() for future in asked)
+
+        try:
+            self.wait(answered, f"an answer of {node}")
+        finally:
+            self.node.destroy_client(client)
+
     def listen(
         self, kind: type, topic: str, profile: QoSProfile | int, *, last: bool = False
     ) -> list:
@@ -89,6 +112,7 @@ class Commander:
         client = self.node.create_client(kind, name)
         try:
             self.wait(client.service_is_ready, f"the service {name}")
+            self._met(name)
             return self._result(client.call_async(request), f"an answer of {name}", limit)
         finally:
             self.node.destroy_client(client)
@@ -151,6 +175,7 @@ class Commander:
         client = ActionClient(self.node, kind, name)
         try:
             self.wait(client.server_is_ready, f"the action {name}")
+            self._met(name)
             sent = client.send_goal_async(goal, lambda message: feedback(message.feedback))
             handle = self._result(sent, f"an answer of {name}", DISCOVERY)
             if not handle.accepted:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import uuid4
 
 import numpy as np
+from action_msgs.srv import CancelGoal
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
+from unique_identifier_msgs.msg import UUID
 from ur_msgs.srv import SetIO
 
 from diffsim_ros.nodes import convert_motion as convert
 from diffsim_ros.nodes.common import STREAM, BaseNode
+from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.robots.controller import Outcome
 from diffsim_ros.robots.trajectory import JointTrajectory
 
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 ANSWER = 5.0
 """[s] that a controller gets to answer a request."""
+AGAIN = 0.5
+"""[s] after which a question that changes nothing is asked again."""
 LOOK = 0.05
 """[s] between two looks whether somebody is there."""
 
@@ -48,6 +54,11 @@ async def found(node: BaseNode, is_there: Callable[[], bool], seconds: float) ->
     return is_there()
 
 
+def new_name() -> UUID:
+    """Of a goal."""
+    return UUID(uuid=list(uuid4().bytes))
+
+
 class ActionOutput:
     """The controller's action: it tells how far it is and how it ends.
 
@@ -61,27 +72,47 @@ class ActionOutput:
         self._client = ActionClient(
             node, FollowJointTrajectory, self.name, callback_group=node.together
         )
+        self._cancels = node.create_client(
+            CancelGoal, f"{self.name}/_action/cancel_goal", callback_group=node.together
+        )
         self._handle = None
         self.ended = Future()
 
     async def is_there(self, seconds: float) -> bool:
-        """Whether the controller is found."""
-        return await found(self._node, self._client.server_is_ready, seconds)
+        """Whether the controller is found, and answers.
 
-    async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> str:
-        """Send it; why it was not taken, "" if it was."""
-        self.ended, self._handle = Future(), None
+        Its answers to clients that it has not found yet are lost, after 0.1 s in rmw_fastrtps; what
+        it is asked is to cancel a goal that nobody sent.
+        """
+        if not await found(self._node, self._client.server_is_ready, seconds):
+            return False
+        for _ in range(max(int(seconds / AGAIN), 1)):
+            if await within(self._node, self._cancel(new_name()), AGAIN):
+                return True
+        return False
+
+    def _cancel(self, name: UUID) -> Future:
+        """Cancel a goal by its name, whether it is known to have been accepted or not."""
+        request = CancelGoal.Request()
+        request.goal_info.goal_id = name
+        return self._cancels.call_async(request)
+
+    async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> Report | None:
+        """Send it; None if it was taken."""
+        self.ended, self._handle, name = Future(), None, new_name()
         sent = self._client.send_goal_async(
-            convert.follow_goal(trajectory), lambda message: on_feedback(message.feedback)
+            convert.follow_goal(trajectory), lambda message: on_feedback(message.feedback), name
         )
         if not await within(self._node, sent, ANSWER):
-            sent.add_done_callback(self._too_late)
-            return f"{self.name} does not answer"
+            self._cancel(name)  # it may have begun
+            sent.add_done_callback(self._too_late)  # or may yet begin
+            return Report("ABORTED", f"{self.name} does not answer: what it may do is cancelled")
         if not sent.result().accepted:
-            return f"{self.name} rejected the goal: its log says why"
+            why = f"{self.name} rejected the goal: its log says why; nothing was moved"
+            return Report("REFUSED", why)
         self._handle = sent.result()
         self._handle.get_result_async().add_done_callback(self._on_result)
-        return ""
+        return None
 
     @staticmethod
     def _too_late(sent: Future) -> None:
@@ -103,8 +134,9 @@ class ActionOutput:
         return "the controller's goal is cancelled"
 
     def destroy(self) -> None:
-        """Take the client down."""
+        """Take the clients down."""
         self._client.destroy()
+        self._node.destroy_client(self._cancels)
 
 
 class TopicOutput:
@@ -123,11 +155,10 @@ class TopicOutput:
         listeners = self._publisher.get_subscription_count
         return await found(self._node, lambda: listeners() > 0, seconds)
 
-    async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> str:
+    async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> None:
         """Send it."""
         self.ended = Future()
         self._publisher.publish(convert.trajectory_message(trajectory))
-        return ""
 
     async def stop(self, names, position: np.ndarray, velocity: np.ndarray) -> str:
         """Have it brake from a state (n,), (n,) instead."""

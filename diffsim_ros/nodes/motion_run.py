@@ -113,11 +113,12 @@ class MotionRun:
         if self._canceled:
             return Report("CANCELED", f"{self._canceled}; nothing was sent")
         if missing:
-            return Report("REFUSED", f"{missing} was not found; nothing was sent")
+            why = f"{missing} was not found, or does not answer; nothing was sent"
+            return Report("REFUSED", why)
         check(trajectory)
-        reason = await self._output.start(trajectory, self._hear_feedback)
-        if reason:
-            return Report("REFUSED", f"{reason}; nothing was moved")
+        refused = await self._output.start(trajectory, self._hear_feedback)
+        if refused is not None:
+            return refused
         begin = self._node.now()
         self._supervisor = Supervisor(trajectory, begin, self._watch)
         self._supervisor.hear_scaling(begin, scaling)

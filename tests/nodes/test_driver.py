@@ -14,10 +14,11 @@ from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from diffsim_interfaces.action import Execute  # noqa: E402
 from rclpy.clock import Clock, ClockType  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.task import Future  # noqa: E402
 from rosgraph_msgs.msg import Clock as ClockMessage  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
 
-from diffsim_ros.nodes import convert, convert_motion, execute, motion_run  # noqa: E402
+from diffsim_ros.nodes import convert, convert_motion, execute, motion_outputs, motion_run  # noqa: E402
 from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
 from diffsim_ros.nodes.controller_server import ControllerServer, Offer  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
@@ -304,6 +305,30 @@ def test_a_controller_that_says_no_or_gives_up_is_told(bench):
     bench.lab.mock._path = 1e-6
     report = bench.report()
     assert report.code == "ABORTED" and "-4 PATH_TOLERANCE_VIOLATED" in report.message
+
+
+def test_a_controller_that_cannot_be_heard_is_not_sent_anything(bench, monkeypatch):
+    bench.drive(server_timeout=0.5).known()
+    asked = []
+    lost = lambda request: (asked.append(request), Future())[1]  # noqa: E731
+    monkeypatch.setattr(bench.driver._output._cancels, "call_async", lost)
+    report = bench.send().report()
+    assert report.code == "REFUSED" and "does not answer; nothing was sent" in report.message
+    assert asked and all(any(request.goal_info.goal_id.uuid) for request in asked)  # none: all
+    assert not bench.lab.events
+
+
+def test_a_goal_whose_answer_is_lost_is_cancelled(bench, monkeypatch):
+    bench.drive().known()
+    client = bench.driver._output._client
+    send = client.send_goal_async
+    monkeypatch.setattr(client, "send_goal_async", lambda *given: (send(*given), Future())[1])
+    monkeypatch.setattr(motion_outputs, "ANSWER", 0.3)
+    report = bench.send().report()
+    assert report.code == "ABORTED" and "does not answer: what it may do" in report.message
+    bench.ros.until(lambda: not bench.lab.mock.active, "the cancellation")
+    bench.ros.until(bench.rests, "rest")
+    assert bench.lab.events == ["started"] and bench.lab.mock.elapsed < MOTION.duration
 
 
 def test_the_topic_serves_as_well_and_stops(bench):

@@ -1,0 +1,69 @@
+"""Calls are made only once the other side can answer: before, its answers are lost."""
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy")
+
+from rcl_interfaces.srv import GetParameters  # noqa: E402
+from rclpy.task import Future  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+from diffsim_ros.nodes.commander import CallFailed, Commander  # noqa: E402
+from diffsim_ros.nodes.common import Spinner  # noqa: E402
+
+
+@pytest.fixture
+def commander(ros_domain):
+    """A Commander, and a node with a service that counts."""
+    with Commander() as found:
+        node, found.counted = rclpy.create_node("counter"), []
+
+        def count(_request, response):
+            found.counted.append(1)
+            response.success, response.message = True, str(len(found.counted))
+            return response
+
+        node.create_service(Trigger, "~/count", count)
+        spinner = Spinner(node)
+        try:
+            yield found
+        finally:
+            spinner.end()
+            node.destroy_node()
+
+
+def losing(commander, monkeypatch, lost):
+    """The first `lost` answers about parameters do not arrive; returns what was asked."""
+    asked, make = [], commander.node.create_client
+
+    def created(kind, name):
+        client = make(kind, name)
+        call = client.call_async
+
+        def called(request):
+            asked.append(name)
+            future = call(request)
+            return Future() if len(asked) <= lost else future
+
+        if kind is GetParameters:
+            client.call_async = called
+        return client
+
+    monkeypatch.setattr(commander.node, "create_client", created)
+    return asked
+
+
+def test_what_changes_nothing_is_asked_until_answered_and_the_call_made_once(
+    commander, monkeypatch
+):
+    asked = losing(commander, monkeypatch, 2)
+    assert commander.trigger("/counter/count") == "1"
+    assert asked == ["/counter/get_parameters"] * 3 and len(commander.counted) == 1
+
+
+def test_a_node_that_cannot_answer_is_named_and_not_called(commander, monkeypatch):
+    losing(commander, monkeypatch, 10**6)
+    monkeypatch.setattr(Commander.wait, "__defaults__", (1.0,))
+    with pytest.raises(CallFailed, match="waited 1 s for an answer of /counter"):
+        commander.trigger("/counter/count")
+    assert not commander.counted
