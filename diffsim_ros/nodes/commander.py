@@ -20,6 +20,7 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from diffsim_ros.nodes import convert, convert_motion
+from diffsim_ros.nodes.common import AGAIN
 from diffsim_ros.nodes.convert import Answer, Goal
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.robots.trajectory import JointTrajectory
@@ -28,8 +29,6 @@ SUCCESS = ErrorCode.SUCCESS
 DISCOVERY = 30.0
 """Seconds that nodes get to be found."""
 POLL = 0.05
-AGAIN = 0.5
-"""[s] after which a question that changes nothing is asked again."""
 
 
 class CallFailed(RuntimeError):

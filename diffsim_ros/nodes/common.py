@@ -67,6 +67,8 @@ STATIC_TF = quality(100, reliable=True, latched=True)
 """As /tf_static is published and heard."""
 STREAM = quality(10, reliable=True)
 """Markers of a motion that plays."""
+AGAIN = 0.5
+"""[s] after which a question that changes nothing is asked again."""
 
 
 @dataclass(frozen=True)

@@ -290,9 +290,9 @@ class Driver(BaseNode):
     ) -> Report:
         feedback(convert_motion.execute_feedback("checking", 0.0, None))
         # a driver that has just started may not have heard the robot yet
-        await found(self, lambda: self._state is not None, self["server_timeout"])
-        # and after a hiccup of its own has not heard it again yet
-        await found(self, lambda: self._age() <= self["state_age"], self["state_age"])
+        if await found(self, lambda: self._state is not None, self["server_timeout"]):
+            # nor, after a hiccup of its own, heard it again
+            await found(self, lambda: self._age() <= self["state_age"], self["state_age"])
         trajectory = self._checked(command, blend)
         if self["dry_run"]:
             size = f"{len(trajectory.times)} points, {trajectory.duration:.3f} s"

@@ -16,7 +16,7 @@ from unique_identifier_msgs.msg import UUID
 from ur_msgs.srv import SetIO
 
 from diffsim_ros.nodes import convert_motion as convert
-from diffsim_ros.nodes.common import STREAM, BaseNode
+from diffsim_ros.nodes.common import AGAIN, STREAM, BaseNode
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.robots.controller import Outcome
 from diffsim_ros.robots.trajectory import JointTrajectory
@@ -24,8 +24,6 @@ from diffsim_ros.robots.trajectory import JointTrajectory
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 ANSWER = 5.0
 """[s] that a controller gets to answer a request."""
-AGAIN = 0.5
-"""[s] after which a question that changes nothing is asked again."""
 LOOK = 0.05
 """[s] between two looks whether somebody is there."""
 

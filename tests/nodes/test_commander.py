@@ -4,7 +4,9 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
+from diffsim_interfaces.action import Execute  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
+from rclpy.action import ActionServer  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
@@ -14,7 +16,7 @@ from diffsim_ros.nodes.common import Spinner  # noqa: E402
 
 @pytest.fixture
 def commander(ros_domain):
-    """A Commander, and a node with a service that counts."""
+    """A Commander, and a node with a service and an action that count."""
     with Commander() as found:
         node, found.counted = rclpy.create_node("counter"), []
 
@@ -23,12 +25,19 @@ def commander(ros_domain):
             response.success, response.message = True, str(len(found.counted))
             return response
 
+        def execute(handle):
+            found.counted.append(1)
+            handle.succeed()
+            return Execute.Result(error_msg=str(len(found.counted)))
+
         node.create_service(Trigger, "~/count", count)
+        action = ActionServer(node, Execute, "~/execute", execute)
         spinner = Spinner(node)
         try:
             yield found
         finally:
             spinner.end()
+            action.destroy()
             node.destroy_node()
 
 
@@ -53,11 +62,15 @@ def losing(commander, monkeypatch, lost):
     return asked
 
 
+@pytest.mark.parametrize("how", ["service", "action"])
 def test_what_changes_nothing_is_asked_until_answered_and_the_call_made_once(
-    commander, monkeypatch
+    commander, monkeypatch, how
 ):
     asked = losing(commander, monkeypatch, 2)
-    assert commander.trigger("/counter/count") == "1"
+    if how == "service":
+        assert commander.trigger("/counter/count") == "1"
+    else:
+        assert commander.act(Execute, "/counter/execute", Execute.Goal()).error_msg == "1"
     assert asked == ["/counter/get_parameters"] * 3 and len(commander.counted) == 1
 
 

@@ -64,7 +64,7 @@ def test_a_throw_over_ros_is_seen_and_its_truth_kept(ros, lab, tmp_path):
     poses = ros.listen(PoseStamped, "/ball/pose", 1000)
     clouds = ros.listen(PointCloud2, "/camera/points", qos_profile_sensor_data)
     node = lab({"tracker": TRACKER, "camera": CAMERA}, truth_path=str(tmp_path / "truth"),
-               rate_factor=1.0)  # fmt: skip
+               rate_factor=0.5)  # fmt: skip
     ros.until(lambda: joints and poses and clouds, "joint states, poses and clouds")
     driver = ros.start_with(Driver, dry_run=False, use_sim_time=True, gripper="command", lead=0.03)
     client = ros.action(Execute, "/driver/execute")
@@ -76,14 +76,14 @@ def test_a_throw_over_ros_is_seen_and_its_truth_kept(ros, lab, tmp_path):
     answer = ros.call(Trigger, "/simulator/reset")
     assert answer.success and "attempt 1" in answer.message
     ticks = [convert.nanoseconds(m.clock) for m in clock]
-    passed = np.diff(ticks)
-    assert (passed > 0).all() and not (passed % 2_000_000).any()  # best effort may lose
+    assert set(np.diff(ticks)) <= {2_000_000 * k for k in range(1, 50)}  # best effort may lose
     np.testing.assert_array_equal(np.diff(stamps(joints)) % 2_000_000, 0)
     with np.load(tmp_path / "truth" / "attempt_000.npz") as truth:
         truth = dict(truth)
     begin = int(truth["origin"])
-    # told 0.03 s before, and late by what messages take: more the busier the machine
-    assert 0.36 < truth["release"] - truth["begins"][0] < 0.6 and len(truth["begins"]) == 1
+    # told 0.03 s before, and seen late by what messages take: 40 ms on a busy machine, half of it
+    # at half speed
+    assert 0.36 < truth["release"] - truth["begins"][0] < 0.46 and len(truth["begins"]) == 1
     assert float(truth["release"]) > report.release_stamp - begin / NANO
     assert list(joints[0].name) == JOINTS
     at = (stamps(poses) - begin) / NANO
