@@ -1,14 +1,15 @@
 """A robot's interfaces without the robot: what ur_robot_driver offers, around robots/controller.py.
 
 Attached to a node, which lets time pass by `advance` (simulator: simulated time; mock_controller:
-a clock's). Of the topics and actions, CONTROLLER is a parameter's:
+a clock's). Names are relative: under a namespace a node serves a robot of its own. CONTROLLER is a
+parameter's:
 
 action   CONTROLLER/follow_joint_trajectory  control_msgs/FollowJointTrajectory
 in       CONTROLLER/joint_trajectory         trajectory_msgs/JointTrajectory
-out      /joint_states                       sensor_msgs/JointState
-out      /speed_scaling_state_broadcaster/speed_scaling  std_msgs/Float64, per cent as the UR's
-action   /gripper_controller/gripper_cmd     control_msgs/GripperCommand
-service  /io_and_status_controller/set_io    ur_msgs/SetIO
+out      joint_states                        sensor_msgs/JointState
+out      speed_scaling_state_broadcaster/speed_scaling  std_msgs/Float64, per cent as the UR's
+action   gripper_controller/gripper_cmd      control_msgs/GripperCommand
+service  io_and_status_controller/set_io     ur_msgs/SetIO
 """
 
 from __future__ import annotations
@@ -30,23 +31,23 @@ from diffsim_ros.robots.command import nanoseconds
 from diffsim_ros.robots.controller import Controller, Outcome, rejection
 from diffsim_ros.robots.gripper import Gripper
 
-SPEED_SCALING = "/speed_scaling_state_broadcaster/speed_scaling"
-JOINT_STATES = "/joint_states"
-GRIPPER = "/gripper_controller/gripper_cmd"
-SET_IO = "/io_and_status_controller/set_io"
+SPEED_SCALING = "speed_scaling_state_broadcaster/speed_scaling"
+JOINT_STATES = "joint_states"
+GRIPPER = "gripper_controller/gripper_cmd"
+SET_IO = "io_and_status_controller/set_io"
 
 
 @dataclass(frozen=True)
 class Offer:
     """name        of the controller
-    state_rate     [Hz] of /joint_states; 0: silent (a robot whose driver hangs)
+    state_rate     [Hz] of joint_states; 0: silent (a robot whose driver hangs)
     feedback_rate  [Hz] of the action (action_monitor_rate)
     scaling_rate   [Hz] of the speed scaling, which is also sent when it changes
     gap            [m] of the open gripper: commanded above half of it, it opens
     pin            digital output that opens the gripper
     """
 
-    name: str = "/scaled_joint_trajectory_controller"
+    name: str = "scaled_joint_trajectory_controller"
     state_rate: float = 125.0
     feedback_rate: float = 20.0
     scaling_rate: float = 10.0

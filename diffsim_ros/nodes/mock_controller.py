@@ -19,10 +19,10 @@ from diffsim_ros.robots.tracking import Dynamics
 CONTROLLER = (
     Declared(
         "controller",
-        "/scaled_joint_trajectory_controller",
+        "scaled_joint_trajectory_controller",
         "name of the controller, before /follow_joint_trajectory and /joint_trajectory",
     ),
-    Declared("state_rate", 125.0, "[Hz] of /joint_states; 0: silent", 0.0, 1000.0),
+    Declared("state_rate", 125.0, "[Hz] of joint_states; 0: silent", 0.0, 1000.0),
     Declared("feedback_rate", 20.0, "[Hz] of the action's feedback", 0.1, 1000.0),
     Declared("control_rate", 125.0, "[Hz] at which commands change", 10.0, 1000.0),
     Declared("path_tolerance", 0.2, "[rad] while moving", 0.0, 10.0),
