@@ -18,6 +18,8 @@ USERS = {"real2sim", "planning", "twin", "viz", "commands", "cli", "nodes"}
 ALL = {"output", "scene", "inverse", *USERS}
 FORBIDDEN = {
     "errors": ALL,
+    "files": ALL,
+    "yaml_file": ALL,
     "output": ALL - {"output"},
     "meshes": ALL,
     "robots": ALL,

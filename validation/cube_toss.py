@@ -25,7 +25,7 @@ from diffsim_ros.real2sim.metric import MetricOptions, TossErrors, start_state, 
 from diffsim_ros.real2sim.observation import Trial
 from diffsim_ros.real2sim.results import EstimationResult
 from diffsim_ros.real2sim.tosses import toss_ids
-from diffsim_ros.scene.yaml_file import read_yaml
+from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT, judged, share
 

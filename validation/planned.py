@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import yaml
 
 from diffsim_ros.planning import load_plan, plan
 from diffsim_ros.planning.config import PlanConfig
 from diffsim_ros.planning.plan import Candidate, PlanResult, _problem
+from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT
 
@@ -29,7 +29,7 @@ def read(name: str, **search: Any) -> PlanConfig:
 def altered(name: str, change) -> PlanConfig:
     """The plan FOLDER/NAME.yaml on one thread, after change(mapping)."""
     path = FOLDER / f"{name}.yaml"
-    raw = yaml.safe_load(path.read_text())
+    raw = read_yaml(path)
     change(raw)
     raw.setdefault("search", {})["threads"] = 1
     return load_plan(raw, base=path)

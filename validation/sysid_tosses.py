@@ -19,7 +19,7 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.metric import start_state, toss_errors
 from diffsim_ros.real2sim.toss_model import TossModel
-from diffsim_ros.scene.yaml_file import read_yaml
+from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT
 

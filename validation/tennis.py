@@ -24,11 +24,11 @@ from diffsim_ros.real2sim.results import EstimationResult
 from diffsim_ros.robots.time_scaling import through_state
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.scene.export import restitution
-from diffsim_ros.scene.yaml_file import read_yaml
 from diffsim_ros.twin.execution import executed, simulate_executions
 from diffsim_ros.twin.record import TwinRecord
 from diffsim_ros.twin.sensors import generator
 from diffsim_ros.twin.twin import Twin, Variation
+from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT, Missed, judged, share
 from .executed_plans import limits

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 def problems_of(path: str) -> list[tuple[str, Any]]:
     """(label, problem) of a scene or of an estimation file; raises InputError."""
-    from diffsim_ros.scene.yaml_file import read_yaml
+    from diffsim_ros.yaml_file import read_yaml
 
     content = read_yaml(path)
     if isinstance(content, dict) and "scene" in content:

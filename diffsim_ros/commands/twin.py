@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diffsim_ros.output import OutputFolder, write_yaml
-from diffsim_ros.scene.yaml_file import read_mapping
+from diffsim_ros.yaml_file import read_mapping
 
 if TYPE_CHECKING:
     from diffsim_ros.twin.twin import Twin

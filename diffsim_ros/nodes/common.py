@@ -33,7 +33,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.scene.yaml_file import read_yaml
+from diffsim_ros.yaml_file import read_yaml
 
 try:
     from rclpy.impl.implementation_singleton import rclpy_implementation

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Execute, Plan
 
@@ -36,6 +35,7 @@ from diffsim_ros.nodes.session import session
 from diffsim_ros.output import write_bytes, write_json
 from diffsim_ros.viz.style import png_bytes
 from diffsim_ros.viz.throw_plots import ThrowPath, throws_figure
+from diffsim_ros.yaml_file import read_yaml
 
 NAME = "foam_throw"
 PICTURE = "throws.png"
@@ -78,7 +78,7 @@ class Loop(Rehearsal):
         self.twin = config / "twin" / f"{NAME}.yaml"
         self.task = config / "planning" / f"{NAME}.yaml"
         self.estimation = config / "estimation" / f"{NAME}.yaml"
-        (goal,) = yaml.safe_load(self.task.read_text())["goals"]
+        (goal,) = read_yaml(self.task)["goals"]
         self.target, self.tolerance = np.array(goal["position"], float), float(goal["tolerance"])
         self.goal_time = float(goal["at"])
         self.released: dict[Path, float] = {}  # recording -> stamp [s] at which the ball was free

@@ -41,10 +41,10 @@ from diffsim_ros.planning.executed import distances
 from diffsim_ros.planning.judging import places, tolerances
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.scene.yaml_file import read_yaml
 from diffsim_ros.twin.execution import limit_shares
 from diffsim_ros.viz.execution_plots import BodyWay, execution_figure
 from diffsim_ros.viz.style import png_bytes
+from diffsim_ros.yaml_file import read_yaml
 
 PICTURE, BAG = "experiment.png", "experiment.mcap"
 FILES = ("metrics.json", PICTURE, BAG, "plan", "truth")

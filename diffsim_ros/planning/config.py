@@ -15,7 +15,7 @@ from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute
 from ..scene.schema import ALSO
-from ..scene.yaml_file import read_mapping
+from ..yaml_file import read_mapping
 from . import schema
 from .goal_reader import read_goals
 from .hand import smoothed

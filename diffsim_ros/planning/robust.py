@@ -17,7 +17,7 @@ from ..errors import nearest
 from ..inverse.trial import Trial
 from ..scene.fields import Reader
 from ..scene.model import SceneModel
-from ..scene.yaml_file import read_yaml
+from ..yaml_file import read_yaml
 from . import robot_schema as schema
 from .release import DELAY, SHIFT
 from .robot_config import Throw

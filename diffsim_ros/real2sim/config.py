@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, nearest
-from ..scene.yaml_file import parse_yaml, read_yaml
+from ..yaml_file import parse_yaml, read_yaml
 from .inertias import inertia_parameters
 from .kinds import Kind, kind_of
 from .options import (

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..output import write_yaml
-from ..scene.yaml_file import read_yaml
+from ..yaml_file import read_yaml
 from . import bags, rotations
 from .bag_messages import TF
 from .recorder import PoseSample

@@ -203,7 +203,7 @@ def write_results(
 
 def load_parameters(path: str | Path) -> dict[str, float]:
     """Parameter values by name of a result.yaml."""
-    from ..scene.yaml_file import read_yaml
+    from ..yaml_file import read_yaml
 
     content = read_yaml(path)
     entries = content.get("parameters") if isinstance(content, Mapping) else None

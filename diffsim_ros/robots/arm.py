@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import yaml
 from scipy.spatial.transform import Rotation
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.yaml_file import read_yaml
 
 from .robot import Robot
 from .urdf import load_robot
@@ -53,10 +53,7 @@ def load_arm(source: str | Path | Mapping, base: str | Path = ".") -> Arm:
     place, folder, given = "robot", Path(base), source
     if not isinstance(source, Mapping):
         place, folder = str(source), Path(source).parent
-        try:
-            given = yaml.safe_load(Path(source).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise InputError(source, "", str(error), "a readable YAML file") from error
+        given = read_yaml(source)
     _known(place, "", given, KEYS)
     if not isinstance(given.get("urdf"), str):
         raise InputError(place, "urdf", given.get("urdf"), "path of a URDF")

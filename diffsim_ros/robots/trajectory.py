@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.yaml_file import read_yaml
 
 from .quintic import control_points
 
@@ -123,10 +124,7 @@ class JointTrajectory:
     @staticmethod
     def load(path: str | Path) -> JointTrajectory:
         """Read a trajectory.yaml."""
-        try:
-            given = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise InputError(path, "", str(error), "a readable YAML file") from error
+        given = read_yaml(path)
         if not isinstance(given, Mapping):
             raise InputError(path, "", type(given).__name__, "a mapping of keys to values")
         return JointTrajectory.of(given, str(path))

@@ -15,7 +15,7 @@ from diffsim_ros.scene.parameters import ParameterSpec, read_parameters
 from diffsim_ros.scene.resolve import resolve, steps_of
 from diffsim_ros.scene.sdf_infos import SdfInfo, sdf_infos
 from diffsim_ros.scene.soft_shapes import soft_shape
-from diffsim_ros.scene.yaml_file import read_mapping
+from diffsim_ros.yaml_file import read_mapping
 
 if TYPE_CHECKING:
     from diffsim_ros import _engine

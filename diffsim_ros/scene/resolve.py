@@ -15,7 +15,7 @@ from diffsim_ros.scene.links import resolve_link
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_parts import add_robots
 from diffsim_ros.scene.surfaces import resolve_sdfs
-from diffsim_ros.scene.yaml_file import read_yaml
+from diffsim_ros.yaml_file import read_yaml
 
 ENTRY = Field("number", "value in the engine's units: SI, radians")
 

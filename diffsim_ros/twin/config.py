@@ -17,7 +17,7 @@ from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute, resolve_pose
 from ..scene.rotation import matrix_from_quaternion, quaternion_from_matrix
-from ..scene.yaml_file import read_mapping
+from ..yaml_file import read_mapping
 from . import schema
 from .sensors import Sensor, read_sensor
 

@@ -13,7 +13,7 @@ from diffsim_ros.output import yaml_text
 from diffsim_ros.scene import rotation, schema, shapes
 from diffsim_ros.scene.fields import REQUIRED, Field, Reader
 from diffsim_ros.scene.resolve import resolve, steps_of
-from diffsim_ros.scene.yaml_file import read_yaml
+from diffsim_ros.yaml_file import read_yaml
 from tests.scene.edits import replaced
 
 SCENE = yaml.safe_load(

@@ -19,7 +19,7 @@ from ...scene.placing import absolute
 from ...scene.robot_parts import motor_name, robot_of
 from ...scene.rotation import matrix_from_quaternion, multiply, quaternion_from_matrix
 from ...scene.schema import WORLD
-from ...scene.yaml_file import read_mapping
+from ...yaml_file import read_mapping
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
 from ..options import OptionReader, read_options
