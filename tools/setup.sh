@@ -11,7 +11,7 @@ ROS_ROOT=${DIFFSIM_ROS_ROOT:-/opt/ros/jazzy}
 APT=(apt-get install -y --no-install-recommends)
 OPENVDB=(libopenvdb-dev libboost-dev)  # Debian's libopenvdb-dev forgets that it needs Boost's headers
 OPEN3D=(libusb-1.0-0 libgl1 libegl1 libgomp1)  # what Open3D's wheel does not bring
-OVERLAY=(tf2_msgs mocap4r2_msgs control_msgs ur_msgs)
+OVERLAY=(tf2_msgs mocap4r2_msgs motion_capture_tracking_interfaces control_msgs ur_msgs)
 # Enough of a distribution to run the nodes and to build our interfaces (all in ros-base).
 ROS_NEEDS=(rclpy rmw_fastrtps_cpp sensor_msgs nav_msgs visualization_msgs diagnostic_msgs std_srvs
   trajectory_msgs ament_cmake ament_cmake_python rosidl_default_generators)
