@@ -14,7 +14,7 @@ from diffsim_ros.errors import InputError
 
 from .arm import Arm
 from .kinematics import joint_poses
-from .robot import Capsule
+from .robot import Capsule, Robot
 
 DENSE = 0.5
 """Distance of the spheres that stand for a capsule against a surface, in its radii."""
@@ -43,7 +43,13 @@ class Clearance:
         self.free = [i for i, s in enumerate(self.shapes) if s.carrier not in (-1, *firsts)]
         self.pairs = np.zeros((0, 2), int)
         count = len(self.shapes)
-        apart = [(i, j) for i in range(count) for j in range(i) if self._apart(i, j)]
+        carriers = [shape.carrier for shape in self.shapes]
+        apart = [
+            (i, j)
+            for i in range(count)
+            for j in range(i)
+            if len(joints_between(arm.robot, carriers[i], carriers[j])) >= 2
+        ]
         if apart:
             self.pairs = np.array(apart)
             self.pairs = self.pairs[self._between(self._ends(arm.home[None]))[0] > NEIGHBOURS]
@@ -81,21 +87,28 @@ class Clearance:
         gaps = sdf.evaluate(points.reshape(-1, 3))[0]
         return gaps.reshape(len(ends), -1).min(axis=1) - radius
 
-    def _apart(self, i: int, j: int) -> bool:
-        """Whether at least two joints lie between the carriers of two capsules."""
-        ways = []
-        for at in (self.shapes[i].carrier, self.shapes[j].carrier):
-            way = [at]
-            while way[-1] >= 0:
-                way.append(self.arm.robot.joints[way[-1]].parent)
-            ways.append(way)
-        return len(set(ways[0]) ^ set(ways[1])) >= 2
-
     def _between(self, ends: np.ndarray) -> np.ndarray:
         """Distances (m, pairs) of pairs of capsules."""
         one, other = ends[:, self.pairs[:, 0]], ends[:, self.pairs[:, 1]]
         radii = np.array([shape.radius for shape in self.shapes])[self.pairs].sum(axis=1)
-        return _segments(one[..., 0, :], one[..., 1, :], other[..., 0, :], other[..., 1, :]) - radii
+        return segment_distances(one, other) - radii
+
+
+def joints_between(robot: Robot, one: int, other: int) -> set[int]:
+    """Joints that move the bodies of two carriers (-1: the base) relative to each other."""
+    ways = []
+    for at in (one, other):
+        way = set()
+        while at >= 0:
+            way.add(at)
+            at = robot.joints[at].parent
+        ways.append(way)
+    return ways[0] ^ ways[1]
+
+
+def segment_distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Distances (...,) [m] of segments by their ends (..., 2, 3)."""
+    return _segments(one[..., 0, :], one[..., 1, :], other[..., 0, :], other[..., 1, :])
 
 
 def _segments(a, b, c, d) -> np.ndarray:

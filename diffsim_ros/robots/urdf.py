@@ -88,14 +88,14 @@ def _check_meshes(path: Path, root: ElementTree.Element, packages: Mapping) -> N
     for link in root.findall("link"):
         for mesh in link.iter("mesh"):
             name = mesh.get("filename") or ""
-            found = _mesh_file(path, name, packages)
+            found = mesh_file(path, name, packages)
             if found is None or not found.is_file():
                 remedy = 'give packages={...}, or load with meshes="ignore"'
                 key = f"link {link.get('name')}: mesh"
                 raise InputError(path, key, name, "an existing mesh file", remedy)
 
 
-def _mesh_file(path: Path, name: str, packages: Mapping) -> Path | None:
+def mesh_file(path: Path, name: str, packages: Mapping) -> Path | None:
     """File of a mesh: relative to the URDF, file://, or package://NAME/..."""
     if name.startswith("package://"):
         package, _, rest = name.removeprefix("package://").partition("/")
