@@ -9,6 +9,7 @@ from pathlib import Path
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from diffsim_ros.nodes.sources import offered
 from diffsim_ros.real2sim.bags import RawMessage
 from diffsim_ros.real2sim.buffers import write_recording
 
@@ -25,17 +26,20 @@ class BagRecorder:
     ) -> None:
         self._now = now
         self._heard: list[RawMessage] = []
+        self._profiles: dict[str, QoSProfile] = {}
         for topic, kind, profile in topics:
             name = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
             hear = partial(self._hear, topic, name)
             node.create_subscription(kind, topic, hear, profile, raw=True)
+            self._profiles[topic] = profile
 
     def _hear(self, topic: str, kind: str, data: bytes) -> None:
         self._heard.append(RawMessage(self._now(), topic, kind, bytes(data)))
 
     def write(self, path: Path) -> dict[str, int]:
         """Write an .mcap, all of it or none; returns topic -> messages. InputError if it exists."""
-        write_recording(path, self._heard)
+        told = {topic: [offered(profile)] for topic, profile in self._profiles.items()}
+        write_recording(path, self._heard, told)
         counts: dict[str, int] = {}
         for message in self._heard:
             counts[message.topic] = counts.get(message.topic, 0) + 1

@@ -8,8 +8,15 @@ from functools import partial
 
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
+from rclpy.qos import (
+    DurabilityPolicy,
+    QoSCompatibility,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_check_compatible,
+)
 
+from diffsim_ros.real2sim.bag_messages import Quality
 from diffsim_ros.real2sim.recorder import StreamRecorder
 
 
@@ -101,6 +108,16 @@ class Source:
             "publishers": self.matched,
             "seconds_quiet": self.quiet(),
         }
+
+
+def offered(profile: QoSProfile) -> Quality:
+    """A quality of service as bags keep it; a depth that discovery does not tell is the usual."""
+    usual = Quality()
+    return Quality(
+        profile.reliability != ReliabilityPolicy.BEST_EFFORT,
+        profile.durability == DurabilityPolicy.TRANSIENT_LOCAL,
+        profile.depth or usual.depth,
+    )
 
 
 def _words(profile: QoSProfile) -> str:

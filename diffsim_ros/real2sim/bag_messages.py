@@ -19,8 +19,14 @@ TF = "tf2_msgs/msg/TFMessage"
 MARKERS = "visualization_msgs/msg/MarkerArray"
 MOCAP = "mocap4r2_msgs/msg/Markers"
 BODIES = "mocap4r2_msgs/msg/RigidBodies"
+ODOMETRY = "nav_msgs/msg/Odometry"
+NAMED = "motion_capture_tracking_interfaces/msg/NamedPoseArray"
 CLOUD = "sensor_msgs/msg/PointCloud2"
 JOINTS = "sensor_msgs/msg/JointState"
+STATIC = "/tf_static"
+TEXT = "std_msgs/msg/String"
+WORLD = "/world_frame"
+"""End of the topic on which an own recording says in which frame its poses are wanted."""
 DEFINITIONS = {
     "mocap4r2_msgs/msg/Marker": """
 int8 USE_NAME=0
@@ -38,8 +44,26 @@ mocap4r2_msgs/Marker[] markers
 geometry_msgs/Pose pose
 """,
     BODIES: "std_msgs/Header header\nuint32 frame_number\nmocap4r2_msgs/RigidBody[] rigidbodies\n",
+    "motion_capture_tracking_interfaces/msg/NamedPose": "string name\ngeometry_msgs/Pose pose\n",
+    NAMED: "std_msgs/Header header\nmotion_capture_tracking_interfaces/NamedPose[] poses\n",
 }
 """Of packages that a distribution does not bring (ros_overlay/), type -> text."""
+
+
+FOREVER = 9_223_372_036, 854_775_807
+"""Seconds and nanoseconds of an endless duration, as rmw has it."""
+
+
+class Quality(NamedTuple):
+    """What a publisher offers; latched: late subscribers get the last `depth` messages too."""
+
+    reliable: bool = True
+    latched: bool = False
+    depth: int = 10
+
+
+LATCHED = Quality(latched=True, depth=100)
+"""As /tf_static is published."""
 
 
 class Entry(NamedTuple):
@@ -62,11 +86,18 @@ def types() -> Any:
     return store
 
 
-def write_bag(path: Path, entries: Sequence[Entry]) -> None:
+def write_bag(
+    path: Path,
+    entries: Sequence[Entry],
+    offered: Mapping[str, Sequence[Quality]] | None = None,
+) -> None:
     """Write messages, in time order, as a rosbag2 that appears whole or not at all.
 
     `path` ending in .mcap becomes one file, any other a bag folder with metadata.yaml. `build`
-    gives a message, or its bytes (CDR). Raises FileExistsError if `path` exists.
+    gives a message, or its bytes (CDR).
+    offered  topic -> what its publishers offered, for `ros2 bag play`; of others reliable, and
+             latched where the topic is /tf_static
+    Raises FileExistsError if `path` exists.
     """
     if os.path.lexists(path):
         raise FileExistsError(17, "file exists", str(path))
@@ -74,7 +105,7 @@ def write_bag(path: Path, entries: Sequence[Entry]) -> None:
     stage = Path(tempfile.mkdtemp(prefix=STAGE_PREFIX, dir=path.parent))
     try:
         bag = stage / (path.stem if path.suffix == ".mcap" else path.name)
-        _write(bag, sorted(entries, key=lambda e: e.stamp))
+        _write(bag, sorted(entries, key=lambda e: e.stamp), offered or {})
         if path.suffix == ".mcap":
             move_new(bag / f"{bag.name}.mcap", path)
         else:
@@ -83,21 +114,45 @@ def write_bag(path: Path, entries: Sequence[Entry]) -> None:
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def _write(path: Path, entries: Sequence[Entry]) -> None:
+def _write(
+    path: Path, entries: Sequence[Entry], offered: Mapping[str, Sequence[Quality]]
+) -> None:
     from rosbags.rosbag2 import StoragePlugin, Writer
 
-    # version 8 differs from Jazzy's 9 only in how QoS is written; older distributions read it too
+    # version 8 differs from Jazzy's 9 only in how QoS is written (numbers, not names), and Jazzy
+    # reads both by the version; older distributions read 8 alone
     with Writer(path, version=8, storage_plugin=StoragePlugin.MCAP) as writer:
         connections = {}
         for entry in entries:
             if entry.topic not in connections:
+                usual = LATCHED if entry.topic == STATIC else Quality()
+                profiles = dict.fromkeys(offered.get(entry.topic) or (usual,))
                 connections[entry.topic] = writer.add_connection(
-                    entry.topic, entry.msgtype, typestore=types()
-                )
+                    entry.topic, entry.msgtype, typestore=types(),
+                    offered_qos_profiles=[_profile(one) for one in profiles],
+                )  # fmt: skip
             data = entry.build()
             if not isinstance(data, bytes):
                 data = types().serialize_cdr(data, entry.msgtype)
             writer.write(connections[entry.topic], entry.stamp, data)
+
+
+def _profile(quality: Quality) -> Any:
+    """The same as rosbags has it; what nobody asks for is endless or automatic."""
+    from rosbags import interfaces as of
+
+    endless = of.QosTime(*FOREVER)
+    return of.Qos(
+        of.QosHistory.KEEP_LAST,
+        quality.depth,
+        of.QosReliability.RELIABLE if quality.reliable else of.QosReliability.BEST_EFFORT,
+        of.QosDurability.TRANSIENT_LOCAL if quality.latched else of.QosDurability.VOLATILE,
+        endless,
+        endless,
+        of.QosLiveliness.AUTOMATIC,
+        endless,
+        False,
+    )
 
 
 def message(name: str, *fields: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.real2sim import bag_messages as build
-from diffsim_ros.real2sim.bag_messages import MARKERS, POSE, Entry
+from diffsim_ros.real2sim.bag_messages import MARKERS, POSE, Entry, Quality
 
 __all__ = ["MARKERS", "POSE"]
 SUFFIXES = (".mcap", ".db3")
@@ -138,11 +138,26 @@ def write_motion(
     return Path(path)
 
 
-def write_raw(path: str | os.PathLike[str], messages: Iterable[RawMessage]) -> Path:
-    """Write messages as they were received; like write_motion. Returns the path."""
+def write_raw(
+    path: str | os.PathLike[str],
+    messages: Iterable[RawMessage],
+    offered: Mapping[str, Sequence[Quality]] | None = None,
+) -> Path:
+    """Write messages as they were received; like write_motion. Returns the path.
+
+    offered  see bag_messages.write_bag
+    """
     entries = [Entry(m.stamp, m.topic, m.msgtype, lambda m=m: m.data) for m in messages]
-    build.write_bag(Path(path), entries)
+    build.write_bag(Path(path), entries, offered)
     return Path(path)
+
+
+def world_of(path: str | os.PathLike[str]) -> str:
+    """Frame in which the poses of an own recording are wanted, "" unknown; errors as topics."""
+    for name, (kind, count) in topics(path).items():
+        if kind == build.TEXT and name.endswith(build.WORLD) and count:
+            return str(read_messages(path, kind, name)[1][0][1].data)
+    return ""
 
 
 def is_bag(path: str | os.PathLike[str]) -> bool:

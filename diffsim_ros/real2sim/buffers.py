@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from . import bags
-from .bag_messages import types
+from .bag_messages import Quality, types
 from .bags import RawMessage
 from .markers.bag import labelled
 from .observation import Observation
@@ -119,13 +119,20 @@ class MarkerRecorder(MessageRecorder):
         return f"{self.source}: {'; '.join(found)}" if found else ""
 
 
-def write_recording(path: str | Path, messages: Sequence[RawMessage]) -> Path:
-    """Write what was heard as an .mcap, all or nothing; InputError if `path` exists."""
+def write_recording(
+    path: str | Path,
+    messages: Sequence[RawMessage],
+    offered: Mapping[str, Sequence[Quality]] | None = None,
+) -> Path:
+    """Write what was heard as an .mcap, all or nothing; InputError if `path` exists.
+
+    offered  see bag_messages.write_bag
+    """
     path = Path(path)
     if not messages:
         raise InputError(path, "messages", 0, "at least one")
     try:
-        return bags.write_raw(path, messages)
+        return bags.write_raw(path, messages, offered)
     except FileExistsError:
         got, rule = "a file that exists already", "recordings are never overwritten"
         raise InputError(path, "", got, rule) from None

@@ -16,10 +16,9 @@ from ..errors import InputError
 from ..output import write_yaml
 from ..yaml_file import read_yaml
 from . import bags, rotations
-from .bag_messages import TF
+from .bag_messages import STATIC, TF
 from .recorder import PoseSample
 
-STATIC = "/tf_static"
 REMEDY = "publish it on /tf_static, or call ~/calibrate of the observer and give its file"
 
 
