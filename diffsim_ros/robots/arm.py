@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,8 @@ from diffsim_ros.yaml_file import read_yaml
 from .robot import Robot
 from .urdf import load_robot
 
-KEYS = ("urdf", "tool", "base", "home", "limits")
+KEYS = ("urdf", "tool", "base", "home", "limits", "gripper", "surroundings")
+GRIPPER_KEYS = ("from", "to", "radius")
 LIMIT_KEYS = ("velocity_share", "acceleration", "jerk")
 
 
@@ -36,13 +37,22 @@ class Limits:
 @dataclass(frozen=True)
 class Arm:
     """robot: its tree; tool: link that holds things; base: pose (4, 4) of the root link in the
-    world, None where it is not known (nothing is planned for it or sent to it); home: (n,)."""
+    world, None where it is not known (nothing is planned for it or sent to it); home: (n,).
+
+    gripper       ends (2, 3) [m] in the tool's frame and radius [m] of a capsule about the gripper
+    surroundings  name -> surface in the words of a scene's `sdfs`, frame of the root link; read by
+                  those who know scenes
+    place         file of its YAML, for messages, and from where paths of `surroundings` count
+    """
 
     robot: Robot
     tool: str
     base: np.ndarray | None
     home: np.ndarray
     limits: Limits
+    gripper: tuple[np.ndarray, float] | None = None
+    surroundings: Mapping[str, object] = field(default_factory=dict)
+    place: str = "robot"
 
 
 def load_arm(source: str | Path | Mapping, base: str | Path = ".") -> Arm:
@@ -69,7 +79,27 @@ def load_arm(source: str | Path | Mapping, base: str | Path = ".") -> Arm:
     ):
         if not low <= value <= high:
             raise InputError(place, f"home.{name}", float(value), f"from {low:g} to {high:g}")
-    return Arm(robot, tool, _pose(place, given.get("base")), home, limits)
+    surroundings = given.get("surroundings") or {}
+    if not isinstance(surroundings, Mapping):
+        raise InputError(place, "surroundings", surroundings, "a mapping of names to surfaces")
+    return Arm(
+        robot, tool, _pose(place, given.get("base")), home, limits,
+        gripper=_gripper(place, given.get("gripper")), surroundings=surroundings,
+        place=str(folder) if isinstance(source, Mapping) else place,
+    )  # fmt: skip
+
+
+def _gripper(place: str, given: object) -> tuple[np.ndarray, float] | None:
+    """Ends (2, 3) and radius of {from, to, radius}; None where nothing is given."""
+    if given is None:
+        return None
+    _known(place, "gripper", given, GRIPPER_KEYS)
+    first = _numbers(place, "gripper.from", given.get("from", (0, 0, 0)), "x, y, z in m")
+    last = _numbers(place, "gripper.to", given.get("to"), "x, y, z in m")
+    radius = given.get("radius")
+    if isinstance(radius, bool) or not isinstance(radius, (int, float)) or not 0 < radius < 1:
+        raise InputError(place, "gripper.radius", radius, "a number [m], above 0 and below 1")
+    return np.stack([first, last]), float(radius)
 
 
 def _known(place: str, key: str, given: object, keys: tuple[str, ...]) -> None:
