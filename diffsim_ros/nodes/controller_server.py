@@ -27,7 +27,7 @@ from ur_msgs.srv import SetIO
 
 from diffsim_ros.nodes import convert_motion as convert
 from diffsim_ros.nodes.common import STREAM, BaseNode
-from diffsim_ros.robots.command import nanoseconds
+from diffsim_ros.robots.command import JointCommand, nanoseconds
 from diffsim_ros.robots.controller import Controller, Outcome, rejection
 from diffsim_ros.robots.gripper import Gripper
 
@@ -147,21 +147,21 @@ class ControllerServer:
 
     # --- trajectories ---------------------------------------------------------------------------
 
-    def _refused(self, message: JointTrajectory) -> str:
-        mock = self.controller
-        reason = rejection(convert.command(message), mock.names, mock.time)
+    def _refused(self, command: JointCommand) -> bool:
+        reason = rejection(command, self.controller.names, self.controller.time)
         if reason:
             self.node.get_logger().error(f"{self.offer.name}: rejected: {reason}")
-        return reason
+        return bool(reason)
 
     def _on_topic(self, message: JointTrajectory) -> None:
-        if not self._refused(message):
-            outcome = self.controller.start(convert.command(message))
-            if outcome:
-                self._end(outcome)
+        """The trajectory is replaced; a goal that runs is not ended, and follows it from now on."""
+        command = convert.command(message)
+        if not self._refused(command):
+            self.controller.replace(command)
 
     def _on_goal(self, goal: FollowJointTrajectory.Goal) -> GoalResponse:
-        return GoalResponse.REJECT if self._refused(goal.trajectory) else GoalResponse.ACCEPT
+        refused = self._refused(convert.command(goal.trajectory))
+        return GoalResponse.REJECT if refused else GoalResponse.ACCEPT
 
     async def _run(self, handle) -> FollowJointTrajectory.Result:
         mock, goal = self.controller, handle.request

@@ -14,6 +14,7 @@ from diffsim_ros.nodes.controller_server import ControllerServer, Offer
 from diffsim_ros.robots.arm import Arm, load_arm
 from diffsim_ros.robots.controller import Controller, Settings
 from diffsim_ros.robots.gripper import Gripper
+from diffsim_ros.robots.interpolation import VERSIONS
 from diffsim_ros.robots.tracking import Dynamics
 
 CONTROLLER = (
@@ -22,6 +23,7 @@ CONTROLLER = (
         "scaled_joint_trajectory_controller",
         "name of the controller, before /follow_joint_trajectory and /joint_trajectory",
     ),
+    Declared("version", VERSIONS[-1], "of ros2_controllers, whose rules count", choices=VERSIONS),
     Declared("state_rate", 125.0, "[Hz] of joint_states; 0: silent", 0.0, 1000.0),
     Declared("feedback_rate", 20.0, "[Hz] of the action's feedback", 0.1, 1000.0),
     Declared("control_rate", 125.0, "[Hz] at which commands change", 10.0, 1000.0),
@@ -52,6 +54,7 @@ def served(node: BaseNode, arm: Arm, stamp: int, **callbacks: Any) -> Controller
         node["goal_time"],
         node["deceleration"] or float("inf"),
         dynamics=Dynamics(node["bandwidth"], node["damping"], node["delay"], node["feedforward"]),
+        version=node["version"],
     )
     offer = Offer(
         node["controller"],
@@ -89,6 +92,8 @@ class MockController(BaseNode):
         now, server = self._now(), self.server
         server.offer = replace(server.offer, state_rate=self["state_rate"])
         server.controller.speed_scaling = self["speed_scaling"]
+        settings = server.controller.settings
+        server.controller.settings = replace(settings, version=self["version"])
         if not 0 <= now - server.controller.time <= LONGEST:
             server.controller.set_clock(now)
         server.advance(now)

@@ -1,4 +1,8 @@
-"""From where the robot stands to where a trajectory begins, smoothly and within limits."""
+"""From where the robot rests to where a trajectory begins, smoothly and within limits.
+
+Either way the result begins with a point at t = 0 where the robot is, so that every version of the
+controller commands the same polynomials (interpolation.py).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .arm import Arm
-from .command import JointSample
+from .command import FIELDS, JointSample
 from .trajectory import JointTrajectory
 from .trajectory_limits import beyond_limits, jumps
 
@@ -17,6 +21,21 @@ GROWTH = 1.2
 """Factor between two durations that are tried."""
 PERIOD = 0.008
 """[s] of the controller, and between the points of a blend that is made of straight lines."""
+LONGEST = 60.0
+"""[s] of a blend that is asked for."""
+
+
+def from_present(trajectory: JointTrajectory, start: JointSample) -> JointTrajectory:
+    """The same motion with its first point at t = 0: where that is later, one is put before it.
+
+    start  the present state, at rest: the new point has its positions, and velocities and
+           accelerations of zero where the trajectory gives any.
+    Times and release stay.  Nothing is checked: a position that is not known becomes NaN.
+    """
+    if not trajectory.times[0] > 0.0:
+        return trajectory
+    position, _ = start.rows(trajectory.names)
+    return _preceded(trajectory, np.zeros(1), position[None])
 
 
 def blended(
@@ -30,13 +49,16 @@ def blended(
     longest: float = 5.0,
     place: str = "trajectory",
 ) -> JointTrajectory:
-    """The trajectory after a polynomial from the present state to its first point, from t = 0 on.
+    """The trajectory after a polynomial from the present place to its first point, from t = 0 on.
 
-    It is of fifth degree, or third where the trajectory gives no accelerations.  duration [s]: of
-    the blend, 0: the shortest that keeps the limits, between `shortest` and `longest`; reach
-    [rad or m]: farthest that a joint is moved.  The release moves with the trajectory.
-    Raises InputError naming joint, value and limit.
+    It begins at rest and is of fifth degree, or third where the trajectory gives no accelerations.
+    duration [s]: of the blend, at most LONGEST, 0: the shortest that keeps the limits, between
+    `shortest` and `longest`; reach [rad or m]: farthest that a joint is moved.  The release moves
+    with the trajectory.  Raises InputError naming joint, value and limit.
     """
+    if not 0.0 <= duration <= LONGEST:
+        rule = f"0 (the shortest that keeps the limits) to {LONGEST:g} s"
+        raise InputError(place, "blend", duration, rule)
     position, velocity = start.rows(trajectory.names)
     gap = np.abs(trajectory.positions[0] - position)
     k = int(np.argmax(gap))
@@ -45,14 +67,14 @@ def blended(
         rule = f"within {reach:g} of the present {position[k]:.6g}"
         remedy = "move the robot near it first, or allow the driver more (blend_reach)"
         raise InputError(place, key, float(trajectory.positions[0, k]), rule, remedy)
-    tried = duration or shortest
+    tried, head = duration or shortest, _part(trajectory, 2)
     while True:
-        made = _with_blend(trajectory, position, velocity, tried)
-        corners = jumps([made], velocity, arm.limits, PERIOD)
+        made = _with_blend(head, position, tried)
+        corners = jumps(made, arm.limits, PERIOD, velocity)
         found = [corner for corner in corners if corner.time <= tried]
-        found += beyond_limits(_first(made, tried), arm.limits, jerk=False)
+        found += beyond_limits(_part(made, len(made.times) - 1), arm.limits, jerk=False)
         if not found:
-            return made
+            return _with_blend(trajectory, position, tried)
         tried *= GROWTH
         if duration or tried > longest:
             last = duration or longest
@@ -61,51 +83,43 @@ def blended(
 
 
 def _with_blend(
-    trajectory: JointTrajectory, position: np.ndarray, velocity: np.ndarray, duration: float
+    trajectory: JointTrajectory, position: np.ndarray, duration: float
 ) -> JointTrajectory:
-    rows = {"positions": position, "velocities": velocity, "accelerations": 0.0 * position}
     shift = duration - float(trajectory.times[0])
-    times = np.concatenate([[0.0], trajectory.times + shift])
+    release = None if trajectory.release is None else trajectory.release + shift
+    later = replace(trajectory, times=trajectory.times + shift, release=release)
     if trajectory.velocities is None:
-        return _with_lines(trajectory, position, velocity, duration)
-    joined = {
-        key: np.concatenate([row[None], getattr(trajectory, key)])
-        for key, row in rows.items()
-        if getattr(trajectory, key) is not None
-    }
-    return replace(trajectory, times=times, release=_later(trajectory, shift), **joined)
+        return _preceded(later, *_lines(trajectory, position, duration))
+    return _preceded(later, np.zeros(1), position[None])
 
 
-def _with_lines(
-    trajectory: JointTrajectory, position: np.ndarray, velocity: np.ndarray, duration: float
-) -> JointTrajectory:
-    """The blend sampled densely, because the controller draws straight lines."""
+def _lines(
+    trajectory: JointTrajectory, position: np.ndarray, duration: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times and positions of the blend, dense, because the controller draws straight lines."""
     from scipy.interpolate import BPoly
 
     still = 0.0 * position
     rate = np.diff(trajectory.positions[:2], axis=0)[0] / np.diff(trajectory.times[:2])[0]
-    ends = [[position, velocity, still], [trajectory.positions[0], rate, still]]
-    times = np.linspace(0.0, duration, max(int(np.ceil(duration / PERIOD)), 1) + 1)
-    early = BPoly.from_derivatives([0.0, duration], np.array(ends))(times[:-1])
-    shift = duration - float(trajectory.times[0])
-    return replace(
-        trajectory,
-        times=np.concatenate([times[:-1], trajectory.times + shift]),
-        positions=np.concatenate([early, trajectory.positions]),
-        release=_later(trajectory, shift),
-    )
+    ends = [[position, still, still], [trajectory.positions[0], rate, still]]
+    times = np.linspace(0.0, duration, max(int(np.ceil(duration / PERIOD)), 1) + 1)[:-1]
+    return times, BPoly.from_derivatives([0.0, duration], np.array(ends))(times)
 
 
-def _later(trajectory: JointTrajectory, shift: float) -> float | None:
-    return None if trajectory.release is None else trajectory.release + shift
-
-
-def _first(trajectory: JointTrajectory, end: float) -> JointTrajectory:
-    """The part until the point at `end` [s]."""
-    count = int(np.searchsorted(trajectory.times, end - 1e-9)) + 1
+def _preceded(
+    trajectory: JointTrajectory, times: np.ndarray, positions: np.ndarray
+) -> JointTrajectory:
+    """The trajectory with points before its first one, at rest where it gives velocities."""
+    rows = {"positions": positions, "velocities": 0.0 * positions, "accelerations": 0.0 * positions}
     rows = {
-        key: value[:count]
-        for key in ("positions", "velocities", "accelerations")
-        if (value := getattr(trajectory, key)) is not None
+        key: np.concatenate([row, getattr(trajectory, key)])
+        for key, row in rows.items()
+        if getattr(trajectory, key) is not None
     }
+    return replace(trajectory, times=np.concatenate([times, trajectory.times]), **rows)
+
+
+def _part(trajectory: JointTrajectory, count: int) -> JointTrajectory:
+    """The first points."""
+    rows = {key: value[:count] for key in FIELDS if (value := getattr(trajectory, key)) is not None}
     return JointTrajectory(trajectory.names, trajectory.times[:count], **rows)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from .trajectory import JointTrajectory
 
 NANO = 1_000_000_000
+FIELDS = ("positions", "velocities", "accelerations")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,25 @@ class JointCommand:
             points.append(CommandPoint(nanoseconds(time), *rows))
         return JointCommand(tuple(trajectory.names), tuple(points), stamp, trajectory.release)
 
+    @cached_property
+    def rows(self) -> tuple[int, dict[str, np.ndarray | None]]:
+        """How many points, from the first on, have the fields of the first in the names' number.
+
+        And these points' positions, velocities, accelerations (points, names): None where the first
+        gives none.
+        """
+        size, fitting, found = len(self.names), len(self.points), {}
+        for key in FIELDS if self.points else ():
+            sizes = [len(getattr(point, key)) for point in self.points]
+            wanted = size if key == "positions" or sizes[0] else 0
+            odd = np.flatnonzero(np.array(sizes) != wanted)
+            fitting = min([fitting, *odd[:1]])
+            found[key] = None if wanted == 0 else [getattr(point, key) for point in self.points]
+        for key, rows in found.items():
+            if rows is not None:
+                found[key] = np.array(rows[:fitting], float).reshape(fitting, size)
+        return int(fitting), found
+
     def trajectory(self, order: Sequence[str]) -> JointTrajectory:
         """The same with columns in `order`, a permutation of the names; sizes must fit.
 
@@ -51,14 +72,19 @@ class JointCommand:
         """
         columns = [self.names.index(name) for name in order]
         times = np.array([point.time for point in self.points], float) / NANO
-        rows = {}
-        for key in ("positions", "velocities", "accelerations"):
-            given = [getattr(point, key) for point in self.points]
-            whole = all(len(row) for row in given)
-            rows[key] = np.array(given, float)[:, columns] if whole else None
-        if rows["velocities"] is None:
-            rows["accelerations"] = None
-        return JointTrajectory(tuple(order), times, **rows, release=self.release)
+        count, rows = self.rows
+        if count == len(self.points):
+            kept = {key: None if row is None else row[:, columns] for key, row in rows.items()}
+        else:
+            kept = {key: self._whole(key, columns) for key in FIELDS}
+        if kept["velocities"] is None:
+            kept["accelerations"] = None
+        return JointTrajectory(tuple(order), times, **kept, release=self.release)
+
+    def _whole(self, key: str, columns: Sequence[int]) -> np.ndarray | None:
+        """A field's columns; None where some point lacks it."""
+        given = [getattr(point, key) for point in self.points]
+        return np.array(given, float)[:, columns] if all(map(len, given)) else None
 
 
 @dataclass(frozen=True)
@@ -82,15 +108,3 @@ def nanoseconds(seconds: float) -> int:
     """Whole nanoseconds of a time [s], which must be finite."""
     whole = int(seconds // 1)
     return whole * NANO + round((float(seconds) - whole) * NANO)
-
-
-def approach(
-    position: np.ndarray, velocity: np.ndarray, target: JointTrajectory, duration: float
-) -> JointTrajectory:
-    """How ros2_controllers goes from a state (n,), (n,) to the first point of `target`.
-
-    A cubic within `duration` [s], a straight line where the target has no velocities.
-    """
-    rows = None if target.velocities is None else np.stack([velocity, target.velocities[0]])
-    times = np.array([0.0, duration])
-    return JointTrajectory(target.names, times, np.stack([position, target.positions[0]]), rows)

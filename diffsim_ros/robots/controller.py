@@ -1,21 +1,33 @@
 """A joint trajectory controller without hardware, as ros2_controllers' runs on a UR.
 
-It accepts and refuses what the real one does (`rejection`), interpolates as it does, stretches time
-with the speed scaling, watches the tolerances of path and goal, and moves joints that follow late
-(`tracking`).  It knows no ROS and no wall clock: `step` is all that moves it.
+It accepts and refuses what the real one does (`rejection`), interpolates as it does, in the version
+that is asked for (interpolation.py), stretches time with the speed scaling, watches the tolerances of
+path and goal, and moves joints that follow late (`tracking`).  It knows no ROS and no wall clock:
+`step` is all that moves it.
 
-Sources: ros2_controllers joint_trajectory_controller (validate_trajectory_msg, Trajectory::sample)
-and ur_controllers scaled_joint_trajectory_controller with ur_robot_driver's ur_controllers.yaml.
+Sources: ros2_controllers joint_trajectory_controller (validate_trajectory_msg, topic_callback,
+goal_accepted_callback, sort_to_local_joint_order, update, Trajectory::sample) and ur_controllers
+scaled_joint_trajectory_controller with ur_robot_driver's ur_controllers.yaml.  What they do alike in
+all versions that were read, from 2.x to 4.40:
+- An action's goal ends the goal before it.  A message on the topic does not: it replaces the
+  trajectory, under the tolerances in force, and a running goal goes on with it: its feedback is of
+  the new trajectory, and it succeeds when that one ends (`replace`).
+- In the first cycle of a trajectory the path's tolerance counts even if that is its last point.
+- A cancelled goal and a violated tolerance hold the measured position at once; late 4.x releases
+  can be told to brake (decelerate_on_cancel), as `deceleration` does here.
+- Names are looked up only, not counted: of a joint named twice the last column counts, and the
+  joint that is missing for it gets what the buffer for sorting holds, whatever it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .command import NANO, JointCommand, approach, nanoseconds
+from .command import FIELDS, NANO, JointCommand, nanoseconds
+from .interpolation import VERSIONS, Course, approach_rule
 from .tracking import Dynamics, Tracking
 from .trajectory import JointTrajectory
 
@@ -35,6 +47,7 @@ class Settings:
     deceleration  [rad/s^2 or m/s^2] when it holds; infinite: as the real one, which commands the
                   measured position at once and leaves the braking to the drives
     slope         [1/s] at which the speed scaling changes: an emergency stop brakes along the path
+    version       of ros2_controllers, which decides how a later first point is approached
     """
 
     rate: float = 125.0
@@ -44,6 +57,10 @@ class Settings:
     deceleration: float = np.inf
     slope: float = 10.0
     dynamics: Dynamics = field(default_factory=Dynamics)
+    version: str = VERSIONS[-1]
+
+    def __post_init__(self) -> None:
+        approach_rule(self.version)
 
 
 @dataclass(frozen=True)
@@ -119,8 +136,10 @@ class Controller:
         self._period = nanoseconds(1.0 / self.settings.rate)
         self._tick = self.updated = time
         self.speed_scaling = self.scaling = 1.0
-        self._course: _Course | None = None
-        self._path = self._goal = self._goal_time = 0.0
+        self._course: Course | None = None
+        self._path, self._goal = self.settings.path, self.settings.goal
+        self._goal_time = self.settings.goal_time
+        self._buffer, self._fresh = np.zeros(len(self.names)), False
         self.elapsed = self._next = np.nan
         self.active = False
         self.begun: int | None = None
@@ -157,16 +176,43 @@ class Controller:
         if self.active:
             text = "Current goal cancelled due to new incoming action."
             before = Outcome(INVALID_GOAL, text, canceled=True)
-        self.elapsed = (self.time - command.stamp) / NANO if command.stamp else 0.0
-        self._next, self.begun = self.elapsed, None
-        trajectory = command.trajectory(self.names)
-        self._course = _Course(trajectory, self.position, self.velocity, self.elapsed)
-        self._braking = None
         self._path = self.settings.path if path is None else path
         self._goal = self.settings.goal if goal is None else goal
         self._goal_time = self.settings.goal_time if goal_time is None else goal_time
-        self.active = True
+        self.replace(command)
         return before
+
+    def replace(self, command: JointCommand) -> None:
+        """Run a command that has no `rejection` from now on; if one runs, it ends as this one does.
+
+        The tolerances in force stay.
+        """
+        self.elapsed = (self.time - command.stamp) / NANO if command.stamp else 0.0
+        self._next, self.begun = self.elapsed, None
+        with np.errstate(all="ignore"):  # odd numbers end as NaN, which `_update` keeps back
+            rule = approach_rule(self.settings.version)
+            trajectory = self._sorted(command)
+            state = self.position, self.velocity
+            self._course = Course(trajectory, *state, self.elapsed, rule)
+        self._braking = None
+        self.active = self._fresh = True
+
+    def _sorted(self, command: JointCommand) -> JointTrajectory:
+        """Columns in the order of the joints, through one buffer as the real controller's."""
+        twice = len(set(command.names)) < len(command.names)
+        columns = [self.names.index(name) for name in command.names]
+        points = []
+        for point in command.points if twice else command.points[-1:]:
+            rows = {}
+            for key in FIELDS:
+                if len(getattr(point, key)):
+                    for column, value in zip(columns, getattr(point, key), strict=True):
+                        self._buffer[column] = value
+                    rows[key] = tuple(self._buffer.tolist())
+            points.append(replace(point, **rows))
+        if twice:
+            command = replace(command, names=self.names, points=tuple(points))
+        return command.trajectory(self.names)
 
     def cancel(self) -> Outcome | None:
         """Stop and hold; None if no trajectory runs."""
@@ -211,27 +257,30 @@ class Controller:
             self.elapsed, self._next = self._next, self._next + self.scaling * period
             if self.begun is None:
                 self.begun = self.time - nanoseconds(self.elapsed)
-            self.desired = self._course.at(self.elapsed)
+            with np.errstate(all="ignore"):
+                self.desired = Sample(*self._course.at(self.elapsed))
             outcome = self._checked() if self.active else None
+            self._fresh = False
         if self._braking is not None:
             self.desired = self._braking.at(self.time)
             rate = self.desired.velocity
         else:
             rate = self.scaling * self.desired.velocity
-        self._joints.command(self.desired.position, rate)
+        if np.isfinite([self.desired.position, rate]).all():  # drives refuse what is no number
+            self._joints.command(self.desired.position, rate)
         return outcome
 
     def _checked(self) -> Outcome | None:
         """Tolerances, and the end of the trajectory."""
         over = self.elapsed - self._course.duration
         away = np.abs(self.error)
-        if over < 0.0:
-            outside = away > self._path
-            if not outside.any():
-                return None
+        outside = away > self._path
+        if (over < 0.0 or self._fresh) and outside.any():
             self._hold()
             text = f"path tolerance violated: {self._worst(away, outside)}"
             return Outcome(PATH_TOLERANCE_VIOLATED, text)
+        if over < 0.0:
+            return None
         outside = away > self._goal
         if not outside.any():
             self.active = False
@@ -251,26 +300,6 @@ class Controller:
         self._course, self.active = None, False
         self._braking = _Brake(self.position, self.velocity, self.settings.deceleration, self.time)
         self.desired = self._braking.at(self.time)
-
-
-class _Course:
-    """A trajectory with the way to its first point from where the joints were at `begin` [s]."""
-
-    def __init__(self, trajectory: JointTrajectory, position, velocity, begin: float) -> None:
-        self._trajectory, self._begin = trajectory, begin
-        self.duration = trajectory.duration
-        before = trajectory.times[0] - begin
-        self._way = approach(position, velocity, trajectory, before) if before > 0.0 else None
-
-    def at(self, elapsed: float) -> Sample:
-        """What is commanded `elapsed` [s] after the trajectory's start; a late start jumps."""
-        body = self._trajectory
-        if self._way is not None and elapsed < body.times[0]:
-            return Sample(*self._way.at(elapsed - self._begin))
-        if elapsed < self.duration:
-            return Sample(*body.at(elapsed))
-        still = np.zeros(len(body.names))
-        return Sample(body.positions[-1], still, still)
 
 
 class _Brake:

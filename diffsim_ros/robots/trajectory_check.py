@@ -1,9 +1,13 @@
 """Is a joint trajectory safe to send? What the real controller refuses, and what it lets pass.
 
 ros2_controllers checks neither NaN nor limits nor where the robot is (docs/ros.md); a trajectory
-that passes here is accepted by it, begins where the robot stands, ends at rest, and stays within
-the limits of position, velocity and acceleration on the controller's own interpolation, also
+that passes here is accepted by it, begins where the robot stands and rests, ends at rest, and stays
+within the limits of position, velocity and acceleration on the controller's own interpolation, also
 between points.
+
+`check_motion` looks at the motion alone, however long it is; `check_start` at where the robot stands
+and the way to the first point, in a time that the number of points does not change, so that it can
+be repeated just before the motion is sent.  `check_trajectory` is both.
 """
 
 from __future__ import annotations
@@ -16,10 +20,11 @@ import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
 
-from .arm import Arm
-from .command import NANO, JointCommand, JointSample, approach
+from .arm import Arm, Limits
+from .command import FIELDS, NANO, CommandPoint, JointCommand, JointSample
+from .interpolation import RULES, approaches
 from .trajectory import JointTrajectory
-from .trajectory_limits import Problem, beyond_limits, jumps
+from .trajectory_limits import SLACK, Problem, beyond_limits, jumps, too_sudden
 
 LARGEST = 1e6
 """Of a number that is looked at at all: with larger ones the interpolation would overflow."""
@@ -30,10 +35,13 @@ class Rules:
     """What is accepted beside the arm's limits.
 
     start_tolerance  [rad or m] between the present state and a first point at t = 0
+    start_velocity   [rad/s or m/s] of a joint that counts as at rest
     state_age        [s] of the present state
     period           [s] of the controller: a velocity may jump by what the acceleration limit
                      allows within it
     max_points, max_duration [s], max_wait [s] until a stamp;  jerk  True: its limit counts too
+    approach         how the controller goes to a first point at t > 0: "cubic" (ros2_controllers
+                     before 4.36), "quintic" (since then), or "worst": safe with either
     """
 
     start_tolerance: float = 1e-3
@@ -43,6 +51,12 @@ class Rules:
     max_duration: float = 60.0
     max_wait: float = 10.0
     jerk: bool = False
+    start_velocity: float = 0.05
+    approach: str = "worst"
+
+    def __post_init__(self) -> None:
+        if self.approach not in RULES:
+            raise InputError("rules", "approach", self.approach, f"one of {', '.join(RULES)}")
 
 
 def check_trajectory(
@@ -59,33 +73,89 @@ def check_trajectory(
     start  the present state; None: not compared (a plan that is not sent yet)
     now    [ns] to which stamps are compared; None: not compared
     Raises InputError naming joint, time, value and limit of the first thing that is wrong, and what
-    else is beyond limits.
+    else is beyond limits: first of the motion itself, then of its start.
+    """
+    trajectory = check_motion(motion, arm, rules, now=now, place=place)
+    if start is not None:
+        check_start(trajectory, arm, start, rules, place=place)
+    return trajectory
+
+
+def check_motion(
+    motion: JointCommand | JointTrajectory,
+    arm: Arm,
+    rules: Rules | None = None,
+    *,
+    now: int | None = None,
+    place: str = "trajectory",
+) -> JointTrajectory:
+    """Everything but where the robot stands: names, times, numbers, release, rest at the end, limits.
+
+    Returns and raises as `check_trajectory`.
     """
     rules = rules or Rules()
     if arm.base is None:
         remedy = "measure it with ~/calibrate and write it into the robot's YAML"
         raise InputError(arm.robot.place, "base", None, "the base's pose in the world", remedy)
-    command = _command(motion, place)
-    _check_names(command.names, arm.robot.joint_names, place)
-    _check_times(command, rules, now, place)
-    _check_numbers(command, place)
-    trajectory = command.trajectory(arm.robot.joint_names)
+    times = _times(motion, place)
+    _check_names(motion.names, arm.robot.joint_names, place)
+    _check_times(times, rules, place)
+    if isinstance(motion, JointCommand):
+        _check_stamp(motion, rules, now, place)
+    _check_numbers(motion, times, place)
+    trajectory = _in_order(motion, times, arm.robot.joint_names)
     _check_release(trajectory, place)
     _check_end(trajectory, place)
-    if start is not None:
-        _check_start(trajectory, arm, start, rules, place)
-    _check_limits(trajectory, arm, start, rules, place)
+    found = jumps(trajectory, arm.limits, rules.period)
+    found += beyond_limits(trajectory, arm.limits, jerk=rules.jerk)
+    _refuse(found, place)
     return trajectory
 
 
-def _command(motion: JointCommand | JointTrajectory, place: str) -> JointCommand:
+def check_start(
+    trajectory: JointTrajectory,
+    arm: Arm,
+    start: JointSample,
+    rules: Rules | None = None,
+    *,
+    place: str = "trajectory",
+) -> None:
+    """The present state is fresh, whole, at rest and within limits, and the motion begins there.
+
+    trajectory  as `check_motion` returned it: columns in the order of the arm's joints
+    A first point at t = 0 must not jump; on the way to a later one, as the controller goes it, the
+    limits hold.  Raises as `check_trajectory`.
+    """
+    rules = rules or Rules()
+    _check_state(trajectory.names, arm.limits, start, rules)
+    check_turns(trajectory, arm, start, place)
+    position, velocity = start.rows(trajectory.names)
+    begin, first = float(trajectory.times[0]), _first_rate(trajectory)
+    if begin > 0.0:
+        for way in approaches(position, velocity, trajectory, begin, rules.approach):
+            found = jumps(way, arm.limits, rules.period, velocity, first)
+            _refuse(found + beyond_limits(way, arm.limits, jerk=False), place)
+        return
+    for k, name in enumerate(trajectory.names):
+        if not abs(trajectory.positions[0, k] - position[k]) <= rules.start_tolerance:
+            rule = f"within {rules.start_tolerance:g} of the present {position[k]:.6g}"
+            remedy = "a first point at t = 0 jumps: begin later, or ask for a blend"
+            key = f"joint {name} at 0 s: position"
+            raise InputError(place, key, float(trajectory.positions[0, k]), rule, remedy)
+    change = (first - velocity)[None]
+    _refuse(too_sudden(trajectory.names, np.zeros(1), change, arm.limits, rules.period), place)
+
+
+def _times(motion: JointCommand | JointTrajectory, place: str) -> np.ndarray:
+    """(n,) [ns], whole; InputError for a time that is no number."""
     if isinstance(motion, JointCommand):
-        return motion
+        return np.array([point.time for point in motion.points], float)
     times = np.asarray(motion.times, float)
     if not np.isfinite(times).all():
         k = int(np.argmin(np.isfinite(times)))
         raise InputError(place, f"point {k}: time", float(times[k]), "a finite number [s]")
-    return JointCommand.of(motion)
+    whole = np.floor(times)
+    return whole * NANO + np.rint((times - whole) * NANO)
 
 
 def _check_names(names: Sequence[str], joints: Sequence[str], place: str) -> None:
@@ -101,19 +171,22 @@ def _check_names(names: Sequence[str], joints: Sequence[str], place: str) -> Non
             raise InputError(place, "joints", got, rule, "partial goals are not accepted")
 
 
-def _check_times(command: JointCommand, rules: Rules, now: int | None, place: str) -> None:
-    points, most = command.points, rules.max_points
-    if not 2 <= len(points) <= most:
-        raise InputError(place, "points", f"{len(points)} points", f"2 to {most} points")
-    before = -1
-    for k, point in enumerate(points):
-        if point.time <= before:
-            key, rule = f"point {k}: time", ">= 0 s" if k == 0 else f"after {before / NANO:.9g} s"
-            raise InputError(place, key, point.time / NANO, rule, "times must strictly increase")
-        before = point.time
-    if before > rules.max_duration * NANO:
+def _check_times(times: np.ndarray, rules: Rules, place: str) -> None:
+    if not 2 <= len(times) <= rules.max_points:
+        rule = f"2 to {rules.max_points} points"
+        raise InputError(place, "points", f"{len(times)} points", rule)
+    odd = np.flatnonzero(np.diff(times, prepend=-1.0) <= 0.0)
+    if len(odd):
+        k = int(odd[0])
+        rule = ">= 0 s" if k == 0 else f"after {times[k - 1] / NANO:.9g} s"
+        remedy = "times must strictly increase"
+        raise InputError(place, f"point {k}: time", float(times[k]) / NANO, rule, remedy)
+    if times[-1] > rules.max_duration * NANO:
         rule = f"at most {rules.max_duration:g} s"
-        raise InputError(place, "duration", before / NANO, rule, "parameter max_duration")
+        raise InputError(place, "duration", float(times[-1]) / NANO, rule, "parameter max_duration")
+
+
+def _check_stamp(command: JointCommand, rules: Rules, now: int | None, place: str) -> None:
     if not command.stamp or now is None:
         return
     ahead = (command.stamp - now) / NANO
@@ -122,26 +195,74 @@ def _check_times(command: JointCommand, rules: Rules, now: int | None, place: st
         raise InputError(place, "header stamp", f"{ahead:+.3f} s from now", rule)
 
 
-def _check_numbers(command: JointCommand, place: str) -> None:
-    """Sizes, finiteness and the same fields at every point; effort is never accepted."""
-    names, first = command.names, command.points[0]
-    for k, point in enumerate(command.points):
-        at = f"point {k} at {point.time / NANO:.6g} s"
-        if len(point.effort):
-            raise InputError(place, f"{at}: effort", point.effort, "empty: a position controller")
-        for key in ("positions", "velocities", "accelerations"):
-            row = getattr(point, key)
-            if len(row) != len(names) and (len(row) or key == "positions"):
-                raise InputError(place, f"{at}: {key}", f"{len(row)} numbers", f"{len(names)}")
-            if bool(len(row)) != bool(len(getattr(first, key))):
-                rule = "given at all points or at none"
-                raise InputError(place, f"{at}: {key}", f"{len(row)} numbers", rule)
-            for name, value in zip(names, row, strict=False):
-                if not abs(value) <= LARGEST:
-                    rule = f"a finite number, at most {LARGEST:g} in size"
-                    raise InputError(place, f"{at}: {key} of {name}", value, rule)
-        if len(point.accelerations) and not len(point.velocities):
-            raise InputError(place, f"{at}: velocities", (), "given where accelerations are")
+def _check_numbers(motion: JointCommand | JointTrajectory, times: np.ndarray, place: str) -> None:
+    """Sizes, finiteness and the same fields at every point; effort is never accepted.
+
+    On arrays as far as sizes agree; the first point that is odd is then looked at by itself.
+    """
+    if isinstance(motion, JointCommand):
+        count, rows = motion.rows
+        points = motion.points
+        pushes = (k for k, point in enumerate(points[:count]) if len(point.effort))
+        count = next(pushes, count)
+        if len(points[0].accelerations) and not len(points[0].velocities):
+            count = 0
+    else:
+        count = len(times)
+        rows = {key: getattr(motion, key) for key in FIELDS}
+    for row in rows.values():
+        if row is not None:
+            sound = (np.abs(np.asarray(row[:count], float)) <= LARGEST).all(axis=1)
+            count = min(count, len(sound) if sound.all() else int(np.argmin(sound)))
+    if count < len(times):
+        first, odd = (_point(motion, rows, k) for k in (0, count))
+        _refuse_point(
+            odd, first, motion.names, place, f"point {count} at {times[count] / NANO:.6g} s"
+        )
+
+
+def _point(motion: JointCommand | JointTrajectory, rows: dict, k: int) -> CommandPoint:
+    if isinstance(motion, JointCommand):
+        return motion.points[k]
+    lists = [
+        () if rows[key] is None else np.asarray(rows[key][k], float).tolist() for key in FIELDS
+    ]
+    return CommandPoint(0, *lists)
+
+
+def _refuse_point(
+    point: CommandPoint, first: CommandPoint, names: Sequence[str], place: str, at: str
+) -> None:
+    """InputError for what is odd about a point; `at` says which it is."""
+    if len(point.effort):
+        raise InputError(place, f"{at}: effort", point.effort, "empty: a position controller")
+    for key in FIELDS:
+        row = getattr(point, key)
+        if len(row) != len(names) and (len(row) or key == "positions"):
+            raise InputError(place, f"{at}: {key}", f"{len(row)} numbers", f"{len(names)}")
+        if bool(len(row)) != bool(len(getattr(first, key))):
+            rule = "given at all points or at none"
+            raise InputError(place, f"{at}: {key}", f"{len(row)} numbers", rule)
+        for name, value in zip(names, row, strict=False):
+            if not abs(value) <= LARGEST:
+                rule = f"a finite number, at most {LARGEST:g} in size"
+                raise InputError(place, f"{at}: {key} of {name}", value, rule)
+    raise InputError(place, f"{at}: velocities", (), "given where accelerations are")
+
+
+def _in_order(
+    motion: JointCommand | JointTrajectory, times: np.ndarray, joints: Sequence[str]
+) -> JointTrajectory:
+    """As a message carries it: whole nanoseconds, columns in the order of `joints`."""
+    if isinstance(motion, JointCommand):
+        return motion.trajectory(joints)
+    columns = [motion.names.index(name) for name in joints]
+    rows = {
+        key: None if row is None else np.asarray(row, float)[:, columns]
+        for key in FIELDS
+        for row in [getattr(motion, key)]
+    }
+    return JointTrajectory(tuple(joints), times / NANO, **rows, release=motion.release)
 
 
 def _check_release(trajectory: JointTrajectory, place: str) -> None:
@@ -160,24 +281,39 @@ def _check_end(trajectory: JointTrajectory, place: str) -> None:
                 raise InputError(place, where, float(rows[-1, k]), f"exactly 0 rad{unit}")
 
 
-def _check_start(
-    trajectory: JointTrajectory, arm: Arm, start: JointSample, rules: Rules, place: str
-) -> None:
-    """The present state is fresh and whole, and the first point does not jump from it."""
-    if not start.age <= rules.state_age:
+def _first_rate(trajectory: JointTrajectory) -> np.ndarray:
+    """(n,) velocity of the first piece where it begins."""
+    if trajectory.velocities is not None:
+        return trajectory.velocities[0]
+    step = float(trajectory.times[1] - trajectory.times[0])
+    return (trajectory.positions[1] - trajectory.positions[0]) / step
+
+
+def _check_state(names: Sequence[str], limits: Limits, start: JointSample, rules: Rules) -> None:
+    """Fresh, whole, within limits, at rest."""
+    place, most = "joint states", rules.start_velocity
+    if not 0.0 <= start.age <= rules.state_age:
         rule = f"at most {rules.state_age:g} s old"
-        raise InputError("joint states", "age", start.age, rule, "is the robot's driver running?")
-    check_turns(trajectory, arm, start, place)
-    position, velocity = start.rows(trajectory.names)
-    for k, name in enumerate(trajectory.names):
-        if not math.isfinite(velocity[k]):
-            raise InputError("joint states", f"velocity of {name}", velocity[k], "a finite number")
-        gap = float(trajectory.positions[0, k] - position[k])
-        if trajectory.times[0] == 0.0 and abs(gap) > rules.start_tolerance:
-            rule = f"within {rules.start_tolerance:g} of the present {position[k]:.6g}"
-            remedy = "a first point at t = 0 jumps: begin later, or ask for a blend"
-            key = f"joint {name} at 0 s: position"
-            raise InputError(place, key, float(trajectory.positions[0, k]), rule, remedy)
+        remedy = "is the robot's driver running?"
+        if start.age < 0.0:
+            rule, remedy = f"0 to {rules.state_age:g} s", "the clock was set back: send it again"
+        raise InputError(place, "age", start.age, rule, remedy)
+    for name in names:
+        for what, rows in (("position", start.positions), ("velocity", start.velocities)):
+            value = rows.get(name)
+            if value is None or not math.isfinite(value):
+                got = value if value is None else float(value)
+                raise InputError(place, f"{what} of {name}", got, "a finite number")
+    for k, name in enumerate(names):
+        value, low, high = start.positions[name], limits.lower[k], limits.upper[k]
+        if not low - SLACK * abs(low) <= value <= high + SLACK * abs(high):
+            rule = f"from {low:.6g} to {high:.6g}"
+            remedy = "move the robot back within its limits by hand"
+            raise InputError(place, f"position of {name}", value, rule, remedy)
+        rate = start.velocities[name]
+        if not abs(rate) <= most:
+            rule = f"at most {most:g} in size, at rest"
+            raise InputError(place, f"velocity of {name}", rate, rule, "wait until the robot rests")
 
 
 def check_turns(
@@ -201,25 +337,10 @@ def check_turns(
             raise InputError(place, key, first, rule, remedy)
 
 
-def _check_limits(
-    trajectory: JointTrajectory, arm: Arm, start: JointSample | None, rules: Rules, place: str
-) -> None:
-    """On the controller's way to the first point, where that is later, and on the trajectory."""
-    found: list[Problem] = []
-    parts = [trajectory]
-    if start is None:
-        velocity = trajectory.splines[1].c[0, 0]  # its own
-    else:
-        position, velocity = start.rows(trajectory.names)
-        if trajectory.times[0] > 0.0:
-            way = approach(position, velocity, trajectory, float(trajectory.times[0]))
-            found += beyond_limits(way, arm.limits, jerk=False)
-            parts = [way, trajectory]
-    found += jumps(parts, velocity, arm.limits, rules.period)
-    found += beyond_limits(trajectory, arm.limits, jerk=rules.jerk)
+def _refuse(found: list[Problem], place: str) -> None:
+    """InputError for the first of these in time, naming some of the others."""
     if not found:
         return
-    found.sort(key=lambda problem: problem.time)
-    one, *others = found
+    one, *others = sorted(found, key=lambda problem: problem.time)
     remedy = "; ".join(f"also {other.short}" for other in others[:5])
     raise InputError(place, one.key, one.value, one.rule, remedy)

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .arm import Limits
+from .quintic import halves
 from .trajectory import JointTrajectory
 
 SLACK = 1e-6
 """Share of a limit that rounding may take: motions scaled to a limit touch it."""
+HALVINGS = 12
+"""Of a piece, before its extrema are looked for: its hull is then narrower by 4 to this power."""
 
 
 @dataclass(frozen=True)
@@ -58,39 +61,75 @@ def beyond_limits(trajectory: JointTrajectory, limits: Limits, *, jerk: bool) ->
 
 def _excesses(spline, low: np.ndarray, high: np.ndarray) -> Iterator[tuple[float, int, float]]:
     """(time, joint, value) of each joint's first piece with a value outside; its worst."""
-    from scipy.interpolate import PPoly
-
     outside = (spline.c.max(axis=0) > high) | (spline.c.min(axis=0) < low)  # (pieces, joints)
-    powers = PPoly.from_bernstein_basis(spline).c if outside.any() else None
     for k in np.flatnonzero(outside.any(axis=0)):
-        for piece in np.flatnonzero(outside[:, k]):
-            begin, end = spline.x[piece : piece + 2]
-            polynomial = powers[:, piece, k]
-            turns = np.roots(np.polyder(polynomial))
-            turns = turns.real[(np.abs(turns.imag) < 1e-9) & (turns.real > 0)]
-            times = np.concatenate([[0.0], turns[turns < end - begin], [end - begin]])
-            values = np.polyval(polynomial, times)
-            excess = np.maximum(values - high[k], low[k] - values)
-            worst = int(np.argmax(excess))
-            if excess[worst] > 0.0:
-                yield float(begin + times[worst]), int(k), float(values[worst])
+        pieces = np.flatnonzero(outside[:, k])
+        for piece in pieces[_suspects(spline.c[:, pieces, k], low[k], high[k])]:
+            time, value = _worst(spline, piece, k, low[k], high[k])
+            if not low[k] <= value <= high[k]:
+                yield time, int(k), value
                 break
 
 
+def _suspects(points: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Pieces, by their control points (degree + 1, p), that may leave the range, up to the first
+    that surely does: they are halved until hulls are within it or ends outside."""
+    owner, rows = np.arange(points.shape[1]), points
+    last = points.shape[1]  # the first piece known to leave the range
+    for _ in range(HALVINGS):
+        ends = rows[[0, -1]]
+        sure = owner[((ends > high) | (ends < low)).any(axis=0)]
+        last = min([last, *sure])
+        open_ = ((rows.max(axis=0) > high) | (rows.min(axis=0) < low)) & (owner < last)
+        if not open_.any():
+            owner = owner[:0]
+            break
+        owner = np.tile(owner[open_], 2)
+        rows = halves(rows[:, open_, None])[:, :, 0]
+    return np.unique([*owner[owner < last], *([last] if last < points.shape[1] else [])]).astype(
+        int
+    )
+
+
+def _worst(spline, piece: int, k: int, low: float, high: float) -> tuple[float, float]:
+    """Time and value of a joint's piece farthest beyond the range, or nearest to leaving it."""
+    from scipy.interpolate import BPoly, PPoly
+
+    begin, end = spline.x[piece : piece + 2]
+    one = BPoly(spline.c[:, piece : piece + 1, k], np.array([0.0, end - begin]))
+    polynomial = PPoly.from_bernstein_basis(one).c[:, 0]
+    turns = np.roots(np.polyder(polynomial))
+    turns = turns.real[(np.abs(turns.imag) < 1e-9) & (turns.real > 0)]
+    times = np.concatenate([[0.0], turns[turns < end - begin], [end - begin]])
+    values = np.polyval(polynomial, times)
+    worst = int(np.argmax(np.maximum(values - high, low - values)))
+    return float(begin + times[worst]), float(values[worst])
+
+
 def jumps(
-    parts: Sequence[JointTrajectory], velocity: np.ndarray, limits: Limits, period: float
+    trajectory: JointTrajectory,
+    limits: Limits,
+    period: float,
+    before: np.ndarray | None = None,
+    after: np.ndarray | float = 0.0,
 ) -> list[Problem]:
     """Where the velocity jumps by more than the acceleration limit allows within `period` [s].
 
-    parts     one after the other; velocity  (n,) before; rest follows
+    before, after  (n,) velocities that the trajectory follows (None: its own first) and precedes
     """
-    rates = [part.splines[1] for part in parts]
-    times = np.concatenate([rate.x[:-1] for rate in rates] + [rates[-1].x[-1:]])
-    before = np.concatenate([velocity[None], *(rate.c[-1] for rate in rates)])
-    after = np.concatenate([*(rate.c[0] for rate in rates), np.zeros((1, len(velocity)))])
-    change, most = after - before, limits.acceleration * period
-    found = []
-    for k, name in enumerate(parts[0].names):
+    rate = trajectory.splines[1]
+    first = rate.c[0, 0] if before is None else before
+    old = np.concatenate([first[None], rate.c[-1]])
+    new = np.concatenate([rate.c[0], np.broadcast_to(after, first.shape)[None]])
+    return too_sudden(trajectory.names, rate.x, new - old, limits, period)
+
+
+def too_sudden(
+    names: Sequence[str], times: np.ndarray, change: np.ndarray, limits: Limits, period: float
+) -> list[Problem]:
+    """Of changes of velocity (m, n) at times (m,), the first of each joint that is too large."""
+    most, found = limits.acceleration * period, []
+    for k, name in enumerate(names):
         for i in np.flatnonzero(np.abs(change[:, k]) > most[k])[:1]:
             rule = f"at most {most[k]:.6g} within a control period of {period:g} s"
             value = float(change[i, k])

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_700_000_000 * NANO
 ARM = load_arm(ROOT / "config" / "robots" / "ur5.yaml")
 NAMES = ARM.robot.joint_names
-HOME = JointSample(dict(zip(NAMES, ARM.home.tolist(), strict=True)))
+HOME = JointSample(dict(zip(NAMES, ARM.home.tolist(), strict=True)), dict.fromkeys(NAMES, 0.0))
 
 
 @cache

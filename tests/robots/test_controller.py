@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from diffsim_ros.errors import InputError
 from diffsim_ros.robots.command import NANO, CommandPoint, JointCommand
 from diffsim_ros.robots.controller import (
     GOAL_TOLERANCE_VIOLATED,
@@ -16,6 +17,7 @@ from diffsim_ros.robots.controller import (
     rejection,
 )
 from diffsim_ros.robots.gripper import Gripper
+from diffsim_ros.robots.interpolation import approach_rule
 from diffsim_ros.robots.tracking import Dynamics, Tracking
 from tests.robots.motions import (
     ARM,
@@ -120,6 +122,25 @@ def test_a_late_first_point_is_blended_and_one_at_zero_jumps():
     np.testing.assert_allclose(mock.position, ARM.home)
 
 
+@pytest.mark.parametrize("version", ["4.35.0", "4.36.0"])
+def test_a_later_first_point_is_approached_as_this_version_does(version):
+    """From rest to rest 3 s^2 - 2 s^3 before 4.36, 10 s^3 - 15 s^4 + 6 s^5 since."""
+    mock = controller(replace(QUICK, version=version))
+    mock.start(later(shifted(GOOD, 0.3), 0.4))
+    mock.step(0.1)
+    s = mock.elapsed / 0.4
+    exact = 3 * s**2 - 2 * s**3 if version == "4.35.0" else 10 * s**3 - 15 * s**4 + 6 * s**5
+    np.testing.assert_allclose(mock.desired.position, ARM.home + 0.3 * exact, atol=1e-12)
+
+
+def test_versions_are_read_and_what_is_none_is_refused():
+    rules = {"2.50.2": "cubic", "4.35": "cubic", "4.36": "quintic", "4.40.1": "quintic"}
+    assert {version: approach_rule(version) for version in rules} == rules
+    for wrong in ("", "jazzy", "4", "4.x", "four.36"):
+        with pytest.raises(InputError, match="version: got"):
+            Settings(version=wrong)
+
+
 def test_it_ends_at_the_goal_and_follows_with_a_lag():
     mock = controller()
     assert mock.start(GOOD) is None
@@ -191,6 +212,80 @@ def test_a_new_trajectory_takes_the_place_of_the_old():
     before = mock.start(later(GOOD, 0.5))
     assert before.code == INVALID_GOAL and before.canceled
     assert run(mock)[0].code == SUCCESSFUL
+
+
+def test_a_replaced_trajectory_does_not_end_what_runs():
+    mock, other = controller(), shifted(later(GOOD, 0.6), 0.1)
+    mock.start(GOOD, goal=0.02)
+    mock.step(0.5)
+    before = mock.desired.position
+    assert mock.replace(other) is None and mock.active
+    mock.step(0.008)
+    assert np.abs(mock.desired.position - before).max() < 0.02  # from where the joints are
+    outcome, time = run(mock)
+    assert outcome.code == SUCCESSFUL and not outcome.canceled
+    assert time == pytest.approx(1.6, abs=0.03)  # when the new one ends
+    mock.step(0.3)
+    np.testing.assert_allclose(mock.position, other.points[-1].positions, atol=1e-6)
+    mock.start(GOOD, path=0.05)
+    mock.step(0.2)
+    mock.replace(shifted(GOOD, 0.3))  # the tolerances in force are the goal's
+    assert run(mock)[0].code == PATH_TOLERANCE_VIOLATED
+
+
+def test_a_last_point_too_far_away_is_given_up_before_it_is_commanded():
+    mock = controller(QUICK)
+    mock.start(replace(shifted(GOOD, 0.5), points=shifted(GOOD, 0.5).points[:1]))
+    assert mock.step(0.1).code == PATH_TOLERANCE_VIOLATED
+    np.testing.assert_allclose(mock.position, ARM.home)
+
+
+def test_duplicate_names_do_what_the_real_one_does():
+    """The last column counts; the joint left out gets the number that was sorted there before."""
+    twice = replace(GOOD, names=(NAMES[1], *NAMES[1:]))
+    assert rejection(twice, NAMES, NOW) == ""
+    mock = controller(replace(QUICK, path=9.0, goal=9.0))
+    mock.start(twice)
+    mock.step(0.5)
+    found = mock.desired
+    assert found.position[0] == found.velocity[0] == 0.0
+    np.testing.assert_allclose(found.position[1:], swing().at(mock.elapsed)[0][1:])
+    run(mock)
+    mock.start(with_value(GOOD, -1, "accelerations", 0, 0.7))
+    run(mock)
+    mock.start(without(twice, "velocities", "accelerations"))
+    mock.step(0.5)
+    assert mock.desired.position[0] == pytest.approx(0.7)
+
+
+ODD = {
+    "NaN": with_value(GOOD, 3, "positions", 0, np.nan),
+    "huge": with_value(with_value(GOOD, 3, "velocities", 0, 1e308), 4, "positions", 1, -1e308),
+    "infinite": with_value(GOOD, -1, "positions", 2, np.inf),
+    "late": replace(GOOD, stamp=NOW - NANO // 2),
+    "long past": replace(later(GOOD, 1.7e9 - 0.5), stamp=1),
+    "before the start": later(GOOD, -0.5),
+    "all before the start": later(GOOD, -5.0),
+    "one point": replace(GOOD, points=GOOD.points[-1:]),
+    "one point ahead": replace(GOOD, points=later(GOOD, 0.1).points[:1]),
+    "fields of some points": with_point(GOOD, 3, velocities=(), accelerations=()),
+    "accelerations alone": without(GOOD, "velocities"),
+    "names twice": replace(GOOD, names=(NAMES[0],) * 6),
+    "points too near to tell": later(GOOD, 2**31 - 2),
+    "a nanosecond": with_point(with_point(later(GOOD, 2**30), 0, time=0), 1, time=1),
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_nothing_odd_that_is_accepted_raises_or_makes_joints_no_number(odd):
+    assert rejection(odd, NAMES, NOW) == ""
+    for begin in (Controller.start, Controller.replace):
+        mock = controller()
+        begin(mock, odd)
+        mock.step(1.5)
+        mock.cancel()
+        mock.step(0.1)
+        assert np.isfinite([mock.position, mock.velocity]).all()
 
 
 def test_each_trajectory_has_its_own_beginning():

@@ -1,5 +1,6 @@
 """What is unsafe is refused before it is sent, by joint, time, value and limit; nothing else is."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -8,11 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.robots.blend import blended
+from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import NANO, CommandPoint, JointCommand, JointSample
 from diffsim_ros.robots.controller import rejection
+from diffsim_ros.robots.interpolation import RULES, Course
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.robots.trajectory_check import Rules, check_trajectory
+from diffsim_ros.robots.trajectory_check import (
+    Rules,
+    check_motion,
+    check_start,
+    check_trajectory,
+)
 from tests.robots.motions import (
     ARM,
     HOME,
@@ -38,6 +45,10 @@ def check(motion=GOOD, arm=ARM, start=HOME, **options):
 
 def moved(**values):
     return replace(HOME, positions={**HOME.positions, **values})
+
+
+def turning(**values):
+    return replace(HOME, velocities={**HOME.velocities, **values})
 
 
 def leap(size, duration):
@@ -110,12 +121,14 @@ def test_malformed_and_unsafe_trajectories_are_refused_by_name(name):
 
 def test_a_motion_that_begins_at_speed_is_refused():
     points = [replace(p, time=p.time - GOOD.points[10].time) for p in GOOD.points[10:]]
-    start = JointSample(dict(zip(NAMES, points[0].positions, strict=True)))
+    start = replace(HOME, positions=dict(zip(NAMES, points[0].positions, strict=True)))
     motion = replace(GOOD, points=tuple(points), release=None)
     with pytest.raises(InputError, match=r"shoulder_pan_joint at 0 s: velocity jump: got 0\.8"):
         check(motion, start=start)
-    rates = dict(zip(NAMES, points[0].velocities, strict=True))
-    check(motion, start=replace(start, velocities=rates))
+    moving = replace(start, velocities=dict(zip(NAMES, points[0].velocities, strict=True)))
+    check(motion, start=moving, rules=Rules(start_velocity=inf))
+    with pytest.raises(InputError, match=r"joint states: velocity of shoulder_pan_joint: got 0\.8"):
+        check(motion, start=moving)
 
 
 @pytest.mark.parametrize(
@@ -123,11 +136,15 @@ def test_a_motion_that_begins_at_speed_is_refused():
     [
         (replace(HOME, age=0.3), "joint states: age: got 0.3"),
         (replace(HOME, age=nan), "age: got nan"),
-        (JointSample({}), "shoulder_pan_joint"),
-        (moved(elbow_joint=nan), "elbow_joint"),
-        (replace(HOME, velocities={"elbow_joint": inf}), "elbow_joint"),
+        (replace(HOME, age=-60.0), "age: got -60.0; accepted: 0 to 0.25 s; the clock was set back"),
+        (JointSample({}), "position of shoulder_pan_joint: got None"),
+        (moved(elbow_joint=nan), "position of elbow_joint: got nan"),
+        (replace(HOME, velocities={}), "velocity of shoulder_pan_joint: got None"),
+        (turning(elbow_joint=inf), "velocity of elbow_joint: got inf"),
+        (turning(wrist_2_joint=nan), "velocity of wrist_2_joint: got nan"),
+        (turning(elbow_joint=-1.0), "velocity of elbow_joint: got -1.0; accepted: at most 0.05"),
         (moved(elbow_joint=1.6), "elbow_joint at 0 s: position: got 1.57"),
-        (replace(HOME, velocities={"wrist_1_joint": 0.5}), "wrist_1_joint at 0 s: velocity jump"),
+        (moved(elbow_joint=3.2), "position of elbow_joint: got 3.2; accepted: from -3.14159"),
     ],
 )
 def test_unusable_present_states_are_refused(start, told):
@@ -217,9 +234,9 @@ def test_nothing_that_the_real_controller_would_refuse_passes(changes):
 @pytest.mark.parametrize("fields", [(), ("accelerations",), ("velocities", "accelerations")])
 def test_a_blend_leads_from_the_present_state_and_passes_the_checks(fields):
     motion = without(command(count=126), *fields).trajectory(NAMES)
-    start = JointSample({k: v + 0.2 for k, v in HOME.positions.items()}, {PAN: 0.02})
-    if fields:
-        start = replace(start, velocities={})
+    start = replace(
+        turning(**{PAN: 0.02}), positions={k: v + 0.2 for k, v in HOME.positions.items()}
+    )
     made = blended(motion, ARM, start)
     passed = check(made, start=start)
     shift = made.duration - motion.duration
@@ -238,3 +255,75 @@ def test_a_blend_is_refused_where_it_is_too_far_or_too_short():
         blended(swing(), ARM, moved(elbow_joint=0.9))
     with pytest.raises(InputError, match=r"blend of 0\.1 s: joint .*acceleration"):
         blended(swing(), ARM, moved(elbow_joint=1.5), duration=0.1)
+    for duration in (inf, nan, -1.0, 1e9):
+        with pytest.raises(InputError, match="blend: got"):
+            blended(swing(), ARM, moved(elbow_joint=1.5), duration=duration)
+
+
+def wrist_alone(fields=3):
+    """From home wrist_3 to 1.16 rad within 0.6 s, at rest, and no more: a cubic is within limits,
+    a quintic is not."""
+    q = np.array(ARM.home) + np.array([0, 0, 0, 0, 0, 1.16])
+    rows = (tuple(q), (0.0,) * 6, (0.0,) * 6)[:fields]
+    points = tuple(CommandPoint(round(t * NANO), *rows) for t in (0.6, 0.7))
+    return JointCommand(NAMES, points)
+
+
+def test_the_way_to_a_later_first_point_is_checked_as_every_version_goes_it():
+    reach = JointCommand(NAMES, wrist_alone().points)
+    with pytest.raises(InputError, match=r"wrist_3_joint at 0\.3 s: velocity: got 3\.6"):
+        check(reach)
+    with pytest.raises(InputError, match="velocity"):
+        check(reach, rules=Rules(approach="quintic"))
+    check(reach, rules=Rules(approach="cubic"))
+    check(wrist_alone(fields=2))  # a cubic in every version
+    with pytest.raises(InputError, match=r"rules: approach: got 'spline'; accepted: one of cubic"):
+        Rules(approach="spline")
+
+
+@pytest.mark.parametrize("fields", [1, 2, 3])
+def test_a_motion_from_the_present_place_is_the_same_in_every_version(fields):
+    target = wrist_alone(fields).trajectory(NAMES)
+    motion = from_present(replace(target, times=target.times + 0.6, release=1.25), HOME)
+    np.testing.assert_allclose(motion.times, [0.0, 1.2, 1.3])
+    assert motion.times[0] == 0.0 and motion.release == 1.25
+    np.testing.assert_array_equal(motion.positions[0], ARM.home)
+    assert from_present(motion, HOME) is motion
+    times = np.linspace(0.0, 1.4, 300)
+    ways = [Course(motion, ARM.home, np.zeros(6), 0.0, rule).at(times) for rule in RULES[:2]]
+    np.testing.assert_array_equal(*ways)
+    for way, own in zip(ways[0], motion.at(times), strict=True):
+        np.testing.assert_allclose(way[times < 1.3], own[times < 1.3])
+    if fields > 1:
+        check(motion)
+
+
+def test_a_long_motion_is_checked_in_a_fraction_of_a_second():
+    motion = JointCommand.of(swing(size=0.5, duration=20.0, count=10_000))
+    begin = time.process_time()
+    trajectory = check_motion(motion, ARM)
+    assert time.process_time() - begin < 0.3
+    begin = time.process_time()
+    for _ in range(10):
+        check_start(trajectory, ARM, HOME)
+    assert time.process_time() - begin < 0.1
+    with pytest.raises(InputError, match=r"point 9000 at 18.*velocities of elbow_joint: got nan"):
+        check_motion(with_value(motion, 9000, "velocities", 2, nan), ARM)
+
+
+def test_pieces_that_only_seem_to_leave_a_limit_are_looked_at_closely():
+    """Hulls of all pieces leave the limits, their curves do not, but for the one spoilt."""
+    times = np.linspace(0.0, 3.0, 31)
+    q = np.tile(ARM.home, (31, 1))
+    v = np.zeros_like(q)
+    v[1:-1:2, 5], v[2:-1:2, 5] = 1.0, -1.0
+    motion = JointTrajectory(NAMES, times, q, v)
+    qdd = motion.splines[2]
+    peak = np.abs(qdd(np.linspace(0.0, 3.0, 30001)[:-1])).max()
+    hull = np.abs(motion.splines[0].c - ARM.home).max()
+    arm = replace(ARM, limits=replace(ARM.limits, upper=ARM.home + 0.9 * hull,
+                                      acceleration=np.full(6, 1.001 * peak)))  # fmt: skip
+    assert check_motion(motion, arm).names == NAMES
+    v[20, 5] = 1.3
+    with pytest.raises(InputError, match=r"wrist_3_joint at (1\.9|2) s: acceleration"):
+        check_motion(JointTrajectory(NAMES, times, q, v), arm)
