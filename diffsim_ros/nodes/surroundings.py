@@ -1,0 +1,137 @@
+"""What stands around the robot of a node, and whether a motion keeps off it.
+
+Obstacles come from the robot's YAML (`surroundings`), from a scene's surfaces that stand still and
+from MoveIt's planning scene, where moveit_msgs is installed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from diffsim_ros import _engine
+from diffsim_ros.errors import InputError
+from diffsim_ros.nodes.common import BaseNode, Declared
+from diffsim_ros.robots.arm import Arm
+from diffsim_ros.robots.collision import Around, CollisionCheck
+from diffsim_ros.robots.collision_solids import ball
+from diffsim_ros.robots.trajectory import JointTrajectory
+from diffsim_ros.scene import load_scene
+from diffsim_ros.scene.build_sdf import engine_sdf
+from diffsim_ros.scene.fields import Reader
+from diffsim_ros.scene.surfaces import resolve_sdfs
+
+PARAMETERS = (
+    Declared(
+        "collision", "check", "whether motions are held against the arm and its surroundings",
+        choices=("check", "off"),
+    ),
+    Declared("collision_margin", 0.01, "[m] kept from everything", 0.0, 0.5),
+    Declared("scene", "", "scene YAML whose surfaces stand around the robot; empty: none"),
+    Declared("held_radius", 0.0, "[m] of a ball about what the gripper holds; 0: none", 0.0, 1.0),
+    Declared("held_offset", [0.0, 0.0, 0.1], "[m] of its centre, tool frame"),
+)  # fmt: skip
+"""Of a node that has Surroundings."""
+
+
+class Surroundings:
+    """Obstacles about the arm of a node that has PARAMETERS.
+
+    Raises InputError: surroundings or a scene that cannot be used.
+    """
+
+    def __init__(self, node: BaseNode, arm: Arm) -> None:
+        self._node, self._arm = node, arm
+        self._lock = threading.Lock()
+        self._checks: dict[float, CollisionCheck] = {}
+        self._scenes: dict[str, dict[str, Any]] = {}
+        self._own = own_surroundings(arm)
+        self._of_scene(node["scene"])
+
+    def check(
+        self, trajectory: JointTrajectory, cancelled: Callable[[], bool] = lambda: False
+    ) -> list[str]:
+        """Sentences about what was not checked, where nothing comes within the margin.
+
+        Raises InputError naming both things, time, distance and margin, and soon after
+        `cancelled()` is true.  Any thread may call it; what arrives meanwhile counts for the next.
+        """
+        node = self._node
+        if node["collision"] == "off":
+            return ["collisions are not checked at all: collision is off"]
+        with self._lock:
+            model = self._model(float(node["collision_margin"]))
+            obstacles = together(self._own, scene=self._of_scene(node["scene"]))
+        around = Around(obstacles, self._held())
+        return model.check(trajectory, around, cancelled) + self._unseen()
+
+    def _model(self, margin: float) -> CollisionCheck:
+        if margin not in self._checks:
+            self._checks = {margin: CollisionCheck(self._arm, margin)}
+        return self._checks[margin]
+
+    def _held(self) -> list:
+        radius, offset = self._node["held_radius"], self._node["held_offset"]
+        if radius == 0.0:
+            return []
+        if len(offset) != 3 or not np.all(np.isfinite(offset)):
+            key = "parameter held_offset"
+            raise InputError(self._node.get_name(), key, list(offset), "three finite numbers [m]")
+        return [ball(self._arm, "what is held", radius, offset)]
+
+    def _of_scene(self, file: str) -> dict[str, Any]:
+        """Surfaces of a scene that stand still; each file is read once."""
+        if file and file not in self._scenes:
+            self._scenes = {file: still_surfaces(file)}
+        return self._scenes[file] if file else {}
+
+    def _unseen(self) -> list[str]:
+        said = []
+        if not self._node["scene"]:
+            names = ", ".join(self._own) or "nothing"
+            said.append(f"no scene is given: of the surroundings only {names} is checked")
+        if self._arm.gripper is None:
+            said.append("the gripper is not checked: the robot's YAML has no key gripper")
+        return said
+
+
+def together(first: Mapping[str, Any], **others: Mapping[str, Any]) -> dict[str, Any]:
+    """All obstacles; of two with the same name the later one is told by where it comes from."""
+    found = dict(first)
+    for source, named in others.items():
+        for name, sdf in named.items():
+            found[f"{name} ({source})" if name in found else name] = sdf
+    return found
+
+
+def own_surroundings(arm: Arm) -> dict[str, Any]:
+    """Name -> _engine Sdf in the world of what the robot's YAML says stands around it."""
+    reader, named = Reader(arm.place), {}
+    try:
+        given = reader.mapping(arm.surroundings, "surroundings")
+        named = resolve_sdfs(reader, given)
+    except InputError as error:
+        key = error.key.replace("sdfs", "surroundings", 1)
+        raise InputError(error.place, key, error.value, error.accepted, error.remedy) from error
+    if arm.base is None:
+        return {}
+    turn = Rotation.from_matrix(arm.base[:3, :3]).as_quat()
+    return {
+        name: _engine.Transformed(engine_sdf(name, named), arm.base[:3, 3], turn) for name in named
+    }
+
+
+def still_surfaces(source: str | Mapping) -> dict[str, Any]:
+    """Name -> _engine Sdf in the world of a scene's surfaces that no body carries."""
+    scene = load_scene(source)
+    named, found = scene.description["sdfs"], {}
+    for contact in scene.description["contact"]:
+        if contact.get("carrier") is None:
+            against = contact["against"]
+            name = against if isinstance(against, str) else contact["name"]
+            found[name] = engine_sdf(against, named)
+    return found
