@@ -39,10 +39,12 @@ except ImportError:  # an optional package
     OpticalMarker = Markers = RigidBodies = RigidBody = None
 
 
-def installed(kind: type | None, place: str, parameter: str, topic: str) -> type:
-    """A message type of mocap4r2_msgs; InputError where that is not installed."""
+def installed(
+    kind: type | None, place: str, parameter: str, topic: str, package: str = "mocap4r2_msgs"
+) -> type:
+    """A message type of an optional package; InputError where that is not installed."""
     if kind is None:
-        remedy = "mocap4r2_msgs is not installed"
+        remedy = f"{package} is not installed"
         raise InputError(place, f"parameter {parameter}", topic, "empty", remedy)
     return kind
 
@@ -95,28 +97,29 @@ def unit(quaternion: Sequence[float]) -> tuple[float, ...]:
 
 def pose_sample(message: PoseStamped, body: str) -> PoseSample:
     """What a tracker said about `body`, unchecked."""
-    return _sample(message.header, message.pose, body)
+    return sample(message.header, message.pose, body)
 
 
-def _sample(header: Any, pose_message: Pose, body: str) -> PoseSample:
+def sample(header: Any, pose_message: Pose, body: str) -> PoseSample:
+    """A pose of `body` with the stamp and frame of a header, unchecked."""
     p, q = pose_message.position, pose_message.orientation
     return PoseSample(
         nanoseconds(header.stamp), header.frame_id, body, (p.x, p.y, p.z), (q.x, q.y, q.z, q.w)
     )
 
 
-def pose_message(sample: PoseSample) -> PoseStamped:
+def pose_message(one: PoseSample) -> PoseStamped:
     """A sample as a tracker's driver would send it."""
-    message = PoseStamped(pose=pose(sample.position, sample.orientation))
-    message.header.stamp = time_message(sample.stamp)
-    message.header.frame_id = sample.frame
+    message = PoseStamped(pose=pose(one.position, one.orientation))
+    message.header.stamp = time_message(one.stamp)
+    message.header.frame_id = one.frame
     return message
 
 
 def body_samples(message: RigidBodies) -> Iterator[PoseSample]:
     """Every rigid body of one frame of a motion capture system."""
     for body in message.rigidbodies:
-        yield _sample(message.header, body.pose, body.rigid_body_name)
+        yield sample(message.header, body.pose, body.rigid_body_name)
 
 
 def bodies_message(samples: Sequence[PoseSample], frame_number: int) -> RigidBodies:
@@ -128,15 +131,6 @@ def bodies_message(samples: Sequence[PoseSample], frame_number: int) -> RigidBod
         RigidBody(rigid_body_name=s.body, pose=pose(s.position, s.orientation)) for s in samples
     ]
     return message
-
-
-def samples_of(message: Any, body: str) -> list[PoseSample]:
-    """Poses of bodies that a message speaks of: PoseStamped of `body`, RigidBodies of theirs."""
-    if isinstance(message, PoseStamped):
-        return [pose_sample(message, body)]
-    if RigidBodies is not None and isinstance(message, RigidBodies):
-        return list(body_samples(message))
-    return []
 
 
 def defect_of(message: Any, topic: str) -> str:

@@ -1,8 +1,9 @@
 """Node `observer`: buffers what sensors publish, says what is wrong with it, saves it as trials.
 
-in        `pose_topics` PoseStamped, `cloud_topics` PointCloud2, `joint_topics` JointState;
-          `rigid_bodies_topics` RigidBodies and `markers_topics` Markers of mocap4r2_msgs where
-          that is installed; best effort and volatile unless told otherwise.  /tf_static
+in        `pose_topics` PoseStamped, `odometry_topics` Odometry, `cloud_topics` PointCloud2,
+          `joint_topics` JointState; where their packages are installed `named_poses_topics`
+          NamedPoseArray, `rigid_bodies_topics` RigidBodies, `markers_topics` Markers, and of /tf
+          the frames of `tf_bodies`; best effort and volatile unless told otherwise.  /tf_static
 out       ~/saved         std_msgs/String, latched: path of the last saved file
           /diagnostics    diagnostic_msgs/DiagnosticArray: one status per topic and body
           /tf_static      what ~/calibrate found, and the files of `calibrations`
@@ -23,15 +24,18 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Odometry
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState, PointCloud2
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.nodes import convert
+from diffsim_ros.nodes import convert, convert_frames, convert_poses
 from diffsim_ros.nodes.calibration import Calibrator
 from diffsim_ros.nodes.common import LATCHED, SENSOR, BaseNode, Declared, quality, run_node
-from diffsim_ros.nodes.sources import Source, figures_of
+from diffsim_ros.nodes.sources import MOST_CHILDREN, Source, figures_of
+from diffsim_ros.real2sim.bag_messages import TEXT, WORLD, Quality
 from diffsim_ros.real2sim.bags import RawMessage
 from diffsim_ros.real2sim.buffers import (
     MEGA,
@@ -40,18 +44,22 @@ from diffsim_ros.real2sim.buffers import (
     MessageRecorder,
     write_recording,
 )
+from diffsim_ros.real2sim.frames import Edge
 from diffsim_ros.real2sim.observation import Observation
 from diffsim_ros.real2sim.recorder import PoseRecorder, PoseSample, StreamRecorder
 from diffsim_ros.real2sim.saving import save_trials
 
 KINDS = {
-    "pose_topics": PoseStamped,
-    "rigid_bodies_topics": convert.RigidBodies,
-    "markers_topics": convert.Markers,
-    "cloud_topics": PointCloud2,
-    "joint_topics": JointState,
+    "pose_topics": (PoseStamped, ""),
+    "odometry_topics": (Odometry, ""),
+    "named_poses_topics": (convert_poses.NamedPoseArray, "motion_capture_tracking_interfaces"),
+    "rigid_bodies_topics": (convert.RigidBodies, "mocap4r2_msgs"),
+    "markers_topics": (convert.Markers, "mocap4r2_msgs"),
+    "cloud_topics": (PointCloud2, ""),
+    "joint_topics": (JointState, ""),
 }
-"""Parameter -> messages of its topics (None: not installed)."""
+"""Parameter -> messages of its topics (None: not installed), and their package if optional."""
+MOVING = "/tf"
 LEVELS = ("ok", "warn", "error")
 SUFFIXES = (".mcap", ".npz", ".csv")
 
@@ -61,11 +69,14 @@ class Observer(BaseNode):
 
     PARAMETERS = (
         Declared("pose_topics", ["cube/pose"], "PoseStamped topics to buffer"),
+        Declared("odometry_topics", [""], "nav_msgs/Odometry topics to buffer"),
+        Declared("named_poses_topics", [""], "NamedPoseArray topics to buffer"),
+        Declared("tf_bodies", [""], "child frames of /tf to buffer as bodies, or PARENT->CHILD"),
         Declared("rigid_bodies_topics", [""], "mocap4r2_msgs/RigidBodies topics to buffer"),
         Declared("markers_topics", [""], "mocap4r2_msgs/Markers topics to buffer"),
         Declared("cloud_topics", [""], "PointCloud2 topics to buffer"),
         Declared("joint_topics", [""], "JointState topics to buffer"),
-        Declared("body", "", "body to save; empty: the only one heard"),
+        Declared("body", "", "body to save, or its topic or PARENT->CHILD; empty: the only one"),
         Declared("world_frame", "", "frame to be placed in; empty: that of the first sample"),
         Declared("up_axis", "z", "axis of the tracker that points up (poses)", choices=("z", "y")),
         Declared("trial_gap", 0.5, "hole between two stamps that ends a trial [s]", 1e-3, 3600.0),
@@ -93,49 +104,104 @@ class Observer(BaseNode):
         self._warned: dict[tuple[str, str], tuple[int, str]] = {}
         self._told: dict[str, str] = {}
         self._calibrator = Calibrator(self, self._trials_of)
-        for parameter, kind in KINDS.items():
+        self._profile = quality(SENSOR.depth, reliable=self["reliability"] == "reliable")
+        for parameter, (kind, package) in KINDS.items():
             for name in filter(None, self[parameter] or ()):
-                kind = convert.installed(kind, "node observer", parameter, name)
-                profile = quality(SENSOR.depth, reliable=self["reliability"] == "reliable")
-                self._sources.append(Source(self, name, kind, profile))
-                self._sources[-1].subscribe(self._on_message)
+                self._add(parameter, name, kind, package).subscribe(self._on_message)
+        self._moving = self._add_transforms()
         self._saved = self.create_publisher(String, "~/saved", LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         for name in ("start", "stop", "save"):
             self.create_service(Trigger, f"~/{name}", partial(self._serve, name))
         self.create_timer(self["period"], self._diagnose)
 
+    def _add(
+        self, parameter: str, name: str, kind: type | None, package: str, edge: Edge | None = None
+    ) -> Source:
+        """A source of one topic; InputError where its messages are unknown, or it is there."""
+        kind = convert.installed(kind, "node observer", parameter, str(edge or name), package)
+        source = Source(self, name, kind, self._profile, edge)
+        if source.title in {other.title for other in self._sources}:
+            got, rule = str(edge or name), "each once, whatever it carries"
+            raise InputError("node observer", f"parameter {parameter}", got, rule)
+        self._sources.append(source)
+        return source
+
+    def _add_transforms(self) -> list[Source]:
+        """One source per body of /tf, all on one subscription."""
+        place = "node observer: parameter tf_bodies"
+        edges = [Edge.parse(name, place) for name in filter(None, self["tf_bodies"] or ())]
+        moving = [
+            self._add("tf_bodies", MOVING, convert_frames.TFMessage, "tf2_msgs", edge)
+            for edge in edges
+        ]
+        for source in moving:
+            source.link = moving[0].link
+        if moving:
+            moving[0].subscribe(self._on_transforms)
+        return moving
+
     # --- what comes in
 
     def _on_message(self, source: Source, data: bytes) -> None:
         """Keep a message and what it says of bodies."""
         source.hear()
-        if not self._recording:
-            return
-        try:
-            message = convert.deserialize_message(data, source.kind)
-        except Exception as error:  # whatever the middleware raises for bytes of no message
-            source.trouble = f"{source.topic}: unreadable message: {error}"
+        message = self._read(source, data) if self._recording else None
+        if message is None:
             return
         stamp = convert.nanoseconds(message.header.stamp) or self.get_clock().now().nanoseconds
-        frame = message.header.frame_id
-        reasons = [self._keep(source, s) for s in convert.samples_of(message, source.body)]
-        if reasons and all(reasons):  # a whole message is as good as its best sample
+        samples = convert_poses.samples_of(message, source.body)
+        if samples:
+            self._take(source, samples, bytes(data))
             return
+        # joints are in no frame, whatever their publisher writes there
+        joints = source.kind is JointState
+        frame = "" if joints else message.header.frame_id
         trouble = convert.defect_of(message, source.topic)
         if trouble:
             source.trouble = trouble
             self._whole(source).keep(stamp, frame, "unreadable")
-        elif not reasons and not self._placed(source, frame):
+        elif not joints and not self._placed(source, frame):
             self._whole(source).keep(stamp, frame, "unknown frame")
         else:
             self._whole(source).add(stamp, frame, bytes(data))
+
+    def _on_transforms(self, source: Source, data: bytes) -> None:
+        """Keep the transforms of the wanted frames, each as a message of its own."""
+        message = self._read(source, data)
+        for one in message.transforms if message else ():
+            names = one.header.frame_id, one.child_frame_id
+            if len(source.link.children) < MOST_CHILDREN:
+                source.link.children.add(names[1])
+            for wanted in self._moving:
+                if wanted.edge.fits(*names):
+                    wanted.hear()
+                    if self._recording:
+                        alone = serialize_message(convert_frames.TFMessage(transforms=[one]))
+                        self._take(wanted, [convert_poses.transform_sample(one)], alone)
+
+    def _read(self, source: Source, data: bytes) -> Any:
+        """The message of these bytes, None where they are none."""
+        try:
+            return convert.deserialize_message(data, source.kind)
+        except Exception as error:  # whatever the middleware raises for bytes of no message
+            source.trouble = f"{source.topic}: unreadable message: {error}"
+            return None
+
+    def _take(self, source: Source, samples: list[PoseSample], data: bytes) -> None:
+        """Keep poses, and their message where one of them is kept: it is as good as its best."""
+        reasons = [self._keep(source, sample) for sample in samples]
+        stamp, frame = samples[0].stamp, samples[0].frame
+        if all(reasons):
+            self._whole(source).refuse(stamp, frame, reasons[0])
+        else:
+            self._whole(source).add(stamp, frame, data)
 
     def _whole(self, source: Source) -> MessageRecorder:
         if source.whole is None:
             markers = source.kind in (convert.Markers, convert.RigidBodies)
             source.whole = (MarkerRecorder if markers else MessageRecorder)(
-                source.topic,
+                source.title,
                 trial_gap=self["trial_gap"],
                 limit=self["max_samples"],
                 msgtype=source.type_name,
@@ -165,11 +231,21 @@ class Observer(BaseNode):
                 self["max_samples"],
                 up_axis=self["up_axis"],
             )
-        world = self["world_frame"]
-        if world and sample.frame != world and self._placed(source, sample.frame):
+        recorder, world, frame = source.recorders[sample.body], self["world_frame"], sample.frame
+        first = source.origins.get(sample.body, frame)
+        if world and frame != first:
+            source.trouble = (
+                f"{recorder.source}: comes in frame {frame!r}, before in {first!r}: are there two "
+                "trackers? Only the first is kept; of /tf name PARENT->CHILD"
+            )
+            return recorder.refuse(sample.stamp, frame, "another frame")
+        if world and frame != world and self._placed(source, frame):
             place = f"node observer: {source.topic}"
-            sample = self._calibrator.frames.lookup(world, sample.frame, place).of_sample(sample)
-        return source.recorders[sample.body].add(sample)
+            sample = self._calibrator.frames.lookup(world, frame, place).of_sample(sample)
+        reason = recorder.add(sample)
+        if not reason:
+            source.origins[sample.body] = frame
+        return reason
 
     # --- services
 
@@ -184,8 +260,7 @@ class Observer(BaseNode):
 
     def _start(self) -> str:
         for source in self._sources:
-            source.recorders.clear()
-            source.whole, source.trouble = None, ""
+            source.clear()
         self._budget.used = 0
         self._warned.clear()
         self._recording = True
@@ -211,13 +286,26 @@ class Observer(BaseNode):
             written, recorders = self._save_tables(path)
         self._saved.publish(String(data=str(written)))
         trials = max((recorder.trial_count for recorder in recorders), default=0)
-        told = [f"{trials} trials", *(recorder.summary() for recorder in recorders)]
+        told = [f"{trials} trials", *self._counts(path, recorders)]
         told += [f"warning: {w}" for recorder in recorders if (w := recorder.warning())]
         return f"{written}: " + "; ".join(told)
 
+    def _counts(self, path: Path, recorders: list[StreamRecorder]) -> list[str]:
+        """What is in the file, what was dropped and why, what it has no place for, by topic."""
+        told = [f"{one.source}: {one.summary()}" for one in recorders]
+        for source in self._sources:
+            whole, own = source.whole, [r for r in source.recorders.values() if r in recorders]
+            if path.suffix != ".mcap" and not own and whole not in recorders and source.count:
+                told.append(f"not in this file: {source.title} ({source.count} messages)")
+            if path.suffix == ".mcap" and own and whole is not None and whole.overflow:
+                told.append(f"{source.title}: {whole.overflow} of {whole.received} messages did "
+                            f"not fit into the memory, and are not in the file")  # fmt: skip
+            if source.lost:
+                told.append(f"{source.title}: {source.lost} messages were lost on the way here")
+        return told
+
     def _more_than_poses(self) -> bool:
-        return any(s.whole and len(s.whole) and s.kind is not PoseStamped and not s.recorders
-                   for s in self._sources)  # fmt: skip
+        return any(s.whole and len(s.whole) and not s.recorders for s in self._sources)
 
     def _save_bag(self, path: Path) -> tuple[Path, list[StreamRecorder]]:
         """Every message of every topic, and the static transforms."""
@@ -227,7 +315,14 @@ class Observer(BaseNode):
         messages = [m for s in heard for m in s.whole.messages(s.topic)]
         first = min(message.stamp for message in messages)
         messages += [RawMessage(first, *one) for one in self._calibrator.stored()]
-        return write_recording(path, messages), [r for _, _, r in self._buffers() if len(r)]
+        offered = {s.topic: s.link.offers for s in heard}
+        if self["world_frame"]:
+            topic = self.get_fully_qualified_name() + WORLD
+            text = serialize_message(String(data=self["world_frame"]))
+            messages.append(RawMessage(first, topic, TEXT, text))
+            offered[topic] = (Quality(latched=True, depth=1),)
+        written = write_recording(path, messages, offered)
+        return written, [r for _, _, r in self._buffers() if r.received]
 
     def _save_tables(self, path: Path) -> tuple[Path, list[StreamRecorder]]:
         """Trials of the chosen body, and of markers."""
@@ -250,26 +345,24 @@ class Observer(BaseNode):
         return self._chosen(body).trials()
 
     def _chosen(self, wanted: str) -> PoseRecorder:
-        found = {
-            (s.topic, body): r for s in self._sources for body, r in s.recorders.items() if len(r)
-        }
-        matches = {k: r for k, r in found.items() if not wanted or k[1] == wanted}
+        found = [(s, body, r) for s in self._sources for body, r in s.recorders.items() if len(r)]
+        matches = [
+            one for one in found if wanted in ("", one[1], one[0].topic, str(one[0].edge or ""))
+        ]
         if len(matches) == 1:
-            return next(iter(matches.values()))
+            return matches[0][2]
         if not found:
             raise self._nothing()
-        names = sorted({body for _, body in found})
         if not matches:
-            heard = "heard: " + ", ".join(names)
+            heard = "heard: " + ", ".join(sorted({body for _, body, _ in found}))
             raise InputError("node observer", "parameter body", wanted, "one with samples", heard)
-        topics = ", ".join(f"{body} on {topic}" for topic, body in matches)
-        raise InputError(
-            "node observer", "parameter body", wanted, "exactly one body", f"heard: {topics}"
-        )
+        heard = "heard: " + ", ".join(f"{body} on {s.title}" for s, body, _ in matches)
+        rule = "exactly one body, its topic, or PARENT->CHILD of /tf"
+        raise InputError("node observer", "parameter body", wanted, rule, heard)
 
     def _nothing(self) -> InputError:
         """Why there is nothing to save, topic by topic."""
-        why = "; ".join(f"{s.topic}: {self._trouble(s)[1]}" for s in self._sources)
+        why = "; ".join(f"{s.title}: {self._trouble(s)[1]}" for s in self._sources)
         what = "messages" if self._recording else "messages since ~/start"
         return InputError("node observer", "buffer", "no samples", what, f"heard: none; {why}")
 
@@ -289,7 +382,8 @@ class Observer(BaseNode):
         message.header.stamp = self.get_clock().now().to_msg()
         buffers = self._buffers()
         for source in self._sources:
-            own = [(body, r) for s, body, r in buffers if s is source] or [("", None)]
+            nothing = source.edge.child if source.edge else "", None
+            own = [(body, r) for s, body, r in buffers if s is source] or [nothing]
             message.status += [self._status(source, body, recorder) for body, recorder in own]
         self._diagnostics.publish(message)
 
@@ -308,22 +402,31 @@ class Observer(BaseNode):
     def _trouble(self, source: Source) -> tuple[str, str]:
         """Level and one line about the connection, and why the last odd sample is of no use."""
         level, words = source.connection(self["no_data_after"])
+        if level == "warn" and source.edge and not source.count:
+            words += self._fixed(source.edge.child)
         if source.trouble:
             words = source.trouble if level == "ok" else f"{words}; {source.trouble}"
             level = "warn" if level == "ok" else level
         return level, words
 
+    def _fixed(self, child: str) -> str:
+        """A word on a wanted frame that does not move itself."""
+        known = self._calibrator.frames.by_child.get(child)
+        if known is None:
+            return ""
+        return f"; {child!r} hangs on {known.parent!r} by a static transform: name what moves"
+
     def _tell(self, source: Source, level: str, words: str) -> None:
         """Log what is wrong with a topic, once until it changes."""
         key = re.sub(r"for [0-9.]+ s", "", words) if level != "ok" else level
-        if self._told.get(source.topic, "ok") != key:
-            self._told[source.topic] = key
+        if self._told.get(source.title, "ok") != key:
+            self._told[source.title] = key
             if level != "ok":
-                self.get_logger().warning(f"{source.topic}: {words}")
+                self.get_logger().warning(f"{source.title}: {words}")
 
     def _judge(self, source: Source, body: str, recorder: StreamRecorder) -> tuple[str, str]:
         """Level and one line about the samples; flight is looked at once per finished trial."""
-        key = source.topic, body
+        key = source.title, body
         done, warning = self._warned.get(key, (-1, ""))
         if recorder.trial_count - 1 > max(done, 0):
             done, warning = recorder.trial_count - 1, recorder.warning()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass, field
 from functools import partial
 
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -17,24 +18,52 @@ from rclpy.qos import (
 )
 
 from diffsim_ros.real2sim.bag_messages import Quality
-from diffsim_ros.real2sim.recorder import StreamRecorder
+from diffsim_ros.real2sim.frames import Edge
+from diffsim_ros.real2sim.recorder import StreamRecorder, body_of
+
+MOST_CHILDREN = 20
+"""Frames of /tf that are named where the wanted one is not among them."""
+
+
+@dataclass
+class Link:
+    """What the middleware says of one subscription, and of those that publish to it.
+
+    offers    what the publishers offered when the first message came
+    children  of /tf: child frames that were heard, up to MOST_CHILDREN
+    """
+
+    count: int = 0
+    lost: int = 0
+    matched: int = 0
+    mismatch: str = ""
+    offers: tuple[Quality, ...] = ()
+    children: set[str] = field(default_factory=set)
 
 
 class Source:
-    """One subscribed topic.
+    """One subscribed topic, or one body of /tf (`edge`), which shares its subscription with others.
 
     recorders  body ("" of topics that speak of none) -> its buffer;  whole: messages as they came
+    origins    body -> the frame in which its first kept pose came
     trouble    the last error of a sample that could not be used, "" if there was none
     """
 
-    def __init__(self, node: Node, name: str, kind: type, profile: QoSProfile) -> None:
-        self.node, self.kind, self.profile = node, kind, profile
+    def __init__(
+        self, node: Node, name: str, kind: type, profile: QoSProfile, edge: Edge | None = None
+    ) -> None:
+        self.node, self.kind, self.profile, self.edge = node, kind, profile, edge
         self.topic = node.resolve_topic_name(name)
-        self.count, self.lost, self.matched, self.mismatch = 0, 0, 0, ""
+        self.link, self.count = Link(), 0
         self.heard = time.monotonic()
+        self.clear()
+
+    def clear(self) -> None:
+        """Empty the buffers."""
         self.recorders: dict[str, StreamRecorder] = {}
+        self.origins: dict[str, str] = {}
         self.whole: StreamRecorder | None = None
-        self.trouble = ""
+        self.trouble, self.lost_before = "", self.link.lost
 
     @property
     def type_name(self) -> str:
@@ -42,10 +71,19 @@ class Source:
         return f"{self.kind.__module__.split('.')[0]}/msg/{self.kind.__name__}"
 
     @property
+    def title(self) -> str:
+        """What messages call it: the topic, with the body that is wanted of /tf."""
+        return f"{self.topic} ({self.edge})" if self.edge else self.topic
+
+    @property
     def body(self) -> str:
-        """Name of the body that a pose topic speaks of: /vrpn_mocap/cube/pose is cube."""
-        parts = [part for part in self.topic.split("/") if part]
-        return parts[-2] if len(parts) > 1 and parts[-1] == "pose" else parts[-1]
+        """Name of the body that the topic speaks of where its messages name none."""
+        return body_of(self.topic)
+
+    @property
+    def lost(self) -> int:
+        """Messages that the middleware lost since the buffers were emptied."""
+        return self.link.lost - self.lost_before
 
     def subscribe(self, callback) -> None:
         """Hear the topic: callback(source, serialised message)."""
@@ -55,12 +93,19 @@ class Source:
             matched=self._on_matched,
         )
         self.node.create_subscription(
-            self.kind, self.topic, partial(callback, self), self.profile,
+            self.kind, self.topic, partial(self._on_message, callback), self.profile,
             event_callbacks=events, raw=True,
         )  # fmt: skip
 
+    def _on_message(self, callback, data: bytes) -> None:
+        if not self.link.count:
+            known = self.node.get_publishers_info_by_topic(self.topic)
+            self.link.offers = tuple(dict.fromkeys(offered(one.qos_profile) for one in known))
+        self.link.count += 1
+        callback(self, data)
+
     def hear(self) -> None:
-        """Count a message."""
+        """Count a message (of /tf: a transform) of this source."""
         self.heard = time.monotonic()
         self.count += 1
 
@@ -70,13 +115,13 @@ class Source:
 
     def _on_incompatible(self, event) -> None:
         policy = str(event.last_policy_kind).rsplit(".", 1)[-1].lower()
-        self.mismatch = f"a publisher's quality of service does not fit: {policy}"
+        self.link.mismatch = f"a publisher's quality of service does not fit: {policy}"
 
     def _on_lost(self, event) -> None:
-        self.lost = event.total_count
+        self.link.lost = event.total_count
 
     def _on_matched(self, event) -> None:
-        self.matched = event.current_count
+        self.link.matched = event.current_count
 
     def connection(self, patience: float) -> tuple[str, str]:
         """Level and one line about the connection itself; silence counts after `patience` [s]."""
@@ -91,21 +136,29 @@ class Source:
                     f"{who} has a quality of service that does not fit: it offers "
                     f"{_words(info.qos_profile)}; asked for is {_words(self.profile)}; {reason}"
                 )
-        if self.mismatch and not publishers:
-            return "error", self.mismatch
+        if self.link.mismatch and not publishers:
+            return "error", self.link.mismatch
         if not publishers and not self.count:
             return "warn", "no publisher"
         if self.quiet() > patience:
-            return "warn", f"no data for {self.quiet():.1f} s"
+            return "warn", f"no data for {self.quiet():.1f} s{self._instead()}"
+        if self.link.matched > 1 and self.recorders and not self.edge:
+            return "warn", f"{self.link.matched} publishers: their poses cannot be told apart"
         return "ok", f"{self.count} messages"
+
+    def _instead(self) -> str:
+        """Of /tf: the frames that were heard in place of the wanted one."""
+        if self.edge is None or self.count or not self.link.children:
+            return ""
+        return f"; no transform of {self.edge}, but of {', '.join(sorted(self.link.children))}"
 
     def figures(self) -> dict:
         """What diagnostics say of the connection."""
         return {
             "topic": self.topic,
             "messages": self.count,
-            "lost": self.lost,
-            "publishers": self.matched,
+            "lost": self.link.lost,
+            "publishers": self.link.matched,
             "seconds_quiet": self.quiet(),
         }
 

@@ -114,9 +114,7 @@ def write_bag(
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def _write(
-    path: Path, entries: Sequence[Entry], offered: Mapping[str, Sequence[Quality]]
-) -> None:
+def _write(path: Path, entries: Sequence[Entry], offered: Mapping[str, Sequence[Quality]]) -> None:
     from rosbags.rosbag2 import StoragePlugin, Writer
 
     # version 8 differs from Jazzy's 9 only in how QoS is written (numbers, not names), and Jazzy

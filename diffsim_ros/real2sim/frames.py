@@ -65,6 +65,29 @@ class Transform:
         return Transform(self.parent, inner.child, self.moved(inner.position), turn, source)
 
 
+@dataclass(frozen=True)
+class Edge:
+    """A moving transform that is wanted: of a child frame, in a parent or ("") in whichever."""
+
+    child: str
+    parent: str = ""
+
+    @classmethod
+    def parse(cls, text: str, place: str) -> Edge:
+        """ "child" or "parent->child"; InputError naming `place` for other texts."""
+        parts = [part.strip().lstrip("/") for part in text.split("->")]
+        if len(parts) > 2 or not all(parts):
+            raise InputError(place, "", text, "the name of a child frame, or PARENT->CHILD")
+        return cls(parts[-1], "" if len(parts) == 1 else parts[0])
+
+    def __str__(self) -> str:
+        return f"{self.parent}->{self.child}" if self.parent else self.child
+
+    def fits(self, parent: str, child: str) -> bool:
+        """True for the names of a transform that is wanted; a leading slash does not count."""
+        return child.lstrip("/") == self.child and self.parent in ("", parent.lstrip("/"))
+
+
 @dataclass
 class Frames:
     """Static transforms that are known; a later one of the same child replaces an earlier."""

@@ -27,10 +27,18 @@ RATE_SAMPLES = 200
 GRAVITY = (0.0, 0.0, -9.81)
 UP_AXES = {"z": (0.0, 0.0, 0.0, 1.0), "y": (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))}
 """Rotation (x, y, z, w) from a recording with that axis up to z up."""
+GENERIC = ("pose", "odom", "odometry")
+"""Last words of a topic that name no body."""
 REASONS = (
-    "not finite", "not a rotation", "unreadable", "unknown frame", "duplicate stamp",
-    "backward stamp",
+    "not finite", "not a rotation", "unreadable", "unknown frame", "another frame",
+    "duplicate stamp", "backward stamp",
 )  # fmt: skip
+
+
+def body_of(topic: str) -> str:
+    """Name of the body that a topic of poses speaks of: /vrpn_mocap/cube/pose is cube."""
+    parts = [part for part in topic.split("/") if part]
+    return parts[-2] if len(parts) > 1 and parts[-1] in GENERIC else parts[-1]
 
 
 @dataclass(frozen=True)
@@ -144,6 +152,11 @@ class StreamRecorder:
         self._seen_frame, self._behind = frame, 0
         self._stamps.append(stamp)
         return ""
+
+    def refuse(self, stamp: int, frame: str, reason: str) -> str:
+        """Count a sample that is dropped for `reason`, as keep returned it; returns the reason."""
+        full = reason not in REASONS
+        return self.keep(stamp, frame, "" if full else reason, room=not full)
 
     def _misplaced(self, stamp: int, frame: str) -> str:
         """The reason why frame or stamp make a sample unusable; "" if they do not."""

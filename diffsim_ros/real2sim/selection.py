@@ -42,12 +42,17 @@ class Selection:
         """Every toss of every file; relative paths start from the current folder."""
         return cls(place, key, tuple(Path(file).resolve() for file in files), "all")
 
-    def keys(self) -> list[Key]:
-        """(file, toss id) of every selected toss, in the order of files and ids."""
-        pool = [(file.resolve(), i) for file in dict.fromkeys(self.files) for i in toss_ids(file)]
+    def keys(self, bodies: Sequence[str] = ()) -> list[Key]:
+        """(file, toss id) of every selected toss, in the order of files and ids.
+
+        bodies  which are wanted of a bag with several
+        """
+        files = dict.fromkeys(self.files)
+        pool = [(file.resolve(), i) for file in files for i in toss_ids(file, bodies)]
         if self.excluded is not None:
-            gone = set(_originals(self.excluded.keys()))
-            pool = [k for k, o in zip(pool, _originals(pool), strict=True) if o not in gone]
+            gone = set(_originals(self.excluded.keys(bodies), bodies))
+            originals = _originals(pool, bodies)
+            pool = [k for k, o in zip(pool, originals, strict=True) if o not in gone]
         if isinstance(self.trials, tuple):
             return self._listed(pool)
         if isinstance(self.trials, RandomOptions):
@@ -83,7 +88,7 @@ class Selection:
     ) -> list[Trial]:
         """The selected tosses, read and checked (tosses.read_tosses)."""
         by_file: dict[Path, list[int]] = {}
-        for file, i in self.keys():
+        for file, i in self.keys((body,) if isinstance(body, str) else body):
             by_file.setdefault(file, []).append(i)
         trials: list[Trial] = []
         for file, ids in by_file.items():
@@ -112,9 +117,9 @@ class Selection:
         return result
 
 
-def _originals(keys: Sequence[Key]) -> list[Key]:
+def _originals(keys: Sequence[Key], bodies: Sequence[str]) -> list[Key]:
     """Every key, a copy (tosses.repeated) replaced by the toss that it repeats."""
-    copies = {file: repeated(file) for file in dict.fromkeys(file for file, _ in keys)}
+    copies = {file: repeated(file, bodies) for file in dict.fromkeys(file for file, _ in keys)}
     return [(file, copies[file].get(i, i)) for file, i in keys]
 
 

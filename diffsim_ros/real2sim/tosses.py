@@ -1,6 +1,6 @@
 """Tosses in one npz file: reading with every check, and writing of own recordings.
 
-A bag of PoseStamped, or a table as the observer saves it (.csv), is read as the npz file that the
+A bag with poses, or a table as the observer saves it (.csv), is read as the npz file that the
 observer would have made of it (recordings.trials).
 
 Arrays (data/cube_toss/README.md):
@@ -60,10 +60,10 @@ def read_tosses(
     go back, too few frames, positions that cannot be metres.
     """
     path = Path(path)
-    arrays = _load(path)
+    bodies = (body,) if isinstance(body, str) else tuple(body)
+    arrays = _load(path, bodies)
     ids, start, length, dt = _index(path, arrays)
     wanted = range(len(ids)) if trials is None else _select(path, ids, trials)
-    bodies = (body,) if isinstance(body, str) else tuple(body)
     state = _of_bodies(path, arrays, bodies)
     result = []
     for k in wanted:
@@ -100,19 +100,19 @@ def _of_bodies(path: Path, arrays: dict[str, np.ndarray], wanted: Sequence[str])
     return state[:, [names.index(name) for name in wanted]]
 
 
-def toss_ids(path: str | Path) -> list[int]:
-    """Ids of the tosses in a file, sorted."""
+def toss_ids(path: str | Path, bodies: Sequence[str] = ()) -> list[int]:
+    """Ids of the tosses in a file, sorted; `bodies` of a bag with several."""
     path = Path(path)
-    return sorted(int(i) for i in _index(path, _load(path))[0])
+    return sorted(int(i) for i in _index(path, _load(path, bodies))[0])
 
 
-def repeated(path: str | Path) -> dict[int, int]:
+def repeated(path: str | Path, bodies: Sequence[str] = ()) -> dict[int, int]:
     """Tosses that repeat another one of the file, turned about the vertical: id -> first such id.
 
     Heights do not change under such a turn, so equal lengths and equal heights tell a copy.
     """
     path = Path(path)
-    arrays = _load(path)
+    arrays = _load(path, bodies)
     ids, start, length, _ = _index(path, arrays)
     order = np.argsort(ids, kind="stable")
     first: dict[int, int] = {}
@@ -142,12 +142,12 @@ def toss_arrays(path: str | Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _load(path: Path) -> dict[str, np.ndarray]:
+def _load(path: Path, bodies: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """All arrays of the npz file (never pickled objects), or those that poses of a bag make."""
     if is_bag(path) or path.suffix.lower() == ".csv":
         from .recordings.trials import recorded_poses  # which reads npz files with this module
 
-        return _arrays(recorded_poses(path))
+        return _arrays(recorded_poses(path, bodies))
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files if name in (*REQUIRED, *OPTIONAL)}

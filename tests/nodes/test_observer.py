@@ -91,7 +91,7 @@ def test_saved_poses_are_those_that_were_sent(bench, tosses):
     bench.send(bench.publisher(), bench.samples())
     response = bench.save()
     assert response.success, response.message
-    assert "2 trials; 226 of 226 samples in 2 trials" in response.message
+    assert "2 trials; /cube/pose (cube): 226 of 226 samples in 2 trials" in response.message
     source = read_tosses(tosses, [1, 3])
     back = read_tosses(bench.folder / "saved.npz")
     assert [t.id for t in back] == [1, 3]

@@ -15,7 +15,8 @@ import numpy as np
 
 from ...errors import InputError
 from .. import bags
-from ..bag_messages import BODIES, JOINTS, MOCAP
+from ..bag_messages import BODIES, JOINTS, MOCAP, NAMED, ODOMETRY, STATIC, TF
+from ..bag_poses import read_bodies
 from ..clouds.bag import POINT_CLOUD
 from ..joints.bag import joint_columns
 from ..joints.log import JointLog, read_logs
@@ -49,6 +50,7 @@ class Stream:
     clouds       of clouds: clouds.cloud.Cloud of every frame
     notes        what reading noticed
     scale        of clouds: metres per recorded unit; their points are in metres
+    begin        of poses in a bag: stamp of t = 0 [ns since 1970]
     """
 
     path: Path
@@ -65,6 +67,7 @@ class Stream:
     clouds: list = field(default_factory=list)
     notes: tuple[str, ...] = ()
     scale: float = 1.0
+    begin: int = 0
 
     @property
     def place(self) -> str:
@@ -259,7 +262,11 @@ def _cloud_stream(path, name, what, clouds, notes=()) -> Stream:
 
 def _bag(path: Path, tell: Callable, refuse: Callable) -> list[Stream]:
     topics = bags.topics(path)
-    known = {topic: kind for topic, (kind, _) in sorted(topics.items()) if kind in BAG_READERS}
+    known = {
+        topic: kind
+        for topic, (kind, _) in sorted(topics.items())
+        if kind in BAG_READERS and topic != STATIC
+    }
     if not known:
         got = ", ".join(f"{t} ({kind})" for t, (kind, _) in sorted(topics.items())) or "no topics"
         raise InputError(path, "topics", got, "a topic of type " + ", ".join(BAG_READERS))
@@ -269,7 +276,7 @@ def _bag(path: Path, tell: Callable, refuse: Callable) -> list[Stream]:
             continue  # recorded, but nobody published
         tell(f"reading {path}: {topic}, {topics[topic][1]} messages")
         try:
-            streams.append(BAG_READERS[kind](path, topic))
+            streams += BAG_READERS[kind](path, topic)
         except InputError as error:
             errors.append(error)
     if not streams:
@@ -279,41 +286,55 @@ def _bag(path: Path, tell: Callable, refuse: Callable) -> list[Stream]:
     return streams
 
 
-def _poses(path: Path, topic: str) -> Stream:
-    found = bags.read_poses(path, topic)
-    track = found.track
-    notes = () if found.stamps == "header" else (bags.NO_STAMPS,)
-    return Stream(
-        path, topic, "poses", "PoseStamped", track.frame_id, track.t, ("body",),
-        position=track.position[:, None], orientation=track.orientation, notes=notes,
-    )  # fmt: skip
+def _poses(path: Path, topic: str) -> list[Stream]:
+    """One stream per body."""
+    found = read_bodies(path, topic)
+    if not found:
+        raise InputError(path, topic, "no body in any message", "at least one")
+    what = bags.topics(path)[topic][0].split("/")[-1]
+    return [
+        Stream(
+            path, topic if len(found) == 1 else f"{topic} ({one.body})", "poses", what, one.frame,
+            one.t, (one.body,), position=one.position[:, None], orientation=one.orientation,
+            notes=one.notes, begin=one.begin,
+        )
+        for one in found
+    ]  # fmt: skip
 
 
-def _bag_clouds(path: Path, topic: str) -> Stream:
+def _bag_clouds(path: Path, topic: str) -> list[Stream]:
     """Clouds; small ones of one size are the places of unlabelled markers."""
     from ..clouds.bag import read_bag
 
     clouds = read_bag(path, topic)
-    return _cloud_stream(path, topic, "PointCloud2", clouds)
+    return [_cloud_stream(path, topic, "PointCloud2", clouds)]
 
 
-def _joints(path: Path, topic: str) -> Stream:
+def _joints(path: Path, topic: str) -> list[Stream]:
     _, samples = bags.read_messages(path, JOINTS, topic)
     t, notes = bags.clock(samples)
     names, columns = joint_columns(path, topic, samples)
-    return Stream(path, topic, "joints", "JointState", "", t, names, joints=columns, notes=notes)
+    return [Stream(path, topic, "joints", "JointState", "", t, names, joints=columns, notes=notes)]
 
 
-def _marker_frames(path: Path, topic: str) -> Stream:
+def _marker_frames(path: Path, topic: str) -> list[Stream]:
     """Labelled markers; a marker that a message lacks was not seen."""
     frame, names, t, position, notes = bag_markers(path, topic)
-    return Stream(
-        path, topic, "markers", "mocap4r2 markers", frame, t, names, position=position, notes=notes
-    )
+    what = "mocap4r2 markers"
+    return [Stream(path, topic, "markers", what, frame, t, names, position=position, notes=notes)]
+
+
+def _rigid_bodies(path: Path, topic: str) -> list[Stream]:
+    """The markers of rigid bodies where they are sent along, else their poses."""
+    _, samples = bags.read_messages(path, BODIES, topic)
+    marked = any(body.markers for _, message in samples for body in message.rigidbodies)
+    return (_marker_frames if marked else _poses)(path, topic)
 
 
 BAG_READERS = {
     bags.POSE: _poses, POINT_CLOUD: _bag_clouds, JOINTS: _joints, MOCAP: _marker_frames,
-    BODIES: _marker_frames,
+    BODIES: _rigid_bodies, ODOMETRY: _poses, NAMED: _poses, TF: _poses,
 }  # fmt: skip
 """Message type -> reader of (path, topic)."""
+TRANSFORMS = TF.split("/")[-1]
+"""Format of a stream that is a frame of /tf: one of many, most of which no tracker sent."""

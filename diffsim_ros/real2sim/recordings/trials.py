@@ -14,7 +14,7 @@ from .. import rotations
 from ..observation import Trial
 from ..recorder import NANO, PoseRecorder, PoseSample
 from .flights import Gravity
-from .streams import Stream, read_streams
+from .streams import TRANSFORMS, Stream, read_streams
 from .timing import TRIAL_GAP
 
 
@@ -78,20 +78,81 @@ def listed(stream: Stream) -> list[Trial]:
     return recorded(stream).trials(ids)
 
 
-def recorded_poses(path: str | Path) -> list[Trial]:
+def recorded_poses(path: str | Path, bodies: Sequence[str] = ()) -> list[Trial]:
     """Trials of the poses in a bag or a table, as the observer would have saved them.
 
-    Poses that are not finite are occlusions: frames that are missing.
-    Raises InputError: as read_streams; none or several streams of poses; any other sample that
+    bodies   which are wanted, where the bag has several; of a single one the name does not matter
+    Poses that are not finite are occlusions: frames that are missing. Of several bodies the frames
+    count in which all were seen.
+    Raises InputError: as read_streams; a body that is missing, or several; any other sample that
     the observer would have dropped.
     """
-    streams = [stream for stream in read_streams(path) if stream.kind == "poses"]
-    if len(streams) != 1:
-        names = ", ".join(stream.name for stream in streams) or "none"
-        raise InputError(path, "poses", names, "exactly one topic of PoseStamped")
-    recorder, numbers = recorded(streams[0]), streams[0].trial
-    for reason, drop in recorder.drops.items():
-        if drop.count and reason != "not finite":
-            place = f"{streams[0].place}: {drop.first}"
-            raise InputError(place, "", reason, "samples of which none has to be dropped")
-    return recorder.trials([] if numbers is None else list(dict.fromkeys(numbers.tolist())))
+    chosen = chosen_bodies(path, read_streams(path), bodies)
+    if len(chosen) > 1:
+        chosen = _together(path, chosen)
+    numbers, every = chosen[0].trial, []
+    for stream in chosen:
+        recorder = recorded(stream)
+        for reason, drop in recorder.drops.items():
+            if drop.count and reason != "not finite":
+                place = f"{stream.place}: {drop.first}"
+                raise InputError(place, "", reason, "samples of which none has to be dropped")
+        every.append(
+            recorder.trials([] if numbers is None else list(dict.fromkeys(numbers.tolist())))
+        )
+    names = tuple(bodies) if len(chosen) > 1 else every[0][0].bodies
+    return [
+        replace(parts[0], poses=replace(
+            parts[0].poses, names=names,
+            value=np.concatenate([trial.poses.value for trial in parts], axis=1),
+        ))
+        for parts in zip(*every, strict=True)
+    ]  # fmt: skip
+
+
+def chosen_bodies(
+    path: str | Path, streams: Sequence[Stream], bodies: Sequence[str] = ()
+) -> list[Stream]:
+    """The streams of poses of the wanted bodies, one each; of one body the only one, whatever name.
+
+    A frame of /tf counts where it is named, or where nothing else holds poses.
+    Raises InputError naming what there is.
+    """
+    poses = [stream for stream in streams if stream.kind == "poses"]
+    sent = [stream for stream in poses if stream.what != TRANSFORMS]
+    found = []
+    for body in bodies:
+        named = [stream for stream in sent if body in stream.names]
+        named = named or [stream for stream in poses if body in stream.names]
+        found += named if len(named) == 1 else []
+    if found and len(found) == len(bodies):
+        return found
+    if len(bodies) < 2 and len(sent or poses) == 1:
+        return sent or poses
+    names = ", ".join(f"{stream.names[0]} on {stream.name}" for stream in poses) or "none"
+    rule = f"one each of {', '.join(bodies)}" if bodies else "exactly one body with poses"
+    raise InputError(path, "poses", names, rule, "name the body as it is called here")
+
+
+def _together(path: str | Path, streams: Sequence[Stream]) -> list[Stream]:
+    """The streams at the stamps at which every body was seen."""
+    seen = [
+        np.isfinite(one.position[:, 0]).all(axis=1) & np.isfinite(one.orientation).all(axis=1)
+        for one in streams
+    ]
+    stamps = [one.begin + np.rint(one.t * NANO).astype(np.int64) for one in streams]
+    common = stamps[0][seen[0]]
+    for own, mask in zip(stamps, seen, strict=True):
+        common = np.intersect1d(common, own[mask])
+    if not len(common):
+        names = ", ".join(one.names[0] for one in streams)
+        raise InputError(path, "poses", names, "bodies that were seen at the same stamps")
+    t = (common - common[0]) / NANO
+    rows = [
+        np.flatnonzero(mask)[np.searchsorted(own[mask], common)]
+        for own, mask in zip(stamps, seen, strict=True)
+    ]
+    return [
+        replace(one, t=t, position=one.position[own], orientation=one.orientation[own])
+        for one, own in zip(streams, rows, strict=True)
+    ]

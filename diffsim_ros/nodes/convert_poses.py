@@ -1,0 +1,89 @@
+"""Poses of bodies out of every message that carries them, and back, beside convert.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped, TransformStamped
+from nav_msgs.msg import Odometry
+
+from diffsim_ros.nodes.convert import (
+    RigidBodies,
+    body_samples,
+    nanoseconds,
+    pose,
+    pose_sample,
+    sample,
+    time_message,
+)
+from diffsim_ros.nodes.convert_frames import TFMessage
+from diffsim_ros.real2sim.recorder import PoseSample
+
+try:
+    from motion_capture_tracking_interfaces.msg import NamedPose, NamedPoseArray
+except ImportError:  # an optional package
+    NamedPose = NamedPoseArray = None
+
+
+def samples_of(message: Any, body: str) -> list[PoseSample]:
+    """Poses that a message speaks of, unchecked.
+
+    body  what a PoseStamped speaks of, and an Odometry without child_frame_id; RigidBodies and
+          NamedPoseArray name theirs.  [] for messages of no poses
+    """
+    if isinstance(message, PoseStamped):
+        return [pose_sample(message, body)]
+    if isinstance(message, Odometry):
+        return [sample(message.header, message.pose.pose, message.child_frame_id or body)]
+    if RigidBodies is not None and isinstance(message, RigidBodies):
+        return list(body_samples(message))
+    if NamedPoseArray is not None and isinstance(message, NamedPoseArray):
+        return [sample(message.header, one.pose, one.name) for one in message.poses]
+    return []
+
+
+def transform_sample(message: TransformStamped) -> PoseSample:
+    """The pose of the child frame in its parent, unchecked; the body is the child frame."""
+    p, q = message.transform.translation, message.transform.rotation
+    return PoseSample(
+        nanoseconds(message.header.stamp),
+        message.header.frame_id,
+        message.child_frame_id,
+        (p.x, p.y, p.z),
+        (q.x, q.y, q.z, q.w),
+    )
+
+
+def odometry_message(one: PoseSample) -> Odometry:
+    """A sample as mocap_optitrack sends it; what a tracker does not measure stays 0."""
+    message = Odometry(child_frame_id=one.body)
+    message.header.stamp = time_message(one.stamp)
+    message.header.frame_id = one.frame
+    message.pose.pose = pose(one.position, one.orientation)
+    return message
+
+
+def named_message(samples: Sequence[PoseSample]) -> NamedPoseArray:
+    """One frame of motion_capture_tracking; stamp and frame are those of the first sample."""
+    message = NamedPoseArray()
+    message.header.stamp = time_message(samples[0].stamp)
+    message.header.frame_id = samples[0].frame
+    message.poses = [
+        NamedPose(name=one.body, pose=pose(one.position, one.orientation)) for one in samples
+    ]
+    return message
+
+
+def tf_message(samples: Sequence[PoseSample]) -> TFMessage:
+    """Samples as a tracker that knows only tf sends them: parent is the frame, child the body."""
+    message = TFMessage()
+    for one in samples:
+        stamped = TransformStamped(child_frame_id=one.body)
+        stamped.header.stamp = time_message(one.stamp)
+        stamped.header.frame_id = one.frame
+        place, turn = stamped.transform.translation, stamped.transform.rotation
+        place.x, place.y, place.z = map(float, one.position)
+        turn.x, turn.y, turn.z, turn.w = map(float, one.orientation)
+        message.transforms.append(stamped)
+    return message
