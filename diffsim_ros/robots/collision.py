@@ -6,7 +6,7 @@ motion is looked at, between its points too (collision_sweep.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,9 @@ from .kinematics import joint_poses
 from .obstacles import joints_between
 from .robot import Robot
 from .trajectory import JointTrajectory
+
+OWN = 0.5
+"""Share of the margin between links: no measured place of a thing is between them."""
 
 
 class Cancelled(InputError):
@@ -47,7 +50,10 @@ class Around:
 
 @dataclass(frozen=True)
 class Pair:
-    """A solid and another one, or an obstacle; `joints` move them relative to each other."""
+    """A solid and another one, or an obstacle, that keep `margin` [m].
+
+    joints  those that move them relative to each other
+    """
 
     solid: Solid
     other: Solid | None
@@ -55,6 +61,7 @@ class Pair:
     sdf: Any
     plane: tuple[np.ndarray, float] | None
     joints: frozenset[int]
+    margin: float
 
     @property
     def names(self) -> tuple[str, str]:
@@ -62,7 +69,7 @@ class Pair:
 
 
 class CollisionCheck:
-    """Checks motions of an arm with this margin [m]; made once, as it takes some 0.1 s.
+    """Checks motions of an arm that keep this margin [m] from things, and OWN of it from itself.
 
     Pairs of solids that one joint moves (neighbours) are left out, and those nearer than the margin
     at home; so are the base, and what the first joint moves against obstacles that it is near to at
@@ -82,7 +89,7 @@ class CollisionCheck:
         self.solids = [*solids, *gripper_of(arm)]
         self._home = self.world(arm.home[None])
         pairs = [
-            self._self_pair(one, other)
+            self._self_pair(one, other, OWN * self.margin)
             for i, one in enumerate(self.solids)
             for other in self.solids[:i]
             if len(joints_between(arm.robot, one.carrier, other.carrier)) >= 2
@@ -110,14 +117,14 @@ class CollisionCheck:
                 raise Cancelled
 
         ask()
-        pairs = [*self._pairs, *self._pairs_with(around or Around())]
+        pairs = self._all_pairs(around or Around())
         return [*self.unchecked, *Sweep(self, trajectory, pairs, ask).sentences()]
 
     def distances(
         self, q: np.ndarray, around: Around | None = None
     ) -> tuple[np.ndarray, list[tuple[str, str]]]:
         """Distances (m, pairs) [m] at joint values (m, n), and the names of the pairs."""
-        pairs = [*self._pairs, *self._pairs_with(around or Around())]
+        pairs = self._all_pairs(around or Around())
         world, enough = self.world(np.asarray(q, float)), np.full(len(q), np.inf)
         found = [self.exact(pair, world, enough) for pair in pairs]
         return np.array(found).reshape(len(pairs), len(q)).T, [pair.names for pair in pairs]
@@ -133,37 +140,36 @@ class CollisionCheck:
 
     # --- pairs ----------------------------------------------------------------------------------
 
-    def _self_pair(self, one: Solid, other: Solid) -> Pair:
+    def _self_pair(self, one: Solid, other: Solid, margin: float) -> Pair:
         """Cells are made of the smaller one, and of a mesh only where both are: it is slower."""
         joints = joints_between(self.arm.robot, one.carrier, other.carrier)
         small, large = sorted(
             (one, other), key=lambda s: (s.kind == "mesh", np.prod(s.half + 0.01))
         )
-        return Pair(small, large, large.name, large.field, None, frozenset(joints))
+        return Pair(small, large, large.name, large.field, None, frozenset(joints), margin)
 
-    def _pairs_with(self, around: Around) -> Iterator[Pair]:
-        """Pairs of links and what is held, with obstacles and with each other."""
-        robot, allowed = self.arm.robot, set(around.allowed)
-        found = []
+    def _all_pairs(self, around: Around) -> list[Pair]:
+        """Pairs of links, of what is held, and of obstacles, that may not touch."""
+        robot, allowed, found = self.arm.robot, set(around.allowed), [*self._pairs]
         for held in around.held:
             for solid in self.solids:
                 if len(joints_between(robot, held.carrier, solid.carrier)) >= 2:
-                    pair = self._self_pair(held, solid)
+                    pair = self._self_pair(held, solid, self.margin)
                     if self._apart_at_home(pair):
                         found.append(pair)
         for name, sdf in around.obstacles.items():
             plane = half_space(sdf)
             for solid in (*self.solids, *around.held):
                 joints = joints_between(robot, solid.carrier, -1)
-                pair = Pair(solid, None, name, sdf, plane, frozenset(joints))
+                pair = Pair(solid, None, name, sdf, plane, frozenset(joints), self.margin)
                 first = solid.carrier >= 0 and robot.joints[solid.carrier].parent < 0
                 if joints and not (first and not self._apart_at_home(pair)):
                     found.append(pair)
-        return (pair for pair in found if frozenset(pair.names) not in allowed)
+        return [pair for pair in found if frozenset(pair.names) not in allowed]
 
     def _apart_at_home(self, pair: Pair) -> bool:
         at_home = self.exact(pair, self._home, np.array([2 * self.margin + 0.01]))
-        return bool(at_home[0] >= self.margin)
+        return bool(at_home[0] >= pair.margin)
 
     # --- geometry -------------------------------------------------------------------------------
 

@@ -97,10 +97,10 @@ class Sweep:
         Those may move apart: until the margin is kept each point's least is the largest distance
         before, less what distances are uncertain by.
         """
-        margin, found, said = self.model.margin, {}, []
+        found, said = {}, []
         world = self.model.world(self._q(self.times[:1]))
         for p, pair in enumerate(self.pairs):
-            first = self.capsules.near(world, [p])[0, 0]
+            first, margin = self.capsules.near(world, [p])[0, 0], pair.margin
             if first >= margin:
                 continue
             enough = np.array([margin])
@@ -113,7 +113,7 @@ class Sweep:
         return found, said
 
     def _leaving(self, p: int, pair: Pair, first: float) -> np.ndarray:
-        margin, far = self.model.margin, []
+        margin, far = pair.margin, []
         for i in range(0, len(self.times), CHUNK):
             self.ask()
             world = self.model.world(self._q(self.times[i : i + CHUNK]))
@@ -133,7 +133,7 @@ class Sweep:
     def _chunk(self, rows: np.ndarray, least: Mapping[int, np.ndarray]) -> None:
         world = self.model.world(self._q(self.times[rows]))
         near = self.capsules.near(world, range(len(self.pairs)))  # (points, pairs)
-        asked = np.full(near.shape, self.model.margin)
+        asked = np.tile([pair.margin for pair in self.pairs], (len(rows), 1))
         for p, floor in least.items():
             asked[:, p] = floor[rows]
         if len(self.times) == 1:
@@ -210,13 +210,13 @@ class Sweep:
         rows = np.flatnonzero(bad | stuck)
         row = rows[np.lexsort((values[rows], times[rows]))[0]]
         remedy = ""
-        if work.least[row] < self.model.margin - 1e-12:
+        if work.least[row] < self.pairs[work.pair[row]].margin - 1e-12:
             remedy = "it begins nearer: move away from it first"
         raise self._error(int(work.pair[row]), float(times[row]), float(values[row]), remedy)
 
     def _error(self, p: int, time: float, value: float, remedy: str = "") -> InputError:
         one, other = self.pairs[p].names
-        rule = f"at least {self.model.margin:g} m"
+        rule = f"at least {self.pairs[p].margin:g} m"
         key = f"{one} and {other} at {time:.3f} s"
         return InputError("trajectory", key, round(value, 4), rule, remedy)
 
