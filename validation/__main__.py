@@ -32,6 +32,7 @@ ITEMS = {
     "noise_study": "noise on a thrown soft body, three friction laws (issue 4, item 4)",
     "correlated_noise": "coverage of intervals under noise that is alike over time (issue 4)",
     "driver": "what leaves the driver, and how its motions end (issue 5, items 6 and 8)",
+    "interpolation": "what controllers command of accepted motions, in each version",
     "inverse_kinematics": "random ways of three arms: solved, within limits, ms (issue 5, item 7)",
     "throwing": "throws by bounces, spin and walls to points and poses (issue 5, item 1)",
     "manipulation": "things moved through strings, bands, springs, cloth (issue 5, item 2)",

@@ -1,22 +1,23 @@
 """A joint trajectory controller without hardware, as ros2_controllers' runs on a UR.
 
 It accepts and refuses what the real one does (`rejection`), interpolates as it does, in the version
-that is asked for (interpolation.py), stretches time with the speed scaling, watches the tolerances of
-path and goal, and moves joints that follow late (`tracking`).  It knows no ROS and no wall clock:
-`step` is all that moves it.
+that is asked for (interpolation.py), stretches time with the speed scaling, watches the tolerances
+of path and goal, and moves joints that follow late (`tracking`).  It knows no ROS and no wall
+clock: `step` is all that moves it.
 
 Sources: ros2_controllers joint_trajectory_controller (validate_trajectory_msg, topic_callback,
 goal_accepted_callback, sort_to_local_joint_order, update, Trajectory::sample) and ur_controllers
-scaled_joint_trajectory_controller with ur_robot_driver's ur_controllers.yaml.  What they do alike in
-all versions that were read, from 2.x to 4.40:
+scaled_joint_trajectory_controller with ur_robot_driver's ur_controllers.yaml.  What the releases
+that were read, of 2.x and 4.x, do alike:
 - An action's goal ends the goal before it.  A message on the topic does not: it replaces the
   trajectory, under the tolerances in force, and a running goal goes on with it: its feedback is of
   the new trajectory, and it succeeds when that one ends (`replace`).
 - In the first cycle of a trajectory the path's tolerance counts even if that is its last point.
 - A cancelled goal and a violated tolerance hold the measured position at once; late 4.x releases
   can be told to brake (decelerate_on_cancel), as `deceleration` does here.
-- Names are looked up only, not counted: of a joint named twice the last column counts, and the
-  joint that is missing for it gets what the buffer for sorting holds, whatever it is.
+- Names are looked up, not counted: of a joint named twice the last column counts.  The joint that
+  is missing for it gets zeros in 2.x; in 4.x, as here, what the buffer for sorting holds from the
+  row before, of whatever field and trajectory.
 """
 
 from __future__ import annotations

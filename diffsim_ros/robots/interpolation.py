@@ -1,7 +1,8 @@
 """What a joint trajectory controller commands between the points of a trajectory, by its version.
 
-Read from the source of ros2_controllers (joint_trajectory_controller: set_point_before_trajectory_msg,
-sample, interpolate_between_points) and of ur_controllers' scaled controller, which inherits it.
+Read from the source of ros2_controllers (joint_trajectory_controller, trajectory.cpp:
+set_point_before_trajectory_msg, sample, interpolate_between_points) and of ur_controllers' scaled
+controller, which inherits it.
 
 Between two points a joint follows a straight line; a cubic where both points give velocities; a
 quintic where both give accelerations as well. After the last point it rests there.

@@ -5,9 +5,9 @@ that passes here is accepted by it, begins where the robot stands and rests, end
 within the limits of position, velocity and acceleration on the controller's own interpolation, also
 between points.
 
-`check_motion` looks at the motion alone, however long it is; `check_start` at where the robot stands
-and the way to the first point, in a time that the number of points does not change, so that it can
-be repeated just before the motion is sent.  `check_trajectory` is both.
+`check_motion` looks at the motion alone, however long it is; `check_start` at where the robot
+stands and the way to the first point, in a time that does not grow with the number of points, so
+that it can be repeated just before the motion is sent.  `check_trajectory` is both.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def check_motion(
     now: int | None = None,
     place: str = "trajectory",
 ) -> JointTrajectory:
-    """Everything but where the robot stands: names, times, numbers, release, rest at the end, limits.
+    """Everything but where the robot stands: names, times, numbers, release, end, limits.
 
     Returns and raises as `check_trajectory`.
     """
