@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 import rclpy
 from action_msgs.msg import GoalStatus
@@ -12,22 +15,27 @@ from diffsim_interfaces.action import Estimate, Execute
 from diffsim_interfaces.msg import ErrorCode
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from std_srvs.srv import Trigger
+from unique_identifier_msgs.msg import UUID
 
 from diffsim_ros.nodes import convert, convert_motion
 from diffsim_ros.nodes.common import AGAIN
 from diffsim_ros.nodes.convert import Answer, Goal
 from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.nodes.starting import heeded
 from diffsim_ros.robots.trajectory import JointTrajectory
 
 SUCCESS = ErrorCode.SUCCESS
 DISCOVERY = 30.0
 """Seconds that nodes get to be found."""
+CANCEL = 20.0
+"""Seconds that a server gets to confirm a cancellation."""
 POLL = 0.05
 
 
@@ -35,15 +43,50 @@ class CallFailed(RuntimeError):
     """A node refused or did not answer; the message names it and says why."""
 
 
+class Cancelled(KeyboardInterrupt):
+    """A goal was given up by its sender; result: how it ended, as the server says."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("cancelled")
+        self.result = result
+
+
+@contextmanager
+def interrupts() -> Iterator[Callable[[], None]]:
+    """A watch that raises KeyboardInterrupt after Ctrl-C, SIGTERM or a closed terminal.
+
+    It raises for the first signal, so that what was asked for is cancelled; the second, which a
+    launch sends that waits for the first, changes nothing; the third ends the wait for an answer.
+    """
+    came: list[int] = []
+    raised = 0
+
+    def watch() -> None:
+        nonlocal raised
+        if len(came) > 2 * raised:
+            raised += 1
+            raise KeyboardInterrupt
+
+    before = {s: signal.signal(s, lambda number, _: came.append(number)) for s in heeded()}
+    try:
+        yield watch
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class Commander:
     """One node that talks to the others; every method returns when the answer is there.
 
-    watch  called again and again while waiting; may raise (a process died, the user gave up)
+    watch      called again and again while waiting; may raise (a process died, the user gave up)
+    arguments  of the command line for ROS: `--ros-args -r __ns:=/robot1`
     Use as a context; Ctrl-C raises KeyboardInterrupt from any wait.
     """
 
-    def __init__(self, watch: Callable[[], None] = lambda: None) -> None:
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    def __init__(
+        self, watch: Callable[[], None] = lambda: None, arguments: Sequence[str] = ()
+    ) -> None:
+        rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
         self._watch = watch
         self.node = rclpy.create_node("commander")
         self._executor = SingleThreadedExecutor()
@@ -151,10 +194,10 @@ class Commander:
         feedback: Callable[[Execute.Feedback], None] = lambda message: None,
         *,
         blend: float = 0.0,
-        name: str = "/driver/execute",
+        name: str = "driver/execute",
         limit: float = 600.0,
     ) -> Report:
-        """Have the driver carry a trajectory out; cancelled on KeyboardInterrupt."""
+        """Have the driver carry a trajectory out; as `act`."""
         message = convert_motion.execute_goal(trajectory, blend)
         return convert_motion.report(self.act(Execute, name, message, feedback, limit=limit))
 
@@ -167,25 +210,60 @@ class Commander:
         *,
         limit: float = 3600.0,
     ) -> Any:
-        """Send a goal to an action and wait for its result; cancelled on KeyboardInterrupt.
+        """Send a goal to an action and wait for its result.
 
-        CallFailed if the server is not found, refuses, or takes longer than `limit` [s].
+        CallFailed if the server is not found, refuses, or takes longer than `limit` [s]. Whatever
+        ends the wait once the goal was sent cancels it first: KeyboardInterrupt becomes Cancelled
+        with the server's result; CallFailed says where the server does not answer.
         """
         client = ActionClient(self.node, kind, name)
         try:
             self.wait(client.server_is_ready, f"the action {name}")
             self._met(name)
-            sent = client.send_goal_async(goal, lambda message: feedback(message.feedback))
-            handle = self._result(sent, f"an answer of {name}", DISCOVERY)
+            sent = client.send_goal_async(
+                goal,
+                lambda message: feedback(message.feedback),
+                UUID(uuid=list(uuid4().bytes)),
+            )
+            try:
+                handle = self._result(sent, f"an answer of {name}", DISCOVERY)
+                if handle.accepted:
+                    done = self._result(handle.get_result_async(), f"the end of {name}", limit)
+            except KeyboardInterrupt:
+                raise Cancelled(self._given_up(sent, name)) from None
+            except Exception:
+                self._given_up(sent, name)
+                raise
             if not handle.accepted:
                 raise CallFailed(f"{name}: the goal was refused")
-            try:
-                done = self._result(handle.get_result_async(), f"the end of {name}", limit)
-            except KeyboardInterrupt:
-                self._result(handle.cancel_goal_async(), "the cancellation", 5.0)
-                raise
             if done.status == GoalStatus.STATUS_ABORTED and done.result.error_code == SUCCESS:
                 raise CallFailed(f"{name}: ended by a defect; the node's log says more")
             return done.result
         finally:
             client.destroy()
+
+    def _given_up(self, sent: Future, name: str) -> Any:
+        """Cancel a goal, accepted yet or not, until its server says how it ended; its result.
+
+        None where the server refused the goal. CallFailed where it does not answer.
+        """
+        asked: list[float] = []
+        result: list[Future] = []
+
+        def ended() -> bool:
+            if not sent.done() or not sent.result().accepted:
+                return sent.done()
+            handle: ClientGoalHandle = sent.result()
+            if not result:
+                result.append(handle.get_result_async())
+            if not asked or time.monotonic() > asked[-1] + AGAIN:
+                asked.append(time.monotonic())
+                handle.cancel_goal_async()  # again where it was not ready to be cancelled
+            return result[0].done()
+
+        try:
+            self.wait(ended, "", CANCEL)
+        except (KeyboardInterrupt, CallFailed):
+            text = f"{name} has not confirmed the cancellation: what it was sent may go on"
+            raise CallFailed(text) from None
+        return result[0].result().result if result else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 from ur_msgs.srv import SetIO
 
+from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.convert import CODES, nanoseconds, time_message
 from diffsim_ros.robots.command import NANO, CommandPoint, JointCommand, JointSample
 from diffsim_ros.robots.trajectory import JointTrajectory
@@ -32,8 +33,8 @@ def _optional(value: float | None) -> float:
 # --- trajectories -----------------------------------------------------------------------------
 
 
-def command(message: TrajectoryMessage, release: float = math.nan) -> JointCommand:
-    """What a message asks for, unchecked; release [s]: NaN for never."""
+def command(message: TrajectoryMessage, release: float = 0.0) -> JointCommand:
+    """What a message asks for, unchecked; release [s]: 0 (unset) or NaN for never."""
     points = tuple(
         CommandPoint(
             nanoseconds(p.time_from_start),
@@ -44,7 +45,7 @@ def command(message: TrajectoryMessage, release: float = math.nan) -> JointComma
         )
         for p in message.points
     )
-    never = math.isnan(release)
+    never = math.isnan(release) or release == 0.0
     names = tuple(message.joint_names)
     return JointCommand(
         names, points, nanoseconds(message.header.stamp), None if never else release
@@ -205,7 +206,8 @@ def digital_output(request: SetIO.Request) -> tuple[int, bool] | None:
 class Report:
     """How an execution ended: a name of convert.CODES, one line, and what was seen.
 
-    tracking_error [rad or m], release_stamp [s]: None where there is none
+    tracking_error [rad or m], release_stamp [s], release_lateness [s], lateness [s], as in
+    Execute.action: None where there is none
     """
 
     code: str
@@ -213,6 +215,12 @@ class Report:
     dry_run: bool = False
     tracking_error: float | None = None
     release_stamp: float | None = None
+    release_lateness: float | None = None
+    lateness: float | None = None
+
+
+FIGURES = ("tracking_error", "release_stamp", "release_lateness", "lateness")
+"""Numbers of a Report, by their names in the action's result."""
 
 
 def execute_result(report: Report) -> Execute.Result:
@@ -221,18 +229,28 @@ def execute_result(report: Report) -> Execute.Result:
         error_code=int(CODES[report.code]),
         error_msg=report.message,
         dry_run=report.dry_run,
-        tracking_error=_optional(report.tracking_error),
-        release_stamp=_optional(report.release_stamp),
+        **{name: _optional(getattr(report, name)) for name in FIGURES},
     )
 
 
-def execute_feedback(phase: str, time: float, error: float | None) -> Execute.Feedback:
-    """phase of Execute.action, time [s] of the trajectory, tracking error [rad or m]."""
-    return Execute.Feedback(phase=phase, time=float(time), tracking_error=_optional(error))
+def execute_feedback(
+    phase: str, time: float, error: float | None, lateness: float = 0.0
+) -> Execute.Feedback:
+    """phase of Execute.action, time [s] of the trajectory, tracking error [rad or m]; lateness [s]
+    of the supervision."""
+    return Execute.Feedback(
+        phase=phase, time=float(time), tracking_error=_optional(error), lateness=float(lateness)
+    )
 
 
 def execute_goal(trajectory: JointTrajectory, blend: float = 0.0) -> Execute.Goal:
-    """Carry out a trajectory with its release; blend [s] as Execute.action has it."""
+    """Carry out a trajectory with its release; blend [s] as Execute.action has it.
+
+    Raises InputError for a release at 0 s, which in a goal means none.
+    """
+    if trajectory.release == 0.0:
+        rule = "later than 0 s (0 in a goal means that the gripper is not moved)"
+        raise InputError("trajectory", "release", 0.0, rule)
     return Execute.Goal(
         trajectory=trajectory_message(trajectory),
         release=_optional(trajectory.release),
@@ -243,9 +261,6 @@ def execute_goal(trajectory: JointTrajectory, blend: float = 0.0) -> Execute.Goa
 def report(message: Execute.Result) -> Report:
     """The report in an action's result."""
     code = {number: name for name, number in CODES.items()}[message.error_code]
-    numbers: Mapping[str, float] = {
-        "tracking_error": message.tracking_error,
-        "release_stamp": message.release_stamp,
-    }
+    numbers = {name: getattr(message, name) for name in FIGURES}
     known = {key: None if math.isnan(value) else value for key, value in numbers.items()}
     return Report(code, message.error_msg, message.dry_run, **known)

@@ -1,9 +1,10 @@
 """Command: send a trajectory.yaml to the driver, show how it goes, say how it ended.
 
     python -m diffsim_ros.nodes.execute plan/trajectory.yaml [--blend S] [--driver NAME]
+        [--ros-args -r __ns:=/robot1]
 
 Exit code 0: done (or would be: dry run); 2: an unusable file; 3: not done, the line says why.
-Ctrl-C cancels the motion.
+Ctrl-C, SIGTERM and a closed terminal cancel the motion; the line is the driver's answer to that.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from rclpy.utilities import remove_ros_args
+
 from diffsim_ros.errors import InputError
-from diffsim_ros.nodes.commander import CallFailed, Commander
+from diffsim_ros.nodes import convert_motion
+from diffsim_ros.nodes.commander import CallFailed, Cancelled, Commander, interrupts
 from diffsim_ros.robots.trajectory import JointTrajectory
 
 
@@ -22,32 +26,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="execute", description=__doc__.split("\n")[0])
     parser.add_argument("trajectory", help="trajectory.yaml, as `diffsim plan` writes it")
     parser.add_argument("--blend", type=float, default=0.0, help="[s] to its first point; 0: auto")
-    parser.add_argument("--driver", default="/driver", help="name of the driver")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--driver", default="driver", help="name of the driver's node")
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = parser.parse_args(remove_ros_args(given))
     phase = ""
 
-    def told(message) -> None:
+    def on_progress(message) -> None:
         nonlocal phase
         if message.phase != phase:
             phase = message.phase
             print(f"{phase} ({message.time:.2f} s)", file=sys.stderr)
 
+    report = None
     try:
         trajectory = JointTrajectory.load(options.trajectory)
-        with Commander() as commander:
+        with interrupts() as watch, Commander(watch, given) as commander:
             name = f"{options.driver}/execute"
-            report = commander.execute(trajectory, told, blend=options.blend, name=name)
+            report = commander.execute(trajectory, on_progress, blend=options.blend, name=name)
     except (InputError, CallFailed) as error:
         print(f"execute: {error}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 3
+    except Cancelled as cancelled:
+        report = cancelled.result and convert_motion.report(cancelled.result)
     except KeyboardInterrupt:
-        print("execute: cancelled", file=sys.stderr)
+        pass
+    if report is None:
+        print("execute: cancelled; nothing was sent to the robot", file=sys.stderr)
         return 3
     figures = []
     if report.tracking_error is not None:
         figures.append(f"largest tracking error {report.tracking_error:.4g} rad or m")
     if report.release_stamp is not None:
-        figures.append(f"gripper told at {report.release_stamp:.3f} s")
+        late = f", {1e3 * report.release_lateness:.0f} ms late"
+        figures.append(f"gripper told at {report.release_stamp:.3f} s{late}")
     print("; ".join(filter(None, [report.code, report.message, *figures])))
     return 0 if report.code == "SUCCESS" else 3
 

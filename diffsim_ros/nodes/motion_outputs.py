@@ -43,12 +43,14 @@ async def within(node: BaseNode, future: Future, seconds: float) -> bool:
     return future.done()
 
 
-async def found(node: BaseNode, is_there: Callable[[], bool], seconds: float) -> bool:
-    """Wait until somebody is there, at most `seconds`."""
+async def found(
+    node: BaseNode, is_there: Callable[[], bool], seconds: float, halted: Future
+) -> bool:
+    """Wait until somebody is there, at most `seconds`, and not once `halted` is done."""
     for _ in range(max(int(seconds / LOOK), 1)):
-        if is_there():
-            return True
-        await within(node, Future(), LOOK)
+        if is_there() or halted.done():
+            return is_there()
+        await within(node, halted, LOOK)
     return is_there()
 
 
@@ -58,7 +60,7 @@ def new_name() -> UUID:
 
 
 class ActionOutput:
-    """The controller's action: it tells how far it is and how it ends.
+    """The controller's action: it reports how far it is and how it ends.
 
     ended  future with the Outcome, from `start` on
     """
@@ -73,20 +75,22 @@ class ActionOutput:
         self._cancels = node.create_client(
             CancelGoal, f"{self.name}/_action/cancel_goal", callback_group=node.together
         )
-        self._handle = None
+        self._goal: UUID | None = None
         self.ended = Future()
 
-    async def is_there(self, seconds: float) -> bool:
-        """Whether the controller is found, and answers.
+    async def is_there(self, seconds: float, halted: Future) -> bool:
+        """Whether the controller is found, and answers; not waited for once `halted` is done.
 
         Its answers to clients that it has not found yet are lost, after 0.1 s in rmw_fastrtps; what
         it is asked is to cancel a goal that nobody sent.
         """
-        if not await found(self._node, self._client.server_is_ready, seconds):
+        if not await found(self._node, self._client.server_is_ready, seconds, halted):
             return False
         for _ in range(max(int(seconds / AGAIN), 1)):
             if await within(self._node, self._cancel(new_name()), AGAIN):
                 return True
+            if halted.done():
+                break
         return False
 
     def _cancel(self, name: UUID) -> Future:
@@ -97,7 +101,8 @@ class ActionOutput:
 
     async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> Report | None:
         """Send it; None if it was taken."""
-        self.ended, self._handle, name = Future(), None, new_name()
+        self.ended = Future()
+        self._goal = name = new_name()
         sent = self._client.send_goal_async(
             convert.follow_goal(trajectory), lambda message: on_feedback(message.feedback), name
         )
@@ -108,8 +113,7 @@ class ActionOutput:
         if not sent.result().accepted:
             why = f"{self.name} rejected the goal: its log says why; nothing was moved"
             return Report("REFUSED", why)
-        self._handle = sent.result()
-        self._handle.get_result_async().add_done_callback(self._on_result)
+        sent.result().get_result_async().add_done_callback(self._on_result)
         return None
 
     @staticmethod
@@ -125,11 +129,19 @@ class ActionOutput:
             self.ended.set_result(Outcome(answer.result.error_code, text, canceled))
 
     async def stop(self, *_: object) -> str:
-        """Cancel the goal; what the controller said to that."""
-        self._handle.cancel_goal_async()
-        if not await within(self._node, self.ended, ANSWER):
-            return f"{self.name} does not answer the cancellation"
-        return "the controller's goal is cancelled"
+        """Cancel the goal, again and again until it has ended; what the controller said to that."""
+        if self.ended.done():
+            return "the controller had ended it"
+        for _ in range(int(ANSWER / AGAIN)):
+            self._cancel(self._goal)
+            if await within(self._node, self.ended, AGAIN):
+                return "the controller's goal is cancelled"
+        return f"{self.name} does not answer the cancellation"
+
+    def stop_at_once(self, *_: object) -> None:
+        """Cancel the goal without waiting for an answer; from any thread."""
+        if self._goal is not None:
+            self._cancel(self._goal)
 
     def destroy(self) -> None:
         """Take the clients down."""
@@ -138,7 +150,7 @@ class ActionOutput:
 
 
 class TopicOutput:
-    """The controller's topic: it tells nothing, so the joint states say whether it went well."""
+    """The controller's topic: it reports nothing; the joint states say whether it went well."""
 
     follows = False
 
@@ -148,10 +160,10 @@ class TopicOutput:
         self._deceleration = deceleration
         self.ended = Future()
 
-    async def is_there(self, seconds: float) -> bool:
-        """Whether somebody listens."""
-        listeners = self._publisher.get_subscription_count
-        return await found(self._node, lambda: listeners() > 0, seconds)
+    async def is_there(self, seconds: float, halted: Future) -> bool:
+        """Whether somebody subscribes; not waited for once `halted` is done."""
+        count = self._publisher.get_subscription_count
+        return await found(self._node, lambda: count() > 0, seconds, halted)
 
     async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> None:
         """Send it."""
@@ -160,12 +172,16 @@ class TopicOutput:
 
     async def stop(self, names, position: np.ndarray, velocity: np.ndarray) -> str:
         """Have it brake from a state (n,), (n,) instead."""
+        self.stop_at_once(names, position, velocity)
+        return f"a trajectory to rest was sent to {self.name}"
+
+    def stop_at_once(self, names, position: np.ndarray, velocity: np.ndarray) -> None:
+        """The same, from any thread."""
         time = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=0.02))
         rest = position + 0.5 * time * velocity
         times, still = np.array([time]), np.zeros_like(position)
         braking = JointTrajectory(tuple(names), times, rest[None], still[None])
         self._publisher.publish(convert.trajectory_message(braking))
-        return f"a trajectory to rest was sent to {self.name}"
 
     def destroy(self) -> None:
         """Take the publisher down."""
@@ -184,9 +200,9 @@ class GripperOutput:
             self._client = node.create_client(SetIO, name, callback_group=node.together)
             self._ready = self._client.service_is_ready
 
-    async def is_there(self, seconds: float) -> bool:
-        """Whether it is found."""
-        return await found(self._node, self._ready, seconds)
+    async def is_there(self, seconds: float, halted: Future) -> bool:
+        """Whether it is found; not waited for once `halted` is done."""
+        return await found(self._node, self._ready, seconds, halted)
 
     def open(self) -> None:
         """Tell it to open; returns at once, refusals are logged."""

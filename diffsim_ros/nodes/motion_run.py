@@ -4,70 +4,88 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
 from rclpy.task import Future
 
 from diffsim_ros.nodes import convert_motion
-from diffsim_ros.nodes.common import BaseNode
 from diffsim_ros.nodes.convert_motion import Report
-from diffsim_ros.nodes.motion_outputs import (
-    STEADY,
-    ActionOutput,
-    GripperOutput,
-    TopicOutput,
-    within,
-)
-from diffsim_ros.robots.command import NANO, JointSample
+from diffsim_ros.nodes.motion_outputs import STEADY, within
+from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.controller import Outcome
 from diffsim_ros.robots.execution import Supervisor, Watch
+from diffsim_ros.robots.joint_states import State
 from diffsim_ros.robots.trajectory import JointTrajectory
+
+if TYPE_CHECKING:
+    from diffsim_ros.nodes.supervision import Supervision
 
 SKEW = NANO
 """[ns] by which a controller's stamps may differ from our clock and still be believed."""
+RESTS = 0.05
+"""[rad/s or m/s] below which a joint is at rest."""
+BRAKING = 3.0
+"""[s] of the wall that a stopped arm is watched until it rests."""
 
 
 class MotionRun:
     """Sends a trajectory, watches it, tells the gripper, and stops it when it must.
 
-    Everything happens in the executor's thread; `whole` is awaited, `cancel` may come at any time.
+    Everything happens in the supervision's thread (`whole` is awaited there) but for `cancel` and
+    `abandon`, which may come at any time from any thread.
+
+    feedback      called with each feedback message, from the supervision's thread
+    on_abandoned  called with the Report of a motion that the watchdog stopped
     """
 
     def __init__(
         self,
-        node: BaseNode,
-        output: ActionOutput | TopicOutput,
-        gripper: GripperOutput | None,
+        node: Supervision,
         watch: Watch,
+        feedback: Callable[[Any], None],
+        on_abandoned: Callable[[Report], None],
     ) -> None:
-        self._node, self._output, self._gripper, self._watch = node, output, gripper, watch
+        self._node, self._watch, self._feedback = node, watch, feedback
+        self._on_abandoned = on_abandoned
+        self._output, self._gripper = node.output, node.gripper
         self._supervisor: Supervisor | None = None
-        self._state: JointSample | None = None
         self._halted = Future()
-        self._canceled = ""
+        self._canceled = self._abandoned = ""
         self._release_stamp: float | None = None
+        self._release_lateness: float | None = None
         self._fine: Any = None
-        self._feedback: Callable = lambda message: None
         self._told_at = -np.inf
         self._logged = 0  # notes
-        self._moved = (0, 0.0)  # ROS time [ns], and the wall's when it was that
+        self._moved: tuple[int, float, Any] = (0, 0.0, None)  # ROS time [ns], wall's, joint state
 
-    # --- what is heard --------------------------------------------------------------------------
+    # --- from any thread ------------------------------------------------------------------------
 
     def cancel(self, why: str) -> None:
-        """Give the motion up; the gripper is not opened any more."""
+        """Give the motion up; the gripper is not opened any more, and nothing is sent any more."""
         self._canceled = self._canceled or why
-        self._halt(why)
+        self._node.from_thread(self._halt, why)
 
-    def hear_state(self, stamp: int, sample: JointSample) -> None:
-        """A new joint state."""
-        self._state = sample
+    def abandon(self, why: str) -> None:
+        """Stop the controller without the supervision's thread, which does not answer."""
+        self._abandoned = why
         if self._supervisor is not None:
-            position, _ = sample.rows(self._supervisor.trajectory.names)
-            self._supervisor.hear_state(stamp, position, compare=not self._output.follows)
+            self._output.stop_at_once(*self._rows())
+        text = f"{why}: the controller is told to stop; look at the robot"
+        self._on_abandoned(Report("ABORTED", text, release_stamp=self._release_stamp))
+
+    # --- what is received -----------------------------------------------------------------------
+
+    def hear_state(self, state: State) -> None:
+        """A new joint state."""
+        if self._supervisor is not None:
+            rows = state.position, state.velocity
+            self._supervisor.hear_state(
+                state.stamp, *rows, compare=not self._output.follows, received=state.received
+            )
 
     def hear_scaling(self, stamp: int, scaling: float) -> None:
         """The speed scaling, 0 to 1."""
@@ -100,36 +118,48 @@ class MotionRun:
     # --- from beginning to end ------------------------------------------------------------------
 
     async def whole(
-        self,
-        trajectory: JointTrajectory,
-        scaling: float,
-        feedback: Callable,
-        check: Callable[[JointTrajectory], object],
+        self, trajectory: JointTrajectory, check: Callable[[JointTrajectory], object]
     ) -> Report:
         """Carry a checked trajectory out; `check` is called again just before it is sent."""
-        self._feedback = feedback
-        feedback(convert_motion.execute_feedback("waiting", 0.0, None))
+        self._node.run = self
+        try:
+            return await self._sent(trajectory, check)
+        finally:
+            self._node.run = None
+
+    async def _sent(
+        self, trajectory: JointTrajectory, check: Callable[[JointTrajectory], object]
+    ) -> Report:
+        self._feedback(convert_motion.execute_feedback("waiting", 0.0, None))
         missing = await self._missing(trajectory)
-        if self._canceled:
-            return Report("CANCELED", f"{self._canceled}; nothing was sent")
-        if missing:
+        if missing and not self._canceled:
             why = f"{missing} was not found, or does not answer; nothing was sent"
             return Report("REFUSED", why)
         check(trajectory)
+        # no await between here and the sending: a cancellation that comes later finds a goal
+        if self._canceled:
+            return Report("CANCELED", f"{self._canceled}; nothing was sent")
         refused = await self._output.start(trajectory, self._hear_feedback)
         if refused is not None:
-            return refused
+            return self._unless_canceled(refused)
+        return await self._watched(trajectory)
+
+    def _unless_canceled(self, report: Report) -> Report:
+        """A motion that was cancelled says so, whatever else became of it."""
+        if not self._canceled:
+            return report
+        return replace(report, code="CANCELED", message=f"{self._canceled}; {report.message}")
+
+    async def _watched(self, trajectory: JointTrajectory) -> Report:
         begin = self._node.now()
-        self._supervisor = Supervisor(trajectory, begin, self._watch)
-        self._supervisor.hear_scaling(begin, scaling)
-        self._output.ended.add_done_callback(lambda _: self._halt(""))
+        supervisor = Supervisor(trajectory, begin, self._watch)
+        supervisor.hear_scaling(begin, self._node.scaling)
+        self._supervisor = supervisor
+        self._output.ended.add_done_callback(lambda _: self._tick())
+        node = self._node
         timers = [
-            self._node.create_timer(
-                1.0 / self._node["rate"], self._tick, callback_group=self._node.together
-            ),
-            self._node.create_timer(
-                0.5, self._check_clock, callback_group=self._node.together, clock=STEADY
-            ),
+            node.create_timer(self._watch.period, self._tick, callback_group=node.together),
+            node.create_timer(0.5, self._check_clock, callback_group=node.together, clock=STEADY),
         ]
         try:
             why = await self._halted
@@ -139,54 +169,79 @@ class MotionRun:
             raise
         finally:
             for timer in [*timers, *([self._fine] if self._fine else [])]:
-                self._node.destroy_timer(timer)
+                node.destroy_timer(timer)
 
     async def _missing(self, trajectory: JointTrajectory) -> str:
         """Name of what is not there, "" if all is."""
         limit = self._node["server_timeout"]
-        if not await self._output.is_there(limit):
+        if not await self._output.is_there(limit, self._halted):
             return self._output.name
         opens = self._gripper is not None and trajectory.release is not None
-        if opens and not await self._gripper.is_there(limit):
+        if opens and not await self._gripper.is_there(limit, self._halted):
             return self._gripper.name
         return ""
 
     async def _stopped(self, why: str) -> Report:
         """Stop the controller, because of a cancellation or trouble."""
+        seen = self._supervisor
+        at = min(seen.clock.at(self._node.now()), seen.trajectory.duration)
         answer = await self._brake()
+        rest = await self._at_rest()
         code = "CANCELED" if self._canceled else "ABORTED"
-        at = min(self._supervisor.clock.at(self._node.now()), self._supervisor.trajectory.duration)
-        return self._report(code, [f"{why}: {answer} (at {at:.3f} s)"])
+        return self._report(code, [f"{why}: {answer}{rest} (at {at:.3f} s)"])
 
     async def _brake(self) -> str:
-        """Have the controller stop; what it said to that."""
-        names = self._supervisor.trajectory.names
-        rows = self._state.rows(names) if self._state else ()
-        return await self._output.stop(names, *rows)
+        """Have the controller stop; what it answered."""
+        return await self._output.stop(*self._rows())
+
+    def _rows(self) -> tuple:
+        """Names, last position and velocity of the joints."""
+        state = self._node.states.last
+        return self._node.states.names, state.position, state.velocity
+
+    async def _at_rest(self) -> str:
+        """Wait until a stopped arm rests; what is to be said where it does not."""
+        states, end = self._node.states, monotonic() + BRAKING
+        while monotonic() < end:
+            if states.age(self._node.now()) > self._watch.state_age:
+                return "; whether the arm rests is not known, its joint states are silent"
+            if states.rests(RESTS):
+                return ""
+            await within(self._node, Future(), 0.02)
+        return "; the arm still moves"
 
     async def _ended(self) -> Report:
-        """The controller has ended it; a release that lags behind the end is waited for."""
+        """The controller has ended it."""
         outcome: Outcome = self._output.ended.result()
-        if outcome.code != 0 or outcome.canceled:
+        if not _well(outcome):
             how = "canceled from elsewhere: " if outcome.canceled else ""
-            return self._report("ABORTED", [f"{self._output.name}: {how}{outcome.text}"])
-        left = self._supervisor.until_release(self._node.now())
-        if left < self._watch.lag + 0.1 and not self._canceled:
-            await within(self._node, Future(), max(left, 0.0))
-            self._open()
-        missed = self._gripper is not None and self._supervisor.trajectory.release is not None
-        if missed and self._release_stamp is None:
+            rest = await self._at_rest()
+            return self._report("ABORTED", [f"{self._output.name}: {how}{outcome.text}{rest}"])
+        away = self._supervisor.away_from_goal()
+        if away:
+            return self._report("ABORTED", [f"{self._output.name} ended it, but {away}"])
+        if self._releases() and not self._supervisor.released:
             return self._report("ABORTED", ["the motion ended before its release"])
         return self._report("SUCCESS", [])
+
+    def _releases(self) -> bool:
+        return self._gripper is not None and self._supervisor.trajectory.release is not None
 
     def _report(self, code: str, said: list[str]) -> Report:
         seen = self._supervisor
         self._log_notes()
-        if seen.trajectory.release is not None and self._gripper is None and code == "SUCCESS":
+        if seen.trajectory.release is not None and code == "SUCCESS" and self._gripper is None:
             said = [*said, "the gripper was not opened: parameter gripper is none"]
-        worst = None if np.isnan(seen.worst) else seen.worst
-        text = "; ".join([*said, *seen.notes])
-        return Report(code, text, tracking_error=worst, release_stamp=self._release_stamp)
+        elif self._releases() and code != "SUCCESS":
+            said = [*said, f"the gripper {'was told to open' if seen.released else 'stays closed'}"]
+        return Report(
+            code,
+            "; ".join([*said, *seen.notes]),
+            tracking_error=None if np.isnan(seen.worst) else seen.worst,
+            release_stamp=self._release_stamp,
+            release_lateness=self._release_lateness,
+            lateness=seen.latest,
+        )
 
     # --- while it runs --------------------------------------------------------------------------
 
@@ -204,30 +259,39 @@ class MotionRun:
             self._halt(f"a defect of the driver: {type(error).__name__}: {error}")
 
     def _look(self) -> None:
-        """What is wrong, due, or to be told now."""
+        """What is wrong, due, or to be reported now."""
         now, seen = self._node.now(), self._supervisor
-        trouble = seen.trouble(now)
+        trouble = self._abandoned or seen.look(now)
         self._log_notes()
+        if self._output.ended.done() and not self._release_is_near(now):
+            self._halt("")
+            return
         if trouble:
             self._halt(trouble)
             return
-        if not self._output.follows and seen.has_arrived(now, self._node["goal_tolerance"]):
+        if not self._output.follows and seen.has_arrived(now) and not self._release_is_near(now):
             self._output.ended.set_result(Outcome(0, "arrived"))
             return
         self._watch_release(now)
         if (now - self._told_at) / NANO >= 1.0 / self._node["feedback_rate"]:
             self._told_at = now
             error = None if np.isnan(seen.tracking_error) else seen.tracking_error
-            self._feedback(
-                convert_motion.execute_feedback(seen.phase(now), seen.clock.at(now), error)
-            )
+            phase, time = seen.phase(now), seen.clock.at(now)
+            self._feedback(convert_motion.execute_feedback(phase, time, error, seen.lateness))
+
+    def _release_is_near(self, now: int) -> bool:
+        """A release may lag behind the end of a motion that ended well."""
+        ended = self._output.ended
+        if not self._releases() or (ended.done() and not _well(ended.result())):
+            return False
+        return self._supervisor.until_release(now) < self._watch.lag + 0.1
 
     def _watch_release(self, now: int) -> None:
         """Tell the gripper when it is time; between two ticks by a timer of its own."""
         left = self._supervisor.until_release(now)
         if left <= 0.0:
-            self._open()
-        elif left < 1.0 / self._node["rate"] and self._fine is None:
+            self._let_go(now)
+        elif left < self._watch.period and self._fine is None:
             self._fine = self._node.create_timer(
                 left, self._on_fine, callback_group=self._node.together
             )
@@ -235,25 +299,38 @@ class MotionRun:
     def _on_fine(self) -> None:
         self._node.destroy_timer(self._fine)
         self._fine = None
-        if not self._halted.done():
-            self._watch_release(self._node.now())
+        self._tick()
 
-    def _open(self) -> None:
-        if self._gripper is None or self._supervisor.released:
+    def _let_go(self, now: int) -> None:
+        """Open the gripper if all that is measured agrees with the plan; else stop the motion."""
+        if self._gripper is None:
+            return
+        fault = self._supervisor.release_fault(now)
+        if fault is None:
+            return  # a joint state is awaited: the next look
+        if fault:
+            self._halt(fault)
             return
         self._gripper.open()
         self._release_stamp = self._node.now() / NANO
+        self._release_lateness = max(-self._supervisor.until_release(now), 0.0)
         self._supervisor.release()
 
     def _check_clock(self) -> None:
-        """ROS time that stands, because a simulator is gone, would hide everything else."""
-        now, wall = self._node.now(), monotonic()
+        """ROS time that stands: a pause, unless its publisher is gone or the arm moves on."""
+        now, wall, last = self._node.now(), monotonic(), self._node.states.last
         if now != self._moved[0]:
-            self._moved = (now, wall)
-        elif wall - self._moved[1] > self._node["stall_timeout"]:
+            self._moved = (now, wall, last)
+        elif wall - self._moved[1] > self._node["stall_timeout"] and (
+            self._node.time_is_gone() or last is not self._moved[2]
+        ):
             self._halt(f"ROS time stands still at {now / NANO:.3f} s")
 
     def _log_notes(self) -> None:
         for note in self._supervisor.notes[self._logged :]:
             self._node.get_logger().warning(note)
         self._logged = len(self._supervisor.notes)
+
+
+def _well(outcome: Outcome) -> bool:
+    return outcome.code == 0 and not outcome.canceled

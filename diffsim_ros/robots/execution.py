@@ -1,6 +1,6 @@
 """Watching a trajectory that a controller runs: where it is, when to let go, when to give up.
 
-Knows no ROS: it is told what is heard, with stamps [ns] of one clock, and asked what to do.
+Knows no ROS: it is given what is received, with stamps [ns] of one clock, and asked what to do.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from .trajectory import JointTrajectory
 
 STOPPED = 0.005
 """Speed scaling below which the robot stands (an emergency stop, a pause)."""
+
+
+REACH = 0.5
+"""[s] by which a controller's feedback may correct the trajectory's time at once."""
 
 
 class TrajectoryClock:
@@ -35,7 +39,7 @@ class TrajectoryClock:
         """From now on time passes `scaling` times as fast."""
         self._elapsed, self._base, self.scaling = self.at(stamp), stamp, scaling
 
-    def correct(self, stamp: int, desired: np.ndarray, reach: float = 0.5) -> None:
+    def correct(self, stamp: int, desired: np.ndarray, reach: float = REACH) -> None:
         """The controller commanded `desired` (n,) at a stamp: the nearest time is the right one.
 
         Not further than `reach` [s] from the present estimate, and only where joints move.
@@ -54,12 +58,22 @@ class TrajectoryClock:
 
 @dataclass(frozen=True)
 class Watch:
-    """state_age     [s] without a joint state after which it is late
-    abort_late    True: a late joint state ends the motion; False: it is told
+    """Bounds of a motion; [rad or m] and [rad/s or m/s] are of each joint.
+
+    state_age     [s] without a joint state after which it is late
+    abort_late    True: a late joint state ends the motion; False: it is reported
     stop_timeout  [s] that a stop (speed scaling 0) may last
     settle        [s] that the robot gets to be at the goal, after the end
     lead          [s] from the gripper's command until the object is free
     lag           [s] by which the arm follows what is commanded
+    period        [s] between two looks
+    path          [rad or m] from the plan, at the nearest time of it within `ahead`
+    ahead         [s] by which the arm may be ahead of or behind the plan's time
+    velocity      [rad/s or m/s] beyond what the plan has there, at any speed scaling
+    goal          [rad or m] from the plan's end, where a motion has ended
+    release_path, release_velocity, release_lateness
+                  the gripper opens only where the arm is so near to the plan's place and to its
+                  full velocity, and so soon [s] after it is due, by a joint state not older
     """
 
     state_age: float = 0.25
@@ -68,13 +82,47 @@ class Watch:
     settle: float = 2.0
     lead: float = 0.0
     lag: float = 0.0
+    period: float = 0.01
+    path: float = 0.1
+    ahead: float = 0.25
+    velocity: float = 1.0
+    goal: float = 0.1
+    release_path: float = 0.1
+    release_velocity: float = 0.5
+    release_lateness: float = 0.05
+
+
+GRID = 0.004
+"""[s] between the plan's samples that a measured position is compared with."""
+OTHER = 0.03
+"""[rad or m] off the plan at which a commanded position belongs to another trajectory."""
+
+
+class Plan:
+    """A trajectory sampled, to find where on it a position is."""
+
+    def __init__(self, trajectory: JointTrajectory) -> None:
+        self.trajectory = trajectory
+        count = int(np.ceil(trajectory.duration / GRID)) + 1
+        self._times = np.linspace(0.0, trajectory.duration, count)
+        self._positions = trajectory.at(self._times)[0]
+
+    def nearest(self, position: np.ndarray, time: float, ahead: float) -> tuple[float, np.ndarray]:
+        """Time [s] within `ahead` of `time` at which the plan is nearest; difference (n,) there."""
+        low, high = np.searchsorted(self._times, [time - ahead, time + ahead])
+        low = min(max(int(low) - 1, 0), len(self._times) - 1)
+        high = min(max(int(high) + 1, low + 1), len(self._times))
+        away = position - self._positions[low:high]
+        k = int(np.argmin(np.abs(away).max(axis=1)))
+        return float(self._times[low + k]), away[k]
 
 
 class Supervisor:
     """One motion from its acceptance (`begin` [ns]) to its end.
 
-    notes           what was seen, in words
+    notes           what was noticed, in words
     tracking_error  [rad or m] of all joints at present, `worst` so far; NaN before any
+    lateness        [s] of the last look, `latest` the largest so far
     released        True once the gripper was told
     """
 
@@ -83,11 +131,15 @@ class Supervisor:
         self.clock = TrajectoryClock(trajectory, begin)
         self.notes: list[str] = []
         self.tracking_error = self.worst = np.nan
+        self.lateness = self.latest = 0.0
         self.released = False
-        self._heard = begin
+        self._plan = Plan(trajectory)
+        self._heard = self._looked = begin
+        self._state: tuple[int, np.ndarray, np.ndarray] | None = None
         self._stopped: int | None = None
         self._late = self._silent = False
         self._behind = np.zeros(2)
+        self._off, self._off_states, self._off_commands = "", 0, 0
 
     @property
     def lag(self) -> float:
@@ -103,14 +155,52 @@ class Supervisor:
         self._err(desired - actual)
         rate = self.trajectory.at(self.clock.at(stamp))[1] * self.clock.scaling
         self._behind += np.array([rate @ (desired - actual), rate @ rate])
+        _, away = self._plan.nearest(desired, self.clock.at(stamp), REACH + self.watch.ahead)
+        self._off_commands = self._off_commands + 1 if np.abs(away).max() > OTHER else 0
+        if self._off_commands:
+            joint, by = self._largest(away)
+            self._off = f"the controller runs another trajectory: {joint} is commanded {by} off"
 
-    def hear_state(self, stamp: int, position: np.ndarray, compare: bool = False) -> None:
-        """A new joint state; compare: with the trajectory, where there is no feedback."""
+    def hear_state(
+        self,
+        stamp: int,
+        position: np.ndarray,
+        velocity: np.ndarray | None = None,
+        compare: bool = False,
+        received: int | None = None,
+    ) -> None:
+        """A new joint state; compare: its error counts, where there is no feedback."""
+        received = stamp if received is None else received
         if self._late:
-            self.notes.append(f"joint states again after {(stamp - self._heard) / NANO:.3g} s")
-        self._heard, self._late, self._silent = stamp, False, False
+            self.notes.append(f"joint states again after {(received - self._heard) / NANO:.3g} s")
+        self._heard, self._late, self._silent = received, False, False
+        velocity = np.zeros_like(position) if velocity is None else velocity
+        self._state = stamp, position, velocity
+        time = self.clock.at(stamp)
         if compare:
-            self._err(self.trajectory.at(self.clock.at(stamp))[0] - position)
+            self._err(self.trajectory.at(time)[0] - position)
+        off = self._off_plan(time - self.watch.lag, position, velocity)
+        self._off_states = self._off_states + 1 if off else 0
+        self._off = off or self._off
+
+    def _off_plan(self, time: float, position: np.ndarray, velocity: np.ndarray) -> str:
+        """What is wrong with a state at a time [s] of the plan, "" if nothing is."""
+        watch = self.watch
+        nearest, away = self._plan.nearest(position, time, watch.ahead)
+        if np.abs(away).max() > watch.path:
+            joint, by = self._largest(away)
+            return f"{joint} is {by} off its path (at most {watch.path:g})"
+        rate = self.trajectory.at(nearest)[1]
+        beyond = velocity - np.clip(velocity, np.minimum(rate, 0.0), np.maximum(rate, 0.0))
+        if np.abs(beyond).max() > watch.velocity:
+            k = int(np.argmax(np.abs(beyond)))
+            text = f"{self.trajectory.names[k]} moves at {velocity[k]:.3g} where {rate[k]:.3g}"
+            return f"{text} is planned (at most {watch.velocity:g} beyond)"
+        return ""
+
+    def _largest(self, away: np.ndarray) -> tuple[str, str]:
+        k = int(np.argmax(np.abs(away)))
+        return self.trajectory.names[k], f"{abs(away[k]):.3g}"
 
     def _err(self, difference: np.ndarray) -> None:
         self.tracking_error = float(np.abs(difference).max())
@@ -132,9 +222,21 @@ class Supervisor:
             return "waiting"
         return "moving" if self.clock.at(now) < self.trajectory.duration else "settling"
 
-    def has_arrived(self, now: int, tolerance: float) -> bool:
-        """After the end, and within `tolerance` [rad or m] of the goal."""
-        return self.phase(now) == "settling" and self.tracking_error <= tolerance
+    def has_arrived(self, now: int) -> bool:
+        """After the end, and at the goal."""
+        return self.phase(now) == "settling" and not self.away_from_goal()
+
+    def away_from_goal(self) -> str:
+        """Which joint the last state has away from the plan's end, "" if none."""
+        if self._state is None:
+            return "no joint state was received"
+        away = self._state[1] - self.trajectory.positions[-1]
+        if np.abs(away).max() <= self.watch.goal:
+            return ""
+        joint, by = self._largest(away)
+        return f"{joint} is {by} from the goal (at most {self.watch.goal:g})"
+
+    # --- the release ----------------------------------------------------------------------------
 
     def until_release(self, now: int) -> float:
         """Seconds until the gripper must be told; infinite: not to be expected."""
@@ -144,18 +246,50 @@ class Supervisor:
         left = (release - self.clock.at(now)) / scaling
         return left - self.watch.lead + self.watch.lag
 
+    def release_fault(self, now: int) -> str | None:
+        """Why the gripper must not open now that it is due; "": it may, None: not known yet.
+
+        It is not known where the last joint state is too old to tell; a newer one may come in time.
+        """
+        watch, late = self.watch, -self.until_release(now)
+        if late > watch.release_lateness:
+            return f"the release is {late:.3g} s late (at most {watch.release_lateness:g})"
+        if self._state is None or (now - self._state[0]) / NANO > watch.release_lateness:
+            return None
+        stamp, position, velocity = self._state
+        q, qd, _ = self.trajectory.at(self.clock.at(stamp) - watch.lag)
+        for what, away, most in (
+            ("off its place", position - q, watch.release_path),
+            ("off its velocity", velocity - qd, watch.release_velocity),
+        ):
+            if np.abs(away).max() > most:
+                joint, by = self._largest(away)
+                return f"at the release {joint} is {by} {what} (at most {most:g})"
+        return ""
+
     def release(self) -> None:
         """The gripper was told."""
         self.released = True
         if self.clock.scaling < 0.99:
             self.notes.append(f"released at a speed scaling of {self.clock.scaling:.2f}")
 
+    # --- trouble --------------------------------------------------------------------------------
+
+    def look(self, now: int) -> str:
+        """What `trouble` says, and how late this look comes after the last one."""
+        self.lateness = max((now - self._looked) / NANO - self.watch.period, 0.0)
+        self.latest, self._looked = max(self.latest, self.lateness), now
+        return self.trouble(now)
+
     def trouble(self, now: int) -> str:
         """Why the motion must be given up now, "" while all is well.
 
         Silence counts at the second look in a row: after a hiccup of our own the first one comes
-        before what the robot has said meanwhile is heard.
+        before what the robot has sent meanwhile is received. So does a state off the plan: one
+        alone may be a measurement's fault.
         """
+        if now < self._heard:
+            return f"the clock was set back by {(self._heard - now) / NANO:.3g} s"
         silent = (now - self._heard) / NANO
         before, self._silent = self._silent, silent > self.watch.state_age
         if before and self._silent:
@@ -164,6 +298,8 @@ class Supervisor:
             self._late = True
             if self.watch.abort_late:
                 return f"no joint state for {silent:.3g} s (at most {self.watch.state_age:g} s)"
+        if max(self._off_states, self._off_commands) > 1:
+            return self._off
         if self._stopped is not None:
             stood = (now - self._stopped) / NANO
             if stood > self.watch.stop_timeout:

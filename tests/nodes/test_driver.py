@@ -11,110 +11,16 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
-from diffsim_interfaces.action import Execute  # noqa: E402
-from rclpy.clock import Clock, ClockType  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 from rosgraph_msgs.msg import Clock as ClockMessage  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
 
 from diffsim_ros.nodes import convert, convert_motion, execute, motion_outputs, motion_run  # noqa: E402
-from diffsim_ros.nodes.common import STREAM, BaseNode  # noqa: E402
-from diffsim_ros.nodes.controller_server import ControllerServer, Offer  # noqa: E402
+from diffsim_ros.nodes.common import STREAM  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
-from diffsim_ros.robots.controller import Controller, Settings  # noqa: E402
-from diffsim_ros.robots.gripper import Gripper  # noqa: E402
+from tests.nodes.driving import LATENCY, MOTION, Bench, back  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
-
-STEP, FACTOR = 4_000_000, 0.6
-LATENCY = 0.05
-MOTION = swing(size=0.1, duration=0.6, release=0.35)
-
-
-def back(position):
-    """From where the robot is to home, almost."""
-    home = swing(size=-0.1, duration=0.6, release=0.5)
-    return replace(home, positions=home.positions + position - ARM.home)
-
-
-class Lab(BaseNode):
-    """A robot in simulated time, `FACTOR` as fast as the wall's; `events` are what it was told."""
-
-    def __init__(self):
-        super().__init__("lab")
-        self.events, self.time = [], STEP
-        mock = Controller(NAMES, ARM.home, Settings(deceleration=20.0), self.time)
-        self.server = ControllerServer(self, mock, Gripper(LATENCY), Offer(), self.on_gripper)
-        self.clock = self.create_publisher(ClockMessage, "/clock", STREAM)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(STEP / 1e9 / FACTOR, self.step, clock=steady)
-        start = mock.start
-        mock.start = lambda *given, **more: (self.events.append("started"), start(*given, **more))[
-            1
-        ]
-
-    def step(self):
-        self.time += STEP
-        self.server.advance(self.time)
-        self.clock.publish(ClockMessage(clock=convert.time_message(self.time)))
-
-    def on_gripper(self, stamp, is_open):
-        self.events.append(("gripper", is_open, self.server.controller.elapsed))
-
-    @property
-    def mock(self):
-        return self.server.controller
-
-    def destroy_node(self):
-        self.server.destroy()
-        super().destroy_node()
-
-
-class Bench:
-    """The lab, a driver, and a client of its action."""
-
-    def __init__(self, ros):
-        self.ros, self.lab, self.feedback = ros, ros.start(Lab()), []
-
-    def drive(self, **parameters):
-        given = {"dry_run": False, "use_sim_time": True, "gripper": "command", "lead": LATENCY}
-        self.driver = self.ros.start_with(Driver, **given | parameters)
-        return self.ready()
-
-    def ready(self):
-        self.client = self.ros.action(Execute, "/driver/execute")
-        return self
-
-    def known(self):
-        """Wait until the driver knows where the robot is."""
-        self.ros.until(lambda: self.driver._state, "joint states")
-        return self
-
-    def goal(self, motion=MOTION, blend=0.0):
-        """The handle of an accepted goal."""
-        message = convert_motion.execute_goal(motion, blend)
-        hear = lambda said: self.feedback.append(said.feedback)  # noqa: E731
-        return self.ros.accepted(self.client, message, hear)
-
-    def send(self, motion=MOTION, blend=0.0):
-        """Have a motion carried out."""
-        self.handle = self.goal(motion, blend)
-        self.result = self.ros.asked(self.handle.get_result_async)
-        return self
-
-    def report(self):
-        self.ros.until(self.result.done, lambda: f"an end; {self.feedback[-1:]}")
-        return convert_motion.report(self.result.result().result)
-
-    def until(self, elapsed):
-        """Wait until the controller is so far."""
-        self.ros.until(lambda: self.lab.mock.elapsed >= elapsed, f"{elapsed} s of the motion")
-
-    def phases(self):
-        return [message.phase for message in self.feedback]
-
-    def rests(self):
-        return not self.lab.mock.active and np.abs(self.lab.mock.velocity).max() < 1e-3
 
 
 @pytest.fixture
@@ -224,9 +130,10 @@ def test_a_late_joint_state_ends_the_motion(bench, what):
     assert told in bench.send().report().message
 
 
-def test_a_hiccup_of_the_driver_is_not_the_robots_silence(bench):
-    bench.drive(state_age=0.2, use_sim_time=False, gripper="none").known().send().until(0.15)
-    bench.driver.executor.create_task(lambda: time.sleep(0.4))  # what comes meanwhile waits
+def test_a_hiccup_of_the_driver_is_not_the_robots_silence(ros):
+    bench = Bench(ros, wall=True)
+    bench.drive(state_age=0.2, gripper="none").known().send().until(0.15)
+    bench.watching.executor.create_task(lambda: time.sleep(0.4))  # what comes meanwhile waits
     report = bench.report()
     assert report.code == "SUCCESS" and "joint state" not in report.message
 
@@ -235,7 +142,8 @@ def test_a_goal_waits_for_a_joint_state_that_is_on_its_way(bench):
     bench.drive(state_age=0.5).known()
     offer = bench.lab.server.offer
     bench.lab.server.offer = replace(offer, state_rate=0.0)
-    bench.ros.until(lambda: bench.driver._age() > 0.5, "the state to be old")
+    watching = bench.watching
+    bench.ros.until(lambda: watching.states.age(watching.now()) > 0.5, "the state to be old")
     bench.send()
     bench.ros.until(lambda: bench.feedback, "the check")
     bench.lab.server.offer = offer
@@ -268,8 +176,11 @@ def test_a_defect_is_told_and_nothing_moves_on(bench, monkeypatch, where):
 
 def test_a_file_is_sent_by_the_command(bench, tmp_path, capsys, monkeypatch):
     class Commander(contextlib.nullcontext):  # the real one starts a rclpy of its own
+        def __init__(self, *_):
+            super().__init__()
+
         def execute(self, trajectory, told, *, blend, name):
-            assert (blend, name) == (0.0, "/driver/execute")
+            assert (blend, name) == (0.0, "driver/execute")
             report = bench.send(trajectory).report()
             any(told(message) for message in bench.feedback)
             return report
@@ -280,8 +191,8 @@ def test_a_file_is_sent_by_the_command(bench, tmp_path, capsys, monkeypatch):
     MOTION.save(tmp_path / "trajectory.yaml")
     assert execute.main([str(tmp_path / "trajectory.yaml")]) == 0
     said = capsys.readouterr()
-    kept = "; the gripper would not be opened: parameter gripper is none"
-    assert said.out == f"SUCCESS; dry run: 26 points, 0.600 s, nothing was sent{kept}\n"
+    kept = "; the gripper would not be opened: parameter gripper is none; "
+    assert said.out.startswith(f"SUCCESS; dry run: 26 points, 0.600 s, nothing was sent{kept}")
     assert said.err == "checking (0.00 s)\n"
     late = replace(MOTION, release=0.7)
     late.save(tmp_path / "late.yaml")
@@ -320,7 +231,7 @@ def test_a_controller_that_cannot_be_heard_is_not_sent_anything(bench, monkeypat
     bench.drive(server_timeout=0.5).known()
     asked = []
     lost = lambda request: (asked.append(request), Future())[1]  # noqa: E731
-    monkeypatch.setattr(bench.driver._output._cancels, "call_async", lost)
+    monkeypatch.setattr(bench.watching.output._cancels, "call_async", lost)
     report = bench.send().report()
     assert report.code == "REFUSED" and "does not answer; nothing was sent" in report.message
     assert asked and all(any(request.goal_info.goal_id.uuid) for request in asked)  # none: all
@@ -329,7 +240,7 @@ def test_a_controller_that_cannot_be_heard_is_not_sent_anything(bench, monkeypat
 
 def test_a_goal_whose_answer_is_lost_is_cancelled(bench, monkeypatch):
     bench.drive().known()
-    client = bench.driver._output._client
+    client = bench.watching.output._client
     send = client.send_goal_async
     monkeypatch.setattr(client, "send_goal_async", lambda *given: (send(*given), Future())[1])
     monkeypatch.setattr(motion_outputs, "ANSWER", 0.3)
@@ -371,10 +282,11 @@ def test_a_joint_state_from_before_the_clock_does_not_count(ros):
     """Simulated time begins with the first /clock: until then a state would be dated 0."""
     driver = ros.start_with(Driver, use_sim_time=True)
     state = convert_motion.joint_state_message(NAMES, ARM.home, 0 * ARM.home, 10**10)
-    driver._on_state(state)
-    assert driver._state is None
+    watching = driver.supervision
+    watching._on_state(state)
+    assert watching.states.last is None
     clock = ros.node.create_publisher(ClockMessage, "/clock", STREAM)
     message = ClockMessage(clock=convert.time_message(10**10))
-    ros.until(lambda: (clock.publish(message), driver.now())[1], "the clock")
-    driver._on_state(state)
-    assert driver._state is not None
+    ros.until(lambda: (clock.publish(message), driver.supervision.now())[1], "the clock")
+    watching._on_state(state)
+    assert watching.states.last is not None

@@ -88,7 +88,7 @@ def test_what_waits_to_be_heard_after_a_hiccup_is_no_silence():
     watch = Supervisor(swing(), NOW, Watch())
     for now in (0.4, 0.8, 1.2):
         assert watch.trouble(at(now)) == ""
-        watch.hear_state(at(now), ARM.home)
+        watch.hear_state(at(now), swing().at(now)[0])
     assert watch.trouble(at(1.3)) == "" and not watch.notes
 
 

@@ -1,0 +1,185 @@
+"""The part of the driver that watches the robot: a node, an executor and a thread of its own.
+
+What is slow or comes from strangers (goals, their parsing and checks, parameters) stays in the
+driver's own executor and threads: it must not delay a stop or a release.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.nodes import convert, convert_motion
+from diffsim_ros.nodes.common import BaseNode, Spinner, quality
+from diffsim_ros.nodes.controller_server import JOINT_STATES
+from diffsim_ros.nodes.motion_outputs import STEADY, ActionOutput, GripperOutput, TopicOutput
+from diffsim_ros.robots.arm import Arm
+from diffsim_ros.robots.execution import STOPPED
+from diffsim_ros.robots.joint_states import PLACE, JointStates
+
+if TYPE_CHECKING:
+    from diffsim_ros.nodes.motion_run import MotionRun
+
+LATEST = quality(1, reliable=False)
+"""The last message is all that counts."""
+BEAT = 0.05
+"""[s] between two signs of life of the supervision's executor."""
+PLAYERS = ("rosbag2_player", "replay")
+"""Nodes that publish recordings: their joint states are no robot's."""
+
+
+class Supervision(BaseNode):
+    """Joint states, speed scaling, controller and gripper of one driver.
+
+    states   JointStates;  scaling  the last speed scaling, 1: full speed
+    output, gripper  where motions and releases go
+    Its parameters are the driver's.
+    """
+
+    def __init__(self, driver: BaseNode, arm: Arm) -> None:
+        self._driver = driver
+        time = Parameter("use_sim_time", value=driver.get_parameter("use_sim_time").value)
+        super().__init__(
+            "supervision",
+            # names given on the command line are the driver's: this node's follows from it
+            cli_args=["--ros-args", "-r", f"__node:={driver.get_name()}_supervision"],
+            namespace=driver.get_namespace(),
+            parameter_overrides=[time],
+            start_parameter_services=False,
+        )
+        self.states = JointStates(arm.robot.joint_names, arm.limits.velocity, self["state_age"])
+        self.scaling = 1.0
+        self.run: MotionRun | None = None
+        self.output = self._make_output(arm)
+        self.gripper = self._make_gripper()
+        self.create_subscription(JointState, self._name(JOINT_STATES), self._on_state, LATEST)
+        if self["speed_scaling"]:
+            name = self._name(self["speed_scaling"])
+            self.create_subscription(Float64, name, self._on_scaling, LATEST)
+        self._beaten = monotonic()
+        self.create_timer(BEAT, self._beat, clock=STEADY)
+        self._spinner: Spinner | None = None
+        self._over = threading.Event()
+        self._watchdog = threading.Thread(target=self._guard, name="watchdog", daemon=True)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._driver[name]
+
+    def _name(self, name: str) -> str:
+        """As the driver would call it, its remappings included."""
+        return self._driver.resolve_topic_name(name)
+
+    def _make_output(self, arm: Arm) -> ActionOutput | TopicOutput:
+        controller = self._driver.resolve_topic_name(self["controller"])
+        if self["output"] == "action":
+            return ActionOutput(self, controller)
+        return TopicOutput(self, controller, arm.limits.acceleration)
+
+    def _make_gripper(self) -> GripperOutput | None:
+        kind = self["gripper"]
+        if kind == "none":
+            return None
+        name = self._driver.resolve_service_name(
+            self["gripper_action" if kind == "command" else "io_service"]
+        )
+        return GripperOutput(self, kind, name, self["gripper_gap"], self["gripper_pin"])
+
+    def now(self) -> int:
+        """ROS time [ns]."""
+        return self.get_clock().now().nanoseconds
+
+    # --- what is received -----------------------------------------------------------------------
+
+    def _on_state(self, message: JointState) -> None:
+        if not self.now():
+            return  # simulated time has not begun here: the state would seem old when it does
+        self.states.state_age = self["state_age"]
+        stamp, sample = (
+            convert.nanoseconds(message.header.stamp),
+            convert_motion.joint_sample(message),
+        )
+        state = self.states.hear(stamp, self.now(), sample)
+        if state is not None and self.run is not None:
+            self.run.hear_state(state)
+
+    def _on_scaling(self, message: Float64) -> None:
+        self.scaling = message.data / 100.0
+        if self.run is not None:
+            self.run.hear_scaling(self.now(), self.scaling)
+
+    def check_speed(self) -> None:
+        """InputError where the robot is stopped."""
+        if not self.scaling >= STOPPED:
+            rule = "a robot that is not stopped"
+            raise InputError("robot", "speed scaling", self.scaling, rule)
+
+    def check_sources(self) -> None:
+        """InputError where joint states come from a recording that is played."""
+        for info in self.get_publishers_info_by_topic(self._name(JOINT_STATES)):
+            if info.node_name in PLAYERS:
+                node = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+                rule = "a robot's driver"
+                raise InputError(PLACE, "publisher", node, rule, "it plays a recording: end it")
+
+    def time_is_gone(self) -> bool:
+        """Whether time is simulated and nobody publishes it."""
+        simulated = self.get_parameter("use_sim_time").value
+        return simulated and not self.get_publishers_info_by_topic("/clock")
+
+    # --- its thread -----------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Spin in a thread of its own, under a watchdog."""
+        self._spinner = Spinner(self)
+        self._watchdog.start()
+
+    def do(self, work: Awaitable[Any], then: Callable[[Any, BaseException | None], None]) -> None:
+        """Have a coroutine run by this node's executor; then(result, exception) gets its end."""
+
+        async def body() -> None:
+            try:
+                result = await work
+            except Exception as error:  # whoever waits must know
+                then(None, error)
+            else:
+                then(result, None)
+
+        self.from_thread(body)
+
+    def _beat(self) -> None:
+        self._beaten = monotonic()
+
+    def _guard(self) -> None:
+        """The watchdog: a motion that nobody watches is stopped.
+
+        It counts at the second look in a row: after a stop of the whole process the executor beats
+        again before that.
+        """
+        before = False
+        while not self._over.wait(2 * BEAT):
+            run, still = self.run, monotonic() - self._beaten
+            dead = self._spinner is not None and self._spinner.ended.is_set()
+            late = run is not None and (dead or still > self["watchdog"])
+            if late and before:
+                run.abandon(f"the supervision stood still for {still:.3g} s")
+                before = False
+            else:
+                before = late
+
+    def end(self) -> None:
+        """Stop spinning and take everything down."""
+        self._over.set()
+        if self._spinner is not None:
+            self._watchdog.join()
+            self._spinner.end()
+        self.output.destroy()
+        if self.gripper is not None:
+            self.gripper.destroy()
+        self.destroy_node()
