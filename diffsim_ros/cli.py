@@ -71,6 +71,9 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         )
         command.add_argument("--mass", type=float, metavar="KG", help="of the body")
         command.add_argument(
+            "--body", metavar="NAME", default="", help="whose poses, where there are several"
+        )
+        command.add_argument(
             "--urdf", type=Path, metavar="FILE", help="of the robot, for its joints"
         )
     elif name in ("estimate", "compare"):

@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
     given, line = Given(tuple(options.size or ()), options.mass, options.urdf), ProgressLine()
     folder = OutputFolder(options.out, YAMLS, command="init")
     try:
-        wanted = {"joints": options.urdf is not None}
+        wanted = {"joints": options.urdf is not None, "body": options.body}
         streams = streams_of(options.data, lambda text: line.show(text, text), **wanted)
         line.show("examining", "examining")
         made = first(streams, Path(folder.path), given)

@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import InputError
 from .. import bags
 from ..bag_messages import BODIES, MOCAP
+from ..bag_poses import CARRIERS, read_bodies
 from ..markers.bag import labelled
 from ..markers.files import raw_markers
 from ..recordings.streams import holds_poses, read_streams
@@ -54,8 +55,10 @@ def read_samples(path: str | Path, kind: str, topic: str = "") -> Samples:
 
 
 def _poses(path: Path, topic: str) -> Samples:
-    """PoseStamped of a bag, or a table of poses."""
+    """Poses of a bag, PoseStamped unless a topic of others is named, or a table of poses."""
     if bags.is_bag(path):
+        if topic and bags.topics(path).get(topic, (bags.POSE, 0))[0] in set(CARRIERS) - {bags.POSE}:
+            return _of_body(path, topic)
         found = bags.read_poses(path, topic)
         t = found.epoch_ns * 1e-9 + found.track.t
         place = f"{path}: {found.track.topic}"
@@ -67,6 +70,17 @@ def _poses(path: Path, topic: str) -> Samples:
         raise InputError(path, "", "no table of poses" if path.is_file() else "no such file", rule)
     (stream,) = read_streams(path)
     return Samples(str(path), stream.t, stream.position, stream.orientation)
+
+
+def _of_body(path: Path, topic: str) -> Samples:
+    """Poses of the one body that a topic speaks of."""
+    found = read_bodies(path, topic)
+    if len(found) != 1:
+        names = ", ".join(one.body for one in found) or "none"
+        raise InputError(f"{path}: {topic}", "bodies", names, "exactly one body")
+    one, place = found[0], f"{path}: {topic}"
+    t = one.begin * 1e-9 + one.t
+    return Samples(place, t, one.position[:, None], one.orientation, frame=one.frame)
 
 
 def _markers(path: Path, topic: str) -> Samples:

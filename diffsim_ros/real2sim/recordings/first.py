@@ -11,7 +11,8 @@ import numpy as np
 from ...errors import InputError
 from ..observation import Trial
 from .check import Examined, examine
-from .streams import Stream, read_streams
+from .streams import TRANSFORMS, Stream, read_streams
+from .trials import chosen_bodies
 
 YAMLS = ("scene.yaml", "estimation.yaml")
 KINDS = {
@@ -50,14 +51,18 @@ class First:
 
 
 def streams_of(
-    paths: Sequence[str | Path], tell: Callable[[str], None] | None = None, joints: bool = False
+    paths: Sequence[str | Path],
+    tell: Callable[[str], None] | None = None,
+    joints: bool = False,
+    body: str = "",
 ) -> list[Stream]:
     """The streams of recordings that an estimation can be made of, all of one kind.
 
     joints  those of a robot's joints are wanted; else they count only where nothing else is there
-    Raises InputError where there are none, or several kinds.
+    body    whose poses are wanted, where a recording has several bodies
+    Raises InputError where there are none, several kinds, or several bodies and none is named.
     """
-    found = [stream for path in paths for stream in read_streams(path, tell)]
+    found = [stream for path in paths for stream in _of_one_body(path, tell, body)]
     robots = [stream for stream in found if stream.kind == "joints"]
     others = [stream for stream in found if stream.kind in KINDS and stream not in robots]
     usable = robots if joints else others or robots
@@ -70,6 +75,17 @@ def streams_of(
     if len(kinds) > 1:
         raise InputError(place, "streams", kinds, "recordings of one kind", "name them apart")
     return usable
+
+
+def _of_one_body(path: str | Path, tell: Callable[[str], None] | None, body: str) -> list[Stream]:
+    """The streams of a recording, with the poses of one body; frames of /tf where they are all."""
+    streams = read_streams(path, tell)
+    others = [stream for stream in streams if stream.kind != "poses"]
+    if len(others) == len(streams):
+        return streams
+    if not body and others and all(s in others or s.what == TRANSFORMS for s in streams):
+        return others
+    return [*others, *chosen_bodies(path, streams, (body,) if body else ())]
 
 
 def first(streams: Sequence[Stream], folder: Path, given: Given) -> First:
