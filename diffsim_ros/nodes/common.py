@@ -1,12 +1,13 @@
 """What all nodes share: qualities of service, declared parameters, a life that ends with code 0.
 
-The executor spins in a thread of its own and the main thread waits for a signal, so SIGINT and
-SIGTERM are seen at once, a node can finish what it was doing (its `close`) while messages still
-flow, and the spinning thread is joined before the interpreter ends.
+The executor spins in a thread of its own and the main thread waits for a signal, so signals are
+seen at once, a node can finish what it was doing (its `close`) while messages still flow, and the
+spinning thread is joined before the interpreter ends. Further signals change nothing.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -24,25 +25,28 @@ from rcl_interfaces.msg import (
     SetParametersResult,
 )
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+from rclpy.utilities import remove_ros_args
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.nodes.starting import heeded
+from diffsim_ros.nodes.usage import help_text
 from diffsim_ros.yaml_file import read_yaml
 
 try:
     from rclpy.impl.implementation_singleton import rclpy_implementation
 
     RCLError = rclpy_implementation.RCLError
+    UnknownROSArgsError = rclpy_implementation.UnknownROSArgsError
 except (ImportError, AttributeError):  # moved in distributions after Jazzy
-    from rclpy._rclpy_pybind11 import RCLError
+    from rclpy._rclpy_pybind11 import RCLError, UnknownROSArgsError
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 POLL = 0.1
 """Seconds until a signal is noticed at the latest."""
 
@@ -172,31 +176,72 @@ class BaseNode(Node):
         """Finish or give up work, while the executor still spins; overridden where there is any."""
 
 
-def run_node(make: Callable[[], BaseNode], arguments: Sequence[str] | None = None) -> int:
-    """Make a node and spin it until SIGINT, SIGTERM or its own end; return the exit code.
+def run_node(make: Callable[..., BaseNode], arguments: Sequence[str] | None = None) -> int:
+    """Make a node and spin it until a signal or its own end; return the exit code.
 
-    0 after a signal or when the node is `finished`, 1 if a callback raised (the traceback is
-    printed), 2 if a parameter or an input is unusable (one line says which).
+    arguments  of the command line, without the program; None: those of this process
+    0 after a signal (starting.SIGNALS), for --help, or when the node is `finished`; 1 if a callback
+    raised (the traceback is printed); 2 if an argument, a parameter or an input is unusable (one
+    line says which). The process is expected to end then: signals have no effect any more.
     """
-    stop, came = threading.Event(), []
-    # a handler that set the event could wait for a lock that the thread it interrupts is holding
-    before = {s: signal.signal(s, lambda number, _: came.append(number)) for s in SIGNALS}
-    rclpy.init(
-        args=list(arguments) if arguments is not None else None,
-        signal_handler_options=SignalHandlerOptions.NO,
-    )
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        node = make()
-        node.finished = stop
-        node.get_logger().info("started")  # rclpy's first message takes 0.2 s: not in mid-motion
-        return _live(node, stop, came)
-    except (InputError, ParameterException) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 2
+        others = remove_ros_args(given)
+        if {"-h", "--help"} & set(others):
+            print(help_text(make))
+            return 0
+        if others:
+            raise _unusable(" ".join(others), "--ros-args and what follows it")
+    except (InputError, RCLError, UnknownROSArgsError) as error:
+        return _refused(error)
+    numbers, came, made = heeded(), [], []
+
+    # setting an event here could wait for a lock that the interrupted thread is holding
+    def note(number: int, _: object) -> None:
+        came.append(number)
+        if not made and len(came) > 1:  # scenes take long to load, and nothing has begun
+            os._exit(0)
+
+    for number in numbers:
+        signal.signal(number, note)
+    try:
+        return _run(make, given, came, made)
     finally:
         rclpy.try_shutdown()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in numbers:  # Python would give them their deadly meaning back before it ends
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _run(
+    make: Callable[..., BaseNode], given: Sequence[str], came: Sequence[int], made: list[BaseNode]
+) -> int:
+    """Make the node, tell so in `made`, and live until there is a signal in `came`."""
+    stop = threading.Event()
+    try:
+        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
+    except RCLError as error:
+        return _refused(error)
+    try:
+        node = make()
+    except (InputError, ParameterException, NameValidationException) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    made.append(node)
+    node.finished = stop
+    node.get_logger().info("started")  # rclpy's first message takes 0.2 s: not in mid-motion
+    return _live(node, stop, came)
+
+
+def _unusable(value: str, accepted: str) -> InputError:
+    return InputError("command line", "arguments", value, accepted, "--help lists the parameters")
+
+
+def _refused(error: Exception) -> int:
+    """Tell in one line what is wrong with the command line; returns the exit code."""
+    if not isinstance(error, InputError):
+        error = _unusable(str(error).split(", at /")[0], "arguments that ROS knows")
+    print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    return 2
 
 
 def _live(node: BaseNode, stop: threading.Event, came: Sequence[int]) -> int:

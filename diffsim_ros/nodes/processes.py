@@ -20,7 +20,8 @@ from typing import Any, TextIO
 import yaml
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.nodes.common import SIGNALS, share_folder
+from diffsim_ros.nodes.common import share_folder
+from diffsim_ros.nodes.starting import SIGNALS, heeded
 
 DOMAINS = range(1, 101)
 """Numbers of domains whose ports collide with nothing else on Linux."""
@@ -101,7 +102,7 @@ class Fleet:
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "ROS_LOG_DIR": str(self.logs), "PYTHONUNBUFFERED": "1"},
                 start_new_session=True,  # a Ctrl-C reaches the caller, who ends them in order
-                preexec_fn=_die_with_parent,
+                preexec_fn=_in_the_child,
             )
 
     def check(self) -> None:
@@ -114,7 +115,14 @@ class Fleet:
                                  "a node that runs until the end")  # fmt: skip
 
     def end(self) -> dict[str, int]:
-        """Interrupt all, wait, kill what is left; return the exit codes by name."""
+        """Interrupt all, wait, kill what is left; return the exit codes by name.
+
+        An impatient second Ctrl-C waits meanwhile: it would leave nodes behind.
+        """
+        with _signals_held():
+            return self._ended()
+
+    def _ended(self) -> dict[str, int]:
         for process in self.running.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
@@ -140,7 +148,7 @@ def _signals_held() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    before = {s: signal.signal(s, lambda number, _: came.append(number)) for s in SIGNALS}
+    before = {s: signal.signal(s, lambda number, _: came.append(number)) for s in heeded()}
     try:
         yield
     finally:
@@ -150,7 +158,8 @@ def _signals_held() -> Iterator[None]:
         signal.raise_signal(number)
 
 
-def _die_with_parent() -> None:
-    """In the child: get SIGTERM when the parent dies (Linux)."""
+def _in_the_child() -> None:
+    """Get SIGTERM when the parent dies (Linux); hold signals until the node can heed them."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)

@@ -10,6 +10,7 @@ from pathlib import Path
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.processes import Fleet, own_domain
+from diffsim_ros.nodes.starting import heeded
 from diffsim_ros.output import OutputFolder
 
 
@@ -26,9 +27,10 @@ def session(
     out      folder of the results, None: a new, dated one;  files  that it may write there
     command  word for what is run
     here     True: the nodes run already, in this domain; fleet is None then
-    Else 1: a node failed, 2: unusable input, 130: Ctrl-C or SIGTERM. All nodes have ended then.
+    Else 1: a node failed, 2: unusable input, 130: Ctrl-C, SIGTERM or a closed terminal. All nodes
+    have ended then.
     """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in heeded()}
     folder = None
     try:
         folder = OutputFolder(out, files, command=command)
@@ -48,6 +50,7 @@ def session(
         print(f"\n{command}: stopped; all nodes have ended", file=sys.stderr)
         return 130
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         if folder is not None:
             folder.discard_if_empty()

@@ -1,0 +1,67 @@
+"""The first moments of a node's process: its imports take seconds, and may be interrupted.
+
+Nothing has begun then, so a signal ends the process at once, quietly. Executables start here
+(`start`), `python -m diffsim_ros.nodes.NAME` comes by the package. Only the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from types import TracebackType
+
+NODES = ("driver", "estimator", "mock_controller", "observer", "planner", "replay", "simulator",
+         "visualizer")  # fmt: skip
+"""Modules here that are nodes: their `main` takes the signals over (common.run_node)."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""End a node: Ctrl-C, launch and systemd, a closed terminal."""
+
+
+def heeded() -> tuple[signal.Signals, ...]:
+    """SIGNALS, without SIGHUP where nohup has it ignored."""
+    deaf = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    return tuple(s for s in SIGNALS if s != signal.SIGHUP or not deaf)
+
+
+def be_quiet(module: str) -> None:
+    """Until the program `module` takes them over: signals end a node with code 0, and Ctrl-C a
+    command without a traceback. Signals that whoever started it has held back come now."""
+    package, _, name = module.rpartition(".")
+    if package == __package__ and name in NODES:
+        for number in heeded():
+            signal.signal(number, _leave)
+    else:
+        sys.excepthook = _told
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
+def _leave(*_: object) -> None:
+    os._exit(0)
+
+
+def _told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+
+
+def start(module: str) -> int:
+    """Import a module and run its `main`; returns the exit code."""
+    be_quiet(module)
+    return import_module(module).main()
+
+
+def by_module(arguments: Sequence[str]) -> None:
+    """The same for `python -m MODULE`, whose imports have begun; arguments: sys.orig_argv."""
+    if "-m" in arguments[:-1]:
+        be_quiet(arguments[arguments.index("-m") + 1])
+
+
+def __getattr__(name: str) -> Callable[[], int]:
+    """The console script of a node."""
+    if name in NODES:
+        return partial(start, f"{__package__}.{name}")
+    raise AttributeError(name)
