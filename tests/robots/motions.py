@@ -66,3 +66,23 @@ def later(given, seconds):
     more = round(seconds * NANO)
     points = [replace(p, time=p.time + more) for p in given.points]
     return replace(given, points=tuple(points))
+
+
+_GOOD = command()
+GOOD_ODD = {
+    "NaN": with_value(_GOOD, 3, "positions", 0, np.nan),
+    "huge": with_value(with_value(_GOOD, 3, "velocities", 0, 1e308), 4, "positions", 1, -1e308),
+    "infinite": with_value(_GOOD, -1, "positions", 2, np.inf),
+    "late": replace(_GOOD, stamp=NOW - NANO // 2),
+    "long past": replace(later(_GOOD, 1.7e9 - 0.5), stamp=1),
+    "before the start": later(_GOOD, -0.5),
+    "all before the start": later(_GOOD, -5.0),
+    "one point": replace(_GOOD, points=_GOOD.points[-1:]),
+    "one point ahead": replace(_GOOD, points=later(_GOOD, 0.1).points[:1]),
+    "fields of some points": with_point(_GOOD, 3, velocities=(), accelerations=()),
+    "accelerations alone": without(_GOOD, "velocities"),
+    "names twice": replace(_GOOD, names=(NAMES[0],) * 6),
+    "points too near to tell": later(_GOOD, 2**31 - 2),
+    "a nanosecond": with_point(with_point(later(_GOOD, 2**30), 0, time=0), 1, time=1),
+}
+"""Commands that the real controller accepts although something is odd about them."""

@@ -21,6 +21,7 @@ from diffsim_ros.robots.interpolation import approach_rule
 from diffsim_ros.robots.tracking import Dynamics, Tracking
 from tests.robots.motions import (
     ARM,
+    GOOD_ODD,
     NAMES,
     NOW,
     command,
@@ -258,25 +259,7 @@ def test_duplicate_names_do_what_the_real_one_does():
     assert mock.desired.position[0] == pytest.approx(0.7)
 
 
-ODD = {
-    "NaN": with_value(GOOD, 3, "positions", 0, np.nan),
-    "huge": with_value(with_value(GOOD, 3, "velocities", 0, 1e308), 4, "positions", 1, -1e308),
-    "infinite": with_value(GOOD, -1, "positions", 2, np.inf),
-    "late": replace(GOOD, stamp=NOW - NANO // 2),
-    "long past": replace(later(GOOD, 1.7e9 - 0.5), stamp=1),
-    "before the start": later(GOOD, -0.5),
-    "all before the start": later(GOOD, -5.0),
-    "one point": replace(GOOD, points=GOOD.points[-1:]),
-    "one point ahead": replace(GOOD, points=later(GOOD, 0.1).points[:1]),
-    "fields of some points": with_point(GOOD, 3, velocities=(), accelerations=()),
-    "accelerations alone": without(GOOD, "velocities"),
-    "names twice": replace(GOOD, names=(NAMES[0],) * 6),
-    "points too near to tell": later(GOOD, 2**31 - 2),
-    "a nanosecond": with_point(with_point(later(GOOD, 2**30), 0, time=0), 1, time=1),
-}
-
-
-@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("odd", GOOD_ODD.values(), ids=GOOD_ODD)
 def test_nothing_odd_that_is_accepted_raises_or_makes_joints_no_number(odd):
     assert rejection(odd, NAMES, NOW) == ""
     for begin in (Controller.start, Controller.replace):
