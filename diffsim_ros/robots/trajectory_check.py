@@ -151,9 +151,11 @@ def _times(motion: JointCommand | JointTrajectory, place: str) -> np.ndarray:
     if isinstance(motion, JointCommand):
         return np.array([point.time for point in motion.points], float)
     times = np.asarray(motion.times, float)
-    if not np.isfinite(times).all():
-        k = int(np.argmin(np.isfinite(times)))
-        raise InputError(place, f"point {k}: time", float(times[k]), "a finite number [s]")
+    sound = np.abs(times) <= LARGEST
+    if not sound.all():
+        k = int(np.argmin(sound))
+        rule = f"a finite number [s], at most {LARGEST:g} in size"
+        raise InputError(place, f"point {k}: time", float(times[k]), rule)
     whole = np.floor(times)
     return whole * NANO + np.rint((times - whole) * NANO)
 

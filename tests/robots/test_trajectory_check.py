@@ -85,6 +85,7 @@ WRONG = {
     "infinite velocity": (with_value(GOOD, 4, "velocities", 0, inf), f"velocities of {PAN}"),
     "NaN acceleration": (with_value(GOOD, 4, "accelerations", 5, nan), "wrist_3_joint: got nan"),
     "NaN time": (replace(swing(), times=np.r_[0.0, nan, swing().times[2:]]), "point 1: time"),
+    "endless time": (replace(swing(), times=np.r_[0:25, 1e300]), "point 25: time: got 1e+300"),
     "negative time": (with_point(GOOD, 0, time=-1), "point 0: time"),
     "equal times": (with_point(GOOD, 2, time=GOOD.points[1].time), "point 2: time: got 0.04"),
     "times fall": (with_point(GOOD, 5, time=1), "point 5: time"),
