@@ -33,6 +33,7 @@ ITEMS = {
     "correlated_noise": "coverage of intervals under noise that is alike over time (issue 4)",
     "driver": "what leaves the driver, and how its motions end (issue 5, items 6 and 8)",
     "interpolation": "what controllers command of accepted motions, in each version",
+    "collision": "random motions among things, beside Pinocchio with coal",
     "inverse_kinematics": "random ways of three arms: solved, within limits, ms (issue 5, item 7)",
     "throwing": "throws by bounces, spin and walls to points and poses (issue 5, item 1)",
     "manipulation": "things moved through strings, bands, springs, cloth (issue 5, item 2)",

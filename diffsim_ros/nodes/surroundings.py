@@ -15,7 +15,8 @@ from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
-from diffsim_ros.nodes.common import BaseNode, Declared
+from diffsim_ros.nodes.common import BaseNode, Declared, quality
+from diffsim_ros.nodes.planning_scene import PlanningScene
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.collision import Around, CollisionCheck
 from diffsim_ros.robots.collision_solids import ball
@@ -25,6 +26,13 @@ from diffsim_ros.scene.build_sdf import engine_sdf
 from diffsim_ros.scene.fields import Reader
 from diffsim_ros.scene.surfaces import resolve_sdfs
 
+try:
+    from moveit_msgs.msg import PlanningScene as SceneMessage
+except ImportError:  # MoveIt's messages are not everywhere
+    SceneMessage = None
+
+SCENES = quality(100, reliable=True)
+"""As MoveIt publishes its planning scene."""
 PARAMETERS = (
     Declared(
         "collision", "check", "whether motions are held against the arm and its surroundings",
@@ -32,6 +40,10 @@ PARAMETERS = (
     ),
     Declared("collision_margin", 0.01, "[m] kept from everything", 0.0, 0.5),
     Declared("scene", "", "scene YAML whose surfaces stand around the robot; empty: none"),
+    Declared(
+        "planning_scenes", ["planning_scene", "monitored_planning_scene"],
+        "topics of moveit_msgs/PlanningScene; empty: none",
+    ),
     Declared("held_radius", 0.0, "[m] of a ball about what the gripper holds; 0: none", 0.0, 1.0),
     Declared("held_offset", [0.0, 0.0, 0.1], "[m] of its centre, tool frame"),
 )  # fmt: skip
@@ -51,6 +63,15 @@ class Surroundings:
         self._scenes: dict[str, dict[str, Any]] = {}
         self._own = own_surroundings(arm)
         self._of_scene(node["scene"])
+        self._moveit = PlanningScene(arm)
+        self._topics = [topic for topic in node["planning_scenes"] if topic]
+        if SceneMessage is not None:
+            for topic in self._topics:
+                node.create_subscription(SceneMessage, topic, self._hear, SCENES)
+
+    def _hear(self, message: Any) -> None:
+        with self._lock:
+            self._moveit.hear(message)
 
     def check(
         self, trajectory: JointTrajectory, cancelled: Callable[[], bool] = lambda: False
@@ -65,9 +86,22 @@ class Surroundings:
             return ["collisions are not checked at all: collision is off"]
         with self._lock:
             model = self._model(float(node["collision_margin"]))
-            obstacles = together(self._own, scene=self._of_scene(node["scene"]))
-        around = Around(obstacles, self._held())
-        return model.check(trajectory, around, cancelled) + self._unseen()
+            around = self._around()
+            unseen = self._unseen()
+        return model.check(trajectory, around, cancelled) + unseen
+
+    def _around(self) -> Around:
+        """All that is known now."""
+        moveit, links = self._moveit, self._arm.robot.frames
+        ours = together(self._own, self._of_scene(self._node["scene"]), "scene")
+        theirs, attached = moveit.obstacles(), moveit.held()
+        ids = {link: link for link in links} | {solid.name: solid.name for solid in attached}
+        obstacles = together(ours, theirs, "planning scene", ids)
+
+        def allowed(one: str, other: str) -> bool:
+            return one in ids and other in ids and moveit.may_touch(ids[one], ids[other])
+
+        return Around(obstacles, [*self._held(), *attached], allowed)
 
     def _model(self, margin: float) -> CollisionCheck:
         if margin not in self._checks:
@@ -94,17 +128,35 @@ class Surroundings:
         if not self._node["scene"]:
             names = ", ".join(self._own) or "nothing"
             said.append(f"no scene is given: of the surroundings only {names} is checked")
+        if not self._topics:
+            said.append("no planning scene is heard: planning_scenes is empty")
+        elif SceneMessage is None:
+            said.append("no planning scene is heard: moveit_msgs is not installed")
+        elif not self._moveit.heard:
+            said.append(f"no planning scene was published on {' or '.join(self._topics)}")
+        elif self._moveit.octomap:
+            said.append("the octomap of the planning scene is not checked")
         if self._arm.gripper is None:
             said.append("the gripper is not checked: the robot's YAML has no key gripper")
         return said
 
 
-def together(first: Mapping[str, Any], **others: Mapping[str, Any]) -> dict[str, Any]:
-    """All obstacles; of two with the same name the later one is told by where it comes from."""
+def together(
+    first: Mapping[str, Any],
+    others: Mapping[str, Any],
+    source: str,
+    names: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """All obstacles; of two with the same name the later one is told by its source.
+
+    names  gets what each of `others` is called -> its own name
+    """
     found = dict(first)
-    for source, named in others.items():
-        for name, sdf in named.items():
-            found[f"{name} ({source})" if name in found else name] = sdf
+    for name, sdf in others.items():
+        told = f"{name} ({source})" if name in found else name
+        found[told] = sdf
+        if names is not None:
+            names[told] = name
     return found
 
 

@@ -6,7 +6,7 @@ motion is looked at, between its points too (collision_sweep.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,12 +40,12 @@ class Around:
 
     obstacles   name -> signed distance function, `evaluate(points (n, 3))[0]` -> (n,) [m]
     held        solids that the arm carries
-    allowed     pairs of names that may touch
+    allowed     whether two names may touch
     """
 
     obstacles: Mapping[str, Any] = field(default_factory=dict)
     held: Sequence[Solid] = ()
-    allowed: Collection[frozenset[str]] = ()
+    allowed: Callable[[str, str], bool] = lambda one, other: False
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class CollisionCheck:
 
     def _all_pairs(self, around: Around) -> list[Pair]:
         """Pairs of links, of what is held, and of obstacles, that may not touch."""
-        robot, allowed, found = self.arm.robot, set(around.allowed), [*self._pairs]
+        robot, found = self.arm.robot, [*self._pairs]
         for held in around.held:
             for solid in self.solids:
                 if len(joints_between(robot, held.carrier, solid.carrier)) >= 2:
@@ -165,7 +165,7 @@ class CollisionCheck:
                 first = solid.carrier >= 0 and robot.joints[solid.carrier].parent < 0
                 if joints and not (first and not self._apart_at_home(pair)):
                     found.append(pair)
-        return [pair for pair in found if frozenset(pair.names) not in allowed]
+        return [pair for pair in found if not around.allowed(*pair.names)]
 
     def _apart_at_home(self, pair: Pair) -> bool:
         at_home = self.exact(pair, self._home, np.array([2 * self.margin + 0.01]))
