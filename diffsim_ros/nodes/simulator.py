@@ -4,8 +4,8 @@ out       /clock            rosgraph_msgs/Clock at 500 Hz of simulated time
           <body>/pose       geometry_msgs/PoseStamped, reliable, depth 1000
           markers           mocap4r2_msgs/Markers, the same
           <camera>/points   sensor_msgs/PointCloud2, best effort, or as `cloud_quality` says
-          /tf, /tf_static   links of the robot; cameras
-          /robot_description  std_msgs/String, latched
+          /tf, /tf_static   links of the robot, each in the one it hangs on; cameras (`publish_tf`)
+          robot_description  std_msgs/String, latched
           what controller_server.py says: joint states, controller, gripper, speed scaling
 services  ~/reset ~/play ~/pause ~/step   std_srvs/Trigger
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterable
 from concurrent.futures import Future as Job
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -54,7 +55,7 @@ from diffsim_ros.nodes.mock_controller import CONTROLLER
 from diffsim_ros.real2sim.frames import Transform
 from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.scene.rotation import quaternion_from_matrix
-from diffsim_ros.twin.config import link_poses
+from diffsim_ros.twin.config import WORLD, LinkPose, link_tree
 from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, Sensor, generator
 from diffsim_ros.twin.world import TICK, World
 
@@ -82,6 +83,10 @@ class Simulator(BaseNode):
         Declared("cloud_quality", "sensor", "of clouds: best effort or not",
                  choices=("sensor", "reliable")),
         Declared("tf_rate", 25.0, "[Hz] of /tf; 0: none", 0.0, 500.0),
+        Declared("publish_tf", "links", "what is on /tf and /tf_static; sensors: cameras and the "
+                 "robot's root, for a robot_state_publisher beside; links: those and all links",
+                 choices=("links", "sensors", "none")),
+        Declared("frame_prefix", "", "before names of links and cameras, e.g. robot1/"),
         Declared("truth_path", "", "folder for attempt_NNN.npz with what bodies truly did, written "
                  "at ~/reset and at the end; empty: none"),
         *(p for p in CONTROLLER if p.name in SERVED),
@@ -149,20 +154,40 @@ class Simulator(BaseNode):
                 place = f"sensors.{name}"
                 kind = convert.installed(convert.Markers, "node simulator", place, name), DRIVER
             self._out[name] = self.create_publisher(kind[0], sensor.topic, kind[1])
-        self._about = self.create_publisher(String, "/robot_description", LATCHED)
+        self._about = self.create_publisher(String, "robot_description", LATCHED)
         file = Path(config.arm.robot.place)
         if file.is_file():
             self._about.publish(String(data=file.read_text(encoding="utf-8")))
         self._tf = self._still = None
-        if convert_frames.TFMessage is not None:
+        if convert_frames.TFMessage is None or self["publish_tf"] == "none":
+            return
+        self._still = self.create_publisher(convert_frames.TFMessage, "/tf_static", STATIC_TF)
+        links = link_tree(config, self.world.controller.position)
+        if self["publish_tf"] == "links":
             self._tf = self.create_publisher(convert_frames.TFMessage, "/tf", STREAM)
-            self._still = self.create_publisher(convert_frames.TFMessage, "/tf_static", STATIC_TF)
-            eyes = [
-                Transform("world", s.frame, np.array(s.camera.eye),
-                          quaternion_from_matrix(s.camera.rotation))
-                for s in config.sensors.values() if isinstance(s, CloudSensor)
-            ]  # fmt: skip
-            self._still.publish(convert_frames.static_message(eyes, self._start))
+            still = [link for link in links if link.fixed]
+        else:
+            still = [link for link in links if link.parent == WORLD]
+        eyes = [
+            LinkPose(WORLD, s.frame, np.array(s.camera.eye),
+                     quaternion_from_matrix(s.camera.rotation), True)
+            for s in config.sensors.values() if isinstance(s, CloudSensor)
+        ]  # fmt: skip
+        self._still.publish(self._frames([*still, *eyes], self._start))
+
+    def _frames(self, links: Iterable[LinkPose], stamp: int):
+        """A message of frames at a stamp [ns]; all but the world have the prefix."""
+        prefix = self["frame_prefix"]
+        return convert_frames.static_message(
+            (
+                Transform(
+                    WORLD if link.parent == WORLD else prefix + link.parent, prefix + link.child,
+                    link.position, link.orientation,
+                )
+                for link in links
+            ),
+            stamp,
+        )  # fmt: skip
 
     def _on_gripper(self, stamp: int, is_open: bool) -> None:
         if is_open:
@@ -217,10 +242,8 @@ class Simulator(BaseNode):
             self._engine_job = self._pool.submit(self.world.record, ahead, self._cancel)
 
     def _links(self, stamp: int):
-        poses = link_poses(self.twin.config, self.world.controller.position)
-        return convert_frames.static_message(
-            (Transform("world", name, *pose) for name, pose in poses.items()), stamp
-        )
+        links = link_tree(self.twin.config, self.world.controller.position)
+        return self._frames((link for link in links if not link.fixed), stamp)
 
     def _finish(self, job: Job) -> None:
         """The engine is ready, or failed: then time stops until a reset."""
@@ -269,6 +292,7 @@ class Simulator(BaseNode):
             message = convert.markers_message(sample)
         else:
             message = convert.cloud_message(sample)
+            message.header.frame_id = self["frame_prefix"] + message.header.frame_id
         self._out[sensor.name].publish(message)
 
     # --- services ---------------------------------------------------------------------------------

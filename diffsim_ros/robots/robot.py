@@ -91,10 +91,14 @@ class Joint:
 
 @dataclass(frozen=True)
 class Frame:
-    """A link's frame: fixed in the body that joint `carrier` moves (-1: the base), at `pose`."""
+    """A link's frame: fixed in the body that joint `carrier` moves (-1: the base), at `pose`.
+
+    parent  the link that it hangs on in the file, "" for the root
+    """
 
     carrier: int
     pose: np.ndarray
+    parent: str = ""
 
 
 @dataclass(frozen=True)

@@ -135,9 +135,9 @@ class _Tree:
         return Robot(self.place, self.model.name, roots[0], tuple(self.joints), self.frames,
                      tuple(self.shapes))  # fmt: skip
 
-    def _merged(self, link: str, carrier: int, pose: np.ndarray) -> Inertial:
+    def _merged(self, link: str, carrier: int, pose: np.ndarray, parent: str = "") -> Inertial:
         """Inertial of a link and all that is fixed to it, in the carrier's frame; walks on."""
-        self.frames[link] = Frame(carrier, pose)
+        self.frames[link] = Frame(carrier, pose, parent)
         for collision in self.links[link].collisions:
             found = _capsule(collision.geometry.geometry)
             if found is not None:
@@ -150,7 +150,7 @@ class _Tree:
         for joint in self.below[link]:
             at = pose @ np.asarray(joint.origin, float)
             if joint.joint_type == "fixed":
-                total = total.plus(self._merged(joint.child, carrier, at))
+                total = total.plus(self._merged(joint.child, carrier, at, link))
             else:
                 moving.append((joint, at))
         for joint, at in moving:
@@ -171,7 +171,7 @@ class _Tree:
             self._rubs(key, dynamics, "damping"), self._rubs(key, dynamics, "friction"), NOTHING,
         )  # fmt: skip
         self.joints.append(blank)
-        inertial = self._merged(joint.child, index, np.eye(4))
+        inertial = self._merged(joint.child, index, np.eye(4), joint.parent)
         self._check_moving(joint.child, inertial)
         size = _box(self.links[joint.child], inertial.centre)
         self.joints[index] = Joint(**{**vars(blank), "inertial": inertial, "size": size})

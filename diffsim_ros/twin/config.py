@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from ..yaml_file import read_mapping
 from . import schema
 from .sensors import Sensor, read_sensor
 
+WORLD = "world"
+"""Frame of the scene, which every tree of frames hangs on."""
 KEY_INTERVAL = 0.004
 """Between keys of a driven handle [s], about."""
 MOVING = ("rigid", "particle")
@@ -42,6 +45,16 @@ class Drive:
     link: str
     in_link: np.ndarray
     stride: int
+
+
+class LinkPose(NamedTuple):
+    """position (3,) [m] and orientation (x, y, z, w) of a link in another; fixed: for ever."""
+
+    parent: str
+    child: str
+    position: np.ndarray
+    orientation: np.ndarray
+    fixed: bool
 
 
 @dataclass(frozen=True)
@@ -224,14 +237,24 @@ def _spread(reader: Reader, values: Mapping, scene: SceneModel) -> dict:
     return found
 
 
-def link_poses(config: TwinConfig, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Position (3,) [m] and orientation (x, y, z, w) in the world of every link, at q (n,)."""
+def link_tree(config: TwinConfig, q: np.ndarray) -> list[LinkPose]:
+    """Every link in the frame of the one that it hangs on, as robot_state_publisher has them, and
+    the root in the world's; at q (n,). A root that is called `world` is the world."""
     robot, moved = config.arm.robot, joint_poses(config.arm.robot, q)
-    found = {}
+    places = {"": np.eye(4)}
     for name, frame in robot.frames.items():
         carrier = moved[frame.carrier] if frame.carrier >= 0 else np.eye(4)
-        pose = config.arm.base @ carrier @ frame.pose
-        found[name] = pose[:3, 3], quaternion_from_matrix(pose[:3, :3])
+        places[name] = config.arm.base @ carrier @ frame.pose
+    places[WORLD] = np.eye(4)
+    found = []
+    for name, frame in robot.frames.items():
+        if name == WORLD:
+            continue
+        pose = np.linalg.solve(places[frame.parent], places[name])
+        above = robot.frames.get(frame.parent)
+        fixed = above is None or above.carrier == frame.carrier
+        turn = quaternion_from_matrix(pose[:3, :3])
+        found.append(LinkPose(frame.parent or WORLD, name, pose[:3, 3], turn, fixed))
     return found
 
 

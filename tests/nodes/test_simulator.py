@@ -1,6 +1,7 @@
 """The simulator is a lab: a clock, joint states, poses, clouds; it moves, lets go and is reset."""
 
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,14 +16,17 @@ from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, PointCloud2
 from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.nodes import convert, convert_motion
-from diffsim_ros.nodes.common import quality
+from diffsim_ros.nodes.common import STATIC_TF, STREAM, quality
 from diffsim_ros.nodes.driver import Driver
 from diffsim_ros.nodes.simulator import Simulator
 from diffsim_ros.real2sim.recorder import NANO
+from diffsim_ros.robots.kinematics import link_pose
 from diffsim_ros.robots.trajectory import JointTrajectory
+from diffsim_ros.scene.rotation import matrix_from_quaternion
 from diffsim_ros.twin.sensors import generator
 from tests.twin.conftest import ROOT, ball_twin, swing_of
 
@@ -66,9 +70,8 @@ def test_a_throw_over_ros_is_seen_and_its_truth_kept(ros, lab, tmp_path):
     node = lab({"tracker": TRACKER, "camera": CAMERA}, truth_path=str(tmp_path / "truth"),
                rate_factor=0.5)  # fmt: skip
     ros.until(lambda: joints and poses and clouds, "joint states, poses and clouds")
-    driver = ros.start_with(Driver, dry_run=False, use_sim_time=True, gripper="command", lead=0.03)
+    ros.start_with(Driver, dry_run=False, use_sim_time=True, gripper="command", lead=0.03)
     client = ros.action(Execute, "/driver/execute")
-    ros.until(lambda: driver._state, "the driver to hear joint states")
     _, result = ros.act(client, convert_motion.execute_goal(SWING))
     report = convert_motion.report(result)
     assert report.code == "SUCCESS" and report.release_stamp, report
@@ -144,6 +147,56 @@ def test_a_reset_is_answered_when_joint_states_say_so(ros, lab, monkeypatch):
     assert list(said[0].position) == SWING.positions[0].tolist()
     ros.call(Trigger, "/simulator/pause")
     assert ros.call(Trigger, "/simulator/reset").message == "attempt 2"
+
+
+def test_frames_are_a_tree_as_robot_state_publisher_has_it(ros, lab):
+    moving = ros.listen(TFMessage, "/tf", STREAM)
+    still = ros.listen(TFMessage, "/tf_static", STATIC_TF)
+    node = lab({"camera": CAMERA}, playing=False, frame_prefix="left/", tf_rate=500.0)
+    before = node.world.controller.position.copy()
+    assert ros.call(Trigger, "/simulator/step").success
+    ros.until(lambda: moving and still, "frames")
+    edges = {}  # child -> (parent, transform)
+    for message in (*moving, *still):
+        for one in message.transforms:
+            known = edges.setdefault(one.child_frame_id, one)
+            assert known.header.frame_id == one.header.frame_id, one.child_frame_id
+    arm = node.twin.config.arm
+    root = ElementTree.parse(arm.robot.place).getroot()
+    expected = {
+        f"left/{j.find('child').get('link')}": f"left/{j.find('parent').get('link')}"
+        for j in root.iter("joint")
+    } | {f"left/{arm.robot.base}": "world", "left/camera": "world"}
+    assert {child: one.header.frame_id for child, one in edges.items()} == expected
+    moves = {t.child_frame_id for m in moving for t in m.transforms}
+    assert moves == {f"left/{joint.body}" for joint in arm.robot.joints}
+    assert not moves & {t.child_frame_id for m in still for t in m.transforms}
+    for link in arm.robot.frames:
+        pose, child = np.eye(4), f"left/{link}"
+        while child != "world":
+            t = edges[child].transform
+            place, turn = t.translation, t.rotation
+            above = np.eye(4)
+            above[:3, :3] = matrix_from_quaternion(np.array([turn.x, turn.y, turn.z, turn.w]))
+            above[:3, 3] = place.x, place.y, place.z
+            pose, child = above @ pose, edges[child].header.frame_id
+        np.testing.assert_allclose(
+            pose, arm.base @ link_pose(arm.robot, before, link), atol=1e-12, err_msg=link
+        )
+
+
+@pytest.mark.parametrize(
+    ("what", "children"), [("sensors", {"base_link", "camera"}), ("none", set())]
+)
+def test_frames_of_links_can_be_left_to_a_robot_state_publisher(ros, lab, what, children):
+    moving = ros.listen(TFMessage, "/tf", STREAM)
+    still = ros.listen(TFMessage, "/tf_static", STATIC_TF)
+    clock = ros.listen(Clock, "/clock", quality(1000, reliable=False))
+    lab({"camera": CAMERA}, publish_tf=what)
+    ros.until(lambda: len(clock) > 100, "0.2 s")
+    if children:
+        ros.until(lambda: still, "static frames")
+    assert not moving and {t.child_frame_id for m in still for t in m.transforms} == children
 
 
 def test_unusable_parameters_are_refused(lab, tmp_path):
