@@ -77,7 +77,9 @@ def check_trajectory(
     """
     trajectory = check_motion(motion, arm, rules, now=now, place=place)
     if start is not None:
-        check_start(trajectory, arm, start, rules, place=place)
+        stamp = getattr(motion, "stamp", 0)
+        wait = (stamp - now) / NANO if stamp and now is not None else 0.0
+        check_start(trajectory, arm, start, rules, wait=wait, place=place)
     return trajectory
 
 
@@ -118,19 +120,21 @@ def check_start(
     start: JointSample,
     rules: Rules | None = None,
     *,
+    wait: float = 0.0,
     place: str = "trajectory",
 ) -> None:
     """The present state is fresh, whole, at rest and within limits, and the motion begins there.
 
     trajectory  as `check_motion` returned it: columns in the order of the arm's joints
+    wait        [s] from now until its t = 0, where it has a stamp
     A first point at t = 0 must not jump; on the way to a later one, as the controller goes it, the
     limits hold.  Raises as `check_trajectory`.
     """
     rules = rules or Rules()
-    _check_state(trajectory.names, arm.limits, start, rules)
+    check_state(trajectory.names, arm.limits, start, rules)
     check_turns(trajectory, arm, start, place)
     position, velocity = start.rows(trajectory.names)
-    begin, first = float(trajectory.times[0]), _first_rate(trajectory)
+    begin, first = wait + float(trajectory.times[0]), _first_rate(trajectory)
     if begin > 0.0:
         for way in approaches(position, velocity, trajectory, begin, rules.approach):
             found = jumps(way, arm.limits, rules.period, velocity, first)
@@ -291,7 +295,7 @@ def _first_rate(trajectory: JointTrajectory) -> np.ndarray:
     return (trajectory.positions[1] - trajectory.positions[0]) / step
 
 
-def _check_state(names: Sequence[str], limits: Limits, start: JointSample, rules: Rules) -> None:
+def check_state(names: Sequence[str], limits: Limits, start: JointSample, rules: Rules) -> None:
     """Fresh, whole, within limits, at rest."""
     place, most = "joint states", rules.start_velocity
     if not 0.0 <= start.age <= rules.state_age:

@@ -282,6 +282,16 @@ def test_the_way_to_a_later_first_point_is_checked_as_every_version_goes_it():
         Rules(approach="spline")
 
 
+def test_the_way_to_a_first_point_that_waits_for_a_stamp_is_the_longer_one():
+    there, rate = np.zeros((2, 6)), np.zeros((2, 6))
+    there[:, 1], rate[0, 1] = (0.02, 0.05), 0.3
+    motion = JointTrajectory(NAMES, np.array([0.2, 0.7]), ARM.home + there, rate)
+    arm = replace(ARM, limits=replace(ARM.limits, lower=ARM.home - 0.1))
+    check(JointCommand.of(motion), arm=arm)
+    with pytest.raises(InputError, match=r"shoulder_lift_joint at 2\.\d* s: position: got -1\.69"):
+        check(JointCommand.of(motion, NOW + 3 * NANO), arm=arm)
+
+
 @pytest.mark.parametrize("fields", [1, 2, 3])
 def test_a_motion_from_the_present_place_is_the_same_in_every_version(fields):
     target = wrist_alone(fields).trajectory(NAMES)
