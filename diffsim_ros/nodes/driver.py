@@ -47,7 +47,13 @@ from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import JointCommand, JointSample
 from diffsim_ros.robots.execution import Watch
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.robots.trajectory_check import Rules, check_motion, check_start, check_turns
+from diffsim_ros.robots.trajectory_check import (
+    Rules,
+    check_motion,
+    check_start,
+    check_state,
+    check_turns,
+)
 
 FIXED = (
     "robot controller output speed_scaling gripper gripper_action gripper_gap io_service "
@@ -319,6 +325,7 @@ class Driver(BaseNode):
         trajectory = check_motion(wanted, arm, rules)  # a blend is made to sound ones only
         job.go_on()
         start = self._present(job)
+        check_state(trajectory.names, arm.limits, start, rules)
         check_turns(trajectory, arm, start)
         duration = blend or self["blend_time"]
         gap = np.abs(trajectory.positions[0] - start.rows(trajectory.names)[0]).max()

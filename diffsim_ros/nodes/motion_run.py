@@ -69,6 +69,11 @@ class MotionRun:
         self._canceled = self._canceled or why
         self._node.from_thread(self._halt, why)
 
+    def abort(self, why: str) -> None:
+        """Something happened that the motion must not go on with; from the supervision's thread."""
+        if self._supervisor is not None:
+            self._halt(why)
+
     def abandon(self, why: str) -> None:
         """Stop the controller without the supervision's thread, which does not answer."""
         self._abandoned = why
@@ -135,7 +140,8 @@ class MotionRun:
         if missing and not self._canceled:
             why = f"{missing} was not found, or does not answer; nothing was sent"
             return Report("REFUSED", why)
-        check(trajectory)
+        if not self._canceled:
+            check(trajectory)
         # no await between here and the sending: a cancellation that comes later finds a goal
         if self._canceled:
             return Report("CANCELED", f"{self._canceled}; nothing was sent")

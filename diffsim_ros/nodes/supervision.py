@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from rclpy.clock import JumpThreshold
+from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
@@ -63,6 +65,10 @@ class Supervision(BaseNode):
         if self["speed_scaling"]:
             name = self._name(self["speed_scaling"])
             self.create_subscription(Float64, name, self._on_scaling, LATEST)
+        back = JumpThreshold(
+            min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True
+        )
+        self._jumps = self.get_clock().create_jump_callback(back, post_callback=self._on_jump)
         self._beaten = monotonic()
         self.create_timer(BEAT, self._beat, clock=STEADY)
         self._spinner: Spinner | None = None
@@ -108,6 +114,12 @@ class Supervision(BaseNode):
         state = self.states.hear(stamp, self.now(), sample)
         if state is not None and self.run is not None:
             self.run.hear_state(state)
+
+    def _on_jump(self, jump: Any) -> None:
+        """What was received before a clock was set back is worth nothing after it."""
+        self.states.forget()
+        if self.run is not None:
+            self.run.abort(f"the clock was set back by {abs(jump.delta.nanoseconds) / NANO:.3g} s")
 
     def _on_scaling(self, message: Float64) -> None:
         self.scaling = message.data / 100.0

@@ -49,9 +49,10 @@ class JointStates:
         self.names, self.state_age = tuple(names), state_age
         self._speed = np.asarray(speed, float)
         self._lock = threading.Lock()
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Begin anew: the clock was set."""
         self._state: State | None = None
         self._fault: InputError | None = None
         self._fault_at, self._contradicted_at = -1, -(10**18)
@@ -68,7 +69,7 @@ class JointStates:
             return None  # another publisher's joints
         with self._lock:
             if self._state is not None and received < self._state.received:
-                self._forget()  # the clock was set back
+                self.forget()  # the clock was set back
             if self._state is not None and stamp == self._state.stamp:
                 return None
             fault = self._unsound(stamp, received, sample)
