@@ -1,4 +1,7 @@
-"""The header of a serialised message (CDR), read and changed without knowing its type."""
+"""Stamps of serialised messages (CDR), read and changed in the bytes.
+
+Of messages that begin with a std_msgs/Header, whatever their type, and of tf2_msgs/TFMessage.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,50 @@ def restamped(data: bytes, stamp: int) -> bytes:
     """The message with another stamp [ns] in its header."""
     time = struct.pack(f"{_order(data)}iI", stamp // NANO, stamp % NANO)
     return data[:START] + time + data[START + len(time) :]
+
+
+def transforms(data: bytes, place: str) -> list[int]:
+    """Where the stamp of each transform of a TFMessage begins [bytes].
+
+    Raises InputError naming `place` for bytes that are no TFMessage.
+    """
+    try:
+        order, found, at = _order(data), [], START + 4
+        (count,) = struct.unpack_from(f"{order}I", data, START)
+        for _ in range(count):
+            found.append(at)
+            at += 8  # the stamp; then frame_id and child_frame_id, each aligned to 4
+            for _ in range(2):
+                at += -(at - START) % 4
+                at += 4 + struct.unpack_from(f"{order}I", data, at)[0]
+            at += -(at - START) % 8 + 7 * 8  # translation and rotation
+            if at > len(data):
+                raise ValueError(f"{len(data)} bytes for {count} transforms")
+            at += -(at - START) % 4
+        return found
+    except (struct.error, ValueError, IndexError) as error:
+        raise InputError(place, "transforms", str(error), "a serialised TFMessage") from None
+
+
+def first_stamp(data: bytes, place: str) -> int:
+    """Stamp [ns] of the first transform of a TFMessage, 0 without any; errors as transforms."""
+    found = transforms(data, place)
+    return _stamp(data, found[0]) if found else 0
+
+
+def restamped_transforms(data: bytes, stamp: int) -> bytes:
+    """A TFMessage whose first transform has that stamp [ns]; the others keep their distance."""
+    parts = bytearray(data)
+    found = transforms(data, "TFMessage")
+    for at in found:
+        later = stamp + _stamp(data, at) - _stamp(data, found[0])
+        struct.pack_into(f"{_order(data)}iI", parts, at, later // NANO, later % NANO)
+    return bytes(parts)
+
+
+def _stamp(data: bytes, at: int) -> int:
+    seconds, nanoseconds = struct.unpack_from(f"{_order(data)}iI", data, at)
+    return seconds * NANO + nanoseconds
 
 
 def _order(data: bytes) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from . import bags, cdr
-from .bag_messages import BODIES, CLOUD, JOINTS, MOCAP, POSE, TF
+from .bag_messages import BODIES, CLOUD, JOINTS, MOCAP, NAMED, ODOMETRY, POSE, TF
 from .bags import RawMessage, is_bag, read_poses
 from .frames import STATIC
 from .markers.files import READERS, raw_markers, trials_of
@@ -18,8 +18,8 @@ from .recorder import NANO, MarkerFrame
 from .recordings.streams import holds_poses
 from .tosses import read_tosses
 
-STAMPED = (POSE, MOCAP, BODIES, CLOUD, JOINTS)
-"""Types that begin with a header, and are sent again."""
+STAMPED = (POSE, ODOMETRY, NAMED, MOCAP, BODIES, CLOUD, JOINTS)
+"""Types that begin with a header and are sent again; so are transforms, STATIC as they are."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Playlist:
     Of these one is there, the others are None:
     poses     position [m] and quaternion (x, y, z, w), as recorded                        (n, 7)
     markers   frames of optical markers; those not seen are left out                       n
-    messages  serialised, of any of STAMPED, or transforms of STATIC                       n
+    messages  serialised, of any of STAMPED, or transforms                                 n
     """
 
     t: np.ndarray
@@ -52,7 +52,7 @@ def read_playlist(
     """Tosses of an npz file, markers of a table or C3D file, or what a bag holds.
 
     trials  numbers of the trials to play, in that order (not of a bag)
-    topic   of a bag: play this alone; "": its only topic of poses, or all topics of STAMPED
+    topic   of a bag: play this alone; "": its only topic of PoseStamped, or all that can be
     gap     time between the last sample of a trial and the first of the next [s]; a bag keeps its
             own stamps, and a hole longer than `gap` starts its next trial
     Raises InputError as read_tosses, raw_markers and bags.read_messages do, and for trials of a
@@ -110,13 +110,18 @@ def _from_bag(path: Path, topic: str, gap: float) -> Playlist:
     if topic and topic not in known:
         return _from_poses(path, topic, gap)  # which refuses it by name
     chosen = {topic: known[topic]} if topic else known
+    moving = [name for name, kind in chosen.items() if kind == TF and name != STATIC]
     stamped = [name for name, kind in chosen.items() if kind in STAMPED]
-    if not stamped or [chosen[name] for name in stamped] == [POSE]:
+    if not stamped + moving or [chosen[name] for name in stamped] == [POSE]:
         return _from_poses(path, topic, gap)
     found = []
-    for name in stamped:
+    for name in stamped + moving:
         for k, message in enumerate(bags.read_raw(path, name)):
-            stamp, _ = cdr.header(message.data, f"{path}: {name}: sample {k}")
+            place = f"{path}: {name}: sample {k}"
+            if name in moving:
+                stamp = cdr.first_stamp(message.data, place)
+            else:
+                stamp, _ = cdr.header(message.data, place)
             found.append(message._replace(stamp=stamp or message.stamp))
     found.sort(key=lambda message: message.stamp)
     t = np.array([message.stamp for message in found], np.int64)
@@ -127,6 +132,13 @@ def _from_bag(path: Path, topic: str, gap: float) -> Playlist:
         t = np.concatenate([np.full(len(static), t[0]), t])
         trial = np.concatenate([np.ones(len(static), int), trial])
     return Playlist(t - t[0], trial, "", messages=found)
+
+
+def restamped(message: RawMessage, stamp: int) -> bytes:
+    """The bytes of a message of a Playlist with another stamp [ns]."""
+    return (cdr.restamped_transforms if message.msgtype == TF else cdr.restamped)(
+        message.data, stamp
+    )
 
 
 def _numbered(t: np.ndarray, gap: float) -> np.ndarray:

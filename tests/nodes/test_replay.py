@@ -1,11 +1,13 @@
 """The replay is a driver: its topics, quality of service, rate and stamps."""
 
+import signal
+
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy")
 
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
@@ -16,6 +18,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, SENSOR
 from diffsim_ros.nodes.replay import Replay
+from diffsim_ros.real2sim.bags import write_motion
 from diffsim_ros.real2sim.recorder import NANO
 from diffsim_ros.real2sim.tosses import read_tosses
 
@@ -114,8 +117,6 @@ def test_rigid_bodies(ros, replay):
 
 
 def test_a_bag_plays(ros, replay, tmp_path):
-    from diffsim_ros.real2sim.bags import write_motion
-
     position = np.arange(30.0).reshape(10, 3)
     orientation = np.tile([0.0, 0.0, 0.0, 1.0], (10, 1))
     bag = tmp_path / "cube.mcap"
@@ -126,6 +127,89 @@ def test_a_bag_plays(ros, replay, tmp_path):
     back = [convert.pose_sample(m, "cube").position for m in heard]
     np.testing.assert_array_equal(back, position)
     assert heard[0].header.frame_id == "map"
+
+
+def two_topics(path):
+    """A bag with poses on /a/pose and /b/pose."""
+    position = np.arange(30.0).reshape(10, 3)
+    orientation = np.tile([0.0, 0.0, 0.0, 1.0], (10, 1))
+    t = np.arange(10) * 0.01
+    write_motion(
+        path,
+        [(topic, "map", t, position, orientation) for topic in ("/a/pose", "/b/pose")],
+        transforms=False,
+    )
+    return str(path)
+
+
+def test_every_topic_is_waited_for(ros, replay, tmp_path):
+    """Two subscribers of one topic do not stand for those of another."""
+    heard = [ros.listen(PoseStamped, "/a/pose", SENSOR) for _ in range(2)]
+    status = ros.listen(DiagnosticStatus, "/replay/status", LATCHED)
+    done = ros.listen(Bool, "/replay/done", LATCHED)
+    node = replay(data=two_topics(tmp_path / "two.mcap"), trials=None, wait_at_most=3600.0)
+    a = node._out["/a/pose"]
+    ros.until(lambda: a.get_subscription_count() == 2, "two subscribers of /a/pose")
+    ending = "no subscriber of /b/pose", "playing"
+    told = ros.until(
+        lambda: [
+            s.message for s in status if s.message.endswith(ending[0]) or ending[1] in s.message
+        ],
+        "a status with two subscribers",
+    )
+    assert told[0].endswith(ending[0])
+    other = ros.listen(PoseStamped, "/b/pose", SENSOR)
+    ros.until(lambda: done and done[-1].data, "the end")
+    ros.until(lambda: len(heard[0]) == len(heard[1]) == len(other) == 10, "every pose")
+
+
+def test_a_topic_that_nobody_wants_is_not_waited_for_for_ever(ros, replay, tmp_path):
+    heard = ros.listen(PoseStamped, "/a/pose", SENSOR)
+    done = ros.listen(Bool, "/replay/done", LATCHED)
+    replay(data=two_topics(tmp_path / "two.mcap"), trials=None, wait_at_most=0.2)
+    ros.until(lambda: done and done[-1].data, "the end")
+    ros.until(lambda: len(heard) == 10, "every pose")
+
+
+def test_it_is_done_only_when_the_last_sample_was_acknowledged(ros, replay, processes):
+    """A subscriber that is held up keeps replay from leaving before all has arrived."""
+    figures = ros.listen(DiagnosticArray, "/diagnostics", 10)
+    status = ros.listen(DiagnosticStatus, "/replay/status", LATCHED)
+    done = ros.listen(Bool, "/replay/done", LATCHED)
+    observer = processes.start("observer", period=0.1, reliability="reliable")
+    node = replay(autostart=False, rate_factor=1000.0, settle=0.0, deliver_within=3600.0)
+    pose = node._out["cube/pose"]
+    ros.until(lambda: pose.get_subscription_count() == 1, "the observer")
+    ros.until(lambda: figures and convert.values_of(figures[-1].status[0])["publishers"] == "1",
+              "the observer to find the replay")  # fmt: skip
+    observer.send_signal(signal.SIGSTOP)
+    try:
+        assert ros.call(Trigger, "/replay/play").success
+        ros.until(
+            lambda: (done and done[-1].data) or "delivering" in status[-1].message, "all sent"
+        )
+        assert not done[-1].data
+        busy = ros.call(Trigger, "/replay/play")
+        assert not busy.success and "delivering" in busy.message
+    finally:
+        observer.send_signal(signal.SIGCONT)
+    ros.until(lambda: done[-1].data, "the end")
+    ros.until(
+        lambda: convert.values_of(figures[-1].status[0]).get("received") == "226", "all 226 samples"
+    )
+
+
+def test_best_effort_subscribers_get_time_for_the_last_sample(ros, replay):
+    """Nobody acknowledges to a best effort publisher's end: it stays `linger` seconds."""
+    status = ros.listen(DiagnosticStatus, "/replay/status", LATCHED)
+    done = ros.listen(Bool, "/replay/done", LATCHED)
+    heard = ros.listen(PoseStamped, "/cube/pose", SENSOR)
+    node = replay(trials=[1], rate_factor=1000.0, linger=60.0)
+    ros.until(lambda: (done and done[-1].data) or "delivering" in status[-1].message, "all sent")
+    ros.until(lambda: len(heard) == 115, "115 poses")
+    assert not done[-1].data
+    node.set_parameters([Parameter("linger", value=0.0)])
+    ros.until(lambda: done[-1].data, "the end")
 
 
 @pytest.mark.parametrize(

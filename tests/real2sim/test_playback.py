@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.real2sim import cdr
+from diffsim_ros.real2sim.bag_messages import TF, message
 from diffsim_ros.real2sim.bags import read_raw
 from diffsim_ros.real2sim.playback import read_playlist
 from diffsim_ros.real2sim.recorder import NANO
@@ -68,3 +70,31 @@ def test_unusable_files_are_input_errors(tmp_path):
     broken.write_bytes(b"not a bag")
     with pytest.raises(InputError, match=r"broken\.mcap"):
         read_playlist(broken)
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("camera", "tag36h11:0"), ("", "x" * 7)])
+def test_stamps_of_transforms_are_set_in_the_bytes(names):
+    from rosbags.typesys import Stores, get_typestore
+
+    def transform(ns, k):
+        q = message("geometry_msgs/msg/Quaternion", 0.0, 0.0, 0.0, 1.0 + k)
+        place = message("geometry_msgs/msg/Vector3", 1.0, 2.0, 3.0 + k)
+        moved = message("geometry_msgs/msg/Transform", place, q)
+        header = message("std_msgs/msg/Header", message(
+            "builtin_interfaces/msg/Time", ns // NANO, ns % NANO), names[0])  # fmt: skip
+        return message("geometry_msgs/msg/TransformStamped", header, names[1] + "y" * k, moved)
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    stamps = [1_700_000_000 * NANO + 999_999_999, 1_700_000_001 * NANO + 5, 1_699_999_999 * NANO]
+    full = message(TF, [transform(ns, k) for k, ns in enumerate(stamps)])
+    data = bytes(store.serialize_cdr(full, TF))
+    assert cdr.first_stamp(data, "x") == stamps[0]
+    later = 1_800_000_000 * NANO + 7
+    back = store.deserialize_cdr(cdr.restamped_transforms(data, later), TF)
+    found = [t.header.stamp.sec * NANO + t.header.stamp.nanosec for t in back.transforms]
+    assert found == [later + ns - stamps[0] for ns in stamps]
+    for one, two in zip(back.transforms, full.transforms, strict=True):
+        assert one.child_frame_id == two.child_frame_id and one.transform == two.transform
+    for cut in (3, 6, 30, len(data) - 1):
+        with pytest.raises(InputError, match="place: transforms"):
+            cdr.first_stamp(data[:cut], "place")
