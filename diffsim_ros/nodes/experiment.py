@@ -17,6 +17,7 @@ import numpy as np
 from diffsim_interfaces.action import Execute, Plan
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path as PathMessage
+from rclpy.utilities import remove_ros_args
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
@@ -102,16 +103,17 @@ class Experiment(Rehearsal):
     def topics(self) -> list[tuple]:
         """What the bag of an experiment holds: (topic, type, quality of service)."""
         found = [
-            ("/joint_states", JointState, STREAM), ("/robot_description", String, LATCHED),
-            ("/planner/trajectory", TrajectoryMessage, LATCHED),
-            ("/planner/predicted", PathMessage, LATCHED),
-            ("/planner/markers", MarkerArray, LATCHED),
+            ("joint_states", JointState, STREAM), ("robot_description", String, LATCHED),
+            ("planner/trajectory", TrajectoryMessage, LATCHED),
+            ("planner/predicted", PathMessage, LATCHED),
+            ("planner/markers", MarkerArray, LATCHED),
         ]  # fmt: skip
         if TFMessage is not None:
             found += [("/tf", TFMessage, STREAM), ("/tf_static", TFMessage, STATIC_TF)]
         for body in dict.fromkeys(goal.body for goal in self.config.goals):
-            found.append((f"/{body}/pose", PoseStamped, DRIVER))
-        return found
+            found.append((f"{body}/pose", PoseStamped, DRIVER))
+        named = self.ros.node.resolve_topic_name
+        return [(named(topic), kind, profile) for topic, kind, profile in found]
 
     def record(self) -> BagRecorder:
         """Begin to keep what the bag is to hold, at the twin's time."""
@@ -120,9 +122,9 @@ class Experiment(Rehearsal):
     def solved(self, changes: Sequence[str] = ()) -> Plan.Result:
         """Have it planned into `plan/`; `config` is what was solved then (a hand's task may have
         got more time)."""
-        self.ros.trigger("/simulator/pause")  # the planner has the machine to itself
+        self.ros.trigger("simulator/pause")  # the planner has the machine to itself
         plan = self.plan(self.task, "plan", changes=changes)
-        self.ros.trigger("/simulator/play")
+        self.ros.trigger("simulator/play")
         source = read_yaml(self.folder / "plan" / "result.yaml")["config"]
         self.config = load_plan(source, base=self.task)
         return plan
@@ -245,7 +247,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--here", action="store_true", help="the nodes run already, in this domain (a launch file)"
     )
     parser.add_argument("--rate", type=float, help="simulated seconds per second [0.25 or 1]")
-    options = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = parser.parse_args(remove_ros_args(given))
 
     def work(path: Path, fleet: Fleet | None, commander: Commander) -> int:
         twin = plan_file(options.twin) if options.twin else None
@@ -253,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(loop, options.set, options.rate)
 
     files = [name for name in FILES if not (options.here and name == "truth")]
-    return session(options.out, files, work, "experiment", here=options.here)
+    return session(options.out, files, work, "experiment", here=options.here, arguments=given)
 
 
 if __name__ == "__main__":

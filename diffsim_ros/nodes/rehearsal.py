@@ -1,6 +1,7 @@
 """A twin for a lab: plans are made, carried out and judged there over ROS, node by node.
 
-Simulator, planner and driver are processes; this program only calls their actions and services.
+Simulator, planner and driver are processes; this program only calls their actions and services,
+in the namespace of its own node.
 What the demos, experiments and studies do with a twin, they do by this class.
 """
 
@@ -37,7 +38,7 @@ class Rehearsal:
 
     folder  of all results; what the twin says was true goes to `truth/` in it
     fleet   that starts the nodes; None: they run already, with `truth_path` so
-    states  [the last of /joint_states]
+    states  [the last of joint_states]
     """
 
     def __init__(self, folder: Path, fleet: Fleet | None, commander: Commander) -> None:
@@ -64,12 +65,17 @@ class Rehearsal:
         for name, parameters in nodes.items() if self.fleet is not None else ():
             self.line.show(f"starting {', '.join(nodes)}", "start")
             self.fleet.start(name, parameters)
-        names = self.ros.node.get_node_names
-        self.ros.wait(lambda: set(nodes) <= set(names()), "the nodes", 60.0)
-        self.states = self.ros.listen(JointState, "/joint_states", STREAM, last=True)
-        self.ros.wait(lambda: self.states, "/joint_states", 60.0)
+        self.ros.wait(lambda: set(nodes) <= self._beside(), "the nodes", 60.0)
+        self.states = self.ros.listen(JointState, "joint_states", STREAM, last=True)
+        self.ros.wait(lambda: self.states, "joint_states", 60.0)
         if self.fleet is None:
-            self.ros.set_parameters("/driver", {k: driver[k] for k in ("lead", "lag")})
+            self.ros.set_parameters("driver", {k: driver[k] for k in ("lead", "lag")})
+
+    def _beside(self) -> set[str]:
+        """Names of the nodes in our namespace."""
+        here = self.ros.node.get_namespace()
+        found = self.ros.node.get_node_names_and_namespaces()
+        return {name for name, namespace in found if namespace == here}
 
     def plan(
         self,
@@ -96,7 +102,7 @@ class Rehearsal:
             words = f"plan {name}: iteration {feedback.iteration}"
             self.line.show(f"{words}, objective {feedback.objective:.3g}", name)
 
-        result = self.ros.act(Plan, "/planner/plan", goal, show)
+        result = self.ros.act(Plan, "planner/plan", goal, show)
         self._check(result, f"plan {name}")
         return result
 
@@ -106,7 +112,7 @@ class Rehearsal:
         def show(feedback: Execute.Feedback) -> None:
             self.line.show(f"{label}: {feedback.phase}, {feedback.time:.2f} s", label)
 
-        result = self.ros.act(Execute, "/driver/execute", goal, show)
+        result = self.ros.act(Execute, "driver/execute", goal, show)
         self._check(result, label)
         if result.dry_run:
             raise DryRun(result.error_msg)
@@ -125,12 +131,12 @@ class Rehearsal:
     def watch(self, until: float) -> None:
         """Let the twin's time pass until `until` [s], then pause it."""
         self.ros.wait(lambda: self.now > until, f"{until:.2f} s of the twin's time", PATIENCE)
-        self.ros.trigger("/simulator/pause")
+        self.ros.trigger("simulator/pause")
 
     def finish(self) -> dict[str, np.ndarray]:
         """End the attempt: all is back at its start; returns what truly happened (docs/twin.md)."""
-        self.ros.trigger("/simulator/reset")
-        self.ros.trigger("/simulator/play")
+        self.ros.trigger("simulator/reset")
+        self.ros.trigger("simulator/play")
         newest = sorted((self.folder / "truth").glob("attempt_*.npz"))[-1]
         with np.load(newest) as truth:
             return dict(truth)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.nodes.commander import CallFailed, Commander
+from diffsim_ros.nodes.commander import CallFailed, Commander, interrupts
 from diffsim_ros.nodes.processes import Fleet, own_domain
-from diffsim_ros.nodes.starting import heeded
 from diffsim_ros.output import OutputFolder
 
 
@@ -21,25 +19,32 @@ def session(
     command: str = "demo",
     *,
     here: bool = False,
+    arguments: Sequence[str] = (),
 ) -> int:
     """Call work(folder, fleet, commander) and return its exit code.
 
-    out      folder of the results, None: a new, dated one;  files  that it may write there
-    command  word for what is run
-    here     True: the nodes run already, in this domain; fleet is None then
-    Else 1: a node failed, 2: unusable input, 130: Ctrl-C, SIGTERM or a closed terminal. All nodes
-    have ended then.
+    out        folder of the results, None: a new, dated one;  files  that it may write there
+    command    word for what is run
+    here       True: the nodes run already, in this domain; fleet is None then
+    arguments  of the command line for ROS, with `here`: `--ros-args -r __ns:=/robot1`
+    Else 1: a node failed, 2: unusable input, 130: Ctrl-C, SIGTERM or a closed terminal, which end
+    the wait for a node (`commander.interrupts`). All nodes have ended then.
     """
-    before = {number: signal.signal(number, signal.default_int_handler) for number in heeded()}
     folder = None
     try:
         folder = OutputFolder(out, files, command=command)
         path = folder.path.absolute()
-        if here:
-            with Commander() as commander:
-                return work(path, None, commander)
-        with own_domain(), Fleet(path / "logs") as fleet, Commander(fleet.check) as commander:
-            return work(path, fleet, commander)
+        with interrupts() as watch:
+            if here:
+                with Commander(watch, arguments) as commander:
+                    return work(path, None, commander)
+
+            def look() -> None:
+                watch()
+                fleet.check()
+
+            with own_domain(), Fleet(path / "logs") as fleet, Commander(look) as commander:
+                return work(path, fleet, commander)
     except InputError as error:
         print(f"{command}: {error}", file=sys.stderr)
         return 2
@@ -47,10 +52,9 @@ def session(
         print(f"{command}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"\n{command}: stopped; all nodes have ended", file=sys.stderr)
+        ended = "the nodes run on" if here else "all nodes have ended"
+        print(f"\n{command}: stopped; {ended}", file=sys.stderr)
         return 130
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         if folder is not None:
             folder.discard_if_empty()
