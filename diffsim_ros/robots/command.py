@@ -37,14 +37,13 @@ class JointCommand:
     @staticmethod
     def of(trajectory: JointTrajectory, stamp: int = 0) -> JointCommand:
         """As a message carries a trajectory: times in whole nanoseconds."""
-        points = []
-        for k, time in enumerate(trajectory.times):
-            rows = [
-                () if rows is None else tuple(map(float, rows[k]))
-                for rows in (trajectory.positions, trajectory.velocities, trajectory.accelerations)
-            ]
-            points.append(CommandPoint(nanoseconds(time), *rows))
-        return JointCommand(tuple(trajectory.names), tuple(points), stamp, trajectory.release)
+        rows = [getattr(trajectory, key) for key in FIELDS]
+        empty = [()] * len(trajectory.times)
+        lists = [empty if row is None else map(tuple, np.asarray(row, float).tolist())
+                 for row in rows]  # fmt: skip
+        times = map(nanoseconds, np.asarray(trajectory.times, float).tolist())
+        points = tuple(CommandPoint(*given) for given in zip(times, *lists, strict=True))
+        return JointCommand(tuple(trajectory.names), points, stamp, trajectory.release)
 
     @cached_property
     def rows(self) -> tuple[int, dict[str, np.ndarray | None]]:
