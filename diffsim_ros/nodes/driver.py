@@ -303,10 +303,11 @@ class Driver(BaseNode):
             note = ["the gripper would not be opened: parameter gripper is none"] if kept else []
             text = "; ".join([f"dry run: {size}, nothing was sent", *note, *notes])
             answer(Report("SUCCESS", text, dry_run=True))
-        except Canceled:
-            answer(Report("CANCELED", f"{job.why}; nothing was sent"))
         except Exception as error:  # whoever waits must know
-            answer(None, error)
+            if job.why:
+                answer(Report("CANCELED", f"{job.why}; nothing was sent"))
+            else:
+                answer(None, error)
 
     # --- checks ---------------------------------------------------------------------------------
 

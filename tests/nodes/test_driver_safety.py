@@ -66,7 +66,7 @@ def test_a_cancellation_wins_while_the_driver_waits(bench, setting):
     bench.ros.until(cancel.done, "an answer")
     assert cancel.result().goals_canceling
     report = bench.report()
-    assert report.code == "CANCELED" and "nothing was sent" in report.message
+    assert report.code == "CANCELED" and "nothing was sent" in report.message, report
     assert bench.result.result().status == 5
     bench.lab.server.offer = offer  # the robot's driver comes up
     bench.known()
@@ -220,7 +220,7 @@ def test_a_goal_without_a_release_never_opens_the_gripper(bench):
 
 
 def test_a_release_at_zero_is_not_taken_for_none():
-    with pytest.raises(ValueError, match="release: got 0.0; accepted: later than 0 s"):
+    with pytest.raises(ValueError, match=r"release: got 0\.0; accepted: later than 0 s"):
         convert_motion.execute_goal(replace(MOTION, release=0.0))
 
 
