@@ -11,16 +11,22 @@ Nodes stay until Ctrl-C.
 from datetime import datetime
 
 from launch.actions import ExecuteProcess
-from launch.substitutions import LaunchConfiguration
+from launch.substitutions import (
+    EqualsSubstitution,
+    LaunchConfiguration,
+    NotEqualsSubstitution,
+)
 
 from diffsim_ros.nodes.launching import (
+    OWN_WORLD,
     SIMULATED,
     STRINGS,
-    computed,
+    FirstGiven,
     declared,
     if_true,
     node,
     rviz,
+    text,
     typed,
 )
 from launch import LaunchDescription
@@ -43,26 +49,38 @@ ARGUMENTS = {
 
 
 def generate_launch_description():
-    task, lab = LaunchConfiguration("experiment"), computed("'{twin}' or '{experiment}'", str)
+    task, own = LaunchConfiguration("experiment"), {"remappings": OWN_WORLD}
+    lab = text(FirstGiven(LaunchConfiguration("twin"), task))
     dated = f"out/{datetime.now():%Y-%m-%d_%H-%M-%S}_experiment"
-    folder = f"('{{out}}' or '{dated}')"
-    out, bag = computed(folder), computed(f"{folder} + '/bag'")
-    truth = computed(f"{folder} + '/truth'", str)
-    rehearse = ["ros2", "run", "diffsim_ros", "experiment", task, "--here", "--out", out]
-    record = ["ros2", "bag", "record", "--all-topics", "--storage", "mcap", "--use-sim-time"]
+    out = FirstGiven(LaunchConfiguration("out"), dated)
+    names = ["--ros-args", "-r", ["__ns:=/", LaunchConfiguration("namespace")]]
+    names += [word for old, new in OWN_WORLD for word in ("-r", f"{old}:={new}")]
+    rehearse = ["ros2", "run", "diffsim_ros", "experiment", task, "--here", "--out", out, *names]
+    record = ["ros2", "bag", "record", "--storage", "mcap", "--output", [out, "/bag"]]
+    namespace = LaunchConfiguration("namespace")
     timing = typed(dry_run=bool, gripper=str, stall_timeout=float)
     return LaunchDescription(
         [
             *declared(ARGUMENTS),
             node(
                 "simulator",
-                {**typed(rate_factor=float), "twin": lab, "truth_path": truth},
+                {**typed(rate_factor=float), "twin": lab, "truth_path": text([out, "/truth"])},
+                **own,
             ),
-            node("driver", timing, SIMULATED),
-            node("planner", {}, SIMULATED),
-            node("visualizer", typed(pose_topics=STRINGS), SIMULATED),
+            node("driver", timing, SIMULATED, **own),
+            node("planner", {}, SIMULATED, **own),
+            node("visualizer", typed(pose_topics=STRINGS), SIMULATED, **own),
             ExecuteProcess(cmd=rehearse, output="screen"),
-            ExecuteProcess(cmd=[*record, "--output", bag], output="log", condition=if_true("bag")),
-            rviz("twin.rviz", SIMULATED),
+            ExecuteProcess(
+                cmd=[*record, "--all-topics", "--use-sim-time"],
+                output="log",
+                condition=if_true("bag", EqualsSubstitution(namespace, "")),
+            ),
+            ExecuteProcess(  # it would wait for /clock, and hear other robots
+                cmd=[*record, "--regex", ["/", namespace, "/.*"]],
+                output="log",
+                condition=if_true("bag", NotEqualsSubstitution(namespace, "")),
+            ),
+            rviz("twin.rviz", SIMULATED, **own),
         ]
     )

@@ -2,9 +2,22 @@
 
 ros2 launch diffsim_ros twin.launch.py task:=my_plan.yaml dry_run:=false
 ros2 launch diffsim_ros twin.launch.py twin:=my_twin.yaml rate_factor:=0.5 rviz:=true
+
+Two twins at once, each with a clock and frames of its own:
+
+ros2 launch diffsim_ros twin.launch.py namespace:=robot1 task:=config/planning/ur5_throw.yaml
+ros2 launch diffsim_ros twin.launch.py namespace:=robot2 task:=config/planning/ur5_drag.yaml
 """
 
-from diffsim_ros.nodes.launching import SIMULATED, STRINGS, declared, node, rviz, typed
+from diffsim_ros.nodes.launching import (
+    OWN_WORLD,
+    SIMULATED,
+    STRINGS,
+    declared,
+    node,
+    rviz,
+    typed,
+)
 from launch import LaunchDescription
 
 ARGUMENTS = {
@@ -18,23 +31,25 @@ ARGUMENTS = {
     "stall_timeout": ("60.0", "[s] that time may stand while the engine works"),
     "pose_topics": ("['ball/pose']", "poses that the observer records"),
     "cloud_topics": ("['camera/points']", "clouds that the observer records"),
+    "publish_tf": ("links", "of the twin; sensors: a robot_state_publisher says where links are"),
     "configuration": ("", "estimation YAML for requests that name none"),
     "rviz": ("false", "start rviz2 with config/rviz/twin.rviz"),
 }
 
 
 def generate_launch_description():
-    heard = typed(pose_topics=STRINGS)
+    heard, own = typed(pose_topics=STRINGS), {"remappings": OWN_WORLD}
+    lab = typed(twin=str, rate_factor=float, truth_path=str, publish_tf=str)
     timing = typed(dry_run=bool, gripper=str, lead=float, stall_timeout=float)
     return LaunchDescription(
         [
             *declared(ARGUMENTS),
-            node("simulator", typed(twin=str, rate_factor=float, truth_path=str)),
-            node("driver", timing, SIMULATED),
-            node("observer", {**heard, **typed(cloud_topics=STRINGS)}, SIMULATED),
-            node("planner", typed(task=str), SIMULATED),
-            node("estimator", typed(configuration=str), SIMULATED),
-            node("visualizer", heard, SIMULATED),
-            rviz("twin.rviz", SIMULATED),
+            node("simulator", lab, **own),
+            node("driver", timing, SIMULATED, **own),
+            node("observer", {**heard, **typed(cloud_topics=STRINGS)}, SIMULATED, **own),
+            node("planner", typed(task=str), SIMULATED, **own),
+            node("estimator", typed(configuration=str), SIMULATED, **own),
+            node("visualizer", heard, SIMULATED, **own),
+            rviz("twin.rviz", SIMULATED, **own),
         ]
     )

@@ -117,7 +117,7 @@ def test_unusable_parameters_end_a_node_with_code_2_and_one_line(processes):
 @pytest.mark.parametrize("name", NODES + DRIVING)
 def test_the_yaml_lists_every_parameter_with_its_default(name):
     content = yaml.safe_load((ROOT / "config" / "nodes" / f"{name}.yaml").read_text())
-    listed = content[name]["ros__parameters"]
+    listed = content[f"/**/{name}"]["ros__parameters"]
     declared = {p.name: p.default for p in node_class(name).PARAMETERS}
     assert listed == {k: list(v) if v == () else v for k, v in declared.items()}
 
@@ -171,8 +171,8 @@ def test_topics_of_the_rviz_file_are_those_of_the_visualizer():
         d["Topic"]["Value"]: d["Topic"]["Durability Policy"] for d in displays if "Topic" in d
     }
     assert set(topics) == {
-        f"/visualizer/{name}"
+        f"visualizer/{name}"
         for name in ("scene", "motion", "points", "live", "measured_path", "simulated_path")
     }
     for name in re.findall(r'"~/(\w+)", LATCHED', source):
-        assert topics[f"/visualizer/{name}"] == "Transient Local"
+        assert topics[f"visualizer/{name}"] == "Transient Local"
