@@ -37,6 +37,9 @@ SUCCESSFUL, INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0, 
 END_VELOCITY = 1.19e-7
 """Speed [rad/s] of the last point above which a trajectory is rejected (float's epsilon)."""
 
+FARTHEST = 1e6
+"""[rad or m, per s] that drives accept at all: NaN and more than this they do not follow."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -190,7 +193,7 @@ class Controller:
         """
         self.elapsed = (self.time - command.stamp) / NANO if command.stamp else 0.0
         self._next, self.begun = self.elapsed, None
-        with np.errstate(all="ignore"):  # odd numbers end as NaN, which `_update` keeps back
+        with np.errstate(all="ignore"):  # odd numbers end as NaN, which the drives refuse
             rule = approach_rule(self.settings.version)
             trajectory = self._sorted(command)
             state = self.position, self.velocity
@@ -232,7 +235,8 @@ class Controller:
         while self._tick <= time:
             self._joints.advance(self._tick)
             self.time = max(self.time, self._tick)
-            outcome = self._update() or outcome
+            with np.errstate(all="ignore"):
+                outcome = self._update() or outcome
             self._tick += self._period
         self._joints.advance(time)
         self.time = max(self.time, time)
@@ -258,8 +262,7 @@ class Controller:
             self.elapsed, self._next = self._next, self._next + self.scaling * period
             if self.begun is None:
                 self.begun = self.time - nanoseconds(self.elapsed)
-            with np.errstate(all="ignore"):
-                self.desired = Sample(*self._course.at(self.elapsed))
+            self.desired = Sample(*self._course.at(self.elapsed))
             outcome = self._checked() if self.active else None
             self._fresh = False
         if self._braking is not None:
@@ -267,7 +270,7 @@ class Controller:
             rate = self.desired.velocity
         else:
             rate = self.scaling * self.desired.velocity
-        if np.isfinite([self.desired.position, rate]).all():  # drives refuse what is no number
+        if np.all(np.abs([self.desired.position, rate]) <= FARTHEST):
             self._joints.command(self.desired.position, rate)
         return outcome
 

@@ -63,12 +63,22 @@ def _excesses(spline, low: np.ndarray, high: np.ndarray) -> Iterator[tuple[float
     """(time, joint, value) of each joint's first piece with a value outside; its worst."""
     outside = (spline.c.max(axis=0) > high) | (spline.c.min(axis=0) < low)  # (pieces, joints)
     for k in np.flatnonzero(outside.any(axis=0)):
-        pieces = np.flatnonzero(outside[:, k])
-        for piece in pieces[_suspects(spline.c[:, pieces, k], low[k], high[k])]:
-            time, value = _worst(spline, piece, k, low[k], high[k])
-            if not low[k] <= value <= high[k]:
-                yield time, int(k), value
-                break
+        found = _first(spline, np.flatnonzero(outside[:, k]), k, low[k], high[k])
+        if found:
+            yield found[0], int(k), found[1]
+
+
+def _first(spline, pieces: np.ndarray, k: int, low: float, high: float):
+    """(time, value) of the worst of a joint's first piece that leaves the range; None: none."""
+    while len(pieces):
+        suspects = pieces[_suspects(spline.c[:, pieces, k], low, high)]
+        for piece in suspects:
+            time, value = _worst(spline, piece, k, low, high)
+            if not low <= value <= high:
+                return time, value
+        # one that left it by rounding only hides those behind it
+        pieces = pieces[pieces > suspects[-1]] if len(suspects) else suspects
+    return None
 
 
 def _suspects(points: np.ndarray, low: float, high: float) -> np.ndarray:
@@ -86,9 +96,8 @@ def _suspects(points: np.ndarray, low: float, high: float) -> np.ndarray:
             break
         owner = np.tile(owner[open_], 2)
         rows = halves(rows[:, open_, None])[:, :, 0]
-    return np.unique([*owner[owner < last], *([last] if last < points.shape[1] else [])]).astype(
-        int
-    )
+    found = np.append(owner[owner < last], last)
+    return np.unique(found[found < points.shape[1]])
 
 
 def _worst(spline, piece: int, k: int, low: float, high: float) -> tuple[float, float]:
@@ -100,7 +109,7 @@ def _worst(spline, piece: int, k: int, low: float, high: float) -> tuple[float, 
     polynomial = PPoly.from_bernstein_basis(one).c[:, 0]
     turns = np.roots(np.polyder(polynomial))
     turns = turns.real[(np.abs(turns.imag) < 1e-9) & (turns.real > 0)]
-    times = np.concatenate([[0.0], turns[turns < end - begin], [end - begin]])
+    times = np.concatenate([np.linspace(0.0, end - begin, 9), turns[turns < end - begin]])
     values = np.polyval(polynomial, times)
     worst = int(np.argmax(np.maximum(values - high, low - values)))
     return float(begin + times[worst]), float(values[worst])

@@ -262,8 +262,8 @@ def test_duplicate_names_do_what_the_real_one_does():
 @pytest.mark.parametrize("odd", GOOD_ODD.values(), ids=GOOD_ODD)
 def test_nothing_odd_that_is_accepted_raises_or_makes_joints_no_number(odd):
     assert rejection(odd, NAMES, NOW) == ""
-    for begin in (Controller.start, Controller.replace):
-        mock = controller()
+    for begin, tolerance in ((Controller.start, 0.2), (Controller.replace, np.inf)):
+        mock = controller(Settings(path=tolerance, goal=tolerance))
         begin(mock, odd)
         mock.step(1.5)
         mock.cancel()

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.robots import trajectory_limits
 from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import NANO, CommandPoint, JointCommand, JointSample
 from diffsim_ros.robots.controller import rejection
@@ -338,3 +339,17 @@ def test_pieces_that_only_seem_to_leave_a_limit_are_looked_at_closely():
     v[20, 5] = 1.3
     with pytest.raises(InputError, match=r"wrist_3_joint at (1\.9|2) s: acceleration"):
         check_motion(JointTrajectory(NAMES, times, q, v), arm)
+
+
+def test_a_piece_that_leaves_a_limit_by_rounding_hides_none_behind_it(monkeypatch):
+    worst, asked = trajectory_limits._worst, []
+
+    def rounded(spline, piece, *given):
+        asked.append(piece)
+        time, value = worst(spline, piece, *given)
+        return time, (0.0 if len(asked) == 1 else value)
+
+    monkeypatch.setattr(trajectory_limits, "_worst", rounded)
+    found = trajectory_limits.beyond_limits(swing(size=2.5), ARM.limits, jerk=False)
+    first = [one for one in found if one.quantity == "velocity" and one.joint == PAN]
+    assert asked[1] > asked[0] and len(first) == 1
