@@ -92,6 +92,86 @@ def test_what_waits_to_be_heard_after_a_hiccup_is_no_silence():
     assert watch.trouble(at(1.3)) == "" and not watch.notes
 
 
+def watched(seconds, off=0.0, rate=0.0, **bounds):
+    """A supervisor that received two states of the plan, the last of them at a time [s]."""
+    found = Supervisor(swing(), NOW, Watch(state_age=99.0, **bounds))
+    for time in (seconds - 0.008, seconds):
+        q, qd, _ = swing().at(time)
+        found.hear_state(at(time), q + off, qd + rate)
+    return found
+
+
+@pytest.mark.parametrize(
+    "off, rate, told",
+    [
+        (0.0, 0.0, ""),
+        (0.05, 0.5, ""),
+        (0.3, 0.0, "off its path (at most 0.1)"),
+        (0.0, 1.5, "is planned (at most 1 beyond)"),
+        (0.0, -2.5, "is planned (at most 1 beyond)"),
+    ],
+)
+def test_the_arm_is_held_against_the_plan(off, rate, told):
+    away = off * np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0])  # across the path
+    trouble = watched(0.5, away, rate * np.eye(6)[0]).trouble(at(0.5))
+    assert (told in trouble) if told else trouble == ""
+
+
+def test_one_odd_state_is_no_trouble_and_a_slowed_arm_is_none():
+    found = watched(0.5)
+    found.hear_state(at(0.508), swing().at(0.5)[0] - 1.0, np.zeros(6))
+    assert found.trouble(at(0.508)) == ""
+    found.hear_state(at(0.516), *swing().at(0.516)[:2])
+    assert found.trouble(at(0.516)) == ""
+    slowed = Supervisor(swing(), NOW, Watch(state_age=99.0))
+    for time in (0.5, 0.508):  # a protective stop that is not known yet
+        slowed.hear_state(at(time), swing().at(0.4)[0], np.zeros(6))
+    assert slowed.trouble(at(0.508)) == ""
+
+
+def test_a_controller_that_runs_another_trajectory_is_trouble():
+    found = watched(0.5)
+    for time in (0.5, 0.55):
+        assert found.trouble(at(time)) == ""
+        found.hear_feedback(at(time), swing().at(time)[0] - 0.2 * np.eye(6)[1], ARM.home)
+    assert "the controller runs another trajectory" in found.trouble(at(0.55))
+
+
+@pytest.mark.parametrize(
+    "now, off, rate, told",
+    [
+        (0.6, 0.0, 0.0, ""),
+        (0.64, 0.0, 0.0, ""),
+        (0.66, 0.0, 0.0, "the release is 0.06 s late (at most 0.05)"),
+        (0.6, 0.12, 0.0, "0.12 off its place (at most 0.1)"),
+        (0.6, 0.0, -0.6, "0.6 off its velocity (at most 0.5)"),
+    ],
+)
+def test_the_gripper_opens_only_within_bounds(now, off, rate, told):
+    found = watched(now - 0.004, off * np.eye(6)[2], rate * np.eye(6)[0])
+    fault = found.release_fault(at(now))
+    assert (told in fault) if told else fault == ""
+
+
+def test_a_release_waits_for_a_joint_state_and_not_at_low_speed():
+    found = watched(0.52)
+    assert found.release_fault(at(0.61)) is None
+    found.hear_state(at(0.612), *swing().at(0.612)[:2])
+    assert found.release_fault(at(0.615)) == ""
+    slow = Supervisor(swing(), NOW, Watch(state_age=99.0))
+    slow.hear_scaling(NOW, 0.25)
+    q, qd, _ = swing().at(0.6)
+    slow.hear_state(at(2.4), q, 0.25 * qd)
+    assert "off its velocity" in slow.release_fault(at(2.4))
+
+
+def test_lateness_is_what_a_look_came_later_than_due():
+    found = watched(0.5, period=0.01)
+    for now in (0.01, 0.02, 0.15, 0.16):
+        found.look(at(now))
+    assert found.latest == pytest.approx(0.12, abs=1e-9) and found.lateness == pytest.approx(0.0)
+
+
 def test_a_robot_that_does_not_arrive_is_trouble():
     watch = Supervisor(swing(), NOW, Watch(settle=1.0, state_age=99.0))
     watch.hear_state(at(1.5), ARM.home, compare=True)
