@@ -20,7 +20,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.robots.arm import Arm, load_arm
 from diffsim_ros.robots.branches import spline_states
 from diffsim_ros.robots.collision import OWN, Around, CollisionCheck
-from diffsim_ros.robots.collision_solids import ball
+from diffsim_ros.robots.collision_solids import Convex, ball
 from diffsim_ros.robots.time_scaling import fastest, stretched
 from diffsim_ros.robots.trajectory import JointTrajectory
 
@@ -154,7 +154,7 @@ def random_things(rng, arm: Arm) -> list[tuple]:
         found.append((pair[0], pose, pair[1]))
     turned = Rotation.from_matrix
     return [
-        (shape, pose, _engine.Transformed(sdf, pose[:3, 3], turned(pose[:3, :3]).as_quat()))
+        (shape, pose, Convex(_engine.Transformed(sdf, pose[:3, 3], turned(pose[:3, :3]).as_quat())))
         for shape, pose, sdf in found
     ]
 
@@ -229,8 +229,11 @@ def figures_of(arm: Arm, motions: int) -> tuple[dict, list[str]]:
         "clear": len(clear),
         "clear_accepted": (len(clear) - len(refused)) / max(len(clear), 1),
         "between": len(found) - len(collide) - len(clear),
-        "between_accepted_as_they_part": sum(
+        "between_accepted": sum(
             r["accepted"] for r in found if not r["collides"] and not r["clear"]
+        ),
+        "of_these_begin_too_near": sum(
+            r["accepted"] and r["begins_near"] and not r["collides"] for r in found
         ),
         "points_median": float(np.median([r["points"] for r in dense])),
         "duration_s_median": round(float(np.median([r["duration"] for r in dense])), 3),

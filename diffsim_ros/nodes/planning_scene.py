@@ -278,9 +278,17 @@ class Nearest:
         return (np.min([one.evaluate(points)[0] for one in self.fields], axis=0),)
 
 
+def placed(field: Any, pose: np.ndarray) -> Any:
+    """A field that stands at a pose (4, 4) of the world."""
+    if isinstance(field, solids.Convex):
+        turn = Rotation.from_matrix(pose[:3, :3]).as_quat()
+        return solids.Convex(_engine.Transformed(field.sdf, pose[:3, 3], turn))
+    return _Placed(field, pose)
+
+
 @dataclass(frozen=True)
-class Placed:
-    """A field of its own frame that stands at a pose (4, 4) of the world."""
+class _Placed:
+    """A mesh in its own frame that stands at a pose (4, 4) of the world."""
 
     field: Any
     pose: np.ndarray
@@ -299,9 +307,9 @@ def _field(name: str, kind: str, shape: Any, pose: np.ndarray, at: np.ndarray) -
             raise InputError(PLACE, f"object {name}: plane", list(shape.coef), rule)
         normal, offset = normal / size, -offset / size
         sides = [_engine.Plane(normal, offset), _engine.Plane(-normal, -offset)]
-        return Placed(_engine.Intersection(sides), at @ pose)
+        return placed(solids.Convex(_engine.Intersection(sides)), at @ pose)
     solid = _solid(name, -1, kind, shape, at @ pose)
-    return Placed(solid.field, solid.pose)
+    return placed(solid.field, solid.pose)
 
 
 def _solid(name: str, carrier: int, kind: str, shape: Any, pose: np.ndarray) -> solids.Solid:

@@ -19,7 +19,7 @@ from diffsim_ros.nodes.common import BaseNode, Declared, quality
 from diffsim_ros.nodes.planning_scene import PlanningScene
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.collision import Around, CollisionCheck
-from diffsim_ros.robots.collision_solids import ball
+from diffsim_ros.robots.collision_solids import Convex, ball
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.build_sdf import engine_sdf
@@ -33,6 +33,8 @@ except ImportError:  # MoveIt's messages are not everywhere
 
 SCENES = quality(100, reliable=True)
 """As MoveIt publishes its planning scene."""
+CONVEX = ("plane", "box", "sphere", "capsule", "cylinder", "half_spaces")
+"""Kinds of surfaces."""
 PARAMETERS = (
     Declared(
         "collision", "check", "whether motions are held against the arm and its surroundings",
@@ -172,9 +174,11 @@ def own_surroundings(arm: Arm) -> dict[str, Any]:
     if arm.base is None:
         return {}
     turn = Rotation.from_matrix(arm.base[:3, :3]).as_quat()
-    return {
-        name: _engine.Transformed(engine_sdf(name, named), arm.base[:3, 3], turn) for name in named
-    }
+    found = {}
+    for name in named:
+        sdf = _engine.Transformed(engine_sdf(name, named), arm.base[:3, 3], turn)
+        found[name] = Convex(sdf) if is_convex(name, named) else sdf
+    return found
 
 
 def still_surfaces(source: str | Mapping) -> dict[str, Any]:
@@ -185,5 +189,14 @@ def still_surfaces(source: str | Mapping) -> dict[str, Any]:
         if contact.get("carrier") is None:
             against = contact["against"]
             name = against if isinstance(against, str) else contact["name"]
-            found[name] = engine_sdf(against, named)
+            sdf = engine_sdf(against, named)
+            found[name] = Convex(sdf) if is_convex(against, named) else sdf
     return found
+
+
+def is_convex(value: Any, named: Mapping[str, Any]) -> bool:
+    """Whether a resolved surface is surely convex, and its distance exact."""
+    if isinstance(value, str):
+        return is_convex(named[value], named)
+    ((kind, values),) = value.items()
+    return kind in CONVEX or (kind == "transform" and is_convex(values["of"], named))

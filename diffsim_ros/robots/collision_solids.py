@@ -31,6 +31,16 @@ MOST_POINTS = 2_000_000
 """That cover an open surface."""
 
 
+@dataclass(frozen=True)
+class Convex:
+    """An engine Sdf of a convex thing, exact: its distance is a convex function."""
+
+    sdf: Any
+
+    def evaluate(self, points: np.ndarray) -> tuple:
+        return self.sdf.evaluate(points)
+
+
 @dataclass(frozen=True, eq=False)
 class Solid:
     """name: link, or what is held; carrier: joint that moves it, -1 the base.
@@ -90,7 +100,7 @@ def box(name: str, carrier: int, pose: np.ndarray, size: Sequence[float]) -> Sol
     from diffsim_ros import _engine
 
     half = np.asarray(size, float) / 2
-    return Solid(name, carrier, pose, "box", half, 0.0, _engine.Box(half))
+    return Solid(name, carrier, pose, "box", half, 0.0, Convex(_engine.Box(half)))
 
 
 def cylinder(name: str, carrier: int, pose: np.ndarray, radius: float, length: float) -> Solid:
@@ -98,7 +108,8 @@ def cylinder(name: str, carrier: int, pose: np.ndarray, radius: float, length: f
     from diffsim_ros import _engine
 
     half = np.array([radius, radius, length / 2])
-    return Solid(name, carrier, pose, "cylinder", half, 0.0, _engine.Cylinder(length / 2, radius))
+    field = Convex(_engine.Cylinder(length / 2, radius))
+    return Solid(name, carrier, pose, "cylinder", half, 0.0, field)
 
 
 def capsule(name: str, carrier: int, ends: np.ndarray, radius: float) -> Solid:
@@ -114,7 +125,7 @@ def capsule(name: str, carrier: int, ends: np.ndarray, radius: float) -> Solid:
         field = _engine.Capsule(half, radius)
     else:
         half, field = 0.0, _engine.Sphere(radius)
-    return Solid(name, carrier, pose, "box", np.array([0, 0, half]), radius, field)
+    return Solid(name, carrier, pose, "box", np.array([0, 0, half]), radius, Convex(field))
 
 
 def mesh(
@@ -268,7 +279,7 @@ def read_mesh(path: Path | None, place: str) -> tuple[np.ndarray, np.ndarray]:
 
         found = trimesh.load(path, force="mesh", process=False)
     except ImportError as error:
-        remedy = "pip install diffsim_ros[urdf]"
+        remedy = "pip install trimesh"
         raise InputError(place, "", "trimesh is not installed", "a reader", remedy) from error
     except Exception as error:  # of whatever trimesh reads with
         got = f"{type(error).__name__}: {error}"

@@ -7,6 +7,7 @@ it is halved [conservative advancement: Mirtich 1996].
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 RESOLUTION = 2e-4
 """[m] of movement below which a motion is not halved any more."""
+TINY = 1e-9
+"""[m] beyond rounding."""
 LEAVING = 1e-3
 """[m] by which a way that begins too near may come nearer (what distances are uncertain by) ..."""
 LEAVING_SHARE = 0.05
@@ -183,7 +186,7 @@ class Sweep:
         """With distances at the ends as near as they are needed; each instant once."""
         times = np.concatenate([work.begin, work.end])
         pair, known = np.tile(work.pair, 2), work.known.T.ravel()
-        enough = np.tile(work.least + moved / 2, 2)
+        enough = np.tile(work.least + moved / 2 + TINY, 2)
         near = work.near.T.ravel().copy()
         todo = ~known & (near < enough)
         if not todo.any():
@@ -218,7 +221,8 @@ class Sweep:
         one, other = self.pairs[p].names
         rule = f"at least {self.pairs[p].margin:g} m"
         key = f"{one} and {other} at {time:.3f} s"
-        return InputError("trajectory", key, round(value, 4), rule, remedy)
+        told = math.floor(1e4 * value) / 1e4  # not up to what is accepted
+        return InputError("trajectory", key, told, rule, remedy)
 
 
 class _Capsules:
