@@ -4,7 +4,7 @@
     position, velocity = torch_layer.rollout(model.engine, p, model.steps, model.options)
     position[-1, 0].sum().backward()          # p.grad holds dO/dp
 
-Optional: `pip install diffsim_ros[torch]`.  Nothing else of the package imports this module.
+Optional: `pip install torch`.  Nothing else of the package imports this module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ try:
     import torch
     from torch.autograd.function import once_differentiable
 except ImportError as error:
-    raise ImportError("torch_layer needs PyTorch: pip install 'diffsim_ros[torch]'") from error
+    raise ImportError("torch_layer needs PyTorch: pip install torch") from error
 
 OBSERVABLE = ("position", "velocity", "orientation", "angular_velocity")
 

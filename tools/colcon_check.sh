@@ -50,10 +50,12 @@ prefix = Path(get_package_prefix("diffsim_ros"))
 assert prefix.is_relative_to(install), prefix
 for node in (
     "replay", "observer", "estimator", "visualizer", "planner", "driver", "mock_controller",
-    "simulator",
+    "simulator", "execute", "experiment",
 ):
     program = prefix / "lib/diffsim_ros" / node
     assert os.access(program, os.X_OK), f"{program} is not executable"
+    said = subprocess.run([program, "--help"], capture_output=True, text=True)
+    assert said.returncode == 0 and node in said.stdout, f"{program} --help: {said}"
 share = Path(get_package_share_directory("diffsim_ros"))
 for folder in ("launch", "config", "urdf", "data"):
     if (checkout / folder).is_dir():

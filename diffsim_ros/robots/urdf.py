@@ -37,7 +37,7 @@ def load_robot(
     try:
         from urchin import URDF
     except ImportError as error:
-        remedy = "pip install diffsim_ros[urdf]"
+        remedy = "pip install urchin"
         raise InputError(path, "", "urchin is not installed", "a URDF reader", remedy) from error
     try:
         model = URDF.load(str(path), lazy_load_meshes=True)

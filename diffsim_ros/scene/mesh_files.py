@@ -1,7 +1,7 @@
 """Meshes from files: tets as they are, surfaces meshed to tets, triangles for cloth.
 
 Surfaces (.obj .stl .ply) are read by trimesh, tets (.msh .mesh .vtk .vtu) by meshio, and surfaces
-are meshed by fTetWild (pytetwild); the three come with `pip install diffsim_ros[mesh]`.  fTetWild
+are meshed by fTetWild (pytetwild); the three are the extra `mesh`.  fTetWild
 gives another mesh at every call, so its results are kept, under the content of the surface.
 """
 
@@ -40,7 +40,7 @@ def _library(name: str, place: object, key: str) -> Any:
             key,
             f"no module {name!r}",
             "an installation that can read meshes",
-            "pip install 'diffsim_ros[mesh]'",
+            "pip install trimesh meshio 'pytetwild<0.3'",
         ) from error
 
 

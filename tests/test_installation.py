@@ -1,0 +1,77 @@
+"""What is asked of whoever installs: names that registries have, and no dependency forgotten."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "diffsim_ros"
+KEYS = {
+    "numpy": "python3-numpy", "scipy": "python3-scipy", "matplotlib": "python3-matplotlib",
+    "yaml": "python3-yaml", "jinja2": "python3-jinja2", "urchin": "python3-urchin-pip",
+    "open3d": "python3-open3d-pip", "ament_index_python": "ament_index_python",
+}  # fmt: skip
+"""Import -> rosdep key, where they differ."""
+NO_KEY = {"rosbags", "trimesh", "meshio", "pytetwild", "c3d", "torch"}
+"""From PyPI only: docs/install.md names them."""
+BASE = """rclpy ament_index_python action_msgs builtin_interfaces diagnostic_msgs geometry_msgs
+nav_msgs sensor_msgs std_msgs std_srvs trajectory_msgs unique_identifier_msgs rosgraph_msgs
+rcl_interfaces visualization_msgs launch launch_ros ros2run ros2bag rosbag2_storage_mcap tf2_msgs""".split()
+"""In ros-jazzy-ros-base."""
+
+
+def imported():
+    """Top-level names that the package imports, wherever."""
+    text = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    found = re.findall(r"^\s*(?:from|import) (\w+)(?:\.[\w.]+)?(?: import|\s|$)", text, re.M)
+    return set(found) - {"diffsim_ros", "diffsim_interfaces", "__future__"}
+
+
+def keys():
+    root = ElementTree.parse(ROOT / "package.xml").getroot()
+    return {e.text for e in root if e.tag in ("depend", "exec_depend")}
+
+
+def registered():
+    """Names of distributions that constraints and extras pin: all are in the registry."""
+    text = (ROOT / "tools" / "requirements" / "constraints.txt").read_text().lower()
+    extras = (ROOT / "pyproject.toml").read_text().lower()
+    names = re.findall(r"^([\w.-]+)==", text, re.M) + re.findall(r'"([\w-]+)(?:\[\w+\])?>=', extras)
+    return {name.replace("_", "-") for name in names}
+
+
+def test_every_pip_install_names_what_the_registry_has():
+    named = []
+    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]:
+        for words in re.findall(r"pip install ([^`\n,;()#]+)", path.read_text()):
+            found = re.findall(r"(?<![\w.-])([a-zA-Z][\w.-]*)(\[\w+\])?", words.split('"')[0])
+            named += [(path.name, name + extra) for name, extra in found]
+    assert len(named) > 5
+    wrong = [one for one in named if one[1].lower().replace("_", "-") not in registered()]
+    assert not wrong, wrong
+
+
+def test_package_xml_names_all_that_is_imported_started_and_recorded_with():
+    import sys
+
+    used = {name for name in imported() if name not in sys.stdlib_module_names} - NO_KEY
+    missing = {KEYS.get(name, name) for name in used} - keys()
+    assert not missing
+    launched = "".join(path.read_text() for path in (ROOT / "launch").glob("*.py"))
+    launched += (PACKAGE / "nodes" / "launching.py").read_text()
+    assert '"rviz2"' in launched and '"bag", "record", "--storage", "mcap"' in launched
+    assert {"rviz2", "ros2bag", "ros2run", "rosbag2_storage_mcap"} <= keys()
+
+
+@pytest.mark.parametrize("name", sorted(keys() - set(BASE)))
+def test_the_recipe_of_colcon_installs_what_ros_base_lacks(name):
+    recipe = (ROOT / "docs" / "install.md").read_text().split("## In a ROS 2 workspace")[1]
+    recipe = recipe.split("```")[1]
+    names = {name, f"ros-jazzy-{name.replace('_', '-')}"}
+    if name.startswith("python3-") and name.endswith("-pip"):
+        names = {name.split("-")[1]}
+    if name == "diffsim_interfaces":
+        names = {"interfaces"}
+    assert names & set(recipe.split()), f"{name}: not in the recipe of docs/install.md"
