@@ -18,7 +18,8 @@ NO_KEY = {"rosbags", "trimesh", "meshio", "pytetwild", "c3d", "torch"}
 """From PyPI only: docs/install.md names them."""
 BASE = """rclpy ament_index_python action_msgs builtin_interfaces diagnostic_msgs geometry_msgs
 nav_msgs sensor_msgs std_msgs std_srvs trajectory_msgs unique_identifier_msgs rosgraph_msgs
-rcl_interfaces visualization_msgs launch launch_ros ros2run ros2bag rosbag2_storage_mcap tf2_msgs""".split()
+rcl_interfaces visualization_msgs launch launch_ros ros2run ros2bag rosbag2_storage_mcap
+tf2_msgs""".split()
 """In ros-jazzy-ros-base."""
 
 
