@@ -55,6 +55,7 @@ class MotionRun:
         self._supervisor: Supervisor | None = None
         self._halted = Future()
         self._canceled = self._abandoned = ""
+        self._under_way = False  # it may have been sent
         self._release_stamp: float | None = None
         self._release_lateness: float | None = None
         self._fine: Any = None
@@ -77,9 +78,10 @@ class MotionRun:
     def abandon(self, why: str) -> None:
         """Stop the controller without the supervision's thread, which does not answer."""
         self._abandoned = why
-        if self._supervisor is not None:
+        text = f"{why}; nothing was sent"
+        if self._under_way:
             self._output.stop_at_once(*self._rows())
-        text = f"{why}: the controller is told to stop; look at the robot"
+            text = f"{why}: the controller is told to stop; look at the robot"
         self._on_abandoned(Report("ABORTED", text, release_stamp=self._release_stamp))
 
     # --- what is received -----------------------------------------------------------------------
@@ -142,13 +144,18 @@ class MotionRun:
             return Report("REFUSED", why)
         if not self._canceled:
             check(trajectory)
-        # no await between here and the sending: a cancellation that comes later finds a goal
-        if self._canceled:
-            return Report("CANCELED", f"{self._canceled}; nothing was sent")
-        refused = await self._output.start(trajectory, self._hear_feedback)
-        if refused is not None:
-            return self._unless_canceled(refused)
-        return await self._watched(trajectory)
+        self._under_way = True  # no await from here to the sending: who gives up later finds a goal
+        if self._canceled or self._abandoned:
+            self._under_way = False
+            return Report("CANCELED", f"{self._canceled or self._abandoned}; nothing was sent")
+        try:
+            refused = await self._output.start(trajectory, self._hear_feedback)
+            if refused is not None:
+                return self._unless_canceled(refused)
+            return await self._watched(trajectory)
+        except Exception:
+            await self._brake()  # nobody watches it any more
+            raise
 
     def _unless_canceled(self, report: Report) -> Report:
         """A motion that was cancelled says so, whatever else became of it."""
@@ -170,9 +177,6 @@ class MotionRun:
         try:
             why = await self._halted
             return await (self._stopped(why) if why else self._ended())
-        except Exception:
-            await self._brake()  # nobody watches it any more
-            raise
         finally:
             for timer in [*timers, *([self._fine] if self._fine else [])]:
                 node.destroy_timer(timer)

@@ -6,6 +6,7 @@ driver's own executor and threads: it must not delay a stop or a release.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Awaitable, Callable
 from time import monotonic
@@ -124,7 +125,8 @@ class Supervision(BaseNode):
     def _on_scaling(self, message: Float64) -> None:
         self.scaling = message.data / 100.0
         if self.run is not None:
-            self.run.hear_scaling(self.now(), self.scaling)
+            known = self.scaling if math.isfinite(self.scaling) else 0.0  # what is NaN counts as 0
+            self.run.hear_scaling(self.now(), known)
 
     def check_speed(self) -> None:
         """InputError where the robot is stopped."""
@@ -174,16 +176,19 @@ class Supervision(BaseNode):
         It counts at the second look in a row: after a stop of the whole process the executor beats
         again before that.
         """
-        before = False
+        looks = 0
         while not self._over.wait(2 * BEAT):
             run, still = self.run, monotonic() - self._beaten
-            dead = self._spinner is not None and self._spinner.ended.is_set()
-            late = run is not None and (dead or still > self["watchdog"])
-            if late and before:
+            dead = self._spinner.ended.is_set()
+            looks = looks + 1 if dead or (run is not None and still > self["watchdog"]) else 0
+            if looks != 2:
+                continue
+            if run is not None:
                 run.abandon(f"the supervision stood still for {still:.3g} s")
-                before = False
-            else:
-                before = late
+            if dead:
+                self._over.wait(1.0)  # the report goes out first
+                self._driver.from_thread(_fail)
+                return
 
     def end(self) -> None:
         """Stop spinning and take everything down."""
@@ -195,3 +200,7 @@ class Supervision(BaseNode):
         if self.gripper is not None:
             self.gripper.destroy()
         self.destroy_node()
+
+
+def _fail() -> None:
+    raise RuntimeError("the supervision has ended: its thread printed why")

@@ -15,6 +15,7 @@ rclpy = pytest.importorskip("rclpy")
 
 from diffsim_interfaces.action import Execute  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
 
 from diffsim_ros.nodes import convert_motion  # noqa: E402
@@ -287,6 +288,43 @@ def test_a_supervision_that_stands_still_stops_the_robot(ros):
     assert bench.send(MOTION).report().code == "BUSY"
     bench.ros.until(lambda: blocked and not bench.watching.run, "the supervision")
     assert bench.send(back(bench.lab.mock.position)).report().code == "SUCCESS"
+
+
+def test_a_supervision_that_dies_stops_the_robot_and_ends_the_node(ros):
+    bench = Bench(ros, wall=True)
+    bench.drive(gripper="none").known().send(LONG)
+    bench.until(0.3)
+    bench.watching.from_thread(lambda: 1 / 0)
+    report = bench.report()
+    assert report.code == "ABORTED" and "look at the robot" in report.message
+    bench.ros.until(bench.rests, "rest")
+    node, spinner = bench.ros._running.pop()
+    assert node is bench.driver
+    bench.ros.until(spinner.ended.is_set, "the node's end")
+    spinner.end()
+    node.destroy_node()
+    assert "the supervision has ended" in str(spinner.failure)
+
+
+@pytest.mark.parametrize("where", ["Supervisor", "Plan"])
+def test_a_defect_once_it_is_sent_stops_the_robot(bench, monkeypatch, where):
+    bench.drive().known()
+    module = "nodes.motion_run" if where == "Supervisor" else "robots.execution"
+    monkeypatch.setattr(f"diffsim_ros.{module}.{where}", lambda *_: 1 / 0)
+    report = bench.send(LONG).report()
+    assert report.code == "INTERNAL" and "ZeroDivisionError" in report.message
+    bench.ros.until(bench.rests, "rest")
+    assert bench.lab.mock.elapsed < 2.0 or not bench.lab.mock.active
+
+
+def test_a_speed_scaling_that_is_no_number_counts_as_a_stop(bench):
+    bench.drive(stop_timeout=0.3).known().send(LONG)
+    bench.until(0.2)
+    bench.lab.server._scaling.publish(Float64(data=math.nan))
+    bench.lab.server._scaling.publish = lambda _: None
+    report = bench.report()
+    assert report.code == "ABORTED" and "has been stopped" in report.message
+    assert "speed scaling: got nan" in bench.send().report().message
 
 
 # --- joint states -------------------------------------------------------------------------------
