@@ -68,7 +68,7 @@ class PlanningScene:
         """
         self.heard = True
         if not message.is_diff:
-            self.world, self.lost, self.frames, self._built = {}, {}, {}, {}
+            self.world, self.lost, self.frames = {}, {}, {}
             self.allowed, self.defaults, self.octomap = {}, {}, False
         if not (message.is_diff or message.robot_state.is_diff):
             self.attached = {}
@@ -174,6 +174,11 @@ class PlanningScene:
 
     # --- what is made of them -------------------------------------------------------------------
 
+    def snapshot(self) -> PlanningScene:
+        """As it is now; what is made of it may take long, and messages come meanwhile."""
+        kept = ("world", "attached", "lost", "frames", "allowed", "defaults")
+        return replace(self, **{name: dict(getattr(self, name)) for name in kept})
+
     def check(self) -> None:
         """InputError for what was told and cannot be used."""
         for name, why in self.lost.items():
@@ -190,7 +195,8 @@ class PlanningScene:
                 made = thing, union([_field(name, *part, at) for part in thing.parts])
                 self._built[name] = made
             found[name] = made[1]
-        self._built = {name: made for name, made in self._built.items() if name in found}
+        for name in [name for name in self._built if name not in found]:
+            self._built.pop(name, None)
         return found
 
     def held(self) -> list[solids.Solid]:

@@ -44,7 +44,7 @@ PARAMETERS = (
     Declared("scene", "", "scene YAML whose surfaces stand around the robot; empty: none"),
     Declared(
         "planning_scenes", ["planning_scene", "monitored_planning_scene"],
-        "topics of moveit_msgs/PlanningScene; empty: none",
+        'topics of moveit_msgs/PlanningScene; [""]: none',
     ),
     Declared("held_radius", 0.0, "[m] of a ball about what the gripper holds; 0: none", 0.0, 1.0),
     Declared("held_offset", [0.0, 0.0, 0.1], "[m] of its centre, tool frame"),
@@ -60,7 +60,7 @@ class Surroundings:
 
     def __init__(self, node: BaseNode, arm: Arm) -> None:
         self._node, self._arm = node, arm
-        self._lock = threading.Lock()
+        self._lock, self._building = threading.Lock(), threading.Lock()
         self._checks: dict[float, CollisionCheck] = {}
         self._scenes: dict[str, dict[str, Any]] = {}
         self._own = own_surroundings(arm)
@@ -87,14 +87,15 @@ class Surroundings:
         if node["collision"] == "off":
             return ["collisions are not checked at all: collision is off"]
         with self._lock:
+            moveit = self._moveit.snapshot()
+        with self._building:
             model = self._model(float(node["collision_margin"]))
-            around = self._around()
-            unseen = self._unseen()
-        return model.check(trajectory, around, cancelled) + unseen
+            around = self._around(moveit)
+        return model.check(trajectory, around, cancelled) + self._unseen(moveit)
 
-    def _around(self) -> Around:
+    def _around(self, moveit: PlanningScene) -> Around:
         """All that is known now."""
-        moveit, links = self._moveit, self._arm.robot.frames
+        links = self._arm.robot.frames
         ours = together(self._own, self._of_scene(self._node["scene"]), "scene")
         theirs, attached = moveit.obstacles(), moveit.held()
         ids = {link: link for link in links} | {solid.name: solid.name for solid in attached}
@@ -125,7 +126,7 @@ class Surroundings:
             self._scenes = {file: still_surfaces(file)}
         return self._scenes[file] if file else {}
 
-    def _unseen(self) -> list[str]:
+    def _unseen(self, moveit: PlanningScene) -> list[str]:
         said = []
         if not self._node["scene"]:
             names = ", ".join(self._own) or "nothing"
@@ -134,9 +135,9 @@ class Surroundings:
             said.append("no planning scene is heard: planning_scenes is empty")
         elif SceneMessage is None:
             said.append("no planning scene is heard: moveit_msgs is not installed")
-        elif not self._moveit.heard:
+        elif not moveit.heard:
             said.append(f"no planning scene was published on {' or '.join(self._topics)}")
-        elif self._moveit.octomap:
+        elif moveit.octomap:
             said.append("the octomap of the planning scene is not checked")
         if self._arm.gripper is None:
             said.append("the gripper is not checked: the robot's YAML has no key gripper")
