@@ -407,7 +407,8 @@ class Driver(BaseNode):
             "last": self._last,
             "lag": self._lag,
         }
-        status = convert.diagnostic(level, "driver", text, values, self._arm.robot.name)
+        name = self.get_fully_qualified_name().lstrip("/")
+        status = convert.diagnostic(level, name, text, values, self._arm.robot.name)
         message = DiagnosticArray(status=[status])
         message.header.stamp = convert.time_message(node.now())
         self._diagnostics.publish(message)

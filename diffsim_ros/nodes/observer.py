@@ -397,7 +397,8 @@ class Observer(BaseNode):
         wrong = [one for one in found if one[0] != "ok"] or found[-1:]
         level = max((level for level, _ in wrong), key=LEVELS.index)
         words = "; ".join(dict.fromkeys(words for _, words in wrong))
-        return convert.diagnostic(level, f"observer: {source.topic}", words, values, body)
+        name = f"{self.get_fully_qualified_name().lstrip('/')}: {source.topic}"
+        return convert.diagnostic(level, name, words, values, body)
 
     def _trouble(self, source: Source) -> tuple[str, str]:
         """Level and one line about the connection, and why the last odd sample is of no use."""
