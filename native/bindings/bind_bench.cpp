@@ -19,6 +19,7 @@ double thread_seconds() {
 py::tuple time_element(Scene& scene, const std::string& name, const VectorXd& p, int calls) {
   scene.finalize();
   if (calls < 1) refuse("time_element: calls", "must be >= 1", calls);
+  scene.check(p);
   const State now = scene.start(p);
   const Window window{{&now, &now, nullptr}, TimeScheme::bdf(1, 1. / 240)};
   VectorXd r = VectorXd::Zero(scene.ndof());

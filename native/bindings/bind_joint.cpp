@@ -37,9 +37,13 @@ py::dict joint_motion(const Scene& scene, const std::string& name, const VectorX
   scene.check(p);
   const Array x(rollout.attr("position")), q(rollout.attr("orientation")),
       v(rollout.attr("velocity")), w(rollout.attr("angular_velocity"));
-  const Index frames = x.shape(0);
-  if (x.shape(1) != static_cast<Index>(scene.nodes().size())) {
-    refuse("joint_motion: rollout", "must be of this scene", x.shape(1), "pass its own rollout");
+  const Index frames = x.ndim() == 3 ? x.shape(0) : 0;
+  for (const auto& [array, columns] : {std::pair{&x, 3}, {&q, 4}, {&v, 3}, {&w, 3}}) {
+    if (array->ndim() == 3 && array->shape(0) == frames && array->shape(2) == columns &&
+        array->shape(1) == static_cast<Index>(scene.nodes().size())) {
+      continue;
+    }
+    refuse("joint_motion: rollout", "must be of this scene", array->size(), "pass its own rollout");
   }
   Array coordinate(frames), rate(frames), opening(frames), tilt(frames), energy(frames);
   Array force({frames, Index{3}}), torque({frames, Index{3}});

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <ctime>
 
 #include "../linear_solver/linear_solver.hpp"
@@ -55,18 +56,14 @@ class PyLinearSolver {
  public:
   PyLinearSolver(const std::vector<int>& sizes, const std::vector<std::pair<int, int>>& pairs,
                  const std::string& method)
-      : pattern_(sizes, pairs),
+      : pattern_(checked(sizes, pairs), pairs),
         symbolic_(std::make_shared<LinearPattern>(pattern_)),
         solver_(symbolic_, method_of(method)) {
     A_.reset(pattern_);
   }
 
   bool factor(const VectorXd& values, bool symmetric, int repeat, bool transposed) {
-    if (values.size() != pattern_.values) {
-      refuse("LinearSolver.factor: values", "must be " + std::to_string(pattern_.values) + " long",
-             values.size());
-    }
-    A_.values = values;
+    set_values("LinearSolver.factor", values);
     factor_ms_ = clock_ms(repeat, [&] { regular_ = solver_.factor(A_, symmetric, transposed); });
     return regular_;
   }
@@ -93,13 +90,41 @@ class PyLinearSolver {
 
   py::dict solve_positive(const VectorXd& values, const VectorXd& rhs, bool symmetric,
                           double tolerance) {
-    A_.values = values;
+    set_values("LinearSolver.solve_positive", values);
+    if (rhs.size() != pattern_.ndof) {
+      refuse("LinearSolver.solve_positive: rhs",
+             "must be " + std::to_string(pattern_.ndof) + " long", rhs.size());
+    }
     MatrixXd x = rhs;
     const SolveReport report = solver_.solve_positive(A_, symmetric, x, tolerance);
     return result(x, report, 0);
   }
 
  private:
+  static const std::vector<int>& checked(const std::vector<int>& sizes,
+                                         const std::vector<std::pair<int, int>>& pairs) {
+    const int nodes = static_cast<int>(sizes.size());
+    if (nodes < 1) refuse("LinearSolver: sizes", "must be of at least one node", nodes);
+    for (int size : sizes) {
+      if (size != 3 && size != 6) refuse("LinearSolver: sizes", "must be 3 or 6 each", size);
+    }
+    for (const auto& [i, j] : pairs) {
+      const int least = std::min(i, j), most = std::max(i, j);
+      if (least >= 0 && most < nodes) continue;
+      refuse("LinearSolver: pairs", "must name nodes 0 to " + std::to_string(nodes - 1),
+             least < 0 ? least : most);
+    }
+    return sizes;
+  }
+
+  void set_values(const std::string& place, const VectorXd& values) {
+    if (values.size() != pattern_.values) {
+      refuse(place + ": values", "must be " + std::to_string(pattern_.values) + " long",
+             values.size());
+    }
+    A_.values = values;
+  }
+
   py::dict result(const MatrixXd& x, const SolveReport& report, double took) const {
     py::dict out;
     out["x"] = x;

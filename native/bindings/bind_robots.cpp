@@ -85,6 +85,9 @@ py::tuple reach_all(const Chain& chain, const PoseTask& task, const Array& wants
                     int iterations) {
   check_columns(chain, q);
   const std::vector<LinkPose> keys = link_poses(wants);
+  if (keys.size() != 1 && static_cast<Eigen::Index>(keys.size()) != q.rows()) {
+    refuse("reach: poses", "one, or one per start", keys.size());
+  }
   Rows found = q;
   VectorXd errors(q.rows());
   Solving how;
@@ -102,7 +105,11 @@ py::dict follow_one(const Chain& chain, const PoseTask& task, const Array& wants
   if (q.size() != chain.size() || chain.size() > task.rows()) {
     refuse("follow", "one value per joint, and no joint to spare", q.size());
   }
-  const Way way = follow(chain, task, link_poses(wants), begin, q);
+  const std::vector<LinkPose> keys = link_poses(wants);
+  if (begin < 0 || begin >= static_cast<int>(keys.size())) {
+    refuse("follow: begin", "a key, 0 to " + std::to_string(keys.size()) + " - 1", begin);
+  }
+  const Way way = follow(chain, task, keys, begin, q);
   py::dict found;
   found["q"] = Rows(way.q.transpose());
   found["first"] = way.first;
@@ -115,8 +122,21 @@ py::dict follow_one(const Chain& chain, const PoseTask& task, const Array& wants
 Rows smooth(const Chain& chain, const PoseTask& task, const Array& wants, const VectorXd& times,
             const MotionLimits& limits, bool at_rest, const Rows& q, int iterations) {
   check_columns(chain, q);
-  return smooth_way(chain, task, link_poses(wants), times, limits, at_rest, q.transpose(),
-                    iterations)
+  const std::vector<LinkPose> keys = link_poses(wants);
+  const auto count = static_cast<Eigen::Index>(keys.size());
+  if (count < 2 || times.size() != count || q.rows() != count) {
+    refuse("smooth", "at least two poses, and a time and a row of q for each", count);
+  }
+  for (Eigen::Index k = 0; k < count; ++k) {
+    if (std::isfinite(times[k]) && (k == 0 || times[k] > times[k - 1])) continue;
+    refuse("smooth: times", "finite and increasing [s]", times[k]);
+  }
+  for (const VectorXd* limit :
+       {&limits.lower, &limits.upper, &limits.velocity, &limits.acceleration, &limits.jerk}) {
+    if (limit->size() == chain.size()) continue;
+    refuse("smooth: limits", "one per joint, " + std::to_string(chain.size()), limit->size());
+  }
+  return smooth_way(chain, task, keys, times, limits, at_rest, q.transpose(), iterations)
       .transpose();
 }
 

@@ -23,6 +23,18 @@ State make(const Scene& scene, const MatrixXd& c, const MatrixXd& theta, const M
   return s;
 }
 
+void check_instant(const Scene& scene, const std::vector<MatrixXd>& instant) {
+  if (instant.size() != 4) {
+    refuse("evaluate_element: instants", "must be (c, theta, v, omega)", instant.size());
+  }
+  const auto nodes = static_cast<Eigen::Index>(scene.nodes().size());
+  for (const MatrixXd& part : instant) {
+    if (part.rows() == nodes && part.cols() == 3) continue;
+    refuse("evaluate_element: instants", "must be (" + std::to_string(nodes) + ", 3) each",
+           part.size());
+  }
+}
+
 MatrixXd dense(const BlockMatrix& M) {
   MatrixXd D = MatrixXd::Zero(M.pattern->ndof, M.pattern->ndof);
   M.multiply_add(MatrixXd::Identity(M.pattern->ndof, M.pattern->ndof), D);
@@ -34,14 +46,15 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
                           const std::vector<std::vector<MatrixXd>>& instants, double step, double t,
                           const std::vector<std::uint8_t>& held, double compression) {
   scene.finalize();
+  scene.check(p);
+  if (!(step > 0) || !std::isfinite(step)) refuse("evaluate_element: step", "must be > 0", step);
   const int order = static_cast<int>(instants.size()) - 1;
   if (order != 1 && order != 2) refuse("evaluate_element: instants", "must be 2 or 3", order + 1);
   State state[3];
   Window window{{nullptr, nullptr, nullptr}, TimeScheme::bdf(order, step), t};
   for (int k = 0; k <= order; ++k) {
     const auto& i = instants[k];
-    if (i.size() != 4)
-      refuse("evaluate_element: instants", "must be (c, theta, v, omega)", i.size());
+    check_instant(scene, i);
     state[k] = make(scene, i[0], i[1], i[2], i[3]);
     window.at[k] = &state[k];
   }

@@ -3,6 +3,14 @@
 PYBIND11_MODULE(_engine, m) {
   m.doc() = "Differentiable simulation engine of diffsim_ros (compiled; knows no ROS).";
   pybind11::register_exception<diffsim::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
+  // Of arguments that are looked at inside a function (py::object): pybind11 says RuntimeError.
+  pybind11::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const pybind11::cast_error& error) {
+      PyErr_SetString(PyExc_TypeError, error.what());
+    }
+  });
   diffsim::bind_math(m);
   diffsim::bind_sdf(m);
   diffsim::bind_level_set(m);

@@ -82,7 +82,8 @@ void KrylovMethods<K>::backward(Cells& t, Rhs rhs) const {
   V b[N], sum[N];
   const auto& U = P_.upper;
   for (int g = P_.groups - 1; g >= 0; --g) {
-    K::products(&A_.upper[U.begin[g]], &U.slot[4 * U.begin[g]], U.steps(g), t.data(), sum);
+    K::products(A_.upper.data() + U.begin[g], U.slot.data() + 4 * U.begin[g], U.steps(g), t.data(),
+                sum);
     rhs(g, b);
     for (int i = 0; i < N; ++i) t[g].v[i] = b[i] + sum[i];
   }
@@ -94,7 +95,8 @@ void KrylovMethods<K>::forward(const Cells& b, const Cells& t, Cells& y, Use use
   V sum[N];
   const auto& L = P_.lower;
   for (int g = 0; g < P_.groups; ++g) {
-    K::products(&A_.lower[L.begin[g]], &L.slot[4 * L.begin[g]], L.steps(g), y.data(), sum);
+    K::products(A_.lower.data() + L.begin[g], L.slot.data() + 4 * L.begin[g], L.steps(g), y.data(),
+                sum);
     for (int i = 0; i < N; ++i) {
       const V ti = t[g].v[i];
       const V yi = (b[g].v[i] - ti) + sum[i];
@@ -110,7 +112,8 @@ void KrylovMethods<K>::precondition() {
   V sum[N], own[N];
   const auto& L = P_.lower;
   for (int g = 0; g < P_.groups; ++g) {
-    K::products(&A_.lower[L.begin[g]], &L.slot[4 * L.begin[g]], L.steps(g), w_.r.data(), sum);
+    K::products(A_.lower.data() + L.begin[g], L.slot.data() + 4 * L.begin[g], L.steps(g),
+                w_.r.data(), sum);
     K::transform(A_.left[g], w_.r[g], own);
     for (int i = 0; i < N; ++i) w_.r[g].v[i] = own[i] + sum[i];
   }
@@ -122,7 +125,8 @@ typename K::Scalars KrylovMethods<K>::unpreconditioned() const {
   Cell cell;
   const auto& L = P_.lower;
   for (int g = 0; g < P_.groups; ++g) {
-    K::products(&A_.lower[L.begin[g]], &L.slot[4 * L.begin[g]], L.steps(g), w_.r.data(), sum);
+    K::products(A_.lower.data() + L.begin[g], L.slot.data() + 4 * L.begin[g], L.steps(g),
+                w_.r.data(), sum);
     for (int i = 0; i < N; ++i) cell.v[i] = w_.r[g].v[i] - sum[i];
     K::transform(A_.unscale[g], cell, own);
     for (int i = 0; i < N; ++i) total += own[i] * own[i];

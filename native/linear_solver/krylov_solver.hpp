@@ -15,6 +15,8 @@ class KrylovSolver {
   KrylovSolver() = default;
   explicit KrylovSolver(std::shared_ptr<const SweepPattern> pattern) : P_(std::move(pattern)) {}
 
+  bool ready() const { return P_ != nullptr; }
+
   /// Scales and converts A, or A^T where that is what will be solved with first; the other on
   /// demand. False where a diagonal block is singular or not finite.
   bool prepare(const BlockMatrix& A, bool symmetric, bool transposed = false);

@@ -37,11 +37,15 @@ LinearSolver::LinearSolver(std::shared_ptr<const LinearPattern> pattern, Method 
     : pattern_(std::move(pattern)), method_(method) {
   if (method_ == Method::automatic && pattern_->tree_like()) method_ = Method::direct;
   if (method_ == Method::automatic || method_ == Method::krylov) {
-    krylov_ = KrylovSolver(pattern_->sweep());
-    // About what a factorization costs, in products.
-    krylov_.max_products = 200 + pattern_->sweep()->groups;
+    make_krylov();
   }
   if (method_ == Method::direct && pattern_->tree_like()) block_ = BlockLU(pattern_->block());
+}
+
+void LinearSolver::make_krylov() {
+  krylov_ = KrylovSolver(pattern_->sweep());
+  // About what a factorization costs, in products.
+  krylov_.max_products = 200 + pattern_->sweep()->groups;
 }
 
 bool LinearSolver::factor(const BlockMatrix& A, bool symmetric, bool transposed) {
@@ -95,6 +99,7 @@ SolveReport LinearSolver::solve_positive(const BlockMatrix& A, bool symmetric, M
   symmetric_ = symmetric;
   transposed_ = false;
   active_ = Method::krylov;
+  if (!krylov_.ready()) make_krylov();
   SolveReport report;
   report.reached = false;
   if (!krylov_.prepare(A, symmetric)) return report;

@@ -65,6 +65,7 @@ class LinearSolver {
   Method active() const { return active_; }  // which member the last factor() or solve ended with
 
  private:
+  void make_krylov();
   bool prepare(const BlockMatrix& A);
   bool escalate(const BlockMatrix& A);
   SolveReport run(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);

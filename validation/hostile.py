@@ -1,0 +1,253 @@
+"""Readers of files from outside, called on hostile ones: one case, its measure, its verdict."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from diffsim_ros.errors import InputError
+
+SECONDS = 2.0
+"""CPU time in which a case must be refused."""
+MEMORY = 500 * 2**20
+"""Additional resident memory [bytes] at its peak."""
+HANG = 20
+"""CPU seconds after which a reader is given up."""
+
+
+class Case(NamedTuple):
+    """One hostile input.
+
+    kind, name  of the format, and what is wrong with it
+    reader      key of READERS
+    make        makes the file or folder below a folder, returns what the reader is given
+    refused     False: it may also be read, as long as that is cheap (a number that is only odd)
+    """
+
+    kind: str
+    name: str
+    reader: str
+    make: Callable[[Path], Any]
+    refused: bool = True
+
+
+class Outcome(NamedTuple):
+    """How a case ended: "refused", "read", or what was wrong; CPU seconds, memory [bytes]."""
+
+    end: str
+    seconds: float
+    memory: int
+    message: str = ""
+
+
+def _scene(path):
+    from diffsim_ros.scene import load_scene
+
+    return load_scene(path)
+
+
+def _estimation(path):
+    from diffsim_ros.real2sim.config import load_estimation
+
+    return load_estimation(path)
+
+
+def _arm(path):
+    from diffsim_ros.robots.arm import load_arm
+
+    return load_arm(path)
+
+
+def _twin(path):
+    from diffsim_ros.twin.config import load_twin
+
+    return load_twin(path)
+
+
+def _plan(path):
+    from diffsim_ros.planning.config import load_plan
+
+    return load_plan(path)
+
+
+def _trajectory(path):
+    from diffsim_ros.robots.trajectory import JointTrajectory
+
+    return JointTrajectory.load(path)
+
+
+def _result(path):
+    from diffsim_ros.real2sim.results import load_parameters
+
+    return load_parameters(path)
+
+
+def _transform(path):
+    from diffsim_ros.real2sim.frames import read_transform
+
+    return read_transform(path)
+
+
+def _urdf(path):
+    from diffsim_ros.robots.urdf import load_robot
+
+    return load_robot(path)
+
+
+def _recording(path):
+    from diffsim_ros.real2sim.recordings.streams import read_streams
+
+    return read_streams(path)
+
+
+def _tosses(path):
+    from diffsim_ros.real2sim.tosses import read_tosses
+
+    return read_tosses(path)
+
+
+def _joints(path):
+    from diffsim_ros.real2sim.joints.log import read_logs
+
+    return read_logs(path)
+
+
+def _markers(path):
+    from diffsim_ros.real2sim.markers.files import read_markers
+
+    return read_markers(path, 1e-3)
+
+
+def _cloud(path):
+    from diffsim_ros.real2sim.clouds.files import read_cloud
+
+    return read_cloud(path)
+
+
+def _triangles(path):
+    from diffsim_ros.scene.mesh_files import read_triangles
+
+    return read_triangles(Path(path), None, "scene", "mesh")
+
+
+def _tets(path):
+    from diffsim_ros.scene.mesh_files import read_tets
+
+    return read_tets(Path(path), None, "scene", "mesh")
+
+
+def _vdb(path):
+    from diffsim_ros import _engine
+
+    try:
+        return _engine.LevelSet.load(str(path))
+    except _engine.InvalidInput as error:  # the engine's own; scenes say where it stands
+        raise InputError(path, "", str(error), "a level set") from error
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "scene": _scene, "estimation": _estimation, "arm": _arm, "twin": _twin, "plan": _plan,
+    "trajectory": _trajectory, "result": _result, "transform": _transform, "urdf": _urdf,
+    "recording": _recording, "tosses": _tosses, "joints": _joints, "markers": _markers,
+    "cloud": _cloud, "triangles": _triangles, "tets": _tets, "vdb": _vdb,
+}  # fmt: skip
+
+
+def measured(reader: str, source: Any) -> Outcome:
+    """Call a reader; everything but InputError and an answer is wrong."""
+    _forget_peak()
+    before, start = _status("VmRSS"), time.process_time()
+    end, message = "read", ""
+    try:
+        READERS[reader](source)
+    except InputError as error:
+        end, message = "refused", str(error)
+        if len(message) > 5000:
+            end = "message too long"
+    except Exception as error:
+        end, message = f"{type(error).__name__}", str(error)[:300]
+    seconds = time.process_time() - start
+    return Outcome(end, seconds, max(_status("VmHWM") - before, 0), message)
+
+
+def verdict(case: Case, outcome: Outcome) -> str:
+    """What is wrong with an outcome, "" where nothing is."""
+    if outcome.end != "refused" and (case.refused or outcome.end != "read"):
+        return f"{outcome.end} instead of a refusal: {outcome.message}"
+    if outcome.seconds > SECONDS:
+        return f"{outcome.seconds:.1f} s"
+    if outcome.memory > MEMORY:
+        return f"{outcome.memory / 2**20:.0f} MB"
+    return ""
+
+
+def judged(cases: Sequence[Case], folder: Path) -> list[tuple[Case, Outcome]]:
+    """Outcomes of the cases, one after the other in a child that a hang or a crash ends.
+
+    After such an end the next child goes on behind the case.
+    """
+    done: list[tuple[Case, Outcome]] = []
+    while len(done) < len(cases):
+        rest = cases[len(done) :]
+        ends, status = _child(rest, folder)
+        done += zip(rest, ends, strict=False)
+        if len(ends) < len(rest):
+            name = signal.Signals(status).name if status else "the process ended"
+            done.append((rest[len(ends)], Outcome(name, float(HANG), 0, "no answer")))
+    return done
+
+
+def _child(cases: Sequence[Case], folder: Path) -> tuple[list[Outcome], int]:
+    """Outcomes of the cases until the child ended, and the signal that ended it."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(read)
+            with os.fdopen(write, "w") as answers:
+                _work(cases, folder, answers)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answers:
+        lines = answers.read().splitlines()
+    _, status = os.waitpid(pid, 0)
+    outcomes = []
+    for line in lines:
+        end, seconds, memory, message = line.split("\t")
+        outcomes.append(Outcome(end, float(seconds), int(memory), message))
+    return outcomes, os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+
+
+def _work(cases: Sequence[Case], folder: Path, answers) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for number, case in enumerate(cases):
+        own = folder / f"{os.getpid()}_{number}"
+        own.mkdir(parents=True)
+        source = case.make(own)
+        signal.setitimer(signal.ITIMER_PROF, HANG)
+        signal.alarm(6 * HANG)
+        outcome = measured(case.reader, source)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.alarm(0)
+        message = " ".join(outcome.message.split())[:300]
+        answers.write(f"{outcome.end}\t{outcome.seconds}\t{outcome.memory}\t{message}\n")
+        answers.flush()
+
+
+def _status(key: str) -> int:
+    """A line of /proc/self/status [bytes]."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(key + ":"):
+            return 1024 * int(line.split()[1])
+    return 0
+
+
+def _forget_peak() -> None:
+    """VmHWM starts anew from what is resident now."""
+    Path("/proc/self/clear_refs").write_text("5")
