@@ -37,7 +37,7 @@ FORBIDDEN = {
 }
 ROS = re.compile(
     r"rclpy|rosidl\w*|ament\w*|launch\w*|tf2\w*|rosgraph\w*|builtin_interfaces|diffsim_interfaces"
-    r"|\w+_msgs|\w+_srvs"
+    r"|motion_capture_tracking_interfaces|\w+_msgs|\w+_srvs"
 )
 # Plain data of real2sim that pictures may know, although reports are written from real2sim.
 PLAIN_DATA = ("diffsim_ros.real2sim.bags.", "diffsim_ros.real2sim.comparison.")
@@ -194,7 +194,10 @@ def test_only_nodes_import_ros():
 
 
 def test_only_convert_knows_messages_of_sensors_and_markers():
-    known = re.compile(r"(geometry|sensor|visualization|nav|trajectory|control|mocap4r2|ur)_msgs")
+    known = re.compile(
+        r"(geometry|sensor|visualization|nav|trajectory|control|mocap4r2|ur)_msgs"
+        r"|motion_capture_tracking_interfaces"
+    )
     wrong = [
         f"{path.relative_to(ROOT)}:{line} imports {module}"
         for path in sorted((PACKAGE / "nodes").glob("*.py"))
