@@ -9,11 +9,11 @@ quintic where both give accelerations as well. After the last point it rests the
 
 A first point later than the start is approached from the measured state of the first cycle, and the
 first point's own fields do not decide alone: a field that the state lacks counts as missing.
-  before 4.36  (Jazzy up to 4.35, Humble up to 2.51) a UR states position and velocity, never
+  before 4.36  (of Humble's 2.x at least up to 2.51) a UR states position and velocity, never
                acceleration, so the approach is a cubic even to a point with accelerations
   since 4.36   the state's missing velocity or acceleration is filled with zeros where the first
                point gives it, so the approach to a point with accelerations is a quintic that
-               begins without acceleration (pull request 2043 of ros2_controllers)
+               begins without acceleration
 The quintic is faster in the middle than the cubic: 15/8 of the mean speed against 3/2 from rest to
 rest.  Both rules are for hardware that states velocities: without them versions before 4.36 draw a
 straight line at once, whatever the first point gives.
