@@ -17,14 +17,17 @@ from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
+from diffsim_ros.planning.robot_config import Throw
 from diffsim_ros.robots.arm import Arm, load_arm
 from diffsim_ros.robots.branches import spline_states
 from diffsim_ros.robots.collision import OWN, Around, CollisionCheck
 from diffsim_ros.robots.collision_solids import Convex, ball
 from diffsim_ros.robots.time_scaling import fastest, stretched
 from diffsim_ros.robots.trajectory import JointTrajectory
+from diffsim_ros.scene.standing import own_surroundings, still_surfaces, together
 
 from .common import ROOT, judged, share
+from .planned import read, solved
 
 MOTIONS = {"ur5": 1000, "stanford": 500}
 MARGIN = 0.01
@@ -252,11 +255,39 @@ def figures_of(arm: Arm, motions: int) -> tuple[dict, list[str]]:
     return figures, missed
 
 
+def plan_figures(name: str) -> dict:
+    """Least distances [m] of a shipped plan's motion in its own scene and about the shipped arm.
+
+    What it throws is held to the end; refused: why, where it is.
+    """
+    result, _ = solved(read(name))
+    config, motion = result.config, result.carried.trajectory
+    surfaces = together(own_surroundings(ur5()), still_surfaces(config.scene), "scene")
+    held = []
+    if isinstance(config.robot, Throw):
+        thrown = config.scene.bodies[config.robot.release.body]
+        across = max(thrown.size) if thrown.kind == "sphere" else np.linalg.norm(thrown.size)
+        held = [ball(ur5(), thrown.name, across / 2, config.robot.release.in_tool[:3, 3])]
+    check, around, why = CollisionCheck(ur5(), MARGIN), Around(surfaces, held), ""
+    try:
+        check.check(motion, around)
+    except InputError as error:
+        why = str(error)
+    distances, names = check.distances(motion.positions[::5], around)
+    k = int(np.argmin(distances.min(axis=0)))
+    return {"least_m": round(float(distances.min()), 4), "between": " and ".join(names[k]),
+            "refused": why}  # fmt: skip
+
+
 def study(fraction: float = 1.0) -> dict:
-    """Figures of both arms; Missed where a bar is."""
+    """Figures of both arms and of the shipped plans; Missed where a bar is."""
     figures, missed = {"margin_m": MARGIN, "own_margin_m": OWN * MARGIN}, []
     with tempfile.TemporaryDirectory() as folder:
         for name, arm in {"ur5": ur5(), "stanford": stanford(Path(folder))}.items():
             figures[name], bars = figures_of(arm, share(MOTIONS[name], fraction))
             missed += [f"{name}: {bar}" for bar in bars]
+    plans = sorted(path.stem for path in (ROOT / "config" / "planning").glob("ur5_*.yaml"))
+    plans = plans if fraction == 1 else ["ur5_throw"]
+    figures["plans"] = {name: plan_figures(name) for name in plans}
+    missed += [f"{name}: {f['refused']}" for name, f in figures["plans"].items() if f["refused"]]
     return judged(figures, missed)

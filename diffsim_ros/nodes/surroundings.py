@@ -7,24 +7,20 @@ from MoveIt's planning scene, where moveit_msgs is installed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
-from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.common import BaseNode, Declared, quality
 from diffsim_ros.nodes.planning_scene import PlanningScene
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.collision import Around, CollisionCheck
-from diffsim_ros.robots.collision_solids import Convex, ball
+from diffsim_ros.robots.collision_solids import ball
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.scene import load_scene
-from diffsim_ros.scene.build_sdf import engine_sdf
-from diffsim_ros.scene.fields import Reader
-from diffsim_ros.scene.surfaces import resolve_sdfs
+from diffsim_ros.scene.standing import own_surroundings, still_surfaces, together
 
 try:
     from moveit_msgs.msg import PlanningScene as SceneMessage
@@ -33,8 +29,6 @@ except ImportError:  # MoveIt's messages are not everywhere
 
 SCENES = quality(100, reliable=True)
 """As MoveIt publishes its planning scene."""
-CONVEX = ("plane", "box", "sphere", "capsule", "cylinder", "half_spaces")
-"""Kinds of surfaces."""
 PARAMETERS = (
     Declared(
         "collision", "check", "whether motions are held against the arm and its surroundings",
@@ -123,7 +117,7 @@ class Surroundings:
     def _of_scene(self, file: str) -> dict[str, Any]:
         """Surfaces of a scene that stand still; each file is read once."""
         if file and file not in self._scenes:
-            self._scenes = {file: still_surfaces(file)}
+            self._scenes = {file: still_surfaces(load_scene(file))}
         return self._scenes[file] if file else {}
 
     def _unseen(self, moveit: PlanningScene) -> list[str]:
@@ -142,62 +136,3 @@ class Surroundings:
         if self._arm.gripper is None:
             said.append("the gripper is not checked: the robot's YAML has no key gripper")
         return said
-
-
-def together(
-    first: Mapping[str, Any],
-    others: Mapping[str, Any],
-    source: str,
-    names: dict[str, str] | None = None,
-) -> dict[str, Any]:
-    """All obstacles; of two with the same name the later one is told by its source.
-
-    names  gets what each of `others` is called -> its own name
-    """
-    found = dict(first)
-    for name, sdf in others.items():
-        told = f"{name} ({source})" if name in found else name
-        found[told] = sdf
-        if names is not None:
-            names[told] = name
-    return found
-
-
-def own_surroundings(arm: Arm) -> dict[str, Any]:
-    """Name -> _engine Sdf in the world of what the robot's YAML says stands around it."""
-    reader, named = Reader(arm.place), {}
-    try:
-        given = reader.mapping(arm.surroundings, "surroundings")
-        named = resolve_sdfs(reader, given)
-    except InputError as error:
-        key = error.key.replace("sdfs", "surroundings", 1)
-        raise InputError(error.place, key, error.value, error.accepted, error.remedy) from error
-    if arm.base is None:
-        return {}
-    turn = Rotation.from_matrix(arm.base[:3, :3]).as_quat()
-    found = {}
-    for name in named:
-        sdf = _engine.Transformed(engine_sdf(name, named), arm.base[:3, 3], turn)
-        found[name] = Convex(sdf) if is_convex(name, named) else sdf
-    return found
-
-
-def still_surfaces(source: str | Mapping) -> dict[str, Any]:
-    """Name -> _engine Sdf in the world of a scene's surfaces that no body carries."""
-    scene = load_scene(source)
-    named, found = scene.description["sdfs"], {}
-    for contact in scene.description["contact"]:
-        if contact.get("carrier") is None:
-            against = contact["against"]
-            name = against if isinstance(against, str) else contact["name"]
-            sdf = engine_sdf(against, named)
-            found[name] = Convex(sdf) if is_convex(against, named) else sdf
-    return found
-
-
-def is_convex(value: Any, named: Mapping[str, Any]) -> bool:
-    """Whether a resolved surface is surely convex, and its distance exact."""
-    if isinstance(value, str):
-        return is_convex(named[value], named)
-    ((kind, values),) = value.items()
-    return kind in CONVEX or (kind == "transform" and is_convex(values["of"], named))

@@ -18,12 +18,11 @@ from diffsim_ros.nodes.surroundings import (  # noqa: E402
     PARAMETERS,
     SceneMessage,
     Surroundings,
-    own_surroundings,
-    still_surfaces,
-    together,
 )
 from diffsim_ros.robots.arm import load_arm  # noqa: E402
 from diffsim_ros.robots.trajectory import JointTrajectory  # noqa: E402
+from diffsim_ros.scene import load_scene  # noqa: E402
+from diffsim_ros.scene.standing import own_surroundings, still_surfaces, together  # noqa: E402
 
 ARM = load_arm(share_folder() / "config" / "robots" / "ur5.yaml")
 NAMES = ARM.robot.joint_names
@@ -192,7 +191,7 @@ contact:
   - {{points: ball, against: post, k_n: 1000}}
   - {{points: ball, against: skin, carrier: other, k_n: 1000}}
 """)
-    assert list(still_surfaces(str(file))) == ["table", "post"]
+    assert list(still_surfaces(load_scene(file))) == ["table", "post"]
     around = robot(scene=str(file)).around
     with pytest.raises(InputError, match="_link and post"):
         around.check(SWEEP)

@@ -1,4 +1,4 @@
-"""A thirtieth of the study of collisions: random motions of two arms beside Pinocchio and coal."""
+"""A fiftieth of the study of collisions: random motions of two arms beside Pinocchio and coal."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from validation.collision import study
 
 
 def test_no_collision_is_accepted_and_clear_motions_are():
-    figures = study(0.03)  # asserts both
+    figures = study(0.02)  # asserts both
     for name in ("ur5", "stanford"):
-        assert figures[name]["collide"] > 3 and figures[name]["clear"] > 3
+        assert figures[name]["collide"] >= 3 and figures[name]["clear"] >= 3
         assert figures[name]["collide_accepted"] == 0

@@ -1,0 +1,81 @@
+"""What stands around an arm: surfaces of its YAML and of a scene, as distances in the world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scipy.spatial.transform import Rotation
+
+from diffsim_ros import _engine
+from diffsim_ros.errors import InputError
+from diffsim_ros.robots.arm import Arm
+from diffsim_ros.robots.collision_solids import Convex
+from diffsim_ros.scene.build_sdf import engine_sdf
+from diffsim_ros.scene.fields import Reader
+from diffsim_ros.scene.model import SceneModel
+from diffsim_ros.scene.surfaces import resolve_sdfs
+
+CONVEX = ("plane", "box", "sphere", "capsule", "cylinder", "half_spaces")
+"""Kinds of surfaces."""
+
+
+def together(
+    first: Mapping[str, Any],
+    others: Mapping[str, Any],
+    source: str,
+    names: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """All obstacles; of two with the same name the later one is told by its source.
+
+    names  gets what each of `others` is called -> its own name
+    """
+    found = dict(first)
+    for name, sdf in others.items():
+        told = f"{name} ({source})" if name in found else name
+        found[told] = sdf
+        if names is not None:
+            names[told] = name
+    return found
+
+
+def own_surroundings(arm: Arm) -> dict[str, Any]:
+    """Name -> signed distance function in the world of what an arm's YAML says stands around it.
+
+    Raises InputError naming file, key, value and rule.
+    """
+    reader, named = Reader(arm.place), {}
+    try:
+        given = reader.mapping(arm.surroundings, "surroundings")
+        named = resolve_sdfs(reader, given)
+    except InputError as error:
+        key = error.key.replace("sdfs", "surroundings", 1)
+        raise InputError(error.place, key, error.value, error.accepted, error.remedy) from error
+    if arm.base is None:
+        return {}
+    turn = Rotation.from_matrix(arm.base[:3, :3]).as_quat()
+    found = {}
+    for name in named:
+        sdf = _engine.Transformed(engine_sdf(name, named), arm.base[:3, 3], turn)
+        found[name] = Convex(sdf) if is_convex(name, named) else sdf
+    return found
+
+
+def still_surfaces(scene: SceneModel) -> dict[str, Any]:
+    """Name -> signed distance function in the world of a scene's surfaces that no body carries."""
+    named, found = scene.description["sdfs"], {}
+    for contact in scene.description["contact"]:
+        if contact.get("carrier") is None:
+            against = contact["against"]
+            name = against if isinstance(against, str) else contact["name"]
+            sdf = engine_sdf(against, named)
+            found[name] = Convex(sdf) if is_convex(against, named) else sdf
+    return found
+
+
+def is_convex(value: Any, named: Mapping[str, Any]) -> bool:
+    """Whether a resolved surface is surely convex, and its distance exact."""
+    if isinstance(value, str):
+        return is_convex(named[value], named)
+    ((kind, values),) = value.items()
+    return kind in CONVEX or (kind == "transform" and is_convex(values["of"], named))
