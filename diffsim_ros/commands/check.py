@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
         if options.out is not None:  # refused before any work
             OutputFolder(options.out, FILES, command="check").discard_if_empty()
         examined, unreadable = check(options.data, lambda text: line.show(text, text))
-        refusals = [*unreadable, *(one.refusal for one in examined if one.refusal is not None)]
+        refusals = [*unreadable, *(one.barring for one in examined if one.barring is not None)]
         if examined:
             folder = OutputFolder(options.out, FILES, command="check")
             try:
@@ -61,7 +61,7 @@ def _write(folder: OutputFolder, examined: Sequence[Any], unreadable: Sequence[I
            data: Sequence[str]) -> None:  # fmt: skip
     from diffsim_ros.viz.recording_report import write_recording_report
 
-    usable = not unreadable and all(one.refusal is None for one in examined)
+    usable = not unreadable and all(one.barring is None for one in examined)
     document = {
         "command": "check",
         "version": __version__,

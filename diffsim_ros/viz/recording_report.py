@@ -24,7 +24,7 @@ def write_recording_report(
     path: str | Path, examined: Sequence[Any], unreadable: Sequence[str], command: str
 ) -> Path:
     """Write the page of recordings.check.Examined streams, and of what cannot be read."""
-    usable = all(one.refusal is None for one in examined) and not unreadable
+    usable = all(one.barring is None for one in examined) and not unreadable
     streams = [_section(k, one) for k, one in enumerate(examined)]
     sections = [(s["anchor"], s["title"]) for s in streams]
     context = {

@@ -7,7 +7,7 @@ has for it, and what that refuses is the verdict.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..recorder import GRAVITY
 from ..tosses import read_tosses
 from . import findings, flights, shape
 from .findings import Finding
-from .streams import Stream, read_streams
+from .streams import TRANSFORMS, Stream, read_streams
 from .timing import Clock, clock
 from .trials import recorded
 
@@ -34,6 +34,7 @@ class Examined:
     gravity  as free flight shows it, None if there is none;  metre: recorded units in a metre
     heights  of the rests along up, recorded units (k,)
     refusal  why `estimate` cannot take it as it is, None if it can
+    counts   False of a frame of /tf beside something usable: it need not be a body's
     """
 
     stream: Stream
@@ -43,11 +44,17 @@ class Examined:
     heights: np.ndarray
     found: tuple[Finding, ...]
     refusal: InputError | None
+    counts: bool = True
 
     @property
     def level(self) -> str:
         """The worst of its verdicts."""
         return max((f.level for f in self.found), key=findings.LEVELS.index, default="good")
+
+    @property
+    def barring(self) -> InputError | None:
+        """The refusal, where it makes the whole recording unusable."""
+        return self.refusal if self.counts else None
 
     def figures(self) -> dict:
         """Figures for metrics.json."""
@@ -156,7 +163,11 @@ def check(
         except InputError as error:
             unreadable.append(error)
             continue
+        own = []
         for stream in streams:
             tell(f"examining {stream.place}, {len(stream)} samples")
-            examined.append(examine(stream))
+            own.append(examine(stream))
+        if any(one.refusal is None for one in own):
+            own = [replace(one, counts=one.stream.what != TRANSFORMS) for one in own]
+        examined += own
     return examined, unreadable
