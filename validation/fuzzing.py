@@ -27,8 +27,9 @@ WALL_SECONDS = 180.0
 """Of one program: a deadlock uses no CPU time."""
 MEMORY = 2 * 2**30
 """Growth of a child's resident memory [bytes]."""
-BATCH = 400
+BATCH = 1000
 """Programs of a child; a fresh one has no memory of those before."""
+MARK = "FINDING "
 
 
 class Finding(Exception):
@@ -41,7 +42,10 @@ def sanitized() -> bool:
 
 
 def run_programs(program: Callable[[int], None], first: int, count: int, note: Path) -> None:
-    """Run the programs of `count` seeds in this process; the process ends where one hangs."""
+    """Run the programs of `count` seeds in this process, which ends where one hangs or crashes.
+
+    Wrong exceptions are written to stderr, each after a line FINDING and its seed.
+    """
     faulthandler.enable()
     faulthandler.register(signal.SIGPROF, chain=True)  # says where, then ends the process
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -52,11 +56,16 @@ def run_programs(program: Callable[[int], None], first: int, count: int, note: P
             file.flush()
             signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS * (3 if sanitized() else 1))
             faulthandler.dump_traceback_later(WALL_SECONDS, exit=True)
-            program(seed)
+            try:
+                program(seed)
+            except Exception:
+                print(f"{MARK}{seed}\n{traceback.format_exc()}", file=sys.stderr, flush=True)
             signal.setitimer(signal.ITIMER_PROF, 0)
             grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
             if grown > MEMORY:
-                raise Finding(f"memory grew by {grown / 2**20:.0f} MB")
+                text = f"{MARK}{seed}\nmemory grew by {grown / 2**20:.0f} MB"
+                print(text, file=sys.stderr, flush=True)
+                os._exit(0)
     faulthandler.cancel_dump_traceback_later()
 
 
@@ -73,10 +82,14 @@ def campaign(module: str, seconds: float, seed: int, batch: int = BATCH, log: st
             last = int(note.read_text() or seed) if note.exists() else seed
             programs += last - seed + 1
             seed = last + 1
+            head, *wrong = done.stderr.split(MARK)
+            findings += [
+                {"seed": int(text.partition("\n")[0]), "exit": 0, "tail": text[-3000:]}
+                for text in wrong
+            ]
             if done.returncode:
-                findings.append(
-                    {"seed": last, "exit": done.returncode, "tail": done.stderr[-6000:]}
-                )
+                tail = (wrong or [head])[-1][-6000:]
+                findings.append({"seed": last, "exit": done.returncode, "tail": tail})
             figures = {
                 "programs": programs, "cpu_seconds": round(used, 1),
                 "wall_seconds": round(time.monotonic() - started, 1), "next_seed": seed,
@@ -107,12 +120,7 @@ def main(module: str, program: Callable[..., None], what: str) -> int:
         return 0
     if options.child:
         first, count, note = options.child
-        try:
-            run_programs(program, int(first), int(count), Path(note))
-        except Exception:
-            traceback.print_exc()
-            sys.stderr.flush()
-            os._exit(3)
+        run_programs(program, int(first), int(count), Path(note))
         return 0
     figures = campaign(module, options.seconds, options.seed, log=options.log)
     print(json.dumps(figures, indent=1))
