@@ -24,6 +24,7 @@ from diffsim_ros.nodes.common import BaseNode, Spinner, quality
 from diffsim_ros.nodes.controller_server import JOINT_STATES
 from diffsim_ros.nodes.motion_outputs import STEADY, ActionOutput, GripperOutput, TopicOutput
 from diffsim_ros.robots.arm import Arm
+from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.execution import STOPPED
 from diffsim_ros.robots.joint_states import PLACE, JointStates
 
