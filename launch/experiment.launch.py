@@ -18,7 +18,7 @@ from launch.substitutions import (
 )
 
 from diffsim_ros.nodes.launching import (
-    OWN_WORLD,
+    OWN,
     SIMULATED,
     STRINGS,
     FirstGiven,
@@ -49,12 +49,12 @@ ARGUMENTS = {
 
 
 def generate_launch_description():
-    task, own = LaunchConfiguration("experiment"), {"remappings": OWN_WORLD}
+    task = LaunchConfiguration("experiment")
     lab = text(FirstGiven(LaunchConfiguration("twin"), task))
     dated = f"out/{datetime.now():%Y-%m-%d_%H-%M-%S}_experiment"
     out = FirstGiven(LaunchConfiguration("out"), dated)
     names = ["--ros-args", "-r", ["__ns:=/", LaunchConfiguration("namespace")]]
-    names += [word for old, new in OWN_WORLD for word in ("-r", f"{old}:={new}")]
+    names += [word for old, new in OWN["remappings"] for word in ("-r", f"{old}:={new}")]
     rehearse = ["ros2", "run", "diffsim_ros", "experiment", task, "--here", "--out", out, *names]
     record = ["ros2", "bag", "record", "--storage", "mcap", "--output", [out, "/bag"]]
     namespace = LaunchConfiguration("namespace")
@@ -65,11 +65,11 @@ def generate_launch_description():
             node(
                 "simulator",
                 {**typed(rate_factor=float), "twin": lab, "truth_path": text([out, "/truth"])},
-                **own,
+                **OWN,
             ),
-            node("driver", timing, SIMULATED, **own),
-            node("planner", {}, SIMULATED, **own),
-            node("visualizer", typed(pose_topics=STRINGS), SIMULATED, **own),
+            node("driver", timing, SIMULATED, **OWN),
+            node("planner", {}, SIMULATED, **OWN),
+            node("visualizer", typed(pose_topics=STRINGS), SIMULATED, **OWN),
             ExecuteProcess(cmd=rehearse, output="screen"),
             ExecuteProcess(
                 cmd=[*record, "--all-topics", "--use-sim-time"],
@@ -81,6 +81,6 @@ def generate_launch_description():
                 output="log",
                 condition=if_true("bag", NotEqualsSubstitution(namespace, "")),
             ),
-            rviz("twin.rviz", SIMULATED, **own),
+            rviz("twin.rviz", SIMULATED, **OWN),
         ]
     )

@@ -10,7 +10,7 @@ ros2 launch diffsim_ros twin.launch.py namespace:=robot2 task:=config/planning/u
 """
 
 from diffsim_ros.nodes.launching import (
-    OWN_WORLD,
+    OWN,
     SIMULATED,
     STRINGS,
     declared,
@@ -38,18 +38,18 @@ ARGUMENTS = {
 
 
 def generate_launch_description():
-    heard, own = typed(pose_topics=STRINGS), {"remappings": OWN_WORLD}
+    heard = typed(pose_topics=STRINGS)
     lab = typed(twin=str, rate_factor=float, truth_path=str, publish_tf=str)
     timing = typed(dry_run=bool, gripper=str, lead=float, stall_timeout=float)
     return LaunchDescription(
         [
             *declared(ARGUMENTS),
-            node("simulator", lab, **own),
-            node("driver", timing, SIMULATED, **own),
-            node("observer", {**heard, **typed(cloud_topics=STRINGS)}, SIMULATED, **own),
-            node("planner", typed(task=str), SIMULATED, **own),
-            node("estimator", typed(configuration=str), SIMULATED, **own),
-            node("visualizer", heard, SIMULATED, **own),
-            rviz("twin.rviz", SIMULATED, **own),
+            node("simulator", lab, **OWN),
+            node("driver", timing, SIMULATED, **OWN),
+            node("observer", {**heard, **typed(cloud_topics=STRINGS)}, SIMULATED, **OWN),
+            node("planner", typed(task=str), SIMULATED, **OWN),
+            node("estimator", typed(configuration=str), SIMULATED, **OWN),
+            node("visualizer", heard, SIMULATED, **OWN),
+            rviz("twin.rviz", SIMULATED, **OWN),
         ]
     )

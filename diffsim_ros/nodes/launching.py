@@ -17,6 +17,7 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from diffsim_ros.nodes.starting import OWN_WORLD
 from launch import Substitution
 
 STRINGS = List[str]  # noqa: UP006
@@ -24,8 +25,8 @@ STRINGS = List[str]  # noqa: UP006
 SIMULATED = {"use_sim_time": True}
 PACKAGE = "diffsim_ros"
 NAMESPACE = {"namespace": ("", "of all nodes and their topics, e.g. robot1: robots do not cross")}
-OWN_WORLD = [(f"/{name}", name) for name in ("clock", "tf", "tf_static")]
-"""Remappings: a twin's time and frames are its own, so in a namespace they are in it as well."""
+OWN = {"remappings": list(OWN_WORLD)}
+"""Option of the nodes that share a twin's time."""
 
 
 def share(*parts: str) -> str:

@@ -21,7 +21,7 @@ import yaml
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.common import share_folder
-from diffsim_ros.nodes.starting import SIGNALS, heeded
+from diffsim_ros.nodes.starting import OWN_WORLD, SIGNALS, heeded
 
 DOMAINS = range(1, 101)
 """Numbers of domains whose ports collide with nothing else on Linux."""
@@ -70,6 +70,14 @@ def _locked_domain() -> tuple[int, TextIO]:
     raise InputError("demo", "ROS_DOMAIN_ID", taken, "a free one", "end other runs")
 
 
+def within(namespace: str) -> list[str]:
+    """Arguments after --ros-args of a node in a namespace with a clock and frames of its own."""
+    if not namespace:
+        return []
+    rules = (("__ns", f"/{namespace}"), *OWN_WORLD)
+    return [word for old, new in rules for word in ("-r", f"{old}:={new}")]
+
+
 class Fleet:
     """Processes of nodes; use as a context, which ends them all however it is left.
 
@@ -86,14 +94,21 @@ class Fleet:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def start(self, name: str, parameters: Mapping[str, Any] | None = None) -> None:
-        """Start the node `name` with config/nodes/NAME.yaml and the parameters given here."""
+    def start(
+        self, name: str, parameters: Mapping[str, Any] | None = None, namespace: str = ""
+    ) -> None:
+        """Start the node `name` with config/nodes/NAME.yaml and the parameters given here.
+
+        namespace  that it runs in, with a clock and frames of its own; "": none
+        """
         self.logs.mkdir(parents=True, exist_ok=True)
         arguments = ["--params-file", str(share_folder() / "config" / "nodes" / f"{name}.yaml")]
         for key, value in (parameters or {}).items():
             text = yaml.safe_dump(value, default_flow_style=True, width=10**6).splitlines()[0]
             arguments += ["-p", f"{key}:={text}"]
+        arguments += within(namespace)
         command = [sys.executable, "-m", f"diffsim_ros.nodes.{name}", "--ros-args", *arguments]
+        name = f"{namespace}.{name}".lstrip(".")
         with (self.logs / f"{name}.log").open("w", encoding="utf-8") as log, _signals_held():
             self.running[name] = subprocess.Popen(
                 command,

@@ -20,6 +20,9 @@ NODES = ("driver", "estimator", "mock_controller", "observer", "planner", "repla
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """End a node: Ctrl-C, launch and systemd, a closed terminal."""
 
+OWN_WORLD = tuple((f"/{name}", name) for name in ("clock", "tf", "tf_static"))
+"""Remappings: a twin's time and frames are its own, so in a namespace they are in it as well."""
+
 
 def heeded() -> tuple[signal.Signals, ...]:
     """SIGNALS, without SIGHUP where nohup has it ignored."""
