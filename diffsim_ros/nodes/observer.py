@@ -268,7 +268,7 @@ class Observer(BaseNode):
 
     def _stop(self) -> str:
         self._recording = False
-        heard = [recorder.summary() for _, _, recorder in self._buffers()]
+        heard = [f"{one.source}: {one.summary()}" for _, _, one in self._buffers()]
         return "; ".join(heard) or "nothing was recorded"
 
     def _save(self) -> str:

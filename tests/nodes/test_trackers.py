@@ -14,13 +14,16 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
+from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert, convert_frames, convert_poses
-from diffsim_ros.nodes.common import DRIVER, STATIC_TF
+from diffsim_ros.nodes.bag_recorder import BagRecorder
+from diffsim_ros.nodes.common import DRIVER, LATCHED, SENSOR, STATIC_TF, STREAM
 from diffsim_ros.nodes.convert import Goal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
@@ -298,6 +301,57 @@ def test_a_bag_holds_of_tf_what_is_wanted_alone(lab, tosses):
     for one in read_raw(bag, "/tf"):
         message = convert.deserialize_message(one.data, TFMessage)
         assert [t.child_frame_id for t in message.transforms] == ["cube"]
+
+
+def test_two_publishers_of_one_topic_are_told(lab, tosses):
+    lab.observe(**HEARD["pose"])
+    trackers = [lab.publisher(PoseStamped, "/cube/pose") for _ in range(2)]
+    for tracker, sample in zip(trackers, measured(tosses), strict=False):
+        tracker.publish(convert.pose_message(sample))
+    status = lab.status(lambda s: "cannot be told apart" in s.message)
+    assert "2 publishers: their poses" in status.message
+
+
+def durabilities(path):
+    """Topic -> durability and reliability of the publishers that a bag tells of."""
+    with Reader(path) as reader:
+        return {
+            c.topic: [(q.durability.name, q.reliability.name) for q in c.ext.offered_qos_profiles]
+            for c in reader.connections
+        }
+
+
+def test_bags_say_what_was_offered(lab, tosses):
+    """Static transforms and scenes are latched again when the bag is played."""
+    lab.observe(tf_bodies=["cube"], pose_topics=["cube/pose"], world_frame="world",
+                reliability="best_effort")  # fmt: skip
+    lab.stand(CAMERA)
+    heard = [("/scene", String, LATCHED), ("/tf", TFMessage, STREAM)]
+    recorder = BagRecorder(lab.ros.node, heard, lambda: ORIGIN)
+    scene = lab.publisher(String, "/scene", LATCHED)
+    scene.publish(String(data="x"))
+    tracker = lab.publisher(TFMessage, "/tf")
+    lab.ros.until(lambda: tracker.get_subscription_count() == 2, "observer and recorder")
+    pose = lab.publisher(PoseStamped, "/cube/pose", SENSOR)
+    sample = next(measured(tosses))
+    seen = replace(CAMERA.inverse().of_sample(sample), frame="camera")
+    tracker.publish(convert_poses.tf_message([seen]))
+    pose.publish(convert.pose_message(replace(sample, frame="camera")))
+    lab.received("/tf", 1)
+    lab.received("/cube/pose", 1)
+    bag, _ = lab.saved("lab.mcap")
+    assert durabilities(bag) == {
+        "/tf": [("VOLATILE", "RELIABLE")],
+        "/cube/pose": [("VOLATILE", "BEST_EFFORT")],
+        "/tf_static": [("TRANSIENT_LOCAL", "RELIABLE")],
+        "/observer/world_frame": [("TRANSIENT_LOCAL", "RELIABLE")],
+    }
+    lab.ros.until(lambda: len(recorder._heard) == 2, "the recorder")
+    recorder.write(lab.folder / "own.mcap")
+    assert durabilities(lab.folder / "own.mcap") == {
+        "/scene": [("TRANSIENT_LOCAL", "RELIABLE")],
+        "/tf": [("VOLATILE", "RELIABLE")],
+    }
 
 
 @pytest.mark.parametrize(
