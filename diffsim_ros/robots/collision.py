@@ -48,7 +48,7 @@ class Around:
     allowed: Callable[[str, str], bool] = lambda one, other: False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """A solid and another one, or an obstacle, that keep `margin` [m].
 
@@ -95,6 +95,11 @@ class CollisionCheck:
             if len(joints_between(arm.robot, one.carrier, other.carrier)) >= 2
         ]
         self._pairs = [pair for pair in pairs if self._apart_at_home(pair)]
+        for pair in pairs:
+            if pair not in self._pairs:
+                names = " and ".join(pair.names)
+                why = f"they are nearer than {pair.margin:g} m at home"
+                self.unchecked.append(f"{names} are not held against each other: {why}")
 
     # --- what is asked --------------------------------------------------------------------------
 
@@ -154,9 +159,7 @@ class CollisionCheck:
         for held in around.held:
             for solid in self.solids:
                 if len(joints_between(robot, held.carrier, solid.carrier)) >= 2:
-                    pair = self._self_pair(held, solid, self.margin)
-                    if self._apart_at_home(pair):
-                        found.append(pair)
+                    found.append(self._self_pair(held, solid, self.margin))
         for name, sdf in around.obstacles.items():
             plane = half_space(sdf)
             for solid in (*self.solids, *around.held):

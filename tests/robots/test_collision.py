@@ -167,6 +167,18 @@ def test_what_the_first_joint_moves_may_touch_what_it_stands_on_and_other_links_
         CHECK.check(between(ARM.home, turned(elbow=1.3)), around)
 
 
+def test_links_that_are_near_at_home_are_not_checked_and_that_is_said():
+    check = CollisionCheck(ARM, 0.09)
+    said = check.check(between(ARM.home, turned(wrist_3=0.5)), Around())
+    assert (
+        "wrist_3_link and wrist_1_link are not held against each other: they are nearer than "
+        in (" ".join(said))
+    )
+    held = Around(held=[ball(ARM, "ball", 0.2, (0, 0, 0.1))])  # but what it holds always is
+    with pytest.raises(InputError, match=r"ball and \w+_link"):
+        CHECK.check(between(ARM.home, turned(wrist_3=0.5)), held)
+
+
 def test_names_may_be_allowed_to_touch():
     motion = between(ARM.home, turned(shoulder_lift=0.8))
     with pytest.raises(InputError, match="and table"):
