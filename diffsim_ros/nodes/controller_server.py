@@ -109,6 +109,10 @@ class ControllerServer:
             self._end(outcome)
         self._publish(stamp)
 
+    def set_clock(self) -> None:
+        """The clock was set: what is published is due anew."""
+        self._due.clear()
+
     def close(self) -> None:
         """End a running goal, so that whoever sent it knows; what is published is due anew."""
         self._due.clear()

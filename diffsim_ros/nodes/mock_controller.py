@@ -96,6 +96,7 @@ class MockController(BaseNode):
         server.controller.settings = replace(settings, version=self["version"])
         if not 0 <= now - server.controller.time <= LONGEST:
             server.controller.set_clock(now)
+            server.set_clock()
         server.advance(now)
 
     def _on_gripper(self, stamp: int, is_open: bool) -> None:

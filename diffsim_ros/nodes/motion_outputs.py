@@ -24,6 +24,8 @@ from diffsim_ros.robots.trajectory import JointTrajectory
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 ANSWER = 5.0
 """[s] that a controller gets to answer a request."""
+SOONEST = 0.3
+"""[s] of a trajectory to rest, at least."""
 LOOK = 0.05
 """[s] between two looks whether somebody is there."""
 
@@ -177,7 +179,8 @@ class TopicOutput:
 
     def stop_at_once(self, names, position: np.ndarray, velocity: np.ndarray) -> None:
         """The same, from any thread."""
-        time = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=0.02))
+        # the controller begins where the arm is by then, a little elsewhere: not in no time
+        time = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=SOONEST))
         rest = position + 0.5 * time * velocity
         times, still = np.array([time]), np.zeros_like(position)
         braking = JointTrajectory(tuple(names), times, rest[None], still[None])

@@ -28,6 +28,8 @@ SKEW = NANO
 """[ns] by which a controller's stamps may differ from our clock and still be believed."""
 RESTS = 0.05
 """[rad/s or m/s] below which a joint is at rest."""
+CURRENT = 0.03
+"""[s] for which a joint state says where a moving arm is."""
 BRAKING = 3.0
 """[s] of the wall that a stopped arm is watched until it rests."""
 
@@ -194,7 +196,7 @@ class MotionRun:
     async def _stopped(self, why: str) -> Report:
         """Stop the controller, because of a cancellation or trouble."""
         seen = self._supervisor
-        at = min(seen.clock.at(self._node.now()), seen.trajectory.duration)
+        at = seen.reached(self._node.now())
         answer = await self._brake()
         rest = await self._at_rest()
         code = "CANCELED" if self._canceled else "ABORTED"
@@ -202,12 +204,23 @@ class MotionRun:
 
     async def _brake(self) -> str:
         """Have the controller stop; what it answered."""
+        end = monotonic() + 3 * CURRENT
+        while not (self._output.follows or self._knows_the_arm()) and monotonic() < end:
+            await within(self._node, Future(), CURRENT / 10)
         return await self._output.stop(*self._rows())
 
+    def _knows_the_arm(self) -> bool:
+        """Whether the last joint state says where the arm is now."""
+        states = self._node.states
+        current = 0.0 <= states.age(self._node.now()) <= CURRENT
+        return current and bool(np.isfinite(states.last.velocity).all())
+
     def _rows(self) -> tuple:
-        """Names, last position and velocity of the joints."""
-        state = self._node.states.last
-        return self._node.states.names, state.position, state.velocity
+        """Names, position and velocity of the joints now: measured, else as planned."""
+        states = self._node.states
+        if self._knows_the_arm():
+            return states.names, states.last.position, states.last.velocity
+        return self._supervisor.trajectory.names, *self._supervisor.expected(self._node.now())
 
     async def _at_rest(self) -> str:
         """Wait until a stopped arm rests; what is to be said where it does not."""

@@ -216,6 +216,16 @@ class Supervisor:
             self._stopped = None
         self.clock.scale(stamp, scaling if scaling >= STOPPED else 0.0)
 
+    def reached(self, now: int) -> float:
+        """Where on the plan the arm should be [s]: at the last look, if the clock was set back."""
+        time = self.clock.at(max(now, self._looked))
+        return float(np.clip(time, 0.0, self.trajectory.duration))
+
+    def expected(self, now: int) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity (n,) that the plan has there."""
+        q, qd, _ = self.trajectory.at(self.reached(now))
+        return q, qd * self.clock.scaling
+
     def phase(self, now: int) -> str:
         """waiting (stopped), moving or settling."""
         if self._stopped is not None:

@@ -54,6 +54,12 @@ class Lab(BaseNode):
         self.desired.append(self.mock.desired)
         self.clock.publish(ClockMessage(clock=convert.time_message(self.time)))
 
+    def set_clock(self, time):
+        """Simulated time shows `time` [ns] from now on; the arm does not move for that."""
+        self.time = time
+        self.mock.set_clock(time)
+        self.server.set_clock()
+
     def on_gripper(self, stamp, is_open):
         self.events.append(("gripper", is_open, self.server.controller.elapsed))
 
