@@ -98,9 +98,7 @@ def rules(fraction: float = 1.0) -> dict:
     """Counts over spoilt motions, and over motions just within and beyond the limits."""
     arm = load_arm(ROOT / "config" / "robots" / "ur5.yaml")
     names, rng = arm.robot.joint_names, np.random.default_rng(20261121)
-    start = JointSample(
-        dict(zip(names, arm.home.tolist(), strict=True)), dict.fromkeys(names, 0.0)
-    )
+    start = JointSample(dict(zip(names, arm.home.tolist(), strict=True)), dict.fromkeys(names, 0.0))
     counts = dict.fromkeys(
         ("spoilt", "real_refuses", "ours_refuses", "slipped_through", "left_limits"), 0
     )
