@@ -29,7 +29,7 @@ ACCEPTED = 10_000
 KINDS = ("late", "late", "late", "from_present", "at_start", "blended")
 """Of first points: half of the motions have a late one."""
 STEP = 1e-3
-GRID = np.linspace(0.0, 1.0, 33)
+GRID = np.linspace(0.0, 1.0, 65)
 BEYOND = 1e-6
 """Share of a limit by which rounding may exceed it."""
 OLD = Rules(approach="cubic")

@@ -1,4 +1,4 @@
-"""A twentieth of validation/interpolation.py: accepted motions are within limits in each version."""
+"""A twentieth of validation/interpolation.py: accepted motions keep limits in each version."""
 
 from validation.interpolation import study
 
