@@ -34,6 +34,7 @@ ITEMS = {
     "driver": "what leaves the driver, and how its motions end (issue 5, items 6 and 8)",
     "interpolation": "what controllers command of accepted motions, in each version",
     "collision": "random motions among things, beside Pinocchio with coal",
+    "two_robots": "two twins in two namespaces: both plan and move at once",
     "inverse_kinematics": "random ways of three arms: solved, within limits, ms (issue 5, item 7)",
     "throwing": "throws by bounces, spin and walls to points and poses (issue 5, item 1)",
     "manipulation": "things moved through strings, bands, springs, cloth (issue 5, item 2)",

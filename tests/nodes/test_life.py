@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from diffsim_ros.nodes import starting
+from diffsim_ros.nodes.processes import Fleet
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 60.0
@@ -143,6 +144,14 @@ def test_an_interrupted_command_has_no_traceback(installed):
     process.send_signal(signal.SIGINT)
     code, said = ended(process)
     assert code in (-signal.SIGINT, 130) and "Traceback" not in said, said
+
+
+def test_a_fleet_may_be_ended_before_its_nodes_have_begun(ros_domain, tmp_path):
+    with Fleet(tmp_path) as fleet:
+        fleet.start("planner")
+        fleet.start("planner", namespace="robot1")
+        assert fleet.end() == {"planner": 0, "robot1.planner": 0}
+    assert not any("Traceback" in log.read_text() for log in tmp_path.glob("*.log"))
 
 
 def test_every_installed_node_is_started_quietly():
