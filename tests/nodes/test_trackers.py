@@ -11,6 +11,7 @@ pytest.importorskip("tf2_msgs")
 pytest.importorskip("motion_capture_tracking_interfaces")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from diffsim_interfaces.srv import EstimateMaterial
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
@@ -42,6 +43,8 @@ CONFIGURATION = str(ROOT / "config" / "estimation" / "cube_toss.yaml")
 SHORT = ("data.validate.trials=[6]", "fit.starts=1", "fit.iterations=2",
          "fit.search_evaluations=0",
          "fit.continuation=null")  # fmt: skip
+REPORTED = 300.0
+"""Seconds that a fit with its report may take on a busy machine."""
 FITTED = ("friction", "damping_ratio")
 TRIALS = [1, 3]
 NO_TRIALS = Parameter("trials", Parameter.Type.INTEGER_ARRAY, [])
@@ -175,7 +178,9 @@ def test_measured_tosses_of_every_tracker_are_recorded_and_fitted(lab, tosses, f
     lab.ros.start(Estimator())
     out = str(lab.folder / "fit")
     goal = Goal(CONFIGURATION, parameters=FITTED, train=(str(bag),), changes=SHORT, out=out)
-    answer = lab.ros.estimate(goal)
+    request = convert.goal_message(goal, EstimateMaterial.Request())
+    service = "/estimator/estimate_material"
+    answer = convert.answer(lab.ros.call(EstimateMaterial, service, request, limit=REPORTED))
     assert answer.code in ("SUCCESS", "NOT_CONVERGED"), answer.message
     values = {one.name: one.value for one in answer.parameters}
     assert set(FITTED) <= set(values)
@@ -407,13 +412,12 @@ def test_joints_need_no_frame_and_save_counts_them_truly(lab, tosses):
 def test_what_does_not_fit_into_the_memory_is_not_counted_as_saved(lab, tosses):
     lab.observe(pose_topics=["cube/pose"], max_megabytes=1)
     pose = lab.publisher(PoseStamped, "/cube/pose")
-    samples = list(measured(tosses))
-    for k in range(30):
-        for one in samples:
-            later = replace(one, stamp=one.stamp + k * 4 * NANO)
-            pose.publish(convert.pose_message(later))
-        lab.received("/cube/pose", (k + 1) * len(samples))
+    frame = "w" * 5000  # large messages, so that few fill a megabyte
+    samples = [replace(one, frame=frame) for one in measured(tosses)]
+    for one in samples:
+        pose.publish(convert.pose_message(one))
+    lab.received("/cube/pose", len(samples))
     bag, told = lab.saved("full.mcap")
     count = topics(bag)["/cube/pose"][1]
-    assert count < 30 * 226
-    assert f"{30 * 226 - count} of {30 * 226} messages did not fit into the memory" in told
+    assert 0 < count < 226
+    assert f"{226 - count} of 226 messages did not fit into the memory" in told
