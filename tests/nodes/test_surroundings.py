@@ -157,14 +157,14 @@ def test_parameters_count_at_once(robot):
 
     node = robot()
     for values, refused in (
-        ({"held_radius": 0.3}, "what is held and table"),
+        ({"held_radius": 0.08}, "what is held and table"),
         ({"held_radius": 0.0, "collision_margin": 0.3}, "and table"),
         ({"collision": "off"}, None),
     ):
         node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
         if refused:
             with pytest.raises(InputError, match=refused):
-                node.around.check(between(ARM.home, turned(shoulder_lift=0.4)))
+                node.around.check(between(ARM.home, turned(shoulder_lift=0.6)))
         else:
             assert node.around.check(DOWN) == [
                 "collisions are not checked at all: collision is off"
@@ -349,10 +349,10 @@ def test_the_planning_scene_counts_in_a_check(robot):
     around._hear(scene(table, names=names, rows=[[True] * len(names)] * len(names)))
     with pytest.raises(InputError, match="_link and table at"):
         around.check(DOWN)  # the matrix is about MoveIt's things, not about the YAML's table
-    rod = attached(thing("rod", primitive(3, 0.6, 0.02), frame="tool0"))
+    rod = attached(thing("rod", primitive(3, 0.6, 0.02), at=(0, 0, 0.35), frame="tool0"))
     around._hear(scene(diff=False, held=[rod]))
     with pytest.raises(InputError, match="rod and table"):
-        around.check(between(ARM.home, turned(shoulder_lift=0.6)))
+        around.check(between(ARM.home, turned(shoulder_lift=0.4)))
 
 
 def test_messages_of_moveit_are_heard(ros, robot):
