@@ -6,6 +6,7 @@ from collections.abc import Callable
 from uuid import uuid4
 
 import numpy as np
+from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from rclpy.action import ActionClient
@@ -18,7 +19,7 @@ from ur_msgs.srv import SetIO
 from diffsim_ros.nodes import convert_motion as convert
 from diffsim_ros.nodes.common import AGAIN, STREAM, BaseNode
 from diffsim_ros.nodes.convert_motion import Report
-from diffsim_ros.robots.controller import Outcome
+from diffsim_ros.robots.controller import INVALID_GOAL, Outcome
 from diffsim_ros.robots.trajectory import JointTrajectory
 
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
@@ -125,10 +126,12 @@ class ActionOutput:
 
     def _on_result(self, future: Future) -> None:
         answer = future.result()
-        canceled = answer.status == 5  # action_msgs/GoalStatus.STATUS_CANCELED
-        text = convert.outcome_text(answer.result)
+        canceled = answer.status == GoalStatus.STATUS_CANCELED
+        code, text = answer.result.error_code, convert.outcome_text(answer.result)
+        if answer.status != GoalStatus.STATUS_SUCCEEDED and not canceled and code == 0:
+            code, text = INVALID_GOAL, f"aborted: {text}"  # without a code that says why
         if not self.ended.done():
-            self.ended.set_result(Outcome(answer.result.error_code, text, canceled))
+            self.ended.set_result(Outcome(code, text, canceled))
 
     async def stop(self, *_: object) -> str:
         """Cancel the goal, again and again until it has ended; what the controller said to that."""

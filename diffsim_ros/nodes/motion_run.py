@@ -326,7 +326,7 @@ class MotionRun:
 
     def _let_go(self, now: int) -> None:
         """Open the gripper if all that is measured agrees with the plan; else stop the motion."""
-        if self._gripper is None:
+        if self._gripper is None or self._canceled:
             return
         fault = self._supervisor.release_fault(now)
         if fault is None:

@@ -273,7 +273,7 @@ def _in_order(
 
 def _check_release(trajectory: JointTrajectory, place: str) -> None:
     release, end = trajectory.release, trajectory.duration
-    if release is not None and not 0.0 <= release <= end:
+    if release is not None and not 0.0 <= release <= end + 1.0 / NANO:  # times are whole there
         raise InputError(place, "release", release, f"0 to {end:g} s, within the motion")
 
 

@@ -49,3 +49,39 @@ def test_a_stop_by_topic_of_an_arm_whose_states_are_silent_keeps_the_limits(benc
     assert report.code == "ABORTED" and "no joint state" in report.message, report
     bench.ros.until(bench.rests, "rest")
     assert max(told(bench)) < 1.01
+
+
+def test_a_controller_that_aborts_without_a_code_has_not_ended_well(bench):
+    """One that is shut down just before the end: the arm is near the goal, the code is 0."""
+    bench.drive(gripper="none").known().send(FAST)
+    bench.until(1.1)
+    assert np.abs(bench.lab.mock.position - FAST.positions[-1]).max() < 0.1
+    bench.lab.executor.create_task(bench.lab.server.close)
+    report = bench.report()
+    assert report.code == "ABORTED" and "shut down" in report.message, report
+
+
+def test_the_gripper_stays_closed_from_the_moment_a_cancellation_is_accepted(bench):
+    """Also where the supervision, late itself, comes to the release before it hears of it."""
+    bench.drive().known().send(replace(FAST, release=0.6))
+    bench.until(0.2)
+    bench.watching.from_thread = lambda *_: None  # what it is told waits
+    cancel = bench.ros.asked(bench.handle.cancel_goal_async)
+    bench.ros.until(cancel.done, "an answer")
+    assert cancel.result().goals_canceling
+    bench.until(0.8)
+    del bench.watching.from_thread
+    bench.watching.from_thread(bench.watching.run._halt, "on request")
+    report = bench.report()
+    assert report.code == "CANCELED" and "stays closed" in report.message, report
+    assert bench.lab.events == ["started"]
+
+
+def test_a_release_at_the_very_end_may_be_rounded_past_it(bench):
+    """A message has whole nanoseconds for the points, and a float for the release."""
+    motion = swing(size=0.1, duration=0.6, release=0.6)
+    times = motion.times * (0.5677583791821534 / 0.6)
+    bench.drive(dry_run=True).known()
+    given = replace(motion, times=times, release=0.5677583791821534, accelerations=None)
+    report = bench.send(given).report()
+    assert report.code == "SUCCESS", report
