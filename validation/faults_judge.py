@@ -1,0 +1,343 @@
+"""The referee's judgement of one execution, from the robot's own record.
+
+It knows the driver's bounds and the arm's limits, and nothing of how the driver keeps them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.robots.arm import Arm
+from diffsim_ros.robots.command import NANO
+from diffsim_ros.robots.trajectory import JointTrajectory
+
+from .faults_record import DRIVER
+from .faults_scenes import ENDS_CLIENT, ENDS_DRIVER, ENDS_ROBOT, Scene
+
+BEYOND = 1.01
+"""Share of a limit that may be told."""
+PLACE, VELOCITY, LATENESS = 0.1, 0.5, 0.05
+"""Bounds of a release, the driver's defaults [rad, rad/s, s]."""
+SEEN = 0.06
+"""[s] before a release: the age that a joint state may have then, and a cycle."""
+CYCLE = 0.008
+TIMING = 0.03
+"""[s] by which the driver may err about when the controller began: the way of its answers."""
+JUMP = 1e-3
+"""[rad] of a first point at t = 0 from where the arm stands, the driver's start_tolerance."""
+RESTS = 0.05
+"""[rad/s]"""
+GOAL = 0.1
+"""[rad] from the plan's end."""
+HALT = 0.1
+"""[s] after which a stop is known to the driver."""
+SETTLED = 0.01
+"""[rad] of joints from what was commanded last, once they rest."""
+NEWS = 2e7
+"""[ns] that an answer takes at least."""
+LIMIT = 30.0
+"""[s] in which an execution must end."""
+ASKED = ("cancel", *ENDS_CLIENT[:3], *ENDS_DRIVER[:3])
+"""Faults that ask for a cancellation."""
+
+
+@dataclass
+class Seen:
+    """What was seen of one execution; mono are monotonic times [ns].
+
+    rows      record.ROW from before it was sent until the arm rests
+    events    the robot's, in order
+    report    of the driver; answered  when it came, None: no answer
+    code      exit code of the client's or the driver's process, where one ended
+    at        name of a fault -> when it happened;  canceled  when a cancellation was accepted
+    refused   when one was rejected;  others  (name, code of ErrorCode) of a second client's goals
+    troubles  what the bench itself has noticed
+    stamped   whether the report has the release's stamp: the driver's log does not
+    """
+
+    scene: Scene
+    gripper: str
+    output: str
+    lead: float
+    sent: int = 0
+    rows: np.ndarray | None = None
+    events: list[dict] = field(default_factory=list)
+    report: Report | None = None
+    answered: int | None = None
+    at: dict[str, int] = field(default_factory=dict)
+    canceled: int | None = None
+    rejected: int | None = None
+    others: list[tuple[str, str]] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+    rested: int | None = None
+    stamped: bool = True
+    wall: bool = False
+
+
+class Judge:
+    """violations  sentences;  figures  numbers of this execution, by name"""
+
+    def __init__(self, seen: Seen, arm: Arm) -> None:
+        self.seen, self.arm, self.rows = seen, arm, seen.rows
+        self.violations = list(seen.troubles)
+        self.figures: dict[str, float] = {}
+        starts = [e for e in seen.events if e["event"] == "start" and e["source"] == DRIVER]
+        self.starts = starts
+        self.start = starts[0] if starts else None
+        self.opened = [e for e in seen.events if e["event"] == "gripper" and e["open"]]
+        self.plan = self._sent() if self.start else None
+        self._limits()
+        self._releases()
+        self._end()
+        self._result()
+
+    def _say(self, text: str) -> None:
+        self.violations.append(text)
+
+    def _sent(self) -> JointTrajectory:
+        """What the driver sent, with the release where it is in that."""
+        points, motion = self.start["points"], self.seen.scene.motion
+        times = np.array([point[0] for point in points]) / NANO
+        order = [self.start["names"].index(name) for name in self.arm.robot.joint_names]
+        columns = [[point[k] for point in points] for k in (1, 2, 3)]
+        rows = [np.array(column)[:, order] if all(column) else None for column in columns]
+        release, shift = motion.release, times[-1] - motion.times[-1]
+        if not release:
+            release = None
+        found = JointTrajectory(
+            self.arm.robot.joint_names, times, *rows,
+            release=None if release is None else release + shift,
+        )  # fmt: skip
+        if np.abs(found.positions[-1] - motion.positions[-1]).max() > 1e-9:
+            self._say("what was sent ends elsewhere than what was asked for")
+        return found
+
+    # --- (1) what the arm was told --------------------------------------------------------------
+
+    def _limits(self) -> None:
+        rows, limits = self.rows, self.arm.limits
+        told = rows[(rows["source"] == DRIVER) & (rows["braking"] == 0)]
+        brake = rows[rows["braking"] == 1]
+        share = {}
+        for name, part in (("told", told), ("brake", brake)):
+            if not len(part):
+                continue
+            q, qd, qdd = (part["desired"][:, k] for k in range(3))
+            scaling = part["scaling"][:, None] if name == "told" else 1.0
+            middle, half = (limits.upper + limits.lower) / 2, (limits.upper - limits.lower) / 2
+            share[f"{name}_position"] = float((np.abs(q - middle) / half).max())
+            share[f"{name}_velocity"] = float((np.abs(scaling * qd) / limits.velocity).max())
+            if name == "told":
+                most = np.abs(scaling**2 * qdd) / limits.acceleration
+                share["told_acceleration"] = float(most.max())
+        share["told_step"] = self._steps()
+        for name, value in share.items():
+            self.figures[name] = value
+            if not value <= BEYOND:
+                self._say(f"{name}: {value:.4f} of its limit")
+
+    def _steps(self) -> float:
+        """Largest change of the commanded position in a cycle, share of what is allowed."""
+        rows, worst = self.rows, 0.0
+        if self.start is None:
+            return worst
+        run = rows["run"] == self.start["run"]
+        run &= (rows["source"] == DRIVER) & (rows["braking"] == 0)
+        k = np.flatnonzero(run[1:]) + 1
+        if not len(k):
+            return worst
+        change = np.abs(rows["desired"][k, 0] - rows["desired"][k - 1, 0])
+        first = rows["run"][k] != rows["run"][k - 1]
+        change = np.maximum(change - np.where(first, 2 * JUMP, 0.0)[:, None], 0.0)
+        return float((change / (self.arm.limits.velocity * CYCLE)).max())
+
+    # --- (2) the gripper ------------------------------------------------------------------------
+
+    def _plan_times(self) -> np.ndarray:
+        """(n,) [s] of the driver's trajectory at each row, replaced or not; NaN before it."""
+        rows, run = self.rows, self.start["run"]
+        times = np.full(len(rows), np.nan)
+        ours = np.flatnonzero((rows["run"] == run) & (rows["braking"] == 0))
+        if not len(ours):
+            return times
+        times[ours] = rows["elapsed"][ours]
+        last = ours[-1]
+        times[last + 1 :] = times[last] + CYCLE * np.cumsum(rows["scaling"][last + 1 :])
+        return times
+
+    def _releases(self) -> None:
+        seen = self.seen
+        if len(self.opened) > 1:
+            self._say(f"the gripper was opened {len(self.opened)} times")
+        for event in self.opened:
+            if self.plan is None or self.plan.release is None or seen.gripper == "none":
+                self._say("the gripper was opened without a release in the plan")
+                continue
+            self._release(event)
+
+    def _release(self, event: dict) -> None:
+        seen, rows = self.seen, self.rows
+        received = int(np.searchsorted(rows["mono"], event["mono"])) - 1
+        told = received
+        stamp = seen.report.release_stamp if seen.report else None
+        if stamp is not None:
+            near = np.flatnonzero(
+                (rows["mono"] > event["mono"] - NANO)
+                & (rows["mono"] <= event["mono"])
+                & (rows["time"] <= stamp * NANO + 1e6)
+            )
+            told = int(near[-1]) if len(near) else received
+        if seen.canceled is not None and rows["mono"][told] > seen.canceled:
+            self._say("the gripper was opened after a cancellation was accepted")
+        if seen.answered is not None and rows["mono"][told] > seen.answered:
+            self._say("the gripper was opened after the end was told")
+        times = self._plan_times()
+        scaling = rows["scaling"][told]
+        before = max(told - round(HALT / CYCLE), 0)
+        if (rows["scaling"][before : told + 1] < 0.005).all():
+            self._say("the gripper was opened in a stop")
+            return
+        due = self.plan.release - seen.lead
+        late = float(times[told] - due) / max(scaling, 0.05)
+        if not -TIMING <= late <= LATENESS + TIMING:
+            self._say(f"the gripper was opened {late:.3f} s late (at most {LATENESS})")
+        window = np.arange(max(told - round(SEEN / CYCLE), 0), min(told + 2, len(rows)))
+        window = window[np.isfinite(times[window])]
+        if not len(window):
+            self._say("the gripper was opened before the motion")
+            return
+        q, qd, _ = self.plan.at(times[window])
+        places = np.abs(rows["joints"][window, 0] - q).max(axis=1)
+        rates = np.abs(rows["joints"][window, 1] - qd).max(axis=1)
+        here = int(np.argmin(np.abs(window - told)))
+        self.figures |= {
+            "release_place": float(places[here]), "release_velocity": float(rates[here]),
+            "release_lateness": late,
+        }  # fmt: skip
+        if not places.min() <= PLACE:
+            self._say(f"the gripper was opened {places.min():.3f} rad off the plan")
+        if not rates.min() <= VELOCITY:
+            self._say(f"the gripper was opened {rates.min():.3f} rad/s off the plan")
+
+    # --- (3) rest -------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        seen, rows = self.seen, self.rows
+        moving = np.abs(rows["joints"][:, 1]).max(axis=1) > RESTS
+        if self.start is None:
+            first = len(rows)
+        else:
+            first = int(np.searchsorted(rows["mono"], self.start["mono"]))
+        others = [e["mono"] for e in seen.events if e["event"] == "start"]
+        before = rows["mono"][:first] < min(others, default=np.iinfo(np.int64).max)
+        if (moving[:first] & before).any():
+            self._say("the arm moved before anything was sent")
+        if seen.rested is None and not seen.scene.has(*ENDS_ROBOT):
+            self._say("the arm did not come to rest")
+        if seen.at and seen.report is not None and seen.report.code != "SUCCESS" and moving.any():
+            last = rows["mono"][np.flatnonzero(moving)[-1]]
+            self.figures["rest_after_fault"] = max(float(last - min(seen.at.values())) / NANO, 0.0)
+        if seen.report is None or not moving.any() or self._robot_gone():
+            return
+        if seen.report.code == "SUCCESS":  # joints settle after their commands
+            away = np.abs(rows["joints"][-1, 0] - rows["desired"][-1, 0]).max()
+            if away > SETTLED:
+                self._say(f"SUCCESS, and the arm rests {away:.3f} rad from where it was told to")
+            return
+        commanded = np.abs(rows["scaling"][:, None] * rows["desired"][:, 1]).max(axis=1) > RESTS
+        told = (rows["mono"] > seen.answered) & commanded & (rows["source"] == DRIVER)
+        if told.any() and "the arm" not in seen.report.message:
+            by = rows["mono"][np.flatnonzero(told)[-1]] - seen.answered
+            if by > NEWS:
+                self._say(f"{seen.report.code}, and the arm moved for {by / NANO:.3f} s more")
+
+    # --- (4) the result -------------------------------------------------------------------------
+
+    def _result(self) -> None:
+        seen, report = self.seen, self.seen.report
+        for name, code in seen.others:
+            if code not in ("BUSY", "REFUSED"):
+                self._say(f"{name} of a second client ended with {code}")
+        if report is None:
+            unsent = seen.scene.has(*ENDS_CLIENT, *ENDS_DRIVER) and not self.starts
+            if not seen.scene.has("driver_SIGKILL") and not unsent:
+                self._say("no answer")
+            return
+        text = report.message
+        if "nothing was sent" in text and self.starts:
+            self._say(f"said that nothing was sent: {text}")
+        if "stays closed" in text and self.opened:
+            self._say(f"said that the gripper stays closed: {text}")
+        if "was told to open" in text and not self.opened and not self._robot_gone():
+            self._say(f"said that the gripper was told to open: {text}")
+        told = report.release_stamp is not None
+        if seen.stamped and told != bool(self.opened) and not self._robot_gone():
+            self._say(f"release_stamp {report.release_stamp}, opened {len(self.opened)} times")
+        check = getattr(self, f"_{report.code.lower()}", None)
+        if check is None:
+            self._say(f"ended with {report.code}: {text}")
+        else:
+            check(report)
+
+    def _robot_gone(self) -> bool:
+        return any(name in self.seen.at for name in ENDS_ROBOT)
+
+    def _success(self, report: Report) -> None:
+        if self.plan is None:
+            self._say("SUCCESS, and nothing was sent")
+            return
+        if self.seen.scene.has("unsafe_goal"):
+            self._say("SUCCESS of an unsafe goal")
+        rows = self.rows[self.rows["mono"] <= self.seen.answered]
+        away = np.abs(rows["joints"][-1, 0] - self.plan.positions[-1]).max()
+        if not away <= GOAL + 0.01:
+            self._say(f"SUCCESS {away:.3f} rad from the plan's end")
+        left = self.plan.duration - rows["elapsed"][-1]
+        if rows["active"][-1] and (self.seen.output == "action" or left > TIMING):
+            self._say(f"SUCCESS {left:.3f} s before the controller's end")
+        due = self.plan.release is not None and self.seen.gripper != "none"
+        if due != (len(self.opened) == 1):
+            self._say(f"SUCCESS, release {'due' if due else 'not due'}, {len(self.opened)} made")
+        canceled = self.seen.canceled
+        if canceled is not None:
+            ran = rows[(rows["mono"] > canceled) & (rows["active"] == 1)]
+            if len(ran) > 0.1 / CYCLE:
+                self._say(f"SUCCESS {len(ran) * CYCLE:.3f} s after a cancellation was accepted")
+
+    def _canceled(self, report: Report) -> None:
+        if not any(name in self.seen.at for name in ASKED):
+            self._say(f"CANCELED, and nobody asked for it: {report.message}")
+        self._stays_stopped(report)
+
+    def _aborted(self, report: Report) -> None:
+        unknown = "does not answer" in report.message or self._robot_gone()
+        if self.start is None and not unknown:
+            self._say(f"ABORTED, and nothing was sent: {report.message}")
+        if self.seen.canceled is not None and self.seen.canceled < self.seen.answered - 5e8:
+            self._say(f"ABORTED, although it was cancelled: {report.message}")
+        self._stays_stopped(report)
+
+    def _stays_stopped(self, report: Report) -> None:
+        """No trajectory of the driver runs or is begun after the answer."""
+        seen, rows = self.seen, self.rows
+        if self._robot_gone() or "does not answer" in report.message:
+            return
+        after = rows[rows["mono"] > seen.answered + NEWS]
+        unknown = "whether the arm rests is not known" in report.message
+        run = self.start["run"] if self.start else -1
+        runs_on = ((after["run"] == run) & (after["active"] == 1)).any()
+        if runs_on and "; the arm still moves" not in report.message and not unknown:
+            self._say(f"{report.code}, and a trajectory of the driver runs on: {report.message}")
+        late = [e for e in self.starts if e["mono"] > seen.answered + NEWS]
+        if late and not unknown:
+            self._say(f"{report.code}, and a trajectory was begun after it")
+
+    def _refused(self, report: Report) -> None:
+        if self.starts and "rejected" not in report.message:
+            self._say(f"REFUSED, and a trajectory was sent: {report.message}")
+
+    def _busy(self, report: Report) -> None:
+        self._refused(report)
