@@ -33,7 +33,7 @@ def test_a_sound_state_is_known_and_ages_by_stamp_and_by_receipt():
     assert known.is_fresh(at(0.25)) and not known.is_fresh(at(0.26))
     known.hear(at(0.5), at(0.4), sample())  # a clock 0.1 s ahead
     assert known.present(at(0.41)).age == pytest.approx(0.01)
-    with pytest.raises(InputError, match="age: got 0.4"):
+    with pytest.raises(InputError, match=r"age: got 0\.4"):
         known.present(at(0.8))
 
 
