@@ -12,6 +12,10 @@ from pathlib import Path
 
 from diffsim_ros.errors import InputError
 
+FREE = 64 * 2**20
+"""Bytes to which anything may unfold."""
+MOST_UNPACKED = 100
+"""Times the packed size to which more may unfold: recordings pack to a half or a tenth."""
 KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
     (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
@@ -37,6 +41,14 @@ def require_regular(
     except (OSError, ValueError) as error:  # a NUL in the path is a ValueError
         raise _error(path, place, key, _reason(error), accepted) from error
     return _checked(found, path, place, key, accepted, limit)
+
+
+def is_regular(path: str | Path) -> bool:
+    """True of a regular file, or a link to one; False also of names that no file can have."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def read_bytes(path: str | Path, accepted: str, *, limit: int, near: Callable = str) -> bytes:
@@ -68,6 +80,14 @@ def read_text(path: str | Path, accepted: str, *, limit: int, near: Callable = s
         return read_bytes(path, accepted, limit=limit, near=near).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(path, "", str(error), f"{accepted} in UTF-8") from error
+
+
+def check_unpacked(path: str | Path, unpacked: int, packed: int, key: str = "") -> None:
+    """Raise InputError where `packed` bytes unfold to far more than data do (a bomb)."""
+    most = max(FREE, MOST_UNPACKED * packed)
+    if unpacked > most:
+        got, rule = f"{packed} bytes that unfold to {unpacked}", f"at most {most} bytes unfolded"
+        raise InputError(path, key, got, rule, "is the file damaged, or made to fill the memory?")
 
 
 def _checked(found: os.stat_result, path, place, key, accepted: str, limit: int | None) -> int:

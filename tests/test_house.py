@@ -20,6 +20,8 @@ FORBIDDEN = {
     "errors": ALL,
     "files": ALL,
     "yaml_file": ALL,
+    "npz": ALL,
+    "tables": ALL,
     "output": ALL - {"output"},
     "meshes": ALL,
     "robots": ALL,

@@ -327,7 +327,10 @@ class Program:
 
     def array(self, kind: str) -> np.ndarray:
         shape = re.search(r'"\[(.*?)\]"', kind)
-        sizes = {"m": self.random.choice([0, 1, 2, 3, 8, 20]), "n": self.random.choice([0, 1, 3, 6])}
+        sizes = {
+            "m": self.random.choice([0, 1, 2, 3, 8, 20]),
+            "n": self.random.choice([0, 1, 3, 6]),
+        }
         if shape:
             size = [int(s) if s.isdigit() else sizes[s] for s in shape[1].split(", ")]
             if len(size) == 2 and size[1] == 1:

@@ -25,7 +25,9 @@ FACES = np.array([
     [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6],
     [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
 ])  # fmt: skip
-TETS = np.array([[0, 4, 6, 7], [0, 4, 7, 5], [0, 6, 2, 7], [0, 2, 3, 7], [0, 3, 1, 7], [0, 1, 5, 7]])
+TETS = np.array(
+    [[0, 4, 6, 7], [0, 4, 7, 5], [0, 6, 2, 7], [0, 2, 3, 7], [0, 3, 1, 7], [0, 1, 5, 7]]
+)
 
 
 class Seed(NamedTuple):
@@ -45,9 +47,7 @@ def scene() -> bytes:
 
 
 def estimation() -> bytes:
-    return _config("estimation", "cube_toss").replace(
-        b"../../data", str(ROOT / "data").encode()
-    )
+    return _config("estimation", "cube_toss").replace(b"../../data", str(ROOT / "data").encode())
 
 
 def arm() -> bytes:
@@ -81,8 +81,10 @@ scene: {table.c_f: 0.2}
 
 
 def transform() -> bytes:
-    return b"parent_frame: world\nchild_frame: camera\nposition: [0, 0, 1]\n" \
+    return (
+        b"parent_frame: world\nchild_frame: camera\nposition: [0, 0, 1]\n"
         b"orientation: [0, 0, 0, 1]\n"
+    )
 
 
 def urdf() -> bytes:
@@ -149,6 +151,7 @@ def pose_csv() -> bytes:
 @cache
 def c3d() -> bytes:
     """Two markers over 30 frames, by hand: header, parameters, floating-point points."""
+
     def parameter(group: int, name: str, kind: int, dims: list[int], data: bytes, last=False):
         body = struct.pack("<bB", kind, len(dims)) + bytes(dims) + data + b"\0"
         following = 0 if last else len(body) + 2
@@ -239,7 +242,8 @@ def _tets(suffix: str) -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"mesh{suffix}"
-        meshio.Mesh(CUBE, [("tetra", TETS)]).write(path)
+        kind = "gmsh" if suffix == ".msh" else None
+        meshio.Mesh(CUBE, [("tetra", TETS)]).write(path, file_format=kind)
         return path.read_bytes()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..tables import read_rows
 from .metric import TossErrors
 
 PUBLISHED_NAME = "anchor_errors_per_toss.csv"
@@ -36,12 +36,8 @@ class Published:
 def read_published(path: str | Path) -> Published:
     """Table with toss_id and, per simulator, <name>_mean_pos_err_cubewidths, ... (SUFFIXES)."""
     path = Path(path)
-    try:
-        with path.open(newline="", encoding="utf-8") as stream:
-            rows = list(csv.DictReader(stream))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(path, "", str(error), "a readable CSV table") from None
-    columns = list(rows[0]) if rows else []
+    columns, cells = read_rows(path, "a readable CSV table")
+    rows = [dict(zip(columns, row, strict=False)) for row in cells if row]
     names = [c.removesuffix(SUFFIXES["e_q"]) for c in columns if c.endswith(SUFFIXES["e_q"])]
     complete = all(n + suffix in columns for n in names for suffix in SUFFIXES.values())
     if "toss_id" not in columns or not names or not complete:
@@ -60,7 +56,7 @@ def _row(path: Path, line: int, row: Mapping[str, str], name: str) -> tuple[int,
     try:
         toss = int(row["toss_id"])
         value = TossErrors(**{key: float(row[name + s]) for key, s in SUFFIXES.items()})
-    except (TypeError, ValueError):
+    except (KeyError, ValueError):
         raise InputError(path, f"line {line}, {name}", dict(row), "an id and numbers") from None
     if not np.isfinite([value.position, value.rotation, value.e_q]).all():
         raise InputError(path, f"line {line}, {name}", value, "finite numbers")

@@ -15,13 +15,13 @@ t     (rows) stamps [s], optional: frames may then be missing
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError, nearest
+from ..npz import read_npz
 from . import rotations
 from .bags import is_bag
 from .observation import Observation, Trial
@@ -148,14 +148,8 @@ def _load(path: Path, bodies: Sequence[str] = ()) -> dict[str, np.ndarray]:
         from .recordings.trials import recorded_poses  # which reads npz files with this module
 
         return _arrays(recorded_poses(path, bodies))
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
-            arrays = {name: data[name] for name in data.files if name in (*REQUIRED, *OPTIONAL)}
-    except FileNotFoundError:
-        raise InputError(path, "", "no such file", "a .npz file of tosses") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        remedy = "write it with numpy.savez (no pickled objects)"
-        raise InputError(path, "", str(error), "a readable .npz file of tosses", remedy) from None
+    remedy = "write it with numpy.savez (no pickled objects)"
+    arrays = read_npz(path, "a readable .npz file of tosses", (*REQUIRED, *OPTIONAL), remedy)
     for name in REQUIRED:
         if name not in arrays:
             found = sorted(arrays)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.files import is_regular, read_bytes
 
 from .robot import KINDS, NOTHING, Capsule, Frame, Inertial, Joint, Robot
 
 READ = (*KINDS, "fixed")
+LONGEST = 16 * 2**20
+"""Bytes of a file."""
+ELEMENTS, DEEPEST, LINKS = 100_000, 100, 1000
+"""Most elements, levels of elements inside each other, and links of a robot."""
+MESHES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 LEAST_INERTIA = 1e-9  # share of m (1 m)^2 below which a moment is called zero
 
 
@@ -28,7 +36,8 @@ def load_robot(
     or inertias that no body has, joints of unknown kinds, loops, missing meshes.
     """
     path = Path(path)
-    root = _parsed(path)
+    content = _content(path)
+    root = _parsed(path, content)
     _check_joints(path, root)
     if meshes == "require":
         _check_meshes(path, root, packages or {})
@@ -39,21 +48,71 @@ def load_robot(
     except ImportError as error:
         remedy = "pip install urchin"
         raise InputError(path, "", "urchin is not installed", "a URDF reader", remedy) from error
+    source = io.BytesIO(content)
+    source.name = str(path)  # type: ignore[attr-defined]  # where urchin looks for meshes
     try:
-        model = URDF.load(str(path), lazy_load_meshes=True)
+        model = URDF.load(source, lazy_load_meshes=True)
     except Exception as error:  # of lxml, NumPy and urchin's own checks
         raise InputError(path, "", f"{type(error).__name__}: {error}", "a valid URDF") from error
     given = {link.get("name") for link in root.iter("link") if link.find("inertial") is not None}
-    return _Tree(str(path), model, given).robot()
-
-
-def _parsed(path: Path) -> ElementTree.Element:
-    if not path.is_file():
-        near = nearest(path.name, [p.name for p in path.parent.glob("*.urdf")])
-        raise InputError(path, "", "no such file", "an existing URDF", near)
     try:
-        root = ElementTree.parse(path).getroot()
-    except (ElementTree.ParseError, OSError, UnicodeDecodeError) as error:
+        return _Tree(str(path), model, given).robot()
+    except RecursionError as error:
+        rule = "a tree that is no deeper than some hundred joints"
+        raise InputError(path, "joints", "a chain of too many", rule) from error
+
+
+def _content(path: Path) -> bytes:
+    """Bytes of a URDF, whose elements are counted before a tree is made of them."""
+
+    def near() -> str:
+        return nearest(path.name, [p.name for p in path.parent.glob("*.urdf")])
+
+    content = read_bytes(path, "an existing URDF", limit=LONGEST, near=near)
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _no_doctype(path)
+    parser.StartElementHandler, parser.EndElementHandler = _counting(path)
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(path, "", str(error), "well-formed XML") from error
+    return content
+
+
+def _no_doctype(path: Path) -> Callable[..., None]:
+    """Entities can read other files, and unfold without end; no URDF has any."""
+
+    def refuse(name: str, *_: object) -> None:
+        raise InputError(path, "", f"<!DOCTYPE {name}", "XML without a document type")
+
+    return refuse
+
+
+def _counting(path: Path) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Handlers of the beginning and the end of elements that refuse too many, or too deep ones."""
+    count = {"all": 0, "level": 0, "link": 0}
+
+    def begin(name: str, _: object) -> None:
+        count["all"] += 1
+        count["level"] += 1
+        count["link"] += name == "link" and count["level"] == 2
+        for key, most in (("all", ELEMENTS), ("level", DEEPEST), ("link", LINKS)):
+            if count[key] > most:
+                what = {"all": "elements", "level": "levels", "link": "links"}[key]
+                raise InputError(path, "", f"more than {most} {what}", f"at most {most} {what}")
+
+    def end(_: str) -> None:
+        count["level"] -= 1
+
+    return begin, end
+
+
+def _parsed(path: Path, content: bytes) -> ElementTree.Element:
+    try:
+        root = ElementTree.fromstring(content)
+    except (ElementTree.ParseError, ValueError) as error:
         raise InputError(path, "", str(error), "well-formed XML") from error
     if root.tag != "robot":
         rule = "<robot> at the top"
@@ -89,7 +148,7 @@ def _check_meshes(path: Path, root: ElementTree.Element, packages: Mapping) -> N
         for mesh in link.iter("mesh"):
             name = mesh.get("filename") or ""
             found = mesh_file(path, name, packages)
-            if found is None or not found.is_file():
+            if found is None or not is_regular(found) or found.suffix.lower() not in MESHES:
                 remedy = 'give packages={...}, or load with meshes="ignore"'
                 key = f"link {link.get('name')}: mesh"
                 raise InputError(path, key, name, "an existing mesh file", remedy)
@@ -99,6 +158,8 @@ def mesh_file(path: Path, name: str, packages: Mapping) -> Path | None:
     """File of a mesh: relative to the URDF, file://, or package://NAME/..."""
     if name.startswith("package://"):
         package, _, rest = name.removeprefix("package://").partition("/")
+        if not package or ".." in Path(rest).parts or rest.startswith("/"):
+            return None  # outside of any package
         if package in packages:
             return Path(packages[package]) / rest
         folder = next((p for p in path.resolve().parents if p.name == package), None)

@@ -11,6 +11,7 @@ import numpy as np
 
 from diffsim_ros.scene import mesh_files
 from diffsim_ros.scene.mesh_report import check_surface
+from diffsim_ros.scene.vdb_file import load_level_set
 
 COMBINED = {
     "union": "Union",
@@ -58,7 +59,7 @@ def primitive(kind: str, values: dict) -> Any:
         case "half_spaces":
             return _engine.HalfSpaces(np.array(values["normals"]), np.array(values["offsets"]))
         case "vdb":
-            return _engine.LevelSet.load(values["file"])
+            return load_level_set(values["file"])
     return level_set(values)
 
 

@@ -20,13 +20,17 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.files import read_bytes, require_regular
 from diffsim_ros.scene import tetwild
 from diffsim_ros.scene.mesh_report import check_extent, check_surface
 from diffsim_ros.scene.tets import TetMesh
+from diffsim_ros.scene.vtu_check import check_vtu
 
 Array = np.ndarray
 SURFACES = (".obj", ".stl", ".ply")
-TETS = (".msh", ".mesh", ".vtk", ".vtu")
+FORMATS = {".msh": "gmsh", ".mesh": "medit", ".vtk": "vtk", ".vtu": "vtu"}  # meshio's names
+TETS = tuple(FORMATS)
+LARGEST = 2**30  # bytes of a mesh file
 EDGE_SHARE = 0.1  # default edge of meshed tets, as a share of the surface's bounding diagonal
 # meshio numbers quadratic tets 01 12 02 03 13 23 (VTK, its own order), as scene.tets does.
 
@@ -49,24 +53,26 @@ def suffix_of(path: Path, accepted: tuple[str, ...], place: object, key: str) ->
     suffix = path.suffix.lower()
     if suffix not in accepted:
         raise InputError(place, key, str(path), "a file ending in " + ", ".join(accepted))
-    if not path.is_file():
-        raise InputError(place, key, str(path), "a mesh file that exists")
+    require_regular(path, "a mesh file that exists", place=place, key=key, limit=LARGEST)
     return suffix
 
 
 def read_triangles(path: Path, scale: float | None, place: object, key: str) -> tuple[Array, Array]:
     """Vertices (n, 3) [m] and triangles (k, 3) of an .obj, .stl or .ply, equal vertices merged."""
-    suffix_of(path, SURFACES, place, key)
+    suffix = suffix_of(path, SURFACES, place, key)
     trimesh = _library("trimesh", place, key)
-    try:
-        mesh = trimesh.load(path, force="mesh", process=True)
+    rule = "a readable surface of triangles"
+    content = io.BytesIO(read_bytes(path, rule, limit=LARGEST))
+    try:  # of the bytes alone: what a file refers to (materials, textures) is not looked up
+        mesh = trimesh.load(content, file_type=suffix[1:], force="mesh", process=True,
+                            skip_materials=True)  # fmt: skip
         vertices, triangles = np.array(mesh.vertices, float), np.array(mesh.faces, np.int64)
     except Exception as error:  # trimesh raises whatever its readers do
-        raise InputError(
-            place, key, f"{path}: {error}", "a readable surface of triangles"
-        ) from error
-    if not len(triangles):
+        raise InputError(place, key, f"{path}: {error}", rule) from error
+    if triangles.ndim != 2 or not len(triangles):
         raise InputError(place, key, f"{path} without triangles", "a surface of triangles")
+    if triangles.min() < 0 or triangles.max() >= len(vertices) or not np.isfinite(vertices).all():
+        raise InputError(place, key, f"{path}: a vertex that is missing or not finite", rule)
     vertices = vertices * (1.0 if scale is None else scale)
     if scale is None:
         check_extent(np.ptp(vertices, axis=0), place, key)
@@ -75,21 +81,36 @@ def read_triangles(path: Path, scale: float | None, place: object, key: str) -> 
 
 def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMesh:
     """Tets of a .msh, .mesh, .vtk or .vtu file, linear ones or quadratic ones; nothing repaired."""
-    suffix_of(path, TETS, place, key)
-    meshio = _library("meshio", place, key)
+    kind = _tet_format(path, suffix_of(path, TETS, place, key), place, key)
+    meshio, rule = _library("meshio", place, key), "a readable mesh file"
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            mesh = meshio.read(path)
+            mesh = meshio.read(path, file_format=kind)
     except (Exception, SystemExit) as error:  # meshio exits the interpreter on some bad files
-        raise InputError(place, key, f"{path}: {error}", "a readable mesh file") from error
+        raise InputError(place, key, f"{path}: {error}", rule) from error
     kinds = {kind for kind in mesh.cells_dict if kind.startswith("tetra")}
     if len(kinds) != 1 or not kinds <= {"tetra", "tetra10"}:
         found = ", ".join(sorted(mesh.cells_dict)) or "none"
         raise InputError(place, key, f"cells: {found}", "tetrahedra of one kind (tetra or tetra10)")
     tets = np.asarray(mesh.cells_dict[kinds.pop()], np.int64)
     vertices = np.asarray(mesh.points, float)[:, :3] * (1.0 if scale is None else scale)
+    if not len(tets) or not len(vertices) or vertices.shape[1] != 3:
+        raise InputError(place, key, f"{path}: {len(tets)} tetrahedra", "a mesh of tetrahedra")
+    if tets.min() < 0 or tets.max() >= len(vertices) or not np.isfinite(vertices).all():
+        raise InputError(place, key, f"{path}: a vertex that is missing or not finite", rule)
     return TetMesh(vertices, tets)
+
+
+def _tet_format(path: Path, suffix: str, place: object, key: str) -> str:
+    """meshio's name of the format; a .msh must be Gmsh's (its reader of others hangs on damage)."""
+    rule = "a readable mesh file"
+    content = read_bytes(path, rule, limit=LARGEST)
+    if suffix == ".msh" and not content.lstrip().startswith(b"$MeshFormat"):
+        raise InputError(place, key, f"{path}: no $MeshFormat", "a .msh of Gmsh")
+    if suffix == ".vtu":
+        check_vtu(path, content, place, key)
+    return FORMATS[suffix]
 
 
 def write_tets(path: Path, mesh: TetMesh) -> None:
@@ -97,7 +118,8 @@ def write_tets(path: Path, mesh: TetMesh) -> None:
     meshio = _library("meshio", path, "")
     kind = "tetra" if mesh.tets.shape[1] == 4 else "tetra10"
     with contextlib.redirect_stdout(io.StringIO()):
-        meshio.Mesh(mesh.vertices, [(kind, mesh.tets)]).write(path)
+        whole = meshio.Mesh(mesh.vertices, [(kind, mesh.tets)])
+        whole.write(path, file_format=FORMATS[path.suffix.lower()])
 
 
 def cache_folder() -> Path:

@@ -85,6 +85,7 @@ py::tuple reach_all(const Chain& chain, const PoseTask& task, const Array& wants
                     int iterations) {
   check_columns(chain, q);
   const std::vector<LinkPose> keys = link_poses(wants);
+  if (iterations < 0) refuse("reach: iterations", "must be >= 0", iterations);
   if (keys.size() != 1 && static_cast<Eigen::Index>(keys.size()) != q.rows()) {
     refuse("reach: poses", "one, or one per start", keys.size());
   }
@@ -124,6 +125,7 @@ Rows smooth(const Chain& chain, const PoseTask& task, const Array& wants, const 
   check_columns(chain, q);
   const std::vector<LinkPose> keys = link_poses(wants);
   const auto count = static_cast<Eigen::Index>(keys.size());
+  if (iterations < 0) refuse("smooth: iterations", "must be >= 0", iterations);
   if (count < 2 || times.size() != count || q.rows() != count) {
     refuse("smooth", "at least two poses, and a time and a row of q for each", count);
   }

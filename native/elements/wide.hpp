@@ -42,7 +42,10 @@ inline Wide3 gather3(const double* from, const int* at) {
 /// Natural logarithm, below 1 unit in the last place (fdlibm's reduction and polynomial, e_log.c);
 /// NaN where x is not a positive normal number, so that an inverted element is noticed.
 inline Wide log(const Wide& x) {
-  const WideInt bits = (WideInt)x;                    // vector casts keep the bits
+  const WideInt proper =
+      (x >= std::numeric_limits<double>::min()) & (x <= std::numeric_limits<double>::max());
+  // Vector casts keep the bits; those of other numbers could overflow below.
+  const WideInt bits = (WideInt)(proper ? x : wide(1.0));
   const std::int64_t root_half = 0x3fe6a09e667f3bcd;  // bits of sqrt(1/2)
   const WideInt exponent = (bits - root_half) >> 52;
   const WideInt mantissa = bits - (exponent << 52);  // x = 2^exponent m, m in [sqrt(1/2), sqrt(2))
@@ -57,8 +60,6 @@ inline Wide log(const Wide& x) {
   const Wide half = 0.5 * f * f;
   const Wide low = s * (half + odd + even) + k * 1.90821492927058770002e-10;
   const Wide y = k * 6.93147180369123816490e-01 - ((half - low) - f);
-  const WideInt proper =
-      (x >= std::numeric_limits<double>::min()) & (x <= std::numeric_limits<double>::max());
   return proper ? y : wide(std::numeric_limits<double>::quiet_NaN());
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <stdexcept>
 
 namespace diffsim {
 namespace {
@@ -98,6 +99,12 @@ LevelSetValues::Grid read_far(const FloatGrid& grid) {
   const Coord low = box.min(), size = box.dim();
   out.origin = {low.x(), low.y(), low.z()};
   out.size = {size.x(), size.y(), size.z()};
+  // It was written dense: a box of another size belongs to a damaged file, and may be endless.
+  double voxels = 1;
+  for (int axis = 0; axis < 3; ++axis) voxels *= size[axis];
+  if (voxels != static_cast<double>(grid.tree().activeLeafVoxelCount())) {
+    throw std::runtime_error("a grid with holes");
+  }
   auto accessor = grid.getConstAccessor();
   for (int i = 0; i < size.x(); ++i) {
     for (int j = 0; j < size.y(); ++j) {

@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
 from ...errors import InputError
+from ...npz import read_npz
 from ...output import write_bytes
 from .cloud import Cloud, checked
 from .headers import read_header
@@ -98,16 +98,11 @@ def _stamp(stem: str) -> float | None:
 
 def _npz(path, scale, frame):
     rule = "a readable, whole .npz file of clouds"
-    if not is_zipfile(path):
-        raise InputError(path, "", "no such file" if not path.exists() else "not an NPZ", rule)
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            table = {key: data[key] for key in data.files}
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise InputError(path, "", str(error), rule) from error
+    table = read_npz(path, rule)
     missing = [key for key in KEYS if key not in table]
     if missing:
         raise InputError(path, "keys", sorted(table), f"{missing[0]!r} among them")
+    _check_arrays(path, table)
     count, t, points = table["count"].astype(int), table["t"], table["points"]
     if len(t) != len(count) or count.sum() != len(points):
         got = (len(t), len(count), len(points))
@@ -123,6 +118,23 @@ def _npz(path, scale, frame):
         )
         for i, part in enumerate(np.split(points, cuts))
     ]  # fmt: skip
+
+
+def _check_arrays(path: Path, table: dict[str, np.ndarray]) -> None:
+    """Kinds, numbers of axes and lengths of the arrays of a sequence."""
+    rules = {"points": ("fiu", 2), "count": ("iu", 1), "t": ("fiu", 1), "colour": ("fiu", 2)}
+    rules["eye"] = ("fiu", 1)
+    for key, (kinds, axes) in rules.items():
+        array = table.get(key)
+        if array is None:
+            continue
+        shape = (None, len(table["points"]), 3)[-axes:] if key == "colour" else ()
+        fits = array.dtype.kind in kinds and array.ndim == axes
+        if not fits or (shape and array.shape != shape) or (key == "eye" and array.shape != (3,)):
+            got = f"{array.dtype} of shape {array.shape}"
+            raise InputError(path, key, got, f"numbers, {axes}-dimensional, as the format says")
+    if (table["count"] < 0).any() or not np.isfinite(table["t"]).all():
+        raise InputError(path, "count, t", "a negative count or no time", "counts >= 0, finite t")
 
 
 def write_sequence(path: str | Path, clouds: Sequence[Cloud], kind: type = np.float32) -> None:

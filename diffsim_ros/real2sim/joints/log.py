@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError, nearest
+from ...npz import numbers, read_npz, whole_numbers
+from ...tables import read_rows
 from ..bags import is_bag
 from .bag import bag_tables
 
@@ -89,43 +90,34 @@ def read_logs(path: str | Path, wanted: tuple[int, ...] | None = None) -> list[J
 
 
 def _npz(path: Path):
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            arrays = {key: data[key] for key in data.files}
-    except Exception as error:  # zip, value, type and OS errors of damaged files
-        got = f"{type(error).__name__}: {error}"
-        raise InputError(path, "", got, "a complete .npz file") from None
+    arrays = read_npz(path, "a complete .npz file")
     missing = [key for key in ("t", "q", "joints") if key not in arrays]
     if missing:
         raise InputError(path, "arrays", sorted(arrays), f"{', '.join(missing)} too")
-    t = np.asarray(arrays["t"], float).ravel()
-    joints = tuple(str(name) for name in arrays["joints"])
+    t = numbers(path, arrays, "t", (None,))
+    names = arrays["joints"]
+    if names.ndim != 1 or names.dtype.kind != "U" or not names.size:
+        got = f"{names.dtype} of shape {names.shape}"
+        raise InputError(path, "joints", got, "the names of the joints (m,)")
+    joints = tuple(str(name) for name in names)
     shape = (len(t), len(joints))
     found: tuple[dict, dict] = ({}, {})
     for names, into in zip((ARRAYS, COMMAND_ARRAYS), found, strict=True):
         for key, signal in names.items():
             if key in arrays:
-                table = np.asarray(arrays[key], float)
-                if table.shape != shape:
-                    raise InputError(path, key, table.shape, f"shape {shape}: samples, joints")
-                into[signal] = table
-    trial = np.asarray(arrays.get("trial", np.zeros(len(t), int)))
-    if trial.shape != t.shape:
-        raise InputError(path, "trial", trial.shape, f"shape {t.shape}")
-    return t, trial.astype(int), joints, *found
+                into[signal] = numbers(path, arrays, key, shape)
+    trial = np.zeros(len(t), int)
+    if "trial" in arrays:
+        trial = whole_numbers(path, arrays, "trial", t.shape)
+    return t, trial, joints, *found
 
 
 def _csv(path: Path):
-    try:
-        with path.open(newline="", encoding="utf-8") as stream:
-            rows = list(csv.reader(stream))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, "", str(error), "a readable CSV file") from error
-    head = [word.strip() for word in rows[0]] if rows else []
+    head, rows = read_rows(path, "a readable CSV file")
     if "t" not in head:
         raise InputError(path, "line 1", head, "a column t [s]")
-    table = np.empty((len(rows) - 1, len(head)))
-    for i, row in enumerate(rows[1:]):
+    table = np.empty((len(rows), len(head)))
+    for i, row in enumerate(rows):
         try:
             table[i] = [float(word) if word.strip() else np.nan for word in row]
         except ValueError:
@@ -146,8 +138,10 @@ def _csv(path: Path):
                 into[signal] = table[:, [head.index(name) for name in names]]
     if "position" not in found[0]:
         raise InputError(path, "line 1", head, "a column JOINT.position for every joint")
-    trial = table[:, head.index("trial")] if "trial" in head else np.zeros(len(table))
-    return table[:, head.index("t")], trial.astype(int), joints, *found
+    trial = np.zeros(len(table), int)
+    if "trial" in head:
+        trial = whole_numbers(path, {"trial": table[:, head.index("trial")]}, "trial", (None,))
+    return table[:, head.index("t")], trial, joints, *found
 
 
 def _check(log: JointLog) -> None:

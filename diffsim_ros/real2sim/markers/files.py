@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from ...errors import InputError
+from ...files import require_regular
+from ...tables import read_rows
 from .. import bags
 from ..observation import Observation
 from ..recordings.timing import clock
@@ -20,6 +22,8 @@ LEAST_FRAMES = 20
 AXES = ("_x", "_y", "_z")
 RESIDUAL = "_res"
 TRIAL = "trial"
+MOST_TRIALS = 10**9
+TABLE = "a readable file of markers"
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}
 
 
@@ -77,18 +81,22 @@ def trials_of(path: Path, t: np.ndarray) -> np.ndarray:
     if bags.is_bag(path):
         return clock(t, None).trial
     if path.suffix.lower() == ".csv":
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            rows = list(csv.DictReader(stream, skipinitialspace=True))
-        if rows and rows[0].get(TRIAL) is not None:
-            return np.array([_whole(path, k, row[TRIAL]) for k, row in enumerate(rows, start=2)])
+        header, rows = read_rows(path, TABLE)
+        if TRIAL in header:
+            at = header.index(TRIAL)
+            cells = [row[at] if at < len(row) else "" for row in rows]
+            return np.array([_whole(path, k, cell) for k, cell in enumerate(cells, start=2)])
     return np.ones(len(t), int)
 
 
 def _whole(path: Path, line: int, cell: str) -> int:
     try:
-        return int(cell)
+        number = int(cell)
     except ValueError:
-        raise InputError(path, f"line {line}, {TRIAL}", cell, "a whole number") from None
+        number = MOST_TRIALS + 1
+    if abs(number) > MOST_TRIALS:
+        raise InputError(path, f"line {line}, {TRIAL}", cell, "a whole number below 1e9")
+    return number
 
 
 def raw_markers(path: str | Path):
@@ -104,10 +112,11 @@ def raw_markers(path: str | Path):
     if reader is None:
         rule = "a file that ends in " + " or ".join((*READERS, *bags.SUFFIXES))
         raise InputError(path, "", path.suffix, rule)
+    require_regular(path, TABLE)
     try:
         return reader(path)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(path, "", str(error), "a readable file of markers") from None
+    except OSError as error:
+        raise InputError(path, "", str(error), TABLE) from None
 
 
 def _check(place: str, t: np.ndarray) -> None:
@@ -134,18 +143,17 @@ def _check_names(path: Path, names: tuple[str, ...], position: np.ndarray) -> No
 
 def _csv(path: Path):
     """Columns t, and NAME_x, NAME_y, NAME_z [m], NAME_res [m] per marker; empty: not seen."""
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        rows = list(csv.reader(stream))
-    header = [name.strip() for name in rows[0]] if rows else []
+    header, rows = read_rows(path, TABLE)
     names = tuple(name[:-2] for name in header if name.endswith(AXES[0]))
     expected = [name + axis for name in names for axis in AXES]
-    missing = [column for column in ["t", *expected] if column not in header]
-    twice = [column for column in header if header.count(column) > 1]
+    known = set(header)
+    missing = [column for column in ["t", *expected] if column not in known]
+    twice = [column for column, count in Counter(header).items() if count > 1]
     if missing or twice or not names:
         rule = "t and, per marker, NAME_x, NAME_y, NAME_z (and NAME_res), each once"
         what = f"lacks {missing[0]}" if missing else f"{twice[0]} twice" if twice else header
         raise InputError(path, "header", what, rule)
-    table = np.array([_numbers(path, k, row, header) for k, row in enumerate(rows[1:], start=2)])
+    table = np.array([_numbers(path, k, row, header) for k, row in enumerate(rows, start=2)])
     table = table.reshape(-1, len(header))
     column = {name: i for i, name in enumerate(header)}
     position = table[:, [column[c] for c in expected]].reshape(len(table), len(names), 3)

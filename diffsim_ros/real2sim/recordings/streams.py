@@ -6,7 +6,6 @@ clouds); what those refuse sample by sample is kept here, because `diffsim check
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from ...npz import npz_names, numbers, read_npz, whole_numbers
+from ...tables import read_header, read_rows
 from .. import bags
 from ..bag_messages import BODIES, JOINTS, MOCAP, NAMED, ODOMETRY, STATIC, TF
 from ..bag_poses import read_bodies
@@ -113,13 +114,9 @@ def read_streams(
 
 def _npz(path: Path) -> list[Stream]:
     """Tosses, clouds or joints, by the names of the arrays."""
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            names = set(data.files)
-            if {"t", "q"} <= names and "toss_id" not in names:
-                return [_joint_log(path, {k: data[k] for k in data.files})]
-    except Exception as error:  # as in tosses: zip, value, type, OS errors of damaged files
-        raise InputError(path, "", f"{type(error).__name__}: {error}", ACCEPTED) from None
+    names = npz_names(path, ACCEPTED)
+    if {"t", "q"} <= names and "toss_id" not in names:
+        return [_joint_log(path, read_npz(path, ACCEPTED))]
     if {"points", "count"} <= names:
         return _clouds(path)
     if len(names & set(REQUIRED)) < 3:
@@ -155,15 +152,14 @@ def _tosses(path: Path) -> list[Stream]:
 
 def _joint_log(path: Path, arrays: dict) -> Stream:
     """Arrays t (n,), q (n, m), and qd, effort (n, m), joints (m,) where they are there."""
-    t, q = arrays["t"].astype(float), arrays["q"].astype(float)
-    if q.ndim != 2 or t.shape != q.shape[:1]:
-        raise InputError(path, "t, q", (t.shape, q.shape), "shapes (n,) and (n, joints)")
+    t = numbers(path, arrays, "t", (None,))
+    q = numbers(path, arrays, "q", (len(t), None))
     names = [str(n) for n in arrays.get("joints", [f"joint {i}" for i in range(q.shape[1])])]
     columns = {"position": q}
     for key, name in (("qd", "velocity"), ("effort", "effort")):
         if key in arrays and arrays[key].shape == q.shape:
-            columns[name] = arrays[key].astype(float)
-    trial = np.asarray(arrays["trial"]).astype(int) if "trial" in arrays else None
+            columns[name] = numbers(path, arrays, key, q.shape)
+    trial = whole_numbers(path, arrays, "trial", t.shape) if "trial" in arrays else None
     return Stream(path, "", "joints", "npz of joints", "", t, tuple(names), trial, joints=columns)
 
 
@@ -180,11 +176,7 @@ def joint_stream(logs: Sequence[JointLog], what: str) -> Stream:
 
 
 def _header(path: Path) -> list[str]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            return [name.strip() for name in next(csv.reader(stream), [])]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(path, "", str(error), "a readable table") from None
+    return read_header(path, "a readable table")
 
 
 def holds_poses(path: Path) -> bool:
@@ -194,24 +186,32 @@ def holds_poses(path: Path) -> bool:
 
 def _pose_table(path: Path) -> Stream:
     """Columns t, px .. pz, qx .. qw and, optionally, toss_id (what the observer saves)."""
-    header = _header(path)
+    header, rows = read_rows(path, "a readable table")
     if "t" not in header:
         raise InputError(path, "header", header[:12], "a column t [s] beside the pose")
-    try:
-        table = np.genfromtxt(path, delimiter=",", skip_header=1, ndmin=2, encoding="utf-8-sig")
-    except ValueError as error:
-        raise InputError(path, "", str(error), "a number in every cell") from None
-    if not len(table) or table.shape[1] != len(header):
-        got = f"{table.shape[0]} rows"
-        raise InputError(path, "rows", got, f"rows of {len(header)} numbers, as the header")
+    rows = [row for row in rows if row]
+    if not rows or any(len(row) != len(header) for row in rows):
+        rule = f"rows of {len(header)} numbers, as the header"
+        raise InputError(path, "rows", f"{len(rows)} rows", rule)
+    table = np.array([[_number(cell) for cell in row] for row in rows])
     column = {name: table[:, i] for i, name in enumerate(header)}
-    trial = column["toss_id"].astype(int) if "toss_id" in column else None
+    trial = None
+    if "toss_id" in column:
+        trial = whole_numbers(path, column, "toss_id", (None,))
     position = np.stack([column[c] for c in POSE_COLUMNS[:3]], axis=1)[:, None]
     orientation = np.stack([column[c] for c in POSE_COLUMNS[3:]], axis=1)
     return Stream(
         path, "", "poses", "table of poses", "", column["t"], ("body",), trial, position,
         orientation,
     )  # fmt: skip
+
+
+def _number(cell: str) -> float:
+    """A cell's number; NaN where it holds none: what was not seen."""
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")
 
 
 def _markers(path: Path) -> Stream:
