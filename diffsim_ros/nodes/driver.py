@@ -60,6 +60,8 @@ FIXED = (
     "gripper_pin period"
 ).split()
 """Parameters that count at the start only."""
+FRESH = 1.0
+"""[s] that a goal waits at least for a fresh joint state."""
 LOOK = 0.02
 """[s] between two looks at what a check waits for."""
 SWITCH = 0.001
@@ -350,7 +352,7 @@ class Driver(BaseNode):
         # a driver that has just started may not have received the robot's state yet
         if job.waited(lambda: states.last is not None, self["server_timeout"]):
             # nor, after a hiccup of its own, received it again
-            job.waited(lambda: states.is_fresh(now()), self["state_age"])
+            job.waited(lambda: states.is_fresh(now()), max(self["state_age"], FRESH))
         # an arm that has just moved still settles
         job.waited(lambda: states.rests(RESTS), self["settle"] if states.is_fresh(now()) else 0.0)
         return states.present(now())

@@ -25,6 +25,9 @@ JITTER = 0.02
 """[rad or m] that positions may differ beside what joints can move between two stamps."""
 DOUBT = 1.0
 """[s] for which states that contradict each other are held against a robot."""
+MOVED = 5
+"""States in a row, and in keeping with each other, after which a robot was moved elsewhere (a
+simulator begins again): of two robots that publish at once, the states alternate."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class JointStates:
         self._fault: InputError | None = None
         self._fault_at, self._contradicted_at = -1, -(10**18)
         self._history: deque[tuple[int, np.ndarray]] = deque()
+        self._elsewhere: list[tuple[int, np.ndarray]] = []
 
     @property
     def last(self) -> State | None:
@@ -102,18 +106,27 @@ class JointStates:
         last = self._state
         if last is None or abs(stamp - last.stamp) > BREAK * NANO:
             return None
-        most = 2.0 * self._speed * abs(stamp - last.stamp) / NANO + JITTER
-        moved = np.abs(position - last.position)
-        if np.all(moved <= most):
+        beyond = self._beyond(last.stamp, last.position, stamp, position)
+        if np.all(beyond <= 0.0):
+            self._elsewhere.clear()
+            return None
+        if self._elsewhere and np.any(self._beyond(*self._elsewhere[-1], stamp, position) > 0.0):
+            self._elsewhere.clear()
+        self._elsewhere.append((stamp, position))
+        if len(self._elsewhere) >= MOVED:
+            self.forget()
             return None
         self._contradicted_at = received
-        k = int(np.argmax(moved - most))
-        key = f"position of {self.names[k]}"
-        got = (
-            f"{position[k]:.6g} {abs(stamp - last.stamp) / NANO:.3g} s from {last.position[k]:.6g}"
-        )
-        rule = f"a change of at most {most[k]:.3g}"
+        k = int(np.argmax(beyond))
+        key, apart = f"position of {self.names[k]}", abs(stamp - last.stamp) / NANO
+        got = f"{position[k]:.6g}, {apart:.3g} s from {last.position[k]:.6g}"
+        rule = f"a change of at most {abs(position[k] - last.position[k]) - beyond[k]:.3g}"
         return InputError(PLACE, key, got, rule, "does more than one robot publish them?")
+
+    def _beyond(self, before: int, start: np.ndarray, stamp: int, end: np.ndarray) -> np.ndarray:
+        """(n,) by how much joints changed more than they can between two stamps."""
+        most = 2.0 * self._speed * abs(stamp - before) / NANO + JITTER
+        return np.abs(end - start) - most
 
     def _taken(self, stamp: int, received: int, sample: JointSample) -> State:
         position, _ = sample.rows(self.names)
@@ -152,6 +165,10 @@ class JointStates:
         state = self._state
         return state is not None and bool(np.all(np.abs(state.velocity) <= speed))
 
+    def doubted(self, now: int) -> bool:
+        """Whether states have contradicted each other just now."""
+        return (now - self._contradicted_at) / NANO < DOUBT
+
     def is_fresh(self, now: int) -> bool:
         """Whether `present` would return a state."""
         try:
@@ -164,7 +181,7 @@ class JointStates:
         """The state at `now` [ns]; InputError where none is known, fresh, whole and credible."""
         with self._lock:
             state, fault = self._state, self._fault
-            doubted = (now - self._contradicted_at) / NANO < DOUBT
+            doubted = self.doubted(now)
             newer = fault is not None and (state is None or self._fault_at >= state.received)
         if fault is not None and (newer or doubted):
             raise fault
