@@ -126,8 +126,7 @@ class Robot(BaseNode):
         self._sim_time = self.create_publisher(ClockMessage, "/clock", STREAM)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = self.create_timer(STEP / NANO, self._step, clock=self._steady)
-        threading.Thread(target=self._listen, daemon=True).start()
-        self._tell("up")
+        self._is_up = False
 
     @property
     def mock(self) -> RecordedController:
@@ -162,6 +161,10 @@ class Robot(BaseNode):
     # --- time -----------------------------------------------------------------------------------
 
     def _step(self) -> None:
+        if not self._is_up:  # before the node spins, commands would be lost
+            self._is_up = True
+            threading.Thread(target=self._listen, daemon=True).start()
+            self._tell("up")
         if time.monotonic() < self.paused_until:
             return
         now = time.time_ns() if self.wall else self.time + STEP

@@ -30,6 +30,8 @@ RESTS = 0.05
 """[rad/s or m/s] below which a joint is at rest."""
 CURRENT = 0.03
 """[s] for which a joint state says where a moving arm is."""
+RESTED = 0.08
+"""[s] of the wall for which a joint is slower than that: more than a change of direction takes."""
 BRAKING = 3.0
 """[s] of the wall that a stopped arm is watched until it rests."""
 
@@ -204,10 +206,15 @@ class MotionRun:
 
     async def _brake(self) -> str:
         """Have the controller stop; what it answered."""
-        end = monotonic() + 3 * CURRENT
+        await self._current()
+        return await self._output.stop(*self._rows())
+
+    async def _current(self) -> None:
+        """Wait a little for a joint state, where a stop begins with where the arm is."""
+        forgotten = self._node.states.last is None  # the clock was set: the next comes soon
+        end = monotonic() + (10 if forgotten else 1) * CURRENT
         while not (self._output.follows or self._knows_the_arm()) and monotonic() < end:
             await within(self._node, Future(), CURRENT / 10)
-        return await self._output.stop(*self._rows())
 
     def _knows_the_arm(self) -> bool:
         """Whether the last joint state says where the arm is now."""
@@ -224,11 +231,18 @@ class MotionRun:
 
     async def _at_rest(self) -> str:
         """Wait until a stopped arm rests; what is to be said where it does not."""
-        states, end = self._node.states, monotonic() + BRAKING
+        states, unknown = (
+            self._node.states,
+            "; whether the arm rests is not known, its joint states",
+        )
+        end, since = monotonic() + BRAKING, None
         while monotonic() < end:
             if states.age(self._node.now()) > self._watch.state_age:
-                return "; whether the arm rests is not known, its joint states are silent"
-            if states.rests(RESTS):
+                return f"{unknown} are silent"
+            if states.doubted(self._node.now()):
+                return f"{unknown} contradict each other"
+            since = (since or monotonic()) if states.rests(RESTS) else None
+            if since is not None and monotonic() - since >= RESTED:
                 return ""
             await within(self._node, Future(), 0.02)
         return "; the arm still moves"

@@ -7,8 +7,12 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
+from sensor_msgs.msg import JointState  # noqa: E402
+
+from diffsim_ros.nodes import convert, convert_motion  # noqa: E402
+from diffsim_ros.nodes.motion_outputs import STEADY  # noqa: E402
 from tests.nodes.driving import Bench  # noqa: E402
-from tests.robots.motions import ARM, swing  # noqa: E402
+from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
 FAST = swing(size=0.5, duration=1.2, release=None)
 
@@ -30,7 +34,7 @@ def told(bench):
 def test_a_clock_that_is_set_back_in_a_motion_stops_the_arm(bench, output):
     bench.drive(output=output, gripper="none").known().send(FAST)
     bench.until(0.4)
-    bench.lab.set_clock(10_000_000)
+    bench.lab.executor.create_task(bench.lab.set_clock, 10_000_000)
     report = bench.report()
     assert report.code == "ABORTED" and "the clock was set back" in report.message, report
     bench.ros.until(bench.rests, "rest")
@@ -85,3 +89,38 @@ def test_a_release_at_the_very_end_may_be_rounded_past_it(bench):
     given = replace(motion, times=times, release=0.5677583791821534, accelerations=None)
     report = bench.send(given).report()
     assert report.code == "SUCCESS", report
+
+
+def test_an_arm_whose_states_contradict_each_other_is_not_said_to_rest(bench):
+    """A second publisher says that it stands; the first says that it brakes."""
+    second = bench.lab.create_publisher(JointState, "joint_states", 10)
+    still = convert_motion.joint_state_message(NAMES, ARM.home - 0.5, np.zeros(6), 0)
+    bench.drive(gripper="none").known().send(FAST)
+    bench.until(0.4)
+
+    def doubled():
+        still.header.stamp = convert.time_message(bench.lab.time + 1_000_000)
+        second.publish(still)
+
+    bench.lab.create_timer(0.004, doubled, clock=STEADY)
+    bench.ros.until(lambda: bench.watching.states.doubted(bench.watching.now()), "doubt")
+    bench.ros.asked(bench.handle.cancel_goal_async)
+    report = bench.report()
+    assert report.code == "CANCELED" and "contradict each other" in report.message, report
+
+
+def test_a_moment_of_rest_is_no_rest(bench):
+    """Joints that go back to where a trajectory to rest begins stand for an instant."""
+    bench.drive(output="topic", gripper="none").known().send(FAST)
+    bench.until(0.4)
+    dips = []
+    rests = bench.watching.states.rests
+
+    def dipping(speed):
+        dips.append(rests(speed))
+        return dips[-1] or len(dips) % 3 == 0
+
+    bench.watching.states.rests = dipping
+    bench.ros.asked(bench.handle.cancel_goal_async)
+    assert bench.report().code == "CANCELED"
+    assert np.abs(bench.lab.mock.velocity).max() < 0.06

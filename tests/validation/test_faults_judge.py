@@ -1,0 +1,152 @@
+"""The judge of the fault study: each of its rules is broken by a record made for that."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.robots.command import NANO, JointCommand
+from validation.faults_judge import CYCLE, Judge, Seen
+from validation.faults_record import DRIVER, OTHER, ROW
+from validation.faults_scenes import FAULTS, Fault, Scene, queue, scene, smooth, ur5
+
+ARM = ur5()
+LEAD, DUE = 0.05, 0.3
+MOTION = replace(smooth(ARM, ARM.home, ARM.home + 0.2, 0.9), release=DUE + LEAD)
+
+
+def seen(*faults, opened=DUE, code="SUCCESS", message=""):
+    """An execution as the driver should do it: told to open at `opened` [s], None: not."""
+    scene = Scene(MOTION, "at_start", tuple(Fault(name, 0.1) for name in faults), "4.36.0", 1.0,
+                  False)  # fmt: skip
+    found = Seen(scene, "command", "action", LEAD)
+    count = round((MOTION.duration + 0.3) / CYCLE)
+    rows = np.zeros(count, ROW)
+    times = CYCLE * np.arange(count)
+    rows["mono"] = rows["time"] = NANO + np.round(times * NANO).astype(int)
+    rows["run"], rows["source"], rows["elapsed"], rows["scaling"] = 1, DRIVER, times, 1.0
+    rows["active"] = times < MOTION.duration
+    q, qd, qdd = MOTION.at(times)
+    rows["desired"] = np.stack([q, qd, qdd], axis=1)
+    rows["joints"] = np.stack([q, qd], axis=1)
+    points = [[p.time, p.positions, p.velocities, p.accelerations]
+              for p in JointCommand.of(MOTION).points]  # fmt: skip
+    start = {"event": "start", "mono": NANO - 1, "source": DRIVER, "run": 1, "points": points,
+             "names": list(MOTION.names)}  # fmt: skip
+    found.rows, found.events = rows, [start]
+    if opened is not None:
+        mono = NANO + round(opened * NANO)
+        found.events.append({"event": "gripper", "open": True, "mono": mono, "stamp": mono})
+    stamp = None if opened is None else 1.0 + opened
+    found.report = Report(code, message, release_stamp=stamp)
+    found.answered = found.rested = int(rows["mono"][-1])
+    found.at = {name: NANO + round(0.1 * NANO) for name in faults}
+    return found
+
+
+def wrong(found):
+    return "; ".join(Judge(found, ARM).violations)
+
+
+def stopped(found, at):
+    """The same, stopped at once at `at` [s]."""
+    k = round(at / CYCLE)
+    found.rows["active"][k:], found.rows["braking"][k:] = 0, 1
+    for key in ("desired", "joints"):
+        found.rows[key][k:] = found.rows[key][k]
+        found.rows[key][k:, 1:] = 0.0
+    return found
+
+
+def test_what_is_as_it_should_be_is_not_blamed():
+    assert not wrong(seen())
+    assert not wrong(stopped(seen("cancel", opened=None, code="CANCELED", message="x"), 0.2))
+    judged = Judge(seen(opened=DUE + 0.02), ARM)
+    assert judged.figures["release_lateness"] == pytest.approx(0.02, abs=0.01)
+
+
+def fast(found):
+    found.rows["desired"][20, 1] = 1.02 * ARM.limits.velocity
+    return found
+
+
+def sudden(found):
+    found.rows["desired"][20:, 0] += 0.05
+    return found
+
+
+def replaced(found):
+    """Another client's trajectory, away from the plan, 0.1 s before the release."""
+    k = round((DUE - 0.1) / CYCLE)
+    found.rows["source"][k:], found.rows["run"][k:] = OTHER, 2
+    found.rows["joints"][k:, 0] -= 0.3
+    return found
+
+
+def canceled(found, at):
+    found.canceled = NANO + round(at * NANO)
+    return found
+
+
+def halted(found):
+    found.rows["scaling"][round(0.1 / CYCLE) :] = 0.0
+    return found
+
+
+def unrested(found):
+    found.rested = None
+    return found
+
+
+def early(found, at):
+    """Answered at `at` [s] already."""
+    found.answered = NANO + round(at * NANO)
+    return found
+
+
+def second(found, code):
+    found.others.append(("second_goal", code))
+    return found
+
+
+@pytest.mark.parametrize(
+    "made, said",
+    [
+        (lambda: fast(seen()), "told_velocity"),
+        (lambda: sudden(seen()), "told_step"),
+        (lambda: replaced(seen("replaced_by_topic")), "rad off the plan"),
+        (lambda: seen(opened=DUE + 0.15), "s late"),
+        (lambda: seen(opened=DUE - 0.15), "s late"),
+        (lambda: canceled(seen("cancel"), 0.2), "after a cancellation was accepted"),
+        (lambda: halted(seen("scaling_stop")), "in a stop"),
+        (lambda: seen(opened=None), "release due, 0 made"),
+        (lambda: seen("unsafe_goal"), "SUCCESS of an unsafe goal"),
+        (lambda: stopped(seen(), 0.15), "rad from the plan's end"),
+        (lambda: seen(code="CANCELED"), "nobody asked for it"),
+        (lambda: early(seen("cancel", code="CANCELED"), 0.15), "runs on"),
+        (lambda: early(seen("cancel", code="CANCELED"), 0.15), "the arm moved for"),
+        (lambda: seen(code="REFUSED", message="nothing was sent"), "nothing was sent"),
+        (lambda: seen(code="ABORTED", message="the gripper stays closed"), "stays closed"),
+        (lambda: seen(code="INTERNAL", message="AttributeError"), "ended with INTERNAL"),
+        (lambda: unrested(seen()), "did not come to rest"),
+        (lambda: second(seen("second_goal"), "SUCCESS"), "second client"),
+        (lambda: replace(seen(), report=None), "no answer"),
+        (lambda: replace(seen(), troubles=["driver: Traceback"]), "Traceback"),
+    ],
+)
+def test_each_rule_is_broken_by_what_it_is_about(made, said):
+    assert said in wrong(made())
+
+
+def test_scenes_are_seeded_and_have_every_fault():
+    names = queue(np.random.default_rng(1), 300)
+    assert set(names) == set(FAULTS) and names == queue(np.random.default_rng(1), 300)
+    for name in FAULTS:
+        one, other = (
+            scene(np.random.default_rng(5), ARM, ARM.home, name, wall=False) for _ in range(2)
+        )
+        assert one.names == other.names and name in one.names
+        assert np.array_equal(one.motion.positions, other.motion.positions, equal_nan=True)
