@@ -43,6 +43,16 @@ def require_regular(
     return _checked(found, path, place, key, accepted, limit)
 
 
+def exists(path: str | Path) -> bool:
+    """True of anything that is there; False also of names that no file can have."""
+    return os.path.exists(path)
+
+
+def is_folder(path: str | Path) -> bool:
+    """True of a folder; False also of names that none can have."""
+    return os.path.isdir(path)
+
+
 def is_regular(path: str | Path) -> bool:
     """True of a regular file, or a link to one; False also of names that no file can have."""
     try:
@@ -63,12 +73,14 @@ def read_bytes(path: str | Path, accepted: str, *, limit: int, near: Callable = 
         raise InputError(path, "", "no such file", accepted, near()) from error
     except (OSError, ValueError) as error:
         raise _error(path, None, "", _reason(error), accepted) from error
-    with os.fdopen(handle, "rb") as file:
+    try:
         _checked(os.fstat(handle), path, None, "", accepted, limit)
-        try:
+        with os.fdopen(handle, "rb", closefd=False) as file:
             content = file.read(limit + 1)
-        except OSError as error:
-            raise _error(path, None, "", _reason(error), accepted) from error
+    except OSError as error:
+        raise _error(path, None, "", _reason(error), accepted) from error
+    finally:
+        os.close(handle)
     if len(content) > limit:
         raise InputError(path, "", f"more than {limit} bytes", f"at most {limit} bytes")
     return content

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import zipfile
-import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,6 @@ HEADER = 10_000
 """Most bytes of an array's header."""
 KINDS = "biufUS"
 """Kinds of NumPy types that are read: booleans, integers, floating-point numbers, texts."""
-BROKEN = (
-    OSError, EOFError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError,
-    SyntaxError, RecursionError, MemoryError, NotImplementedError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""What zipfile, zlib and NumPy raise on damaged files."""
 
 
 def read_npz(
@@ -46,7 +39,7 @@ def read_npz(
             return {key: _array(packed, member) for key, member in members.items()}
     except InputError:
         raise
-    except BROKEN as error:
+    except Exception as error:  # zip, zlib, tokenize, value, type ... errors of damaged files
         raise InputError(path, "", str(error) or type(error).__name__, accepted, remedy) from None
 
 
@@ -58,7 +51,7 @@ def npz_names(path: str | Path, accepted: str) -> set[str]:
             return set(_members(Path(path), packed, None, size))
     except InputError:
         raise
-    except BROKEN as error:
+    except Exception as error:  # zip, zlib, tokenize, value, type ... errors of damaged files
         raise InputError(path, "", str(error) or type(error).__name__, accepted) from None
 
 

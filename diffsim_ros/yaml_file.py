@@ -7,6 +7,7 @@ stand for billions of values.  Nothing but plain data is ever made (no Python ob
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -106,6 +107,8 @@ def parse_yaml(text: str, place: object) -> object:
     """
     if len(text) > LONGEST:
         raise InputError(place, "", f"{len(text)} characters", f"at most {LONGEST} characters")
+    collecting = gc.isenabled()
+    gc.disable()  # it would look through all nodes again and again: half of the time
     try:
         return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
@@ -117,6 +120,9 @@ def parse_yaml(text: str, place: object) -> object:
         # of the constructors: `!!int x`, the month 13, characters that are no Unicode
         reason = f"{type(error).__name__}: {error}"
         raise InputError(place, "", reason, "values that YAML's types allow") from error
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def read_yaml(path: str | Path) -> object:

@@ -29,7 +29,8 @@ EXPECTED = (
 )  # fmt: skip
 """What a caller may get for unusable arguments; InvalidInput is a ValueError."""
 BY_NAME: dict[str, list] = {
-    "kind": ["ball", "hinge", "slider", "weld", "planar", "universal", "position", "torque", "force"],
+    "kind": ["ball", "hinge", "slider", "weld", "planar", "universal", "position",
+             "torque", "force"],
     "friction": ["linear", "tanh", "hybrid"], "frame": ["world", "body"],
     "damping": [0.0, 0.3, "continuous", "ramped", "thesis"],
     "mode": ["none", "sensitivity", "store", "checkpoint"],
@@ -163,7 +164,7 @@ class Program:
 
     def call(self, call: Call) -> None:
         positional, keywords = [], {}
-        for key, kind, only in call.arguments:
+        for key, kind, _ in call.arguments:
             if "=" in kind and self.random.random() < 0.6:
                 continue
             keywords[key] = self.value(key, kind)

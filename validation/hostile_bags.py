@@ -351,10 +351,13 @@ def folder_cases(rng: random.Random) -> Iterator[Case]:
         ("not compressed", lambda: whole),
     ):
         yield Case("bag folder", f"message mode: {name}", "recording", _zipped("message", make))
-    loop = lambda f: (_folder(seeds.metadata())(f), (f / "bag/poses.db3").symlink_to("/dev/zero"))[
-        0
-    ]  # noqa: E731
-    yield Case("bag folder", "a device as its file", "recording", loop)
+    yield Case("bag folder", "a device as its file", "recording", _device)
+
+
+def _device(folder: Path) -> Path:
+    bag = _folder(seeds.metadata())(folder)
+    (bag / "poses.db3").symlink_to("/dev/zero")
+    return bag
 
 
 def _zstd_of(data: bytes) -> bytes:

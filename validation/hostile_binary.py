@@ -80,7 +80,8 @@ def npz_cases(rng: random.Random) -> Iterator[Case]:
             "a product beyond 64 bits": shape.format("<f8", f"({MANY}, {MANY}, {MANY})"),
             "huge texts": shape.format("<U1000000000", "(3,)"),
             "code as a header": "__import__('os').mkdir('executed')",
-            "nested brackets as a header": "(" * 500, "an unknown type": shape.format("<q9", "(1,)"),
+            "nested brackets as a header": "(" * 500,
+            "an unknown type": shape.format("<q9", "(1,)"),
             "a void of gigabytes": shape.format("|V2000000000", "(1,)"),
         }  # fmt: skip
         for what, header in headers.items():
@@ -94,7 +95,7 @@ def npz_cases(rng: random.Random) -> Iterator[Case]:
         bomb = lambda m=members, k=key: _archive({**m, f"{k}.npy": _zeros(200_000_000 // 2)})  # noqa: E731
         yield Case("npz", f"{seed}: zip bomb", reader, lazy(name, bomb))
         other = lambda m=members: _archive({**m, "other.npy": _zeros(100_000_000)})  # noqa: E731
-        yield Case("npz", f"{seed}: zip bomb aside", reader, lazy(name, other), seed == "tosses")
+        yield Case("npz", f"{seed}: zip bomb aside", reader, lazy(name, other), seed != "tosses")
         yield Case("npz", f"{seed}: no arrays", reader, file(name, _archive({"a.txt": b"x"})))
         twice = lambda m=members: _archive({**m, **{f"{i}.npy": b"" for i in range(50_000)}})  # noqa: E731
         yield Case("npz", f"{seed}: 50 000 members", reader, lazy(name, twice), False)
@@ -209,7 +210,8 @@ def _compressed_pcd() -> Iterator[Case]:
 def _ply_clouds() -> Iterator[Case]:
     changes = {
         "huge count": (b"vertex 8", f"vertex {MANY}".encode()),
-        "negative count": (b"vertex 8", b"vertex -8"), "a count of words": (b"vertex 8", b"vertex x"),
+        "negative count": (b"vertex 8", b"vertex -8"),
+        "a count of words": (b"vertex 8", b"vertex x"),
         "count beyond 64 bits": (b"vertex 8", b"vertex " + b"9" * 30),
         "no magic": (b"ply\n", b"plx\n"), "no end of the header": (b"end_header", b"end"),
         "an unknown type": (b"float x", b"text x"), "no x": (b"float x", b"float a"),

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.files import exists, is_folder
 from diffsim_ros.real2sim import bag_messages as build
+from diffsim_ros.real2sim.bag_check import CUT, WHOLE, check_bag, check_definition
 from diffsim_ros.real2sim.bag_messages import MARKERS, POSE, Entry, Quality
 
 __all__ = ["MARKERS", "POSE"]
 SUFFIXES = (".mcap", ".db3")
-WHOLE = "a complete rosbag2 recording"
 FOLDER = "a rosbag2 folder, with its metadata.yaml, or the files themselves"
-CUT = "was it cut off while recording? `mcap recover FILE` or `ros2 bag reindex FOLDER` may save it"
 NO_STAMPS = "all header stamps are 0: times of arrival are used, with their jitter"
 EPOCH_NS = 1_700_000_000_000_000_000  # invented start of recordings that have no clock of their own
 
@@ -163,7 +163,7 @@ def world_of(path: str | os.PathLike[str]) -> str:
 def is_bag(path: str | os.PathLike[str]) -> bool:
     """True for .mcap and .db3 files and for folders that hold one, or a metadata.yaml."""
     path = Path(path)
-    if not path.is_dir():
+    if not is_folder(path):
         return path.suffix.lower() in SUFFIXES
     return (path / "metadata.yaml").is_file() or any(any(path.glob(f"*{s}")) for s in SUFFIXES)
 
@@ -240,11 +240,12 @@ def _opened(path: Path) -> Iterator[Any]:
     """A reader of the bag; what it cannot read is an InputError, with what may be done."""
     from rosbags.rosbag2 import Reader
 
-    if not path.exists():
+    if not exists(path):
         raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
     if path.is_dir() and not (path / "metadata.yaml").is_file():
         files = ", ".join(sorted(f.name for f in path.iterdir() if is_bag(f))[:5]) or "no bags"
         raise InputError(path, "", f"a folder of {files}, without metadata.yaml", FOLDER, CUT)
+    check_bag(path)
     try:
         with Reader(path) as reader:
             yield reader
@@ -263,6 +264,7 @@ def _store(path: Path, connection: Any) -> Any:
     from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
     text, reason = connection.msgdef.data, "no definition in the bag"
+    check_definition(f"{path}: {connection.topic}", text)
     if text:
         store = get_typestore(Stores.EMPTY)
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, nearest
+from ..files import is_regular
 from ..yaml_file import parse_yaml, read_yaml
 from .inertias import inertia_parameters
 from .kinds import Kind, kind_of
@@ -232,7 +233,7 @@ def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:
     if not isinstance(value, str):
         raise reader.error("scene", value, "a scene mapping, or the path of a scene YAML")
     path = base / value
-    if not path.is_file():
+    if not is_regular(path):
         raise reader.error("scene", value, "an existing scene YAML", f"looked for {path}")
     return path
 

@@ -115,7 +115,7 @@ class JointTrajectory:
         if not {"times", "positions"} <= set(arrays):
             raise InputError(place, "", sorted(given), "joints, times and positions")
         number = isinstance(release, (int, float)) and not isinstance(release, bool)
-        if release is not None and not (number and np.isfinite(release)):
+        if release is not None and not (number and abs(release) < 1e9):
             raise InputError(place, "release", release, "a finite time [s], or no such key")
         return JointTrajectory(
             tuple(names), **arrays, release=None if release is None else float(release)

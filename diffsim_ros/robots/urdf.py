@@ -22,6 +22,8 @@ LONGEST = 16 * 2**20
 ELEMENTS, DEEPEST, LINKS = 100_000, 100, 1000
 """Most elements, levels of elements inside each other, and links of a robot."""
 MESHES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
+FARTHEST = 1e6
+"""Largest coordinate of an origin [m]."""
 LEAST_INERTIA = 1e-9  # share of m (1 m)^2 below which a moment is called zero
 
 
@@ -202,14 +204,14 @@ class _Tree:
         for collision in self.links[link].collisions:
             found = _capsule(collision.geometry.geometry)
             if found is not None:
-                ends, at = found[0], pose @ np.asarray(collision.origin, float)
+                ends, at = found[0], pose @ self._pose(f"link {link}: collision", collision)
                 self.shapes.append(
                     Capsule(link, carrier, ends @ at[:3, :3].T + at[:3, 3], found[1])
                 )
         total = self._inertial(link).moved(pose)
         moving = []
         for joint in self.below[link]:
-            at = pose @ np.asarray(joint.origin, float)
+            at = pose @ self._pose(f"joint {joint.name}", joint)
             if joint.joint_type == "fixed":
                 total = total.plus(self._merged(joint.child, carrier, at, link))
             else:
@@ -243,6 +245,14 @@ class _Tree:
             raise self.error(f"{key}: dynamics {name}", value, "a finite number >= 0")
         return value
 
+    def _pose(self, key: str, of) -> np.ndarray:
+        """(4, 4) of an origin."""
+        pose = np.asarray(of.origin, float)
+        if pose.shape != (4, 4) or not np.isfinite(pose).all() or np.abs(pose).max() > FARTHEST:
+            got = np.round(pose, 9).tolist()
+            raise self.error(f"{key}: origin", got, f"finite numbers below {FARTHEST:g}")
+        return pose
+
     def _inertial(self, link: str) -> Inertial:
         """A link's own; nothing where the file has none (urchin would guess 1 kg)."""
         if link not in self.given:
@@ -257,7 +267,7 @@ class _Tree:
             rule = "principal moments >= 0, none above the sum of the others [kg m^2]"
             raise self.error(f"{key}: inertia", np.round(inertia, 9).tolist(), rule)
         own = Inertial(float(found.mass), np.zeros(3), inertia)
-        return own.moved(np.asarray(found.origin, float))
+        return own.moved(self._pose(key, found))
 
     def _check_moving(self, link: str, inertial: Inertial) -> None:
         """What moves needs mass and inertia."""

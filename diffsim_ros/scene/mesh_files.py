@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import io
 import os
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -30,7 +31,7 @@ Array = np.ndarray
 SURFACES = (".obj", ".stl", ".ply")
 FORMATS = {".msh": "gmsh", ".mesh": "medit", ".vtk": "vtk", ".vtu": "vtu"}  # meshio's names
 TETS = tuple(FORMATS)
-LARGEST = 2**30  # bytes of a mesh file
+LARGEST, HEADER = 2**30, 2**16  # bytes of a mesh file, and of it where a header stands
 EDGE_SHARE = 0.1  # default edge of meshed tets, as a share of the surface's bounding diagonal
 # meshio numbers quadratic tets 01 12 02 03 13 23 (VTK, its own order), as scene.tets does.
 
@@ -62,13 +63,18 @@ def read_triangles(path: Path, scale: float | None, place: object, key: str) -> 
     suffix = suffix_of(path, SURFACES, place, key)
     trimesh = _library("trimesh", place, key)
     rule = "a readable surface of triangles"
-    content = io.BytesIO(read_bytes(path, rule, limit=LARGEST))
+    content = read_bytes(path, rule, limit=LARGEST)
+    told = _told(path, content, rb"element\s+(vertex|face)\s+(\S+)", place, key)
     try:  # of the bytes alone: what a file refers to (materials, textures) is not looked up
-        mesh = trimesh.load(content, file_type=suffix[1:], force="mesh", process=True,
+        mesh = trimesh.load(io.BytesIO(content), file_type=suffix[1:], force="mesh", process=True,
                             skip_materials=True)  # fmt: skip
         vertices, triangles = np.array(mesh.vertices, float), np.array(mesh.faces, np.int64)
     except Exception as error:  # trimesh raises whatever its readers do
         raise InputError(place, key, f"{path}: {error}", rule) from error
+    if suffix == ".ply" and len(triangles) < told.get(b"face", 0):
+        raise InputError(
+            place, key, f"{path}: {len(triangles)} triangles", f"{told[b'face']}", "cut?"
+        )
     if triangles.ndim != 2 or not len(triangles):
         raise InputError(place, key, f"{path} without triangles", "a surface of triangles")
     if triangles.min() < 0 or triangles.max() >= len(vertices) or not np.isfinite(vertices).all():
@@ -102,12 +108,28 @@ def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMe
     return TetMesh(vertices, tets)
 
 
+def _told(path: Path, content: bytes, form: bytes, place: object, key: str) -> dict[bytes, int]:
+    """Counts that a header tells, the first of each name; each thing takes a byte at least."""
+    found: dict[bytes, int] = {}
+    for name, text in re.findall(form, content[:HEADER]):
+        try:
+            found.setdefault(name, int(text))
+        except ValueError as error:
+            got = f"{path}: {name.decode()} {text[:40]!r}"
+            raise InputError(place, key, got, "a whole number") from error
+        if not 0 <= found[name] <= len(content):
+            got = f"{path}: {name.decode()} {found[name]}"
+            raise InputError(place, key, got, f"at most {len(content)}, as the file has bytes")
+    return found
+
+
 def _tet_format(path: Path, suffix: str, place: object, key: str) -> str:
     """meshio's name of the format; a .msh must be Gmsh's (its reader of others hangs on damage)."""
     rule = "a readable mesh file"
     content = read_bytes(path, rule, limit=LARGEST)
     if suffix == ".msh" and not content.lstrip().startswith(b"$MeshFormat"):
         raise InputError(place, key, f"{path}: no $MeshFormat", "a .msh of Gmsh")
+    _told(path, content, rb"\n(POINTS|CELLS|CELL_TYPES)\s+(\S+)", place, key)
     if suffix == ".vtu":
         check_vtu(path, content, place, key)
     return FORMATS[suffix]

@@ -18,6 +18,8 @@ from diffsim_ros.scene.surfaces import resolve_sdfs
 from diffsim_ros.yaml_file import read_yaml
 
 ENTRY = Field("number", "value in the engine's units: SI, radians")
+MOST_STEPS = 10**8
+"""Steps of a simulation; what is beyond is a slip of the units."""
 
 
 def resolve(raw: object, place: object) -> dict:
@@ -56,7 +58,10 @@ def steps_of(world: dict) -> int:
 
 def _world(reader: Reader, value: object) -> dict:
     world = reader.section(schema.WORLD, value, "world")
-    steps = round(world["duration"] / world["step"])
+    if not world["duration"] <= MOST_STEPS * world["step"]:
+        rule = f"at most {MOST_STEPS} steps of {world['step']:g} s"
+        raise reader.error("world.duration", world["duration"], rule)
+    steps = steps_of(world)
     if steps < 1:
         raise reader.error(
             "world.duration", world["duration"], f"at least one step of {world['step']:g} s"

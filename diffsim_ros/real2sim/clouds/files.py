@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from ...files import is_folder, require_regular
 from ...npz import read_npz
 from ...output import write_bytes
 from .cloud import Cloud, checked
@@ -33,8 +34,7 @@ def read_cloud(path: str | Path, *, scale: float = 1.0, stamp: float = 0.0, fram
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(path, "", path.suffix, "a point cloud: " + ", ".join(SUFFIXES))
-    if not path.is_file():
-        raise InputError(path, "", "no such file", "a readable .pcd or .ply file")
+    require_regular(path, "a readable .pcd or .ply file")
     header = read_header(path)
     module = open3d()
     quiet = module.utility.VerbosityContextManager(module.utility.VerbosityLevel.Error)
@@ -68,7 +68,7 @@ def read_sequence(
     Raises InputError as read_cloud, and for stamps that are not increasing.
     """
     path = Path(path)
-    clouds = _folder(path, rate, scale, frame) if path.is_dir() else _npz(path, scale, frame)
+    clouds = _folder(path, rate, scale, frame) if is_folder(path) else _npz(path, scale, frame)
     for before, cloud in pairwise(clouds):
         if not cloud.stamp > before.stamp:
             rule = f"stamps that increase, after {before.stamp:.9g} s"

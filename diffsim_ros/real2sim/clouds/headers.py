@@ -82,7 +82,9 @@ def _ply(path, head, size) -> Header:
     lines = [line.split() for line in head[: max(end, 0)].decode("ascii", "replace").splitlines()]
     if not lines or lines[0] != ["ply"]:
         raise InputError(path, "header", head[:12], "a PLY header")
-    used = head.index(b"\n", end) + 1
+    used = head.find(b"\n", end) + 1
+    if not used:
+        raise InputError(path, "header", head[end : end + 12], "a line that ends after end_header")
     kind, elements = "", []
     for key, *words in filter(None, lines):
         if key == "format":

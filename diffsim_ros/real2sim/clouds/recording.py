@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from ...files import exists
 from ..bags import is_bag
 from ..frames import Frames, bag_frames
 from ..recordings.timing import clock
@@ -65,7 +66,7 @@ def read_recordings(
     Raises InputError as `read_sequence` and `read_bag`.
     """
     path = Path(path)
-    if not path.exists():
+    if not exists(path):
         raise InputError(path, "", "no such file or folder", "a recording of point clouds")
     name = path.name if path.is_dir() else path.stem
     if not is_bag(path):

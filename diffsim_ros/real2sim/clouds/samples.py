@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from ...files import is_regular
 from .. import bags
 from ..bag_messages import BODIES, MOCAP
 from ..bag_poses import CARRIERS, read_bodies
@@ -65,7 +66,7 @@ def _poses(path: Path, topic: str) -> Samples:
         track = found.track
         turns, frame = track.orientation, track.frame_id
         return Samples(place, t, track.position[:, None], turns, frame=frame)
-    if not path.is_file() or not holds_poses(path):
+    if not is_regular(path) or not holds_poses(path):
         rule = "a rosbag2, or a table with the columns t px py pz qx qy qz qw"
         raise InputError(path, "", "no table of poses" if path.is_file() else "no such file", rule)
     (stream,) = read_streams(path)
@@ -91,7 +92,7 @@ def _markers(path: Path, topic: str) -> Samples:
         frame, names, t, position, _ = labelled(place, messages)
         first = bags.nanoseconds(messages[0][1].header.stamp) or messages[0][0]
         return Samples(place, first * 1e-9 + t, position, names=names, frame=frame)
-    if not path.is_file():
+    if not is_regular(path):
         raise InputError(path, "", "no such file", "a rosbag2, CSV or C3D of markers")
     names, t, position, _ = raw_markers(path)
     return Samples(str(path), t, position, names=names)

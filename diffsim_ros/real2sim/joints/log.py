@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError, nearest
+from ...files import exists
 from ...npz import numbers, read_npz, whole_numbers
 from ...tables import read_rows
 from ..bags import is_bag
@@ -68,7 +70,7 @@ def read_logs(path: str | Path, wanted: tuple[int, ...] | None = None) -> list[J
     are not finite, speeds of no joint.
     """
     path = Path(path)
-    if not path.exists():
+    if not exists(path):
         raise InputError(path, "", "no such file", "an existing .npz or .csv joint log, or a bag")
     read = bag_tables if is_bag(path) else _csv if path.suffix.lower() == ".csv" else _npz
     tables = read(path)
@@ -78,6 +80,8 @@ def read_logs(path: str | Path, wanted: tuple[int, ...] | None = None) -> list[J
         if number not in known:
             raise InputError(path, "trials", number, f"one of {known}")
     logs = []
+    if not len(t):
+        raise InputError(path, "samples", 0, f"at least {LEAST}")
     for number in wanted or known:
         rows = np.flatnonzero(trial == number)
         log = JointLog(
@@ -116,6 +120,9 @@ def _csv(path: Path):
     head, rows = read_rows(path, "a readable CSV file")
     if "t" not in head:
         raise InputError(path, "line 1", head, "a column t [s]")
+    twice = [name for name, count in Counter(head).items() if count > 1]
+    if twice:
+        raise InputError(path, "line 1", twice[0], "each column once")
     table = np.empty((len(rows), len(head)))
     for i, row in enumerate(rows):
         try:
@@ -157,6 +164,11 @@ def _check(log: JointLog) -> None:
         if len(bad):
             key = f"command of {log.joints[bad[0][1]]}, sample {bad[0][0]}"
             raise InputError(log.place, key, "not a number", f"finite {signal} commands")
+    for signal, table in log.measured.items():
+        bad = np.argwhere(np.isinf(table))
+        if len(bad):
+            key = f"{signal} of {log.joints[bad[0][1]]}, sample {bad[0][0]}"
+            raise InputError(log.place, key, "inf", "a finite number, or nothing")
     rate = np.abs(np.diff(log.measured["position"], axis=0)) / np.diff(log.t)[:, None]
     rate = np.nan_to_num(rate)
     if rate.max(initial=0.0) > FASTEST:

@@ -192,11 +192,13 @@ def _c3d(path: Path):
             unit = reader.get("POINT:UNITS")
             unit = "mm" if unit is None else unit.string_value.strip().lower()
             frames = [(k, points.copy()) for k, points, _ in reader.read_frames()]
-            rate = float(reader.point_rate)
+            rate, told = float(reader.point_rate), int(reader.frame_count)
     except OSError:
         raise
     except Exception as error:  # the library has no error of its own
         raise InputError(path, "", f"{type(error).__name__}: {error}", "a whole C3D file") from None
+    if len(frames) != told:
+        raise InputError(path, "frames", len(frames), f"the {told} of its header", "cut?")
     if unit not in METRES:
         raise InputError(path, "POINT:UNITS", unit, " or ".join(METRES))
     if not frames or rate <= 0 or len(names) != frames[0][1].shape[0] or len(set(names)) < 1:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from ...files import exists
 from ...npz import npz_names, numbers, read_npz, whole_numbers
 from ...tables import read_header, read_rows
 from .. import bags
@@ -91,7 +92,7 @@ def read_streams(
     Raises InputError: a missing, damaged or empty file, or one of no known format.
     """
     path, tell, refuse = Path(path), tell or (lambda text: None), refuse or (lambda error: None)
-    if not path.exists():
+    if not exists(path):
         raise InputError(path, "", "no such file", ACCEPTED)
     tell(f"reading {path}")
     suffix = path.suffix.lower()

@@ -1,0 +1,279 @@
+"""What is looked at in a recording before `rosbags` reads it: counts, lengths, what it unfolds to.
+
+`rosbags` believes what a file says of itself: it unfolds chunks whole, runs whatever views an
+sqlite3 file has, and makes code of message definitions.  Recordings from elsewhere may lie.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import struct
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.files import FREE, MOST_UNPACKED, check_unpacked, exists, require_regular
+from diffsim_ros.yaml_file import read_yaml
+
+WHOLE = "a complete rosbag2 recording"
+CUT = "was it cut off while recording? `mcap recover FILE` or `ros2 bag reindex FOLDER` may save it"
+TEXT = 256 * 1024
+"""Most bytes of a message definition, or of a topic's metadata."""
+METADATA = 512 * 1024
+"""Most bytes of a metadata.yaml."""
+FILES, TOPICS = 10_000, 5000
+ARRAY = 10_000
+"""Most parts of an array of fixed length in a message definition."""
+MAGIC = b"\x89MCAP0\r\n"
+SCHEMA, CHANNEL, CHUNK, INDEX = 0x03, 0x04, 0x06, 0x08
+TABLES = {"topics", "messages"}
+
+
+def check_bag(path: Path) -> None:
+    """Raise InputError for a folder, .mcap or .db3 that could not be read within bounds."""
+    for file, compressed in _files(path) if path.is_dir() else [(path, "")]:
+        require_regular(file, WHOLE)
+        found = file.stat()
+        _check_file(file, compressed, (found.st_ino, found.st_mtime_ns, found.st_size))
+
+
+def check_definition(place: str, text: str) -> None:
+    """Raise InputError for a message definition that `rosbags` should make no code of."""
+    if len(text) > TEXT:
+        raise InputError(place, "definition", f"{len(text)} bytes", f"at most {TEXT} bytes")
+    for line in text.splitlines():
+        if len(line) > 2000:
+            raise InputError(place, "definition", line, "lines of at most 2000 characters")
+        for size in re.findall(r"\[(\d+)\]", line.partition("#")[0]):
+            if len(size) > 9 or int(size) > ARRAY:
+                raise InputError(place, "definition", line, f"arrays of at most {ARRAY} parts")
+        if line.count("[") > 5 or line.count("<") > 20:
+            raise InputError(place, "definition", line, "a message definition")
+
+
+# ---------------------------------------------------------------------------- folders
+
+
+def _files(path: Path) -> list[tuple[Path, str]]:
+    """Files of a bag folder, and how each is compressed: "", "file" or "message"."""
+    place = path / "metadata.yaml"
+    require_regular(place, WHOLE, limit=METADATA)
+    content = read_yaml(place)
+    found = content.get("rosbag2_bagfile_information") if isinstance(content, Mapping) else None
+    names = found.get("relative_file_paths") if isinstance(found, Mapping) else None
+    if not isinstance(names, list) or len(names) > FILES:
+        raise InputError(place, "relative_file_paths", names, "a list of files")
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise InputError(place, "relative_file_paths", names, "names of files, each once")
+    mode = found.get("compression_mode") or ""
+    mode = str(mode).lower()
+    if mode not in ("", "none", "file", "message"):
+        raise InputError(place, "compression_mode", mode, "none, file or message")
+    absent = [name for name in names if not exists(path / PurePath(name).name)]
+    if absent:
+        raise InputError(path, "", f"missing: {', '.join(absent[:5])}", WHOLE, CUT)
+    return [(path / PurePath(name).name, "" if mode == "none" else mode) for name in names]
+
+
+@lru_cache(maxsize=64)
+def _check_file(path: Path, compressed: str, _: tuple[int, ...]) -> None:
+    """Once for every state of a file: its topics are read one after the other."""
+    if compressed == "file":
+        _check_zstd_file(path)
+    elif path.suffix.lower() == ".mcap":
+        _Mcap(path).check()
+    else:
+        _check_sqlite(path, compressed == "message")
+
+
+# ---------------------------------------------------------------------------- compression
+
+
+def _check_zstd_file(path: Path) -> None:
+    """Unfold a compressed file piece by piece, as far as the bound; keep nothing of it."""
+    from backports import zstd
+
+    size, unfolded = path.stat().st_size, 0
+    try:
+        with zstd.open(path, "rb") as stream:
+            while piece := stream.read(2**20):
+                unfolded += len(piece)
+                check_unpacked(path, unfolded, size)
+    except (zstd.ZstdError, EOFError, OSError) as error:
+        raise InputError(path, "", str(error), "a whole file compressed by zstd") from error
+
+
+def _check_packed(place: object, data: bytes, kind: str, told: int | None) -> None:
+    """Raise InputError where data would unfold to more than is told, or than data do."""
+    most = max(FREE, MOST_UNPACKED * len(data))
+    if told is not None and told > most:
+        check_unpacked(str(place), told, len(data))
+    if kind == "":
+        return
+    count = _unfolded(data, kind, most + 1 if told is None else told + 1)
+    if count > most or (told is not None and count > told):
+        got = f"{len(data)} bytes that unfold to {count} or more"
+        raise InputError(place, "", got, f"{told} bytes, as it says" if told else "data", CUT)
+
+
+def _unfolded(data: bytes, kind: str, most: int) -> int:
+    """Bytes that data unfolds to, counted up to `most`; all frames that follow each other."""
+    total, pieces = 0, 0
+    while data and total < most and pieces < 1000:
+        if kind == "zstd":
+            from backports import zstd
+
+            one = zstd.ZstdDecompressor()
+        else:
+            import lz4.frame
+
+            one = lz4.frame.LZ4FrameDecompressor()
+        source: bytes | None = data
+        while not one.eof and total < most:
+            piece = one.decompress(source, min(2**22, most - total))
+            if not piece and one.needs_input:
+                return total  # cut: the reader says so
+            total, source = total + len(piece), b""
+        data, pieces = one.unused_data or b"", pieces + 1
+    return total if pieces < 1000 else most
+
+
+# ---------------------------------------------------------------------------- MCAP
+
+
+class _Mcap:
+    """Records of an MCAP: lengths within the file, chunks that unfold to what they say."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.size = path, path.stat().st_size
+        self.chunks: dict[int, tuple[int, int]] = {}  # offset -> packed, unfolded
+        self.indexed: set[int] = set()
+        self.topics = 0
+
+    def check(self) -> None:
+        """Raise InputError naming the byte at which the file cannot be what it says."""
+        with self.path.open("rb") as file:
+            if file.read(8) != MAGIC:
+                raise self._error(0, "no MCAP")
+            try:
+                self._records(file, self.size - 8, False)
+            except struct.error as error:
+                raise self._error(file.tell(), str(error)) from error
+
+    def _error(self, at: int, got: str) -> InputError:
+        return InputError(self.path, f"byte {at}", got, WHOLE, CUT)
+
+    def _records(self, file: BinaryIO, end: int, inside: bool) -> None:
+        while (at := file.tell()) < end:
+            kind, length = struct.unpack("<BQ", file.read(9))
+            if length > end - at - 9:
+                left = end - at - 9
+                raise self._error(at, f"a record of {length} bytes where {left} are left")
+            if kind in (SCHEMA, CHANNEL, INDEX):
+                self._small(kind, at, file.read(length))
+            elif kind == CHUNK and not inside:
+                self._chunk(at, file, length)
+            file.seek(at + 9 + length)
+
+    def _small(self, kind: int, at: int, content: bytes) -> None:
+        if kind == INDEX:
+            self._index(at, content)
+            return
+        self.topics += kind == CHANNEL
+        if len(content) > TEXT or self.topics > 2 * TOPICS:
+            what = f"{len(content)} bytes of a definition, or {self.topics} topics"
+            raise self._error(at, what)
+
+    def _chunk(self, at: int, file: BinaryIO, length: int) -> None:
+        head = file.read(28 + 4)
+        unfolded, word = struct.unpack_from("<QxxxxI", head, 16)
+        if word > 100:
+            raise self._error(at, f"a name of {word} bytes for the compression")
+        kind = file.read(word).decode("ascii", "replace")
+        (packed,) = struct.unpack("<Q", file.read(8))
+        if packed != length - 40 - word or kind not in ("", "zstd", "lz4"):
+            raise self._error(at, f"a chunk of {packed} bytes, compression {kind!r}")
+        place = f"{self.path}: chunk at byte {at}"
+        check_unpacked(place, unfolded, packed)
+        if kind:
+            _check_packed(place, file.read(packed), kind, unfolded)
+        elif unfolded != packed:
+            raise self._error(at, f"{packed} bytes that say to be {unfolded}")
+        self.chunks[at] = (packed, unfolded)
+
+    def _index(self, at: int, content: bytes) -> None:
+        """An entry of the summary must name a chunk that is there, each once."""
+        start, _, offsets = struct.unpack_from("<QQI", content, 16)
+        (word,) = struct.unpack_from("<I", content, 36 + offsets + 8)
+        sizes = struct.unpack_from("<QQ", content, 36 + offsets + 12 + word)
+        if self.chunks.get(start) != sizes or start in self.indexed:
+            raise self._error(at, f"an entry for a chunk at byte {start}, of {sizes} bytes")
+        self.indexed.add(start)
+
+
+# ---------------------------------------------------------------------------- sqlite3
+
+
+def _check_sqlite(path: Path, packed: bool) -> None:
+    """Plain tables alone, texts of sensible length, messages that unfold to sensible ones."""
+    name = os.fspath(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    size = path.stat().st_size
+    try:
+        base = sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)
+        try:
+            base.execute("PRAGMA trusted_schema = OFF")
+            _check_tables(path, base)
+            _check_texts(path, base, size)
+            if packed:
+                _check_messages(path, base)
+        finally:
+            base.close()
+    except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(path, "", str(error), WHOLE, CUT) from error
+
+
+def _check_tables(path: Path, base: sqlite3.Connection) -> None:
+    found = base.execute("SELECT type, name, sql FROM sqlite_master LIMIT 200").fetchall()
+    tables = {name for kind, name, _ in found if kind == "table"}
+    if not tables >= TABLES:
+        got = ", ".join(sorted(map(str, tables))) or "none"
+        raise InputError(path, "tables", got, "topics and messages among them", CUT)
+    for kind, name, text in found:
+        words = str(text or "").upper()
+        if kind not in ("table", "index") or "VIRTUAL" in words or "GENERATED" in words:
+            raise InputError(path, str(name), f"a {kind}: {text}", "plain tables and indices")
+    for table in sorted(TABLES):
+        for column in base.execute(f"PRAGMA table_xinfo({table})"):
+            if column[6]:
+                raise InputError(path, f"{table}.{column[1]}", "computed", "stored columns")
+
+
+def _check_texts(path: Path, base: sqlite3.Connection, size: int) -> None:
+    (topics,) = base.execute("SELECT count(*) FROM topics").fetchone()
+    if topics > TOPICS:
+        raise InputError(path, "topics", topics, f"at most {TOPICS} topics")
+    texts = [("topics", column[1]) for column in base.execute("PRAGMA table_info(topics)")]
+    kinds = [column[1] for column in base.execute("PRAGMA table_info(message_definitions)")]
+    for table, column in [*texts, *(("message_definitions", kind) for kind in kinds)]:
+        quoted = '"' + str(column).replace('"', '""') + '"'
+        (most,) = base.execute(f"SELECT max(length({quoted})) FROM {table}").fetchone()
+        if (most or 0) > TEXT:
+            raise InputError(path, f"{table}.{column}", f"{most} bytes", f"at most {TEXT} bytes")
+    kinds = base.execute("SELECT DISTINCT typeof(data) FROM messages LIMIT 5").fetchall()
+    if any(kind != "blob" for (kind,) in kinds):
+        raise InputError(path, "messages.data", [k for (k,) in kinds], "blobs", CUT)
+    (total,) = base.execute("SELECT coalesce(sum(length(data)), 0) FROM messages").fetchone()
+    if total > size:
+        got, rule = f"{total} bytes", f"at most the {size} of the file"
+        raise InputError(path, "messages.data", got, rule, CUT)
+
+
+def _check_messages(path: Path, base: sqlite3.Connection) -> None:
+    for number, (data,) in enumerate(base.execute("SELECT data FROM messages")):
+        _check_packed(f"{path}: message {number}", data, "zstd", None)
