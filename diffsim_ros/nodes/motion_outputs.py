@@ -25,8 +25,8 @@ from diffsim_ros.robots.trajectory import JointTrajectory
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 ANSWER = 5.0
 """[s] that a controller gets to answer a request."""
-SOONEST = 0.3
-"""[s] of a trajectory to rest, at least."""
+SOONEST, UNSURE = 0.3, 1.0
+"""[s] of a trajectory to rest, at least; and where it is not measured where the arm is."""
 LOOK = 0.05
 """[s] between two looks whether somebody is there."""
 
@@ -175,17 +175,20 @@ class TopicOutput:
         self.ended = Future()
         self._publisher.publish(convert.trajectory_message(trajectory))
 
-    async def stop(self, names, position: np.ndarray, velocity: np.ndarray) -> str:
+    async def stop(self, names, position: np.ndarray, velocity: np.ndarray, measured: bool) -> str:
         """Have it brake from a state (n,), (n,) instead."""
-        self.stop_at_once(names, position, velocity)
+        self.stop_at_once(names, position, velocity, measured)
         return f"a trajectory to rest was sent to {self.name}"
 
-    def stop_at_once(self, names, position: np.ndarray, velocity: np.ndarray) -> None:
+    def stop_at_once(
+        self, names, position: np.ndarray, velocity: np.ndarray, measured: bool
+    ) -> None:
         """The same, from any thread."""
-        # the controller begins where the arm is by then, a little elsewhere: not in no time
-        time = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=SOONEST))
-        rest = position + 0.5 * time * velocity
-        times, still = np.array([time]), np.zeros_like(position)
+        # the controller begins where the arm is by then, which may be elsewhere: not in no time
+        brake = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=SOONEST))
+        rest = position + 0.5 * brake * velocity
+        times = np.array([brake if measured else max(brake, UNSURE)])
+        still = np.zeros_like(position)
         braking = JointTrajectory(tuple(names), times, rest[None], still[None])
         self._publisher.publish(convert.trajectory_message(braking))
 

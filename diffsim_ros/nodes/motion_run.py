@@ -223,11 +223,12 @@ class MotionRun:
         return current and bool(np.isfinite(states.last.velocity).all())
 
     def _rows(self) -> tuple:
-        """Names, position and velocity of the joints now: measured, else as planned."""
+        """Names, position and velocity of the joints now: measured (True), else as planned."""
         states = self._node.states
         if self._knows_the_arm():
-            return states.names, states.last.position, states.last.velocity
-        return self._supervisor.trajectory.names, *self._supervisor.expected(self._node.now())
+            return states.names, states.last.position, states.last.velocity, True
+        planned = self._supervisor.expected(self._node.now())
+        return self._supervisor.trajectory.names, *planned, False
 
     async def _at_rest(self) -> str:
         """Wait until a stopped arm rests; what is to be said where it does not."""

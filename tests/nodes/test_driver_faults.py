@@ -11,6 +11,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffsim_ros.nodes import convert, convert_motion  # noqa: E402
 from diffsim_ros.nodes.motion_outputs import STEADY  # noqa: E402
+from diffsim_ros.robots.command import JointCommand  # noqa: E402
 from tests.nodes.driving import Bench  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
@@ -124,3 +125,15 @@ def test_a_moment_of_rest_is_no_rest(bench):
     bench.ros.asked(bench.handle.cancel_goal_async)
     assert bench.report().code == "CANCELED"
     assert np.abs(bench.lab.mock.velocity).max() < 0.06
+
+
+def test_a_stop_by_topic_of_an_arm_that_is_elsewhere_and_silent_keeps_the_limits(bench):
+    """Another client has replaced the trajectory, and nothing says where the arm is."""
+    bench.drive(output="topic", gripper="none", path_tolerance=10.0).known().send(FAST)
+    bench.until(0.1)
+    bench.lab.server.offer = replace(bench.lab.server.offer, state_rate=0.0)
+    still = JointCommand.of(replace(swing(size=1e-3, duration=0.5), release=None))
+    bench.lab.executor.create_task(bench.lab.mock.replace, still)
+    assert bench.report().code == "ABORTED"
+    bench.ros.until(bench.rests, "rest")
+    assert len(bench.lab.events) == 3 and max(told(bench)) < 1.01
