@@ -66,6 +66,8 @@ LOOK = 0.02
 """[s] between two looks at what a check waits for."""
 SWITCH = 0.001
 """[s] after which a thread that parses or checks lets the supervision's go on."""
+LINGER = 0.3
+"""[s] between the last answer and the end of the process."""
 POINT = 50
 """Bytes of a message per joint and point: more than the four rows of numbers have."""
 
@@ -417,10 +419,13 @@ class Driver(BaseNode):
 
     def close(self) -> None:
         """Cancel a running motion and see it end, before leaving."""
+        busy = self._job is not None
         self.from_thread(self._cancel_for_good)
         self.flush()
         self._idle.wait(ANSWER + BRAKING + 1.0)
         self.flush()
+        if busy:  # what is sent is lost where its process ends before the client has taken it
+            threading.Event().wait(LINGER)
 
     def _cancel_for_good(self) -> None:
         self._leaving = True

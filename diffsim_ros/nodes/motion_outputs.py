@@ -65,10 +65,12 @@ def new_name() -> UUID:
 class ActionOutput:
     """The controller's action: it reports how far it is and how it ends.
 
-    ended  future with the Outcome, from `start` on
+    ended    future with the Outcome, from `start` on
+    braking  [s] of the trajectory that `stop` sends
     """
 
     follows = True
+    braking = 0.0
 
     def __init__(self, node: BaseNode, controller: str) -> None:
         self._node, self.name = node, f"{controller}/follow_joint_trajectory"
@@ -162,7 +164,7 @@ class TopicOutput:
     def __init__(self, node: BaseNode, controller: str, deceleration: np.ndarray) -> None:
         self._node, self.name = node, f"{controller}/joint_trajectory"
         self._publisher = node.create_publisher(TrajectoryMessage, self.name, STREAM)
-        self._deceleration = deceleration
+        self._deceleration, self.braking = deceleration, 0.0
         self.ended = Future()
 
     async def is_there(self, seconds: float, halted: Future) -> bool:
@@ -187,10 +189,10 @@ class TopicOutput:
         # the controller begins where the arm is by then, which may be elsewhere: not in no time
         brake = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=SOONEST))
         rest = position + 0.5 * brake * velocity
-        times = np.array([brake if measured else max(brake, UNSURE)])
-        still = np.zeros_like(position)
-        braking = JointTrajectory(tuple(names), times, rest[None], still[None])
-        self._publisher.publish(convert.trajectory_message(braking))
+        self.braking = brake if measured else max(brake, UNSURE)
+        times, still = np.array([self.braking]), np.zeros_like(position)
+        way = JointTrajectory(tuple(names), times, rest[None], still[None])
+        self._publisher.publish(convert.trajectory_message(way))
 
     def destroy(self) -> None:
         """Take the publisher down."""

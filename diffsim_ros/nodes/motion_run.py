@@ -237,12 +237,14 @@ class MotionRun:
             "; whether the arm rests is not known, its joint states",
         )
         end, since = monotonic() + BRAKING, None
+        over = self._node.now() + self._output.braking * NANO
         while monotonic() < end:
             if states.age(self._node.now()) > self._watch.state_age:
                 return f"{unknown} are silent"
             if states.doubted(self._node.now()):
                 return f"{unknown} contradict each other"
-            since = (since or monotonic()) if states.rests(RESTS) else None
+            rests = states.rests(RESTS) and self._node.now() >= over
+            since = (since or monotonic()) if rests else None
             if since is not None and monotonic() - since >= RESTED:
                 return ""
             await within(self._node, Future(), 0.02)
