@@ -22,6 +22,7 @@ PR_SET_PDEATHSIG = 1
 def main() -> int:
     """Import, wait, run; returns the program's exit code."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a study under nohup has it ignored
     name = sys.argv[1]
     be_quiet(name)
     module = import_module(name)
