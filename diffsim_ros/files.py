@@ -14,7 +14,7 @@ from diffsim_ros.errors import InputError
 
 FREE = 64 * 2**20
 """Bytes to which anything may unfold."""
-MOST_UNPACKED = 100
+MOST_UNPACKED = 30
 """Times the packed size to which more may unfold: recordings pack to a half or a tenth."""
 KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),

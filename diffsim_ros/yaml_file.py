@@ -23,12 +23,13 @@ from diffsim_ros.files import read_text
 LONGEST = 16 * 2**20
 """Characters of a text."""
 MOST = 300_000
-"""Values of a document, aliases expanded; 32 characters of text count as one more."""
+"""Values of a document, aliases expanded; a list or mapping counts as two, 32 characters of text
+as one more."""
 DEEPEST = 60
 """Levels of lists and mappings inside each other, aliases expanded."""
 LONGEST_NUMBER = 1000
 """Characters of a scalar that is no text."""
-TEXT_TAG = "tag:yaml.org,2002:str"
+TEXT_TAG, MERGE_TAG = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
 
 
 class _BoundedComposer(Composer):
@@ -72,7 +73,7 @@ class _BoundedComposer(Composer):
 def _weight(node: yaml.Node, event: yaml.Event) -> int:
     """What a node alone counts; raises where a number is longer than any."""
     if not isinstance(node, yaml.ScalarNode):
-        return 1
+        return 2
     if node.tag != TEXT_TAG and len(node.value) > LONGEST_NUMBER:
         problem = f"a number of {len(node.value)} characters"
         raise ComposerError(None, None, problem, event.start_mark)
@@ -91,8 +92,10 @@ class _Loader(_BoundedComposer, CParser, SafeConstructor, Resolver):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         seen = set()
         for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if key_node.tag == MERGE_TAG:
+                continue
             key = self.construct_object(key_node, deep=True)
-            if isinstance(key, str) and key != "<<" and key in seen:
+            if isinstance(key, str) and key in seen:
                 problem = f"the key {key[:80]!r} is given twice"
                 raise ConstructorError(None, None, problem, key_node.start_mark)
             if isinstance(key, str):

@@ -46,6 +46,8 @@ BY_NAME: dict[str, list] = {
     "begin": [0, 1, -1, 5],
 }  # fmt: skip
 """Values of arguments whose range matters, or whose size is only how long the caller waits."""
+WORK, MOST_WORK = ("steps", "calls", "repeat", "iterations", "max_iterations"), 200
+"""Arguments that only say how long a caller waits, and how long that may be here."""
 FLOATS = [0.0, 1.0, 0.3, 2.5, 1e-3, 100.0, -1.0, -0.0, 1e-300, 1e300, np.inf, -np.inf, np.nan]
 INTS = [0, 1, 2, 3, 7, -1, 100, 2**31 - 1, -(2**31), 2**31, 2**63, -(2**63), 2**70]
 TEXTS = ["", "x", "a.b", "\0", "ä", "x" * 5000, "a", "b", "world", "a.mass"]
@@ -171,6 +173,12 @@ class Program:
         self.carry_out(call.owner, call.name, positional, keywords)
 
     def carry_out(self, owner: str, name: str, positional: list, keywords: dict) -> None:
+        keywords = {
+            key: MOST_WORK
+            if key in WORK and isinstance(value, int) and value > MOST_WORK
+            else value
+            for key, value in keywords.items()
+        }
         if owner and name != "__init__":
             target = self.object(owner)
             if target is None:

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.files import FREE, MOST_UNPACKED, check_unpacked, exists, require_regular
-from diffsim_ros.yaml_file import read_yaml
+from diffsim_ros.yaml_file import parse_yaml, read_yaml
 
 WHOLE = "a complete rosbag2 recording"
 CUT = "was it cut off while recording? `mcap recover FILE` or `ros2 bag reindex FOLDER` may save it"
@@ -29,6 +29,7 @@ FILES, TOPICS = 10_000, 5000
 ARRAY = 10_000
 """Most parts of an array of fixed length in a message definition."""
 MAGIC = b"\x89MCAP0\r\n"
+QUALITIES = b"offered_qos_profiles"
 SCHEMA, CHANNEL, CHUNK, INDEX = 0x03, 0x04, 0x06, 0x08
 TABLES = {"topics", "messages"}
 
@@ -55,6 +56,12 @@ def check_definition(place: str, text: str) -> None:
             raise InputError(place, "definition", line, "a message definition")
 
 
+def check_qualities(place: object, text: object) -> None:
+    """Raise InputError for QoS profiles that are no small YAML: rosbags reads any."""
+    if isinstance(text, str):
+        parse_yaml(text, place)
+
+
 # ---------------------------------------------------------------------------- folders
 
 
@@ -69,6 +76,7 @@ def _files(path: Path) -> list[tuple[Path, str]]:
         raise InputError(place, "relative_file_paths", names, "a list of files")
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InputError(place, "relative_file_paths", names, "names of files, each once")
+    _check_topics(place, found.get("topics_with_message_count"))
     mode = found.get("compression_mode") or ""
     mode = str(mode).lower()
     if mode not in ("", "none", "file", "message"):
@@ -77,6 +85,17 @@ def _files(path: Path) -> list[tuple[Path, str]]:
     if absent:
         raise InputError(path, "", f"missing: {', '.join(absent[:5])}", WHOLE, CUT)
     return [(path / PurePath(name).name, "" if mode == "none" else mode) for name in names]
+
+
+def _check_topics(place: Path, topics: object) -> None:
+    if not isinstance(topics, list) or len(topics) > TOPICS:
+        raise InputError(place, "topics_with_message_count", topics, "a list of topics")
+    for topic in topics:
+        about = topic.get("topic_metadata") if isinstance(topic, Mapping) else None
+        if not isinstance(about, Mapping):
+            rule = "topics with their topic_metadata"
+            raise InputError(place, "topics_with_message_count", topic, rule)
+        check_qualities(place, about.get(QUALITIES.decode()))
 
 
 @lru_cache(maxsize=64)
@@ -114,7 +133,10 @@ def _check_packed(place: object, data: bytes, kind: str, told: int | None) -> No
         check_unpacked(str(place), told, len(data))
     if kind == "":
         return
-    count = _unfolded(data, kind, most + 1 if told is None else told + 1)
+    try:
+        count = _unfolded(data, kind, most + 1 if told is None else told + 1)
+    except Exception as error:  # each library has its own
+        raise InputError(place, "", str(error), f"data compressed by {kind}", CUT) from error
     if count > most or (told is not None and count > told):
         got = f"{len(data)} bytes that unfold to {count} or more"
         raise InputError(place, "", got, f"{told} bytes, as it says" if told else "data", CUT)
@@ -187,6 +209,23 @@ class _Mcap:
         if len(content) > TEXT or self.topics > 2 * TOPICS:
             what = f"{len(content)} bytes of a definition, or {self.topics} topics"
             raise self._error(at, what)
+        if kind == CHANNEL:
+            self._qualities(at, content)
+
+    def _qualities(self, at: int, content: bytes) -> None:
+        """The QoS profiles in a channel's metadata (after its topic and encoding)."""
+        place, texts = 4, []
+        while place < len(content) and len(texts) < 1000:
+            (length,) = struct.unpack_from("<I", content, place)
+            if length > len(content) - place - 4:
+                raise self._error(at, f"a text of {length} bytes")
+            if len(texts) == 2:
+                length = 0  # of the metadata as a whole, whose texts follow
+            texts.append(content[place + 4 : place + 4 + length])
+            place += 4 + length
+        for key, value in zip(texts[3::2], texts[4::2], strict=False):
+            if key == QUALITIES:
+                check_qualities(f"{self.path}: byte {at}", value.decode("utf-8", "replace"))
 
     def _chunk(self, at: int, file: BinaryIO, length: int) -> None:
         head = file.read(28 + 4)
@@ -265,6 +304,9 @@ def _check_texts(path: Path, base: sqlite3.Connection, size: int) -> None:
         (most,) = base.execute(f"SELECT max(length({quoted})) FROM {table}").fetchone()
         if (most or 0) > TEXT:
             raise InputError(path, f"{table}.{column}", f"{most} bytes", f"at most {TEXT} bytes")
+    if QUALITIES.decode() in (column for _, column in texts):
+        for (text,) in base.execute("SELECT DISTINCT offered_qos_profiles FROM topics"):
+            check_qualities(f"{path}: topics.offered_qos_profiles", text)
     kinds = base.execute("SELECT DISTINCT typeof(data) FROM messages LIMIT 5").fetchall()
     if any(kind != "blob" for (kind,) in kinds):
         raise InputError(path, "messages.data", [k for (k,) in kinds], "blobs", CUT)

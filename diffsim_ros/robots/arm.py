@@ -17,6 +17,8 @@ from .urdf import load_robot
 
 KEYS = ("urdf", "tool", "base", "home", "limits", "gripper", "surroundings")
 GRIPPER_KEYS = ("from", "to", "radius")
+LARGEST = 1e300
+"""Numbers beyond are refused; whole numbers of YAML may be longer than any float."""
 LIMIT_KEYS = ("velocity_share", "acceleration", "jerk")
 
 
@@ -147,7 +149,7 @@ def _numbers(place: str, key: str, given: object, names: str) -> np.ndarray:
     count = names.count(",") + 1
     sound = isinstance(given, (list, tuple)) and len(given) == count
     if not sound or not all(
-        isinstance(x, (int, float)) and not isinstance(x, bool) and np.isfinite(x) for x in given
+        isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < LARGEST for x in given
     ):
         raise InputError(place, key, given, f"{count} finite numbers: {names}")
     return np.array(given, float)

@@ -171,6 +171,6 @@ class Robot:
             given = [given] * count
         rule = f"a number, {count} numbers, or a mapping joint -> number"
         numbers = [g for g in given if isinstance(g, (int, float)) and not isinstance(g, bool)]
-        if len(given) != count or len(numbers) != count or not np.all(np.isfinite(numbers)):
+        if len(given) != count or len(numbers) != count or any(not abs(g) < 1e300 for g in numbers):
             raise InputError(place, key, list(given), rule)
         return np.array(numbers, float)

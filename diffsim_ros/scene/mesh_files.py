@@ -25,6 +25,7 @@ from diffsim_ros.files import read_bytes, require_regular
 from diffsim_ros.scene import tetwild
 from diffsim_ros.scene.mesh_report import check_extent, check_surface
 from diffsim_ros.scene.tets import TetMesh
+from diffsim_ros.scene.trial_reading import try_reading
 from diffsim_ros.scene.vtu_check import check_vtu
 
 Array = np.ndarray
@@ -129,6 +130,8 @@ def _tet_format(path: Path, suffix: str, place: object, key: str) -> str:
     content = read_bytes(path, rule, limit=LARGEST)
     if suffix == ".msh" and not content.lstrip().startswith(b"$MeshFormat"):
         raise InputError(place, key, f"{path}: no $MeshFormat", "a .msh of Gmsh")
+    if suffix == ".msh":
+        try_reading("gmsh", path, place, key, rule)
     _told(path, content, rb"\n(POINTS|CELLS|CELL_TYPES)\s+(\S+)", place, key)
     if suffix == ".vtu":
         check_vtu(path, content, place, key)

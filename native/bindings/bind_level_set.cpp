@@ -10,6 +10,8 @@ namespace {
 
 using Triangles = Eigen::Matrix<int, Eigen::Dynamic, 3, Eigen::RowMajor>;
 
+constexpr double kFarthest = 1e100;  // squares of what is farther are infinite
+
 std::shared_ptr<TriangleMesh> make_mesh(const Points& vertices, const Triangles& triangles) {
   std::vector<Triangle> list(triangles.rows());
   for (Eigen::Index t = 0; t < triangles.rows(); ++t) {
@@ -34,6 +36,9 @@ void bind_level_set(py::module_& m) {
       .def(
           "distance",
           [](const TriangleMesh& mesh, const Points& x) {
+            if (x.size() > 0 && !(x.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < kFarthest)) {
+              refuse("mesh: x", "must be finite, and less than 1e100 m away", "another number");
+            }
             VectorXd d(x.rows());
             for (Eigen::Index i = 0; i < x.rows(); ++i) d[i] = mesh.distance(x.row(i));
             return d;

@@ -34,7 +34,7 @@ py::tuple evaluate(const Sdf& sdf, const Points& x) {
 py::tuple outline_of(const Sdf& sdf, std::optional<Vector3d> low, std::optional<Vector3d> high,
                      int cells) {
   Eigen::AlignedBox3d box = sdf.bounds();
-  const Vector3d margin = Vector3d::Constant(2 * box.sizes().maxCoeff() / std::max(cells - 4, 1));
+  const Vector3d margin = Vector3d::Constant(2 * box.sizes().maxCoeff() / (std::max(cells, 5) - 4));
   box = {low.value_or(box.min() - margin), high.value_or(box.max() + margin)};
   const Outline found = outline(sdf, box, cells);
   py::array_t<double> vertices({found.vertices.size(), std::size_t{3}});

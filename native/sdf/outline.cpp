@@ -24,16 +24,18 @@ class Nets {
   int flat(int i, int j, int k) const { return (i * nodes_[1] + j) * nodes_[2] + k; }
   Vector3d at(int i, int j, int k) const { return low_ + step_ * Vector3d(i, j, k); }
 
+  // Plane by plane: the samples of all nodes at once would take gigabytes.
   void sample() {
-    Matrix3X x(3, nodes_[0] * nodes_[1] * nodes_[2]);
+    Matrix3X x(3, nodes_[1] * nodes_[2]);
+    std::vector<SdfSample> samples;
     for (int i = 0; i < nodes_[0]; ++i) {
       for (int j = 0; j < nodes_[1]; ++j) {
-        for (int k = 0; k < nodes_[2]; ++k) x.col(flat(i, j, k)) = at(i, j, k);
+        for (int k = 0; k < nodes_[2]; ++k) x.col(flat(0, j, k)) = at(i, j, k);
       }
+      samples.clear();
+      sdf_.evaluate(x, samples);
+      for (const SdfSample& s : samples) g_.push_back(s.g);
     }
-    std::vector<SdfSample> samples;
-    sdf_.evaluate(x, samples);
-    for (const SdfSample& s : samples) g_.push_back(s.g);
   }
 
   // Mean of the crossings of the 12 edges of cell (i, j, k); false where there are none.

@@ -44,7 +44,7 @@ def read_cloud(path: str | Path, *, scale: float = 1.0, stamp: float = 0.0, fram
                 str(path), remove_nan_points=False, remove_infinite_points=False
             )
         table = {name: values.numpy() for name, values in found.point.items()}
-    except RuntimeError as error:
+    except (RuntimeError, ValueError, MemoryError, IndexError) as error:  # of Open3D
         raise InputError(path, "data", str(error), "a point cloud") from error
     if len(table.get("positions", ())) != header.count:
         got = len(table.get("positions", ()))

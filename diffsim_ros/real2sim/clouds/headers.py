@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from ...files import check_unpacked
 
+MOST = 2**28  # points of a cloud
 LONGEST = 65536  # bytes in which a header must end
 PLY_SIZES = {
     "char": 1, "int8": 1, "uchar": 1, "uint8": 1, "short": 2, "int16": 2, "ushort": 2,
@@ -55,10 +57,12 @@ def _pcd(path, head, size) -> Header:
             words[key] = rest
         if "DATA" in words:
             break
-    for key in ("FIELDS", "SIZE", "WIDTH", "HEIGHT", "DATA"):
-        if not words.get(key):
+    for key in ("FIELDS", "SIZE", "WIDTH", "HEIGHT", "DATA", "POINTS"):
+        if not words.get(key, key == "POINTS"):
             raise InputError(path, "header", sorted(words)[:12], f"a PCD header with {key}")
     shape = (_whole(path, words, "HEIGHT"), _whole(path, words, "WIDTH"))
+    if min(shape) < 0 or shape[0] * shape[1] > MOST:
+        raise InputError(path, "HEIGHT, WIDTH", shape, f"at least 0 each, {MOST} points at most")
     count = _whole(path, words, "POINTS") if "POINTS" in words else int(np.prod(shape))
     if count != np.prod(shape):
         raise InputError(path, "POINTS", count, f"WIDTH x HEIGHT = {int(np.prod(shape))}")
@@ -68,9 +72,17 @@ def _pcd(path, head, size) -> Header:
     if len(sizes) != len(words["FIELDS"]) or not point:
         raise InputError(path, "SIZE, COUNT", (sizes, counts), f"one per field {words['FIELDS']}")
     kind = words["DATA"][0]
+    if kind not in ("ascii", "binary", "binary_compressed"):
+        raise InputError(path, "DATA", kind, "ascii, binary or binary_compressed")
     if kind == "binary_compressed":
-        packed = int.from_bytes(head[used : used + 4], "little")
+        packed, unpacked = (
+            int.from_bytes(head[used + at : used + at + 4], "little") for at in (0, 4)
+        )
         _long_enough(path, size - used, 8 + packed)
+        if unpacked != count * point:
+            rule = f"the {count * point} of its header"
+            raise InputError(path, "data", f"{unpacked} bytes unpacked", rule)
+        check_unpacked(path, unpacked, packed, "data")
     else:
         _body(path, kind == "ascii", used, size, count, point)
     place = [_number(path, "VIEWPOINT", w, float) for w in words.get("VIEWPOINT", [])[:3]]
@@ -87,10 +99,14 @@ def _ply(path, head, size) -> Header:
         raise InputError(path, "header", head[end : end + 12], "a line that ends after end_header")
     kind, elements = "", []
     for key, *words in filter(None, lines):
+        if key in ("format", "element", "property") and len(words) < 1 + (key != "format"):
+            raise InputError(path, "header", " ".join([key, *words]), "a name and its value")
         if key == "format":
             kind = words[0]
         elif key == "element":
             elements.append((words[0], _number(path, f"element {words[0]}", words[-1]), {}))
+        elif key == "property" and words[0] == "list" and elements and elements[-1][0] == "vertex":
+            raise InputError(path, "property", " ".join(words), "one number for each property")
         elif key == "property" and elements:
             elements[-1][2][words[-1]] = PLY_SIZES.get(words[0], 0)
     if not elements or elements[0][0] != "vertex":
