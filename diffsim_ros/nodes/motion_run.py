@@ -223,10 +223,15 @@ class MotionRun:
         return current and bool(np.isfinite(states.last.velocity).all())
 
     def _rows(self) -> tuple:
-        """Names, position and velocity of the joints now: measured (True), else as planned."""
+        """Names, position and velocity of the joints now: measured (True), else as planned.
+
+        Nothing where the controller has a goal to cancel: it needs no more.
+        """
         states = self._node.states
-        if self._knows_the_arm():
-            return states.names, states.last.position, states.last.velocity, True
+        if self._output.follows:
+            return ()
+        if self._knows_the_arm() or self._supervisor is None:
+            return states.names, states.last.position, states.last.velocity, self._knows_the_arm()
         planned = self._supervisor.expected(self._node.now())
         return self._supervisor.trajectory.names, *planned, False
 
