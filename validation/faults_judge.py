@@ -25,7 +25,8 @@ SEEN = 0.06
 """[s] before a release: the age that a joint state may have then, and a cycle."""
 CYCLE = 0.008
 TIMING = 0.03
-"""[s] by which the driver may err about when the controller began: the way of its answers."""
+"""[s] of the trajectory by which the driver may err about where the controller is on it: the way of
+the controller's answers."""
 JUMP = 1e-3
 """[rad] of a first point at t = 0 from where the arm stands, the driver's start_tolerance."""
 RESTS = 0.05
@@ -201,8 +202,8 @@ class Judge:
             self._say("the gripper was opened in a stop")
             return
         due = self.plan.release - seen.lead
-        late = float(times[told] - due) / max(scaling, 0.05)
-        if not -TIMING <= late <= LATENESS + TIMING:
+        late = float(times[told] - due)  # of the trajectory, as is what the driver may err by
+        if not -TIMING <= late <= LATENESS * scaling + TIMING:
             self._say(f"the gripper was opened {late:.3f} s late (at most {LATENESS})")
         window = np.arange(max(told - round(SEEN / CYCLE), 0), min(told + 2, len(rows)))
         window = window[np.isfinite(times[window])]

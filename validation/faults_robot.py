@@ -6,6 +6,7 @@ time that it publishes. The referee's commands come as JSON by the line on stand
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -195,7 +196,8 @@ class Robot(BaseNode):
 
     def _listen(self) -> None:
         for line in sys.stdin:
-            self.from_thread(self._obey, json.loads(line))
+            with contextlib.suppress(AttributeError):  # the executor's: it is being ended
+                self.from_thread(self._obey, json.loads(line))
 
     def _obey(self, said: dict) -> None:
         getattr(self, f"_do_{said.pop('do')}")(**said)

@@ -115,6 +115,7 @@ class JointStates:
         self._elsewhere.append((stamp, position))
         if len(self._elsewhere) >= MOVED:
             self.forget()
+            self._contradicted_at = received  # it is still doubted that they say all
             return None
         self._contradicted_at = received
         k = int(np.argmax(beyond))
