@@ -42,6 +42,7 @@ ITEMS = {
     "mujoco_throw": "a planned throw of the UR5 in MuJoCo too (issue 5, item 3)",
     "tennis": "a tennis ball's bounce estimated, thrown by a table at a wall (issue 5, item 3)",
     "learning": "a network learns to throw a ball into a cup (issue 5, item 5)",
+    "security": "hostile files of every format, each refused in 2 s and 500 MB",
     "calibration": "coverage of 95 % intervals on synthetic tosses (item 5)",
 }
 
