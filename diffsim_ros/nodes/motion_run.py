@@ -218,8 +218,8 @@ class MotionRun:
 
     def _knows_the_arm(self) -> bool:
         """Whether the last joint state says where the arm is now."""
-        states = self._node.states
-        current = 0.0 <= states.age(self._node.now()) <= CURRENT
+        states, now = self._node.states, self._node.now()
+        current = 0.0 <= states.age(now) <= CURRENT and not states.doubted(now)
         return current and bool(np.isfinite(states.last.velocity).all())
 
     def _rows(self) -> tuple:

@@ -110,6 +110,24 @@ def test_an_arm_whose_states_contradict_each_other_is_not_said_to_rest(bench):
     assert report.code == "CANCELED" and "contradict each other" in report.message, report
 
 
+def test_a_stop_by_topic_does_not_begin_where_a_second_publisher_says(bench):
+    second = bench.lab.create_publisher(JointState, "joint_states", 10)
+    still = convert_motion.joint_state_message(NAMES, ARM.home - 0.5, np.zeros(6), 0)
+    bench.drive(output="topic", gripper="none").known().send(FAST)
+    bench.until(0.4)
+    bench.lab.server.offer = replace(bench.lab.server.offer, state_rate=0.0)
+
+    def lie():
+        still.header.stamp = convert.time_message(bench.lab.time)
+        second.publish(still)
+
+    bench.lab.create_timer(0.004, lie, clock=STEADY)
+    report = bench.report()
+    assert report.code == "ABORTED" and "off its path" in report.message, report
+    bench.ros.until(bench.rests, "rest")
+    assert max(told(bench)) < 1.01
+
+
 def test_a_moment_of_rest_is_no_rest(bench):
     """Joints that go back to where a trajectory to rest begins stand for an instant."""
     bench.drive(output="topic", gripper="none").known().send(FAST)
