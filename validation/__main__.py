@@ -32,6 +32,7 @@ ITEMS = {
     "noise_study": "noise on a thrown soft body, three friction laws (issue 4, item 4)",
     "correlated_noise": "coverage of intervals under noise that is alike over time (issue 4)",
     "driver": "what leaves the driver, and how its motions end (issue 5, items 6 and 8)",
+    "faults": "faults at random instants of motions over ROS, judged by the robot's record",
     "interpolation": "what controllers command of accepted motions, in each version",
     "collision": "random motions among things, beside Pinocchio with coal",
     "two_robots": "two twins in two namespaces: both plan and move at once",
