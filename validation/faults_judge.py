@@ -56,6 +56,7 @@ class Seen:
     at        name of a fault -> when it happened;  canceled  when a cancellation was accepted
     refused   when one was rejected;  others  (name, code of ErrorCode) of a second client's goals
     troubles  what the bench itself has noticed
+    offset    [ns] of the wall's time from the monotonic;  wall  the robot's time is the wall's
     stamped   whether the report has the release's stamp: the driver's log does not
     """
 
@@ -76,6 +77,7 @@ class Seen:
     rested: int | None = None
     stamped: bool = True
     wall: bool = False
+    offset: int = 0
 
 
 class Judge:
@@ -191,9 +193,9 @@ class Judge:
                 & (rows["time"] <= stamp * NANO + 1e6)
             )
             told = int(near[-1]) if len(near) else received
-        if seen.canceled is not None and rows["mono"][told] > seen.canceled:
+        if self._later(stamp, seen.canceled):
             self._say("the gripper was opened after a cancellation was accepted")
-        if seen.answered is not None and rows["mono"][told] > seen.answered:
+        if self._later(stamp, seen.answered):
             self._say("the gripper was opened after the end was told")
         times = self._plan_times()
         scaling = rows["scaling"][told]
@@ -222,6 +224,16 @@ class Judge:
             self._say(f"the gripper was opened {places.min():.3f} rad off the plan")
         if not rates.min() <= VELOCITY:
             self._say(f"the gripper was opened {rates.min():.3f} rad/s off the plan")
+
+    def _later(self, stamp: float | None, mono: int | None) -> bool:
+        """Whether a stamp [s] of the driver is after what happened at a monotonic time [ns]."""
+        seen, rows = self.seen, self.rows
+        if stamp is None or mono is None or any(name.startswith("clock_") for name in seen.at):
+            return False
+        if seen.wall:
+            return stamp * NANO > mono + seen.offset
+        before = rows["time"][rows["mono"] <= mono]  # the robot's time is ahead of the driver's
+        return len(before) > 0 and stamp * NANO > before[-1] + 2 * CYCLE * NANO
 
     # --- (3) rest -------------------------------------------------------------------------------
 
@@ -293,6 +305,8 @@ class Judge:
         if self.seen.scene.has("unsafe_goal"):
             self._say("SUCCESS of an unsafe goal")
         rows = self.rows[self.rows["mono"] <= self.seen.answered]
+        if "replaced_by_goal" in self.seen.at:  # it may come after the end
+            rows = rows[rows["run"] == self.start["run"]]
         away = np.abs(rows["joints"][-1, 0] - self.plan.positions[-1]).max()
         if not away <= GOAL + 0.01:
             self._say(f"SUCCESS {away:.3f} rad from the plan's end")

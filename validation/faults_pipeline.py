@@ -18,6 +18,7 @@ from diffsim_ros.nodes.processes import own_domain
 
 from .faults_bench import Bench, Failed
 from .faults_judge import Judge, Seen
+from .faults_run import execution
 from .faults_scenes import queue, scene
 
 KEPT = 15
@@ -90,7 +91,7 @@ class Pipeline:
                 bench.give_up()
                 if attempt == TRIES - 1:
                     raise
-        seen = bench.execution(wanted, self.wall)
+        seen = execution(bench, wanted, self.wall)
         self._age += 1
         judge = Judge(seen, bench.arm)
         print(json.dumps(said(seen, judge, time.monotonic() - begun)), flush=True)
