@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -154,6 +156,38 @@ READERS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+class Watch:
+    """An audit hook of a child: what no reader may do (files that C code opens are not seen)."""
+
+    EVENTS = (
+        "socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "os.system", "os.exec",
+        "os.posix_spawn", "os.fork", "subprocess.Popen", "os.mkdir", "os.remove", "os.rename",
+        "os.symlink", "os.link", "os.chmod", "shutil.rmtree",
+    )  # fmt: skip
+    WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        sys.addaudithook(self)
+
+    def __call__(self, event: str, given: tuple) -> None:
+        if event == "open" and isinstance(given[0], (str, bytes)):
+            path, writing = os.fsdecode(given[0]), (given[2] or 0) & self.WRITING
+            if writing and not path.startswith((tempfile.gettempdir(), "/dev/null", "/proc/self/")):
+                self.seen.append(f"writes {path}")
+        elif event in self.EVENTS and not self._usual(event, given):
+            self.seen.append(f"{event} {given}"[:200])
+
+    @staticmethod
+    def _usual(event: str, given: tuple) -> bool:
+        """Our own trial in a child process; the temporary folder of a compressed recording."""
+        if event == "subprocess.Popen":
+            return given[0] == sys.executable
+        first = given[0] if given else ""
+        inside = isinstance(first, str) and first.startswith(tempfile.gettempdir())
+        return event in ("os.mkdir", "os.remove", "shutil.rmtree") and inside
+
+
 def measured(reader: str, source: Any) -> Outcome:
     """Call a reader; everything but InputError and an answer is wrong."""
     _forget_peak()
@@ -222,15 +256,19 @@ def _child(cases: Sequence[Case], folder: Path) -> tuple[list[Outcome], int]:
 
 def _work(cases: Sequence[Case], folder: Path, answers) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    watch = Watch()
     for number, case in enumerate(cases):
         own = folder / f"{os.getpid()}_{number}"
         own.mkdir(parents=True)
         source = case.make(own)
+        watch.seen.clear()
         signal.setitimer(signal.ITIMER_PROF, HANG)
         signal.alarm(5 * HANG)
         outcome = measured(case.reader, source)
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
+        if watch.seen:
+            outcome = outcome._replace(end="did what it must not", message="; ".join(watch.seen))
         message = " ".join(outcome.message.split())[:300]
         answers.write(f"{outcome.end}\t{outcome.seconds}\t{outcome.memory}\t{message}\n")
         answers.flush()

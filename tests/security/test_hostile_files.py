@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,8 @@ def test_the_judge_sees_hangs_crashes_and_other_errors(tmp_path: Path, monkeypat
         "dies": lambda s: os.kill(os.getpid(), signal.SIGKILL),
         "grows": lambda s: _refuse(bytearray(os.urandom(1)) * (600 * 2**20)),
         "refuses": lambda s: _refuse(None),
+        "writes": lambda s: (Path("/nowhere/x").open("a"), _refuse(None)),
+        "looks up": lambda s: (socket.getaddrinfo("127.0.0.1", 9), _refuse(None)),
     }
     monkeypatch.setattr(hostile, "READERS", ends)
     cases = [Case("test", name, name, lambda folder: folder) for name in ends]
@@ -64,7 +67,9 @@ def test_the_judge_sees_hangs_crashes_and_other_errors(tmp_path: Path, monkeypat
     assert found["dies"][0].end == "SIGKILL"
     assert found["grows"][1].endswith("MB")
     assert found["refuses"][1] == ""
-    assert verdict(cases[-1], Outcome("refused", 9.0, 0)) == "9.0 s"
+    for name in ("writes", "looks up"):
+        assert found[name][0].end == "did what it must not"
+    assert verdict(cases[0], Outcome("refused", 9.0, 0)) == "9.0 s"
 
 
 def _refuse(value: object) -> None:
