@@ -56,6 +56,32 @@ def check_definition(place: str, text: str) -> None:
             raise InputError(place, "definition", line, "a message definition")
 
 
+def check_fields(place: object, name: str, found: Mapping, known: Mapping) -> None:
+    """Raise InputError where a recording's own definition of a type lacks a field of the known one,
+    or has another kind of thing in it; further fields do no harm.
+
+    found, known   type -> (constants, [(field, description)]), as rosbags' type stores have them
+    """
+    theirs = {field: _kind(description) for field, description in found.get(name, ((), ()))[1]}
+    for field, description in known.get(name, ((), ()))[1]:
+        wanted = _kind(description)
+        if theirs.get(field) != wanted:
+            got = f"{field} of {theirs.get(field, 'no kind: it is missing')}"
+            raise InputError(place, f"definition of {name}", got, f"{field} of {wanted}")
+        if (inner := wanted.removeprefix("list of ")) in known:
+            check_fields(place, inner, found, known)
+
+
+def _kind(description: tuple) -> str:
+    """A field's kind in words: number, text, the name of a type, or a list of such."""
+    node, content = description
+    if node.name in ("ARRAY", "SEQUENCE"):
+        return f"list of {_kind(content[0])}"
+    if node.name == "NAME":
+        return str(content)
+    return "text" if content[0] in ("string", "wstring") else "number"
+
+
 def check_qualities(place: object, text: object) -> None:
     """Raise InputError for QoS profiles that are no small YAML: rosbags reads any."""
     if isinstance(text, str):

@@ -18,7 +18,13 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.files import exists, is_folder
 from diffsim_ros.real2sim import bag_messages as build
-from diffsim_ros.real2sim.bag_check import CUT, WHOLE, check_bag, check_definition
+from diffsim_ros.real2sim.bag_check import (
+    CUT,
+    WHOLE,
+    check_bag,
+    check_definition,
+    check_fields,
+)
 from diffsim_ros.real2sim.bag_messages import MARKERS, POSE, Entry, Quality
 
 __all__ = ["MARKERS", "POSE"]
@@ -264,7 +270,8 @@ def _store(path: Path, connection: Any) -> Any:
     from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
     text, reason = connection.msgdef.data, "no definition in the bag"
-    check_definition(f"{path}: {connection.topic}", text)
+    place = f"{path}: {connection.topic}"
+    check_definition(place, text)
     if text:
         store = get_typestore(Stores.EMPTY)
         try:
@@ -273,12 +280,14 @@ def _store(path: Path, connection: Any) -> Any:
             for part in _idl(text) if connection.msgdef.format.name == "IDL" else ():
                 store.register(get_types_from_idl(part))
             store.get_msgdef(connection.msgtype)
+            check_fields(place, connection.msgtype, store.fielddefs, build.types().fielddefs)
             return store
+        except InputError:
+            raise
         except Exception as error:  # the parser's and the store's own, and key errors
             reason = f"{type(error).__name__}: {error}"
     if connection.msgtype in build.types().fielddefs:
         return build.types()
-    place = f"{path}: {connection.topic}"
     raise InputError(place, connection.msgtype, reason, "a type with a readable definition")
 
 
