@@ -183,8 +183,10 @@ class Watch:
         """Our own trial in a child process; the temporary folder of a compressed recording."""
         if event == "subprocess.Popen":
             return given[0] == sys.executable
-        first = given[0] if given else ""
-        inside = isinstance(first, str) and first.startswith(tempfile.gettempdir())
+        first = str(given[0]) if given else ""
+        inside = first.startswith(tempfile.gettempdir()) or (
+            event == "os.remove" and not os.path.isabs(first) and given[1] >= 0
+        )  # the latter by rmtree, of that folder
         return event in ("os.mkdir", "os.remove", "shutil.rmtree") and inside
 
 

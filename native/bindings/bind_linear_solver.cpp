@@ -106,7 +106,8 @@ class PyLinearSolver {
     const int nodes = static_cast<int>(sizes.size());
     if (nodes < 1) refuse("LinearSolver: sizes", "must be of at least one node", nodes);
     for (int size : sizes) {
-      if (size != 3 && size != 6) refuse("LinearSolver: sizes", "must be 3 or 6 each", size);
+      if (size != 3 && size != 6)
+        refuse("LinearSolver: sizes", "need nodes of 3 or 6 degrees of freedom", size);
     }
     for (const auto& [i, j] : pairs) {
       const int least = std::min(i, j), most = std::max(i, j);
