@@ -262,6 +262,8 @@ class Judge:
             return
         commanded = np.abs(rows["scaling"][:, None] * rows["desired"][:, 1]).max(axis=1) > RESTS
         told = (rows["mono"] > seen.answered) & commanded & (rows["source"] == DRIVER)
+        if any(name.startswith("scaling_") for name in seen.at):  # a stop goes on as the robot does
+            told &= rows["run"] == self.start["run"]
         if told.any() and "the arm" not in seen.report.message:
             by = rows["mono"][np.flatnonzero(told)[-1]] - seen.answered
             if by > NEWS:
@@ -305,13 +307,12 @@ class Judge:
         if self.seen.scene.has("unsafe_goal"):
             self._say("SUCCESS of an unsafe goal")
         rows = self.rows[self.rows["mono"] <= self.seen.answered]
-        if "replaced_by_goal" in self.seen.at:  # it may come after the end
-            rows = rows[rows["run"] == self.start["run"]]
         away = np.abs(rows["joints"][-1, 0] - self.plan.positions[-1]).max()
         if not away <= GOAL + 0.01:
             self._say(f"SUCCESS {away:.3f} rad from the plan's end")
         left = self.plan.duration - rows["elapsed"][-1]
-        if rows["active"][-1] and (self.seen.output == "action" or left > TIMING):
+        runs_on = rows["active"][-1] and rows["run"][-1] == self.start["run"]
+        if runs_on and (self.seen.output == "action" or left > TIMING):
             self._say(f"SUCCESS {left:.3f} s before the controller's end")
         due = self.plan.release is not None and self.seen.gripper != "none"
         if due != (len(self.opened) == 1):

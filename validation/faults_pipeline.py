@@ -21,7 +21,7 @@ from .faults_judge import Judge, Seen
 from .faults_run import execution
 from .faults_scenes import queue, scene
 
-KEPT = 15
+KEPT = 30
 """Executions that a driver lives at most, so that its parameters vary."""
 TRIES = 3
 

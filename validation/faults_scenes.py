@@ -31,12 +31,12 @@ FAULTS: dict[str, float] = {
     "client_SIGTERM": 1.0,
     "client_SIGHUP": 1.0,
     "client_SIGKILL": 1.0,
-    "driver_SIGTERM": 1.0,
-    "driver_SIGINT": 0.8,
-    "driver_SIGHUP": 0.8,
-    "driver_SIGKILL": 1.0,
-    "controller_SIGTERM": 0.6,
-    "controller_SIGKILL": 0.6,
+    "driver_SIGTERM": 0.7,
+    "driver_SIGINT": 0.6,
+    "driver_SIGHUP": 0.6,
+    "driver_SIGKILL": 0.7,
+    "controller_SIGTERM": 0.5,
+    "controller_SIGKILL": 0.4,
     "replaced_by_topic": 1.5,
     "replaced_by_goal": 1.5,
     "states_late": 1.5,
@@ -222,10 +222,11 @@ def scene(rng: np.random.Generator, arm: Arm, begin: np.ndarray, name: str, *, w
     names = {one.name for one in faults}
     alone = names & set(ENDS_DRIVER)
     process = bool(names & set(ENDS_CLIENT)) or (not alone and rng.random() < 0.05)
-    if name == "release_unset":
+    if name == "release_unset":  # no trajectory.yaml can say so
         made, process = replace(made, release=0.0), False
-    if names & set(ENDS_CLIENT) and names & {*ENDS_DRIVER, *ENDS_ROBOT}:
+    if names & set(ENDS_CLIENT) and names & {*ENDS_DRIVER, *ENDS_ROBOT, "release_unset"}:
         faults = faults[:1]
+        process = faults[0].name in ENDS_CLIENT
     blend = float(rng.uniform(0.3, 0.8)) if kind == "blend" and rng.random() < 0.3 else 0.0
     version = str(rng.choice(VERSIONS))
     return Scene(made, kind, tuple(faults), version, factor, process, blend)

@@ -25,7 +25,7 @@ from diffsim_ros.robots.trajectory import JointTrajectory
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 ANSWER = 5.0
 """[s] that a controller gets to answer a request."""
-SOONEST, UNSURE = 0.3, 1.0
+SOONEST, UNSURE = 0.4, 1.0
 """[s] of a trajectory to rest, at least; and where it is not measured where the arm is."""
 LOOK = 0.05
 """[s] between two looks whether somebody is there."""

@@ -231,7 +231,9 @@ class MotionRun:
         if self._output.follows:
             return ()
         if self._knows_the_arm() or self._supervisor is None:
-            return states.names, states.last.position, states.last.velocity, self._knows_the_arm()
+            last = states.last
+            since = (self._node.now() - last.stamp) / NANO * last.velocity
+            return states.names, last.position + since, last.velocity, self._knows_the_arm()
         planned = self._supervisor.expected(self._node.now())
         return self._supervisor.trajectory.names, *planned, False
 
@@ -348,7 +350,7 @@ class MotionRun:
 
     def _let_go(self, now: int) -> None:
         """Open the gripper if all that is measured agrees with the plan; else stop the motion."""
-        if self._gripper is None or self._canceled:
+        if self._gripper is None or self._canceled or self._node.catches_up():
             return
         fault = self._supervisor.release_fault(now)
         if fault is None:

@@ -35,6 +35,8 @@ LATEST = quality(1, reliable=False)
 """The last message is all that counts."""
 BEAT = 0.05
 """[s] between two signs of life of the supervision's executor."""
+STOOD, CAUGHT_UP = 0.1, 0.05
+"""[s] without a sign of life after which messages are old, and that they take to be received."""
 PLAYERS = ("rosbag2_player", "replay")
 """Nodes that publish recordings: their joint states are no robot's."""
 
@@ -71,7 +73,7 @@ class Supervision(BaseNode):
             min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True
         )
         self._jumps = self.get_clock().create_jump_callback(back, post_callback=self._on_jump)
-        self._beaten = monotonic()
+        self._beaten, self._stood = monotonic(), -CAUGHT_UP
         self.create_timer(BEAT, self._beat, clock=STEADY)
         self._spinner: Spinner | None = None
         self._over = threading.Event()
@@ -169,7 +171,19 @@ class Supervision(BaseNode):
         self.from_thread(body)
 
     def _beat(self) -> None:
-        self._beaten = monotonic()
+        now = monotonic()
+        if now - self._beaten > STOOD:
+            self._stood = now
+        self._beaten = now
+
+    def catches_up(self) -> bool:
+        """Whether this process has just stood still, so that simulated time may be old.
+
+        Clock and joint states that came meanwhile are then received one after the other, in
+        agreement with each other: what they say together is a past.
+        """
+        now, simulated = monotonic(), self.get_parameter("use_sim_time").value
+        return simulated and (now - self._beaten > STOOD or now - self._stood < CAUGHT_UP)
 
     def _guard(self) -> None:
         """The watchdog: a motion that nobody watches is stopped.

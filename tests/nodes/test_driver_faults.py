@@ -1,5 +1,6 @@
 """What the study of faults found in the driver, each with a test of its own."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ rclpy = pytest.importorskip("rclpy")
 
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from diffsim_ros.nodes import convert, convert_motion  # noqa: E402
+from diffsim_ros.nodes import convert, convert_motion, supervision  # noqa: E402
 from diffsim_ros.nodes.motion_outputs import STEADY  # noqa: E402
 from diffsim_ros.robots.command import JointCommand  # noqa: E402
 from tests.nodes.driving import Bench  # noqa: E402
@@ -79,6 +80,30 @@ def test_the_gripper_stays_closed_from_the_moment_a_cancellation_is_accepted(ben
     bench.watching.from_thread(bench.watching.run._halt, "on request")
     report = bench.report()
     assert report.code == "CANCELED" and "stays closed" in report.message, report
+    assert bench.lab.events == ["started"]
+
+
+def test_no_release_while_messages_from_before_a_stop_are_received(bench, monkeypatch):
+    """After SIGSTOP and SIGCONT simulated time and joint states are old, and agree."""
+    bench.drive(gripper="command").known()
+    watching, clock = bench.watching, [time.monotonic()]
+    assert not watching.catches_up()
+    monkeypatch.setattr(supervision, "monotonic", lambda: clock[0])
+    watching._beat()
+    clock[0] += 0.5
+    assert watching.catches_up()  # not even a beat has come
+    watching._beat()
+    assert watching.catches_up()
+    clock[0] += 0.06
+    watching._beat()
+    assert not watching.catches_up()
+    monkeypatch.undo()
+    watching.catches_up = lambda: True
+    bench.send(replace(FAST, release=0.6))
+    bench.until(0.8)
+    del watching.catches_up
+    report = bench.report()
+    assert report.code == "ABORTED" and "the release is" in report.message, report
     assert bench.lab.events == ["started"]
 
 
