@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffsim_ros.nodes import convert, convert_motion, supervision  # noqa: E402
 from diffsim_ros.nodes.motion_outputs import STEADY  # noqa: E402
-from diffsim_ros.robots.command import JointCommand  # noqa: E402
+from diffsim_ros.nodes.motion_run import MotionRun  # noqa: E402
+from diffsim_ros.robots.command import NANO, JointCommand  # noqa: E402
+from diffsim_ros.robots.joint_states import State  # noqa: E402
 from tests.nodes.driving import Bench  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
@@ -151,6 +154,19 @@ def test_a_stop_by_topic_does_not_begin_where_a_second_publisher_says(bench):
     assert report.code == "ABORTED" and "off its path" in report.message, report
     bench.ros.until(bench.rests, "rest")
     assert max(told(bench)) < 1.01
+
+
+def test_a_stop_by_topic_begins_where_the_arm_is_by_now():
+    """A moving arm is further than its last joint state says."""
+    last = State(NANO - 20_000_000, NANO - 15_000_000, ARM.home, np.full(6, 2.0))
+    states = SimpleNamespace(
+        last=last, names=NAMES, age=lambda now: 0.02, doubted=lambda now: False
+    )
+    run = MotionRun.__new__(MotionRun)
+    run._node = SimpleNamespace(states=states, now=lambda: NANO)
+    run._output, run._supervisor = SimpleNamespace(follows=False), None
+    _, position, velocity, measured = run._rows()
+    assert measured and np.allclose(position, ARM.home + 0.04) and np.allclose(velocity, 2.0)
 
 
 def test_a_moment_of_rest_is_no_rest(bench):
