@@ -56,7 +56,7 @@ class Bench:
     """
 
     def __init__(self, folder: Path, rng: np.random.Generator, breaks: tuple[str, ...] = ()):
-        self.folder, self._rng, self._breaks, self.arm = folder, rng, breaks, ur5()
+        self.folder, self._rng, self.breaks, self.arm = folder, rng, breaks, ur5()
         self.news = threading.Condition()
         self._tokens = itertools.count(1)
         self.events: list[dict] = []
@@ -188,7 +188,7 @@ class Bench:
         arguments = ["--ros-args"]
         for key, value in (DRIVER_GIVEN | self.given).items():
             arguments += ["-p", f"{key}:={json.dumps(value)}"]
-        self.driver = self._pool.take("driver").begin(arguments, self._breaks)
+        self.driver = self._pool.take("driver").begin(arguments, self.breaks)
 
     def settled(self, seconds: float = 8.0) -> tuple[int | None, list[float] | None]:
         """Wait until the arm rests: when [ns], and where; None if it does not."""

@@ -94,7 +94,8 @@ class Pipeline:
         seen = execution(bench, wanted, self.wall)
         self._age += 1
         judge = Judge(seen, bench.arm)
-        print(json.dumps(said(seen, judge, time.monotonic() - begun)), flush=True)
+        one = said(seen, judge, time.monotonic() - begun)
+        print(json.dumps({**one, "breaks": bench.breaks}), flush=True)
         if judge.violations and os.environ.get("FAULTS_KEEP"):
             self._keep(seen, judge)
 
