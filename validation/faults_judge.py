@@ -263,7 +263,7 @@ class Judge:
         commanded = np.abs(rows["scaling"][:, None] * rows["desired"][:, 1]).max(axis=1) > RESTS
         told = (rows["mono"] > seen.answered) & commanded & (rows["source"] == DRIVER)
         if any(name.startswith("scaling_") for name in seen.at):  # a stop goes on as the robot does
-            told &= rows["run"] == self.start["run"]
+            told &= rows["run"] == (self.start["run"] if self.start else -1)
         if told.any() and "the arm" not in seen.report.message:
             by = rows["mono"][np.flatnonzero(told)[-1]] - seen.answered
             if by > NEWS:

@@ -16,6 +16,8 @@ STOPPED = 0.005
 """Speed scaling below which the robot stands (an emergency stop, a pause)."""
 
 
+SLOW = 0.05
+"""[rad/s or m/s] of joints at the end of a motion."""
 REACH = 0.5
 """[s] by which a controller's feedback may correct the trajectory's time at once."""
 
@@ -233,8 +235,10 @@ class Supervisor:
         return "moving" if self.clock.at(now) < self.trajectory.duration else "settling"
 
     def has_arrived(self, now: int) -> bool:
-        """After the end, and at the goal."""
-        return self.phase(now) == "settling" and not self.away_from_goal()
+        """After the end, at the goal, and slow."""
+        if self.phase(now) != "settling" or self.away_from_goal():
+            return False
+        return not np.abs(self._state[2]).max() > SLOW  # what is not known is no motion
 
     def away_from_goal(self) -> str:
         """Which joint the last state has away from the plan's end, "" if none."""

@@ -15,6 +15,7 @@ from diffsim_ros.nodes import convert, convert_motion, supervision  # noqa: E402
 from diffsim_ros.nodes.motion_outputs import STEADY  # noqa: E402
 from diffsim_ros.nodes.motion_run import MotionRun  # noqa: E402
 from diffsim_ros.robots.command import NANO, JointCommand  # noqa: E402
+from diffsim_ros.robots.execution import Supervisor, Watch  # noqa: E402
 from diffsim_ros.robots.joint_states import State  # noqa: E402
 from tests.nodes.driving import Bench  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
@@ -167,6 +168,14 @@ def test_a_stop_by_topic_begins_where_the_arm_is_by_now():
     run._output, run._supervisor = SimpleNamespace(follows=False), None
     _, position, velocity, measured = run._rows()
     assert measured and np.allclose(position, ARM.home + 0.04) and np.allclose(velocity, 2.0)
+
+
+def test_an_arm_that_passes_the_goal_has_not_arrived():
+    supervisor = Supervisor(FAST, 0, Watch())
+    late = NANO + NANO // 2
+    for velocity, arrived in ((0.2, False), (0.01, True)):
+        supervisor.hear_state(late, FAST.positions[-1] - 0.05, np.full(6, velocity))
+        assert supervisor.has_arrived(late) is arrived
 
 
 def test_a_moment_of_rest_is_no_rest(bench):
