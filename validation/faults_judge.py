@@ -212,12 +212,13 @@ class Judge:
         if not len(window):
             self._say("the gripper was opened before the motion")
             return
-        q, qd, _ = self.plan.at(times[window])
-        places = np.abs(rows["joints"][window, 0] - q).max(axis=1)
-        rates = np.abs(rows["joints"][window, 1] - qd).max(axis=1)
+        shifts = np.linspace(-TIMING, TIMING, 7)[:, None]
+        q, qd, _ = self.plan.at(times[window] + shifts)
+        places = np.abs(rows["joints"][window, 0] - q).max(axis=2)
+        rates = np.abs(rows["joints"][window, 1] - qd).max(axis=2)
         here = int(np.argmin(np.abs(window - told)))
         self.figures |= {
-            "release_place": float(places[here]), "release_velocity": float(rates[here]),
+            "release_place": float(places[3, here]), "release_velocity": float(rates[3, here]),
             "release_lateness": late,
         }  # fmt: skip
         if not places.min() <= PLACE:

@@ -56,7 +56,7 @@ class Run:
         self._order = itertools.count()
         self._handle: Any = None
         self._answers: list[Callable[[], None]] = []
-        self._stopped = False
+        self._stopped, self._seconds = False, 0
         self._died: float | None = None
 
     def _at(self, when: float, do: Callable[[], None]) -> None:
@@ -290,13 +290,13 @@ class Run:
         def send() -> None:
             bench.client.send_goal_async(goal).add_done_callback(accepted)
 
-        count = sum(1 for _ in self._answers) + 1
+        self._seconds += 1
         bench.later(send)
-        self._answers.append(lambda: self._answered(count, name))
+        self._answers.append(lambda: self._answered(name))
 
-    def _answered(self, count: int, name: str) -> None:
+    def _answered(self, name: str) -> None:
         alive = self.bench.driver.code is None
-        if alive and not self.bench.until(lambda: len(self.seen.others) >= count, 40.0):
+        if alive and not self.bench.until(lambda: len(self.seen.others) >= self._seconds, 40.0):
             self.seen.troubles.append(f"{name}: no answer")
 
 
