@@ -295,8 +295,12 @@ class Run:
         self._answers.append(lambda: self._answered(name))
 
     def _answered(self, name: str) -> None:
-        alive = self.bench.driver.code is None
-        if alive and not self.bench.until(lambda: len(self.seen.others) >= self._seconds, 40.0):
+        bench = self.bench
+
+        def over() -> bool:
+            return bench.driver.code is not None or len(self.seen.others) >= self._seconds
+
+        if not bench.until(over, 40.0):
             self.seen.troubles.append(f"{name}: no answer")
 
 
