@@ -1,4 +1,4 @@
-"""A hundredth of the study of faults: robot, driver and clients as processes, and a broken driver."""
+"""A hundredth of the study of faults: processes of robot, driver and clients; a broken driver."""
 
 import pytest
 
