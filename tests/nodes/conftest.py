@@ -14,6 +14,8 @@ os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 
 import pytest
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, processes of the tests would ignore it
+
 ROOT = Path(__file__).resolve().parents[2]
 TOSSES = ROOT / "data" / "cube_toss" / "tosses.npz"
 LIMIT = 40.0
