@@ -78,6 +78,7 @@ def run(jobs: Sequence[dict], heed: Callable[[dict], None]) -> None:
             for process, _ in running:
                 process.terminate()
                 process.wait()
+                process.stdout.close()
     codes = [process.returncode for process, _ in running]
     if any(codes):
         heed({"trouble": f"pipelines ended with {codes}"})
