@@ -162,7 +162,7 @@ def from_messages(messages: Iterable, source: str) -> list[Transform]:
         if not np.isfinite([*position, norm]).all() or abs(norm - 1.0) > 1e-3 or "" in names:
             got = f"{names[0]!r} -> {names[1]!r}, {position.tolist()}, {turn.tolist()}"
             raise InputError(source, "transform", got, "two names, numbers, a unit quaternion")
-        found.append(Transform(*names, position, turn / norm, source))
+        found.append(Transform(*names, position, _unit(turn), source))
     return found
 
 
@@ -214,6 +214,12 @@ def read_transform(path: str | Path) -> Transform:
     covariance = content.get("covariance")
     return Transform(
         content["parent_frame"], content["child_frame"], numbers["position"],
-        numbers["orientation"] / norm, str(path),
+        _unit(numbers["orientation"]), str(path),
         None if covariance is None else np.array(covariance, float), content.get("residual_m"),
     )  # fmt: skip
+
+
+def _unit(quaternion: np.ndarray) -> np.ndarray:
+    """Of length 1; one that has it within rounding keeps its bits, so what was saved is read."""
+    norm = np.linalg.norm(quaternion)
+    return quaternion if abs(norm - 1.0) < 1e-15 else quaternion / norm
