@@ -15,6 +15,7 @@ Requests are taken here, checked in a thread of their own, and watched by superv
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import threading
@@ -257,6 +258,7 @@ class Driver(BaseNode):
         feedback(convert_motion.execute_feedback("checking", 0.0, None))
         self._job = job = Job(name, run)
         self._idle.clear()
+        gc.disable()  # its pauses stop every thread: 80 ms while another client's huge goal comes
         threading.Thread(
             target=self._work, args=(job, command, blend, end), name="check", daemon=True
         ).start()
@@ -265,6 +267,7 @@ class Driver(BaseNode):
         finally:
             self._lag = self._lag if math.isnan(run.lag) else run.lag
             self._job = None
+            gc.enable()
             self._idle.set()
         self._last = f"{name}: {report.code} {report.message}".rstrip()
         if report.code == "SUCCESS":
