@@ -41,12 +41,12 @@ from diffsim_ros.nodes.controller_server import GRIPPER, SET_IO, SPEED_SCALING
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.jobs import answered, explained, finish, goal_name
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
-from diffsim_ros.nodes.motion_run import BRAKING, RESTS, MotionRun
+from diffsim_ros.nodes.motion_run import BRAKING, MotionRun
 from diffsim_ros.nodes.supervision import Supervision
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import JointCommand, JointSample
-from diffsim_ros.robots.execution import Watch
+from diffsim_ros.robots.execution import RESTS, Watch
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.robots.trajectory_check import (
     Rules,

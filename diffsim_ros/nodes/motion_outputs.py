@@ -191,8 +191,8 @@ class TopicOutput:
         rest = position + 0.5 * brake * velocity
         self.braking = brake if measured else max(brake, UNSURE)
         times, still = np.array([self.braking]), np.zeros_like(position)
-        way = JointTrajectory(tuple(names), times, rest[None], still[None])
-        self._publisher.publish(convert.trajectory_message(way))
+        to_rest = JointTrajectory(tuple(names), times, rest[None], still[None])
+        self._publisher.publish(convert.trajectory_message(to_rest))
 
     def destroy(self) -> None:
         """Take the publisher down."""

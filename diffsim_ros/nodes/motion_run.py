@@ -17,7 +17,7 @@ from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.motion_outputs import STEADY, within
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.controller import Outcome
-from diffsim_ros.robots.execution import Supervisor, Watch
+from diffsim_ros.robots.execution import RESTS, Supervisor, Watch
 from diffsim_ros.robots.joint_states import State
 from diffsim_ros.robots.trajectory import JointTrajectory
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 SKEW = NANO
 """[ns] by which a controller's stamps may differ from our clock and still be believed."""
-RESTS = 0.05
-"""[rad/s or m/s] below which a joint is at rest."""
 CURRENT = 0.03
 """[s] for which a joint state says where a moving arm is."""
 RESTED = 0.08
@@ -239,10 +237,8 @@ class MotionRun:
 
     async def _at_rest(self) -> str:
         """Wait until a stopped arm rests; what is to be said where it does not."""
-        states, unknown = (
-            self._node.states,
-            "; whether the arm rests is not known, its joint states",
-        )
+        states = self._node.states
+        unknown = "; whether the arm rests is not known, its joint states"
         end, since = monotonic() + BRAKING, None
         over = self._node.now() + self._output.braking * NANO
         while monotonic() < end:

@@ -111,11 +111,8 @@ class Supervision(BaseNode):
         if not self.now():
             return  # simulated time has not begun here: the state would seem old when it does
         self.states.state_age = self["state_age"]
-        stamp, sample = (
-            convert.nanoseconds(message.header.stamp),
-            convert_motion.joint_sample(message),
-        )
-        state = self.states.hear(stamp, self.now(), sample)
+        stamp = convert.nanoseconds(message.header.stamp)
+        state = self.states.hear(stamp, self.now(), convert_motion.joint_sample(message))
         if state is not None and self.run is not None:
             self.run.hear_state(state)
 

@@ -14,10 +14,8 @@ from .trajectory import JointTrajectory
 
 STOPPED = 0.005
 """Speed scaling below which the robot stands (an emergency stop, a pause)."""
-
-
-SLOW = 0.05
-"""[rad/s or m/s] of joints at the end of a motion."""
+RESTS = 0.05
+"""[rad/s or m/s] below which a joint is at rest."""
 REACH = 0.5
 """[s] by which a controller's feedback may correct the trajectory's time at once."""
 
@@ -238,7 +236,7 @@ class Supervisor:
         """After the end, at the goal, and slow."""
         if self.phase(now) != "settling" or self.away_from_goal():
             return False
-        return not np.abs(self._state[2]).max() > SLOW  # what is not known is no motion
+        return not np.abs(self._state[2]).max() > RESTS  # what is not known is no motion
 
     def away_from_goal(self) -> str:
         """Which joint the last state has away from the plan's end, "" if none."""
