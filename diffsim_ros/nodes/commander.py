@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 from uuid import uuid4
 
@@ -36,11 +36,17 @@ DISCOVERY = 30.0
 """Seconds that nodes get to be found."""
 CANCEL = 20.0
 """Seconds that a server gets to confirm a cancellation."""
+GONE = 2.0
+"""Seconds for which a server is not found any more before it counts as dead."""
 POLL = 0.05
 
 
 class CallFailed(RuntimeError):
     """A node refused or did not answer; the message names it and says why."""
+
+
+class Gone(CallFailed):
+    """A node ended, or was lost, before it answered."""
 
 
 class Cancelled(KeyboardInterrupt):
@@ -57,6 +63,7 @@ def interrupts() -> Iterator[Callable[[], None]]:
 
     It raises for the first signal, so that what was asked for is cancelled; the second, which a
     launch sends that waits for the first, changes nothing; the third ends the wait for an answer.
+    The process is expected to end after one: signals have no effect any more.
     """
     came: list[int] = []
     raised = 0
@@ -72,7 +79,7 @@ def interrupts() -> Iterator[Callable[[], None]]:
         yield watch
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if came else handler)
 
 
 class Commander:
@@ -102,9 +109,9 @@ class Commander:
 
     def wait(self, condition: Callable[[], Any], what: str, limit: float = DISCOVERY) -> Any:
         """Spin until `condition()` is true and return its value; CallFailed after `limit` [s]."""
-        end = time.monotonic() + limit
+        end = monotonic() + limit
         while not (value := condition()):
-            if time.monotonic() > end:
+            if monotonic() > end:
                 raise CallFailed(f"waited {limit:g} s for {what}")
             self._watch()
             self._executor.spin_once(timeout_sec=POLL)
@@ -123,10 +130,10 @@ class Commander:
         node = name.rpartition("/")[0]
         client = self.node.create_client(GetParameters, f"{node}/get_parameters")
         asked: list[Future] = []
-        begun = time.monotonic()
+        begun = monotonic()
 
         def answered() -> bool:
-            if time.monotonic() >= begun + AGAIN * len(asked) and client.service_is_ready():
+            if monotonic() >= begun + AGAIN * len(asked) and client.service_is_ready():
                 asked.append(client.call_async(GetParameters.Request()))
             return any(future.done() for future in asked)
 
@@ -212,7 +219,7 @@ class Commander:
     ) -> Any:
         """Send a goal to an action and wait for its result.
 
-        CallFailed if the server is not found, refuses, or takes longer than `limit` [s]. Whatever
+        CallFailed if the server is not found, refuses, dies, or takes longer than `limit` [s]. What
         ends the wait once the goal was sent cancels it first: KeyboardInterrupt becomes Cancelled
         with the server's result; CallFailed says where the server does not answer.
         """
@@ -228,9 +235,14 @@ class Commander:
             try:
                 handle = self._result(sent, f"an answer of {name}", DISCOVERY)
                 if handle.accepted:
-                    done = self._result(handle.get_result_async(), f"the end of {name}", limit)
+                    result = handle.get_result_async()
+                    end = self._unless_gone(result.done, client.server_is_ready, name)
+                    self.wait(end, f"the end of {name}", limit)
+                    done = result.result()
             except KeyboardInterrupt:
                 raise Cancelled(self._given_up(sent, name)) from None
+            except Gone:
+                raise
             except Exception:
                 self._given_up(sent, name)
                 raise
@@ -241,6 +253,22 @@ class Commander:
             return done.result
         finally:
             client.destroy()
+
+    def _unless_gone(
+        self, condition: Callable[[], Any], is_there: Callable[[], bool], name: str
+    ) -> Callable[[], Any]:
+        """The condition; it raises Gone once nobody has been there for GONE seconds."""
+        seen = monotonic()
+
+        def look() -> Any:
+            nonlocal seen
+            seen = monotonic() if is_there() else seen
+            value = condition()
+            if not value and monotonic() - seen > GONE:
+                raise Gone(f"{name} is gone without an answer: what it was doing may go on")
+            return value
+
+        return look
 
     def _given_up(self, sent: Future, name: str) -> Any:
         """Cancel a goal, accepted yet or not, until its server says how it ended; its result.
@@ -256,8 +284,8 @@ class Commander:
             handle: ClientGoalHandle = sent.result()
             if not result:
                 result.append(handle.get_result_async())
-            if not asked or time.monotonic() > asked[-1] + AGAIN:
-                asked.append(time.monotonic())
+            if not asked or monotonic() > asked[-1] + AGAIN:
+                asked.append(monotonic())
                 handle.cancel_goal_async()  # again where it was not ready to be cancelled
             return result[0].done()
 

@@ -7,6 +7,7 @@ spinning thread is joined before the interpreter ends. Further signals change no
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -159,7 +160,8 @@ class BaseNode(Node):
         """Have `call(*arguments)` run by the executor; for threads with news for this node."""
         executor = self.executor
         if executor is not None:
-            executor.create_task(call, *arguments)
+            with contextlib.suppress(AttributeError):  # rclpy's, of an executor just shut down
+                executor.create_task(call, *arguments)
 
     def resolve(self, future: Future, value: Any) -> None:
         """Set the result of an awaited future from another thread (and wake the executor)."""
@@ -199,7 +201,7 @@ def run_node(make: Callable[..., BaseNode], arguments: Sequence[str] | None = No
     # setting an event here could wait for a lock that the interrupted thread is holding
     def note(number: int, _: object) -> None:
         came.append(number)
-        if not made and len(came) > 1:  # scenes take long to load, and nothing has begun
+        if not made:  # scenes take long to load, and nothing has begun
             os._exit(0)
 
     for number in numbers:

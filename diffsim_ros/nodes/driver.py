@@ -28,7 +28,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.action import Execute
 from rcl_interfaces.msg import SetParametersResult
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
@@ -39,10 +39,11 @@ from diffsim_ros.nodes import convert, convert_motion, surroundings
 from diffsim_ros.nodes.common import STREAM, BaseNode, Declared, run_node, share_folder
 from diffsim_ros.nodes.controller_server import GRIPPER, SET_IO, SPEED_SCALING
 from diffsim_ros.nodes.convert_motion import Report
+from diffsim_ros.nodes.goal_server import GoalServer
 from diffsim_ros.nodes.jobs import answered, explained, finish, goal_name
 from diffsim_ros.nodes.motion_outputs import ANSWER, STEADY
 from diffsim_ros.nodes.motion_run import BRAKING, MotionRun
-from diffsim_ros.nodes.supervision import Supervision
+from diffsim_ros.nodes.supervision import BEAT, Supervision
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import JointCommand, JointSample
@@ -151,7 +152,7 @@ class Driver(BaseNode):
         Declared("stop_timeout", 10.0, "[s] that a stop may last in a motion", 0.0, 3600.0),
         Declared("settle", 2.0, "[s] to be at the goal after the end", 0.05, 60.0),
         Declared("stall_timeout", 30.0, "[s] of wall time that ROS time may stand", 0.5, 600.0),
-        Declared("watchdog", 1.0, "[s] that the supervision's thread may stand", 0.2, 60.0),
+        Declared("watchdog", 1.0, "[s] that supervision or requests may stand", 0.2, 60.0),
         Declared("rate", 100.0, "[Hz] of supervision", 10.0, 1000.0),
         Declared("feedback_rate", 10.0, "[Hz] of the action's feedback", 0.1, 100.0),
         Declared(
@@ -184,12 +185,14 @@ class Driver(BaseNode):
             callback_group=self.together, raw=True,
         )  # fmt: skip
         self.create_timer(self["period"], self._diagnose, clock=STEADY)
-        self._action = ActionServer(
+        self.beaten = monotonic()
+        """When requests were last heard here, or could have been (Supervision's watchdog)."""
+        self.create_timer(BEAT, self._beat, clock=STEADY)
+        self._action = GoalServer(
             self,
             Execute,
             "~/execute",
             self._on_goal,
-            goal_callback=lambda _: GoalResponse.ACCEPT,
             cancel_callback=self._on_cancel,
             callback_group=self.together,
         )
@@ -223,6 +226,9 @@ class Driver(BaseNode):
 
         count = len(message) // (POINT * len(self._arm.robot.joints))
         await self._execute("topic", count, command, 0.0, lambda _: None)
+
+    def _beat(self) -> None:
+        self.beaten = monotonic()
 
     def _on_cancel(self, handle) -> CancelResponse:
         job = self._job

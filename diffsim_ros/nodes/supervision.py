@@ -29,6 +29,7 @@ from diffsim_ros.robots.execution import STOPPED
 from diffsim_ros.robots.joint_states import PLACE, JointStates
 
 if TYPE_CHECKING:
+    from diffsim_ros.nodes.driver import Driver
     from diffsim_ros.nodes.motion_run import MotionRun
 
 LATEST = quality(1, reliable=False)
@@ -49,7 +50,7 @@ class Supervision(BaseNode):
     Its parameters are the driver's.
     """
 
-    def __init__(self, driver: BaseNode, arm: Arm) -> None:
+    def __init__(self, driver: Driver, arm: Arm) -> None:
         self._driver = driver
         time = Parameter("use_sim_time", value=driver.get_parameter("use_sim_time").value)
         super().__init__(
@@ -183,14 +184,18 @@ class Supervision(BaseNode):
         return simulated and (now - self._beaten > STOOD or now - self._stood < CAUGHT_UP)
 
     def _guard(self) -> None:
-        """The watchdog: a motion that nobody watches is stopped.
+        """The watchdog: a motion is stopped that nobody watches, or that nobody could cancel.
 
         It counts at the second look in a row: after a stop of the whole process the executor beats
         again before that.
         """
-        looks = 0
+        looks = unheard = 0
         while not self._over.wait(2 * BEAT):
             run, still = self.run, monotonic() - self._beaten
+            deaf = monotonic() - self._driver.beaten
+            unheard = unheard + 1 if run is not None and deaf > self["watchdog"] else 0
+            if unheard >= 2:  # at each look: it may not have been sent yet
+                self.from_thread(run.abort, f"a cancellation would not be heard for {deaf:.3g} s")
             dead = self._spinner.ended.is_set()
             looks = looks + 1 if dead or (run is not None and still > self["watchdog"]) else 0
             if looks != 2:

@@ -10,6 +10,7 @@ from rclpy.action import ActionServer  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
+from diffsim_ros.nodes import commander as commanding  # noqa: E402
 from diffsim_ros.nodes.commander import CallFailed, Commander  # noqa: E402
 from diffsim_ros.nodes.common import Spinner  # noqa: E402
 
@@ -80,3 +81,29 @@ def test_a_node_that_cannot_answer_is_named_and_not_called(commander, monkeypatc
     with pytest.raises(CallFailed, match="waited 1 s for an answer of /counter"):
         commander.trigger("/counter/count")
     assert not commander.counted
+
+
+def test_a_server_that_dies_before_it_answers_is_not_waited_for(ros_domain, monkeypatch):
+    monkeypatch.setattr(commanding, "GONE", 0.3)
+    begun = []
+
+    async def execute(_handle):
+        begun.append(1)
+        await Future()
+
+    with Commander() as commander:
+        node = rclpy.create_node("mortal")
+        action = ActionServer(node, Execute, "~/execute", execute)
+        spinner = Spinner(node)
+
+        def watch():
+            if begun and not spinner.ended.is_set():
+                spinner.end()
+                action.destroy()
+
+        commander._watch = watch
+        try:
+            with pytest.raises(CallFailed, match=r"/mortal/execute is gone without an answer"):
+                commander.act(Execute, "/mortal/execute", Execute.Goal(), limit=30.0)
+        finally:
+            node.destroy_node()

@@ -70,8 +70,9 @@ def test_a_signal_ends_all_processes(tmp_path, number):
             pause.wait(0.02)
         assert len(started) == 4
         process.send_signal(number)
-        pause.wait(0.1)
-        process.send_signal(number)  # as a launch does, and who has no patience
+        while process.poll() is None and time.monotonic() < end:
+            pause.wait(0.1)
+            process.send_signal(number)  # who has no patience, until the very end
         rest = process.communicate(timeout=30.0)[1]
         assert process.returncode == 130 and "stopped; all nodes have ended" in rest
         assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
+from action_msgs.srv import CancelGoal  # noqa: E402
 from diffsim_interfaces.action import Execute  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
@@ -255,6 +257,52 @@ def test_a_huge_goal_of_a_second_client_does_not_delay_the_release(ros, processe
     for other in others:
         refused = ros.outcome(ros.until(lambda o=other: o.done() and o.result(), "an answer"))[1]
         assert convert_motion.report(refused).code == "BUSY"
+
+
+def test_a_cancellation_is_heard_while_a_goal_is_received(bench, monkeypatch):
+    """Of a second client, which may be huge: here it takes until the first has its answer."""
+    bench.drive().known().send(LONG)
+    bench.until(0.5)
+    arrives, taken = threading.Event(), bench.driver._action._taken_goal
+    monkeypatch.setattr(
+        bench.driver._action, "_taken_goal", lambda: (arrives.wait(40.0), taken())[1]
+    )
+    goal = convert_motion.execute_goal(MOTION)
+    others = [bench.ros.asked(bench.client.send_goal_async, goal) for _ in range(2)]
+    bench.ros.asked(bench.handle.cancel_goal_async)
+    assert bench.report().code == "CANCELED"
+    bench.ros.until(bench.rests, "rest")
+    assert not any(other.done() for other in others)
+    arrives.set()
+    for other in others:
+        assert bench.ros.until(lambda o=other: o.done() and o.result(), "an answer").accepted
+
+
+@pytest.mark.parametrize("of_all", [True, False])
+def test_a_cancellation_of_all_goals_counts_for_the_one_being_received(bench, monkeypatch, of_all):
+    bench.drive(dry_run=True).known()
+    arrives, taken = threading.Event(), bench.driver._action._taken_goal
+    monkeypatch.setattr(
+        bench.driver._action, "_taken_goal", lambda: (arrives.wait(40.0), taken())[1]
+    )
+    sent = bench.ros.asked(bench.client.send_goal_async, convert_motion.execute_goal(MOTION))
+    bench.ros.until(lambda: bench.driver._action._receiving, "the goal")
+    request = CancelGoal.Request()
+    request.goal_info.goal_id.uuid = [0 if of_all else 1] * 16
+    bench.ros.call(CancelGoal, "/driver/execute/_action/cancel_goal", request)
+    arrives.set()
+    assert bench.ros.until(lambda: sent.done() and sent.result(), "").accepted is not of_all
+
+
+def test_a_driver_that_hears_no_cancellation_stops_the_robot(ros):
+    bench = Bench(ros, wall=True).drive(watchdog=0.3).known().send(LONG)
+    bench.until(0.5)
+    bench.driver.executor.create_task(time.sleep, 2.0)
+    report = bench.report()
+    assert report.code == "ABORTED" and "a cancellation would not be heard for 0." in report.message
+    assert "gripper stays closed" in report.message
+    bench.ros.until(bench.rests, "rest")
+    assert bench.lab.mock.elapsed < 2.0
 
 
 def test_what_is_too_large_is_refused_unparsed(bench, monkeypatch):
