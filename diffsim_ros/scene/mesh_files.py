@@ -32,6 +32,7 @@ Array = np.ndarray
 SURFACES = (".obj", ".stl", ".ply")
 FORMATS = {".msh": "gmsh", ".mesh": "medit", ".vtk": "vtk", ".vtu": "vtu"}  # meshio's names
 TETS = tuple(FORMATS)
+CORNERS = {"tetra": 4, "tetra10": 10}
 LARGEST, HEADER = 2**30, 2**16  # bytes of a mesh file, and of it where a header stands
 EDGE_SHARE = 0.1  # default edge of meshed tets, as a share of the surface's bounding diagonal
 # meshio numbers quadratic tets 01 12 02 03 13 23 (VTK, its own order), as scene.tets does.
@@ -88,22 +89,26 @@ def read_triangles(path: Path, scale: float | None, place: object, key: str) -> 
 
 def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMesh:
     """Tets of a .msh, .mesh, .vtk or .vtu file, linear ones or quadratic ones; nothing repaired."""
-    kind = _tet_format(path, suffix_of(path, TETS, place, key), place, key)
+    form = _tet_format(path, suffix_of(path, TETS, place, key), place, key)
     meshio, rule = _library("meshio", place, key), "a readable mesh file"
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            mesh = meshio.read(path, file_format=kind)
+            mesh = meshio.read(path, file_format=form)
     except (Exception, SystemExit) as error:  # meshio exits the interpreter on some bad files
         raise InputError(place, key, f"{path}: {error}", rule) from error
     kinds = {kind for kind in mesh.cells_dict if kind.startswith("tetra")}
-    if len(kinds) != 1 or not kinds <= {"tetra", "tetra10"}:
+    if len(kinds) != 1 or not kinds <= set(CORNERS):
         found = ", ".join(sorted(mesh.cells_dict)) or "none"
         raise InputError(place, key, f"cells: {found}", "tetrahedra of one kind (tetra or tetra10)")
-    tets = np.asarray(mesh.cells_dict[kinds.pop()], np.int64)
+    kind = kinds.pop()
+    tets = np.asarray(mesh.cells_dict[kind], np.int64)
     vertices = np.asarray(mesh.points, float)[:, :3] * (1.0 if scale is None else scale)
     if not len(tets) or not len(vertices) or vertices.shape[1] != 3:
         raise InputError(place, key, f"{path}: {len(tets)} tetrahedra", "a mesh of tetrahedra")
+    if tets.shape[1] != CORNERS[kind]:  # meshio spreads what a cut file still has over all of them
+        found = f"{path}: {tets.shape[1]} corners of each tetrahedron"
+        raise InputError(place, key, found, str(CORNERS[kind]), "cut?")
     if tets.min() < 0 or tets.max() >= len(vertices) or not np.isfinite(vertices).all():
         raise InputError(place, key, f"{path}: a vertex that is missing or not finite", rule)
     return TetMesh(vertices, tets)

@@ -202,6 +202,18 @@ def test_unreadable_files_are_named(tmp_path):
         mesh_files.read_triangles(tmp_path / "none.obj", None, "x", "k")
 
 
+def test_a_file_of_tets_whose_elements_are_cut_is_refused(tmp_path):
+    pytest.importorskip("meshio", reason="pip install diffsim_ros[mesh]")
+    mesh, path = tets.box([0.1, 0.1, 0.1], [1, 1, 1]), tmp_path / "cut.msh"
+    mesh_files.write_tets(path, mesh)
+    content = path.read_bytes()
+    last = content.index(b"$EndElements") - 1  # before the end of the line
+    for count in (1, 6, 12, 6 * 5):  # numbers of 8 bytes
+        path.write_bytes(content[: last - 8 * count])
+        with pytest.raises(InputError, match=r"cut\.msh|cells: none"):
+            mesh_files.read_tets(path, None, "x", "k")
+
+
 def test_a_missing_library_says_what_to_install(monkeypatch, tmp_path):
     import sys
 
