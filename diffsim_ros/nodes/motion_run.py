@@ -239,19 +239,20 @@ class MotionRun:
         """Wait until a stopped arm rests; what is to be said where it does not."""
         states = self._node.states
         unknown = "; whether the arm rests is not known, its joint states"
-        end, since = monotonic() + BRAKING, None
+        end, since, told = monotonic() + BRAKING, None, False
         over = self._node.now() + self._output.braking * NANO
         while monotonic() < end:
             if states.age(self._node.now()) > self._watch.state_age:
                 return f"{unknown} are silent"
             if states.doubted(self._node.now()):
                 return f"{unknown} contradict each other"
-            rests = states.rests(RESTS) and self._node.now() >= over
-            since = (since or monotonic()) if rests else None
+            last = states.last  # one from before the stop says nothing
+            told = last is not None and min(last.stamp, last.received) >= over
+            since = (since or monotonic()) if told and states.rests(RESTS) else None
             if since is not None and monotonic() - since >= RESTED:
                 return ""
             await within(self._node, Future(), 0.02)
-        return "; the arm still moves"
+        return "; the arm still moves" if told else f"{unknown} are silent"
 
     async def _ended(self) -> Report:
         """The controller has ended it."""

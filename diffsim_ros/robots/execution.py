@@ -18,6 +18,8 @@ RESTS = 0.05
 """[rad/s or m/s] below which a joint is at rest."""
 REACH = 0.5
 """[s] by which a controller's feedback may correct the trajectory's time at once."""
+SENT = 0.1
+"""[s] by which the arm's own positions may correct when a trajectory began, in all."""
 
 
 class TrajectoryClock:
@@ -30,6 +32,7 @@ class TrajectoryClock:
     def __init__(self, trajectory: JointTrajectory, begin: int) -> None:
         self._trajectory = trajectory
         self._base, self._elapsed, self.scaling = begin, 0.0, 1.0
+        self._followed = 0.0
 
     def at(self, stamp: int) -> float:
         """Trajectory time [s] at a stamp [ns]."""
@@ -44,16 +47,32 @@ class TrajectoryClock:
 
         Not further than `reach` [s] from the present estimate, and only where joints move.
         """
-        expected = found = self.at(stamp)
+        expected = self.at(stamp)
+        found = self._where(desired, expected)
+        if found is not None and abs(found - expected) <= reach:
+            self._elapsed += found - expected
+
+    def follow(self, stamp: int, position: np.ndarray, lag: float) -> None:
+        """The arm, which follows its commands by `lag` [s], was at `position` (n,) at a stamp.
+
+        For controllers without feedback: it says when the trajectory began, which is not known to
+        the instant. By SENT [s] at most in all, so that an arm that is held up comes late.
+        """
+        expected = self.at(stamp) - lag
+        found = self._where(position, expected)
+        if found is not None and abs(self._followed + found - expected) <= SENT:
+            self._followed += found - expected
+            self._elapsed += found - expected
+
+    def _where(self, position: np.ndarray, time: float) -> float | None:
+        """Time [s] near `time` at which the plan has a position; None where it has it not."""
         for _ in range(8):
-            q, qd, _ = self._trajectory.at(found)
+            q, qd, _ = self._trajectory.at(time)
             speed = float(qd @ qd)
             if speed < 1e-2:
-                return
-            found += float(np.clip(qd @ (desired - q) / speed, -0.1, 0.1))
-        off = np.abs(self._trajectory.at(found)[0] - desired).max()
-        if off < 1e-3 and abs(found - expected) <= reach:
-            self._elapsed += found - expected
+                return None
+            time += float(np.clip(qd @ (position - q) / speed, -0.1, 0.1))
+        return time if np.abs(self._trajectory.at(time)[0] - position).max() < 1e-3 else None
 
 
 @dataclass(frozen=True)
@@ -169,13 +188,15 @@ class Supervisor:
         compare: bool = False,
         received: int | None = None,
     ) -> None:
-        """A new joint state; compare: its error counts, where there is no feedback."""
+        """A new joint state; compare: it stands for feedback, where there is none."""
         received = stamp if received is None else received
         if self._late:
             self.notes.append(f"joint states again after {(received - self._heard) / NANO:.3g} s")
         self._heard, self._late, self._silent = received, False, False
         velocity = np.zeros_like(position) if velocity is None else velocity
         self._state = stamp, position, velocity
+        if compare:
+            self.clock.follow(stamp, position, self.watch.lag)
         time = self.clock.at(stamp)
         if compare:
             self._err(self.trajectory.at(time)[0] - position)

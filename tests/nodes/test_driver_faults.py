@@ -195,6 +195,16 @@ def test_a_moment_of_rest_is_no_rest(bench):
     assert np.abs(bench.lab.mock.velocity).max() < 0.06
 
 
+def test_what_was_slow_before_a_stop_is_no_rest(bench):
+    """The last joint state is from the motion's first moment."""
+    bench.drive(gripper="none").known().send(FAST)
+    bench.ros.until(lambda: bench.lab.events, "the start")
+    bench.lab.server.offer = replace(bench.lab.server.offer, state_rate=0.0)
+    bench.until(0.1)
+    bench.ros.asked(bench.handle.cancel_goal_async)
+    assert "whether the arm rests is not known" in bench.report().message
+
+
 def test_a_stop_by_topic_of_an_arm_that_is_elsewhere_and_silent_keeps_the_limits(bench):
     """Another client has replaced the trajectory, and nothing says where the arm is."""
     bench.drive(output="topic", gripper="none", path_tolerance=10.0).known().send(FAST)
