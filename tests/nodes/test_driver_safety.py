@@ -249,7 +249,8 @@ def test_a_huge_goal_of_a_second_client_does_not_delay_the_release(ros, processe
     heard = []
     handle = ros.accepted(client, convert_motion.execute_goal(motion), heard.append)
     result = ros.asked(handle.get_result_async)
-    ros.until(lambda: any(m.feedback.time > 1.0 for m in heard), "the motion")
+    so_far = lambda: f"the motion; {driver.log.read_text()} {heard[-1:]}"  # noqa: E731
+    ros.until(lambda: any(m.feedback.time > 1.0 for m in heard), so_far)
     others = [ros.asked(client.send_goal_async, goal) for _ in range(2)]
     report = convert_motion.report(ros.until(lambda: result.done() and result.result(), "").result)
     assert report.code == "SUCCESS", (report, driver.log.read_text())
