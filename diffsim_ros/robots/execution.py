@@ -18,8 +18,8 @@ RESTS = 0.05
 """[rad/s or m/s] below which a joint is at rest."""
 REACH = 0.5
 """[s] by which a controller's feedback may correct the trajectory's time at once."""
-SENT = 0.1
-"""[s] by which the arm's own positions may correct when a trajectory began, in all."""
+FIRST, SENT = 5, 0.1
+"""Positions of a moving arm that say when its trajectory began, and by how much [s] they may."""
 
 
 class TrajectoryClock:
@@ -32,7 +32,7 @@ class TrajectoryClock:
     def __init__(self, trajectory: JointTrajectory, begin: int) -> None:
         self._trajectory = trajectory
         self._base, self._elapsed, self.scaling = begin, 0.0, 1.0
-        self._followed = 0.0
+        self._shifts: list[float] = []
 
     def at(self, stamp: int) -> float:
         """Trajectory time [s] at a stamp [ns]."""
@@ -55,14 +55,19 @@ class TrajectoryClock:
     def follow(self, stamp: int, position: np.ndarray, lag: float) -> None:
         """The arm, which follows its commands by `lag` [s], was at `position` (n,) at a stamp.
 
-        For controllers without feedback: it says when the trajectory began, which is not known to
-        the instant. By SENT [s] at most in all, so that an arm that is held up comes late.
+        For controllers without feedback: when the trajectory began is not known to the instant. The
+        first positions say it; later ones would excuse an arm that is held up or led elsewhere.
         """
+        if len(self._shifts) == FIRST:
+            return
         expected = self.at(stamp) - lag
         found = self._where(position, expected)
-        if found is not None and abs(self._followed + found - expected) <= SENT:
-            self._followed += found - expected
-            self._elapsed += found - expected
+        if found is None:
+            return
+        self._shifts.append(found - expected)
+        shift = float(np.median(self._shifts))
+        if len(self._shifts) == FIRST and abs(shift) <= SENT:
+            self._elapsed += shift
 
     def _where(self, position: np.ndarray, time: float) -> float | None:
         """Time [s] near `time` at which the plan has a position; None where it has it not."""
