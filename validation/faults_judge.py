@@ -14,7 +14,7 @@ from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.trajectory import JointTrajectory
 
-from .faults_record import DRIVER
+from .faults_record import DRIVER, OTHER
 from .faults_scenes import ENDS_CLIENT, ENDS_DRIVER, ENDS_ROBOT, Scene
 
 BEYOND = 1.01
@@ -122,7 +122,8 @@ class Judge:
 
     def _limits(self) -> None:
         rows, limits = self.rows, self.arm.limits
-        told = rows[(rows["source"] == DRIVER) & (rows["braking"] == 0)]
+        ours = (rows["source"] == DRIVER) & (rows["braking"] == 0) & ~self._inherited()
+        told = rows[ours]
         brake = rows[rows["braking"] == 1]
         share = {}
         for name, part in (("told", told), ("brake", brake)):
@@ -141,6 +142,16 @@ class Judge:
             self.figures[name] = value
             if not value <= BEYOND:
                 self._say(f"{name}: {value:.4f} of its limit")
+
+    def _inherited(self) -> np.ndarray:
+        """(n,) of the driver's stops of an arm that another client had moving beyond its limits."""
+        rows = self.rows
+        found = np.zeros(len(rows), bool)
+        for k in np.flatnonzero(np.diff(rows["run"])) + 1:
+            rate = np.abs(rows["desired"][k - 1, 1]) * rows["scaling"][k - 1]
+            if rows["source"][k - 1] == OTHER and (rate > self.arm.limits.velocity).any():
+                found |= rows["run"] == rows["run"][k]
+        return found
 
     def _steps(self) -> float:
         """Largest change of the commanded position in a cycle, share of what is allowed."""

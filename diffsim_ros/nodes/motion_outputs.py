@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -27,6 +28,8 @@ ANSWER = 5.0
 """[s] that a controller gets to answer a request."""
 SOONEST, UNSURE = 0.4, 1.0
 """[s] of a trajectory to rest, at least; and where it is not measured where the arm is."""
+LONGEST, GENTLE = 3.0, 0.9
+"""[s] of it at most; share of the limits of acceleration that it may need."""
 LOOK = 0.05
 """[s] between two looks whether somebody is there."""
 
@@ -177,20 +180,33 @@ class TopicOutput:
         self.ended = Future()
         self._publisher.publish(convert.trajectory_message(trajectory))
 
-    async def stop(self, names, position: np.ndarray, velocity: np.ndarray, measured: bool) -> str:
-        """Have it brake from a state (n,), (n,) instead."""
-        self.stop_at_once(names, position, velocity, measured)
+    async def stop(self, *arm: Any) -> str:
+        """Have it brake from where the `arm` is; as `stop_at_once`."""
+        self.stop_at_once(*arm)
         return f"a trajectory to rest was sent to {self.name}"
 
     def stop_at_once(
-        self, names, position: np.ndarray, velocity: np.ndarray, measured: bool
+        self,
+        names: Sequence[str],
+        position: np.ndarray,
+        velocity: np.ndarray,
+        measured: bool,
+        planned: tuple[np.ndarray, np.ndarray] | None,
     ) -> None:
-        """The same, from any thread."""
+        """Have it brake from a state (n,), (n,); gently too if it is the `planned` one instead."""
         # the controller begins where the arm is by then, which may be elsewhere: not in no time
         brake = float(np.max(np.abs(velocity) / (0.5 * self._deceleration), initial=SOONEST))
+        brake = brake if measured else max(brake, UNSURE)
+        while planned is not None and brake < LONGEST:
+            away = position + 0.5 * brake * velocity - planned[0]
+            pull, drag = 6.0 * away / brake**2, planned[1] / brake  # of the cubic to rest
+            most = np.maximum(np.abs(pull - 4.0 * drag), np.abs(pull - 2.0 * drag))
+            if np.all(most <= GENTLE * self._deceleration):
+                break
+            brake *= 1.1
+        self.braking = brake
+        times, still = np.array([brake]), np.zeros_like(position)
         rest = position + 0.5 * brake * velocity
-        self.braking = brake if measured else max(brake, UNSURE)
-        times, still = np.array([self.braking]), np.zeros_like(position)
         to_rest = JointTrajectory(tuple(names), times, rest[None], still[None])
         self._publisher.publish(convert.trajectory_message(to_rest))
 

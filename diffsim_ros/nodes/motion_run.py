@@ -221,19 +221,18 @@ class MotionRun:
         return current and bool(np.isfinite(states.last.velocity).all())
 
     def _rows(self) -> tuple:
-        """Names, position and velocity of the joints now: measured (True), else as planned.
-
-        Nothing where the controller has a goal to cancel: it needs no more.
+        """Names, position and velocity of the joints now: measured (True), else as planned; and
+        what is planned, for states may be wrong. Nothing where the controller has a goal to cancel.
         """
-        states = self._node.states
+        states, now, seen = self._node.states, self._node.now(), self._supervisor
         if self._output.follows:
             return ()
-        if self._knows_the_arm() or self._supervisor is None:
-            last = states.last
-            since = (self._node.now() - last.stamp) / NANO * last.velocity
-            return states.names, last.position + since, last.velocity, self._knows_the_arm()
-        planned = self._supervisor.expected(self._node.now())
-        return self._supervisor.trajectory.names, *planned, False
+        planned = None if seen is None else seen.expected(now)
+        if planned is not None and not self._knows_the_arm():
+            return states.names, *planned, False, planned
+        last = states.last
+        since = (now - last.stamp) / NANO * last.velocity
+        return states.names, last.position + since, last.velocity, self._knows_the_arm(), planned
 
     async def _at_rest(self) -> str:
         """Wait until a stopped arm rests; what is to be said where it does not."""

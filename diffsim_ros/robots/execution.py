@@ -19,7 +19,7 @@ RESTS = 0.05
 REACH = 0.5
 """[s] by which a controller's feedback may correct the trajectory's time at once."""
 FIRST, SENT = 5, 0.1
-"""Positions of a moving arm that say when its trajectory began, and by how much [s] they may."""
+"""Positions of a moving arm that correct the trajectory's time, and by how much [s] they may."""
 
 
 class TrajectoryClock:
@@ -40,6 +40,8 @@ class TrajectoryClock:
 
     def scale(self, stamp: int, scaling: float) -> None:
         """From now on time passes `scaling` times as fast."""
+        if abs(scaling - self.scaling) > 1e-3:  # and since when is not known to the instant
+            self._shifts.clear()
         self._elapsed, self._base, self.scaling = self.at(stamp), stamp, scaling
 
     def correct(self, stamp: int, desired: np.ndarray, reach: float = REACH) -> None:
@@ -55,8 +57,9 @@ class TrajectoryClock:
     def follow(self, stamp: int, position: np.ndarray, lag: float) -> None:
         """The arm, which follows its commands by `lag` [s], was at `position` (n,) at a stamp.
 
-        For controllers without feedback: when the trajectory began is not known to the instant. The
-        first positions say it; later ones would excuse an arm that is held up or led elsewhere.
+        For controllers without feedback: when the trajectory began, or changed its speed, is not
+        known to the instant. The first positions after that say it; later ones would excuse an arm
+        that is held up or led elsewhere.
         """
         if len(self._shifts) == FIRST:
             return

@@ -166,7 +166,7 @@ def test_a_stop_by_topic_begins_where_the_arm_is_by_now():
     run = MotionRun.__new__(MotionRun)
     run._node = SimpleNamespace(states=states, now=lambda: NANO)
     run._output, run._supervisor = SimpleNamespace(follows=False), None
-    _, position, velocity, measured = run._rows()
+    _, position, velocity, measured, _ = run._rows()
     assert measured and np.allclose(position, ARM.home + 0.04) and np.allclose(velocity, 2.0)
 
 
@@ -203,6 +203,24 @@ def test_what_was_slow_before_a_stop_is_no_rest(bench):
     bench.until(0.1)
     bench.ros.asked(bench.handle.cancel_goal_async)
     assert "whether the arm rests is not known" in bench.report().message
+
+
+def test_a_stop_by_topic_keeps_the_limits_also_where_the_states_are_another_robots(bench):
+    """Which rests where the arm just passes."""
+    bench.drive(output="topic", gripper="none").known().send(FAST)
+    bench.until(0.4)
+    states, hear = bench.watching.states, bench.watching.states.hear
+    rest = dict.fromkeys(NAMES, 0.0)
+
+    def another(stamp, received, sample):
+        hear(stamp, received, replace(sample, velocities=rest))  # and nobody is told of it
+
+    states.hear = another
+    bench.ros.until(lambda: not states.last.velocity.any(), "a state of the other")
+    bench.ros.asked(bench.handle.cancel_goal_async)
+    assert bench.report().code == "CANCELED"
+    bench.ros.until(bench.rests, "rest")
+    assert len(bench.lab.events) == 2 and max(told(bench)) < 1.01
 
 
 def test_a_stop_by_topic_of_an_arm_that_is_elsewhere_and_silent_keeps_the_limits(bench):

@@ -50,6 +50,17 @@ def test_the_arms_first_positions_correct_when_it_began(off, left):
     assert clock.at(at(0.5)) == pytest.approx(0.5 + off - left, abs=1e-6)
 
 
+def test_they_do_so_again_after_the_speed_has_changed():
+    """Half the speed, which is heard 0.06 s late."""
+    clock = TrajectoryClock(swing(), NOW)
+    for time in 0.3 + 0.008 * np.arange(FIRST):
+        clock.follow(at(time), swing().at(time)[0], 0.0)
+    clock.scale(at(0.46), 0.5)
+    for time in 0.46 + 0.008 * np.arange(FIRST):
+        clock.follow(at(time), swing().at(0.4 + 0.5 * (time - 0.4))[0], 0.0)
+    assert clock.at(at(0.6)) == pytest.approx(0.5, abs=1e-6)
+
+
 @pytest.mark.parametrize("scaling", [1.0, 0.6])
 def test_the_gripper_is_told_ahead_of_the_release_in_trajectory_time(scaling):
     mock = Controller(NAMES, ARM.home, time=NOW)
