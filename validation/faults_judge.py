@@ -319,12 +319,16 @@ class Judge:
         if self.seen.scene.has("unsafe_goal"):
             self._say("SUCCESS of an unsafe goal")
         rows = self.rows[self.rows["mono"] <= self.seen.answered]
+        ours = np.flatnonzero(rows["run"] == self.start["run"])
+        others = len(ours) > 0 and (rows["source"][ours[-1] :] == OTHER).any()
+        if others:  # what they do with an arm that has arrived is their affair
+            rows = rows[: ours[-1] + 1]
         away = np.abs(rows["joints"][-1, 0] - self.plan.positions[-1]).max()
         if not away <= GOAL + 0.01:
             self._say(f"SUCCESS {away:.3f} rad from the plan's end")
         left = self.plan.duration - rows["elapsed"][-1]
         runs_on = rows["active"][-1] and rows["run"][-1] == self.start["run"]
-        if runs_on and (self.seen.output == "action" or left > TIMING):
+        if runs_on and (left > TIMING or (self.seen.output == "action" and not others)):
             self._say(f"SUCCESS {left:.3f} s before the controller's end")
         due = self.plan.release is not None and self.seen.gripper != "none"
         if due != (len(self.opened) == 1):

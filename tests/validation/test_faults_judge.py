@@ -64,6 +64,8 @@ def stopped(found, at):
 def test_what_is_as_it_should_be_is_not_blamed():
     assert not wrong(seen())
     assert not wrong(stopped(seen("cancel", opened=None, code="CANCELED", message="x"), 0.2))
+    assert not wrong(taken_over(seen("replaced_by_goal")))
+    assert "told_velocity" not in wrong(caught(seen("replaced_by_topic"), 1.5))
     judged = Judge(seen(opened=DUE + 0.02), ARM)
     assert judged.figures["release_lateness"] == pytest.approx(0.02, abs=0.01)
 
@@ -83,6 +85,25 @@ def replaced(found):
     k = round((DUE - 0.1) / CYCLE)
     found.rows["source"][k:], found.rows["run"][k:] = OTHER, 2
     found.rows["joints"][k:, 0] -= 0.3
+    return found
+
+
+def taken_over(found):
+    """By another client's trajectory once the arm has arrived, before the answer is read."""
+    k = np.flatnonzero(found.rows["active"])[-1] + 2
+    found.rows["source"][k:], found.rows["run"][k:] = OTHER, 2
+    found.rows["joints"][k:, 0] -= 0.3
+    found.rows["desired"][k:, 0] -= 0.3
+    return found
+
+
+def caught(found, share):
+    """Stopped by the driver where another client has the arm at `share` of its velocity."""
+    k = round(0.2 / CYCLE)
+    found.rows["source"][k : 2 * k], found.rows["run"][k : 2 * k] = OTHER, 2
+    found.rows["run"][2 * k :] = 3
+    found.rows["desired"][2 * k - 1, 1] = share * ARM.limits.velocity
+    found.rows["desired"][2 * k, 1] = 1.5 * ARM.limits.velocity
     return found
 
 
@@ -117,6 +138,7 @@ def second(found, code):
     [
         (lambda: fast(seen()), "told_velocity"),
         (lambda: sudden(seen()), "told_step"),
+        (lambda: caught(seen("replaced_by_topic"), 0.9), "told_velocity"),
         (lambda: replaced(seen("replaced_by_topic")), "rad off the plan"),
         (lambda: seen(opened=DUE + 0.15), "s late"),
         (lambda: seen(opened=DUE - 0.15), "s late"),
