@@ -262,8 +262,9 @@ class Supervisor:
         return "moving" if self.clock.at(now) < self.trajectory.duration else "settling"
 
     def has_arrived(self, now: int) -> bool:
-        """After the end, at the goal, and slow."""
-        if self.phase(now) != "settling" or self.away_from_goal():
+        """After the end, by SENT [s] to be sure, at the goal, and slow."""
+        early = self.clock.at(now) < self.trajectory.duration + SENT
+        if early or self.phase(now) != "settling" or self.away_from_goal():
             return False
         return not np.abs(self._state[2]).max() > RESTS  # what is not known is no motion
 

@@ -176,6 +176,7 @@ def test_an_arm_that_passes_the_goal_has_not_arrived():
     for velocity, arrived in ((0.2, False), (0.01, True)):
         supervisor.hear_state(late, FAST.positions[-1] - 0.05, np.full(6, velocity))
         assert supervisor.has_arrived(late) is arrived
+    assert not supervisor.has_arrived(round((FAST.duration + 0.05) * NANO))  # it may still creep
 
 
 def test_a_moment_of_rest_is_no_rest(bench):
