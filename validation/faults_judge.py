@@ -214,9 +214,9 @@ class Judge:
         if (rows["scaling"][before : told + 1] < 0.005).all():
             self._say("the gripper was opened in a stop")
             return
-        due = self.plan.release - seen.lead
+        due = self.plan.release - seen.lead * scaling  # the lead is no time of the trajectory
         late = float(times[told] - due)  # of the trajectory, as is what the driver may err by
-        if not -TIMING <= late <= LATENESS * scaling + TIMING:
+        if not -TIMING - CYCLE <= late <= LATENESS * scaling + TIMING:
             self._say(f"the gripper was opened {late:.3f} s late (at most {LATENESS})")
         window = np.arange(max(told - round(SEEN / CYCLE), 0), min(told + 2, len(rows)))
         window = window[np.isfinite(times[window])]

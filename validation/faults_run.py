@@ -126,7 +126,7 @@ class Run:
             if BAD.search(line):
                 self.seen.troubles.append(f"driver: {line}")
             found = ENDED.search(line)
-            if found:
+            if found and found[1] != "BUSY":  # that is a second client's
                 self.seen.report, self.seen.stamped = Report(found[1], found[2]), False
                 self.seen.answered = time.monotonic_ns()
         return self.seen.report

@@ -160,8 +160,8 @@ class MotionRun:
             raise
 
     def _unless_canceled(self, report: Report) -> Report:
-        """A motion that was cancelled says so, whatever else became of it."""
-        if not self._canceled:
+        """A motion that was cancelled says so, whatever else stopped it."""
+        if not self._canceled or report.code == "SUCCESS":
             return report
         return replace(report, code="CANCELED", message=f"{self._canceled}; {report.message}")
 
@@ -178,7 +178,7 @@ class MotionRun:
         ]
         try:
             why = await self._halted
-            return await (self._stopped(why) if why else self._ended())
+            return await self._stopped(why) if why else self._unless_canceled(await self._ended())
         finally:
             for timer in [*timers, *([self._fine] if self._fine else [])]:
                 node.destroy_timer(timer)

@@ -262,11 +262,12 @@ class Supervisor:
         return "moving" if self.clock.at(now) < self.trajectory.duration else "settling"
 
     def has_arrived(self, now: int) -> bool:
-        """After the end, by SENT [s] to be sure, at the goal, and slow."""
-        early = self.clock.at(now) < self.trajectory.duration + SENT
-        if early or self.phase(now) != "settling" or self.away_from_goal():
+        """By a state from after the end, by SENT [s] to be sure: at the goal, and slow."""
+        if self._state is None or self.phase(now) != "settling" or self.away_from_goal():
             return False
-        return not np.abs(self._state[2]).max() > RESTS  # what is not known is no motion
+        stamp, _, velocity = self._state
+        early = self.clock.at(stamp) < self.trajectory.duration + SENT
+        return not early and not np.abs(velocity).max() > RESTS  # what is not known is no motion
 
     def away_from_goal(self) -> str:
         """Which joint the last state has away from the plan's end, "" if none."""

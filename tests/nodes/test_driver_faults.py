@@ -9,10 +9,12 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
+from control_msgs.action import FollowJointTrajectory  # noqa: E402
+from rclpy.task import Future  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffsim_ros.nodes import convert, convert_motion, supervision  # noqa: E402
-from diffsim_ros.nodes.motion_outputs import STEADY  # noqa: E402
+from diffsim_ros.nodes.motion_outputs import STEADY, within  # noqa: E402
 from diffsim_ros.nodes.motion_run import MotionRun  # noqa: E402
 from diffsim_ros.robots.command import NANO, JointCommand  # noqa: E402
 from diffsim_ros.robots.execution import Supervisor, Watch  # noqa: E402
@@ -20,6 +22,7 @@ from diffsim_ros.robots.joint_states import State  # noqa: E402
 from tests.nodes.driving import Bench  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
+CONTROLLER = "/scaled_joint_trajectory_controller"
 FAST = swing(size=0.5, duration=1.2, release=None)
 
 
@@ -176,7 +179,32 @@ def test_an_arm_that_passes_the_goal_has_not_arrived():
     for velocity, arrived in ((0.2, False), (0.01, True)):
         supervisor.hear_state(late, FAST.positions[-1] - 0.05, np.full(6, velocity))
         assert supervisor.has_arrived(late) is arrived
-    assert not supervisor.has_arrived(round((FAST.duration + 0.05) * NANO))  # it may still creep
+
+    creeps = round((FAST.duration + 0.05) * NANO)  # and is silent from then on
+    supervisor.hear_state(creeps, FAST.positions[-1] - 0.05, np.full(6, 0.01))
+    assert not supervisor.has_arrived(late)
+
+
+def test_a_cancellation_counts_also_where_the_controller_has_just_given_up(bench, monkeypatch):
+    bench.drive(gripper="none").known().send(FAST)
+    rests = MotionRun._at_rest
+
+    async def cancelled_meanwhile(run):
+        monkeypatch.setattr(MotionRun, "_at_rest", rests)
+        bench.ros.asked(bench.handle.cancel_goal_async)
+        while not run._canceled:
+            await within(run._node, Future(), 0.01)
+        return await rests(run)
+
+    monkeypatch.setattr(MotionRun, "_at_rest", cancelled_meanwhile)
+    bench.until(0.3)
+    other = bench.ros.action(FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory")
+    start = replace(
+        swing(size=0.1), positions=swing(size=0.1).positions + bench.lab.mock.position - ARM.home
+    )
+    bench.ros.asked(other.send_goal_async, convert_motion.follow_goal(start))
+    report = bench.report()
+    assert report.code == "CANCELED" and "new incoming action" in report.message, report
 
 
 def test_a_moment_of_rest_is_no_rest(bench):
