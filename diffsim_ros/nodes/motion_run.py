@@ -28,6 +28,9 @@ SKEW = NANO
 """[ns] by which a controller's stamps may differ from our clock and still be believed."""
 CURRENT = 0.03
 """[s] for which a joint state says where a moving arm is."""
+NEWEST, WAIT = 0.08, 1.0
+"""[s] of age that a joint state may have when a motion is sent, in which an arm that somebody else
+begins to move comes no farther than a control cycle may; and how long one is waited for."""
 RESTED = 0.08
 """[s] of the wall for which a joint is slower than that: more than a change of direction takes."""
 BRAKING = 3.0
@@ -144,6 +147,9 @@ class MotionRun:
         if missing and not self._canceled:
             why = f"{missing} was not found, or does not answer; nothing was sent"
             return Report("REFUSED", why)
+        stale = await self._stale()
+        if stale and not self._canceled:
+            return Report("REFUSED", f"{stale}; nothing was sent")
         if not self._canceled:
             check(trajectory)
         self._under_way = True  # no await from here to the sending: who gives up later finds a goal
@@ -191,6 +197,15 @@ class MotionRun:
         opens = self._gripper is not None and trajectory.release is not None
         if opens and not await self._gripper.is_there(limit, self._halted):
             return self._gripper.name
+        return ""
+
+    async def _stale(self) -> str:
+        """What is wrong with the age of joint states, "" where one is new, or becomes so."""
+        node, end = self._node, monotonic() + WAIT
+        while not (age := node.states.age(node.now())) <= NEWEST:
+            if self._halted.done() or monotonic() > end:
+                return f"the last joint state is {age:.3f} s old (at most {NEWEST:g} at the start)"
+            await within(node, self._halted, CURRENT / 10)
         return ""
 
     async def _stopped(self, why: str) -> Report:

@@ -20,6 +20,9 @@ REACH = 0.5
 """[s] by which a controller's feedback may correct the trajectory's time at once."""
 FIRST, SENT = 5, 0.1
 """Positions of a moving arm that correct the trajectory's time, and by how much [s] they may."""
+SLOW, FAST = 0.1, 0.3
+"""[rad/s or m/s] of all joints below which commands, measured positions say nothing of the time:
+an arm may be 1 mrad from where its trajectory begins."""
 
 
 class TrajectoryClock:
@@ -50,7 +53,7 @@ class TrajectoryClock:
         Not further than `reach` [s] from the present estimate, and only where joints move.
         """
         expected = self.at(stamp)
-        found = self._where(desired, expected)
+        found = self._where(desired, expected, SLOW)
         if found is not None and abs(found - expected) <= reach:
             self._elapsed += found - expected
 
@@ -64,7 +67,7 @@ class TrajectoryClock:
         if len(self._shifts) == FIRST:
             return
         expected = self.at(stamp) - lag
-        found = self._where(position, expected)
+        found = self._where(position, expected, FAST)
         if found is None:
             return
         self._shifts.append(found - expected)
@@ -72,12 +75,15 @@ class TrajectoryClock:
         if len(self._shifts) == FIRST and abs(shift) <= SENT:
             self._elapsed += shift
 
-    def _where(self, position: np.ndarray, time: float) -> float | None:
-        """Time [s] near `time` at which the plan has a position; None where it has it not."""
+    def _where(self, position: np.ndarray, time: float, least: float) -> float | None:
+        """Time [s] near `time` at which the plan has a position; None where it has it not.
+
+        Nor where it is slower than `least` [rad/s or m/s].
+        """
         for _ in range(8):
             q, qd, _ = self._trajectory.at(time)
             speed = float(qd @ qd)
-            if speed < 1e-2:
+            if speed < least**2:
                 return None
             time += float(np.clip(qd @ (position - q) / speed, -0.1, 0.1))
         return time if np.abs(self._trajectory.at(time)[0] - position).max() < 1e-3 else None

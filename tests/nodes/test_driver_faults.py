@@ -185,6 +185,16 @@ def test_an_arm_that_passes_the_goal_has_not_arrived():
     assert not supervisor.has_arrived(late)
 
 
+def test_a_motion_does_not_begin_from_where_the_arm_was(bench):
+    """Joint states that are fresh, but all 0.15 s old."""
+    bench.drive(gripper="none").known()
+    states, hear = bench.watching.states, bench.watching.states.hear
+    states.hear = lambda stamp, received, sample: hear(stamp - 3 * NANO // 20, received, sample)
+    report = bench.send(FAST).report()
+    assert report.code == "REFUSED" and "old (at most 0.08 at the start)" in report.message, report
+    assert not bench.lab.events
+
+
 def test_a_cancellation_counts_also_where_the_controller_has_just_given_up(bench, monkeypatch):
     bench.drive(gripper="none").known().send(FAST)
     rests = MotionRun._at_rest

@@ -50,6 +50,13 @@ def test_the_arms_first_positions_correct_when_it_began(off, left):
     assert clock.at(at(0.5)) == pytest.approx(0.5 + off - left, abs=1e-6)
 
 
+def test_a_slow_arm_that_begins_a_little_off_says_nothing():
+    clock = TrajectoryClock(swing(), NOW)
+    for time in 0.075 + 0.006 * np.arange(FIRST):
+        clock.follow(at(time), swing().at(time)[0] - 3e-4, 0.0)
+    assert clock.at(at(0.5)) == pytest.approx(0.5, abs=1e-9)
+
+
 def test_they_do_so_again_after_the_speed_has_changed():
     """Half the speed, which is heard 0.06 s late."""
     clock = TrajectoryClock(swing(), NOW)
