@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import gc
 import math
-import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -452,8 +451,6 @@ class Driver(BaseNode):
 def main(arguments: list[str] | None = None) -> int:
     """Console script `driver`."""
     sys.setswitchinterval(SWITCH)
-    # by its shared memory Fast DDS never again reaches a process that was stopped for a second
-    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     return run_node(Driver, arguments)
 
 

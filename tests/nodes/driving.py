@@ -122,3 +122,9 @@ class Bench:
 
     def rests(self):
         return not self.lab.mock.active and np.abs(self.lab.mock.velocity).max() < 1e-3
+
+
+def wait_moves(bench):
+    """A moment, in which an arm that was told something would begin to move."""
+    later = bench.lab.time + 300_000_000
+    bench.ros.until(lambda: bench.lab.time > later, "simulated time")

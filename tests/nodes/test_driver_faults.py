@@ -188,8 +188,10 @@ def test_an_arm_that_passes_the_goal_has_not_arrived():
 def test_a_motion_does_not_begin_from_where_the_arm_was(bench):
     """Joint states that are fresh, but all 0.15 s old."""
     bench.drive(gripper="none").known()
+    bench.ros.until(lambda: bench.lab.time > NANO // 2, "a while")  # stamps must be positive
     states, hear = bench.watching.states, bench.watching.states.hear
     states.hear = lambda stamp, received, sample: hear(stamp - 3 * NANO // 20, received, sample)
+    bench.ros.until(lambda: states.last.received - states.last.stamp > NANO // 10, "an old one")
     report = bench.send(FAST).report()
     assert report.code == "REFUSED" and "old (at most 0.08 at the start)" in report.message, report
     assert not bench.lab.events

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import replace
 
@@ -14,7 +13,6 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from action_msgs.srv import CancelGoal  # noqa: E402
 from diffsim_interfaces.action import Execute  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
@@ -25,7 +23,7 @@ from diffsim_ros.nodes.common import STREAM  # noqa: E402
 from diffsim_ros.robots.command import JointCommand  # noqa: E402
 from diffsim_ros.robots.trajectory import JointTrajectory  # noqa: E402
 from tests.nodes.conftest import ROOT  # noqa: E402
-from tests.nodes.driving import MOTION, Bench, back  # noqa: E402
+from tests.nodes.driving import MOTION, Bench, back, wait_moves  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
 CONTROLLER = "/scaled_joint_trajectory_controller"
@@ -35,12 +33,6 @@ LONG = swing(size=0.2, duration=3.0, release=2.5)
 @pytest.fixture
 def bench(ros):
     return Bench(ros)
-
-
-def wait_moves(bench):
-    """A moment, in which an arm that was told something would begin to move."""
-    later = bench.lab.time + 300_000_000
-    bench.ros.until(lambda: bench.lab.time > later, "simulated time")
 
 
 # --- a cancellation wins ------------------------------------------------------------------------
@@ -228,99 +220,6 @@ def test_a_release_at_zero_is_not_taken_for_none():
 
 
 # --- lateness -----------------------------------------------------------------------------------
-
-
-def huge(count):
-    """The message of a goal with `count` points."""
-    point = convert_motion.trajectory_message(MOTION).points[0]
-    goal = Execute.Goal()
-    goal.trajectory.joint_names = list(NAMES)
-    goal.trajectory.points = [point] * count
-    return goal
-
-
-def test_a_huge_goal_of_a_second_client_does_not_delay_the_release(ros, processes):
-    """Robot, driver and clients are processes of their own, in the wall's time."""
-    processes.start("mock_controller")
-    driver = processes.start("driver", dry_run=False, gripper="command")
-    client = ros.action(Execute, "/driver/execute")
-    goal = huge(40_000)
-    motion = swing(size=0.2, duration=4.0, release=2.5)
-    heard = []
-    handle = ros.accepted(client, convert_motion.execute_goal(motion), heard.append)
-    result = ros.asked(handle.get_result_async)
-    so_far = lambda: f"the motion; {driver.log.read_text()} {heard[-1:]}"  # noqa: E731
-    ros.until(lambda: any(m.feedback.time > 1.0 for m in heard), so_far)
-    others = [ros.asked(client.send_goal_async, goal) for _ in range(2)]
-    report = convert_motion.report(ros.until(lambda: result.done() and result.result(), "").result)
-    assert report.code == "SUCCESS", (report, driver.log.read_text())
-    assert 0.0 <= report.release_lateness <= 0.05
-    for other in others:
-        refused = ros.outcome(ros.until(lambda o=other: o.done() and o.result(), "an answer"))[1]
-        assert convert_motion.report(refused).code == "BUSY"
-
-
-def test_a_cancellation_is_heard_while_a_goal_is_received(bench, monkeypatch):
-    """Of a second client, which may be huge: here it takes until the first has its answer."""
-    bench.drive().known().send(LONG)
-    bench.until(0.5)
-    arrives, taken = threading.Event(), bench.driver._action._taken_goal
-    monkeypatch.setattr(
-        bench.driver._action, "_taken_goal", lambda: (arrives.wait(40.0), taken())[1]
-    )
-    goal = convert_motion.execute_goal(MOTION)
-    others = [bench.ros.asked(bench.client.send_goal_async, goal) for _ in range(2)]
-    bench.ros.asked(bench.handle.cancel_goal_async)
-    assert bench.report().code == "CANCELED"
-    bench.ros.until(bench.rests, "rest")
-    assert not any(other.done() for other in others)
-    arrives.set()
-    for other in others:
-        assert bench.ros.until(lambda o=other: o.done() and o.result(), "an answer").accepted
-
-
-@pytest.mark.parametrize("of_all", [True, False])
-def test_a_cancellation_of_all_goals_counts_for_the_one_being_received(bench, monkeypatch, of_all):
-    bench.drive(dry_run=True).known()
-    arrives, taken = threading.Event(), bench.driver._action._taken_goal
-    monkeypatch.setattr(
-        bench.driver._action, "_taken_goal", lambda: (arrives.wait(40.0), taken())[1]
-    )
-    sent = bench.ros.asked(bench.client.send_goal_async, convert_motion.execute_goal(MOTION))
-    bench.ros.until(lambda: bench.driver._action._receiving, "the goal")
-    request = CancelGoal.Request()
-    request.goal_info.goal_id.uuid = [0 if of_all else 1] * 16
-    bench.ros.call(CancelGoal, "/driver/execute/_action/cancel_goal", request)
-    arrives.set()
-    assert bench.ros.until(lambda: sent.done() and sent.result(), "").accepted is not of_all
-
-
-def test_a_driver_that_hears_no_cancellation_stops_the_robot(ros):
-    bench = Bench(ros, wall=True).drive(watchdog=0.3).known().send(LONG)
-    bench.until(0.5)
-    bench.driver.executor.create_task(time.sleep, 2.0)
-    report = bench.report()
-    assert report.code == "ABORTED" and "a cancellation would not be heard for 0." in report.message
-    assert "gripper stays closed" in report.message
-    bench.ros.until(bench.rests, "rest")
-    assert bench.lab.mock.elapsed < 2.0
-
-
-def test_what_is_too_large_is_refused_unparsed(bench, monkeypatch):
-    bench.drive(dry_run=True, max_points=100).known()
-    monkeypatch.setattr(convert_motion, "command", lambda *_: 1 / 0)
-    _, result = bench.ros.act(bench.client, huge(101))
-    report = convert_motion.report(result)
-    assert report.code == "REFUSED" and "points: got '101 points or more'" in report.message
-    wanted = bench.ros.node.create_publisher(TrajectoryMessage, "/driver/joint_trajectory", STREAM)
-    bench.ros.until(lambda: wanted.get_subscription_count() > 0, "the driver to listen")
-    bench.driver._last = ""
-    message = huge(200).trajectory
-    for point in message.points:
-        point.accelerations = [0.0] * 6
-    wanted.publish(huge(1000).trajectory)
-    wait_moves(bench)
-    assert bench.driver._last == ""
 
 
 def test_a_supervision_that_stands_still_stops_the_robot(ros):

@@ -42,7 +42,7 @@ def test_replay_to_observer_to_file_equals_the_source(ros, processes, tosses, tm
         "observer", path=str(path), trial_ids=TRIALS, period=0.1, reliability="reliable"
     )
     processes.start(
-        "replay", data=str(tosses), trials=TRIALS, rate_factor=20.0, settle=0.0, autostart=False
+        "replay", data=str(tosses), trials=TRIALS, rate_factor=20.0, settle=0.5, autostart=False
     )
 
     def figures():
