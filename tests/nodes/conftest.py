@@ -163,6 +163,14 @@ def ros(ros_domain):
         harness.close()
 
 
+@pytest.fixture
+def bench(ros):
+    """A robot in simulated time and a driver before it."""
+    from tests.nodes.driving import Bench  # needs rclpy, which the file that asks has looked for
+
+    return Bench(ros)
+
+
 class Processes:
     """Nodes as processes of their own, interrupted and waited for at the end."""
 

@@ -19,6 +19,7 @@ from tests.robots.motions import ARM, NAMES, swing
 STEP, FACTOR = 4_000_000, 0.6
 LATENCY = 0.05
 MOTION = swing(size=0.1, duration=0.6, release=0.35)
+LONG = swing(size=0.2, duration=3.0, release=2.5)
 
 
 def back(position):

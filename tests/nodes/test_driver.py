@@ -23,11 +23,6 @@ from tests.nodes.driving import LATENCY, MOTION, Bench, back  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
 
-@pytest.fixture
-def bench(ros):
-    return Bench(ros)
-
-
 @pytest.mark.parametrize("gripper", ["command", "digital_output"])
 def test_a_motion_is_carried_out_and_lets_go_at_its_time(bench, gripper):
     bench.drive(gripper=gripper).known().send()

@@ -19,16 +19,10 @@ from diffsim_ros.nodes.motion_run import MotionRun  # noqa: E402
 from diffsim_ros.robots.command import NANO, JointCommand  # noqa: E402
 from diffsim_ros.robots.execution import Supervisor, Watch  # noqa: E402
 from diffsim_ros.robots.joint_states import State  # noqa: E402
-from tests.nodes.driving import Bench  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
 CONTROLLER = "/scaled_joint_trajectory_controller"
 FAST = swing(size=0.5, duration=1.2, release=None)
-
-
-@pytest.fixture
-def bench(ros):
-    return Bench(ros)
 
 
 def told(bench):

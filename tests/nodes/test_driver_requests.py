@@ -13,15 +13,8 @@ from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E4
 
 from diffsim_ros.nodes import convert_motion  # noqa: E402
 from diffsim_ros.nodes.common import STREAM  # noqa: E402
-from tests.nodes.driving import MOTION, Bench, wait_moves  # noqa: E402
+from tests.nodes.driving import LONG, MOTION, Bench, wait_moves  # noqa: E402
 from tests.robots.motions import NAMES, swing  # noqa: E402
-
-LONG = swing(size=0.2, duration=3.0, release=2.5)
-
-
-@pytest.fixture
-def bench(ros):
-    return Bench(ros)
 
 
 def huge(count):

@@ -23,16 +23,10 @@ from diffsim_ros.nodes.common import STREAM  # noqa: E402
 from diffsim_ros.robots.command import JointCommand  # noqa: E402
 from diffsim_ros.robots.trajectory import JointTrajectory  # noqa: E402
 from tests.nodes.conftest import ROOT  # noqa: E402
-from tests.nodes.driving import MOTION, Bench, back, wait_moves  # noqa: E402
+from tests.nodes.driving import LONG, MOTION, Bench, back, wait_moves  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
 CONTROLLER = "/scaled_joint_trajectory_controller"
-LONG = swing(size=0.2, duration=3.0, release=2.5)
-
-
-@pytest.fixture
-def bench(ros):
-    return Bench(ros)
 
 
 # --- a cancellation wins ------------------------------------------------------------------------
