@@ -45,7 +45,7 @@ TRIED = 24
 PROGRESS = 50
 WORST = ("told_position", "told_velocity", "told_acceleration", "told_step", "brake_position",
          "brake_velocity", "release_place", "release_velocity", "release_lateness",
-         "rest_after_fault")  # fmt: skip
+         "release_transport", "rest_after_fault")  # fmt: skip
 """Figures of an execution of which the largest counts."""
 LOG = os.environ.get("FAULTS_LOG", "")
 """File to which every execution is written, a line each; empty: none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -43,6 +44,15 @@ DRIVER_GIVEN = {
     "stall_timeout": 3.0, "period": 0.1,
 }  # fmt: skip
 """Parameters of the driver in every execution."""
+OPENED = re.compile(r"the gripper was commanded to open at ([0-9.]+) s")
+
+
+def read_line(seen: Seen, name: str, line: str) -> None:
+    """What a line of a program's log says of this execution."""
+    if BAD.search(line):
+        seen.troubles.append(f"{name}: {line}")
+    if opened := OPENED.search(line):
+        seen.stamp = float(opened[1])
 
 
 class Failed(RuntimeError):
@@ -246,8 +256,7 @@ class Bench:
         self._doubt = DOUBT if seen.scene.has("states_second") else 0.0
         for program in (self.driver, self.robot, client):
             for line in program.new_lines() if program is not None else []:
-                if BAD.search(line):
-                    seen.troubles.append(f"{program.name}: {line}")
+                read_line(seen, program.name, line)
 
     def send(self, scene: Scene) -> Any:
         """Future of the goal's handle."""

@@ -57,7 +57,7 @@ class Seen:
     refused   when one was rejected;  others  (name, code of ErrorCode) of a second client's goals
     troubles  what the bench itself has noticed
     offset    [ns] of the wall's time from the monotonic;  wall  the robot's time is the wall's
-    stamped   whether the report has the release's stamp: the driver's log does not
+    stamp     [s] of the release by the driver's log, which is there without an answer too
     """
 
     scene: Scene
@@ -75,7 +75,7 @@ class Seen:
     others: list[tuple[str, str]] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     rested: int | None = None
-    stamped: bool = True
+    stamp: float | None = None
     wall: bool = False
     offset: int = 0
 
@@ -92,6 +92,8 @@ class Judge:
         self.start = starts[0] if starts else None
         self.opened = [e for e in seen.events if e["event"] == "gripper" and e["open"]]
         self.plan = self._sent() if self.start else None
+        answered = seen.report.release_stamp if seen.report else None
+        self.stamp = seen.stamp if answered is None else answered
         self._limits()
         self._releases()
         self._end()
@@ -195,8 +197,7 @@ class Judge:
     def _release(self, event: dict) -> None:
         seen, rows = self.seen, self.rows
         received = int(np.searchsorted(rows["mono"], event["mono"])) - 1
-        told = received
-        stamp = seen.report.release_stamp if seen.report else None
+        told, stamp = received, self.stamp
         if stamp is not None:
             near = np.flatnonzero(
                 (rows["mono"] > event["mono"] - NANO)
@@ -204,6 +205,7 @@ class Judge:
                 & (rows["time"] <= stamp * NANO + 1e6)
             )
             told = int(near[-1]) if len(near) else received
+            self.figures["release_transport"] = float(event["mono"] - rows["mono"][told]) / NANO
         if self._later(stamp, seen.canceled):
             self._say("the gripper was opened after a cancellation was accepted")
         if self._later(stamp, seen.answered):
@@ -300,9 +302,8 @@ class Judge:
             self._say(f"said that the gripper stays closed: {text}")
         if "was told to open" in text and not self.opened and not self._robot_gone():
             self._say(f"said that the gripper was told to open: {text}")
-        told = report.release_stamp is not None
-        if seen.stamped and told != bool(self.opened) and not self._robot_gone():
-            self._say(f"release_stamp {report.release_stamp}, opened {len(self.opened)} times")
+        if (self.stamp is not None) != bool(self.opened) and not self._robot_gone():
+            self._say(f"release_stamp {self.stamp}, opened {len(self.opened)} times")
         check = getattr(self, f"_{report.code.lower()}", None)
         if check is None:
             self._say(f"ended with {report.code}: {text}")

@@ -19,9 +19,9 @@ from diffsim_ros.nodes import convert_motion
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.robots.command import NANO
 
-from .faults_bench import Bench
+from .faults_bench import Bench, read_line
 from .faults_judge import LIMIT, Seen
-from .faults_processes import BAD, Program
+from .faults_processes import Program
 from .faults_record import FOREIGN, rows_since
 from .faults_scenes import ENDS_CLIENT, ENDS_DRIVER, ENDS_ROBOT, Fault, Scene, smooth, unsafe
 
@@ -123,11 +123,10 @@ class Run:
     def _logged(self) -> Report | None:
         """How the driver says that it ended, in its log."""
         for line in self.bench.driver.new_lines():
-            if BAD.search(line):
-                self.seen.troubles.append(f"driver: {line}")
+            read_line(self.seen, "driver", line)
             found = ENDED.search(line)
             if found and found[1] != "BUSY":  # that is a second client's
-                self.seen.report, self.seen.stamped = Report(found[1], found[2]), False
+                self.seen.report = Report(found[1], found[2])
                 self.seen.answered = time.monotonic_ns()
         return self.seen.report
 
@@ -171,8 +170,7 @@ class Run:
         if client.code == -signal.SIGKILL or (client.code < 0 and not lines):
             return  # in its first moments any signal ends it
         for line in lines:
-            if BAD.search(line):
-                seen.troubles.append(f"execute: {line}")
+            read_line(seen, "execute", line)
         last = lines[-1] if lines else ""
         code, _, message = last.partition("; ")
         seen.answered = time.monotonic_ns()

@@ -348,7 +348,7 @@ class MotionRun:
         """Tell the gripper when it is time; between two ticks by a timer of its own."""
         left = self._supervisor.until_release(now)
         if left <= 0.0:
-            self._let_go(now)
+            self._let_go()
         elif left < self._watch.period and self._fine is None:
             self._fine = self._node.create_timer(
                 left, self._on_fine, callback_group=self._node.together
@@ -359,10 +359,11 @@ class MotionRun:
         self._fine = None
         self._tick()
 
-    def _let_go(self, now: int) -> None:
+    def _let_go(self) -> None:
         """Open the gripper if all that is measured agrees with the plan; else stop the motion."""
         if self._gripper is None or self._canceled or self._node.catches_up():
             return
+        now = self._node.now()  # this process may have stood still since the look began
         fault = self._supervisor.release_fault(now)
         if fault is None:
             return  # a joint state is awaited: the next look
@@ -373,6 +374,9 @@ class MotionRun:
         self._release_stamp = self._node.now() / NANO
         self._release_lateness = max(-self._supervisor.until_release(now), 0.0)
         self._supervisor.release()
+        late = f"{1e3 * self._release_lateness:.0f} ms late"
+        opened = f"the gripper was commanded to open at {self._release_stamp:.3f} s, {late}"
+        self._node.get_logger().info(opened)
 
     def _check_clock(self) -> None:
         """ROS time that stands: a pause, unless its publisher is gone or the arm moves on."""

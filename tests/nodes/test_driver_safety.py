@@ -21,6 +21,7 @@ from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E4
 from diffsim_ros.nodes import convert_motion  # noqa: E402
 from diffsim_ros.nodes.common import STREAM  # noqa: E402
 from diffsim_ros.robots.command import JointCommand  # noqa: E402
+from diffsim_ros.robots.execution import Supervisor  # noqa: E402
 from diffsim_ros.robots.trajectory import JointTrajectory  # noqa: E402
 from tests.nodes.conftest import ROOT  # noqa: E402
 from tests.nodes.driving import LONG, MOTION, Bench, back, wait_moves  # noqa: E402
@@ -187,6 +188,22 @@ def test_a_release_that_is_late_is_not_made(ros):
     assert "s late (at most 0.05); " not in report.message  # the stop's answer follows
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.events == ["started"] and report.lateness > 0.1
+
+
+def test_a_stop_of_the_process_within_a_look_does_not_make_a_release_late(ros, monkeypatch):
+    look = Supervisor.look
+
+    def stands_still(self, now):
+        found = look(self, now)
+        if self.until_release(now) <= 0.0:
+            time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(Supervisor, "look", stands_still)
+    bench = Bench(ros, wall=True)
+    report = bench.drive().known().send(LONG).report()
+    assert report.code == "ABORTED" and "s late (at most 0.05)" in report.message, report
+    assert bench.lab.events == ["started"]
 
 
 def test_the_arm_must_be_where_the_plan_ends(bench):

@@ -70,6 +70,16 @@ def test_what_is_as_it_should_be_is_not_blamed():
     assert judged.figures["release_lateness"] == pytest.approx(0.02, abs=0.01)
 
 
+@pytest.mark.parametrize("logged, blamed", [(DUE, False), (DUE + 0.15, True), (None, True)])
+def test_without_an_answer_the_log_says_when_the_release_was_commanded(logged, blamed):
+    found = seen("driver_SIGKILL", opened=DUE + 0.15)
+    found.report, found.stamp = None, None if logged is None else 1.0 + logged
+    judged = Judge(found, ARM)
+    assert any("late (at most" in text for text in judged.violations) == blamed
+    if not blamed:
+        assert judged.figures["release_transport"] == pytest.approx(0.15, abs=0.01)
+
+
 def fast(found):
     found.rows["desired"][20, 1] = 1.02 * ARM.limits.velocity
     return found
