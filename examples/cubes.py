@@ -39,9 +39,9 @@ def scene(c_n: float, *, points: int = 2, turn: tuple = (0.0, 0.0, 0.0), **world
 
 
 def _matrix(turn: tuple) -> np.ndarray:
-    from diffsim_ros.scene.rotation import matrix_from_quaternion, quaternion_from_vector
+    from diffsim_ros.rotation import quat_exp, quat_matrix
 
-    return matrix_from_quaternion(quaternion_from_vector(turn))
+    return quat_matrix(quat_exp(turn))
 
 
 def restitution(done: Run) -> float:

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffsim_ros import _engine
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.config import EstimationConfig, load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.observation import Observation, Trial
 from diffsim_ros.real2sim.results import EstimationResult, ParameterResult
+from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply
 from diffsim_ros.scene.model import SceneModel, load_scene
 
 from .common import binomial_bounds, share
@@ -134,7 +134,7 @@ class Thrower:
         begin = end + np.array([0, 0, g * flight])
         place = np.array([*rng.normal(0, 0.15, 2), 0.104])
         place[2] -= 0.5 * (begin[2] + end[2]) * flight
-        turn = rotations.logarithm(_unit(rng.standard_normal(4)))
+        turn = quat_log(_unit(rng.standard_normal(4)))
         p = self.truth.copy()
         p[self.start] = np.concatenate([place, turn, begin, rng.normal(0, [2.7, 2.9, 0.9])])
         steps = (BEFORE + AFTER) * STEPS_PER_FRAME
@@ -159,8 +159,8 @@ def blurred(run, rng: np.random.Generator, k: int) -> Trial:
     """The rollout as a tracker would record it: poses alone, with its noise."""
     n = len(run.time)
     position = run.position[:, 0] + SIGMA_POSITION * rng.standard_normal((n, 3))
-    shake = rotations.exponential(SIGMA_ROTATION * rng.standard_normal((n, 3)))
-    orientation = rotations.multiply(shake, run.orientation[:, 0])
+    shake = quat_exp(SIGMA_ROTATION * rng.standard_normal((n, 3)))
+    orientation = quat_multiply(shake, run.orientation[:, 0])
     poses = Observation(
         np.arange(n) / RATE, "pose", "world", ("cube",), np.hstack([position, orientation]),
         np.array([SIGMA_POSITION, SIGMA_ROTATION]), "synthetic",

@@ -22,7 +22,7 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.joints.experiment import JointExperiment
 from diffsim_ros.real2sim.joints.log import JointLog
-from diffsim_ros.scene.rotation import quaternion_from_matrix
+from diffsim_ros.rotation import quat_from_matrix
 
 from .common import ROOT
 
@@ -104,7 +104,7 @@ def true_spec():
     moments, axes = np.linalg.eigh(I)
     axes[:, 2] *= np.sign(np.linalg.det(axes))
     tool.inertia[:] = moments
-    tool.iquat[:] = np.roll(quaternion_from_matrix(axes), 1)
+    tool.iquat[:] = np.roll(quat_from_matrix(axes), 1)
     return spec
 
 

@@ -13,12 +13,12 @@ from copy import deepcopy
 
 import numpy as np
 
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.comparison import QUANTITIES, as_rows, interval
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.metric import start_state, toss_errors
 from diffsim_ros.real2sim.toss_model import TossModel
+from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
 from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT
@@ -143,7 +143,7 @@ class Theirs:
 
         model = self.spec.compile()
         start = start_state(trial, self.model.metric)
-        body_rate = rotations.rotate(rotations.conjugate(start.orientation), start.angular_velocity)
+        body_rate = quat_rotate(quat_conjugate(start.orientation), start.angular_velocity)
         qpos = np.concatenate([start.position, np.roll(start.orientation, 1)])
         data = mujoco.MjData(model)
         state = sysid.create_initial_state(
@@ -170,7 +170,7 @@ class Theirs:
         self.rollouts += 1
         p, q, p0, q0 = self.poses(predicted, measured)
         length = self.model.metric.half / self.weight
-        turn = rotations.logarithm(rotations.multiply(q, rotations.conjugate(q0)))
+        turn = quat_log(quat_multiply(q, quat_conjugate(q0)))
         r = np.concatenate([(p - p0) / np.sqrt(length), turn], axis=1) / np.sqrt(len(p) + 1)
         total, knee = float(np.sum(r * r)), self.knee**2
         share = 2 * knee * (np.sqrt(1 + total / knee) - 1) / total if total > 0 else 1.0

@@ -24,10 +24,10 @@ from scipy.sparse import csr_array
 
 from diffsim_ros.errors import InputError
 
+from ..rotation import quat_matrix, skew
 from .clock import Clock
 from .losses import Loss
 from .objectives import BodySlot, _checked, _checked_times
-from .rotation import quat_matrix, skew
 
 GRAZING = 0.2
 """Least cosine between ray and normal that a point's noise is reckoned with."""

@@ -18,10 +18,10 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from ..rotation import quat_matrix, skew
 from .clock import Clock, Placed
 from .losses import Loss
 from .objectives import BodySlot, Term, _checked, _checked_times
-from .rotation import quat_matrix, skew
 
 
 class Carrier(Protocol):

@@ -18,8 +18,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
-from .losses import Loss
-from .rotation import (
+from ..rotation import (
     left_jacobian,
     left_jacobian_inverse,
     quat_conjugate,
@@ -29,6 +28,7 @@ from .rotation import (
     quat_multiply,
     skew,
 )
+from .losses import Loss
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from ..rotation import left_jacobian, quat_exp, quat_matrix, skew
 from .clock import Clock, Placed
 from .losses import Loss
 from .marker_track import RigidPoints, interpolated, rates, rows_around
 from .objectives import BodySlot, Term, _checked, _checked_times
-from .rotation import left_jacobian, quat_exp, quat_matrix, skew
 
 FRAME = RigidPoints(np.concatenate([np.zeros((1, 3)), np.eye(3)]))
 """The body's centre and the ends of its axes."""

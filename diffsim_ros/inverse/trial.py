@@ -9,9 +9,9 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from ..rotation import left_jacobian, left_jacobian_inverse, quat_exp, quat_log, quat_multiply
 from .losses import Loss
 from .objectives import Objective
-from .rotation import left_jacobian, left_jacobian_inverse, quat_exp, quat_log, quat_multiply
 
 AXES = ("x", "y", "z")
 

@@ -54,7 +54,7 @@ from diffsim_ros.nodes.controller_server import ControllerServer, Offer
 from diffsim_ros.nodes.mock_controller import CONTROLLER
 from diffsim_ros.real2sim.frames import Transform
 from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
-from diffsim_ros.scene.rotation import quaternion_from_matrix
+from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.twin.config import WORLD, LinkPose, link_tree
 from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, Sensor, generator
 from diffsim_ros.twin.world import TICK, World
@@ -170,7 +170,7 @@ class Simulator(BaseNode):
             still = [link for link in links if link.parent == WORLD]
         eyes = [
             LinkPose(WORLD, s.frame, np.array(s.camera.eye),
-                     quaternion_from_matrix(s.camera.rotation), True)
+                     quat_from_matrix(s.camera.rotation), True)
             for s in config.sensors.values() if isinstance(s, CloudSensor)
         ]  # fmt: skip
         self._still.publish(self._frames([*still, *eyes], self._start))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..inverse.rotation import quaternion
+from ..rotation import quat_from_matrix
 from .config import PlanConfig
 from .robot_config import Throw
 
@@ -95,7 +95,10 @@ def _arm(config: PlanConfig) -> str | dict[str, Any]:
 
 
 def _pose(matrix: np.ndarray) -> dict[str, list[float]]:
-    return {"position": matrix[:3, 3].tolist(), "orientation": quaternion(matrix[:3, :3]).tolist()}
+    return {
+        "position": matrix[:3, 3].tolist(),
+        "orientation": quat_from_matrix(matrix[:3, :3]).tolist(),
+    }
 
 
 def _metres(config: PlanConfig, name: str, by: Sequence[float]) -> np.ndarray:

@@ -13,13 +13,13 @@ from ..inverse.goals import Goal
 from ..inverse.guides import Clearance, Heading, affine_axis
 from ..inverse.marker_track import Carrier, RigidPoints, SoftPoints
 from ..inverse.objectives import PoseTrack
+from ..rotation import quat_matrix
 from ..scene.build import proxies_of, shape_of
 from ..scene.build_sdf import engine_sdf
 from ..scene.build_soft import glued_vertices
 from ..scene.fields import Reader
 from ..scene.model import SceneModel
 from ..scene.placing import resolve_pose
-from ..scene.rotation import matrix_from_quaternion
 from ..scene.soft_bodies import resolve_region
 from ..scene.soft_shapes import SOFT, region, soft_shape
 from ..scene.surfaces import resolve_surface
@@ -145,7 +145,7 @@ class _Entry:
         if goal["pose"] is not None:
             pose = resolve_pose(self.reader, goal["pose"], f"{self.key}.pose")
             points, own = self._points()
-            turn = matrix_from_quaternion(np.array(pose["orientation"]))
+            turn = quat_matrix(np.array(pose["orientation"]))
             target = pose["position"] + own @ turn.T
         else:
             if goal["vertices"] is None and goal["points"] is None:

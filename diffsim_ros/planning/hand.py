@@ -15,10 +15,10 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from ..inverse.parameters import Parameter
-from ..inverse.rotation import quat_exp, quat_log, quat_matrix, quaternion
 from ..robots.inverse_kinematics import follow
 from ..robots.kinematics import link_pose
 from ..robots.trajectory import JointTrajectory
+from ..rotation import quat_exp, quat_from_matrix, quat_log, quat_matrix
 from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from .robot_config import Hand
@@ -162,7 +162,7 @@ def hand_motion(
 
 def approach(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Times (k,) [s] and poses (k, 4, 4) straight from rest to rest, as gently as APPROACH says."""
-    turn = quat_log(quaternion(end[:3, :3] @ start[:3, :3].T))
+    turn = quat_log(quat_from_matrix(end[:3, :3] @ start[:3, :3].T))
     way = end[:3, 3] - start[:3, 3]
     longest = max(np.linalg.norm(way) / APPROACH[0], np.linalg.norm(turn) / APPROACH[1])
     time = max(15 / 8 * longest, SHORTEST if longest > 0 else 0.0)  # a quintic's peak is 15/8

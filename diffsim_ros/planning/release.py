@@ -20,17 +20,17 @@ from functools import cached_property
 
 import numpy as np
 
-from ..inverse.rotation import (
-    left_jacobian,
-    left_jacobian_inverse,
-    quat_exp,
-    quat_log,
-    quat_matrix,
-    quaternion,
-)
 from ..robots.arm import Arm
 from ..robots.kinematics import jacobian, jacobian_slopes, link_pose
 from ..robots.robot import Frame, Robot
+from ..rotation import (
+    left_jacobian,
+    left_jacobian_inverse,
+    quat_exp,
+    quat_from_matrix,
+    quat_log,
+    quat_matrix,
+)
 
 AXES = ("x", "y", "z")
 KINDS = ("position", "rotation", "velocity", "angular_velocity")
@@ -105,7 +105,7 @@ class Release:
         v, omega = (J @ qd).reshape(2, 3)
         back = quat_matrix(quat_exp(-delay * omega))
         x = pose[:3, 3] - delay * v + 0.5 * delay**2 * self.gravity + shift
-        rotation = quat_log(quaternion(back @ pose[:3, :3]))
+        rotation = quat_log(quat_from_matrix(back @ pose[:3, :3]))
         return np.concatenate([x, rotation, v - delay * self.gravity, omega])
 
     def jacobian(self, theta: Sequence[float]) -> np.ndarray:

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import InputError, nearest
 from ..inverse.parameters import Parameter
-from ..inverse.rotation import quat_matrix
 from ..robots.arm import Arm, load_arm
 from ..robots.controller import Settings
+from ..rotation import quat_matrix
 from ..scene.controllers import FOLLOWING, read_following
 from ..scene.fields import Reader
 from ..scene.model import SceneModel

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from . import bags, rotations
+from ..rotation import quat_multiply
+from . import bags
 from .bag_messages import BODIES, NAMED, ODOMETRY, POSE, STATIC, TF
 from .frames import Frames, bag_frames
 from .recorder import body_of
@@ -96,7 +97,7 @@ def _placed(poses: BodyPoses, world: str, known: Frames) -> BodyPoses:
     return poses._replace(
         frame=world,
         position=step.moved(poses.position),
-        orientation=rotations.multiply(step.orientation, poses.orientation),
+        orientation=quat_multiply(step.orientation, poses.orientation),
         notes=(*poses.notes, f"moved from {poses.frame!r} to {world!r} by {STATIC}"),
     )
 

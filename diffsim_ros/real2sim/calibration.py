@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
-from ..inverse.rotation import left_jacobian_inverse, quat_matrix, skew
-from . import rotations
+from ..rotation import left_jacobian_inverse, quat_exp, quat_log, quat_matrix, skew
 from .frames import Transform
 from .markers.attach import rigid_fit
 from .tosses import SIGMA
@@ -235,7 +234,7 @@ def _nearest_rotation(matrix: np.ndarray) -> np.ndarray:
 
 
 def _turn(vector: np.ndarray) -> np.ndarray:
-    return quat_matrix(rotations.exponential(vector))
+    return quat_matrix(quat_exp(vector))
 
 
 def _quaternion(R: np.ndarray) -> np.ndarray:
@@ -246,7 +245,7 @@ def _quaternion(R: np.ndarray) -> np.ndarray:
 
 def _vector(R: np.ndarray) -> np.ndarray:
     """Rotation vectors (..., 3) of matrices (..., 3, 3)."""
-    return rotations.logarithm(_quaternion(R))
+    return quat_log(_quaternion(R))
 
 
 # ---------------------------------------------------------------------------- what is refused

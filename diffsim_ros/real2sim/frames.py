@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..output import write_yaml
+from ..rotation import quat_conjugate, quat_multiply, quat_rotate
 from ..yaml_file import read_yaml
-from . import bags, rotations
+from . import bags
 from .bag_messages import STATIC, TF
 from .recorder import PoseSample
 
@@ -41,11 +42,11 @@ class Transform:
 
     def moved(self, points: np.ndarray) -> np.ndarray:
         """Places (..., 3) of the child's frame in the parent's."""
-        return rotations.rotate(self.orientation, np.asarray(points, float)) + self.position
+        return quat_rotate(self.orientation, np.asarray(points, float)) + self.position
 
     def of_sample(self, sample: PoseSample) -> PoseSample:
         """A pose given in the child's frame, in the parent's; what is not finite stays so."""
-        turn = rotations.multiply(self.orientation, np.array(sample.orientation))
+        turn = quat_multiply(self.orientation, np.array(sample.orientation))
         place = self.moved(np.array(sample.position))
         return replace(
             sample, frame=self.parent, position=tuple(place.tolist()),
@@ -54,13 +55,13 @@ class Transform:
 
     def inverse(self) -> Transform:
         """The same from parent to child (its covariance is not turned along)."""
-        back = rotations.conjugate(self.orientation)
-        place = -rotations.rotate(back, self.position)
+        back = quat_conjugate(self.orientation)
+        place = -quat_rotate(back, self.position)
         return Transform(self.child, self.parent, place, back, self.source, None, self.residual)
 
     def after(self, inner: Transform) -> Transform:
         """From the child of `inner` to the parent of this one."""
-        turn = rotations.multiply(self.orientation, inner.orientation)
+        turn = quat_multiply(self.orientation, inner.orientation)
         source = " and ".join(dict.fromkeys(filter(None, (self.source, inner.source))))
         return Transform(self.parent, inner.child, self.moved(inner.position), turn, source)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import rotations
+from ..rotation import quat_angle, quat_conjugate, quat_log, quat_multiply, quat_rotate
 from .observation import Trial
 
 MIN_FRAMES = 4
@@ -95,8 +95,8 @@ def _refit(trial: Trial, i: int, t: np.ndarray, gravity: float):
     dvz_dg = float(slope @ (0.5 * t * t))
     velocity[2] = slope @ trial.position[: i + 1, 2] + gravity * dvz_dg
     q0, q1 = trial.orientation[0], trial.orientation[i]
-    body_rate = rotations.logarithm(rotations.multiply(rotations.conjugate(q0), q1)) / span
-    return velocity, rotations.rotate(q1, body_rate), dvz_dg
+    body_rate = quat_log(quat_multiply(quat_conjugate(q0), q1)) / span
+    return velocity, quat_rotate(q1, body_rate), dvz_dg
 
 
 def _difference(trial: Trial, i: int, gravity: float):
@@ -108,8 +108,8 @@ def _difference(trial: Trial, i: int, gravity: float):
     # the difference is the velocity at the middle of the span
     late = (trial.frames[i] - 0.5 * (trial.frames[j] + trial.frames[k])) * trial.dt
     velocity[2] -= gravity * late
-    turn = rotations.multiply(trial.orientation[j], rotations.conjugate(trial.orientation[k]))
-    return velocity, rotations.logarithm(turn) / span, -late
+    turn = quat_multiply(trial.orientation[j], quat_conjugate(trial.orientation[k]))
+    return velocity, quat_log(turn) / span, -late
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def toss_errors(
 ) -> TossErrors:
     """Errors of simulated poses (n, 3), (n, 4) against measured ones at the same frames."""
     dp = np.linalg.norm(position - measured_position, axis=-1)
-    turn = rotations.angle(measured_orientation, orientation)
+    turn = quat_angle(measured_orientation, orientation)
     return TossErrors(
         float(dp.mean() / options.width),
         float(np.degrees(turn.mean())),

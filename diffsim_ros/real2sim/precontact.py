@@ -10,8 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..inverse.rotation import left_jacobian, left_jacobian_inverse
-from . import rotations
+from ..rotation import (
+    left_jacobian,
+    left_jacobian_inverse,
+    quat_conjugate,
+    quat_exp,
+    quat_log,
+    quat_multiply,
+)
 from .metric import MIN_FRAMES, MetricOptions, Start, start_state
 from .observation import Trial
 
@@ -65,8 +71,8 @@ def _line(position: np.ndarray, t: np.ndarray, gravity: np.ndarray):
 def _turn(orientation, t, q, omega):
     """Orientation and world rate at t = 0, and the covariance (6, 6) of (dphi, domega)."""
     for _ in range(ROUNDS):
-        predicted = rotations.multiply(rotations.exponential(t[:, None] * omega), q)
-        error = rotations.logarithm(rotations.multiply(orientation, rotations.conjugate(predicted)))
+        predicted = quat_multiply(quat_exp(t[:, None] * omega), q)
+        error = quat_log(quat_multiply(orientation, quat_conjugate(predicted)))
         # R(t) = exp(omega t) exp(dphi) R: world rotation of a change of (dphi, omega)
         turn = t[:, None] * omega
         by_rate = left_jacobian(turn) * t[:, None, None]
@@ -74,6 +80,6 @@ def _turn(orientation, t, q, omega):
         J = np.concatenate([by_phi, by_rate], axis=2).reshape(-1, 6)
         inverse = np.linalg.inv(J.T @ J)
         change = inverse @ J.T @ error.ravel()
-        q = rotations.multiply(rotations.exponential(change[:3]), q)
+        q = quat_multiply(quat_exp(change[:3]), q)
         omega = omega + change[3:]
     return q / np.linalg.norm(q), omega, inverse

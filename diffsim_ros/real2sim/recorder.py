@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..errors import InputError
-from . import rotations
+from ..rotation import quat_multiply, quat_rotate
 from .cdr import NANO
 from .flight import check_gravity
 from .observation import Observation, Trial
@@ -271,8 +271,8 @@ class PoseRecorder(StreamRecorder):
         position, orientation = poses[:, :3], poses[:, 3:]
         if self.up_axis != "z":
             turn = np.array(UP_AXES[self.up_axis])
-            position = rotations.rotate(turn, position)
-            orientation = rotations.multiply(turn, orientation)
+            position = quat_rotate(turn, position)
+            orientation = quat_multiply(turn, orientation)
         value = np.concatenate([position, orientation], axis=1)
         frames = np.rint(t / dt).astype(np.int64)
         observed = Observation(

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import InputError, nearest
 from ..npz import read_npz
-from . import rotations
+from ..rotation import quat_conjugate, quat_rotate
 from .bags import is_bag
 from .observation import Observation, Trial
 
@@ -224,7 +224,7 @@ def _poses(place: str, state: np.ndarray, frames: np.ndarray, dt: float):
     value = np.concatenate([state[:, :3], orientation], axis=1)
     if state.shape[1] == 7:
         return value, None
-    omega = rotations.rotate(orientation, state[:, 10:13])
+    omega = quat_rotate(orientation, state[:, 10:13])
     return value, np.concatenate([state[:, 7:10], omega], axis=1)
 
 
@@ -302,6 +302,6 @@ def _row(trial: Trial, full: bool) -> np.ndarray:
     q = trial.orientation
     columns = [trial.position, q[:, [3, 0, 1, 2]]]
     if full:
-        omega = rotations.rotate(rotations.conjugate(q), trial.velocity[:, 3:])
+        omega = quat_rotate(quat_conjugate(q), trial.velocity[:, 3:])
         columns += [trial.velocity[:, :3], omega]
     return np.concatenate(columns, axis=1)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.build import proxies_name, proxies_of
 from diffsim_ros.scene.build_links import (
     armature_name,
@@ -14,7 +15,6 @@ from diffsim_ros.scene.build_links import (
     twins,
 )
 from diffsim_ros.scene.build_soft import SPRINGS, springs_name
-from diffsim_ros.scene.rotation import matrix_from_quaternion
 from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
 from diffsim_ros.scene.solid_energy import solid_energy
 from diffsim_ros.scene.targets import INERTIA
@@ -112,7 +112,7 @@ class _Poses:
         bodies = model.description["bodies"]
         self.index = {name: model.engine.nodes_of(name)[0] for name in bodies}
         self.position = np.asarray(rollout.position)
-        self.turn = matrix_from_quaternion(rollout.orientation)
+        self.turn = quat_matrix(rollout.orientation)
         self._vertices: dict[str, Array] = {}
 
     def vertices(self, body: str) -> Array:

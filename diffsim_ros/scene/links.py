@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from diffsim_ros.errors import nearest
+from diffsim_ros.rotation import quat_exp, quat_matrix
 from diffsim_ros.scene import schema_links
 from diffsim_ros.scene.fields import Reader, join, present
 from diffsim_ros.scene.placing import body_named
-from diffsim_ros.scene.rotation import matrix_from_quaternion, quaternion_from_vector
 from diffsim_ros.scene.soft_bodies import resolve_region
 from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
 from diffsim_ros.scene.surfaces import unit
@@ -289,11 +289,11 @@ def start_pose(body: dict) -> tuple[np.ndarray, np.ndarray]:
     """Position (3,) and rotation matrix (3, 3) of a resolved body at the start."""
     if body["type"] == "handle":
         keys = body["keys"]
-        turn = quaternion_from_vector(keys["rotations"][0])
-        return np.array(keys["positions"][0]), matrix_from_quaternion(turn)
+        turn = quat_exp(keys["rotations"][0])
+        return np.array(keys["positions"][0]), quat_matrix(turn)
     pose = body["pose"]
     turn = pose.get("orientation", [0.0, 0.0, 0.0, 1.0])
-    return np.array(pose["position"]), matrix_from_quaternion(turn)
+    return np.array(pose["position"]), quat_matrix(turn)
 
 
 def standing(scene: dict, contact: dict) -> tuple[np.ndarray, np.ndarray] | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from diffsim_ros.errors import nearest
+from diffsim_ros.rotation import quat_exp
 from diffsim_ros.scene import schema_bodies
 from diffsim_ros.scene.fields import Reader, join, present
-from diffsim_ros.scene.rotation import quaternion_from_vector
 
 
 def absolute(reader: Reader, file: str) -> str:
@@ -41,7 +41,7 @@ def orientation(reader: Reader, values: dict, key: str) -> list[float]:
         )
     if values["orientation"] is not None:
         return values["orientation"]
-    return quaternion_from_vector(values["rotation"] or [0.0, 0.0, 0.0]).tolist()
+    return quat_exp(values["rotation"] or [0.0, 0.0, 0.0]).tolist()
 
 
 def body_named(reader: Reader, scene: dict, name: str, key: str) -> dict:

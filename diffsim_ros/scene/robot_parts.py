@@ -14,11 +14,11 @@ import numpy as np
 from diffsim_ros.robots.kinematics import body_motions
 from diffsim_ros.robots.robot import Frame, Robot
 from diffsim_ros.robots.urdf import load_robot
+from diffsim_ros.rotation import quat_from_matrix, quat_matrix
 from diffsim_ros.scene import schema_robots
 from diffsim_ros.scene.fields import Reader, join
 from diffsim_ros.scene.links import six_of, symmetric
 from diffsim_ros.scene.placing import absolute, resolve_pose
-from diffsim_ros.scene.rotation import matrix_from_quaternion, quaternion_from_matrix
 
 
 def add_robots(reader: Reader, scene: dict) -> None:
@@ -39,7 +39,7 @@ def add_robots(reader: Reader, scene: dict) -> None:
 def _placed(reader: Reader, options: dict, key: str) -> tuple[np.ndarray, np.ndarray]:
     """Rotation (3, 3) and position (3,) of the base."""
     pose = resolve_pose(reader, options["pose"], join(key, "pose"))
-    return matrix_from_quaternion(pose["orientation"]), np.array(pose["position"])
+    return quat_matrix(pose["orientation"]), np.array(pose["position"])
 
 
 def _motions(reader: Reader, robot: Robot, options: dict, key: str) -> list[tuple]:
@@ -67,7 +67,7 @@ def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, 
             "inertia": _six(joint.inertial.inertia),
             "pose": {
                 "position": (position + arm).tolist(),
-                "orientation": quaternion_from_matrix(turn).tolist(),
+                "orientation": quat_from_matrix(turn).tolist(),
             },
             "velocity": (v + np.cross(w, arm)).tolist(),
             "angular_velocity": w.tolist(),

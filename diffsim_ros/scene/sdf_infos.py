@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.scene import rotation
+from diffsim_ros import rotation
 from diffsim_ros.scene.build_sdf import COMBINED, engine_sdf
 
 Array = np.ndarray
@@ -81,16 +81,16 @@ def _flatten(
             for part in values["of"]
             for info in _flatten(name, carrier, part, named, position, turn)
         ]
-    matrix = rotation.matrix_from_quaternion(turn)
+    matrix = rotation.quat_matrix(turn)
     if kind == "transform":
         position = position + matrix @ np.array(values["position"])
-        turn = rotation.multiply(turn, values["orientation"])
+        turn = rotation.quat_multiply(turn, values["orientation"])
         return _flatten(name, carrier, values["of"], named, position, turn)
     size, sdf = np.zeros(3), None
     if kind == "plane":
         normal = np.array(values["normal"])
         position = position + matrix @ (values["offset"] * normal)
-        turn = rotation.multiply(turn, rotation.quaternion_between([0.0, 0.0, 1.0], normal))
+        turn = rotation.quat_multiply(turn, rotation.quat_between([0.0, 0.0, 1.0], normal))
     elif kind == "box":
         size = np.array(values["size"])
     elif kind == "sphere":
@@ -110,7 +110,7 @@ def bounds(value: object, named: dict) -> tuple[Array, Array]:
     ((kind, values),) = value.items()
     if kind == "transform":
         corners = _corners(*bounds(values["of"], named))
-        turned = corners @ rotation.matrix_from_quaternion(values["orientation"]).T
+        turned = corners @ rotation.quat_matrix(values["orientation"]).T
         turned = turned + np.array(values["position"])
         return turned.min(axis=0), turned.max(axis=0)
     if kind == "offset":

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from diffsim_ros.errors import nearest
+from diffsim_ros.rotation import quat_log
 from diffsim_ros.scene import schema_bodies as schema
 from diffsim_ros.scene.fields import Reader, join, present
 from diffsim_ros.scene.placing import absolute, box_size, resolve_pose
-from diffsim_ros.scene.rotation import vector_from_quaternion
 from diffsim_ros.scene.soft_shapes import SoftShape, region, soft_shape
 
 SOLID_VALUES = ("density", "young", "poisson", "viscosity")
@@ -209,7 +209,7 @@ def resolve_handle(reader: Reader, scene: dict, body: dict, key: str) -> dict:
         raise reader.error(key, ways, "one of pose, keys and waypoints", "give exactly one")
     if ways[0] == "pose":
         pose = resolve_pose(reader, body["pose"], join(key, "pose"))
-        turn = vector_from_quaternion(pose["orientation"]).tolist()
+        turn = quat_log(pose["orientation"]).tolist()
         keys = {"interval": 1.0, "positions": [list(pose["position"])], "rotations": [turn]}
     elif ways[0] == "keys":
         keys = reader.section(schema.KEYS, body["keys"], join(key, "keys"))
@@ -273,7 +273,7 @@ def _turn(reader: Reader, point: dict, before: np.ndarray, key: str) -> np.ndarr
         raise reader.error(
             join(key, "rotation"), point["rotation"], "either rotation or orientation", "remove one"
         )
-    vector = vector_from_quaternion(point["orientation"])
+    vector = quat_log(point["orientation"])
     angle = np.linalg.norm(vector)
     axis = vector / angle if angle > 0 else np.zeros(3)
     around = [vector + 2 * math.pi * k * axis for k in (-1, 0, 1)]

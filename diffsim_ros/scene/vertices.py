@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.build_soft import glued_vertices
 from diffsim_ros.scene.links import start_pose
-from diffsim_ros.scene.rotation import matrix_from_quaternion
 from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def vertex_positions(model: SceneModel, rollout: Any, name: str, frames: Any = N
         at, by = start_pose(bodies[carrier])
         local = (start[vertices] - at) @ by
         node = model.engine.nodes_of(carrier)[0]
-        arm = np.einsum("fij,nj->fni", matrix_from_quaternion(orientation[:, node]), local)
+        arm = np.einsum("fij,nj->fni", quat_matrix(orientation[:, node]), local)
         found[:, vertices] = position[:, node, None] + arm
     first, nodes = model.engine.nodes_of(name)
     found[:, free] = position[:, first : first + nodes]

@@ -13,11 +13,11 @@ from ..errors import nearest
 from ..robots.arm import Arm, load_arm
 from ..robots.controller import Settings
 from ..robots.kinematics import joint_poses, link_pose
+from ..rotation import quat_from_matrix, quat_matrix
 from ..scene.controllers import read_following
 from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute, resolve_pose
-from ..scene.rotation import matrix_from_quaternion, quaternion_from_matrix
 from ..yaml_file import read_mapping
 from . import schema
 from .sensors import Sensor, read_sensor
@@ -148,7 +148,7 @@ def _pose(reader: Reader, value: object, key: str) -> np.ndarray:
     """(4, 4) of {position, orientation or rotation}."""
     given = resolve_pose(reader, value, key)
     pose = np.eye(4)
-    pose[:3, :3] = matrix_from_quaternion(given["orientation"])
+    pose[:3, :3] = quat_matrix(given["orientation"])
     pose[:3, 3] = given["position"]
     return pose
 
@@ -253,7 +253,7 @@ def link_tree(config: TwinConfig, q: np.ndarray) -> list[LinkPose]:
         pose = np.linalg.solve(places[frame.parent], places[name])
         above = robot.frames.get(frame.parent)
         fixed = above is None or above.carrier == frame.carrier
-        turn = quaternion_from_matrix(pose[:3, :3])
+        turn = quat_from_matrix(pose[:3, :3])
         found.append(LinkPose(frame.parent or WORLD, name, pose[:3, 3], turn, fixed))
     return found
 

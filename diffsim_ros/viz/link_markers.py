@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.scene.rotation import matrix_from_quaternion
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.vertices import vertex_positions
 from diffsim_ros.viz.markers import Kind, Marker
 
@@ -38,5 +38,5 @@ def place_at(scene: Any, rollout: Any, end: dict, frame: int) -> np.ndarray:
         frames = np.atleast_1d(np.arange(len(rollout.time))[frame])
         return vertex_positions(scene, rollout, end["body"], frames)[0, end["vertex"]]
     row = scene.engine.nodes_of(end["body"])[0]
-    turn = matrix_from_quaternion(np.asarray(rollout.orientation)[frame, row])
+    turn = quat_matrix(np.asarray(rollout.orientation)[frame, row])
     return np.asarray(rollout.position)[frame, row] + turn @ np.array(end["point"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.scene.rotation import matrix_from_quaternion, multiply
+from diffsim_ros.rotation import quat_matrix, quat_multiply
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import style
 from diffsim_ros.viz.iso import zero_set
@@ -143,7 +143,7 @@ def surroundings(scene: Any, rollout: Any, frame: int = -1) -> list[Marker]:
     for i, sdf in enumerate(scene.sdfs):
         position, orientation = pose_at(scene, rollout, sdf, frame)
         kind, size, ns, points = Kind.CUBE, sdf.size, f"sdf/{sdf.name}", ()
-        turn = matrix_from_quaternion(orientation)
+        turn = quat_matrix(orientation)
         if sdf.kind == "sphere":
             kind = Kind.SPHERE
         elif sdf.kind == "plane":
@@ -178,5 +178,5 @@ def pose_at(scene: Any, rollout: Any, sdf: Any, frame: int) -> tuple[np.ndarray,
         return position, orientation
     row = scene.engine.nodes_of(sdf.carrier)[0]
     turn = rollout.orientation[frame, row]
-    moved = rollout.position[frame, row] + matrix_from_quaternion(turn) @ position
-    return moved, multiply(turn, orientation)
+    moved = rollout.position[frame, row] + quat_matrix(turn) @ position
+    return moved, quat_multiply(turn, orientation)

@@ -12,7 +12,7 @@ import numpy as np
 
 from diffsim_ros import __version__
 from diffsim_ros.output import yaml_text
-from diffsim_ros.scene.rotation import matrix_from_quaternion
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, report_tables, style
 from diffsim_ros.viz.html import footer, rendered, write_page
@@ -154,7 +154,7 @@ def _surface(scene: Any, rollout: Any, sdf: Any, frames: np.ndarray) -> dict[str
     if sdf.kind == "implicit":
         faces = zero_set(sdf.sdf.evaluate, sdf.size)
         corners, index = np.unique(np.round(faces.reshape(-1, 3), 6), axis=0, return_inverse=True)
-        turn = matrix_from_quaternion(orientation)
+        turn = quat_matrix(orientation)
         vertices = position[:, None] + np.einsum("fij,nj->fni", turn, corners)
         lines = np.zeros((0, 2), int)
         data = player.mesh_data(sdf.name, GREY, vertices, index.reshape(-1, 3), lines)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from diffsim_ros.inverse import InitialState, PoseTrack, Trial
-from diffsim_ros.inverse.rotation import left_jacobian, quat_exp, quat_matrix, quat_multiply
+from diffsim_ros.rotation import left_jacobian, quat_exp, quat_matrix, quat_multiply
 
 H = 0.01
 NAMES = (

@@ -23,7 +23,7 @@ from diffsim_ros.inverse import (
 )
 from diffsim_ros.inverse.clock import Clock
 from diffsim_ros.inverse.objectives import BodySlot
-from diffsim_ros.inverse.rotation import quat_exp, quat_multiply
+from diffsim_ros.rotation import quat_exp, quat_multiply
 from diffsim_ros.scene import load_scene
 
 VERTICES, TETS = meshes.ball(2, 0.1)

@@ -20,7 +20,7 @@ from diffsim_ros.inverse import (
     horizons,
     levenberg_marquardt,
 )
-from diffsim_ros.inverse.rotation import quat_exp, quat_multiply
+from diffsim_ros.rotation import quat_exp, quat_multiply
 
 _engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 

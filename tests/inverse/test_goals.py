@@ -10,7 +10,7 @@ from diffsim_ros.inverse.goals import Goal, Smooth
 from diffsim_ros.inverse.guides import Clearance, Heading, KeyLimit, affine_axis
 from diffsim_ros.inverse.marker_track import RigidPoints, SoftPoints
 from diffsim_ros.inverse.objectives import BodySlot
-from diffsim_ros.inverse.rotation import quat_exp, quat_multiply
+from diffsim_ros.rotation import quat_exp, quat_multiply
 
 FRAMES = np.array([1, 2, 4])
 CUBE, JELLY = BodySlot(0, 0, 6), BodySlot(1, 6, 12, 4)

@@ -114,7 +114,7 @@ def test_what_is_read_is_the_engines(arm):
 
 def _spin(q, w):
     """Angular momentum (F, 2, 3) of the links about their centres."""
-    from diffsim_ros.inverse.rotation import quat_matrix
+    from diffsim_ros.rotation import quat_matrix
 
     R = quat_matrix(np.asarray(q))
     own = np.diag([0.01, 0.01, 0.005])

@@ -14,7 +14,7 @@ from diffsim_ros.inverse import (
     metric_track,
 )
 from diffsim_ros.inverse.objectives import BodySlot
-from diffsim_ros.inverse.rotation import quat_exp, quat_log, quat_multiply
+from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply
 
 FRAMES = np.array([1, 3, 4])
 SLOT, BALL = BodySlot(1, 3, 6), BodySlot(0, 0, 3)

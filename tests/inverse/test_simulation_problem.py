@@ -20,7 +20,7 @@ from diffsim_ros.inverse import (
     Trial,
     check_problem,
 )
-from diffsim_ros.inverse.rotation import quat_exp
+from diffsim_ros.rotation import quat_exp
 
 PARAMETERS = [
     Parameter("cube.drag", "kg/s", 0.4, 0.01, 5.0, "log"),

@@ -20,12 +20,12 @@ from diffsim_ros.nodes import convert, convert_frames
 from diffsim_ros.nodes.common import DRIVER, SENSOR, STATIC_TF
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.bags import read_raw, topics
 from diffsim_ros.real2sim.clouds.bag import read_bag
 from diffsim_ros.real2sim.clouds.cloud import Cloud
 from diffsim_ros.real2sim.frames import Transform, bag_frames, read_transform
 from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
+from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
 
 ORIGIN = 1_700_000_000 * NANO
 WARN, ERROR = DiagnosticStatus.WARN, DiagnosticStatus.ERROR
@@ -198,7 +198,7 @@ def test_clouds_and_joints_are_checked_bounded_and_saved(bench, tmp_path):
         assert before.data[12:] == after.data[12:] and before.data[4:12] != after.data[4:12]
 
 
-TURN = rotations.exponential(np.array([0.4, -1.1, 2.0]))
+TURN = quat_exp(np.array([0.4, -1.1, 2.0]))
 TRUTH = Transform("base_link", "world", np.array([0.7, -0.4, 0.9]), TURN)
 
 
@@ -276,10 +276,10 @@ def test_hand_eye_over_ros_and_a_calibration_that_is_read_at_the_start(ros, tmp_
     rng = np.random.default_rng(4)
     bench = Bench(ros, tmp_path)
     bench.observe()
-    turns = rotations.exponential(rng.normal(size=(8, 3)))
+    turns = quat_exp(rng.normal(size=(8, 3)))
     flange, offset = rng.uniform(-0.4, 0.4, (8, 3)), np.array([0.03, -0.05, 0.12])
-    seen = TRUTH.inverse().moved(rotations.rotate(turns, offset) + flange)
-    q = rotations.multiply(rotations.conjugate(TURN), turns)
+    seen = TRUTH.inverse().moved(quat_rotate(turns, offset) + flange)
+    q = quat_multiply(quat_conjugate(TURN), turns)
     request = Calibrate.Request(parent_frame="base_link", child_frame="world",
                                 path=str(tmp_path / "eye.yaml"))  # fmt: skip
     request.flange_poses = [convert.pose(p, r) for p, r in zip(flange, turns, strict=True)]

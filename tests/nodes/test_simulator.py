@@ -26,7 +26,7 @@ from diffsim_ros.nodes.simulator import Simulator
 from diffsim_ros.real2sim.recorder import NANO
 from diffsim_ros.robots.kinematics import link_pose
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.scene.rotation import matrix_from_quaternion
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.twin.sensors import generator
 from tests.twin.conftest import ROOT, ball_twin, swing_of
 
@@ -177,7 +177,7 @@ def test_frames_are_a_tree_as_robot_state_publisher_has_it(ros, lab):
             t = edges[child].transform
             place, turn = t.translation, t.rotation
             above = np.eye(4)
-            above[:3, :3] = matrix_from_quaternion(np.array([turn.x, turn.y, turn.z, turn.w]))
+            above[:3, :3] = quat_matrix(np.array([turn.x, turn.y, turn.z, turn.w]))
             above[:3, 3] = place.x, place.y, place.z
             pose, child = above @ pose, edges[child].header.frame_id
         np.testing.assert_allclose(

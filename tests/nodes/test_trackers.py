@@ -29,7 +29,6 @@ from diffsim_ros.nodes.convert import Goal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.bags import read_raw, topics, write_motion
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
@@ -37,6 +36,7 @@ from diffsim_ros.real2sim.frames import Transform
 from diffsim_ros.real2sim.playback import read_playlist
 from diffsim_ros.real2sim.recorder import NANO, PoseSample
 from diffsim_ros.real2sim.tosses import read_tosses
+from diffsim_ros.rotation import quat_exp
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = str(ROOT / "config" / "estimation" / "cube_toss.yaml")
@@ -51,7 +51,7 @@ NO_TRIALS = Parameter("trials", Parameter.Type.INTEGER_ARRAY, [])
 ORIGIN = 1_700_000_000 * NANO
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 CAMERA = Transform(
-    "world", "camera", np.array([0.3, -1.2, 1.5]), rotations.exponential(np.array([1.1, -0.4, 0.7]))
+    "world", "camera", np.array([0.3, -1.2, 1.5]), quat_exp(np.array([1.1, -0.4, 0.7]))
 )
 HEARD = {
     "pose": {"pose_topics": ["cube/pose"]},

@@ -15,7 +15,6 @@ from scipy.spatial.transform import Rotation
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
-from diffsim_ros.inverse.rotation import quat_exp, quat_matrix
 from diffsim_ros.planning import arm_plan, load_plan, plan
 from diffsim_ros.planning.arm_plan import clearance, motion, tighter
 from diffsim_ros.planning.as_twin import twin_of
@@ -25,6 +24,7 @@ from diffsim_ros.planning.release import Release
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.kinematics import jacobian, jacobian_slopes, link_pose
 from diffsim_ros.robots.trajectory import JointTrajectory
+from diffsim_ros.rotation import quat_exp, quat_matrix
 from diffsim_ros.twin.execution import executed, limit_shares
 from diffsim_ros.twin.twin import Twin
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffsim_ros.real2sim import rotations
+from diffsim_ros.rotation import quat_exp
 
 
 def arrays(tosses: int = 3, frames: int = 30, columns: int = 13) -> dict:
@@ -16,7 +16,7 @@ def arrays(tosses: int = 3, frames: int = 30, columns: int = 13) -> dict:
         state = np.zeros((frames, 13))
         state[:, 0] = 0.1 * k + 0.5 * t
         state[:, 2] = 0.4 + (0.3 + 0.01 * k) * t - 0.5 * 9.81 * t**2
-        turn = rotations.exponential(t[:, None] * np.array([1.0, 2.0, 0.5 + k]))
+        turn = quat_exp(t[:, None] * np.array([1.0, 2.0, 0.5 + k]))
         state[:, 3], state[:, 4:7] = turn[:, 3], turn[:, :3]
         state[:, 7], state[:, 9] = 0.5, 0.3 + 0.01 * k - 9.81 * t
         state[:, 10:] = [1.0, 2.0, 0.5 + k]
@@ -64,7 +64,7 @@ def recorded(
 ) -> dict:
     """Simulated tosses of the cube with noise [m], [rad], as arrays of a toss file (poses)."""
     from diffsim_ros import _engine
-    from diffsim_ros.inverse.rotation import quat_exp, quat_log, quat_multiply
+    from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply
     from diffsim_ros.scene.model import load_scene
 
     rng = np.random.default_rng(seed)

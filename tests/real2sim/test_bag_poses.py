@@ -6,7 +6,6 @@ import pytest
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim import bag_messages as build
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.bag_messages import (
     BODIES,
     NAMED,
@@ -24,6 +23,7 @@ from diffsim_ros.real2sim.frames import Transform
 from diffsim_ros.real2sim.recordings.first import streams_of
 from diffsim_ros.real2sim.recordings.streams import read_streams
 from diffsim_ros.real2sim.tosses import read_tosses, toss_ids
+from diffsim_ros.rotation import quat_exp, quat_multiply
 from tests.real2sim.test_tosses import DATA as TOSSES
 
 TRIALS = [1, 6, 8]  # all begin in free flight
@@ -151,14 +151,14 @@ def test_of_several_bodies_one_is_named(tmp_path, carrier, capsys):
 
 def camera():
     """Where a tilted camera stands in the world."""
-    turn = rotations.exponential(np.array([1.1, -0.4, 0.7]))
+    turn = quat_exp(np.array([1.1, -0.4, 0.7]))
     return Transform("world", "camera", np.array([0.3, -1.2, 1.5]), turn)
 
 
 def seen(rows):
     """Poses in the world as the camera sees them."""
     back = camera().inverse()
-    turned = rotations.multiply(back.orientation, rows[:, 3:])
+    turned = quat_multiply(back.orientation, rows[:, 3:])
     return np.concatenate([back.moved(rows[:, :3]), turned], axis=1)
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.calibration import from_bodies, from_flange, from_points
 from diffsim_ros.real2sim.frames import (
     Frames,
@@ -12,11 +11,12 @@ from diffsim_ros.real2sim.frames import (
     read_transform,
     write_transform,
 )
+from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply, quat_rotate
 
-TURN = rotations.exponential(np.array([0.4, -1.1, 2.0]))
+TURN = quat_exp(np.array([0.4, -1.1, 2.0]))
 SHIFT = np.array([0.7, -0.4, 0.9])
 OFFSET = np.array([0.03, -0.05, 0.12])
-BODY = rotations.exponential(np.array([1.0, 0.5, -0.3]))
+BODY = quat_exp(np.array([1.0, 0.5, -0.3]))
 TRUTH = Transform("base_link", "world", SHIFT, TURN)
 
 
@@ -26,19 +26,19 @@ def places(rng, n):
 
 def scene(rng, n, noise=0.0):
     """Poses of the flange, of a marker's place and of a body on it, as the tracker sees them."""
-    turns = rotations.exponential(rng.normal(size=(n, 3)))
+    turns = quat_exp(rng.normal(size=(n, 3)))
     flange = np.hstack([places(rng, n), turns])
-    world = rotations.rotate(turns, OFFSET) + flange[:, :3]
+    world = quat_rotate(turns, OFFSET) + flange[:, :3]
     seen = TRUTH.inverse().moved(world) + noise * rng.normal(size=(n, 3))
-    q = rotations.multiply(rotations.conjugate(TURN), rotations.multiply(turns, BODY))
-    q = rotations.multiply(rotations.exponential(noise * 5 * rng.normal(size=(n, 3))), q)
+    q = quat_multiply(quat_conjugate(TURN), quat_multiply(turns, BODY))
+    q = quat_multiply(quat_exp(noise * 5 * rng.normal(size=(n, 3))), q)
     return flange, seen, np.hstack([seen, q])
 
 
 def error(found):
     """(dp, dphi) of a transform to the truth (6,)."""
-    turn = rotations.multiply(found.orientation, rotations.conjugate(TURN))
-    return np.concatenate([found.position - SHIFT, rotations.logarithm(turn)])
+    turn = quat_multiply(found.orientation, quat_conjugate(TURN))
+    return np.concatenate([found.position - SHIFT, quat_log(turn)])
 
 
 @pytest.mark.parametrize("n", [3, 12])
@@ -127,7 +127,7 @@ def test_a_calibration_is_saved_and_read_and_never_overwritten(tmp_path):
 
 def test_frames_are_chained_and_an_unknown_one_is_refused(tmp_path):
     frames = Frames()
-    camera = Transform("world", "camera", np.array([1.0, 0.0, 2.0]), rotations.exponential(SHIFT))
+    camera = Transform("world", "camera", np.array([1.0, 0.0, 2.0]), quat_exp(SHIFT))
     frames.add([TRUTH, camera])
     x = np.array([0.1, 0.2, 0.3])
     expected = TRUTH.moved(camera.moved(x))

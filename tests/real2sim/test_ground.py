@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.poses.experiment import PoseExperiment
+from diffsim_ros.rotation import quat_angle, quat_exp, quat_multiply, quat_rotate
 from tests.real2sim.synthetic import SCENE, TRUTH, estimation, recorded
 
 HEIGHT, TILT = -0.006, 0.03
@@ -82,8 +82,8 @@ def test_tosses_of_a_pivot_are_those_of_the_body(tmp_path):
     arrays = recorded(2, 1, (0.0, 0.0), 0.2)
     np.savez(tmp_path / "plain.npz", **arrays)
     state, q = arrays["state"].copy(), arrays["state"][:, [4, 5, 6, 3]]
-    state[:, :3] += rotations.rotate(q, np.array([OFFSET[:3]]))
-    turned = rotations.multiply(q, rotations.exponential(np.array([OFFSET[3:]])))
+    state[:, :3] += quat_rotate(q, np.array([OFFSET[:3]]))
+    turned = quat_multiply(q, quat_exp(np.array([OFFSET[3:]])))
     state[:, 3:] = turned[:, [3, 0, 1, 2]]
     np.savez(tmp_path / "pivot.npz", **{**arrays, "state": state})
     read = {}
@@ -93,7 +93,7 @@ def test_tosses_of_a_pivot_are_those_of_the_body(tmp_path):
         read[name] = kind_of("tosses").experiment(load_estimation(raw)).read({}).train
     for a, b in zip(read["plain"], read["pivot"], strict=True):
         assert b.position == pytest.approx(a.position, abs=1e-12) and b.velocity is None
-        assert rotations.angle(a.orientation, b.orientation).max() < 1e-7
+        assert quat_angle(a.orientation, b.orientation).max() < 1e-7
     raw["measurement"]["body_offset"] = OFFSET[:3]
     with pytest.raises(InputError, match=r"measurement.body_offset: got \[0.03.*six numbers"):
         kind_of("tosses").experiment(load_estimation(raw))

@@ -5,10 +5,10 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse import check_problem
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.poses.experiment import PoseExperiment
+from diffsim_ros.rotation import quat_exp, quat_multiply, quat_rotate
 from tests.real2sim.test_poses import elbow, elbow_arrays
 
 OFFSET = [0.03, -0.02, 0.015, 0.2, -0.1, 0.4]
@@ -21,8 +21,8 @@ def files(tmp_path_factory):
     np.savez(folder / "plain.npz", **content)
     state = content["state"].copy()
     q = state[:, 0, [4, 5, 6, 3]]
-    state[:, 0, :3] += rotations.rotate(q, np.array([OFFSET[:3]]))
-    turned = rotations.multiply(q, rotations.exponential(np.array([OFFSET[3:]])))
+    state[:, 0, :3] += quat_rotate(q, np.array([OFFSET[:3]]))
+    turned = quat_multiply(q, quat_exp(np.array([OFFSET[3:]])))
     state[:, 0, 3:] = turned[:, [3, 0, 1, 2]]
     np.savez(folder / "pivot.npz", **{**content, "state": state})
     return folder

@@ -12,8 +12,6 @@ import yaml
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse import check_problem
-from diffsim_ros.inverse.rotation import quat_exp, quat_log, quat_multiply
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.options import FitOptions, fields_of
@@ -21,6 +19,7 @@ from diffsim_ros.real2sim.poses.experiment import PoseExperiment
 from diffsim_ros.real2sim.poses.flight import flight_of
 from diffsim_ros.real2sim.poses.options import PoseFitOptions, PoseMeasurementOptions
 from diffsim_ros.real2sim.tosses import read_tosses, repeated, toss_ids, write_tosses
+from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply, quat_rotate
 from diffsim_ros.scene.model import load_scene
 from tests.real2sim.synthetic import SCENE as CUBE
 
@@ -77,10 +76,10 @@ def elbow_arrays(tosses: int = 5, frames: int = 44, seed: int = 3) -> dict:
     for _ in range(tosses):
         q, turn = quat_exp(rng.normal(0.0, 0.8, 3)), quat_exp(np.array([0, rng.normal(), 0]))
         q2 = quat_multiply(q, turn)
-        arms = rotations.rotate(q, HINGE), rotations.rotate(q2, ARM)
+        arms = quat_rotate(q, HINGE), quat_rotate(q2, ARM)
         centre, v = np.array([0.0, 0.0, 0.2]), np.array([*rng.normal(0, 0.4, 2), -0.6])
         spin = rng.normal(0.0, 1.5, 3)
-        spin2 = spin + rotations.rotate(q, np.array([0.0, 2.0, 0.0]))
+        spin2 = spin + quat_rotate(q, np.array([0.0, 2.0, 0.0]))
         v2 = v + np.cross(spin, arms[0]) + np.cross(spin2, arms[1])
         starts = {"link_1": (centre, q, v, spin), "link_2": (centre + sum(arms), q2, v2, spin2)}
         p = engine.values
@@ -223,11 +222,11 @@ def test_starts_of_a_jointed_object_obey_its_joint(elbow_file):
         assert 0.7 < found.misfit < 1.3
         one, two = found.starts
         gap = (
-            one.position + rotations.rotate(one.orientation, HINGE)
-            - two.position + rotations.rotate(two.orientation, ARM)
+            one.position + quat_rotate(one.orientation, HINGE)
+            - two.position + quat_rotate(two.orientation, ARM)
         )  # fmt: skip
         assert np.linalg.norm(gap) < 5e-5
-        axis = rotations.rotate(one.orientation, np.array([0.0, 1.0, 0.0]))
+        axis = quat_rotate(one.orientation, np.array([0.0, 1.0, 0.0]))
         turning = two.angular_velocity - one.angular_velocity
         rate = turning @ axis
         assert np.linalg.norm(turning - rate * axis) < 0.1

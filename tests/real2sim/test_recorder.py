@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim import rotations
 from diffsim_ros.real2sim.markers.files import read_recordings
 from diffsim_ros.real2sim.observation import Observation
 from diffsim_ros.real2sim.recorder import (
@@ -17,6 +16,7 @@ from diffsim_ros.real2sim.recorder import (
 )
 from diffsim_ros.real2sim.saving import save_trials
 from diffsim_ros.real2sim.tosses import read_tosses
+from diffsim_ros.rotation import quat_conjugate, quat_multiply, quat_rotate
 
 DT = 1.0 / 148.0
 SPIN = np.array([1.0, 2.0, 3.0])
@@ -138,12 +138,12 @@ def test_one_wild_stamp_does_not_end_a_recording():
 
 def test_y_up_is_turned_to_z_up():
     upright = flight()
-    turn = rotations.conjugate(np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]))
+    turn = quat_conjugate(np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]))
     lying = [
         dataclasses.replace(
             s,
-            position=tuple(rotations.rotate(turn, np.array(s.position))),
-            orientation=tuple(rotations.multiply(turn, np.array(s.orientation))),
+            position=tuple(quat_rotate(turn, np.array(s.position))),
+            orientation=tuple(quat_multiply(turn, np.array(s.orientation))),
         )
         for s in upright
     ]

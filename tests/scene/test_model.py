@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import yaml
 
+from diffsim_ros import rotation
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import yaml_text
-from diffsim_ros.scene import load_scene, rotation
+from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.energy import energies
 from diffsim_ros.scene.targets import targets
 
@@ -209,7 +210,7 @@ def test_pictures_of_surfaces_agree_with_the_engine():
     x = np.random.default_rng(0).normal(0, 3, (500, 3))
     gaps = []
     for info in infos:
-        local = (x - info.position) @ rotation.matrix_from_quaternion(info.orientation)
+        local = (x - info.position) @ rotation.quat_matrix(info.orientation)
         if info.kind == "plane":
             gaps.append(local[:, 2])
         elif info.kind == "sphere":

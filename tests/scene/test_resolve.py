@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import yaml
 
+from diffsim_ros import rotation
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import yaml_text
-from diffsim_ros.scene import rotation, schema, shapes
+from diffsim_ros.scene import schema, shapes
 from diffsim_ros.scene.fields import REQUIRED, Field, Reader
 from diffsim_ros.scene.resolve import resolve, steps_of
 from diffsim_ros.yaml_file import read_yaml
@@ -251,16 +252,16 @@ def test_face_grid_covers_all_faces_once(per_edge):
 def test_rotation_round_trips_and_matrix():
     rng = np.random.default_rng(1)
     for vector in [*rng.normal(0, 1, (20, 3)), [0, 0, 0], [1e-12, 0, 0], [math.pi - 1e-9, 0, 0]]:
-        q = rotation.quaternion_from_vector(vector)
+        q = rotation.quat_exp(vector)
         assert np.linalg.norm(q) == pytest.approx(1, abs=1e-15)
         if np.linalg.norm(vector) < math.pi:
-            assert rotation.vector_from_quaternion(q) == pytest.approx(np.array(vector), abs=1e-12)
-        matrix = rotation.matrix_from_quaternion(q)
+            assert rotation.quat_log(q) == pytest.approx(np.array(vector), abs=1e-12)
+        matrix = rotation.quat_matrix(q)
         assert matrix @ matrix.T == pytest.approx(np.eye(3), abs=1e-12)
-        twice = rotation.matrix_from_quaternion(rotation.multiply(q, q))
+        twice = rotation.quat_matrix(rotation.quat_multiply(q, q))
         assert twice == pytest.approx(matrix @ matrix, abs=1e-12)
-    quarter = rotation.quaternion_from_vector([0, 0, math.pi / 2])
-    assert rotation.matrix_from_quaternion(quarter) @ [1, 0, 0] == pytest.approx([0, 1, 0])
+    quarter = rotation.quat_exp([0, 0, math.pi / 2])
+    assert rotation.quat_matrix(quarter) @ [1, 0, 0] == pytest.approx([0, 1, 0])
     for a, b in itertools.product(np.vstack([np.eye(3), -np.eye(3)]), repeat=2):
-        turn = rotation.matrix_from_quaternion(rotation.quaternion_between(a, b))
+        turn = rotation.quat_matrix(rotation.quat_between(a, b))
         assert turn @ a == pytest.approx(b, abs=1e-12)

@@ -9,7 +9,7 @@ pytest.importorskip("urchin")
 
 from diffsim_ros.robots.kinematics import link_pose
 from diffsim_ros.robots.urdf import load_robot
-from diffsim_ros.scene.rotation import matrix_from_quaternion
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.twin.config import link_tree
 
 INERTIAL = """<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
@@ -41,7 +41,7 @@ def test_links_hang_on_each_other_and_the_root_on_the_world(tmp_path, root):
     places = {"world": np.eye(4)}
     for link in links:
         pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = matrix_from_quaternion(link.orientation), link.position
+        pose[:3, :3], pose[:3, 3] = quat_matrix(link.orientation), link.position
         places[link.child] = places[link.parent] @ pose
     at = base @ link_pose(arm.robot, q, "tool")
     np.testing.assert_allclose(places["tool"], at, atol=1e-14)

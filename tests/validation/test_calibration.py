@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diffsim_ros.real2sim import rotations
+from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply
 from validation.calibration import (
     BEFORE,
     REPETITIONS,
@@ -28,9 +28,9 @@ def test_noise_of_synthetic_tosses_is_what_the_study_says():
     trials, runs = Thrower().tosses(seed=3, count=5)
     pairs = list(zip(trials, runs, strict=True))
     shift = np.concatenate([t.position - r.position[:, 0] for t, r in pairs])
-    inverse = [rotations.conjugate(r.orientation[:, 0]) for r in runs]
-    turned = [rotations.multiply(t.orientation, q) for t, q in zip(trials, inverse, strict=True)]
-    turn = rotations.logarithm(np.concatenate(turned))
+    inverse = [quat_conjugate(r.orientation[:, 0]) for r in runs]
+    turned = [quat_multiply(t.orientation, q) for t, q in zip(trials, inverse, strict=True)]
+    turn = quat_log(np.concatenate(turned))
     assert shift.std() == pytest.approx(SIGMA_POSITION, rel=0.1)
     assert turn.std() == pytest.approx(SIGMA_ROTATION, rel=0.1)
     for run in runs:  # the flight before contact is a flight

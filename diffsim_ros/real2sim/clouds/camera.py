@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...inverse.clock import Clock
 from ...inverse.cloud_track import CloudTrack
 from ...inverse.losses import Huber
-from ...scene.rotation import matrix_from_quaternion, quaternion_between
+from ...rotation import quat_between, quat_matrix
 from .options import CLOUD, CloudOptions
 from .pipeline import CloudPipeline, stage_table
 from .placing import followed
@@ -143,7 +143,7 @@ class Camera:
             remedy = "see measurement.cloud.planes: share, distance, up"
             raise InputError(source, "planes", got, "a floor", remedy)
         normal = np.asarray(self.floor["normal"], float)
-        turn = matrix_from_quaternion(quaternion_between(floor.normal, normal))
+        turn = quat_matrix(quat_between(floor.normal, normal))
         middle = floor.centre
         height = float(normal @ middle) - self.floor["offset"]
         return turn, middle - height * normal - turn @ middle

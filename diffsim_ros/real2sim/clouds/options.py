@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...rotation import quat_matrix
 from ...scene.fields import REQUIRED, Field, Reader, Section, tables
-from ...scene.rotation import matrix_from_quaternion
 
 LENGTH = {"minimum": 0, "strict": True}
 
@@ -118,7 +118,7 @@ class CloudOptions:
     @property
     def rotation(self) -> np.ndarray:
         """(3, 3), sensor to frame."""
-        return matrix_from_quaternion(np.array(self.values["orientation"]))
+        return quat_matrix(np.array(self.values["orientation"]))
 
 
 def read_cloud_options(mapping: object, place: object, key: str = "cloud") -> CloudOptions:

@@ -19,10 +19,9 @@ from ...inverse.clock import Placed as Numbers
 from ...inverse.losses import Huber
 from ...inverse.marker_track import Carrier, MarkerTrack, SoftPoints
 from ...inverse.pose_stream import PoseStream
+from ...rotation import quat_matrix, quat_multiply
 from ...scene.model import SceneModel
-from ...scene.rotation import matrix_from_quaternion
 from ...scene.soft_shapes import SOFT
-from .. import rotations
 from ..config import EstimationConfig
 from ..frames import Frames
 from ..markers.attach import carrier_of, rigid_fit
@@ -104,10 +103,10 @@ class Sensor:
             rule = f"poses in {world!r}, a static transform to it, or {key} (and orientation)"
             raise InputError(samples.source, "frame_id", samples.frame, rule)
         found = frames.lookup(world, samples.frame, samples.source)
-        place = samples.position @ matrix_from_quaternion(found.orientation).T + found.position
+        place = samples.position @ quat_matrix(found.orientation).T + found.position
         q = samples.orientation
         if q is not None:
-            q = rotations.multiply(np.broadcast_to(found.orientation, q.shape), q)
+            q = quat_multiply(np.broadcast_to(found.orientation, q.shape), q)
         return replace(samples, position=place, orientation=q, frame=world)
 
     def sight(self, samples: Samples, outline: Outline, world: str, frames: Frames | None) -> Sight:
@@ -179,7 +178,7 @@ class Sensor:
         q = None
         if self.turns:
             turn = np.broadcast_to(o.orientation, (len(t), 4))
-            q = rotations.multiply(turn, samples.orientation)[inside]
+            q = quat_multiply(turn, samples.orientation)[inside]
         sigmas = share * o.sigma_position, share * np.radians(o.sigma_rotation)
         return PoseStream(
             body, t[inside], interval, seen[:, 0], q, *sigmas, pivot=self.pivot, **own
@@ -279,7 +278,7 @@ def _sensor(config, scene, outline, reader, name: str, value: object, key: str):
             raise config.error(f"{key}.pivot", list(options.pivot), rule)
     turning = config.measurement.turning
     return Sensor(
-        name, options, clock, origin, pivot, matrix_from_quaternion(np.array(options.orientation)),
+        name, options, clock, origin, pivot, quat_matrix(np.array(options.orientation)),
         not soft and turning and options.kind == "poses", carrier, markers, places, turning, slack,
     )  # fmt: skip
 

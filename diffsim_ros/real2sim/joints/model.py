@@ -15,9 +15,9 @@ from ...inverse.trial import InitialState
 from ...inverse.trial import Trial as Fitted
 from ...robots.kinematics import body_motions
 from ...robots.robot import Robot
+from ...rotation import quat_from_matrix, quat_matrix, quat_multiply
 from ...scene.placing import absolute
 from ...scene.robot_parts import motor_name, robot_of
-from ...scene.rotation import matrix_from_quaternion, multiply, quaternion_from_matrix
 from ...scene.schema import WORLD
 from ...yaml_file import read_mapping
 from ..config import EstimationConfig
@@ -160,12 +160,12 @@ class JointModel(Model):
     def starts(self, q: np.ndarray) -> tuple[InitialState, ...]:
         """Every body of the robot at rest at joint values q (n,)."""
         turn, at = self.base
-        R, zero, found = matrix_from_quaternion(turn), np.zeros(3), []
+        R, zero, found = quat_matrix(turn), np.zeros(3), []
         for joint, (pose, *_) in zip(
             self.robot.joints, body_motions(self.robot, q, 0 * q), strict=True
         ):
             place = at + R @ (pose[:3, 3] + pose[:3, :3] @ joint.inertial.centre)
-            q_body = multiply(turn, quaternion_from_matrix(pose[:3, :3]))
+            q_body = quat_multiply(turn, quat_from_matrix(pose[:3, :3]))
             found.append(InitialState(self.prefix + joint.body, place, q_body, zero, zero))
         return tuple(found)
 
@@ -248,9 +248,9 @@ def _base(scene, robot: Robot, prefix: str) -> tuple[np.ndarray, np.ndarray]:
     first = robot.joints[0]
     ((pose, *_), *_) = body_motions(robot, np.zeros(len(robot.joints)), np.zeros(len(robot.joints)))
     body = scene.description["bodies"][prefix + first.body]["pose"]
-    R = matrix_from_quaternion(body["orientation"]) @ pose[:3, :3].T
+    R = quat_matrix(body["orientation"]) @ pose[:3, :3].T
     at = np.array(body["position"]) - R @ (pose[:3, 3] + pose[:3, :3] @ first.inertial.centre)
-    return quaternion_from_matrix(R), at
+    return quat_from_matrix(R), at
 
 
 def _readings(config: EstimationConfig, joints: Sequence[str]) -> dict[str, dict[str, Reading]]:

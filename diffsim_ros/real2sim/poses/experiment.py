@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...inverse.simulation_problem import SimulationProblem, body_slots
-from .. import rotations
+from ...rotation import quat_angle
 from ..comparison import interval
 from ..config import EstimationConfig
 from ..fit import Fit
@@ -209,7 +209,7 @@ def _distance(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 
 
 def _angle(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    return np.degrees(rotations.angle(theirs[..., 3:7], ours[..., 3:7]))
+    return np.degrees(quat_angle(theirs[..., 3:7], ours[..., 3:7]))
 
 
 def _spin(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:

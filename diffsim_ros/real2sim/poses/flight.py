@@ -17,10 +17,10 @@ from ...inverse.optimizers import LMOptions, levenberg_marquardt
 from ...inverse.simulation_problem import body_slots
 from ...inverse.trial import InitialState
 from ...inverse.trial import Trial as Fitted
+from ...rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
 from ...scene.build import proxies_of
 from ...scene.links import standing
 from ...scene.model import SceneModel
-from .. import rotations
 from ..observation import Trial
 
 WIDE = np.repeat([5e-3, 0.1, 0.5, 10.0], 3)
@@ -85,7 +85,7 @@ def gaps(scene: SceneModel, trial: Trial) -> np.ndarray:
             continue
         points = proxies_of(scene.description["bodies"][contact["points"]])
         one = trial.of(contact["points"])
-        arms = rotations.rotate(one.orientation[:, None], points.centres()[None])
+        arms = quat_rotate(one.orientation[:, None], points.centres()[None])
         centres = (one.position[:, None] + arms - stands[0]) @ stands[1]
         gap, *_ = scene.surfaces[contact["name"]].evaluate(centres.reshape(-1, 3))
         least = np.minimum(least, np.reshape(gap, arms.shape[:2]).min(axis=1) - points.radius)
@@ -164,6 +164,6 @@ def _guess(body: str, position, orientation, t) -> InitialState:
     columns = np.stack([np.ones_like(t), t, t * t], axis=1)[early]
     velocity = np.linalg.lstsq(columns, position[early], rcond=None)[0][1]
     k = min(TURN, len(t) - 1)
-    turn = rotations.multiply(orientation[k], rotations.conjugate(orientation[0]))
-    spin = rotations.logarithm(turn) / (t[k] - t[0])
+    turn = quat_multiply(orientation[k], quat_conjugate(orientation[0]))
+    spin = quat_log(turn) / (t[k] - t[0])
     return InitialState(body, position[0], orientation[0], velocity, spin, np.diag(WIDE**2))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import nearest
-from .. import rotations
+from ...rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
 from ..config import EstimationConfig
 from ..observation import Trial
 
@@ -75,7 +75,7 @@ def centred(trial: Trial, pivots: Mapping[str, Pivot], values: Mapping[str, floa
             continue
         offset, columns = pivots[body].at(values), slice(7 * k, 7 * k + 7)
         place, turned = value[:, columns][:, :3], value[:, columns][:, 3:]
-        back = rotations.conjugate(rotations.exponential(offset[3:]))
-        q = rotations.multiply(turned, np.broadcast_to(back, turned.shape))
-        value[:, columns] = np.concatenate([place - rotations.rotate(q, offset[None, :3]), q], 1)
+        back = quat_conjugate(quat_exp(offset[3:]))
+        q = quat_multiply(turned, np.broadcast_to(back, turned.shape))
+        value[:, columns] = np.concatenate([place - quat_rotate(q, offset[None, :3]), q], 1)
     return replace(trial, poses=replace(trial.poses, value=value))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
-from ...scene.rotation import matrix_from_quaternion, quaternion_between
+from ...rotation import quat_between, quat_matrix
 from ..clouds.cloud import Cloud
 from .check import Examined
 from .first import First, Given
@@ -103,8 +103,8 @@ def view_of(stream: Stream) -> View:
         rule = "a floor: a plane whose normal is about -y (optical frame) or z (level frame)"
         raise InputError(stream.place, "planes", got, rule, "let the camera see the floor")
     floor = max(floors, key=lambda plane: plane.inliers)
-    orientation = quaternion_between(floor.normal, (0.0, 0.0, 1.0))
-    turn = matrix_from_quaternion(orientation)
+    orientation = quat_between(floor.normal, (0.0, 0.0, 1.0))
+    turn = quat_matrix(orientation)
     position = np.array([0.0, 0.0, -floor.offset])
     moved = [cloud.moved(turn, position, "world") for cloud in clouds]
     moving = _moving(moved, 3.0 * floor.rms)

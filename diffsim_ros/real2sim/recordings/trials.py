@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
-from .. import rotations
+from ...rotation import quat_multiply, quat_rotate
 from ..observation import Trial
 from ..recorder import NANO, PoseRecorder, PoseSample
 from .flights import Gravity
@@ -20,8 +20,8 @@ from .timing import TRIAL_GAP
 
 def turned(stream: Stream, turn: np.ndarray, metre: float, shift: Sequence[float]) -> Stream:
     """The poses x -> turn (x / metre) + shift; turn is a quaternion (x, y, z, w)."""
-    position = rotations.rotate(turn, stream.position[:, 0] / metre) + np.asarray(shift, float)
-    orientation = rotations.multiply(turn, stream.orientation)
+    position = quat_rotate(turn, stream.position[:, 0] / metre) + np.asarray(shift, float)
+    orientation = quat_multiply(turn, stream.orientation)
     return replace(stream, position=position[:, None], orientation=orientation)
 
 

@@ -1,4 +1,4 @@
-"""Rotations as the inverse layer needs them: exponential map, its logarithm and Jacobians.
+"""Rotations: quaternions, rotation vectors, matrices, exponential map and its Jacobians.
 
 All functions broadcast over leading axes.  Quaternions are (x, y, z, w), unit, body to world.
 The tangent of a rotation is a world rotation vector: dR = [dphi]_x R  [G A.1].
@@ -59,12 +59,44 @@ def quat_matrix(q):
     return np.eye(3) + 2.0 * q[..., 3, None, None] * v + 2.0 * (v @ v)
 
 
-def quaternion(matrix):
-    """Unit quaternions (..., 4) of rotation matrices (..., 3, 3)."""
-    from scipy.spatial.transform import Rotation
+def quat_from_matrix(matrix):
+    """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3)."""
+    R = np.asarray(matrix, float)
+    # four times the products of the components: the column of the largest one is the safest
+    m = np.trace(R, axis1=-2, axis2=-1)[..., None]
+    Q = np.empty((*R.shape[:-2], 4, 4))
+    Q[..., :3, :3] = R + np.swapaxes(R, -1, -2) + (1.0 - m[..., None]) * np.eye(3)
+    Q[..., 3, 0] = R[..., 2, 1] - R[..., 1, 2]
+    Q[..., 3, 1] = R[..., 0, 2] - R[..., 2, 0]
+    Q[..., 3, 2] = R[..., 1, 0] - R[..., 0, 1]
+    Q[..., :3, 3] = Q[..., 3, :3]
+    Q[..., 3, 3] = 1.0 + m[..., 0]
+    largest = np.argmax(np.diagonal(Q, axis1=-2, axis2=-1), axis=-1)
+    q = np.take_along_axis(Q, largest[..., None, None], axis=-1)[..., 0]
+    return q / np.linalg.norm(q, axis=-1, keepdims=True) * np.where(q[..., 3:] >= 0, 1.0, -1.0)
 
-    matrix = np.asarray(matrix, float)
-    return Rotation.from_matrix(matrix.reshape(-1, 3, 3)).as_quat().reshape(*matrix.shape[:-2], 4)
+
+def quat_between(a, b):
+    """Shortest rotation (4,) from the direction of unit vector a (3,) to that of b (3,)."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    if a @ b < -1 + 1e-12:
+        axis = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
+        return np.append(axis / np.linalg.norm(axis), 0.0)
+    q = np.append(np.cross(a, b), 1 + a @ b)
+    return q / np.linalg.norm(q)
+
+
+def quat_rotate(q, v):
+    """R(q) v (..., 3) of unit quaternions (..., 4) and vectors (..., 3)."""
+    u, w = q[..., :3], q[..., 3:]
+    t = 2.0 * np.cross(u, v)
+    return v + w * t + np.cross(u, t)
+
+
+def quat_angle(a, b):
+    """Angle [rad] between the rotations a and b (..., 4), in [0, pi]."""
+    r = quat_multiply(quat_conjugate(a), b)
+    return 2.0 * np.arctan2(np.linalg.norm(r[..., :3], axis=-1), np.abs(r[..., 3]))
 
 
 def left_jacobian(theta):

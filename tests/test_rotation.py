@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from diffsim_ros.inverse import rotation as so3
+from diffsim_ros import rotation as so3
 
 ANGLES = [0.0, 1e-12, 1e-5, 0.1, 0.2999, 0.3001, 1.0, 3.0, np.pi - 1e-7]
 
@@ -22,6 +22,24 @@ def test_exp_log_and_matrix_agree_with_scipy(angle):
     np.testing.assert_allclose(so3.quat_matrix(q), peer.as_matrix(), atol=1e-15 * 8)
     np.testing.assert_allclose(so3.quat_log(q), theta, atol=1e-14)
     np.testing.assert_allclose(so3.quat_log(-q), theta, atol=1e-14)
+
+
+@pytest.mark.parametrize("angle", [*ANGLES, np.pi])
+def test_quaternions_of_matrices(angle):
+    q = so3.quat_exp(vectors(angle, count=30))
+    found = so3.quat_from_matrix(so3.quat_matrix(q).reshape(5, 6, 3, 3)).reshape(-1, 4)
+    assert (found[:, 3] >= 0.0).all()
+    same = np.abs(np.sum(found * q, axis=1))  # of opposite quaternions, too
+    np.testing.assert_allclose(same, 1.0, atol=1e-14)
+    np.testing.assert_allclose(so3.quat_matrix(found), so3.quat_matrix(q), atol=2e-15)
+
+
+def test_angles_and_rotated_vectors_agree_with_scipy():
+    a, b = Rotation.random(7, random_state=1), Rotation.random(7, random_state=2)
+    v = np.random.default_rng(3).normal(size=(7, 3))
+    np.testing.assert_allclose(so3.quat_rotate(a.as_quat(), v), a.apply(v), atol=1e-14)
+    angle = so3.quat_angle(a.as_quat(), b.as_quat())
+    np.testing.assert_allclose(angle, (a.inv() * b).magnitude(), atol=1e-14)
 
 
 def test_product_and_inverse_agree_with_scipy():
