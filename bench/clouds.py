@@ -25,9 +25,9 @@ from pathlib import Path
 import numpy as np
 
 from diffsim_ros.inverse.simulation_problem import body_slots
-from diffsim_ros.real2sim.clouds.pipeline import CloudPipeline, stage_table
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.sensing.clouds.pipeline import CloudPipeline, stage_table
 
 CONFIG = Path(__file__).resolve().parent.parent / "config" / "estimation" / "foam_ball.yaml"
 REPEATS = 5

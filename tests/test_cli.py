@@ -102,7 +102,7 @@ def test_simulate_writes_everything_once(tmp_path, capsys):
 
 @engine
 def test_the_same_simulation_is_the_same_result_and_the_bag_holds_its_motion(tmp_path):
-    from diffsim_ros.real2sim.bags import read_poses
+    from diffsim_ros.sensing.bags import read_poses
 
     scene = short_scene(tmp_path, duration=0.1)
     for name in "ab":

@@ -2,7 +2,7 @@
 
     python tools/pack_drops.py SOURCE TARGET      folders with one folder per data set
 
-Every file becomes one npz as real2sim.tosses reads it: 3-D poses, quaternions scalar first.
+Every file becomes one npz as sensing.tosses reads it: 3-D poses, quaternions scalar first.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ from diffsim_ros.real2sim.comparison import QUANTITIES, as_rows, interval
 from diffsim_ros.real2sim.config import EstimationConfig, load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.metric import MetricOptions, TossErrors, start_state, toss_errors
-from diffsim_ros.real2sim.observation import Trial
 from diffsim_ros.real2sim.results import EstimationResult
-from diffsim_ros.real2sim.tosses import toss_ids
+from diffsim_ros.sensing.observation import Trial
+from diffsim_ros.sensing.tosses import toss_ids
 from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT, judged, share

@@ -25,10 +25,7 @@ from diffsim_ros import _engine, meshes
 from diffsim_ros.inverse import Loss, SimulationProblem, gauss_newton_covariance
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.inverse.solution import Solution
-from diffsim_ros.real2sim.clouds.cloud import Cloud
-from diffsim_ros.real2sim.clouds.files import write_sequence
 from diffsim_ros.real2sim.clouds.model import Throw
-from diffsim_ros.real2sim.clouds.recording import CloudRecording
 from diffsim_ros.real2sim.clouds.skin import skin_of
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.fit import Fit, fit_trials
@@ -36,6 +33,9 @@ from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.progress import Reporter
 from diffsim_ros.real2sim.starts import StartEstimate, start_estimates
 from diffsim_ros.scene import load_scene
+from diffsim_ros.sensing.clouds.cloud import Cloud
+from diffsim_ros.sensing.clouds.files import write_sequence
+from diffsim_ros.sensing.clouds.recording import CloudRecording
 from diffsim_ros.twin.depth_camera import KINECT, DepthCamera, floor_mesh
 
 from .common import Missed, judged, share

@@ -89,7 +89,7 @@ def _result(path):
 
 
 def _transform(path):
-    from diffsim_ros.real2sim.frames import read_transform
+    from diffsim_ros.sensing.frames import read_transform
 
     return read_transform(path)
 
@@ -101,31 +101,31 @@ def _urdf(path):
 
 
 def _recording(path):
-    from diffsim_ros.real2sim.recordings.streams import read_streams
+    from diffsim_ros.sensing.streams import read_streams
 
     return read_streams(path)
 
 
 def _tosses(path):
-    from diffsim_ros.real2sim.tosses import read_tosses
+    from diffsim_ros.sensing.tosses import read_tosses
 
     return read_tosses(path)
 
 
 def _joints(path):
-    from diffsim_ros.real2sim.joints.log import read_logs
+    from diffsim_ros.sensing.joints.log import read_logs
 
     return read_logs(path)
 
 
 def _markers(path):
-    from diffsim_ros.real2sim.markers.files import read_markers
+    from diffsim_ros.sensing.markers.files import read_markers
 
     return read_markers(path, 1e-3)
 
 
 def _cloud(path):
-    from diffsim_ros.real2sim.clouds.files import read_cloud
+    from diffsim_ros.sensing.clouds.files import read_cloud
 
     return read_cloud(path)
 

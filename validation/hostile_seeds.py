@@ -261,7 +261,7 @@ def vdb() -> bytes:
 
 
 def _track():
-    from diffsim_ros.real2sim.bags import PoseTrack
+    from diffsim_ros.sensing.bags import PoseTrack
 
     t = np.arange(30) * 0.01
     position = np.stack([t, 0 * t, 1 - t], axis=1)
@@ -270,7 +270,7 @@ def _track():
 
 @cache
 def mcap() -> bytes:
-    from diffsim_ros.real2sim.bags import write_motion
+    from diffsim_ros.sensing.bags import write_motion
 
     with tempfile.TemporaryDirectory() as folder:
         return write_motion(Path(folder) / "poses.mcap", [_track()]).read_bytes()
@@ -278,8 +278,8 @@ def mcap() -> bytes:
 
 @cache
 def cloud_mcap() -> bytes:
-    from diffsim_ros.real2sim.bags import CloudTrack, write_motion
-    from diffsim_ros.real2sim.clouds.cloud import Cloud
+    from diffsim_ros.sensing.bags import CloudTrack, write_motion
+    from diffsim_ros.sensing.clouds.cloud import Cloud
 
     rng = np.random.default_rng(0)
     clouds = [Cloud(rng.normal(size=(20, 3)), frame="camera") for _ in range(3)]
@@ -291,7 +291,7 @@ def cloud_mcap() -> bytes:
 @cache
 def messages() -> tuple[tuple[int, bytes], ...]:
     """(stamp [ns], CDR) of the poses in `mcap`."""
-    from diffsim_ros.real2sim.bags import read_raw
+    from diffsim_ros.sensing.bags import read_raw
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "poses.mcap"

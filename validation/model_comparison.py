@@ -21,8 +21,8 @@ from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.markers.attach import carrier_of
 from diffsim_ros.real2sim.model_choice import ModelComparison, compare_models
-from diffsim_ros.real2sim.observation import Observation
 from diffsim_ros.scene import load_scene
+from diffsim_ros.sensing.observation import Observation
 
 MODELS = ("invariant", "linear")
 LENGTH, WIDTH = 0.1, 0.02  # m

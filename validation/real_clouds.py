@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from diffsim_ros.real2sim.clouds.bag import read_bag
-from diffsim_ros.real2sim.clouds.cloud import Cloud
-from diffsim_ros.real2sim.clouds.files import read_cloud
-from diffsim_ros.real2sim.clouds.follow import clusters
-from diffsim_ros.real2sim.clouds.options import read_cloud_options
-from diffsim_ros.real2sim.clouds.pipeline import CloudPipeline, stage_table
+from diffsim_ros.sensing.clouds.bag import read_bag
+from diffsim_ros.sensing.clouds.cloud import Cloud
+from diffsim_ros.sensing.clouds.files import read_cloud
+from diffsim_ros.sensing.clouds.follow import clusters
+from diffsim_ros.sensing.clouds.options import read_cloud_options
+from diffsim_ros.sensing.clouds.pipeline import CloudPipeline, stage_table
 
 from .common import ROOT
 

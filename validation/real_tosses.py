@@ -25,9 +25,9 @@ import numpy as np
 from diffsim_ros.real2sim.comparison import interval
 from diffsim_ros.real2sim.config import EstimationConfig, load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.observation import Trial
 from diffsim_ros.real2sim.poses.experiment import POSES, VELOCITIES, PoseExperiment, errors_of
 from diffsim_ros.real2sim.results import EstimationResult
+from diffsim_ros.sensing.observation import Trial
 
 from .common import ROOT, judged, share
 from .rigid_impacts import PlanarBody, dropped, ellipse, planar, polygon, poses, struck

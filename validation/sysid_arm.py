@@ -21,8 +21,8 @@ from diffsim_ros.inverse.pseudo_inertia import physical, theta_of
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.joints.experiment import JointExperiment
-from diffsim_ros.real2sim.joints.log import JointLog
 from diffsim_ros.rotation import quat_from_matrix
+from diffsim_ros.sensing.joints.log import JointLog
 
 from .common import ROOT
 
@@ -121,7 +121,7 @@ def commands(rng, t: np.ndarray) -> np.ndarray:
 
 
 def make_log(path: str | Path, seed: int = 7) -> None:
-    """Simulate the trials and write the readings as `real2sim.joints.log` reads them."""
+    """Simulate the trials and write the readings as `sensing.joints.log` reads them."""
     import mujoco
 
     rng = np.random.default_rng(seed)

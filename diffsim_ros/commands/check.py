@@ -18,7 +18,7 @@ FILES = ("result.yaml", "metrics.json", "report.html")
 
 def run(options: argparse.Namespace) -> int:
     """Examine the recordings, write and print the verdicts; 0 usable, else InputError."""
-    from diffsim_ros.real2sim.recordings.check import check
+    from diffsim_ros.sensing.check import check
 
     line = ProgressLine()
     try:

@@ -114,8 +114,8 @@ def write_all(stage: Path, result: Any, command: str) -> None:
     """Write every file of FILES into `stage`."""
     from diffsim_ros.commands import simulate
     from diffsim_ros.planning import results
-    from diffsim_ros.real2sim import bags
     from diffsim_ros.scene.model import load_scene
+    from diffsim_ros.sensing import bags
     from diffsim_ros.viz.render import camera_for, render_png
     from diffsim_ros.viz.scene_markers import picture_markers, target_markers
     from diffsim_ros.viz.scene_report import write_simulation_report

@@ -60,8 +60,8 @@ def roll_out(model: Any, token: Any, line: ProgressLine | None = None) -> tuple[
 def write_all(stage: Path, model: Any, rollout: Any, elapsed: float) -> dict:
     """Write every file of FILES into `stage`; return the content of result.yaml."""
     from diffsim_ros.commands import simulate_report
-    from diffsim_ros.real2sim import bags
     from diffsim_ros.scene.energy import energies
+    from diffsim_ros.sensing import bags
 
     energy = energies(model, rollout)
     result = document(model, rollout, energy)
@@ -76,8 +76,8 @@ def write_all(stage: Path, model: Any, rollout: Any, elapsed: float) -> dict:
 
 def recording(model: Any, rollout: Any) -> tuple[list[tuple], list[Any]]:
     """(pose tracks, marker tracks) of motion.mcap: poses of frames, soft bodies as markers."""
-    from diffsim_ros.real2sim.bags import MarkerTrack
     from diffsim_ros.scene.vertices import centre_of
+    from diffsim_ros.sensing.bags import MarkerTrack
     from diffsim_ros.viz.scene_markers import body_markers
 
     poses, frames = [], marker_frames(rollout.time)

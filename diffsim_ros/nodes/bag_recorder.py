@@ -10,8 +10,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from diffsim_ros.nodes.sources import offered
-from diffsim_ros.real2sim.bags import RawMessage
-from diffsim_ros.real2sim.buffers import write_recording
+from diffsim_ros.sensing.bags import RawMessage
+from diffsim_ros.sensing.buffers import write_recording
 
 
 class BagRecorder:

@@ -13,7 +13,6 @@ from rclpy.serialization import serialize_message
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert, convert_frames
 from diffsim_ros.nodes.common import STATIC_TF, BaseNode
-from diffsim_ros.real2sim.bag_messages import TF
 from diffsim_ros.real2sim.calibration import (
     MAX_RESIDUAL,
     Calibration,
@@ -21,7 +20,7 @@ from diffsim_ros.real2sim.calibration import (
     from_flange,
     from_points,
 )
-from diffsim_ros.real2sim.frames import (
+from diffsim_ros.sensing.frames import (
     STATIC,
     Frames,
     Transform,
@@ -29,7 +28,8 @@ from diffsim_ros.real2sim.frames import (
     read_transform,
     write_transform,
 )
-from diffsim_ros.real2sim.observation import Trial
+from diffsim_ros.sensing.messages import TF
+from diffsim_ros.sensing.observation import Trial
 
 STILL = 5e-3
 """Rms motion [m] of a body during a hold that is still one place."""

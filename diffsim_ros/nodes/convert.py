@@ -27,9 +27,9 @@ from visualization_msgs.msg import Marker as MarkerMessage
 from visualization_msgs.msg import MarkerArray
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim.clouds import packed
-from diffsim_ros.real2sim.clouds.cloud import Cloud
-from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
+from diffsim_ros.sensing.clouds import packed
+from diffsim_ros.sensing.clouds.cloud import Cloud
+from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.viz.markers import Action, Kind, Marker
 
 try:

@@ -10,7 +10,7 @@ from geometry_msgs.msg import Point, Pose, TransformStamped
 
 from diffsim_ros.nodes.convert import pose, time_message
 from diffsim_ros.real2sim.calibration import Calibration
-from diffsim_ros.real2sim.frames import Transform
+from diffsim_ros.sensing.frames import Transform
 
 try:
     from tf2_msgs.msg import TFMessage

@@ -18,7 +18,7 @@ from diffsim_ros.nodes.convert import (
     time_message,
 )
 from diffsim_ros.nodes.convert_frames import TFMessage
-from diffsim_ros.real2sim.recorder import PoseSample
+from diffsim_ros.sensing.recorder import PoseSample
 
 try:
     from motion_capture_tracking_interfaces.msg import NamedPose, NamedPoseArray

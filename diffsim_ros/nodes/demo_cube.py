@@ -29,7 +29,7 @@ from diffsim_ros.nodes.processes import Fleet
 from diffsim_ros.nodes.session import session
 from diffsim_ros.real2sim.comparison import PUBLISHED_NAME
 from diffsim_ros.real2sim.results import REPORT_FILES, RESULT_FILES
-from diffsim_ros.real2sim.tosses import toss_ids
+from diffsim_ros.sensing.tosses import toss_ids
 from diffsim_ros.viz.fit_plots import with_sigma
 from diffsim_ros.viz.markers import Action, Marker
 from diffsim_ros.viz.render import render_png

@@ -35,19 +35,19 @@ from diffsim_ros.nodes import convert, convert_frames, convert_poses
 from diffsim_ros.nodes.calibration import Calibrator
 from diffsim_ros.nodes.common import LATCHED, SENSOR, BaseNode, Declared, quality, run_node
 from diffsim_ros.nodes.sources import MOST_CHILDREN, Source, figures_of
-from diffsim_ros.real2sim.bag_messages import TEXT, WORLD, Quality
-from diffsim_ros.real2sim.bags import RawMessage
-from diffsim_ros.real2sim.buffers import (
+from diffsim_ros.sensing.bags import RawMessage
+from diffsim_ros.sensing.buffers import (
     MEGA,
     Budget,
     MarkerRecorder,
     MessageRecorder,
     write_recording,
 )
-from diffsim_ros.real2sim.frames import Edge
-from diffsim_ros.real2sim.observation import Observation
-from diffsim_ros.real2sim.recorder import PoseRecorder, PoseSample, StreamRecorder
-from diffsim_ros.real2sim.saving import save_trials
+from diffsim_ros.sensing.frames import Edge
+from diffsim_ros.sensing.messages import TEXT, WORLD, Quality
+from diffsim_ros.sensing.observation import Observation
+from diffsim_ros.sensing.recorder import PoseRecorder, PoseSample, StreamRecorder
+from diffsim_ros.sensing.saving import save_trials
 
 KINDS = {
     "pose_topics": (PoseStamped, ""),

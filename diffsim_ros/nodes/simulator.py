@@ -52,9 +52,9 @@ from diffsim_ros.nodes.common import (
 )
 from diffsim_ros.nodes.controller_server import ControllerServer, Offer
 from diffsim_ros.nodes.mock_controller import CONTROLLER
-from diffsim_ros.real2sim.frames import Transform
-from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.rotation import quat_from_matrix
+from diffsim_ros.sensing.frames import Transform
+from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.twin.config import WORLD, LinkPose, link_tree
 from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, Sensor, generator
 from diffsim_ros.twin.world import TICK, World

@@ -17,9 +17,9 @@ from rclpy.qos import (
     qos_check_compatible,
 )
 
-from diffsim_ros.real2sim.bag_messages import Quality
-from diffsim_ros.real2sim.frames import Edge
-from diffsim_ros.real2sim.recorder import StreamRecorder, body_of
+from diffsim_ros.sensing.frames import Edge
+from diffsim_ros.sensing.messages import Quality
+from diffsim_ros.sensing.recorder import StreamRecorder, body_of
 
 MOST_CHILDREN = 20
 """Frames of /tf that are named where the wanted one is not among them."""

@@ -31,9 +31,9 @@ from visualization_msgs.msg import MarkerArray
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, SENSOR, STREAM, BaseNode, Declared, run_node
-from diffsim_ros.real2sim.bags import EPOCH_NS, POSE, read_poses, read_raw, topics
-from diffsim_ros.real2sim.markers.bag import bag_markers
-from diffsim_ros.real2sim.recorder import NANO
+from diffsim_ros.sensing.bags import EPOCH_NS, POSE, read_poses, read_raw, topics
+from diffsim_ros.sensing.markers.bag import bag_markers
+from diffsim_ros.sensing.recorder import NANO
 from diffsim_ros.viz.marker_playback import MOCAP_TOPICS, SPHERE
 from diffsim_ros.viz.markers import Kind, Marker
 from diffsim_ros.viz.motion import Motion

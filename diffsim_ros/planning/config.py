@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import nearest
+from ..fields import Reader
 from ..inverse.parameters import Parameter, ParameterMap
-from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute
 from ..scene.schema import ALSO

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, nearest
+from ..fields import Reader
 from ..inverse.goals import Goal
 from ..inverse.guides import Clearance, Heading, affine_axis
 from ..inverse.marker_track import Carrier, RigidPoints, SoftPoints
@@ -17,7 +18,6 @@ from ..rotation import quat_matrix
 from ..scene.build import proxies_of, shape_of
 from ..scene.build_sdf import engine_sdf
 from ..scene.build_soft import glued_vertices
-from ..scene.fields import Reader
 from ..scene.model import SceneModel
 from ..scene.placing import resolve_pose
 from ..scene.soft_bodies import resolve_region

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
+from ..fields import Reader
 from ..inverse.parameters import Parameter
 from ..robots.inverse_kinematics import follow
 from ..robots.kinematics import link_pose
 from ..robots.trajectory import JointTrajectory
 from ..rotation import quat_exp, quat_from_matrix, quat_log, quat_matrix
-from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from .robot_config import Hand
 

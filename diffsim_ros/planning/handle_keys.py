@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..fields import Reader
 from ..inverse.goals import Smooth
 from ..inverse.guides import KeyLimit
 from ..inverse.parameters import Parameter
-from ..scene.fields import Reader
 from ..scene.model import SceneModel
 from . import schema
 

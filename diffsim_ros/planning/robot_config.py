@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError, nearest
+from ..fields import Reader
 from ..inverse.parameters import Parameter
 from ..robots.arm import Arm, load_arm
 from ..robots.controller import Settings
 from ..rotation import quat_matrix
 from ..scene.controllers import FOLLOWING, read_following
-from ..scene.fields import Reader
 from ..scene.model import SceneModel
 from ..scene.placing import absolute
 from . import robot_schema as schema

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from diffsim_ros.fields import REQUIRED, Field, Section
 from diffsim_ros.scene.controllers import FOLLOWING
-from diffsim_ros.scene.fields import REQUIRED, Field, Section
 
 ROBOT: Section = {
     "arm": Field("any", "robots/*.yaml of the arm (relative to this file)", default=REQUIRED),

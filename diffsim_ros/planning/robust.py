@@ -14,8 +14,8 @@ import numpy as np
 from scipy.stats import norm, qmc
 
 from ..errors import nearest
+from ..fields import Reader
 from ..inverse.trial import Trial
-from ..scene.fields import Reader
 from ..scene.model import SceneModel
 from ..yaml_file import read_yaml
 from . import robot_schema as schema

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from diffsim_ros.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.planning import robot_schema
-from diffsim_ros.scene.fields import REQUIRED, Field, Section, tables
 
 PLAN: Section = {
     "name": Field("text", "title for reports", default="plan"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..scene.fields import Reader
+from ..fields import Reader
 from . import schema
 from .config import PlanConfig, load_plan
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..rotation import left_jacobian_inverse, quat_exp, quat_log, quat_matrix, skew
-from .frames import Transform
+from ..sensing.frames import Transform
+from ..sensing.tosses import SIGMA
 from .markers.attach import rigid_fit
-from .tosses import SIGMA
 
 ACROSS = 0.02
 """Least spread of points across their line, over that along it."""

@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import InputError
 from ..inverse.simulation_problem import SimulationProblem
 from ..inverse.trial import Trial as Fitted
+from ..sensing.observation import Trial
 from .model import Model
-from .observation import Trial
 
 SAME_RATE = 1e-3
 """Relative difference of frame spacings that one problem may hold."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..rotation import quat_angle, quat_conjugate, quat_log, quat_multiply, quat_rotate
-from .observation import Trial
+from ..sensing.observation import Trial
 
 MIN_FRAMES = 4
 """Frames that must lie before the start for its velocity to be refitted."""

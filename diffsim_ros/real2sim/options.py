@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from ..scene.fields import REQUIRED, Field, Reader
+from ..fields import REQUIRED, Field, Reader
 
 T = TypeVar("T")
 

@@ -18,8 +18,8 @@ from ..rotation import (
     quat_log,
     quat_multiply,
 )
+from ..sensing.observation import Trial
 from .metric import MIN_FRAMES, MetricOptions, Start, start_state
-from .observation import Trial
 
 FILE_SIGMA = (0.05, 0.5)
 """Standard deviation of a start velocity that is not fitted [m/s], [rad/s]."""

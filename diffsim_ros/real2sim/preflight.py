@@ -17,9 +17,9 @@ import numpy as np
 from ..inverse.identifiability import identifiability
 from ..inverse.problem import Evaluation
 from ..inverse.simulation_problem import SimulationProblem
+from ..sensing.check import Examined, examine
+from ..sensing.streams import Stream, joint_stream
 from .model import Model
-from .recordings.check import Examined, examine
-from .recordings.streams import Stream, joint_stream
 
 MOST = 16
 """Trials at most that are looked at; evenly spread over all."""

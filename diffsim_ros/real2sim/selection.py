@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError, nearest
+from ..sensing.observation import Trial
+from ..sensing.tosses import MIN_SAMPLES, read_tosses, repeated, toss_ids
 from .comparison import Published, beside, read_published
 from .metric import TossErrors
-from .observation import Trial
 from .options import RandomOptions
-from .tosses import MIN_SAMPLES, read_tosses, repeated, toss_ids
 
 Key = tuple[Path, int]
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..sensing.flight import check_gravity
+from ..sensing.observation import Trial
 from .config import EstimationConfig
 from .fit import Fit
-from .flight import check_gravity
 from .framed import spacing
 from .kinds import Data, Judged, notes_on_validation
-from .observation import Trial
 from .poses.pivot import Pivot, centred
 from .progress import Reporter
 from .selection import Selection, overlap

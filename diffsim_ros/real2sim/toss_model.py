@@ -11,11 +11,11 @@ from ..inverse.losses import Loss
 from ..inverse.objectives import PoseTrack, metric_track
 from ..inverse.trial import InitialState
 from ..inverse.trial import Trial as Fitted
+from ..sensing.observation import Trial
 from .config import EstimationConfig
 from .framed import FramedModel
 from .metric import MetricOptions, Start, start_state
 from .model import scene_and_map
-from .observation import Trial
 from .precontact import precontact_fit
 
 

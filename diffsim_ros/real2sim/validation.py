@@ -9,11 +9,11 @@ import numpy as np
 
 from ..inverse.simulation_problem import SimulationProblem
 from ..inverse.trial import Trial as Rolled
+from ..sensing.observation import Trial
 from .comparison import QUANTITIES, as_rows, best_of, compare, interval
 from .framed import spacing
 from .metric import TossErrors, start_state, toss_errors
 from .model import Model
-from .observation import Trial
 from .results import Prediction, count_by, median_and_mean
 from .selection import Selection
 from .toss_model import TossModel

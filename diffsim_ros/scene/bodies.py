@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from diffsim_ros.errors import nearest
+from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.scene import schema, schema_bodies
-from diffsim_ros.scene.fields import Reader, join, present
 from diffsim_ros.scene.placing import box_size, resolve_pose
 from diffsim_ros.scene.soft_bodies import resolve_handle, resolve_soft
 from diffsim_ros.scene.soft_shapes import SOFT

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.scene import schema
-from diffsim_ros.scene.fields import Reader, join, present
 from diffsim_ros.scene.placing import body_named
 from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
 from diffsim_ros.scene.surfaces import resolve_surface

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..fields import Field, Reader, Section
 from ..robots.controller import Settings
 from ..robots.robot import Robot
 from ..robots.tracking import Dynamics
-from .fields import Field, Reader, Section
 
 PER_JOINT = "one for all, a list in the order of the joints, or {joint: number}"
 FOLLOWING: Section = {

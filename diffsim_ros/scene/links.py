@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from diffsim_ros.errors import nearest
+from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.rotation import quat_exp, quat_matrix
 from diffsim_ros.scene import schema_links
-from diffsim_ros.scene.fields import Reader, join, present
 from diffsim_ros.scene.placing import body_named
 from diffsim_ros.scene.soft_bodies import resolve_region
 from diffsim_ros.scene.soft_shapes import SOFT, soft_shape

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diffsim_ros.errors import nearest
+from diffsim_ros.fields import Reader
 from diffsim_ros.scene import schema
-from diffsim_ros.scene.fields import Reader
 from diffsim_ros.scene.targets import Target, targets
 
 if TYPE_CHECKING:

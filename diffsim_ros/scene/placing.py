@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from diffsim_ros.errors import nearest
+from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.rotation import quat_exp
 from diffsim_ros.scene import schema_bodies
-from diffsim_ros.scene.fields import Reader, join, present
 
 
 def absolute(reader: Reader, file: str) -> str:

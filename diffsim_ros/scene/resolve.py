@@ -7,10 +7,10 @@ taken from a material) are evaluated here, once.
 
 from __future__ import annotations
 
+from diffsim_ros.fields import Field, Reader, present
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.bodies import resolve_body
 from diffsim_ros.scene.connections import resolve_contact
-from diffsim_ros.scene.fields import Field, Reader, present
 from diffsim_ros.scene.links import resolve_link
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_parts import add_robots
@@ -23,7 +23,7 @@ MOST_STEPS = 10**8
 
 
 def resolve(raw: object, place: object) -> dict:
-    """Return the resolved description of a scene mapping; raises InputError (see scene.fields)."""
+    """Return the resolved description of a scene mapping; raises InputError (see fields)."""
     reader = Reader(place)
     scene = reader.section(schema.SCENE, raw)
     scene["world"] = _world(reader, scene["world"])

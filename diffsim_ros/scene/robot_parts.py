@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from diffsim_ros.fields import Reader, join
 from diffsim_ros.robots.kinematics import body_motions
 from diffsim_ros.robots.robot import Frame, Robot
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.rotation import quat_from_matrix, quat_matrix
 from diffsim_ros.scene import schema_robots
-from diffsim_ros.scene.fields import Reader, join
 from diffsim_ros.scene.links import six_of, symmetric
 from diffsim_ros.scene.placing import absolute, resolve_pose
 

@@ -5,8 +5,8 @@ docs/scene.md prints these tables (`python -m diffsim_ros.scene.schema`); a test
 
 from __future__ import annotations
 
+from diffsim_ros.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.scene import schema_bodies, schema_links, schema_robots, schema_sdfs
-from diffsim_ros.scene.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.scene.schema_bodies import DENSITY, POISSON, VISCOSITY, YOUNG
 
 # From here on, a name's unit is the unit it has in the engine (SI, radians).

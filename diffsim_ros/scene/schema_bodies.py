@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffsim_ros.scene.fields import REQUIRED, Field, Section
+from diffsim_ros.fields import REQUIRED, Field, Section
 
 TYPES = ("rigid", "particle", "solid", "cloth", "string", "handle")
 DENSITY = Field("number", "mass per volume of the shape", "kg/m^3", minimum=0, strict=True)

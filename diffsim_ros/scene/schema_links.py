@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffsim_ros.scene.fields import REQUIRED, Field, Section
+from diffsim_ros.fields import REQUIRED, Field, Section
 
 LINK_TYPES = (
     "spring", "joint", "motor", "payload", "cable", "bundle", "force", "torque", "drag",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffsim_ros.scene.fields import REQUIRED, Field, Section
+from diffsim_ros.fields import REQUIRED, Field, Section
 from diffsim_ros.scene.schema_links import PAYLOAD
 
 PER_JOINT = "one for all, a list in the order of the tree, or {joint: number}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffsim_ros.scene.fields import REQUIRED, Field, Section
+from diffsim_ros.fields import REQUIRED, Field, Section
 
 LENGTH = {"minimum": 0, "strict": True}
 MEMBERS = Field("list", "surfaces: names or inline ones", default=REQUIRED)

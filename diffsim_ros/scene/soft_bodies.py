@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from diffsim_ros.errors import nearest
+from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.rotation import quat_log
 from diffsim_ros.scene import schema_bodies as schema
-from diffsim_ros.scene.fields import Reader, join, present
 from diffsim_ros.scene.placing import absolute, box_size, resolve_pose
 from diffsim_ros.scene.soft_shapes import SoftShape, region, soft_shape
 

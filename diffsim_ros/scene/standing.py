@@ -9,10 +9,10 @@ from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
+from diffsim_ros.fields import Reader
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.collision_solids import Convex
 from diffsim_ros.scene.build_sdf import engine_sdf
-from diffsim_ros.scene.fields import Reader
 from diffsim_ros.scene.model import SceneModel
 from diffsim_ros.scene.surfaces import resolve_sdfs
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from diffsim_ros.errors import nearest
+from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.scene import schema, schema_sdfs
 from diffsim_ros.scene.build_sdf import COMBINED, surface_triangles
-from diffsim_ros.scene.fields import Reader, join, present
 from diffsim_ros.scene.mesh_files import suffix_of
 from diffsim_ros.scene.placing import absolute, box_size, orientation
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import nearest
+from ..fields import Reader
 from ..robots.arm import Arm, load_arm
 from ..robots.controller import Settings
 from ..robots.kinematics import joint_poses, link_pose
 from ..rotation import quat_from_matrix, quat_matrix
 from ..scene.controllers import read_following
-from ..scene.fields import Reader
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute, resolve_pose
 from ..yaml_file import read_mapping

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from ..real2sim.clouds.cloud import Cloud, checked
-from ..real2sim.clouds.library import open3d
-from ..real2sim.clouds.options import DepthNoise
+from ..sensing.clouds.cloud import Cloud, checked
+from ..sensing.clouds.library import open3d
+from ..sensing.clouds.options import DepthNoise
 
 KINECT = DepthNoise(0.0012, 0.0019, 0.4)  # [m], [1/m], [m]: axial noise of the first Kinect
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from diffsim_ros.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.scene.controllers import FOLLOWING
-from diffsim_ros.scene.fields import REQUIRED, Field, Section, tables
 
 TWIN: Section = {
     "name": Field("text", "title", default="twin"),

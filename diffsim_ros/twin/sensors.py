@@ -16,12 +16,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ..errors import InputError, nearest
-from ..real2sim.clouds.cloud import Cloud
-from ..real2sim.clouds.options import DepthNoise
-from ..real2sim.recorder import NANO, MarkerFrame, PoseSample
-from ..scene.fields import Field, Reader
+from ..fields import Field, Reader
 from ..scene.model import SceneModel
 from ..scene.soft_shapes import SOFT
+from ..sensing.clouds.cloud import Cloud
+from ..sensing.clouds.options import DepthNoise
+from ..sensing.recorder import NANO, MarkerFrame, PoseSample
 from . import schema
 from .depth_camera import KINECT, DepthCamera
 from .record import TwinRecord, rest_nodes

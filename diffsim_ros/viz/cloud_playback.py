@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.real2sim.bags import CloudTrack, write_motion
+from diffsim_ros.sensing.bags import CloudTrack, write_motion
 from diffsim_ros.viz import style
 from diffsim_ros.viz.cloud_plots import COLOURS, REACH
 from diffsim_ros.viz.markers import Kind, Marker, label

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.real2sim.bags import write_motion
+from diffsim_ros.sensing.bags import write_motion
 from diffsim_ros.viz.joint_report import LOOKS, rows_of
 from diffsim_ros.viz.markers import Kind, Marker
 from diffsim_ros.viz.playback import Reel

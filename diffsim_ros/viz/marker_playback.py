@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.real2sim.bags import MocapTrack, write_motion
+from diffsim_ros.sensing.bags import MocapTrack, write_motion
 from diffsim_ros.viz import style
 from diffsim_ros.viz.marker_report import rows_of
 from diffsim_ros.viz.markers import Kind, Marker, label

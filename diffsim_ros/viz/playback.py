@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.real2sim.bags import MarkerTrack, PoseTrack, write_motion
+from diffsim_ros.sensing.bags import MarkerTrack, PoseTrack, write_motion
 from diffsim_ros.viz import style
 from diffsim_ros.viz.markers import Action, Kind, Marker, label, static_markers, toss_markers
 from diffsim_ros.viz.motion import Motion

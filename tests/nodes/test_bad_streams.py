@@ -20,12 +20,12 @@ from diffsim_ros.nodes import convert, convert_frames
 from diffsim_ros.nodes.common import DRIVER, SENSOR, STATIC_TF
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
-from diffsim_ros.real2sim.bags import read_raw, topics
-from diffsim_ros.real2sim.clouds.bag import read_bag
-from diffsim_ros.real2sim.clouds.cloud import Cloud
-from diffsim_ros.real2sim.frames import Transform, bag_frames, read_transform
-from diffsim_ros.real2sim.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
+from diffsim_ros.sensing.bags import read_raw, topics
+from diffsim_ros.sensing.clouds.bag import read_bag
+from diffsim_ros.sensing.clouds.cloud import Cloud
+from diffsim_ros.sensing.frames import Transform, bag_frames, read_transform
+from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
 
 ORIGIN = 1_700_000_000 * NANO
 WARN, ERROR = DiagnosticStatus.WARN, DiagnosticStatus.ERROR

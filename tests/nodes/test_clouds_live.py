@@ -21,10 +21,10 @@ from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
 from diffsim_ros.nodes.visualizer import Visualizer
-from diffsim_ros.real2sim.bags import CloudTrack, RawMessage, read_raw, write_motion, write_raw
-from diffsim_ros.real2sim.clouds.recording import read_recordings
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
+from diffsim_ros.sensing.bags import CloudTrack, RawMessage, read_raw, write_motion, write_raw
+from diffsim_ros.sensing.clouds.recording import read_recordings
 from diffsim_ros.viz.markers import Kind
 from tests.real2sim.clouds_synthetic import (
     SENSOR,

@@ -12,9 +12,9 @@ convert = pytest.importorskip("diffsim_ros.nodes.convert")
 
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 
-from diffsim_ros.real2sim.clouds.cloud import Cloud  # noqa: E402
 from diffsim_ros.real2sim.progress import Progress  # noqa: E402
-from diffsim_ros.real2sim.recorder import PoseSample  # noqa: E402
+from diffsim_ros.sensing.clouds.cloud import Cloud  # noqa: E402
+from diffsim_ros.sensing.recorder import PoseSample  # noqa: E402
 from diffsim_ros.viz.markers import Action, Kind, Marker  # noqa: E402
 
 RNG = np.random.default_rng(5)

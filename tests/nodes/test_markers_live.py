@@ -24,9 +24,9 @@ from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
 from diffsim_ros.nodes.visualizer import Visualizer
-from diffsim_ros.real2sim.bags import MocapTrack, topics, write_motion
-from diffsim_ros.real2sim.markers.files import read_markers, read_recordings
-from diffsim_ros.real2sim.saving import save_trials
+from diffsim_ros.sensing.bags import MocapTrack, topics, write_motion
+from diffsim_ros.sensing.markers.files import read_markers, read_recordings
+from diffsim_ros.sensing.saving import save_trials
 from diffsim_ros.viz.markers import Kind
 from tests.real2sim.markers_synthetic import estimation, record
 

@@ -15,9 +15,9 @@ from std_srvs.srv import Trigger  # noqa: E402
 from diffsim_ros.nodes import convert  # noqa: E402
 from diffsim_ros.nodes.common import DRIVER, LATCHED, SENSOR, quality  # noqa: E402
 from diffsim_ros.nodes.observer import Observer  # noqa: E402
-from diffsim_ros.real2sim.playback import read_playlist  # noqa: E402
-from diffsim_ros.real2sim.recorder import NANO, PoseSample  # noqa: E402
-from diffsim_ros.real2sim.tosses import read_tosses  # noqa: E402
+from diffsim_ros.sensing.playback import read_playlist  # noqa: E402
+from diffsim_ros.sensing.recorder import NANO, PoseSample  # noqa: E402
+from diffsim_ros.sensing.tosses import read_tosses  # noqa: E402
 
 ORIGIN = 1_700_000_000 * NANO
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR

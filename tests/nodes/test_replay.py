@@ -18,9 +18,9 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, SENSOR
 from diffsim_ros.nodes.replay import Replay
-from diffsim_ros.real2sim.bags import write_motion
-from diffsim_ros.real2sim.recorder import NANO
-from diffsim_ros.real2sim.tosses import read_tosses
+from diffsim_ros.sensing.bags import write_motion
+from diffsim_ros.sensing.recorder import NANO
+from diffsim_ros.sensing.tosses import read_tosses
 
 
 @pytest.fixture

@@ -23,10 +23,10 @@ from diffsim_ros.nodes import convert, convert_motion
 from diffsim_ros.nodes.common import STATIC_TF, STREAM, quality
 from diffsim_ros.nodes.driver import Driver
 from diffsim_ros.nodes.simulator import Simulator
-from diffsim_ros.real2sim.recorder import NANO
 from diffsim_ros.robots.kinematics import link_pose
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.rotation import quat_matrix
+from diffsim_ros.sensing.recorder import NANO
 from diffsim_ros.twin.sensors import generator
 from tests.twin.conftest import ROOT, ball_twin, swing_of
 

@@ -29,14 +29,14 @@ from diffsim_ros.nodes.convert import Goal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
-from diffsim_ros.real2sim.bags import read_raw, topics, write_motion
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.frames import Transform
-from diffsim_ros.real2sim.playback import read_playlist
-from diffsim_ros.real2sim.recorder import NANO, PoseSample
-from diffsim_ros.real2sim.tosses import read_tosses
 from diffsim_ros.rotation import quat_exp
+from diffsim_ros.sensing.bags import read_raw, topics, write_motion
+from diffsim_ros.sensing.frames import Transform
+from diffsim_ros.sensing.playback import read_playlist
+from diffsim_ros.sensing.recorder import NANO, PoseSample
+from diffsim_ros.sensing.tosses import read_tosses
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = str(ROOT / "config" / "estimation" / "cube_toss.yaml")

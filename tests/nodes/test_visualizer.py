@@ -17,7 +17,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import DRIVER, LATCHED, STREAM
 from diffsim_ros.nodes.visualizer import Visualizer, read_scenes
-from diffsim_ros.real2sim.recorder import PoseSample
+from diffsim_ros.sensing.recorder import PoseSample
 from diffsim_ros.viz.markers import Action
 from diffsim_ros.viz.playback import write_playback, write_pose_playback
 

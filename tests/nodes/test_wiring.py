@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from diffsim_ros.nodes import convert  # noqa: E402
 from diffsim_ros.nodes.common import LATCHED  # noqa: E402
-from diffsim_ros.real2sim.tosses import read_tosses  # noqa: E402
+from diffsim_ros.sensing.tosses import read_tosses  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 NODES = ("replay", "observer", "estimator", "visualizer")

@@ -9,12 +9,12 @@ from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from diffsim_ros.inverse.simulation_problem import body_slots
-from diffsim_ros.real2sim import bags
-from diffsim_ros.real2sim.clouds.cloud import Cloud
-from diffsim_ros.real2sim.clouds.recording import CloudRecording
-from diffsim_ros.real2sim.clouds.samples import Samples
 from diffsim_ros.real2sim.clouds.skin import skin_of
 from diffsim_ros.scene import load_scene
+from diffsim_ros.sensing import bags
+from diffsim_ros.sensing.clouds.cloud import Cloud
+from diffsim_ros.sensing.clouds.recording import CloudRecording
+from diffsim_ros.sensing.clouds.samples import Samples
 
 NOISE = 0.002
 TRUTH = {

@@ -5,13 +5,8 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.calibration import from_bodies, from_flange, from_points
-from diffsim_ros.real2sim.frames import (
-    Frames,
-    Transform,
-    read_transform,
-    write_transform,
-)
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply, quat_rotate
+from diffsim_ros.sensing.frames import Frames, Transform, read_transform, write_transform
 
 TURN = quat_exp(np.array([0.4, -1.1, 2.0]))
 SHIFT = np.array([0.7, -0.4, 0.9])

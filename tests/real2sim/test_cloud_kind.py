@@ -15,14 +15,14 @@ pytest.importorskip("open3d", exc_type=ImportError)
 from diffsim_ros import meshes
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.clouds import kind_options
-from diffsim_ros.real2sim.clouds.cloud import Cloud
 from diffsim_ros.real2sim.clouds.placing import free_spin, posed
-from diffsim_ros.real2sim.clouds.recording import read_recordings
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.options import fields_of
 from diffsim_ros.real2sim.results import write_results
+from diffsim_ros.sensing.clouds.cloud import Cloud
+from diffsim_ros.sensing.clouds.recording import read_recordings
 from tests.real2sim.clouds_synthetic import TRUTH, estimation, recording
 
 ROOT = Path(__file__).parents[2]
@@ -134,7 +134,7 @@ def test_spin_of_a_steady_turn_is_exact():
 
 
 def test_recordings_are_told_apart_by_what_they_are(tmp_path):
-    from diffsim_ros.real2sim.clouds.library import o3d_cloud, open3d
+    from diffsim_ros.sensing.clouds.library import o3d_cloud, open3d
 
     (bag,) = read_recordings(ROOT / "data" / "ros2_bags" / "kinect_xyz_mcap")
     assert bag.name == "kinect_xyz_mcap" and len(bag.clouds) >= 1

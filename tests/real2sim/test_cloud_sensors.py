@@ -13,11 +13,11 @@ pytest.importorskip("open3d", exc_type=ImportError)
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.simulation_problem import body_slots
-from diffsim_ros.real2sim import bags
-from diffsim_ros.real2sim.clouds.samples import read_samples
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.sensing import bags
+from diffsim_ros.sensing.clouds.samples import read_samples
 from diffsim_ros.viz.cloud_report import PAGE
 from tests.real2sim.clouds_synthetic import (
     SENSOR,

@@ -5,12 +5,12 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.clouds.camera import Camera
-from diffsim_ros.real2sim.clouds.cloud import checked
-from diffsim_ros.real2sim.clouds.crop import at_rim, cut_by
-from diffsim_ros.real2sim.clouds.files import write_sequence
 from diffsim_ros.real2sim.clouds.kind import Files
-from diffsim_ros.real2sim.clouds.options import read_cloud_options
 from diffsim_ros.real2sim.clouds.placing import Placed, free_frames
+from diffsim_ros.sensing.clouds.cloud import checked
+from diffsim_ros.sensing.clouds.crop import at_rim, cut_by
+from diffsim_ros.sensing.clouds.files import write_sequence
+from diffsim_ros.sensing.clouds.options import read_cloud_options
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 BOX = {"low": [-1, -1, -1], "high": [1, 1, 1], "keep": True}

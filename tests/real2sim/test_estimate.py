@@ -15,7 +15,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.results import load_parameters, open_folder
-from diffsim_ros.real2sim.tosses import read_tosses
+from diffsim_ros.sensing.tosses import read_tosses
 from tests.real2sim.synthetic import TRUTH, estimation, recorded
 
 NOISE = (1e-3, math.radians(0.5))

@@ -10,12 +10,12 @@ import pytest
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.first_guess import joints as first_joints
+from diffsim_ros.real2sim.first_guess.first import Given
 from diffsim_ros.real2sim.kinds import kind_of
-from diffsim_ros.real2sim.recordings import first_joints
-from diffsim_ros.real2sim.recordings.check import examine
-from diffsim_ros.real2sim.recordings.first import Given
-from diffsim_ros.real2sim.recordings.streams import read_streams
 from diffsim_ros.robots.urdf import load_robot
+from diffsim_ros.sensing.check import examine
+from diffsim_ros.sensing.streams import read_streams
 
 ROOT = Path(__file__).resolve().parents[2]
 

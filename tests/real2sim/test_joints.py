@@ -12,11 +12,11 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.joints import options
 from diffsim_ros.real2sim.joints.experiment import JointExperiment
-from diffsim_ros.real2sim.joints.log import read_logs
 from diffsim_ros.real2sim.options import fields_of
-from diffsim_ros.real2sim.recordings.check import examine
-from diffsim_ros.real2sim.recordings.streams import read_streams
 from diffsim_ros.scene import load_scene
+from diffsim_ros.sensing.check import examine
+from diffsim_ros.sensing.joints.log import read_logs
+from diffsim_ros.sensing.streams import read_streams
 from tests.robots.test_urdf import ARM
 
 pytest.importorskip("urchin")

@@ -17,10 +17,10 @@ from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.markers import model as model_module
 from diffsim_ros.real2sim.markers import options
 from diffsim_ros.real2sim.markers.attach import carrier_of, rigid_fit
-from diffsim_ros.real2sim.markers.files import read_markers
 from diffsim_ros.real2sim.markers.measures import crossing, release_frame
 from diffsim_ros.real2sim.options import fields_of
 from diffsim_ros.scene.model import load_scene
+from diffsim_ros.sensing.markers.files import read_markers
 from tests.real2sim.markers_synthetic import (
     PLACES,
     RELEASED,

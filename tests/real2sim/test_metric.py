@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from diffsim_ros.real2sim.metric import MetricOptions, start_state, toss_errors
-from diffsim_ros.real2sim.observation import Observation, Trial
-from diffsim_ros.real2sim.tosses import read_tosses
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
+from diffsim_ros.sensing.observation import Observation, Trial
+from diffsim_ros.sensing.tosses import read_tosses
 
 DATA = Path(__file__).parents[2] / "data" / "cube_toss" / "tosses.npz"
 DT = 1.0 / 148.0

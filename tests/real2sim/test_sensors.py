@@ -15,11 +15,11 @@ pytest.importorskip("open3d", exc_type=ImportError)
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.clouds.placing import free_spin
-from diffsim_ros.real2sim.clouds.recording import CloudRecording
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.results import write_results
+from diffsim_ros.sensing.clouds.recording import CloudRecording
 from diffsim_ros.viz.cloud_report import PAGE
 from tests.real2sim.clouds_synthetic import (
     AT_SIDE,

@@ -2,7 +2,7 @@
 
 import copy
 
-from diffsim_ros.scene.fields import REQUIRED
+from diffsim_ros.fields import REQUIRED
 
 
 def replaced(scene: dict, path: str, value):

@@ -10,9 +10,9 @@ import yaml
 
 from diffsim_ros import rotation
 from diffsim_ros.errors import InputError
+from diffsim_ros.fields import REQUIRED, Field, Reader
 from diffsim_ros.output import yaml_text
 from diffsim_ros.scene import schema, shapes
-from diffsim_ros.scene.fields import REQUIRED, Field, Reader
 from diffsim_ros.scene.resolve import resolve, steps_of
 from diffsim_ros.yaml_file import read_yaml
 from tests.scene.edits import replaced

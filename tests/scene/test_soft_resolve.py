@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.fields import REQUIRED
 from diffsim_ros.output import yaml_text
 from diffsim_ros.scene.build_soft import glued_vertices
-from diffsim_ros.scene.fields import REQUIRED
 from diffsim_ros.scene.resolve import resolve
 from diffsim_ros.scene.soft_shapes import region, soft_shape
 from tests.scene.edits import replaced

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rosbags.highlevel import AnyReader
 
-from diffsim_ros.real2sim.bags import MARKERS, pose_topics, read_poses
+from diffsim_ros.sensing.bags import MARKERS, pose_topics, read_poses
 from diffsim_ros.viz.markers import Action, Kind
 from diffsim_ros.viz.playback import MARKER_TOPIC, TOPICS, write_playback
 

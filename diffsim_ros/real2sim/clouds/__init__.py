@@ -1,1 +1,1 @@
-"""Point clouds: files and messages in, the points of one object out.  See docs/pointclouds.md."""
+"""Estimation from point clouds, alone or with other sensors.  See docs/pointclouds.md."""

@@ -14,10 +14,10 @@ from ...inverse.clock import Clock
 from ...inverse.cloud_track import CloudTrack
 from ...inverse.losses import Huber
 from ...rotation import quat_between, quat_matrix
-from .options import CLOUD, CloudOptions
-from .pipeline import CloudPipeline, stage_table
+from ...sensing.clouds.options import CLOUD, CloudOptions
+from ...sensing.clouds.pipeline import CloudPipeline, stage_table
+from ...sensing.clouds.recording import CloudRecording, read_recordings
 from .placing import followed
-from .recording import CloudRecording, read_recordings
 from .sight import Outline, Sight
 from .track import cloud_track, sightings
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...inverse.optimizers import LMOptions, levenberg_marquardt
 from ...inverse.simulation_problem import SimulationProblem, body_slots
+from ...sensing.clouds.recording import CloudRecording
 from ..config import EstimationConfig
 from ..fit import Fit
 from ..kinds import Data, Judged, notes_on_validation, refuse_twice
@@ -17,7 +18,6 @@ from ..starts import StartEstimate, start_estimates
 from .camera import Camera
 from .kind import Files
 from .model import CloudModel, Throw
-from .recording import CloudRecording
 from .seen import Seen, frames_of, seen_by
 from .skin import skin_of
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import InputError, nearest
+from ...sensing.clouds.recording import CloudRecording
 from ..kinds import Kind, by_role, imported
 from ..options import FitOptions, OptionReader, read_options, read_paths
 from .kind_options import (
@@ -17,7 +18,6 @@ from .kind_options import (
     CloudMeasurementOptions,
     CloudSimulationOptions,
 )
-from .recording import CloudRecording
 
 if TYPE_CHECKING:
     from .camera import Camera

@@ -21,12 +21,12 @@ from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...inverse.trial import InitialState
 from ...inverse.trial import Trial as Fitted
 from ...scene.links import standing, start_pose
+from ...sensing.clouds.options import CLOUD
+from ...sensing.clouds.recording import CloudRecording
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
 from .camera import Camera
-from .options import CLOUD
 from .placing import Placed, flight_acceleration, free_flight, free_frames, free_spin
-from .recording import CloudRecording
 from .sensors import Sensor, read_sensors, refuse_apart
 from .sight import Outline, Sight
 from .skin import skin_of

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ...errors import InputError
-from .cloud import Cloud
+from ...sensing.clouds.cloud import Cloud
 
 ROUNDS = 20
 STILL = 1e-7  # [m], and of the size of the object for a turn

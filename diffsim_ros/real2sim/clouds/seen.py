@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 from ...inverse.cloud_track import CloudTrack
 from ...inverse.marker_track import MarkerTrack
 from ...inverse.pose_stream import PoseStream
+from ...sensing.clouds.cloud import Cloud
 from .camera import Camera
-from .cloud import Cloud
 from .placing import placed
 from .sensors import Sensor
 from .sight import Sight

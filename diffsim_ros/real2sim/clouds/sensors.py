@@ -22,17 +22,17 @@ from ...inverse.pose_stream import PoseStream
 from ...rotation import quat_matrix, quat_multiply
 from ...scene.model import SceneModel
 from ...scene.soft_shapes import SOFT
+from ...sensing.clouds.cloud import Cloud
+from ...sensing.clouds.options import read_cloud_options
+from ...sensing.clouds.recording import CloudRecording, static_frames, trials
+from ...sensing.clouds.samples import Samples, read_samples
+from ...sensing.frames import Frames
 from ..config import EstimationConfig
-from ..frames import Frames
 from ..markers.attach import carrier_of, rigid_fit
 from ..options import OptionReader, read_options
 from .camera import Camera, within
-from .cloud import Cloud
 from .kind_options import CloudSensorOptions
-from .options import read_cloud_options
 from .placing import Placed
-from .recording import CloudRecording, static_frames, trials
-from .samples import Samples, read_samples
 from .sight import Outline, Sight
 
 LEAST = 4

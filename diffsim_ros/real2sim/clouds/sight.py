@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...inverse.cloud_track import RigidSkin, SoftSkin
-from .cloud import Cloud
+from ...sensing.clouds.cloud import Cloud
+from ...sensing.clouds.planes import Plane
+from ...sensing.clouds.samples import Samples
 from .placing import Placed
-from .planes import Plane
-from .samples import Samples
 
 ROUND = 0.04
 """Share of its radius within which the surface of a body lies that looks alike from all sides."""

@@ -10,9 +10,9 @@ from ...errors import InputError
 from ...inverse.clock import Clock
 from ...inverse.cloud_track import CloudTrack, RigidSkin, SoftSkin
 from ...inverse.losses import Loss
-from .cloud import Cloud
-from .options import DepthNoise
-from .pipeline import Frame
+from ...sensing.clouds.cloud import Cloud
+from ...sensing.clouds.options import DepthNoise
+from ...sensing.clouds.pipeline import Frame
 
 
 def sightings(frames: Sequence[Frame], place: str = "clouds") -> list[Cloud]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from ...robots.kinematics import joint_poses
+from ...sensing.joints.log import JointLog
 from ..config import EstimationConfig
 from ..fit import Fit
 from ..kinds import Data, Judged, notes_on_validation
 from ..progress import Reporter
-from .log import JointLog
 from .model import JointModel, simulated
 
 UNITS = {"position": "rad", "velocity": "rad_s", "effort": "Nm"}

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...sensing.joints.log import JointLog, read_logs
 from ..kinds import Kind, by_role, imported
 from ..options import OptionReader, read_options, read_paths
-from .log import JointLog, read_logs
 from .options import (
     JointDataOptions,
     JointFilesOptions,

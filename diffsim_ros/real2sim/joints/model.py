@@ -19,11 +19,11 @@ from ...rotation import quat_from_matrix, quat_matrix, quat_multiply
 from ...scene.placing import absolute
 from ...scene.robot_parts import motor_name, robot_of
 from ...scene.schema import WORLD
+from ...sensing.joints.log import SIGNALS, JointLog
 from ...yaml_file import read_mapping
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
 from ..options import OptionReader, read_options
-from .log import SIGNALS, JointLog
 from .options import ReadingOptions
 
 STEADY = 0.1

@@ -9,12 +9,12 @@ import numpy as np
 
 from ...scene.soft_shapes import SOFT, soft_shape
 from ...scene.vertices import vertex_positions
+from ...sensing.markers.files import read_recordings
+from ...sensing.observation import Observation
 from ..config import EstimationConfig
 from ..fit import Fit
 from ..kinds import Data, Judged, notes_on_validation, refuse_twice
-from ..observation import Observation
 from ..progress import Reporter
-from .files import read_recordings
 from .kind import Files
 from .model import MEASURES, MarkerModel, Release, Swing
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...errors import InputError
-from ...scene.fields import Field
+from ...fields import Field
 from ..kinds import Kind, by_role, imported
 from ..options import FitOptions, OptionReader, read_options, read_paths
 from .options import (

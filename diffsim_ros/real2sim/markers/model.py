@@ -13,9 +13,9 @@ from ...inverse.marker_track import Carrier, MarkerTrack, interpolated
 from ...inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ...inverse.swing import Oscillation, SwingTrack, damped_sinusoid
 from ...inverse.trial import Trial as Fitted
+from ...sensing.observation import Observation
 from ..config import EstimationConfig
 from ..model import Model, scene_and_map
-from ..observation import Observation
 from .attach import carrier_of, rigid_fit
 from .labels import labelled
 from .measures import BEFORE, crossing, release_frame

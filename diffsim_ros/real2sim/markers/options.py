@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...scene.fields import REQUIRED
+from ...fields import REQUIRED
 from ..options import option
 
 

@@ -10,17 +10,17 @@ import numpy as np
 from ...errors import InputError
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...rotation import quat_angle
+from ...sensing.flight import WINDOW, check_gravity
+from ...sensing.observation import Trial
+from ...sensing.tosses import MIN_SAMPLES
 from ..comparison import interval
 from ..config import EstimationConfig
 from ..fit import Fit
-from ..flight import WINDOW, check_gravity
 from ..framed import spacing
 from ..kinds import Data, Judged, notes_on_validation
-from ..observation import Trial
 from ..progress import Reporter
 from ..results import median_and_mean
 from ..selection import Selection, overlap
-from ..tosses import MIN_SAMPLES
 from ..validation import refined_rollouts
 from .model import PoseModel
 from .pivot import centred

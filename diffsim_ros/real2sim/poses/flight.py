@@ -21,7 +21,7 @@ from ...rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
 from ...scene.build import proxies_of
 from ...scene.links import standing
 from ...scene.model import SceneModel
-from ..observation import Trial
+from ...sensing.observation import Trial
 
 WIDE = np.repeat([5e-3, 0.1, 0.5, 10.0], 3)
 """Belief about a start before its flight is looked at: [m], [rad], [m/s], [rad/s]."""

@@ -15,10 +15,10 @@ from ...inverse.trial import InitialState
 from ...inverse.trial import Trial as Fitted
 from ...inverse.twist_track import TwistTrack
 from ...scene.build import mass_of
+from ...sensing.observation import Trial
 from ..config import EstimationConfig
 from ..framed import FramedModel
 from ..model import scene_and_map
-from ..observation import Trial
 from .flight import Flight, Flown, flight_of, flown
 from .pivot import Pivot, centred, read_pivots
 

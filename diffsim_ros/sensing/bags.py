@@ -1,0 +1,358 @@
+"""rosbag2 recordings, read and written without a ROS distribution (package `rosbags`).
+
+Written: MCAP with Jazzy's message definitions inside, so that `ros2 bag play`, rviz2 and Foxglove
+need nothing else.  Read: MCAP and sqlite3, a folder with metadata.yaml or a single file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.files import exists, is_folder
+from diffsim_ros.sensing import messages as build
+from diffsim_ros.sensing.bag_check import CUT, WHOLE, check_bag, check_definition, check_fields
+from diffsim_ros.sensing.messages import MARKERS, POSE, Entry, Quality
+
+__all__ = ["MARKERS", "POSE"]
+SUFFIXES = (".mcap", ".db3")
+FOLDER = "a rosbag2 folder, with its metadata.yaml, or the files themselves"
+NO_STAMPS = "all header stamps are 0: times of arrival are used, with their jitter"
+EPOCH_NS = 1_700_000_000_000_000_000  # invented start of recordings that have no clock of their own
+
+
+class PoseTrack(NamedTuple):
+    """Poses of one topic.
+
+    topic        e.g. "/cube/measured"
+    frame_id     frame that the poses are given in
+    t            time [s] since the bag's epoch                 (n,)
+    position     [m]                                            (n, 3)
+    orientation  quaternion x, y, z, w, body to `frame_id`      (n, 4)
+    """
+
+    topic: str
+    frame_id: str
+    t: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray
+
+
+class MarkerTrack(NamedTuple):
+    """Marker arrays of one topic: at t[i] [s] since the epoch, frames[i] (viz.markers.Marker)."""
+
+    topic: str
+    t: Sequence[float]
+    frames: Sequence[Sequence[Any]]
+
+
+class MocapTrack(NamedTuple):
+    """Labelled markers of one topic (mocap4r2_msgs/Markers).
+
+    t [s] since the epoch (n,); position [m] in `frame_id`, NaN where not seen (n, m, 3)
+    """
+
+    topic: str
+    frame_id: str
+    t: np.ndarray
+    names: Sequence[str]
+    position: np.ndarray
+
+
+class CloudTrack(NamedTuple):
+    """Clouds of one topic: at t[i] [s] since the epoch, clouds[i] (clouds.cloud.Cloud).
+
+    extra   name -> a further number of every point, (n,) for each cloud
+    """
+
+    topic: str
+    frame_id: str
+    t: Sequence[float]
+    clouds: Sequence[Any]
+    extra: Mapping[str, Sequence[np.ndarray]] = {}
+
+    def columns(self, i: int) -> dict[str, np.ndarray]:
+        """The further numbers of cloud i."""
+        return {name: values[i] for name, values in self.extra.items()}
+
+
+class RawMessage(NamedTuple):
+    """A message as it is stored: stamp [ns], topic, type ("std_msgs/msg/Bool"), CDR bytes."""
+
+    stamp: int
+    topic: str
+    msgtype: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class BagPoses:
+    """What `read_poses` found: the samples as recorded, in the order of the bag, nothing dropped.
+
+    track      topic, frame and samples; track.t counts from `epoch_ns`
+    epoch_ns   stamp of the first sample [ns since 1970]
+    stamps     "header", or "received" where the publisher left all header stamps 0
+    """
+
+    track: PoseTrack
+    epoch_ns: int
+    stamps: str
+
+
+def write_motion(
+    path: str | os.PathLike[str],
+    motions: Iterable[PoseTrack | tuple],
+    *,
+    markers: Iterable[MarkerTrack] = (),
+    mocap: Iterable[MocapTrack] = (),
+    clouds: Iterable[CloudTrack] = (),
+    transforms: bool = True,
+    epoch_ns: int = EPOCH_NS,
+) -> Path:
+    """Write poses, pictures (markers), labelled markers and clouds as a rosbag2 MCAP.
+
+    Predicted trials of an EstimationResult: viz.playback, viz.marker_playback.
+
+    `path` ending in .mcap becomes one file, any other a bag folder with metadata.yaml; both play
+    with `ros2 bag play`.  Each motion is (topic, frame_id, t, position, orientation), see
+    PoseTrack; with `transforms` it is also sent on /tf, its topic without the leading slash being
+    the child frame.  The bag appears whole or not at all.  Returns its path.
+    Raises FileExistsError if `path` exists, ValueError naming topic and sample for shapes that
+    disagree, non-finite numbers or times before the epoch.
+    """
+    motions = [_checked(PoseTrack(*motion)) for motion in motions]
+    entries = [build.pose_entries(motion, epoch_ns) for motion in motions]
+    if transforms:
+        entries += [build.transform_entries(motion, epoch_ns) for motion in motions]
+    entries += [build.picture_entries(track, epoch_ns) for track in markers]
+    entries += [build.mocap_entries(track, epoch_ns) for track in mocap]
+    entries += [build.cloud_entries(track, epoch_ns) for track in clouds]
+    build.write_bag(Path(path), [entry for group in entries for entry in group])
+    return Path(path)
+
+
+def write_raw(
+    path: str | os.PathLike[str],
+    messages: Iterable[RawMessage],
+    offered: Mapping[str, Sequence[Quality]] | None = None,
+) -> Path:
+    """Write messages as they were received; like write_motion. Returns the path.
+
+    offered  see bag_messages.write_bag
+    """
+    entries = [Entry(m.stamp, m.topic, m.msgtype, lambda m=m: m.data) for m in messages]
+    build.write_bag(Path(path), entries, offered)
+    return Path(path)
+
+
+def world_of(path: str | os.PathLike[str]) -> str:
+    """Frame in which the poses of an own recording are wanted, "" unknown; errors as topics."""
+    for name, (kind, count) in topics(path).items():
+        if kind == build.TEXT and name.endswith(build.WORLD) and count:
+            return str(read_messages(path, kind, name)[1][0][1].data)
+    return ""
+
+
+def is_bag(path: str | os.PathLike[str]) -> bool:
+    """True for .mcap and .db3 files and for folders that hold one, or a metadata.yaml."""
+    path = Path(path)
+    if not is_folder(path):
+        return path.suffix.lower() in SUFFIXES
+    return (path / "metadata.yaml").is_file() or any(any(path.glob(f"*{s}")) for s in SUFFIXES)
+
+
+def read_poses(path: str | os.PathLike[str], topic: str = "") -> BagPoses:
+    """Read the PoseStamped messages of one topic; "" takes the only such topic of the bag.
+
+    Raises InputError if the bag is missing, unreadable or damaged, has no (or several) PoseStamped
+    topics and none is named, the topic is empty, or its frame changes.
+    """
+    path = Path(path)
+    return _to_track(path, *read_messages(path, POSE, topic))
+
+
+def read_messages(
+    path: str | os.PathLike[str], msgtype: str | Sequence[str], topic: str = ""
+) -> tuple[str, list[tuple[int, Any]]]:
+    """Return (topic, [(time of arrival [ns], message)]) of one topic; "" takes the only one.
+
+    msgtype   the type, or the types, that the topic may have
+    Other topics may be of unknown types, or damaged: they are not looked at.
+    Raises InputError if the bag is missing, unreadable or damaged, has no (or several) topics of
+    that type and none is named, or the topic is empty or has a message that cannot be decoded.
+    """
+    path = Path(path)
+    kinds = (msgtype,) if isinstance(msgtype, str) else tuple(msgtype)
+    with _opened(path) as reader:
+        connections = [c for c in reader.connections if c.msgtype in kinds]
+        topic = _choose(path, topic, " or ".join(kinds), [c.topic for c in connections])
+        chosen = [c for c in connections if c.topic == topic]
+        store = _store(path, chosen[0])
+        samples = []
+        for connection, stamp, raw in reader.messages(connections=chosen):
+            try:
+                samples.append((stamp, store.deserialize_cdr(raw, connection.msgtype)))
+            except Exception as error:  # bytes of another type raise all kinds of errors
+                place, reason = f"{path}: {topic}: sample {len(samples)}", f"{error!r}"
+                rule = f"a {connection.msgtype}"
+                raise InputError(place, "", reason, rule) from error
+    if not samples:
+        raise InputError(path, topic, "no messages", f"at least one {' or '.join(kinds)}")
+    return topic, samples
+
+
+def read_raw(path: str | os.PathLike[str], topic: str) -> list[RawMessage]:
+    """Messages of one topic as they are stored, in the order of the bag.
+
+    Raises InputError if the bag is missing or unreadable or has no such topic.
+    """
+    path = Path(path)
+    with _opened(path) as reader:
+        chosen = [c for c in reader.connections if c.topic == topic]
+        if not chosen:
+            found = sorted({c.topic for c in reader.connections})
+            raise InputError(path, "topic", topic, "a topic of this bag", nearest(topic, found))
+        return [
+            RawMessage(stamp, topic, connection.msgtype, bytes(raw))
+            for connection, stamp, raw in reader.messages(connections=chosen)
+        ]
+
+
+def topics(path: str | os.PathLike[str]) -> dict[str, tuple[str, int]]:
+    """Topics of a bag: name -> (type, number of messages); errors as read_messages."""
+    found: dict[str, tuple[str, int]] = {}
+    with _opened(Path(path)) as reader:
+        for c in reader.connections:
+            before = found.get(c.topic, ("", 0))[1]
+            found[c.topic] = (c.msgtype, before + c.msgcount)
+    return found
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A reader of the bag; what it cannot read is an InputError, with what may be done."""
+    from rosbags.rosbag2 import Reader
+
+    if not exists(path):
+        raise InputError(path, "", "nothing", "a rosbag2 folder, .mcap or .db3 file")
+    if path.is_dir() and not (path / "metadata.yaml").is_file():
+        files = ", ".join(sorted(f.name for f in path.iterdir() if is_bag(f))[:5]) or "no bags"
+        raise InputError(path, "", f"a folder of {files}, without metadata.yaml", FOLDER, CUT)
+    check_bag(path)
+    try:
+        with Reader(path) as reader:
+            yield reader
+    except InputError:
+        raise
+    except Exception as error:  # damaged files raise struct, key, type, sqlite ... errors
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(path, "", reason, WHOLE, CUT) from error
+
+
+def _store(path: Path, connection: Any) -> Any:
+    """Message types to read a topic with: those in the bag, else those that are known anyway.
+
+    Of this topic alone: AnyReader takes those of all topics, and one it cannot parse spoils all.
+    """
+    from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+
+    text, reason = connection.msgdef.data, "no definition in the bag"
+    place = f"{path}: {connection.topic}"
+    check_definition(place, text)
+    if text:
+        store = get_typestore(Stores.EMPTY)
+        try:
+            if connection.msgdef.format.name == "MSG":
+                store.register(get_types_from_msg(text, connection.msgtype))
+            for part in _idl(text) if connection.msgdef.format.name == "IDL" else ():
+                store.register(get_types_from_idl(part))
+            store.get_msgdef(connection.msgtype)
+            check_fields(place, connection.msgtype, store.fielddefs, build.types().fielddefs)
+            return store
+        except InputError:
+            raise
+        except Exception as error:  # the parser's and the store's own, and key errors
+            reason = f"{type(error).__name__}: {error}"
+    if connection.msgtype in build.types().fielddefs:
+        return build.types()
+    raise InputError(place, connection.msgtype, reason, "a type with a readable definition")
+
+
+def _idl(text: str) -> list[str]:
+    """The files of a definition in IDL: each after a line of = and its name, or one alone."""
+    mark = "=" * 80 + "\n"
+    parts = text.split(mark)[1:]
+    return [part.partition("\n")[2] for part in parts] if parts else [text]
+
+
+def pose_topics(path: str | os.PathLike[str]) -> dict[str, int]:
+    """Return the bag's PoseStamped topics with their numbers of messages; errors as topics."""
+    return {name: count for name, (kind, count) in topics(path).items() if kind == POSE}
+
+
+def _choose(path: Path, topic: str, msgtype: str, found: list[str]) -> str:
+    found = sorted(set(found))
+    if topic in found:
+        return topic
+    if topic:
+        raise InputError(path, "topic", topic, f"a topic of type {msgtype}", nearest(topic, found))
+    if len(found) != 1:
+        names = ", ".join(found) or "none"
+        rule = f"exactly one topic of type {msgtype}"
+        raise InputError(path, "topic", names, rule, "name one topic")
+    return found[0]
+
+
+def _to_track(path: Path, topic: str, samples: list[tuple[int, Any]]) -> BagPoses:
+    frames = {message.header.frame_id for _, message in samples}
+    if len(frames) > 1:
+        raise InputError(path, f"{topic} frame_id", sorted(frames), "the same frame throughout")
+    ns = np.array([nanoseconds(message.header.stamp) for _, message in samples], dtype=np.int64)
+    stamps = "header"
+    if not ns.any():
+        ns, stamps = np.array([stamp for stamp, _ in samples], dtype=np.int64), "received"
+    poses = [message.pose for _, message in samples]
+    position = np.array([(p.position.x, p.position.y, p.position.z) for p in poses])
+    orientation = np.array(
+        [(p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w) for p in poses]
+    )
+    t = (ns - ns[0]) * 1e-9
+    track = PoseTrack(topic, frames.pop(), t, position, orientation)
+    return BagPoses(track, int(ns[0]), stamps)
+
+
+def clock(samples: Sequence[tuple[int, Any]]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Stamps [s] since the first, as recorded, and a note where headers have none."""
+    ns = np.array([nanoseconds(m.header.stamp) for _, m in samples], dtype=np.int64)
+    notes: tuple[str, ...] = ()
+    if not ns.any():
+        ns, notes = np.array([arrival for arrival, _ in samples], dtype=np.int64), (NO_STAMPS,)
+    return (ns - ns[0]) * 1e-9, notes
+
+
+def nanoseconds(stamp: Any) -> int:
+    """Stamp [ns] of a message's time."""
+    return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
+def _checked(motion: PoseTrack) -> PoseTrack:
+    """Return the motion as float arrays of agreeing shapes; ValueError names topic and sample."""
+    t = np.asarray(motion.t, dtype=float)
+    position = np.asarray(motion.position, dtype=float)
+    orientation = np.asarray(motion.orientation, dtype=float)
+    shapes = (t.shape, position.shape, orientation.shape)
+    if shapes != ((len(t),), (len(t), 3), (len(t), 4)):
+        raise ValueError(f"{motion.topic}: expected shapes (n,), (n, 3), (n, 4), got {shapes}")
+    good = np.isfinite(t) & np.isfinite(position).all(1) & np.isfinite(orientation).all(1)
+    if not good.all():
+        raise ValueError(f"{motion.topic}: sample {np.argmin(good)} is not finite")
+    if len(t) and t.min() < 0:
+        raise ValueError(f"{motion.topic}: times must be >= 0 s since the epoch, got {t.min()}")
+    return PoseTrack(motion.topic, motion.frame_id, t, position, orientation)

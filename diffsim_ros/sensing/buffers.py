@@ -1,0 +1,138 @@
+"""Messages as they came, kept as bytes within a bound of memory, and judged as their kind needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from . import bags
+from .bags import RawMessage
+from .markers.bag import labelled
+from .messages import Quality, types
+from .observation import Observation
+from .recorder import StreamRecorder
+
+OVERHEAD = 120
+"""Bytes that a buffered message costs beside its own."""
+MEGA = 1_000_000
+
+
+@dataclass
+class Budget:
+    """Bytes that several recorders share."""
+
+    limit: int
+    used: int = 0
+
+    def take(self, size: int) -> bool:
+        """True, and counted, if there is room for so many more."""
+        if self.used + size > self.limit:
+            return False
+        self.used += size
+        return True
+
+
+@dataclass
+class MessageRecorder(StreamRecorder):
+    """Serialised messages of one topic; what does not fit into the budget is counted.
+
+    msgtype   "sensor_msgs/msg/PointCloud2", say
+    """
+
+    msgtype: str = ""
+    budget: Budget = field(default_factory=lambda: Budget(256 * MEGA))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._data: list[bytes] = []
+
+    def add(self, stamp: int, frame: str, data: bytes) -> str:
+        """Keep a message, or drop and count it; return the reason of the drop, "" if it is kept."""
+        room = self.budget.take(len(data) + OVERHEAD)
+        reason = self.keep(stamp, frame, room=room)
+        if not reason:
+            self._data.append(data)
+        elif room:
+            self.budget.used -= len(data) + OVERHEAD
+        return reason
+
+    def clear(self) -> None:
+        """Forget all messages and counts."""
+        self.budget.used -= sum(len(data) + OVERHEAD for data in self._data)
+        super().clear()
+
+    def messages(self, topic: str) -> list[RawMessage]:
+        """Everything kept, for bags.write_raw, at the stamps of the headers."""
+        pairs = zip(self._stamps, self._data, strict=True)
+        return [RawMessage(stamp, topic, self.msgtype, data) for stamp, data in pairs]
+
+    def _bound(self) -> str:
+        return f"{self.budget.limit // MEGA} MB"
+
+
+@dataclass
+class MarkerRecorder(MessageRecorder):
+    """Markers or RigidBodies of mocap4r2_msgs, whose units and axes free flight tells."""
+
+    def table(self) -> tuple[str, tuple[str, ...], np.ndarray, np.ndarray]:
+        """Frame, names, times since the first [s] (n,), places [m] (n, m, 3), NaN not seen."""
+        samples = [
+            (stamp, types().deserialize_cdr(data, self.msgtype))
+            for stamp, data in zip(self._stamps, self._data, strict=True)
+        ]
+        frame, names, t, position, _ = labelled(self.source, samples)
+        return frame, names, t, position
+
+    def trials(self) -> list[Observation]:
+        """Every trial, its clock from 0, as markers.files.read_recordings reads it."""
+        frame, names, t, position = self.table()
+        edges = [*self._starts, len(t)]
+        return [
+            Observation(
+                t[a:b] - t[a], "markers", frame, names, position[a:b].reshape(b - a, -1),
+                np.array([np.nan]), self.source, None, k,
+            )
+            for k, (a, b) in enumerate(pairwise(edges), start=1)
+        ]  # fmt: skip
+
+    def warning(self) -> str:
+        """What units and axes the places, and free flight if there is one, contradict."""
+        from .check import examine
+        from .streams import Stream
+
+        try:
+            frame, names, t, position = self.table()
+        except InputError as error:
+            return str(error)
+        kind = "markers", "mocap4r2 markers"
+        stream = Stream(Path(self.source), "", *kind, frame, t, names, position=position)
+        found = [
+            f"{finding.text}; {finding.advice}"
+            for finding in examine(stream, judge=False).found
+            if finding.level == "warning" and finding.about in ("units", "axis", "gravity")
+        ]
+        return f"{self.source}: {'; '.join(found)}" if found else ""
+
+
+def write_recording(
+    path: str | Path,
+    messages: Sequence[RawMessage],
+    offered: Mapping[str, Sequence[Quality]] | None = None,
+) -> Path:
+    """Write what was heard as an .mcap, all or nothing; InputError if `path` exists.
+
+    offered  see bag_messages.write_bag
+    """
+    path = Path(path)
+    if not messages:
+        raise InputError(path, "messages", 0, "at least one")
+    try:
+        return bags.write_raw(path, messages, offered)
+    except FileExistsError:
+        got, rule = "a file that exists already", "recordings are never overwritten"
+        raise InputError(path, "", got, rule) from None

@@ -1,0 +1,173 @@
+"""`diffsim check`: every stream of recordings with its figures, verdicts, and whether it is usable.
+
+What is unusable is not judged twice: each stream goes through the very reader that `estimate`
+has for it, and what that refuses is the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from . import findings, flights, shape
+from .findings import Finding
+from .flight import check_gravity
+from .joints.log import read_logs
+from .markers.files import split, trials_of
+from .recorder import GRAVITY
+from .streams import TRANSFORMS, Stream, read_streams
+from .timing import Clock, clock
+from .tosses import read_tosses
+from .trials import recorded
+
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Examined:
+    """One stream examined.
+
+    gravity  as free flight shows it, None if there is none;  metre: recorded units in a metre
+    heights  of the rests along up, recorded units (k,)
+    refusal  why `estimate` cannot take it as it is, None if it can
+    counts   False of a frame of /tf beside something usable: it need not be a body's
+    """
+
+    stream: Stream
+    clock: Clock
+    gravity: flights.Gravity | None
+    metre: float
+    heights: np.ndarray
+    found: tuple[Finding, ...]
+    refusal: InputError | None
+    counts: bool = True
+
+    @property
+    def level(self) -> str:
+        """The worst of its verdicts."""
+        return max((f.level for f in self.found), key=findings.LEVELS.index, default="good")
+
+    @property
+    def barring(self) -> InputError | None:
+        """The refusal, where it makes the whole recording unusable."""
+        return self.refusal if self.counts else None
+
+    def figures(self) -> dict:
+        """Figures for metrics.json."""
+        figures = {**self.clock.plain(), "usable": int(self.refusal is None)}
+        if self.stream.kind == "clouds":
+            counts = [len(cloud) for cloud in self.stream.clouds]
+            return {**figures, "points": {"least": min(counts), "most": max(counts)}}
+        if self.stream.position is None:
+            return figures
+        low, high = shape.extent(self.stream.position)
+        hidden = shape.unseen(self.stream.position)
+        figures["extent"] = {"low": low, "high": high}
+        figures["unseen_share"] = dict(zip(self.stream.names, hidden.tolist(), strict=True))
+        figures["outliers"] = len(shape.outliers(self.stream.position, self.clock.trial))
+        if self.stream.orientation is not None:
+            off = np.abs(shape.norms(self.stream.orientation) - 1.0)
+            figures["quaternion_norm_error"] = float(np.max(off))
+        g = self.gravity
+        figures["gravity"] = None if g is None else {
+            "vector": g.acceleration, "std_dev": g.sigma, "size": g.size, "flights": g.flights,
+            "unit": g.unit, "up": g.axis, "tilt_deg": float(np.degrees(g.tilt)),
+        }  # fmt: skip
+        figures["ground"] = None if not len(self.heights) else {
+            "rests": len(self.heights), "lowest": float(self.heights.min()),
+            "median": float(np.median(self.heights)), "highest": float(self.heights.max()),
+        }  # fmt: skip
+        return figures
+
+    def document(self) -> dict:
+        """What result.yaml says of it."""
+        return {
+            "place": self.stream.place,
+            "kind": self.stream.kind,
+            "format": self.stream.what,
+            "frame": self.stream.frame,
+            "names": list(self.stream.names),
+            "usable": self.refusal is None,
+            "findings": [finding.plain() for finding in self.found],
+        }
+
+
+def examine(stream: Stream, *, judge: bool = True) -> Examined:
+    """Figures and verdicts of a stream; `judge`: also whether estimation's readers take it."""
+    ticks = clock(stream.t, stream.trial)
+    found = [Finding("note", "reading", note) for note in stream.notes]
+    found += findings.of_clock(ticks, stream.t)
+    gravity, metre, heights = None, 1.0, np.zeros(0)
+    if stream.position is not None:
+        found += findings.of_places(stream, ticks)
+        path = _path(stream)
+        strict = stream.kind != "poses"
+        args = stream.t, path, ticks.trial, ticks.dt
+        gravity = flights.gravity(*args, strict=strict)
+        metre = flights.UNITS.get(gravity.unit, 1.0) if gravity else 1.0
+        found += findings.of_gravity(stream, gravity)
+    if stream.kind == "poses":
+        found += findings.of_length(ticks)
+        heights, _ = flights.resting(*args, gravity.upright if gravity else UP, metre)
+        found += findings.of_ground(heights, metre)
+    elif stream.kind == "clouds":
+        found += findings.of_clouds(stream) + findings.of_planes(stream)
+    elif stream.kind == "joints":
+        found += findings.of_joints(stream)
+    refusal = _refusal(stream) if judge else None
+    if refusal is not None:
+        found.insert(0, Finding("unusable", "estimate", str(refusal)))
+    return Examined(stream, ticks, gravity, metre, heights, tuple(found), refusal)
+
+
+def _path(stream: Stream) -> np.ndarray:
+    """One point of the body over time (n, 3): its origin, or the mean of markers always seen."""
+    if stream.kind == "poses":
+        return stream.position[:, 0]
+    hidden = shape.unseen(stream.position)
+    return stream.position[:, hidden <= max(0.05, hidden.min())].mean(axis=1)
+
+
+def _refusal(stream: Stream) -> InputError | None:
+    """What estimation's own reading says against the stream, None if it takes it."""
+    try:
+        if stream.kind == "markers":
+            trial = trials_of(stream.path, stream.t)
+            split(stream.path, stream.names, stream.t, trial, stream.position, 1e-3)
+        elif stream.kind == "joints" and not stream.name:
+            read_logs(stream.path)
+        elif stream.kind == "poses":
+            tosses = stream.what == "npz of tosses"
+            trials = (
+                read_tosses(stream.path, body=stream.names) if tosses else recorded(stream).trials()
+            )
+            check_gravity(trials, GRAVITY)
+    except InputError as error:
+        return error
+    return None
+
+
+def check(
+    paths: Sequence[str | Path], tell: Callable[[str], None] | None = None
+) -> tuple[list[Examined], list[InputError]]:
+    """Streams of all recordings examined, and the errors of those that cannot be read at all."""
+    tell = tell or (lambda text: None)
+    examined, unreadable = [], []
+    for path in paths:
+        try:
+            streams = read_streams(path, tell, unreadable.append)
+        except InputError as error:
+            unreadable.append(error)
+            continue
+        own = []
+        for stream in streams:
+            tell(f"examining {stream.place}, {len(stream)} samples")
+            own.append(examine(stream))
+        if any(one.refusal is None for one in own):
+            own = [replace(one, counts=one.stream.what != TRANSFORMS) for one in own]
+        examined += own
+    return examined, unreadable

@@ -1,0 +1,1 @@
+"""Point clouds: files, bags, and the filters that leave the observed body."""

@@ -1,0 +1,247 @@
+"""What the figures of a stream mean: verdicts, each with the sample and with what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from . import shape
+from .flights import UNITS, G, Gravity
+from .streams import Stream
+from .timing import Clock
+from .tosses import MIN_SAMPLES, UNIT_TOLERANCE
+
+LEVELS = ("good", "note", "warning", "unusable")
+JITTER = 0.1
+MISSING = 0.02
+OCCLUDED = 0.2
+FAR = 20.0
+"""Extent [recorded units] beyond which they are hardly metres."""
+SIZE_OFF = 0.01
+"""Relative difference of gravity's magnitude from 9.81 m/s^2 that is told, beyond its noise."""
+PLANE_FRAMES, PLANE_POINTS = 3, 1000
+"""Frames that planes are looked for in, and fewest points that are worth it."""
+FEW_POINTS = 64
+"""Clouds of at most so many points, always as many, are markers without labels."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One verdict: a key of LEVELS, what about, a sentence, and what to do ("" nothing)."""
+
+    level: str
+    about: str
+    text: str
+    advice: str = ""
+
+    def plain(self) -> dict:
+        """For result.yaml."""
+        return {key: value for key, value in vars(self).items() if value}
+
+
+def of_clock(clock: Clock, t: np.ndarray) -> list[Finding]:
+    """Rate, jitter, missing frames, stamps."""
+    found = []
+    for about, rows in (("duplicate stamps", clock.duplicates), ("backward stamps", clock.backward),
+                        ("undefined stamps", clock.undefined)):  # fmt: skip
+        if len(rows):
+            k = int(rows[0])
+            before = f" after {t[k - 1]:.9g} s" if k and about != "undefined stamps" else ""
+            text = f"{len(rows)} {about}, the first at sample {k} ({t[k]:.9g} s{before})"
+            advice = "use the tracker's own clock, and record each message once"
+            found.append(Finding("warning", about, text, advice))
+    if clock.jitter > JITTER:
+        text = f"spacings jitter by {clock.jitter:.2g} frames (rms)"
+        advice = "are stamps those of arrival? Use those of the sensor"
+        found.append(Finding("warning", "jitter", text, advice))
+    missing = clock.plain()["missing_share"]
+    if clock.missing:
+        level = "warning" if missing > MISSING else "note"
+        text = (
+            f"{clock.missing} frames missing ({100 * missing:.2g} %), the longest gap "
+            f"{clock.longest:.3g} s before sample {clock.hole}"
+        )
+        advice = "record on the tracker's computer, or reliably" if level == "warning" else ""
+        found.append(Finding(level, "gaps", text, advice))
+    if np.isfinite(clock.dt) and not found:
+        text = f"{clock.rate:.4g} Hz without gaps, jitter {clock.jitter:.1g} frames"
+        found.append(Finding("good", "clock", text))
+    return found
+
+
+def of_places(stream: Stream, clock: Clock) -> list[Finding]:
+    """Occlusion, outliers, orientations."""
+    found = []
+    hidden = shape.unseen(stream.position)
+    for name, share in zip(stream.names, hidden, strict=True):
+        if share > 0:
+            level = "warning" if share > OCCLUDED else "note"
+            seen = np.isfinite(stream.position[:, stream.names.index(name)]).all(axis=1)
+            first = int(np.argmin(seen))
+            text = f"{name} is not seen in {100 * share:.3g} % of the samples (first: {first})"
+            advice = "another camera, or more markers" if level == "warning" else ""
+            found.append(Finding(level, "occlusion", text, advice))
+    off = shape.outliers(stream.position, clock.trial)
+    if off:
+        sample, point, distance = off[0]
+        text = (
+            f"{len(off)} single samples off their neighbours, the farthest {stream.names[point]} "
+            f"at sample {sample} by {distance:.3g}"
+        )
+        found.append(Finding("warning", "outliers", text, "swapped markers, or reflections?"))
+    if stream.orientation is not None:
+        found += _of_norms(stream.orientation)
+    return found
+
+
+def _of_norms(orientation: np.ndarray) -> list[Finding]:
+    length = shape.norms(orientation)
+    bad = np.flatnonzero(~(np.abs(length - 1.0) <= UNIT_TOLERANCE))
+    if not len(bad):
+        return []
+    k = int(bad[0])
+    text = (
+        f"{len(bad)} orientations are no rotations, the first at sample {k} (norm {length[k]:.4g})"
+    )
+    return [Finding("warning", "orientation", text, "quaternions of length 1; is w first or last?")]
+
+
+def of_gravity(stream: Stream, gravity: Gravity | None) -> list[Finding]:
+    """Units, axis and gravity, from free flight; from the extent where there is none."""
+    low, high = shape.extent(stream.position)
+    size = float(np.max(high - low))
+    if gravity is None:
+        text = "no free flight is seen, so units and axes are not known"
+        advice = "throw the body once, or say them in the YAML"
+        found = [Finding("note", "gravity", text, advice)]
+        if size > FAR:
+            text = f"places extend over {size:.4g}: hardly metres"
+            advice = "millimetres? `diffsim init --from` cannot tell without a flight: scale them"
+            found.append(Finding("warning", "units", text, advice))
+        return found
+    a, sigma = gravity.acceleration, float(np.linalg.norm(gravity.sigma))
+    vector = f"({a[0]:.4g}, {a[1]:.4g}, {a[2]:.4g})"
+    if not gravity.unit:
+        text = (
+            f"flights agree on {gravity.size:.4g} +- {sigma:.1g} /s^2, which is gravity in no unit"
+        )
+        advice = (
+            f"are stamps in seconds (a factor {np.sqrt(G / gravity.size):.3g}), places in metres?"
+        )
+        return [Finding("warning", "gravity", f"{text}: {vector}", advice)]
+    metre = UNITS[gravity.unit]
+    text = (
+        f"gravity {gravity.size / metre:.4g} +- {sigma / metre:.1g} m/s^2, {vector} in recorded "
+        f"units, from {gravity.flights} flights of {gravity.seconds:.3g} s together"
+    )
+    found = [Finding("good", "gravity", text)]
+    if gravity.unit != "m":
+        text = f"places are in {gravity.unit}"
+        found.append(
+            Finding("warning", "units", text, f"divide them by {metre:g}; `diffsim init` does")
+        )
+    off = abs(gravity.size / metre - G)
+    if off > SIZE_OFF * G and off > 3.0 * sigma / metre:
+        scale = G * metre / gravity.size
+        text = f"a recorded metre is {scale:.4g} m by free flight"
+        found.append(Finding("note", "scale", text, "calibrate the tracker, or estimate its scale"))
+    return found + of_axis(gravity)
+
+
+def of_axis(gravity: Gravity) -> list[Finding]:
+    """Another axis than z up (warning), or one beside it (note)."""
+    if gravity.axis != "+z":
+        text = f"{gravity.axis} is up, not z"
+        return [Finding("warning", "axis", text, "turn the recording; `diffsim init` does")]
+    if gravity.upright[2] != 1.0:
+        text = f"up is {np.degrees(gravity.tilt):.2g} deg from z"
+        return [Finding("note", "axis", text, "level the tracker's floor, or set world.gravity")]
+    return []
+
+
+def of_ground(heights: np.ndarray, metre: float) -> list[Finding]:
+    """Rests of the body's origin above the ground."""
+    if not len(heights):
+        return [Finding("note", "ground", "the body comes to rest in no trial")]
+    low, high = heights.min() / metre, heights.max() / metre
+    text = f"lowest rest at {low:.4g} m, highest {high:.4g} m, of {len(heights)} trials"
+    advice = "more than one ground, or face?" if high - low > 0.02 else ""
+    return [Finding("note" if advice else "good", "ground", text, advice)]
+
+
+def of_length(clock: Clock) -> list[Finding]:
+    """Trials too short to be used."""
+    numbers, counts = np.unique(clock.trial, return_counts=True)
+    short = numbers[counts < MIN_SAMPLES]
+    if not len(short):
+        return []
+    text = f"{len(short)} of {len(numbers)} trials have fewer than {MIN_SAMPLES} samples"
+    return [Finding("warning", "length", f"{text} (first: trial {short[0]})", "they are left out")]
+
+
+def of_clouds(stream: Stream) -> list[Finding]:
+    """Returns that are not points, and clouds that are markers."""
+    counts = np.array([len(cloud) for cloud in stream.clouds])
+    dropped: dict[str, int] = {}
+    for cloud in stream.clouds:
+        for reason, count in cloud.dropped.items():
+            dropped[reason] = dropped.get(reason, 0) + count
+    text = f"{int(np.median(counts))} points a frame ({counts.min()} to {counts.max()})"
+    found = [Finding("good", "points", text)]
+    if dropped:
+        told = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+        found.append(Finding("note", "returns", f"returns that are not points: {told}"))
+    if counts.max() <= FEW_POINTS and counts.min() == counts.max():
+        text = f"always {counts[0]} points: markers without labels?"
+        found.append(
+            Finding("note", "markers", text, "labelled markers carry more: CSV, C3D, Markers")
+        )
+    return found
+
+
+def of_planes(stream: Stream) -> list[Finding]:
+    """The largest plane of the first frames: a floor or wall to take contact from."""
+    clouds = stream.clouds[:PLANE_FRAMES]
+    points = np.concatenate([cloud.points for cloud in clouds])
+    if len(points) < PLANE_POINTS:
+        return []
+    from .clouds.options import read_cloud_options
+    from .clouds.planes import find_planes
+
+    options = read_cloud_options({"planes": {}}, stream.place).planes
+    try:
+        planes = find_planes(points, clouds[0].eye, options)
+    except InputError as error:  # without Open3D, or of points on a line
+        return [Finding("note", "ground", f"no plane is looked for: {error}")]
+    if not planes:
+        return [Finding("note", "ground", "no plane is seen in the first frames")]
+    plane = planes[0]
+    normal = ", ".join(f"{x:.3f}" for x in plane.normal)
+    text = (
+        f"the largest plane has {100 * plane.inliers / len(points):.2g} % of the points, normal "
+        f"({normal}) +- {np.degrees(plane.sigma_normal):.2g} deg, offset {plane.offset:.4g} +- "
+        f"{plane.sigma_height(np.zeros(3)):.1g} m, rms {1e3 * plane.rms:.2g} mm"
+    )
+    return [Finding("good", "ground", text, "is it the ground? cloud.planes drops its points")]
+
+
+def of_joints(stream: Stream) -> list[Finding]:
+    """Columns that are there, and joints that stand still."""
+    text = ", ".join(stream.joints) + f" of {len(stream.names)} joints"
+    found = [Finding("good", "columns", text)]
+    for key, table in stream.joints.items():
+        bad = np.argwhere(~np.isfinite(table))
+        if len(bad):
+            name = stream.names[bad[0][1]]
+            text = f"{len(bad)} {key} values are no numbers, the first {name} at sample {bad[0][0]}"
+            found.append(Finding("warning", "columns", text))
+    position = stream.joints.get("position")
+    if position is not None:
+        still = [n for n, span in zip(stream.names, np.ptp(position, axis=0), strict=True)
+                 if span < 1e-3]  # fmt: skip
+        if still:
+            text = f"hardly move: {', '.join(still)}"
+            found.append(Finding("note", "excitation", text, "their friction cannot be estimated"))
+    return found

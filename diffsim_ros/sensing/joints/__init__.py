@@ -1,0 +1,1 @@
+"""Joint logs: CSV, npz and bags."""

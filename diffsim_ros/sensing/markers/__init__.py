@@ -1,0 +1,1 @@
+"""Labelled markers: CSV, C3D and bags."""
