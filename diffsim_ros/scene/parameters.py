@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diffsim_ros.errors import nearest
 from diffsim_ros.fields import Reader
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.targets import Target, targets
-
-if TYPE_CHECKING:
-    from diffsim_ros.inverse.parameters import Parameter
 
 
 @dataclass(frozen=True)
@@ -35,22 +32,6 @@ class ParameterSpec:
     prior_sigma: float | None
     support: str
     sets: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def parameter(self) -> Parameter:
-        """Return it as a Parameter of the inverse layer (imported only here)."""
-        from diffsim_ros.inverse.parameters import Parameter
-
-        return Parameter(
-            name=self.name,
-            unit=self.unit,
-            value=self.value,
-            lower=self.lower,
-            upper=self.upper,
-            scale=self.scale,
-            prior_mean=self.prior_mean,
-            prior_sigma=self.prior_sigma,
-            sets=self.sets,
-        )
 
 
 def read_parameters(description: dict, engine: Any, place: object) -> list[ParameterSpec]:
@@ -148,8 +129,3 @@ def _bounds(
         accepted = f"bounds within {target.lower:g} to {target.upper:g} [{target.unit}]"
         raise reader.error(f"{key}.bounds", [low, high], accepted)
     return low, high
-
-
-def scene_parameters(specs: list[ParameterSpec]) -> list[Parameter]:
-    """Parameters of the inverse layer of a scene's specs, in order."""
-    return [spec.parameter() for spec in specs]

@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from ..errors import InputError, nearest
 from ..fields import Field, Reader
+from ..scene.body_surface import BodySurface, body_surface
 from ..scene.model import SceneModel
 from ..scene.soft_shapes import SOFT
 from ..sensing.clouds.cloud import Cloud
@@ -25,7 +26,7 @@ from ..sensing.recorder import NANO, MarkerFrame, PoseSample
 from . import schema
 from .depth_camera import KINECT, DepthCamera
 from .record import TwinRecord, rest_nodes
-from .surfaces import Surface, surface_of, surroundings
+from .surfaces import surroundings, vertices_at
 
 MOST_RATE = 1000.0
 """Of a sensor [Hz]."""
@@ -119,13 +120,13 @@ class CloudSensor:
     topic: str
     frame: str
     camera: DepthCamera
-    bodies: Mapping[str, Surface]
+    bodies: Mapping[str, BodySurface]
     still: tuple
 
     def sample(self, record, time, stamp, draw) -> Cloud | None:
         """A Cloud in the camera's optical frame."""
         meshes = [
-            (surface.at(record, name, time), surface.triangles)
+            (vertices_at(surface, record, name, time), surface.triangles)
             for name, surface in self.bodies.items()
         ]
         try:
@@ -183,7 +184,7 @@ def _camera(reader: Reader, name: str, given: Mapping, key: str, scene: SceneMod
         tuple(given["eye"]), tuple(given["target"]), tuple(given["size"]), noise=noise,
         **{k: given[k] for k in keys},
     )  # fmt: skip
-    seen = {n: surface_of(scene, n, given["radius"]) for n, b in scene.bodies.items()
+    seen = {n: body_surface(scene, n, 1, given["radius"]) for n, b in scene.bodies.items()
             if b.kind in SEEN}  # fmt: skip
     still = tuple(surroundings(scene)) if given["surfaces"] else ()
     return CloudSensor(

@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from .. import meshes
-from ..real2sim.clouds.skin import skin_of
+from ..scene.body_surface import BodySurface
 from ..scene.model import SceneModel
-from ..scene.soft_shapes import SOFT
 from .depth_camera import floor_mesh
 from .record import TwinRecord
 
 
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """triangles (m, 3) of vertices x = fixed + sum_k weights_k x_nodes_k of a soft body's nodes;
-    of a rigid one (weights None) `fixed` (n, 3) [m] is in its own frame."""
-
-    triangles: np.ndarray
-    fixed: np.ndarray
-    nodes: np.ndarray | None = None
-    weights: np.ndarray | None = None
-
-    def at(self, record: TwinRecord, body: str, time: float) -> np.ndarray:
-        """Vertices (n, 3) [m], world."""
-        if self.weights is None:
-            state = record.state(body, time)
-            return state.position[0] + Rotation.from_quat(state.orientation[0]).apply(self.fixed)
-        places = record.nodes(body, time)
-        return self.fixed + np.einsum("nk,nki->ni", self.weights, places[self.nodes])
-
-
-def surface_of(scene: SceneModel, body: str, radius: float | None = None) -> Surface:
-    """Surface of a box, a ball or a soft body; radius: of a soft ball of another mesh [m]."""
-    if scene.description["bodies"][body]["type"] in SOFT:
-        skin = skin_of(scene, body, 1, radius)
-        return Surface(skin.triangles, skin.fixed, skin.nodes, skin.weights)
-    skin = skin_of(scene, body)
-    return Surface(skin.triangles, skin.local)
+def vertices_at(surface: BodySurface, record: TwinRecord, body: str, time: float) -> np.ndarray:
+    """Vertices (n, 3) [m], world, of a body's surface at a time of the record."""
+    if surface.nodes is None:
+        state = record.state(body, time)
+        return state.position[0] + Rotation.from_quat(state.orientation[0]).apply(surface.fixed)
+    nodes = record.nodes(body, time)
+    return surface.fixed + np.einsum("nk,nki->ni", surface.weights, nodes[surface.nodes])
 
 
 def surroundings(scene: SceneModel) -> list[tuple[np.ndarray, np.ndarray]]:
