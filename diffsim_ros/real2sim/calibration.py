@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import InputError
 from ..rotation import left_jacobian_inverse, quat_exp, quat_log, quat_matrix, skew
 from ..sensing.frames import Transform
-from ..sensing.tosses import SIGMA
+from ..sensing.observation import SIGMA
 from .markers.attach import rigid_fit
 
 ACROSS = 0.02

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..sensing.observation import Trial
-from ..sensing.tosses import MIN_SAMPLES, read_tosses, repeated, toss_ids
+from ..sensing.observation import MIN_SAMPLES, Trial
+from ..sensing.tosses import read_tosses, repeated, toss_ids
 from .comparison import Published, beside, read_published
 from .metric import TossErrors
 from .options import RandomOptions

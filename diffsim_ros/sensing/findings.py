@@ -9,9 +9,9 @@ import numpy as np
 from ..errors import InputError
 from . import shape
 from .flights import UNITS, G, Gravity
+from .observation import MIN_SAMPLES, UNIT_TOLERANCE
 from .streams import Stream
 from .timing import Clock
-from .tosses import MIN_SAMPLES, UNIT_TOLERANCE
 
 LEVELS = ("good", "note", "warning", "unusable")
 JITTER = 0.1

@@ -10,6 +10,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+MIN_SAMPLES = 8
+"""Fewest samples of a usable toss: a start, an impact and something after it."""
+UNIT_TOLERANCE = 1e-3
+"""Accepted deviation of a quaternion's norm from 1."""
+SIGMA = (1e-3, np.radians(0.5))
+"""Default standard deviations of a pose: position [m], rotation [rad]."""
+
 
 @dataclass(frozen=True)
 class Observation:

@@ -17,8 +17,7 @@ from ..errors import InputError
 from ..rotation import quat_multiply, quat_rotate
 from .cdr import NANO
 from .flight import check_gravity
-from .observation import Observation, Trial
-from .tosses import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE
+from .observation import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE, Observation, Trial
 
 RESET_AFTER = 10
 """Backward stamps in a row after which the source's clock counts as set back."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..output import OutputFolder
 from .observation import Observation, Trial
-from .tosses import write_tosses
+from .toss_file import write_tosses
 
 
 def save_trials(

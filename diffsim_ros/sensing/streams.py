@@ -25,7 +25,7 @@ from .markers.bag import bag_markers
 from .markers.files import READERS as MARKER_FILES
 from .markers.files import raw_markers, trials_of
 from .messages import BODIES, JOINTS, MOCAP, NAMED, ODOMETRY, STATIC, TF
-from .tosses import REQUIRED, toss_arrays
+from .toss_file import REQUIRED, toss_arrays
 
 MILLIMETRES = "if these are millimetres"
 """What clouds.cloud says of a cloud that is too far."""

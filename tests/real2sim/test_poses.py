@@ -20,7 +20,8 @@ from diffsim_ros.real2sim.poses.flight import flight_of
 from diffsim_ros.real2sim.poses.options import PoseFitOptions, PoseMeasurementOptions
 from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply, quat_rotate
 from diffsim_ros.scene.model import load_scene
-from diffsim_ros.sensing.tosses import read_tosses, repeated, toss_ids, write_tosses
+from diffsim_ros.sensing.toss_file import write_tosses
+from diffsim_ros.sensing.tosses import read_tosses, repeated, toss_ids
 from tests.real2sim.synthetic import SCENE as CUBE
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,8 @@ from diffsim_ros.sensing.markers.bag import bag_markers
 from diffsim_ros.sensing.markers.files import raw_markers, read_markers, read_recordings
 from diffsim_ros.sensing.messages import BODIES, MOCAP, POSE, Entry, message, types
 from diffsim_ros.sensing.streams import read_streams
-from diffsim_ros.sensing.tosses import read_tosses, write_tosses
+from diffsim_ros.sensing.toss_file import write_tosses
+from diffsim_ros.sensing.tosses import read_tosses
 from tests.real2sim import clouds_synthetic
 from tests.sensing.test_recordings import marker_table
 from tests.sensing.test_tosses import DATA as TOSSES

@@ -10,7 +10,8 @@ import pytest
 from diffsim_ros.errors import InputError
 from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply
 from diffsim_ros.sensing.flight import check_gravity
-from diffsim_ros.sensing.tosses import read_tosses, toss_ids, write_tosses
+from diffsim_ros.sensing.toss_file import write_tosses
+from diffsim_ros.sensing.tosses import read_tosses, toss_ids
 from tests.real2sim.synthetic import arrays
 
 DATA = Path(__file__).parents[2] / "data" / "cube_toss" / "tosses.npz"

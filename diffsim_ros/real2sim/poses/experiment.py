@@ -11,8 +11,7 @@ from ...errors import InputError
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...rotation import quat_angle
 from ...sensing.flight import WINDOW, check_gravity
-from ...sensing.observation import Trial
-from ...sensing.tosses import MIN_SAMPLES
+from ...sensing.observation import MIN_SAMPLES, Trial
 from ..comparison import interval
 from ..config import EstimationConfig
 from ..fit import Fit
