@@ -19,8 +19,9 @@ from dataclasses import asdict
 import numpy as np
 
 from diffsim_ros.real2sim.comparison import QUANTITIES, as_rows, interval
-from diffsim_ros.real2sim.config import EstimationConfig, load_estimation
+from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
+from diffsim_ros.real2sim.estimation import EstimationConfig
 from diffsim_ros.real2sim.metric import MetricOptions, TossErrors, start_state, toss_errors
 from diffsim_ros.real2sim.results import EstimationResult
 from diffsim_ros.sensing.observation import Trial

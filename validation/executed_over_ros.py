@@ -19,7 +19,7 @@ from diffsim_ros.nodes.convert_motion import trajectory_message
 from diffsim_ros.nodes.experiment import Experiment
 from diffsim_ros.nodes.processes import Fleet, own_domain
 from diffsim_ros.nodes.rehearsal import Rehearsal
-from diffsim_ros.planning.plan import PlanResult
+from diffsim_ros.planning.result import PlanResult
 from diffsim_ros.twin.execution import executed
 from diffsim_ros.twin.twin import Twin, Variation
 

@@ -18,7 +18,8 @@ from diffsim_ros.planning.as_twin import twin_of
 from diffsim_ros.planning.config import PlanConfig, load_plan
 from diffsim_ros.planning.executed import distances
 from diffsim_ros.planning.judging import tolerances
-from diffsim_ros.planning.plan import PlanResult, plan
+from diffsim_ros.planning.plan import plan
+from diffsim_ros.planning.result import PlanResult
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.twin.execution import Executed, executed, limit_shares
 from diffsim_ros.twin.twin import Twin, Variation

@@ -10,7 +10,8 @@ import numpy as np
 
 from diffsim_ros.planning import load_plan, plan
 from diffsim_ros.planning.config import PlanConfig
-from diffsim_ros.planning.plan import Candidate, PlanResult, _problem
+from diffsim_ros.planning.plan import _problem
+from diffsim_ros.planning.result import Candidate, PlanResult
 from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT

@@ -17,7 +17,8 @@ import numpy as np
 from diffsim_ros import _engine
 from diffsim_ros.planning.arm_plan import roomy
 from diffsim_ros.planning.config import load_plan
-from diffsim_ros.planning.plan import PlanResult, plan
+from diffsim_ros.planning.plan import plan
+from diffsim_ros.planning.result import PlanResult
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.results import EstimationResult

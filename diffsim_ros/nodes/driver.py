@@ -177,7 +177,7 @@ class Driver(BaseNode):
         self._last, self._lag, self._leaving = "no motion yet", math.nan, False
         self._idle = threading.Event()
         self._idle.set()
-        self.supervision = Supervision(self, self._arm)
+        self.supervision = Supervision(self, self._arm, lambda: self.beaten)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", STREAM)
         # raw: a huge message is refused by its size, and parsed by the thread that checks it
         self.create_subscription(

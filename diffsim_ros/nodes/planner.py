@@ -49,8 +49,8 @@ from diffsim_ros.nodes.jobs import (
 )
 from diffsim_ros.output import OutputFolder
 from diffsim_ros.planning import PlanConfig, load_plan, plan, results
-from diffsim_ros.planning.plan import PlanResult
 from diffsim_ros.planning.replan import replan, retargeted
+from diffsim_ros.planning.result import PlanResult
 from diffsim_ros.real2sim.config import read_content
 from diffsim_ros.scene.model import load_scene
 from diffsim_ros.scene.vertices import centre_of

@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rclpy.clock import JumpThreshold
 from rclpy.duration import Duration
@@ -26,11 +26,7 @@ from diffsim_ros.nodes.motion_outputs import STEADY, ActionOutput, GripperOutput
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.execution import STOPPED
-from diffsim_ros.robots.joint_states import PLACE, JointStates
-
-if TYPE_CHECKING:
-    from diffsim_ros.nodes.driver import Driver
-    from diffsim_ros.nodes.motion_run import MotionRun
+from diffsim_ros.robots.joint_states import PLACE, JointStates, State
 
 LATEST = quality(1, reliable=False)
 """The last message is all that counts."""
@@ -42,6 +38,26 @@ PLAYERS = ("rosbag2_player", "replay")
 """Nodes that publish recordings: their joint states are no robot's."""
 
 
+class Run(Protocol):
+    """A motion that is carried out (motion_run.MotionRun)."""
+
+    def hear_state(self, state: State) -> None:
+        """A joint state was received."""
+        ...
+
+    def hear_scaling(self, now: int, scaling: float) -> None:
+        """A speed scaling was received at a ROS time [ns]."""
+        ...
+
+    def abort(self, why: str) -> None:
+        """Stop it; from the supervision's thread."""
+        ...
+
+    def abandon(self, why: str) -> None:
+        """Stop it without the supervision's thread."""
+        ...
+
+
 class Supervision(BaseNode):
     """Joint states, speed scaling, controller and gripper of one driver.
 
@@ -50,8 +66,9 @@ class Supervision(BaseNode):
     Its parameters are the driver's.
     """
 
-    def __init__(self, driver: Driver, arm: Arm) -> None:
-        self._driver = driver
+    def __init__(self, driver: BaseNode, arm: Arm, heard: Callable[[], float]) -> None:
+        """heard  () -> monotonic time [s] at which the driver could hear a request last"""
+        self._driver, self._heard = driver, heard
         time = Parameter("use_sim_time", value=driver.get_parameter("use_sim_time").value)
         super().__init__(
             "supervision",
@@ -63,7 +80,7 @@ class Supervision(BaseNode):
         )
         self.states = JointStates(arm.robot.joint_names, arm.limits.velocity, self["state_age"])
         self.scaling = 1.0
-        self.run: MotionRun | None = None
+        self.run: Run | None = None
         self.output = self._make_output(arm)
         self.gripper = self._make_gripper()
         self.create_subscription(JointState, self._name(JOINT_STATES), self._on_state, LATEST)
@@ -192,7 +209,7 @@ class Supervision(BaseNode):
         looks = unheard = 0
         while not self._over.wait(2 * BEAT):
             run, still = self.run, monotonic() - self._beaten
-            deaf = monotonic() - self._driver.beaten
+            deaf = monotonic() - self._heard()
             unheard = unheard + 1 if run is not None and deaf > self["watchdog"] else 0
             if unheard >= 2:  # at each look: it may not have been sent yet
                 self.from_thread(run.abort, f"a cancellation would not be heard for {deaf:.3g} s")

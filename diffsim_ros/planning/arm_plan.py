@@ -8,7 +8,7 @@ Only slowing the motion down would miss it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,12 +25,12 @@ from ..robots.trajectory import JointTrajectory
 from ..robots.trajectory_check import check_trajectory
 from .hand import hand_motion
 from .release import rate_name, value_name
+from .result import Carried, PlanResult
 from .robot_config import Throw
 from .stretch import stretched
 
 if TYPE_CHECKING:
     from .config import PlanConfig
-    from .plan import PlanResult
 
 RATES = ("velocity", "acceleration", "jerk")
 ROUNDS = 10
@@ -41,21 +41,6 @@ LONGER = 1.15
 """By which a hand's task takes longer in the next round, where it may."""
 LESS = 0.9
 """Of the rate that a joint had, in the next round."""
-
-
-@dataclass(frozen=True)
-class Carried:
-    """How an arm carries a plan out.
-
-    trajectory  what is sent, from rest to rest; its `release` is when what it holds is let go
-    motion      of the joints then: the same, or what `trajectory` anticipates (robot.tracking)
-    figures     shares of limits by `motion`, duration, speed at the release, largest correction
-                [rad or m] that anticipates the lag: plain data for metrics.json
-    """
-
-    trajectory: JointTrajectory
-    motion: JointTrajectory
-    figures: Mapping[str, Any]
 
 
 def carried_out(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.stats import qmc
@@ -20,10 +19,11 @@ from ..inverse.solution import Solution
 from ..inverse.trial import Trial
 from ..inverse.wide import Widened
 from ..scene.build import engine_options
-from .arm_plan import Carried, carried_out
+from .arm_plan import carried_out
 from .config import PlanConfig, load_plan
-from .judging import judged, places, tolerances
-from .spread import Spread, measured
+from .judging import judged
+from .result import Candidate, PlanResult
+from .spread import measured
 
 STAGE_ITERATIONS = 15
 """Of a stage with softened contact: it only prepares the next."""
@@ -33,74 +33,6 @@ WIDTH = 0.02
 """Over which slopes of a mean over samples are taken, in halves of the bounds' distance."""
 REST = 0.02
 """Seconds without contact after which a touch is another one."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """Where one start ended.
-
-    controls    name -> value;  first  where it began
-    objective   half the sum of squares there, and `objective_first` at the first guess
-    distances   goal -> how far from it [m, m/s or rad]
-    reached     every goal within its tolerance
-    pattern     what was touched, in order: ("floor", "floor", "wall"); shortest_touch  in steps
-    rollouts    of all its stages;  seconds  wall time
-    history     objective after every iteration of the last stage
-    motion      the rollout, with contact modes
-    """
-
-    controls: Mapping[str, float]
-    first: Mapping[str, float]
-    objective: float
-    objective_first: float
-    distances: Mapping[str, float]
-    reached: bool
-    pattern: tuple[str, ...]
-    rollouts: int
-    seconds: float
-    status: str
-    message: str
-    at_bound: Mapping[str, str]
-    history: tuple[float, ...]
-    shortest_touch: int | None
-    motion: Any
-
-
-@dataclass(frozen=True)
-class PlanResult:
-    """Distinct candidates, best first (those that reach every goal before the others).
-
-    status   "reached", "not_reached", "cancelled", or "refused": reached, but not by the arm
-    starts   of which `failed` could not be run
-    carried  the arm's motion, where there is an arm that can carry the plan out
-    rounds   what the arm's limits changed, and at last why it is refused
-    spread   distances over samples, where the plan is to hold over them
-    """
-
-    config: PlanConfig
-    candidates: tuple[Candidate, ...]
-    status: str
-    starts: int
-    failed: tuple[str, ...]
-    seconds: float
-    carried: Carried | None = None
-    rounds: tuple[str, ...] = ()
-    spread: Spread | None = None
-
-    @property
-    def best(self) -> Candidate:
-        """The first candidate."""
-        return self.candidates[0]
-
-    @property
-    def tolerances(self) -> dict[str, float]:
-        """Goal -> what is near enough [m, m/s or rad]."""
-        return tolerances(self.config)
-
-    @property
-    def targets(self) -> dict[str, np.ndarray]:
-        """Goal -> place [m], of those that have one."""
-        return {place: x for goal in self.config.goals for place, x in places(goal)}
 
 
 def plan(

@@ -11,7 +11,8 @@ from ..errors import InputError, nearest
 from ..inverse.goals import Goal
 from ..inverse.optimizers import LMOptions
 from .config import PlanConfig
-from .plan import PlanResult, plan
+from .plan import plan
+from .result import PlanResult
 
 QUICK = LMOptions(max_iterations=12, gradient_tolerance=1e-14, negligible=1e-3)
 """A gain of 1e-3 is that of coming nearer by 4.5 % of the tolerance."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .plan import Candidate, PlanResult
+from .result import Candidate, PlanResult
 
 
 def planned_scene(result: PlanResult) -> dict:

@@ -13,10 +13,12 @@ import numpy as np
 from ..inverse.solution import bounds_reached
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
-from .config import EstimationConfig, load_estimation
+from .config import load_estimation
+from .estimation import EstimationConfig
+from .experiment import Data, Experiment
 from .fit import Fit, fit_trials
 from .inertias import read_back
-from .kinds import Data, Experiment, kind_of
+from .kinds import kind_of
 from .model import Model
 from .preflight import preflight
 from .progress import ProgressCallback, Reporter

@@ -1,8 +1,7 @@
 """Kinds of experiments: what an estimation YAML's `kind` chooses.
 
-A kind brings the sections of the YAML that are its own, and an experiment, which reads recordings,
-makes trials of the inverse layer of them and judges predictions.  Everything else is shared:
-parameters, optimiser, standard deviations, results.
+A kind brings the sections of the YAML that are its own, and an experiment (experiment.py).
+Everything else is shared: parameters, optimiser, standard deviations, results.
 """
 
 from __future__ import annotations
@@ -11,60 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import InputError
 from .options import KINDS, FitOptions, OptionReader
 
 if TYPE_CHECKING:
-    from .config import EstimationConfig
-    from .fit import Fit
-    from .model import Model
-    from .progress import Reporter
+    from .estimation import EstimationConfig
+    from .experiment import Experiment
 
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Data:
-    """Trials to train on and to predict, what was noticed about them, and frames they lack.
-
-    A trial has `place` (file and trial, for messages) and `source`; the rest is its kind's.
-    """
-
-    train: list
-    validate: list
-    notes: list[str]
-    missing: int = 0
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Predictions with their figures: metrics.json's train and validate, and notes."""
-
-    predictions: list
-    train: dict
-    validate: dict | None
-    notes: list[str]
-
-
-class Experiment(Protocol):
-    """One estimation's recordings and how they are simulated."""
-
-    model: Model
-
-    def read(self, observations: Mapping[str, Sequence]) -> Data:
-        """Recordings handed over, else the YAML's; InputError if they contradict the scene."""
-        ...
-
-    def counts(self, fit: Fit) -> dict:
-        """Which trials were fitted, for metrics.json's `train`."""
-        ...
-
-    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel: Any) -> Judged:
-        """Predict the trials of training and validation at the end of the fit."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -111,25 +66,3 @@ def by_role(options: Any, read: Callable[[Any, str], T]) -> tuple[T, T | None]:
     """
     train = read(options.train, "data.train")
     return train, None if options.validate is None else read(options.validate, "data.validate")
-
-
-def refuse_twice(names: Sequence[str], place: object, key: str) -> None:
-    """InputError naming a recording's name that comes twice: figures go by names."""
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(place, key, twice[0], "recordings of different names")
-
-
-def notes_on_validation(both: Sequence[str], validated: int, what: str = "recordings") -> list[str]:
-    """Sentences on what the figures of validation are worth.
-
-    both  validated trials that were trained on too;  validated  how many there are;  what  they are
-    """
-    if not validated:
-        return [f"nothing to validate on: the figures are those of the trained {what}"]
-    if not both:
-        return []
-    return [
-        f"{len(both)} of {validated} validated {what} were trained on too (first: {both[0]}): the "
-        "validation is no test for them"
-    ]

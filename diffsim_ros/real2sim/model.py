@@ -13,7 +13,7 @@ from ..inverse.losses import Cauchy, Loss, SoftL1
 from ..inverse.parameters import Parameter, ParameterMap
 from ..inverse.simulation_problem import SimulationProblem
 from ..scene.model import SceneModel, load_scene
-from .config import EstimationConfig
+from .estimation import EstimationConfig
 from .inertias import inertia_groups
 from .options import ParameterOptions
 

@@ -22,9 +22,10 @@ from ..inverse.model_comparison import information_criteria, verdict
 from ..inverse.optimizers import levenberg_marquardt
 from ..inverse.pinned import Pinned
 from ..inverse.uncertainty import residual_noise
-from .config import EstimationConfig
+from .estimation import EstimationConfig
+from .experiment import Data
 from .fit import Fit, descend, fit_trials
-from .kinds import Data, kind_of
+from .kinds import kind_of
 from .model_verdict import Held, ModelComparison, ModelFit, Unfinished
 from .progress import Progress, ProgressCallback, Reporter
 from .spread import solution_of, uncertainty_of

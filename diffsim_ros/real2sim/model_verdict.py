@@ -11,7 +11,7 @@ import numpy as np
 from ..inverse.model_comparison import Criteria, FitFigures, Paired
 from ..inverse.time_correlation import TimeNoise
 from ..inverse.uncertainty import Uncertainty
-from .config import EstimationConfig
+from .estimation import EstimationConfig
 from .fit import Fit
 from .provenance import provenance
 from .results import finite

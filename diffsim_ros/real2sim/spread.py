@@ -21,7 +21,7 @@ from ..inverse.uncertainty import (
     gauss_newton_covariance,
     sandwich_covariance,
 )
-from .config import EstimationConfig
+from .estimation import EstimationConfig
 from .fit import Fit
 from .model import Model
 from .options import UncertaintyOptions

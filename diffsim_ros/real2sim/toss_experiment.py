@@ -9,10 +9,10 @@ import numpy as np
 
 from ..sensing.flight import check_gravity
 from ..sensing.observation import Trial
-from .config import EstimationConfig
+from .estimation import EstimationConfig
+from .experiment import Data, Judged, notes_on_validation
 from .fit import Fit
 from .framed import spacing
-from .kinds import Data, Judged, notes_on_validation
 from .poses.pivot import Pivot, centred
 from .progress import Reporter
 from .selection import Selection, overlap

@@ -12,7 +12,7 @@ from ..inverse.objectives import PoseTrack, metric_track
 from ..inverse.trial import InitialState
 from ..inverse.trial import Trial as Fitted
 from ..sensing.observation import Trial
-from .config import EstimationConfig
+from .estimation import EstimationConfig
 from .framed import FramedModel
 from .metric import MetricOptions, Start, start_state
 from .model import scene_and_map

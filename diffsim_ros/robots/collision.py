@@ -17,7 +17,7 @@ from diffsim_ros.errors import InputError
 from .arm import Arm
 from .collision_distance import above, distances, half_space
 from .collision_solids import Solid, gripper_of, solids_of
-from .collision_sweep import Sweep
+from .collision_sweep import Pair, Sweep
 from .kinematics import joint_poses
 from .obstacles import joints_between
 from .robot import Robot
@@ -46,26 +46,6 @@ class Around:
     obstacles: Mapping[str, Any] = field(default_factory=dict)
     held: Sequence[Solid] = ()
     allowed: Callable[[str, str], bool] = lambda one, other: False
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """A solid and another one, or an obstacle, that keep `margin` [m].
-
-    joints  those that move them relative to each other
-    """
-
-    solid: Solid
-    other: Solid | None
-    name: str
-    sdf: Any
-    plane: tuple[np.ndarray, float] | None
-    joints: frozenset[int]
-    margin: float
-
-    @property
-    def names(self) -> tuple[str, str]:
-        return self.solid.name, self.name
 
 
 class CollisionCheck:

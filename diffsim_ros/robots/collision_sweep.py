@@ -10,18 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from .arm import Arm
 from .collision_distance import Sign, above
+from .collision_solids import Solid
 from .obstacles import segment_distances
 from .trajectory import JointTrajectory
-
-if TYPE_CHECKING:
-    from .collision import CollisionCheck, Pair
 
 RESOLUTION = 2e-4
 """[m] of movement below which a motion is not halved any more."""
@@ -35,6 +34,46 @@ CHUNK = 512
 """Points of a trajectory that are looked at together."""
 MOST_INTERVALS = 200_000
 """Open at once: a motion that needs more keeps to its margin for long, and is refused."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A solid and another one, or an obstacle, that keep `margin` [m].
+
+    joints  those that move them relative to each other
+    """
+
+    solid: Solid
+    other: Solid | None
+    name: str
+    sdf: Any
+    plane: tuple[np.ndarray, float] | None
+    joints: frozenset[int]
+    margin: float
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.solid.name, self.name
+
+
+class PairDistances(Protocol):
+    """What the sweep asks of the arm and its pairs (CollisionCheck)."""
+
+    arm: Arm
+
+    def world(self, q: np.ndarray) -> np.ndarray:
+        """Poses (m, bodies + 1, 4, 4) at joint positions (m, joints)."""
+        ...
+
+    def exact(
+        self, pair: Pair, world: np.ndarray, enough: np.ndarray, ask: Sign = ...
+    ) -> np.ndarray:
+        """Distances (m,) [m] of a pair; those beyond `enough` may be less than they are."""
+        ...
+
+    def levers(self, pair: Pair, travel: np.ndarray) -> np.ndarray:
+        """[m] that a joint's unit of movement moves the pair, at most."""
+        ...
 
 
 @dataclass
@@ -61,7 +100,7 @@ class Sweep:
 
     def __init__(
         self,
-        model: CollisionCheck,
+        model: PairDistances,
         trajectory: JointTrajectory,
         pairs: Sequence[Pair],
         ask: Sign,
@@ -231,7 +270,7 @@ class _Capsules:
     exact  (pairs,) where the bound is the distance
     """
 
-    def __init__(self, model: CollisionCheck, pairs: Sequence[Pair]) -> None:
+    def __init__(self, model: PairDistances, pairs: Sequence[Pair]) -> None:
         self.model, self.pairs = model, pairs
         self.exact = np.array([self._is_exact(pair) for pair in pairs], bool)
         self._of = {id(s): s.capsule() for pair in pairs for s in (pair.solid, pair.other) if s}

@@ -12,7 +12,7 @@ import pytest
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim import options
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.kinds import notes_on_validation, refuse_twice
+from diffsim_ros.real2sim.experiment import notes_on_validation, refuse_twice
 from diffsim_ros.real2sim.options import RandomOptions, fields_of
 from diffsim_ros.real2sim.selection import overlap
 from tests.real2sim.synthetic import arrays

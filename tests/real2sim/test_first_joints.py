@@ -11,7 +11,7 @@ from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.first_guess import joints as first_joints
-from diffsim_ros.real2sim.first_guess.first import Given
+from diffsim_ros.real2sim.first_guess.draft import Given
 from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.sensing.check import examine

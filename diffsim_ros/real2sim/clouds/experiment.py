@@ -10,9 +10,9 @@ import numpy as np
 from ...inverse.optimizers import LMOptions, levenberg_marquardt
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...sensing.clouds.recording import CloudRecording
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
+from ..experiment import Data, Judged, notes_on_validation, refuse_twice
 from ..fit import Fit
-from ..kinds import Data, Judged, notes_on_validation, refuse_twice
 from ..progress import Reporter
 from ..starts import StartEstimate, start_estimates
 from .camera import Camera

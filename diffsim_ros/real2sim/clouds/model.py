@@ -23,7 +23,7 @@ from ...inverse.trial import Trial as Fitted
 from ...scene.links import standing, start_pose
 from ...sensing.clouds.options import CLOUD
 from ...sensing.clouds.recording import CloudRecording
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
 from ..model import Model, scene_and_map
 from .camera import Camera
 from .placing import Placed, flight_acceleration, free_flight, free_frames, free_spin

@@ -27,7 +27,7 @@ from ...sensing.clouds.options import read_cloud_options
 from ...sensing.clouds.recording import CloudRecording, static_frames, trials
 from ...sensing.clouds.samples import Samples, read_samples
 from ...sensing.frames import Frames
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
 from ..markers.attach import carrier_of, rigid_fit
 from ..options import OptionReader, read_options
 from .camera import Camera, within

@@ -19,7 +19,7 @@ from ...sensing.check import Examined
 from ...sensing.clouds.cloud import Cloud
 from ...sensing.flights import G
 from ...sensing.streams import Stream
-from .first import First, Given
+from .draft import First, Given
 from .tosses import listing
 
 CELL = 0.05

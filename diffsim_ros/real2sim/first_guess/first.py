@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
 
 from ...errors import InputError
 from ...sensing.check import Examined, examine
-from ...sensing.observation import Trial
 from ...sensing.streams import TRANSFORMS, Stream, read_streams
 from ...sensing.trials import chosen_bodies
+from . import clouds, joints, markers, tosses
+from .draft import First, Given
 
 YAMLS = ("scene.yaml", "estimation.yaml")
 KINDS = {
@@ -21,33 +19,6 @@ KINDS = {
     "clouds": "a soft body thrown onto a floor, seen by a depth camera",
     "joints": "a robot that was commanded, of known URDF",
 }
-
-
-@dataclass(frozen=True)
-class Given:
-    """What the person who asks knows: edges of the body [m] (1 or 3), its mass [kg]; of a robot
-    its URDF."""
-
-    size: tuple[float, ...] = ()
-    mass: float | None = None
-    urdf: Path | None = None
-
-    def __post_init__(self) -> None:
-        if len(self.size) not in (0, 1, 3) or not all(s > 0 and np.isfinite(s) for s in self.size):
-            rule = "one or three lengths > 0 [m]"
-            raise InputError("diffsim init", "--size", list(self.size), rule)
-        if self.mass is not None and not (self.mass > 0 and np.isfinite(self.mass)):
-            raise InputError("diffsim init", "--mass", self.mass, "a number > 0 [kg]")
-
-
-@dataclass(frozen=True)
-class First:
-    """Texts of the YAMLs, recordings that were converted (name -> trials), and what was assumed."""
-
-    scene: str
-    estimation: str
-    tosses: dict[str, list[Trial]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
 def streams_of(
@@ -93,14 +64,9 @@ def first(streams: Sequence[Stream], folder: Path, given: Given) -> First:
 
     Raises InputError for recordings that cannot be used even so, naming file, sample and value.
     """
-    from . import clouds as first_clouds
-    from . import joints as first_joints
-    from . import markers as first_markers
-    from . import tosses as first_tosses
-
     examined: list[Examined] = [examine(stream) for stream in streams]
     makers = {
-        "poses": first_tosses.make, "markers": first_markers.make, "clouds": first_clouds.make,
-        "joints": first_joints.make,
+        "poses": tosses.make, "markers": markers.make, "clouds": clouds.make,
+        "joints": joints.make,
     }  # fmt: skip
     return makers[streams[0].kind](examined, folder, given)

@@ -18,7 +18,7 @@ from ...robots.robot import Robot
 from ...robots.urdf import load_robot
 from ...sensing.check import Examined
 from ...sensing.joints.log import JointLog, read_logs
-from .first import First, Given
+from .draft import First, Given
 from .tosses import listing
 
 STILL = 0.1

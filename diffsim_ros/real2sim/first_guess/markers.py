@@ -20,7 +20,7 @@ from ...sensing.findings import FAR
 from ...sensing.flights import G
 from ...sensing.streams import Stream
 from ..markers.measures import release_frame
-from .first import First, Given
+from .draft import First, Given
 from .tosses import listing
 
 DENSITY = 1070.0

@@ -16,7 +16,7 @@ from ...sensing.flights import G
 from ...sensing.observation import Trial
 from ...sensing.recorder import GRAVITY
 from ...sensing.trials import from_flights, listed, turned
-from .first import First, Given
+from .draft import First, Given
 
 DENSITY = 500.0
 """Guess [kg/m^3] where no mass is given."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from ...robots.kinematics import joint_poses
 from ...sensing.joints.log import JointLog
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
+from ..experiment import Data, Judged, notes_on_validation
 from ..fit import Fit
-from ..kinds import Data, Judged, notes_on_validation
 from ..progress import Reporter
 from .model import JointModel, simulated
 

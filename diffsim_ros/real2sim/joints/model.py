@@ -21,7 +21,7 @@ from ...scene.robot_parts import motor_name, robot_of
 from ...scene.schema import WORLD
 from ...sensing.joints.log import SIGNALS, JointLog
 from ...yaml_file import read_mapping
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
 from ..model import Model, scene_and_map
 from ..options import OptionReader, read_options
 from .options import ReadingOptions

@@ -11,9 +11,9 @@ from ...scene.soft_shapes import SOFT, soft_shape
 from ...scene.vertices import vertex_positions
 from ...sensing.markers.files import read_recordings
 from ...sensing.observation import Observation
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
+from ..experiment import Data, Judged, notes_on_validation, refuse_twice
 from ..fit import Fit
-from ..kinds import Data, Judged, notes_on_validation, refuse_twice
 from ..progress import Reporter
 from .kind import Files
 from .model import MEASURES, MarkerModel, Release, Swing

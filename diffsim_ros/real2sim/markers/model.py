@@ -14,7 +14,7 @@ from ...inverse.simulation_problem import SimulationProblem, body_slots, engine_
 from ...inverse.swing import Oscillation, SwingTrack, damped_sinusoid
 from ...inverse.trial import Trial as Fitted
 from ...sensing.observation import Observation
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
 from ..model import Model, scene_and_map
 from .attach import carrier_of, rigid_fit
 from .labels import labelled

@@ -13,10 +13,10 @@ from ...rotation import quat_angle
 from ...sensing.flight import WINDOW, check_gravity
 from ...sensing.observation import MIN_SAMPLES, Trial
 from ..comparison import interval
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
+from ..experiment import Data, Judged, notes_on_validation
 from ..fit import Fit
 from ..framed import spacing
-from ..kinds import Data, Judged, notes_on_validation
 from ..progress import Reporter
 from ..results import median_and_mean
 from ..selection import Selection, overlap

@@ -16,7 +16,7 @@ from ...inverse.trial import Trial as Fitted
 from ...inverse.twist_track import TwistTrack
 from ...scene.build import mass_of
 from ...sensing.observation import Trial
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
 from ..framed import FramedModel
 from ..model import scene_and_map
 from .flight import Flight, Flown, flight_of, flown

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import nearest
 from ...rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
 from ...sensing.observation import Trial
-from ..config import EstimationConfig
+from ..estimation import EstimationConfig
 
 AXES = ("x", "y", "z", "turn x", "turn y", "turn z")
 

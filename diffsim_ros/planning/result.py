@@ -1,0 +1,97 @@
+"""What a plan found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..robots.trajectory import JointTrajectory
+from .config import PlanConfig
+from .judging import places, tolerances
+from .spread import Spread
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Where one start ended.
+
+    controls    name -> value;  first  where it began
+    objective   half the sum of squares there, and `objective_first` at the first guess
+    distances   goal -> how far from it [m, m/s or rad]
+    reached     every goal within its tolerance
+    pattern     what was touched, in order: ("floor", "floor", "wall"); shortest_touch  in steps
+    rollouts    of all its stages;  seconds  wall time
+    history     objective after every iteration of the last stage
+    motion      the rollout, with contact modes
+    """
+
+    controls: Mapping[str, float]
+    first: Mapping[str, float]
+    objective: float
+    objective_first: float
+    distances: Mapping[str, float]
+    reached: bool
+    pattern: tuple[str, ...]
+    rollouts: int
+    seconds: float
+    status: str
+    message: str
+    at_bound: Mapping[str, str]
+    history: tuple[float, ...]
+    shortest_touch: int | None
+    motion: Any
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """Distinct candidates, best first (those that reach every goal before the others).
+
+    status   "reached", "not_reached", "cancelled", or "refused": reached, but not by the arm
+    starts   of which `failed` could not be run
+    carried  the arm's motion, where there is an arm that can carry the plan out
+    rounds   what the arm's limits changed, and at last why it is refused
+    spread   distances over samples, where the plan is to hold over them
+    """
+
+    config: PlanConfig
+    candidates: tuple[Candidate, ...]
+    status: str
+    starts: int
+    failed: tuple[str, ...]
+    seconds: float
+    carried: Carried | None = None
+    rounds: tuple[str, ...] = ()
+    spread: Spread | None = None
+
+    @property
+    def best(self) -> Candidate:
+        """The first candidate."""
+        return self.candidates[0]
+
+    @property
+    def tolerances(self) -> dict[str, float]:
+        """Goal -> what is near enough [m, m/s or rad]."""
+        return tolerances(self.config)
+
+    @property
+    def targets(self) -> dict[str, np.ndarray]:
+        """Goal -> place [m], of those that have one."""
+        return {place: x for goal in self.config.goals for place, x in places(goal)}
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How an arm carries a plan out.
+
+    trajectory  what is sent, from rest to rest; its `release` is when what it holds is let go
+    motion      of the joints then: the same, or what `trajectory` anticipates (robot.tracking)
+    figures     shares of limits by `motion`, duration, speed at the release, largest correction
+                [rad or m] that anticipates the lag: plain data for metrics.json
+    """
+
+    trajectory: JointTrajectory
+    motion: JointTrajectory
+    figures: Mapping[str, Any]
