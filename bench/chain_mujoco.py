@@ -7,7 +7,7 @@ import time
 import mujoco
 import numpy as np
 
-from .chain import (
+from .chain_model import (
     C_F,
     DAMPING,
     HEIGHT,

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from bench.chain import STEP, STEPS, chain
+from bench.chain_model import STEP, STEPS, chain
 from diffsim_ros import _engine
 from examples.common import Outcome, curves
 

@@ -166,6 +166,65 @@ def test_real2sim_imports_pictures_only_where_it_writes_them():
     assert not wrong
 
 
+def modules():
+    """Dotted name -> path of every module of the package, the studies and the benches."""
+    for path in python_files():
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[0] in ("diffsim_ros", "validation", "bench"):
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def test_no_import_closes_a_circle():
+    """Those inside functions and those for types alone included."""
+    known = dict(modules())
+    below = {}
+    for name, path in known.items():
+        found = set()
+        for module, _ in imports(path):
+            named = module if module in known else module.rpartition(".")[0]
+            found |= {named} & set(known)
+        below[name] = found - {name}
+    circles = [sorted(names) for names in strongly_connected(below) if len(names) > 1]
+    assert not circles
+
+
+def strongly_connected(below):
+    """Sets of nodes that reach each other, of a graph node -> nodes [Kosaraju]."""
+    order, visited = [], set()
+
+    def finish(node, edges, out):
+        stack = [(node, iter(edges[node]))]
+        visited.add(node)
+        while stack:
+            at, rest = stack[-1]
+            following = next((n for n in rest if n not in visited), None)
+            if following is None:
+                out.append(stack.pop()[0])
+            else:
+                visited.add(following)
+                stack.append((following, iter(edges[following])))
+
+    for node in below:
+        if node not in visited:
+            finish(node, below, order)
+    above = {node: set() for node in below}
+    for node, targets in below.items():
+        for target in targets:
+            above[target].add(node)
+    visited.clear()
+    for node in reversed(order):
+        if node not in visited:
+            part_ = []
+            finish(node, above, part_)
+            yield part_
+
+
+def test_circles_are_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"d"}}
+    found = sorted(sorted(names) for names in strongly_connected(graph))
+    assert found == [["a", "b", "c"], ["d"], ["e"]]
+
+
 def test_every_part_of_the_package_has_its_arrows():
     parts = {part(path) for path in PACKAGE.rglob("*.py")} - {"__init__"}
     assert parts <= set(FORBIDDEN)

@@ -23,7 +23,7 @@ from diffsim_ros.planning.result import PlanResult
 from diffsim_ros.twin.execution import executed
 from diffsim_ros.twin.twin import Twin, Variation
 
-from .executed_plans import FOLDER, away
+from .planned import FOLDER, away
 
 TASK = FOLDER / "ur5_throw.yaml"
 TARGETS, REACH = 10, (0.10, 0.15, 0.06)

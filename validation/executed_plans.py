@@ -16,17 +16,15 @@ import numpy as np
 
 from diffsim_ros.planning.as_twin import twin_of
 from diffsim_ros.planning.config import PlanConfig, load_plan
-from diffsim_ros.planning.executed import distances
 from diffsim_ros.planning.judging import tolerances
 from diffsim_ros.planning.plan import plan
 from diffsim_ros.planning.result import PlanResult
-from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.twin.execution import Executed, executed, limit_shares
 from diffsim_ros.twin.twin import Twin, Variation
 
-from .common import ROOT, binomial_bounds, judged, share
+from .common import binomial_bounds, judged, share
+from .planned import FOLDER, away
 
-FOLDER = ROOT / "config" / "planning"
 FRICTION, PLACE, JITTER = 0.2, 0.01, 0.004  # share, m, s
 SLOWER, FASTER = 0.8, 1.25
 """Times the bandwidth that a plan believes in: what a lab may have got wrong."""
@@ -78,7 +76,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         for kind, result in found.items():
             figures[name][kind] = carried_out(result, CASES[name], fraction, seed)
         if fraction >= 1:
-            from .executed_over_ros import over_ros
+            from .executed_over_ros import over_ros  # needs rclpy
 
             for kind, said in over_ros(name, found).items():
                 figures[name][kind]["over_ros"] = said
@@ -206,16 +204,6 @@ def limits(twin: Twin, run: Executed) -> dict:
     speed = found["velocity_share"]
     assert speed <= 1.0, f"{speed:.3f} of a joint's speed"
     return found
-
-
-def away(
-    twin: Twin, found: PlanResult, motion: JointTrajectory, late: float,
-    variation: Variation | None = None,
-) -> tuple[dict[str, float], bool]:  # fmt: skip
-    """(goal -> distance, whether all are reached) when the joints move so, `late` [s] behind."""
-    release = found.carried.trajectory.release
-    record = twin.episode(0, variation).play(motion, None if release is None else release + late)
-    return distances(found.config, record.arrays(), found.carried.figures["scene_starts"] + late)
 
 
 def _attempts(twin: Twin, found: PlanResult, case: Case, motion, count: int, seed: int) -> dict:

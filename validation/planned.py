@@ -10,8 +10,11 @@ import numpy as np
 
 from diffsim_ros.planning import load_plan, plan
 from diffsim_ros.planning.config import PlanConfig
+from diffsim_ros.planning.executed import distances
 from diffsim_ros.planning.plan import _problem
 from diffsim_ros.planning.result import Candidate, PlanResult
+from diffsim_ros.robots.trajectory import JointTrajectory
+from diffsim_ros.twin.twin import Twin, Variation
 from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT
@@ -120,3 +123,13 @@ def beside_cma(name: str, cap: float, spread: float = CMA_SPREAD) -> dict:
 def missed(figures: Mapping[str, Mapping]) -> list[str]:
     """Names of the tasks that are not reached."""
     return [name for name, found in figures.items() if not found["reached"]]
+
+
+def away(
+    twin: Twin, found: PlanResult, motion: JointTrajectory, late: float,
+    variation: Variation | None = None,
+) -> tuple[dict[str, float], bool]:  # fmt: skip
+    """(goal -> distance, whether all are reached) when the joints move so, `late` [s] behind."""
+    release = found.carried.trajectory.release
+    record = twin.episode(0, variation).play(motion, None if release is None else release + late)
+    return distances(found.config, record.arrays(), found.carried.figures["scene_starts"] + late)
