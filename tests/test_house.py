@@ -1,6 +1,7 @@
 """House rules that a machine can check: sizes, imports, batteries, documented keys."""
 
 import ast
+import graphlib
 import re
 from pathlib import Path
 
@@ -184,45 +185,7 @@ def test_no_import_closes_a_circle():
             named = module if module in known else module.rpartition(".")[0]
             found |= {named} & set(known)
         below[name] = found - {name}
-    circles = [sorted(names) for names in strongly_connected(below) if len(names) > 1]
-    assert not circles
-
-
-def strongly_connected(below):
-    """Sets of nodes that reach each other, of a graph node -> nodes [Kosaraju]."""
-    order, visited = [], set()
-
-    def finish(node, edges, out):
-        stack = [(node, iter(edges[node]))]
-        visited.add(node)
-        while stack:
-            at, rest = stack[-1]
-            following = next((n for n in rest if n not in visited), None)
-            if following is None:
-                out.append(stack.pop()[0])
-            else:
-                visited.add(following)
-                stack.append((following, iter(edges[following])))
-
-    for node in below:
-        if node not in visited:
-            finish(node, below, order)
-    above = {node: set() for node in below}
-    for node, targets in below.items():
-        for target in targets:
-            above[target].add(node)
-    visited.clear()
-    for node in reversed(order):
-        if node not in visited:
-            part_ = []
-            finish(node, above, part_)
-            yield part_
-
-
-def test_circles_are_found():
-    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"d"}}
-    found = sorted(sorted(names) for names in strongly_connected(graph))
-    assert found == [["a", "b", "c"], ["d"], ["e"]]
+    graphlib.TopologicalSorter(below).prepare()  # CycleError names the circle
 
 
 def test_every_part_of_the_package_has_its_arrows():
