@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import InputError, nearest
+from ..fields import Reader
 from ..files import is_regular
 from ..yaml_file import parse_yaml, read_yaml
 from .estimation import EstimationConfig
@@ -15,7 +16,6 @@ from .inertias import inertia_parameters
 from .kinds import Kind, kind_of
 from .options import (
     FitOptions,
-    OptionReader,
     ParameterOptions,
     TopOptions,
     UncertaintyOptions,
@@ -43,7 +43,7 @@ def load_estimation(
     Raises InputError naming file, key, value and rule.
     """
     content, place, base = read_content(source, set)
-    reader = OptionReader(place)
+    reader = Reader(place)
     top = read_options(TopOptions, reader, content, "")
     grouped = inertia_parameters(reader, top.inertias)
     chosen = _parameters(reader, top.parameters, grouped, parameters)
@@ -77,7 +77,7 @@ def load_estimation(
 def read_content(source: str | Path | Mapping, set: Iterable[str] = ()) -> tuple[dict, str, Path]:
     """(mapping, place, folder) of a file, YAML text or mapping, with every KEY=VALUE of `set`."""
     content, place, base = _content(source)
-    content = OptionReader(place).mapping(content, "")
+    content = Reader(place).mapping(content, "")
     for assignment in set:
         _assign(content, assignment, base)
     return content, place, base
@@ -131,7 +131,7 @@ def _assign(content: dict, assignment: str, base: Path) -> None:
             )
 
 
-def _bodies(reader: OptionReader, kind: Kind, value: object) -> tuple[str, ...]:
+def _bodies(reader: Reader, kind: Kind, value: object) -> tuple[str, ...]:
     """Names of the tracked bodies; several only where the kind knows them."""
     names = tuple(value) if kind.several and isinstance(value, tuple) else (value,)
     if not names or not all(isinstance(name, str) and name for name in names):
@@ -145,7 +145,7 @@ def _is_number(value: object) -> bool:
 
 
 def _fit(
-    reader: OptionReader, kind: Kind, value: object, parameters: Mapping[str, ParameterOptions]
+    reader: Reader, kind: Kind, value: object, parameters: Mapping[str, ParameterOptions]
 ) -> FitOptions:
     """Section fit, its rules between keys checked."""
     fit = read_options(kind.fit, reader, value, "fit")
@@ -168,7 +168,7 @@ def _fit(
 
 
 def _uncertainty(
-    reader: OptionReader, value: object, parameters: Mapping[str, ParameterOptions]
+    reader: Reader, value: object, parameters: Mapping[str, ParameterOptions]
 ) -> UncertaintyOptions:
     """Section uncertainty; profiles are of parameters that are estimated."""
     options = read_options(UncertaintyOptions, reader, value, "uncertainty")
@@ -180,7 +180,7 @@ def _uncertainty(
     return options
 
 
-def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:
+def _scene(reader: Reader, value: object, base: Path) -> Mapping | Path:
     """Scene mapping, or the absolute path of a scene file."""
     if isinstance(value, Mapping):
         return value
@@ -193,7 +193,7 @@ def _scene(reader: OptionReader, value: object, base: Path) -> Mapping | Path:
 
 
 def _parameters(
-    reader: OptionReader,
+    reader: Reader,
     section: Mapping,
     grouped: Mapping[str, ParameterOptions],
     wanted: Sequence[str] | None,

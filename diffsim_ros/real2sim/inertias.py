@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError, nearest
+from ..fields import Reader
 from ..inverse.parameters import ParameterMap
 from ..inverse.pseudo_inertia import SHEARS, WORDS, InertiaGroup, physical, root, theta_of
-from .options import InertiaOptions, OptionReader, ParameterOptions, read_options
+from .options import InertiaOptions, ParameterOptions, read_options
 
 if TYPE_CHECKING:
     from .estimation import EstimationConfig
@@ -23,7 +24,7 @@ PHYSICAL = (
 )  # fmt: skip
 
 
-def inertia_parameters(reader: OptionReader, section: Mapping) -> dict[str, ParameterOptions]:
+def inertia_parameters(reader: Reader, section: Mapping) -> dict[str, ParameterOptions]:
     """Ten ParameterOptions for each payload of the section."""
     found = {}
     for name, value in section.items():

@@ -12,7 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .options import KINDS, FitOptions, OptionReader
+from ..fields import Reader
+from .options import KINDS, FitOptions
 
 if TYPE_CHECKING:
     from .estimation import EstimationConfig
@@ -38,10 +39,10 @@ class Kind:
     measurement: type
     simulation: type
     fit: type[FitOptions]
-    selections: Callable[[OptionReader, Mapping, Path], tuple[Any, Any]]
+    selections: Callable[[Reader, Mapping, Path], tuple[Any, Any]]
     whole_files: Callable[[Any, str, str, Sequence[str | Path]], tuple[Any, dict]]
     experiment: Callable[[EstimationConfig], Experiment]
-    check_fit: Callable[[OptionReader, FitOptions], None] = lambda reader, fit: None
+    check_fit: Callable[[Reader, FitOptions], None] = lambda reader, fit: None
     several: bool = False
 
 

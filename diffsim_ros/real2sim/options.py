@@ -33,15 +33,6 @@ def option(kind: str, doc: str, default: object, unit: str = "", **rules) -> obj
     )
 
 
-class OptionReader(Reader):
-    """A Reader that knows flags too."""
-
-    def _flag(self, field: Field, value: object, key: str) -> bool:
-        if not isinstance(value, bool):
-            raise self.error(key, value, "true or false")
-        return value
-
-
 def fields_of(section: type) -> dict[str, Field]:
     """Keys of a section: name -> Field."""
     return {f.name: f.metadata["field"] for f in dataclasses.fields(section)}

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..fields import Reader
 from .kinds import Kind, by_role, imported
 from .options import (
     DataOptions,
-    OptionReader,
     RandomOptions,
     SelectionOptions,
     TossFitOptions,
@@ -21,7 +21,7 @@ from .options import (
 from .selection import Selection
 
 
-def selections(reader: OptionReader, data: Mapping, base: Path):
+def selections(reader: Reader, data: Mapping, base: Path):
     """Training and validation selections of the YAML."""
     options = read_options(DataOptions, reader, data, "data")
     train, validate = by_role(options, lambda value, key: _selection(reader, value, base, key))
@@ -30,7 +30,7 @@ def selections(reader: OptionReader, data: Mapping, base: Path):
     return train, validate
 
 
-def _selection(reader: OptionReader, value: object, base: Path, key: str) -> Selection:
+def _selection(reader: Reader, value: object, base: Path, key: str) -> Selection:
     """One checked selection; nothing is opened yet."""
     options = read_options(SelectionOptions, reader, value, key)
     files = read_paths(reader, options.files, base, key, "an npz file or a bag")
@@ -60,7 +60,7 @@ def whole_files(kept: Selection, place: str, key: str, files: Sequence[str | Pat
     return selection, {"files": names, "trials": "all", "exclude_train": False}
 
 
-def check_fit(reader: OptionReader, fit: TossFitOptions) -> None:
+def check_fit(reader: Reader, fit: TossFitOptions) -> None:
     """Refuse a search over starts."""
     if fit.initial_state == "nuisance" and fit.search_evaluations:
         rule = "0 with initial_state: nuisance (a search has no place for starts)"

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import InputError, nearest
+from ...fields import Reader
 from ...sensing.clouds.recording import CloudRecording
 from ..kinds import Kind, by_role, imported
-from ..options import FitOptions, OptionReader, read_options, read_paths
+from ..options import FitOptions, read_options, read_paths
 from .kind_options import (
     CloudDataOptions,
     CloudFilesOptions,
@@ -68,7 +69,7 @@ class Files:
         return kept
 
 
-def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
+def selections(reader: Reader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
     """Recordings of training and validation."""
     options = read_options(CloudDataOptions, reader, data, "data")
     return by_role(options, lambda value, key: _files(reader, value, base, key))
@@ -98,7 +99,7 @@ def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
     return replace(kept, key=key, files=paths, sensors={}, begin=()), words
 
 
-def check_fit(reader: OptionReader, fit: FitOptions) -> None:
+def check_fit(reader: Reader, fit: FitOptions) -> None:
     """Refuse a search over starts: every recording has one that is fitted."""
     if fit.search_evaluations:
         rule = "0 for clouds (a search has no place for starts)"

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ...errors import InputError, nearest
+from ...fields import Reader
 from ...inverse.clock import Clock
 from ...inverse.clock import Placed as Numbers
 from ...inverse.losses import Huber
@@ -29,7 +30,7 @@ from ...sensing.clouds.samples import Samples, read_samples
 from ...sensing.frames import Frames
 from ..estimation import EstimationConfig
 from ..markers.attach import carrier_of, rigid_fit
-from ..options import OptionReader, read_options
+from ..options import read_options
 from .camera import Camera, within
 from .kind_options import CloudSensorOptions
 from .placing import Placed
@@ -206,7 +207,7 @@ def read_sensors(
     """measurement.cloud, if it is given, and measurement.sensors; InputError naming what does not
     fit.  The first is the reference.
     """
-    options, reader, found = config.measurement, OptionReader(config.place), []
+    options, reader, found = config.measurement, Reader(config.place), []
     if options.cloud is not None:
         found.append(_camera(config, scene, outline, "cloud", options.cloud, "measurement.cloud"))
     for name, value in options.sensors.items():

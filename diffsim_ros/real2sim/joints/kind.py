@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...fields import Reader
 from ...sensing.joints.log import JointLog, read_logs
 from ..kinds import Kind, by_role, imported
-from ..options import OptionReader, read_options, read_paths
+from ..options import read_options, read_paths
 from .options import (
     JointDataOptions,
     JointFilesOptions,
@@ -32,13 +33,13 @@ class Files:
         return [log for file in self.files for log in read_logs(file, self.trials)]
 
 
-def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
+def selections(reader: Reader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
     """Trials of training and validation; nothing is opened yet."""
     options = read_options(JointDataOptions, reader, data, "data")
     return by_role(options, lambda value, key: _files(reader, value, base, key))
 
 
-def _files(reader: OptionReader, value: object, base: Path, key: str) -> Files:
+def _files(reader: Reader, value: object, base: Path, key: str) -> Files:
     options = read_options(JointFilesOptions, reader, value, key)
     files = read_paths(reader, options.files, base, key, "an NPZ or CSV file")
     trials = options.trials

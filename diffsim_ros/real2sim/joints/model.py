@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError, nearest
+from ...fields import Reader
 from ...inverse.joint_track import JointTrack, Reading, Scaled, Servo
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...inverse.trial import InitialState
@@ -23,7 +24,7 @@ from ...sensing.joints.log import SIGNALS, JointLog
 from ...yaml_file import read_mapping
 from ..estimation import EstimationConfig
 from ..model import Model, scene_and_map
-from ..options import OptionReader, read_options
+from ..options import read_options
 from .options import ReadingOptions
 
 STEADY = 0.1
@@ -59,11 +60,11 @@ class JointModel(Model):
         (name, robot), interval = next(iter(robots.items())), logs[0].interval
         if not isinstance(robot, Mapping) or not isinstance(robot.get("drive"), Mapping):
             raise config.error(f"scene.robots.{name}.drive", None, "a drive, which is commanded")
-        step = OptionReader(place).section(WORLD, raw.get("world"), "world")["step"]
+        step = Reader(place).section(WORLD, raw.get("world"), "world")["step"]
         keys = max(round(log.t[-1] / step) for log in logs) + 2
         drive = {**robot["drive"], "keys": keys, "interval": step}
         # joint values are counted from the start pose of the scene: that of zeros
-        urdf = absolute(OptionReader(place), str(robot.get("urdf", "")))
+        urdf = absolute(Reader(place), str(robot.get("urdf", "")))
         robot = {**robot, "urdf": urdf, "drive": drive, "angles": None, "rates": None}
         scene, parameters = scene_and_map(config, {**raw, "robots": {name: robot}})
         model = robot_of(robot, place)
@@ -255,7 +256,7 @@ def _base(scene, robot: Robot, prefix: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _readings(config: EstimationConfig, joints: Sequence[str]) -> dict[str, dict[str, Reading]]:
     """Readings of every signal by joint; InputError for unknown joints and parameters."""
-    reader, options = OptionReader(config.place), config.measurement
+    reader, options = Reader(config.place), config.measurement
     chosen = options.joints or tuple(joints)
     for name in chosen:
         if name not in joints:

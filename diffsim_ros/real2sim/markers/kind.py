@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...errors import InputError
-from ...fields import Field
+from ...fields import Field, Reader
 from ..kinds import Kind, by_role, imported
-from ..options import FitOptions, OptionReader, read_options, read_paths
+from ..options import FitOptions, read_options, read_paths
 from .options import (
     ConditionOptions,
     MarkerDataOptions,
@@ -50,7 +50,7 @@ class Files:
         raise InputError(self.place, self.key, name, rule, "add it to data.conditions")
 
 
-def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
+def selections(reader: Reader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
     """Recordings of training and validation; nothing is opened yet."""
     options = read_options(MarkerDataOptions, reader, data, "data")
     conditions = tuple(
@@ -60,7 +60,7 @@ def selections(reader: OptionReader, data: Mapping, base: Path) -> tuple[Files, 
     return by_role(options, lambda value, key: _files(reader, value, base, key, conditions))
 
 
-def _condition(reader: OptionReader, value: object, key: str) -> Condition:
+def _condition(reader: Reader, value: object, key: str) -> Condition:
     options = read_options(ConditionOptions, reader, value, key)
     sets = {}
     for name, number in options.sets.items():
