@@ -224,8 +224,11 @@ class _Tree:
         index, key = len(self.joints), f"joint {joint.name}"
         axis = np.asarray(joint.axis, float)
         limit, dynamics = joint.limit, joint.dynamics
-        ends = joint.joint_type == "continuous" or limit is None or limit.lower is None
-        lower, upper = (-math.inf, math.inf) if ends else (limit.lower, limit.upper)
+        given = [] if limit is None else [x for x in (limit.lower, limit.upper) if x is not None]
+        endless = joint.joint_type == "continuous" or not given
+        lower, upper = -math.inf, math.inf
+        if not endless:  # by the specification what is absent is 0; where both are, most mean none
+            lower, upper = limit.lower or 0.0, limit.upper or 0.0
         if not lower < upper:
             raise self.error(f"{key}: limit", [lower, upper], "lower < upper")
         blank = Joint(

@@ -159,6 +159,8 @@ class StreamRecorder:
 
     def _misplaced(self, stamp: int, frame: str) -> str:
         """The reason why frame or stamp make a sample unusable; "" if they do not."""
+        if not abs(stamp) < 2**63:
+            return "unreadable"
         if self._seen_frame and frame != self._seen_frame:
             return "unknown frame"
         if not self._stamps or stamp > self._stamps[-1]:

@@ -170,6 +170,16 @@ def test_bad_files_are_refused_on_one_line(arm, old, new, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [('upper="2"', (0.0, 2.0)), ('lower="-2"', (-2.0, 0.0)), ("", (-np.inf, np.inf))],
+)
+def test_one_limit_alone_leaves_the_other_at_zero(arm, given, expected):
+    arm.write_text(ARM.replace('lower="-2" upper="2"', given))
+    limits = load_robot(arm).limits
+    assert (limits["lower"][0], limits["upper"][0]) == expected
+
+
 def test_a_moving_link_without_inertial_is_refused(arm):
     start, end = ARM.index("<inertial><mass"), ARM.rindex("</inertial>") + len("</inertial>")
     arm.write_text(ARM[:start] + ARM[end:])

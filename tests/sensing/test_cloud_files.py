@@ -113,6 +113,14 @@ def test_broken_files_are_named(name, tmp_path):
     assert str(caught.value).startswith(str(path))
 
 
+@pytest.mark.parametrize("given", ["VIEWPOINT 0.1 0.2\n", "VIEWPOINT\n"])
+def test_a_viewpoint_that_is_no_place_is_refused(given, tmp_path):
+    path = pcd(tmp_path / "a.pcd", XYZ)
+    path.write_bytes(path.read_bytes().replace(b"VIEWPOINT 0.1 0.2 0.3 1 0 0 0\n", given.encode()))
+    with pytest.raises(InputError, match="VIEWPOINT: got .*; accepted: a place x y z"):
+        read_cloud(path)
+
+
 def test_other_files_are_refused(tmp_path):
     for name, says in (("a.xyz", ".pcd, .ply"), ("none.pcd", "no such file")):
         with pytest.raises(InputError, match=says):

@@ -107,6 +107,13 @@ def test_unusable_samples_are_dropped_counted_and_named(reason):
     assert len(trial) == 39 and np.isfinite(trial.position).all()
 
 
+def test_a_stamp_beyond_64_bits_is_dropped():
+    samples = flight()
+    box = recorder(samples[:20])
+    assert box.add(dataclasses.replace(samples[20], stamp=2**63)) == "unreadable"
+    assert box.add(samples[21]) == "" and len(box) == 21
+
+
 def test_nan_quaternion_counts_as_not_finite():
     nan = (float("nan"),) * 4
     assert recorder().add(dataclasses.replace(flight(1)[0], orientation=nan)) == "not finite"

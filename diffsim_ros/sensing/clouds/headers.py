@@ -85,8 +85,11 @@ def _pcd(path, head, size) -> Header:
         check_unpacked(path, unpacked, packed, "data")
     else:
         _body(path, kind == "ascii", used, size, count, point)
-    place = [_number(path, "VIEWPOINT", w, float) for w in words.get("VIEWPOINT", [])[:3]]
-    return Header(count, tuple(words["FIELDS"]), shape, np.array(place or [0.0] * 3))
+    viewpoint = words.get("VIEWPOINT", ["0"] * 3)
+    if len(viewpoint) not in (3, 7):
+        raise InputError(path, "VIEWPOINT", " ".join(viewpoint), "a place x y z, and a quaternion")
+    place = [_number(path, "VIEWPOINT", word, float) for word in viewpoint[:3]]
+    return Header(count, tuple(words["FIELDS"]), shape, np.array(place))
 
 
 def _ply(path, head, size) -> Header:
