@@ -117,7 +117,7 @@ def test_broken_files_are_named(name, tmp_path):
 def test_a_viewpoint_that_is_no_place_is_refused(given, tmp_path):
     path = pcd(tmp_path / "a.pcd", XYZ)
     path.write_bytes(path.read_bytes().replace(b"VIEWPOINT 0.1 0.2 0.3 1 0 0 0\n", given.encode()))
-    with pytest.raises(InputError, match="VIEWPOINT: got .*; accepted: a place x y z"):
+    with pytest.raises(InputError, match="VIEWPOINT: got"):
         read_cloud(path)
 
 
