@@ -1,6 +1,6 @@
 """The thrown soft ball of ball.py: its numbers, and when and where it lands.
 
-DESIGN section 4's scenario. Every simulator gets the same vertices and tetrahedra and the same
+One scenario. Every simulator gets the same vertices and tetrahedra and the same
 start velocities v + omega x r of the vertices, and answers with the same `Throw`.
 """
 

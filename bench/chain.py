@@ -59,7 +59,7 @@ def measure(n: int, repeats: int, steps: int) -> dict:
 
 
 def checked(n: int, steps: int) -> dict:
-    """The gradient against finite differences by the protocol of DESIGN section 3.
+    """The gradient against finite differences by the protocol of docs/design.md.
 
     tolerance_error: how far the gradient at the default tolerance is from the one at stagnation.
     """

@@ -30,7 +30,7 @@ COMMANDS = {
     "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
     "plan": "find controls whose motion reaches goals",
     "twin": "write the twin that rehearses a plan with a robot arm",
-    "check-gradient": "compare gradients with finite differences (DESIGN section 3)",
+    "check-gradient": "compare gradients with finite differences",
     "mesh": "check a mesh file, or mesh a surface, and write its tets",
     "bench": "run the benchmarks of bench/, all or the named ones",
 }

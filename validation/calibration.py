@@ -1,4 +1,4 @@
-"""Item 5: do 95 % intervals cover?  Synthetic tosses, estimated the way a user's are.
+"""Do 95 % intervals cover?  Synthetic tosses, estimated the way a user's are.
 
 Each repetition throws a cube of known contact onto its table with our own engine, the way the
 recorded ones were thrown (heights, speeds, spins, 148 Hz; bounces and sliding), blurs every pose by

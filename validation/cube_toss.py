@@ -1,8 +1,8 @@
-"""Item 4: contact of a real cube from 100 of its tosses, judged on all the others.
+"""Contact of a real cube from 100 of its tosses, judged on all the others.
 
 Runs `real2sim.estimate` on config/estimation/cube_toss.yaml as it stands, with one change: every
 toss that is not trained on is predicted.  Required are lower means than the best of three published
-simulators, by the numbers of the issue and on exactly these tosses.  Aims, medians, paired
+simulators, by published numbers and on exactly these tosses.  Aims, medians, paired
 intervals, and v_z refitted with the model's own gravity are reported beside them.
 
 Then the physics is taken apart, one part at a time, each variant fitted anew from the same first
@@ -223,7 +223,7 @@ def flight_alone(trials: Sequence[Trial], metric: MetricOptions) -> dict:
 
 
 def predicted(result: EstimationResult, apart: set[int]) -> dict:
-    """The figures of the issue, from the result's own metrics."""
+    """The figures that the bars are about, from the result's own metrics."""
     validate = dict(result.metrics["validate"])
     rows = per_toss(result)
     del validate["per_toss"]
@@ -249,7 +249,7 @@ def predicted(result: EstimationResult, apart: set[int]) -> dict:
 
 
 def assert_required(figures: Mapping) -> None:
-    """Lower means than the issue's bars, and than the best simulator on the same tosses."""
+    """Lower means than the bars, and than the best simulator on the same tosses."""
     validate, missed = figures["validate"], []
     if validate["failed"]:
         missed.append(f"{validate['failed']} tosses have no prediction")

@@ -1,6 +1,6 @@
 """Exact derivatives of simulated motion against central differences, over random scenes.
 
-The protocol is DESIGN.md section 3's (diffsim_ros.inverse.gradient_check): Newton to stagnation,
+The protocol is that of docs/design.md (diffsim_ros.inverse.gradient_check): Newton to stagnation,
 random directions in scaled parameters, plateau of clean differences. Besides random directions in
 all parameters together, each scene checks directions within three kinds of parameter alone.
 """
@@ -210,7 +210,7 @@ def protocol_options(scene) -> _engine.Options:
 
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
-    """Must show 2: all bars of the protocol, and the counts of regimes and kinds reached."""
+    """All bars of the protocol, and the counts of regimes and kinds reached."""
     scenes = share(SCENES, fraction)
     reports, reached, kinds, pairing = [], Counter(), Counter(), 0.0
     for i in range(scenes):

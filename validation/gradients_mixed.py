@@ -1,6 +1,6 @@
 """Exact derivatives against central differences over random scenes that mix everything.
 
-The protocol is that of validation.gradients (DESIGN.md section 3). A scene's random direction moves
+The protocol is that of validation.gradients (docs/design.md). A scene's random direction moves
 a sample of all its parameters; further ones move one kind of parameter alone. A kind counts for a
 scene only where it is felt: the norm of its part of the gradient g is above the floor of 1e-3 |g|
 that errors are compared with.
@@ -183,7 +183,7 @@ def _holds(scene: MixedScene) -> set[str]:
 
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
-    """Issue 3's item 1: all bars of the protocol, and the counts of what was reached."""
+    """All bars of the protocol, and the counts of what was reached."""
     seeds = seeds_of(fraction, seed)
     reports, stuck, pairing = [], [], 0.0
     found, kinds, alone = Counter(), Counter(), Counter()

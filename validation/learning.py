@@ -1,4 +1,4 @@
-"""Issue 5, item 5, [G 4.7.5]: a network learns, through the engine, to throw a ball into a cup.
+"""A network learns, through the engine, to throw a ball into a cup.
 
 As in the thesis: 1000 cups to train on and 100 others to test on, batches of five, ADAM (0.95,
 0.999) from 1e-2, halved after every epoch; the soft minimum over the descent and a penalty on

@@ -1,4 +1,4 @@
-"""Item 7: a deliberately wrong law of viscosity is recognised by `diffsim compare`.
+"""A deliberately wrong law of viscosity is recognised by `diffsim compare`.
 
 A soft bar clamped at one end is held straight and let go, and swings about its new rest by up to
 40 degrees; markers on it are recorded, held level and askew.  Its viscosity is either one of the

@@ -1,4 +1,4 @@
-"""Item 4, [G Fig. 4.9]: what noise does to Young's modulus, friction and the start of a throw.
+"""What noise does to Young's modulus, friction and the start of a throw.
 
 A soft cube with six markers is thrown onto a floor, bounces once, and is fitted from a material ten
 times too soft in both ways of [G 4.7.3], three phases and growing horizons, whichever ends lower,

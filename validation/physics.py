@@ -1,4 +1,4 @@
-"""Physics against closed forms, independent simulations and conservation laws (item 3).
+"""Physics against closed forms, independent simulations and conservation laws.
 
 The studies are in physics_orders, physics_contact, physics_friction and physics_rotation; each
 docstring writes out the closed form it is held to.

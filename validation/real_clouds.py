@@ -1,11 +1,12 @@
 """Real clouds: every file and bag read as an independent reader has it; planes and clusters.
 
-Runs over the excerpts in data/ and, where a folder `shared/data` stands in or beside the checkout,
-over the whole recordings in it.  The independent reader is a few lines of NumPy on raw bytes.
+Runs over the excerpts in data/ and, where the environment variable DIFFSIM_RECORDINGS names a
+folder, over the whole recordings in it.  The independent reader is a few lines of NumPy on raw bytes.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from diffsim_ros.sensing.clouds.pipeline import CloudPipeline, stage_table
 from .common import ROOT
 
 EXCERPTS = ROOT / "data"
-SHARED = next((p for p in (ROOT / "shared/data", ROOT.parent / "shared/data") if p.is_dir()), None)
+WHOLE = os.environ.get("DIFFSIM_RECORDINGS", "")
 REPEATS = 5  # timed runs of the pipeline per cloud
 UP = {"capture": [0, -1, 0], "milk_cartoon": [0, 1, 0]}  # of optical frames: y down, y up
 
@@ -151,7 +152,7 @@ def check_table(cloud: Cloud) -> dict:
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """All files and bags; a fraction looks at the excerpts alone."""
-    roots = [EXCERPTS] + ([SHARED] if fraction >= 1 and SHARED else [])
+    roots = [EXCERPTS] + ([Path(WHOLE)] if fraction >= 1 and WHOLE else [])
     figures: dict = {"whole_recordings": len(roots) > 1, "files": {}, "bags": {}, "scenes": {}}
     for root in roots:
         where = "excerpt" if root is EXCERPTS else "whole"

@@ -1,4 +1,4 @@
-"""Issue 4, item 3: real drops of a square and an ellipse, tosses of a jointed object, two balls.
+"""Real drops of a square and an ellipse, tosses of a jointed object, two balls.
 
 Each of config/estimation/{planar_square, planar_ellipse, elbow_toss, tennis_balls}.yaml is fitted
 on some recordings and predicts the others, beside the simplest sensible baseline:

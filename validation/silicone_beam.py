@@ -1,4 +1,4 @@
-"""Issue 4, item 1: the silicone beam, each load predicted from recordings with the other loads.
+"""The silicone beam, each load predicted from recordings with the other loads.
 
 Recordings are those of data/silicone_beam, and of a folder named in DIFFSIM_BEAM if it is set; a
 load is a pattern of the YAML's data.conditions.

@@ -1,4 +1,4 @@
-"""Issue 4, item 2: a pneumatic silicone arm, the release of one pressure fitted, others predicted.
+"""A pneumatic silicone arm, the release of one pressure fitted, others predicted.
 
 The material is fitted to the release of one recording, with what share of the pressure the venting
 valve has left at three instants; of every other one only the pull that stands for its pressure is
@@ -178,7 +178,7 @@ def whole_record(changes: list[str]) -> dict:
 
 
 def study(fraction: float = 1.0) -> dict:
-    """The whole item: figures with and without relaxation; the issue sets no bars.
+    """Figures with and without relaxation; there are no bars.
 
     fraction  below 1: the model with relaxation alone, one iteration, one other pressure
     """

@@ -1,4 +1,4 @@
-"""Item 8 of issue 4: beside MuJoCo's identification toolbox, on the same recordings.
+"""Beside MuJoCo's identification toolbox, on the same recordings.
 
 A UR5's joint log made in MuJoCo (sysid_arm) and real cube tosses (sysid_tosses): the same
 parameters, first guesses, residuals and starts, one thread, one process.  `cpu_s` are the process'

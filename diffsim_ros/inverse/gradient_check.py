@@ -1,4 +1,4 @@
-"""Exact gradients against finite differences, by the protocol of DESIGN.md section 3.
+"""Exact gradients against finite differences, by the protocol of docs/design.md.
 
 Random unit directions d in the scaled variables x; eps = 1e-3 ... 1e-9, two per decade; a pair of
 runs is clean when both took the base's branches.  The plateau is the three consecutive clean eps

@@ -5,7 +5,7 @@
 // force f = f_n n + f_t acts at x_c, on the point's node and, turned round, on the obstacle's. The
 // obstacle stands still or is carried by a frame node (a rigid body, a handle): g, n and kappa are
 // then given in that node's frame. A set's k_n and k_t are totals; point i carries w_i of them
-// (DESIGN: weights sum to 1; to 1/2 in each direction of a pair of bodies).
+// (weights sum to 1; to 1/2 in each direction of a pair of bodies).
 #pragma once
 
 #include <algorithm>

@@ -75,7 +75,7 @@ def problem(arm, **extra):
 
 
 def test_gradients_by_the_arm_and_by_the_measurement(arm):
-    """By the design's protocol, S against the adjoint too."""
+    """By the protocol of docs/design.md, S against the adjoint too."""
     report = check_problem(problem(arm))
     assert report.passed, report
     single = problem(arm)

@@ -111,7 +111,7 @@ def loaded():
 
 
 def test_gradient_of_a_motion_by_theta():
-    """Through the engine, by the protocol of the design."""
+    """Through the engine, by the protocol of docs/design.md."""
     s, parameters, group = loaded()
     parameters.append(Parameter("arm.mass", "kg", 0.5, 0.1, 2.0, "log"))
     trial = Trial("t", 60, (LinearFunctional("arm", position=(1.0, 0.5, 0.25)),))

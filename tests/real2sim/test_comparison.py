@@ -18,7 +18,7 @@ def test_published_means_are_those_of_the_table():
     table = read_published(TABLE)
     assert sorted(table.errors) == ["bullet", "drake", "mujoco"]
     assert all(len(rows) == 400 for rows in table.errors.values())
-    # the bars of the issue are the best of the three
+    # the bars are the best of the three
     means = {n: np.mean([e.position for e in rows.values()]) for n, rows in table.errors.items()}
     assert min(means, key=means.get) == "drake" and min(means.values()) == pytest.approx(
         0.138, abs=1e-3

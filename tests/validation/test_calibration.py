@@ -1,4 +1,4 @@
-"""Item 5: a seeded tenth of validation/calibration.py."""
+"""A seeded tenth of validation/calibration.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Item 4: a tenth of validation/cube_toss.py (structure and a trivial baseline, not the bars)."""
+"""A tenth of validation/cube_toss.py (structure and a trivial baseline, not the bars)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tenth of issue 5's item 5: 100 cups, four epochs; and what counts as a hit."""
+"""A tenth of the study: 100 cups, four epochs; and what counts as a hit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A tenth of item 7: a bar's recordings under one law of viscosity, both laws fitted."""
+"""A tenth of the study: a bar's recordings under one law of viscosity, both laws fitted."""
 
 from validation.model_comparison import study
 

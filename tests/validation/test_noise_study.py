@@ -1,4 +1,4 @@
-"""A tenth of item 4: without noise and with 3 mm, one recording each, three friction laws."""
+"""A tenth of the study: without noise and with 3 mm, one recording each, three friction laws."""
 
 from validation.noise_study import study
 

@@ -1,4 +1,4 @@
-"""Item 3's physics: a seeded tenth of each study of validation/physics.py."""
+"""A seeded tenth of each study of validation/physics.py."""
 
 from __future__ import annotations
 

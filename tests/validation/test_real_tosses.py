@@ -1,4 +1,4 @@
-"""Issue 4, item 3: a small part of validation/real_tosses.py, and its baselines by themselves."""
+"""A small part of validation/real_tosses.py, and its baselines by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issue 4, item 1: a small part of validation/silicone_beam.py."""
+"""A small part of validation/silicone_beam.py."""
 
 from __future__ import annotations
 

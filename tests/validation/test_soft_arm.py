@@ -1,4 +1,4 @@
-"""Issue 4, item 2: what validation/soft_arm.py takes from recordings, and hands to the scene."""
+"""What validation/soft_arm.py takes from recordings, and hands to the scene."""
 
 from __future__ import annotations
 
