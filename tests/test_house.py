@@ -3,6 +3,7 @@
 import ast
 import graphlib
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,16 @@ def python_files():
     for path in sorted(ROOT.rglob("*.py")):
         if not skip & set(path.relative_to(ROOT).parts):
             yield path
+
+
+def kept_files():
+    """Files that git keeps, or would."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [p for p in (ROOT / name for name in listed.stdout.splitlines()) if p.is_file()]
 
 
 def native_files():
@@ -277,6 +288,44 @@ def test_every_element_and_sdf_has_a_derivative_battery(folder, base):
         if stem not in batteries:
             missing.append(f"{name}: no test named test_battery_..._{stem}")
     assert not missing
+
+
+def test_nothing_refers_to_what_is_outside_the_repository():
+    """No issue, no item of one, no document beside the checkout."""
+    outside = re.compile(
+        r"\b[Ii]ssue \d|\b[Ii]tem \d|of the issue|[Mm]ust show|\.\./shared|shared/data"
+        r"|(?:DESIGN|SOLVER|STYLE|ECOSYSTEM|HOUSE_REVIEW)(?:\.md| section)"
+    )
+    kinds = {".py", ".md", ".hpp", ".cpp", ".yaml", ".toml", ".sh", ".txt", ".xml"}
+    wrong = []
+    for path in kept_files():
+        if path.suffix not in kinds or path == Path(__file__):
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if outside.search(line):
+                wrong.append(f"{path.relative_to(ROOT)}:{number} {line.strip()}")
+    assert not wrong
+
+
+def test_links_between_documents_lead_somewhere():
+    wrong = []
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+            name, _, anchor = target.partition("#")
+            if name.startswith(("http:", "https:", "mailto:")):
+                continue
+            other = (path.parent / name).resolve() if name else path
+            if not other.exists():
+                wrong.append(f"{path.name}: {target}")
+            elif anchor and other.suffix == ".md" and anchor not in anchors(other):
+                wrong.append(f"{path.name}: {target}, there is no such heading")
+    assert not wrong
+
+
+def anchors(path):
+    """What GitHub makes of the headings of a page."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
 def test_documented_keys_of_scene_files_are_those_accepted():
