@@ -1,7 +1,8 @@
 """Real clouds: every file and bag read as an independent reader has it; planes and clusters.
 
 Runs over the excerpts in data/ and, where the environment variable DIFFSIM_RECORDINGS names a
-folder, over the whole recordings in it.  The independent reader is a few lines of NumPy on raw bytes.
+folder, over the whole recordings in it.  The independent reader is a few lines of NumPy on raw
+bytes.
 """
 
 from __future__ import annotations
