@@ -18,7 +18,7 @@ BALLS = {3: 540, 5: 2500, 8: 10240}
 
 
 @dataclass(frozen=True)
-class Quality:
+class MeshQuality:
     """Figures of a tetrahedral mesh: dihedral angles [degrees], determinants, volume [m^3].
 
     min_det is the smallest determinant over their mean size: 1 where all tetrahedra are of one
@@ -154,10 +154,10 @@ def dihedral_angles(vertices: np.ndarray, tets: np.ndarray) -> np.ndarray:
     return np.stack(angles, axis=1)
 
 
-def quality(vertices: np.ndarray, tets: np.ndarray) -> Quality:
+def quality(vertices: np.ndarray, tets: np.ndarray) -> MeshQuality:
     """Figures of a tetrahedral mesh."""
     angles, dets = dihedral_angles(vertices, tets), determinants(vertices, tets)
-    return Quality(
+    return MeshQuality(
         float(angles.min()), float(angles.max()), float(dets.min() / np.abs(dets).mean()),
         float(dets.sum() / 6),
     )  # fmt: skip

@@ -197,6 +197,15 @@ def test_no_import_closes_a_circle():
     graphlib.TopologicalSorter(below).prepare()  # CycleError names the circle
 
 
+def test_no_two_public_classes_have_one_name():
+    places = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert not {name: paths for name, paths in places.items() if len(paths) > 1}
+
+
 def test_every_part_of_the_package_has_its_arrows():
     parts = {part(path) for path in PACKAGE.rglob("*.py")} - {"__init__"}
     assert parts <= set(FORBIDDEN)

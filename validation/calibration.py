@@ -27,7 +27,7 @@ from diffsim_ros.real2sim.estimation import EstimationConfig
 from diffsim_ros.real2sim.results import EstimationResult, ParameterResult
 from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply
 from diffsim_ros.scene.model import SceneModel, load_scene
-from diffsim_ros.sensing.observation import Observation, Trial
+from diffsim_ros.sensing.observation import Observation, PoseTrial
 
 from .common import binomial_bounds, share
 
@@ -156,7 +156,7 @@ def _unit(q: np.ndarray) -> np.ndarray:
     return q / np.linalg.norm(q)
 
 
-def blurred(run, rng: np.random.Generator, k: int) -> Trial:
+def blurred(run, rng: np.random.Generator, k: int) -> PoseTrial:
     """The rollout as a tracker would record it: poses alone, with its noise."""
     n = len(run.time)
     position = run.position[:, 0] + SIGMA_POSITION * rng.standard_normal((n, 3))
@@ -166,7 +166,7 @@ def blurred(run, rng: np.random.Generator, k: int) -> Trial:
         np.arange(n) / RATE, "pose", "world", ("cube",), np.hstack([position, orientation]),
         np.array([SIGMA_POSITION, SIGMA_ROTATION]), "synthetic",
     )  # fmt: skip
-    return Trial(k, poses, 1 / RATE, np.arange(n))
+    return PoseTrial(k, poses, 1 / RATE, np.arange(n))
 
 
 def contact_of(runs) -> dict:

@@ -24,7 +24,7 @@ from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.estimation import EstimationConfig
 from diffsim_ros.real2sim.metric import MetricOptions, TossErrors, start_state, toss_errors
 from diffsim_ros.real2sim.results import EstimationResult
-from diffsim_ros.sensing.observation import Trial
+from diffsim_ros.sensing.observation import PoseTrial
 from diffsim_ros.sensing.tosses import toss_ids
 from diffsim_ros.yaml_file import read_yaml
 
@@ -204,7 +204,7 @@ def means(rows) -> dict:
     return found | {f"{k}_median": v for k, v in zip(LABELS, medians, strict=True)}
 
 
-def flight_alone(trials: Sequence[Trial], metric: MetricOptions) -> dict:
+def flight_alone(trials: Sequence[PoseTrial], metric: MetricOptions) -> dict:
     """Trivial baseline: free flight until the centre is half an edge high, then standing still."""
     errors: list[TossErrors] = []
     for trial in trials:

@@ -16,7 +16,7 @@ import numpy as np
 
 from diffsim_ros.nodes.commander import Commander
 from diffsim_ros.nodes.convert_motion import trajectory_message
-from diffsim_ros.nodes.experiment import Experiment
+from diffsim_ros.nodes.experiment import ExperimentRun
 from diffsim_ros.nodes.processes import Fleet, own_domain
 from diffsim_ros.nodes.rehearsal import Rehearsal
 from diffsim_ros.planning.result import PlanResult
@@ -38,12 +38,12 @@ def over_ros(name: str, found: Mapping[str, PlanResult]) -> dict[str, dict]:
         Fleet(Path(folder) / "logs") as fleet,
         Commander(fleet.check) as commander,
     ):
-        lab = Experiment(Path(folder), fleet, commander, FOLDER / f"{name}.yaml")
+        lab = ExperimentRun(Path(folder), fleet, commander, FOLDER / f"{name}.yaml")
         lab.begin(planner=False)
         return {kind: _one(lab, kind, result) for kind, result in found.items()}
 
 
-def _one(lab: Experiment, kind: str, found: PlanResult) -> dict:
+def _one(lab: ExperimentRun, kind: str, found: PlanResult) -> dict:
     lab.config, trajectory = found.config, found.carried.trajectory
     release = np.nan if trajectory.release is None else trajectory.release
     starts = found.carried.figures["scene_starts"]
@@ -66,7 +66,7 @@ def replanning(seed: int) -> dict:
         Fleet(Path(folder) / "logs") as fleet,
         Commander(fleet.check) as commander,
     ):
-        lab = Experiment(Path(folder), fleet, commander, TASK)
+        lab = ExperimentRun(Path(folder), fleet, commander, TASK)
         fleet.start("planner")
         rows = [_planned(lab, None)]
         target = lab.config.goals[0].target[0]

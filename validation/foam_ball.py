@@ -25,7 +25,7 @@ from diffsim_ros import _engine, meshes
 from diffsim_ros.inverse import Loss, SimulationProblem, gauss_newton_covariance
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.inverse.solution import Solution
-from diffsim_ros.real2sim.clouds.model import Throw
+from diffsim_ros.real2sim.clouds.model import ThrowRecording
 from diffsim_ros.real2sim.clouds.skin import skin_of
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.fit import Fit, fit_trials
@@ -197,7 +197,7 @@ def _solution(fit: Fit) -> Solution:
     return Solution(fit.z, fit.y, fit.value, {}, "objective", fit.message, 0, 0)
 
 
-def _true_start(throw: Throw, truth: Mapping) -> dict[str, np.ndarray]:
+def _true_start(throw: ThrowRecording, truth: Mapping) -> dict[str, np.ndarray]:
     """Of the recording as it was put onto the floor found."""
     return {
         "position": throw.sight.turn @ truth["position"] + throw.sight.shift,
@@ -205,7 +205,7 @@ def _true_start(throw: Throw, truth: Mapping) -> dict[str, np.ndarray]:
     }
 
 
-def _bound(fit: Fit, throw: Throw, truth: Mapping) -> tuple[np.ndarray, StartEstimate]:
+def _bound(fit: Fit, throw: ThrowRecording, truth: Mapping) -> tuple[np.ndarray, StartEstimate]:
     """Cramer-Rao bounds: inverse Fisher information of these points' noise at the truth."""
     problem = fit.problem
     trial, named = problem.trials[0], {**TRUTH, "k_n": K_N}

@@ -261,11 +261,11 @@ def vdb() -> bytes:
 
 
 def _track():
-    from diffsim_ros.sensing.bags import PoseTrack
+    from diffsim_ros.sensing.bags import RecordedPoses
 
     t = np.arange(30) * 0.01
     position = np.stack([t, 0 * t, 1 - t], axis=1)
-    return PoseTrack("/cube", "world", t, position, np.tile([0.0, 0, 0, 1], (30, 1)))
+    return RecordedPoses("/cube", "world", t, position, np.tile([0.0, 0, 0, 1], (30, 1)))
 
 
 @cache
@@ -278,12 +278,12 @@ def mcap() -> bytes:
 
 @cache
 def cloud_mcap() -> bytes:
-    from diffsim_ros.sensing.bags import CloudTrack, write_motion
+    from diffsim_ros.sensing.bags import RecordedClouds, write_motion
     from diffsim_ros.sensing.clouds.cloud import Cloud
 
     rng = np.random.default_rng(0)
     clouds = [Cloud(rng.normal(size=(20, 3)), frame="camera") for _ in range(3)]
-    track = CloudTrack("/points", "camera", [0.0, 0.1, 0.2], clouds)
+    track = RecordedClouds("/points", "camera", [0.0, 0.1, 0.2], clouds)
     with tempfile.TemporaryDirectory() as folder:
         return write_motion(Path(folder) / "c.mcap", [], clouds=[track]).read_bytes()
 

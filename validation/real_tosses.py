@@ -28,7 +28,7 @@ from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.estimation import EstimationConfig
 from diffsim_ros.real2sim.poses.experiment import POSES, VELOCITIES, PoseExperiment, errors_of
 from diffsim_ros.real2sim.results import EstimationResult
-from diffsim_ros.sensing.observation import Trial
+from diffsim_ros.sensing.observation import PoseTrial
 
 from .common import ROOT, judged, share
 from .rigid_impacts import PlanarBody, dropped, ellipse, planar, polygon, poses, struck
@@ -121,13 +121,13 @@ def compared(ours: Sequence[Errors], theirs: Sequence[Errors]) -> dict:
 # ---------------------------------------------------------------------------- planar bodies
 
 
-def _state(experiment: PoseExperiment, trial: Trial) -> np.ndarray:
+def _state(experiment: PoseExperiment, trial: PoseTrial) -> np.ndarray:
     """Planar state (6,) of a trial's start."""
     (start,) = experiment.model.starts(trial, experiment.model.map.start)
     return planar(start.position, start.orientation, start.velocity, start.angular_velocity)
 
 
-def _rigid_drops(experiment: PoseExperiment, trials: Sequence[Trial], body: PlanarBody, e, mu):
+def _rigid_drops(experiment: PoseExperiment, trials: Sequence[PoseTrial], body: PlanarBody, e, mu):
     """Per trial: poses by rigid impacts (n, 1, 7) at the samples that count, and those samples."""
     starts = np.array([_state(experiment, trial) for trial in trials])
     kept = [experiment.model.judged(trial) for trial in trials]
@@ -138,7 +138,7 @@ def _rigid_drops(experiment: PoseExperiment, trials: Sequence[Trial], body: Plan
     ]
 
 
-def _rigid_errors(experiment, trials: Sequence[Trial], body: PlanarBody, e, mu) -> list[Errors]:
+def _rigid_errors(experiment, trials: Sequence[PoseTrial], body: PlanarBody, e, mu) -> list[Errors]:
     return [
         errors_of(ours, trial.poses.value[samples][:, None], 0, POSES)
         for trial, (ours, samples) in zip(
@@ -147,7 +147,9 @@ def _rigid_errors(experiment, trials: Sequence[Trial], body: PlanarBody, e, mu) 
     ]
 
 
-def _rigid_impacts(experiment, trials: Sequence[Trial], body: PlanarBody, e, mu) -> list[Errors]:
+def _rigid_impacts(
+    experiment, trials: Sequence[PoseTrial], body: PlanarBody, e, mu
+) -> list[Errors]:
     """Velocities after one rigid impact of the ellipse."""
     states = np.array([_state(experiment, trial) for trial in trials])
     after = struck(body, states[:, 3:], body.arms(states[:, 2])[:, 0], e, mu)
@@ -209,7 +211,7 @@ def planar_body(
 # ---------------------------------------------------------------------------- elbow
 
 
-def _stays(experiment: PoseExperiment, trial: Trial) -> Errors:
+def _stays(experiment: PoseExperiment, trial: PoseTrial) -> Errors:
     """Bodies that stay where they are at the last sample of the flight."""
     keep, _ = experiment.model.judged(trial)
     theirs = trial.poses.value[keep].reshape(len(keep), -1, 7)

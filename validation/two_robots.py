@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 
 from diffsim_ros.nodes.commander import Commander
 from diffsim_ros.nodes.common import STREAM, plan_file
-from diffsim_ros.nodes.experiment import Experiment
+from diffsim_ros.nodes.experiment import ExperimentRun
 from diffsim_ros.nodes.processes import Fleet, own_domain, within
 from diffsim_ros.planning.judging import tolerances
 
@@ -100,7 +100,7 @@ def _rehearsed(plan: str, namespace: str, folder: Path) -> dict:
 
 def _judged(plan: str, namespace: str, folder: Path) -> dict:
     with Commander(arguments=["--ros-args", *within(namespace)]) as commander:
-        lab = Experiment(folder, None, commander, plan_file(plan))
+        lab = ExperimentRun(folder, None, commander, plan_file(plan))
         lab.begin()
         found = lab.solved()
         starts = {m.name: m.value for m in found.metrics}["robot.scene_starts"]

@@ -77,7 +77,7 @@ def write_all(stage: Path, model: Any, rollout: Any, elapsed: float) -> dict:
 def recording(model: Any, rollout: Any) -> tuple[list[tuple], list[Any]]:
     """(pose tracks, marker tracks) of motion.mcap: poses of frames, soft bodies as markers."""
     from diffsim_ros.scene.vertices import centre_of
-    from diffsim_ros.sensing.bags import MarkerTrack
+    from diffsim_ros.sensing.bags import RecordedMarkers
     from diffsim_ros.viz.scene_markers import body_markers
 
     poses, frames = [], marker_frames(rollout.time)
@@ -92,7 +92,7 @@ def recording(model: Any, rollout: Any) -> tuple[list[tuple], list[Any]]:
     zero = np.zeros(len(frames), int)  # one id: every frame replaces the one before
     columns = [body_markers(model, rollout, name, frames, ids=zero) for name in soft]
     markers = list(zip(*columns, strict=True))
-    return poses, [MarkerTrack("/markers", rollout.time[frames].tolist(), markers)]
+    return poses, [RecordedMarkers("/markers", rollout.time[frames].tolist(), markers)]
 
 
 def marker_frames(time: np.ndarray) -> np.ndarray:

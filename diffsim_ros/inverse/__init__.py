@@ -15,7 +15,7 @@ from .polish import polish
 from .problem import Evaluation, LeastSquaresProblem, Problem
 from .profile import Profile, profile
 from .simulation_problem import SimulationProblem
-from .solution import Progress, Solution
+from .solution import Iteration, Solution
 from .trial import InitialState, Trial
 from .twist_track import TwistTrack
 from .uncertainty import (
@@ -28,12 +28,54 @@ from .uncertainty import (
 )
 
 __all__ = [
-    "EARLY", "AdamOptions", "Band", "Cauchy", "CloudTrack", "Evaluation", "GradientReport", "Huber",
-    "InitialState", "LMOptions", "LeastSquaresProblem", "LinearFunctional", "Loss", "Parameter",
-    "ParameterMap", "Pinned", "PointTrack", "PoseTrack", "Problem", "Profile", "Progress",
-    "RigidSkin", "SimulationProblem", "SoftL1", "SoftSkin", "Solution", "StudentT", "Term", "Trial",
-    "TwistTrack", "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem",
-    "continuation", "correlated_covariance", "gauss_newton_covariance", "growing", "horizons",
-    "identifiability", "lbfgs", "levenberg_marquardt", "metric_track", "polish", "prediction_bands",
-    "profile", "residual_noise", "sandwich_covariance", "three_phases",
+    "EARLY",
+    "AdamOptions",
+    "Band",
+    "Cauchy",
+    "CloudTrack",
+    "Evaluation",
+    "GradientReport",
+    "Huber",
+    "InitialState",
+    "Iteration",
+    "LMOptions",
+    "LeastSquaresProblem",
+    "LinearFunctional",
+    "Loss",
+    "Parameter",
+    "ParameterMap",
+    "Pinned",
+    "PointTrack",
+    "PoseTrack",
+    "Problem",
+    "Profile",
+    "RigidSkin",
+    "SimulationProblem",
+    "SoftL1",
+    "SoftSkin",
+    "Solution",
+    "StudentT",
+    "Term",
+    "Trial",
+    "TwistTrack",
+    "Uncertainty",
+    "adam",
+    "bootstrap",
+    "check_gradient",
+    "check_problem",
+    "continuation",
+    "correlated_covariance",
+    "gauss_newton_covariance",
+    "growing",
+    "horizons",
+    "identifiability",
+    "lbfgs",
+    "levenberg_marquardt",
+    "metric_track",
+    "polish",
+    "prediction_bands",
+    "profile",
+    "residual_noise",
+    "sandwich_covariance",
+    "three_phases",
 ]  # fmt: skip

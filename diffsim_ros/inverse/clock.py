@@ -3,8 +3,8 @@
     time of the simulation = (1 + drift) t - delay
 
 of a stamp t since the start of the rollout.  Either may be the value of a parameter; what a sensor
-would show then moves with it by the trajectory's velocity.  `Placed`: where a sensor's frame or
-pivot is, likewise given or estimated.
+would show then moves with it by the trajectory's velocity.  `NamedNumbers`: where a sensor's frame
+or pivot is, likewise given or estimated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from diffsim_ros.errors import InputError
 
 
 @dataclass(frozen=True)
-class Placed:
+class NamedNumbers:
     """Numbers, and in place of each the name of a parameter, or ""."""
 
     numbers: tuple[float, ...]
@@ -30,7 +30,7 @@ class Placed:
         return np.array([values[name] if name else number for number, name in pairs])
 
     @classmethod
-    def zero(cls, count: int) -> Placed:
+    def zero(cls, count: int) -> NamedNumbers:
         """So many zeros."""
         return cls((0.0,) * count, ("",) * count)
 

@@ -136,7 +136,7 @@ class SparseTerm:
                 into[:, slot.dof : slot.dof + slot.size] += pulled.reshape(len(into), slot.size)
 
 
-class Nearest(NamedTuple):
+class NearestPoints(NamedTuple):
     """Nearest points: corners (N, 3) of their triangles, weights (N, 3), place (N, 3) [m], push
     (N, 3) unit direction of the distance, distance (N,) [m] signed, normal (N, 3) of the triangle,
     signature."""
@@ -264,7 +264,7 @@ class CloudTrack:
             found = found + place[:, None, None] * x + speed[:, None, None] * rate
         return found
 
-    def _by_time(self, rollout, slot, at, found: Nearest):
+    def _by_time(self, rollout, slot, at, found: NearestPoints):
         """Slope (N, 1) of the residuals by the simulation's time [1/s]."""
         s, T = self._share(at), self.interval
         turn = 6 * s * (1 - s) / T
@@ -274,7 +274,7 @@ class CloudTrack:
         slope = np.einsum("ni,nc,nci->n", found.push, found.weights, corner)
         return -(slope / self.sigma)[:, None]
 
-    def nearest(self, rollout, slot: BodySlot, values=None) -> Nearest:
+    def nearest(self, rollout, slot: BodySlot, values=None) -> NearestPoints:
         """Nearest points of the surface that the camera sees, for every measured point."""
         from diffsim_ros import _engine
 
@@ -297,7 +297,7 @@ class CloudTrack:
         # by corners, as two triangles share an edge: which of them is found is round-off
         touched = np.sort(np.where(weights > 0, corners, -1), axis=1)
         signature = zlib.crc32(touched.astype(np.int32).tobytes()) + 1
-        return Nearest(corners, weights, place, push, distance, normal, signature)
+        return NearestPoints(corners, weights, place, push, distance, normal, signature)
 
     def reweighted(self, rollout, slot: BodySlot) -> CloudTrack:
         """The track with every point's incidence as this motion's surface has it."""

@@ -95,7 +95,7 @@ def affine_axis(vertices: np.ndarray, masses: np.ndarray, axis: np.ndarray) -> n
 
 
 @dataclass(frozen=True)
-class Clearance:
+class ClearanceGuide:
     """Points of a body at a distance from a surface at rest: r = max(0, distance - g(x))/sigma.
 
     frames    (M,)  rows of the rollout;  sigma [m]

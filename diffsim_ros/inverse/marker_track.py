@@ -19,7 +19,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from ..rotation import quat_matrix, skew
-from .clock import Clock, Placed
+from .clock import Clock, NamedNumbers
 from .losses import Loss
 from .objectives import BodySlot, Term, _checked, _checked_times
 
@@ -160,7 +160,7 @@ class MarkerTrack:
     loss: Loss = field(default_factory=Loss)
     name: str = "markers"
     clock: Clock = field(default_factory=Clock)
-    origin: Placed = field(default_factory=lambda: Placed.zero(3))
+    origin: NamedNumbers = field(default_factory=lambda: NamedNumbers.zero(3))
     soft: ClassVar[bool] = True
 
     def __post_init__(self):

@@ -20,7 +20,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from ..rotation import left_jacobian, quat_exp, quat_matrix, skew
-from .clock import Clock, Placed
+from .clock import Clock, NamedNumbers
 from .losses import Loss
 from .marker_track import RigidPoints, interpolated, rates, rows_around
 from .objectives import BodySlot, Term, _checked, _checked_times
@@ -53,8 +53,8 @@ class PoseStream:
     sigma_position: float = 1e-3
     sigma_rotation: float = 0.01
     clock: Clock = field(default_factory=Clock)
-    pivot: Placed = field(default_factory=lambda: Placed.zero(6))
-    origin: Placed = field(default_factory=lambda: Placed.zero(3))
+    pivot: NamedNumbers = field(default_factory=lambda: NamedNumbers.zero(6))
+    origin: NamedNumbers = field(default_factory=lambda: NamedNumbers.zero(3))
     loss: Loss = field(default_factory=Loss)
     name: str = "poses"
     soft: ClassVar[bool] = False

@@ -25,7 +25,7 @@ STATUSES = {
 
 
 @dataclass(frozen=True)
-class Progress:
+class Iteration:
     """One iteration, for callbacks and the history.
 
     gradient  largest slope of the cost along a free variable, relative: see `gradient_tolerance`
@@ -63,7 +63,7 @@ class Solution:
     message: str
     iterations: int
     evaluations: int
-    history: tuple[Progress, ...] = ()
+    history: tuple[Iteration, ...] = ()
     at_bound: Mapping[str, str] = field(default_factory=dict)
     failures: tuple[str, ...] = ()
 
@@ -73,7 +73,7 @@ class Solution:
         return STATUSES[self.status][0]
 
 
-Callback = Callable[[Progress], None]
+Callback = Callable[[Iteration], None]
 
 
 def bounds_reached(problem, z) -> dict[str, str]:
@@ -92,7 +92,7 @@ class Recorder:
 
     def __init__(self, problem, max_iterations, callback: Callback | None):
         self.problem, self.limit, self.callback = problem, max_iterations, callback
-        self.history: list[Progress] = []
+        self.history: list[Iteration] = []
         self.failures: list[str] = []
         self.evaluations = 0
 
@@ -104,7 +104,7 @@ class Recorder:
 
     def record(self, z, value, gradient, step, damping, accepted, failures=()):
         """Note an iteration and tell the callback."""
-        entry = Progress(
+        entry = Iteration(
             len(self.history) + 1, self.limit, float(value), float(gradient), float(step),
             float(damping), bool(accepted), self.named(z), tuple(failures),
         )  # fmt: skip

@@ -29,7 +29,7 @@ from diffsim_ros.sensing.frames import (
     write_transform,
 )
 from diffsim_ros.sensing.messages import TF
-from diffsim_ros.sensing.observation import Trial
+from diffsim_ros.sensing.observation import PoseTrial
 
 STILL = 5e-3
 """Rms motion [m] of a body during a hold that is still one place."""
@@ -38,7 +38,7 @@ STILL = 5e-3
 class Calibrator:
     """What a node knows of frames; serves ~/calibrate with trials of `trials_of(body)`."""
 
-    def __init__(self, node: BaseNode, trials_of: Callable[[str], Sequence[Trial]]) -> None:
+    def __init__(self, node: BaseNode, trials_of: Callable[[str], Sequence[PoseTrial]]) -> None:
         self.frames = Frames()
         self._node, self._trials_of = node, trials_of
         self._publisher = None
@@ -122,7 +122,7 @@ class Calibrator:
         return from_flange(*frames, flange, seen, **options)
 
 
-def _held(trials: Sequence[Trial], frame: str) -> np.ndarray:
+def _held(trials: Sequence[PoseTrial], frame: str) -> np.ndarray:
     """Mean pose (n, 7) of every trial; InputError where the body moved during one.
 
     frame   that the poses must be given in

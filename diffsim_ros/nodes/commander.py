@@ -26,7 +26,7 @@ from unique_identifier_msgs.msg import UUID
 
 from diffsim_ros.nodes import convert, convert_motion
 from diffsim_ros.nodes.common import AGAIN
-from diffsim_ros.nodes.convert import Answer, Goal
+from diffsim_ros.nodes.convert import Answer, EstimationGoal
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.starting import heeded
 from diffsim_ros.robots.trajectory import JointTrajectory
@@ -49,7 +49,7 @@ class Gone(CallFailed):
     """A node ended, or was lost, before it answered."""
 
 
-class Cancelled(KeyboardInterrupt):
+class Interrupted(KeyboardInterrupt):
     """A goal was given up by its sender; result: how it ended, as the server says."""
 
     def __init__(self, result: Any) -> None:
@@ -185,7 +185,7 @@ class Commander:
 
     def estimate(
         self,
-        goal: Goal,
+        goal: EstimationGoal,
         feedback: Callable[[Estimate.Feedback], None],
         *,
         name: str = "/estimator/estimate",
@@ -220,7 +220,7 @@ class Commander:
         """Send a goal to an action and wait for its result.
 
         CallFailed if the server is not found, refuses, dies, or takes longer than `limit` [s]. What
-        ends the wait once the goal was sent cancels it first: KeyboardInterrupt becomes Cancelled
+        ends the wait once the goal was sent cancels it first: KeyboardInterrupt becomes Interrupted
         with the server's result; CallFailed says where the server does not answer.
         """
         client = ActionClient(self.node, kind, name)
@@ -240,7 +240,7 @@ class Commander:
                     self.wait(end, f"the end of {name}", limit)
                     done = result.result()
             except KeyboardInterrupt:
-                raise Cancelled(self._given_up(sent, name)) from None
+                raise Interrupted(self._given_up(sent, name)) from None
             except Gone:
                 raise
             except Exception:

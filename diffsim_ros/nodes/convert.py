@@ -30,7 +30,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.sensing.clouds import packed
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
-from diffsim_ros.viz.markers import Action, Kind, Marker
+from diffsim_ros.viz.markers import Action, Marker, MarkerKind
 
 try:
     from mocap4r2_msgs.msg import Marker as OpticalMarker
@@ -277,7 +277,7 @@ def marker(message: MarkerMessage) -> Marker:
     return Marker(
         message.ns,
         message.id,
-        Kind(message.type),
+        MarkerKind(message.type),
         Action(message.action),
         position=(p.x, p.y, p.z),
         orientation=(q.x, q.y, q.z, q.w),
@@ -325,7 +325,7 @@ def split_markers(message: MarkerArray) -> tuple[MarkerArray, MarkerArray, bool]
 
 
 @dataclass(frozen=True)
-class Goal:
+class EstimationGoal:
     """What one estimation is asked for; empty fields leave the configuration as it is.
 
     configuration  path of an estimation YAML, or its text
@@ -358,9 +358,9 @@ class Answer:
     report: str = ""
 
 
-def goal(request: EstimateMaterial.Request | Estimate.Goal) -> Goal:
+def goal(request: EstimateMaterial.Request | Estimate.Goal) -> EstimationGoal:
     """The goal of a service request or an action goal: both have the same fields."""
-    return Goal(
+    return EstimationGoal(
         request.configuration,
         tuple(request.parameters),
         tuple(request.train),
@@ -371,7 +371,9 @@ def goal(request: EstimateMaterial.Request | Estimate.Goal) -> Goal:
     )
 
 
-def goal_message(wanted: Goal, message: Any = None) -> Estimate.Goal | EstimateMaterial.Request:
+def goal_message(
+    wanted: EstimationGoal, message: Any = None
+) -> Estimate.Goal | EstimateMaterial.Request:
     """Fill an action goal (or the request given) with a goal."""
     message = Estimate.Goal() if message is None else message
     message.configuration, message.source, message.out = (
@@ -444,7 +446,7 @@ def answer(message: Any) -> Answer:
     )
 
 
-def estimate_message(wanted: Goal, found: Answer) -> MaterialEstimate:
+def estimate_message(wanted: EstimationGoal, found: Answer) -> MaterialEstimate:
     """The latched last result."""
     return answer_message(found, MaterialEstimate(configuration=wanted.configuration))
 

@@ -26,7 +26,7 @@ from diffsim_ros.commands.table import table
 from diffsim_ros.nodes import demo_cube
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import share_folder
-from diffsim_ros.nodes.convert import Answer, Goal, values_of
+from diffsim_ros.nodes.convert import Answer, EstimationGoal, values_of
 from diffsim_ros.nodes.convert_plan import predicted
 from diffsim_ros.nodes.demo_cube import parameter_table
 from diffsim_ros.nodes.processes import Fleet
@@ -62,7 +62,7 @@ SHOWN = 0.1
 
 
 @dataclass(frozen=True)
-class Throw:
+class ExecutedThrow:
     """A throw as it was carried out: the ball's path, and how far off joints were [rad]."""
 
     path: ThrowPath
@@ -83,7 +83,7 @@ class Loop(Rehearsal):
         self.goal_time = float(goal["at"])
         self.released: dict[Path, float] = {}  # recording -> stamp [s] at which the ball was free
 
-    def run(self) -> tuple[Answer, Throw, Throw]:
+    def run(self) -> tuple[Answer, ExecutedThrow, ExecutedThrow]:
         """Everything: what was estimated, the throw before, the throw after."""
         self.begin()
         before = self.throw("values of tables", self.plan(self.task, "prior"))
@@ -104,7 +104,7 @@ class Loop(Rehearsal):
         self.start(lab, {"lead": LEAD, "lag": LAG}, others)
         self.diagnostics = self.ros.listen(DiagnosticArray, "/diagnostics", 10)
 
-    def throw(self, label: str, plan: Plan.Result) -> Throw:
+    def throw(self, label: str, plan: Plan.Result) -> ExecutedThrow:
         """Have the driver carry out a plan, record it, and see what the twin says was true."""
         number = 1 + len(self.released)
         path = self.folder / "recorded" / f"throw_{number}.mcap"
@@ -119,7 +119,7 @@ class Loop(Rehearsal):
         print(f"throw {number}: {self.ros.trigger('/observer/save')}", flush=True)
         truth = self.finish()
         way = judged(label, truth, predicted(plan), plan.release, self.target, self.goal_time)
-        return Throw(way, result.tracking_error)
+        return ExecutedThrow(way, result.tracking_error)
 
     def _caught_up(self) -> None:
         """Wait until the observer has worked through what was sent to it."""
@@ -139,7 +139,7 @@ class Loop(Rehearsal):
         """Have the estimator find the contact's parameters in the throws so far."""
         files = json.dumps([str(path) for path in self.released])
         stamps = json.dumps(list(self.released.values()))
-        goal = Goal(
+        goal = EstimationGoal(
             str(self.estimation), out=str(self.folder / "estimate"),
             changes=(f"data.train.files={files}", f"data.train.begin={stamps}"),
         )  # fmt: skip
@@ -179,7 +179,7 @@ def judged(
     )  # fmt: skip
 
 
-def figures(answer: Answer, before: Throw, after: Throw, tolerance: float) -> dict:
+def figures(answer: Answer, before: ExecutedThrow, after: ExecutedThrow, tolerance: float) -> dict:
     """metrics.json: how far off, with values of tables and with those estimated."""
     return {
         "hit_error_m": after.path.error,
@@ -190,7 +190,9 @@ def figures(answer: Answer, before: Throw, after: Throw, tolerance: float) -> di
     }
 
 
-def show(loop: Loop, answer: Answer, before: Throw, after: Throw, begun: float) -> None:
+def show(
+    loop: Loop, answer: Answer, before: ExecutedThrow, after: ExecutedThrow, begun: float
+) -> None:
     """Write the picture and metrics.json, print what was found and where to look at it."""
     folder, throws = loop.folder, [before.path, after.path]
     figure = throws_figure(throws, loop.target, loop.tolerance, RADIUS)

@@ -24,7 +24,7 @@ from diffsim_ros.commands.table import table
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import LATCHED, STREAM, share_folder
-from diffsim_ros.nodes.convert import Answer, Goal
+from diffsim_ros.nodes.convert import Answer, EstimationGoal
 from diffsim_ros.nodes.processes import Fleet
 from diffsim_ros.nodes.session import session
 from diffsim_ros.real2sim.comparison import PUBLISHED_NAME
@@ -125,7 +125,7 @@ class Demo:
     def estimate(self, settings: Sequence[str]) -> Answer:
         """Have the estimator fit and predict what the observer saved."""
         files = {role: (str(self.folder / path),) for role, path in RECORDED.items()}
-        goal = Goal(
+        goal = EstimationGoal(
             str(share_folder() / "config" / "estimation" / "cube_toss.yaml"),
             **files,
             out=str(self.folder),

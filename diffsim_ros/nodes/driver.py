@@ -79,7 +79,7 @@ class Canceled(Exception):
 
 
 @dataclass
-class Job:
+class MotionJob:
     """One request: who sent it, the motion it becomes, and whether it is to be given up.
 
     why    the reason it was cancelled for, "" while it goes on;  stop  is set then
@@ -173,7 +173,7 @@ class Driver(BaseNode):
         super().__init__("driver", **options)
         self._arm = load_arm(self["robot"] or share_folder() / "config" / "robots" / "ur5.yaml")
         self._surroundings = surroundings.Surroundings(self, self._arm)
-        self._job: Job | None = None
+        self._job: MotionJob | None = None
         self._last, self._lag, self._leaving = "no motion yet", math.nan, False
         self._idle = threading.Event()
         self._idle.set()
@@ -262,7 +262,7 @@ class Driver(BaseNode):
             lambda report: self.from_thread(end, report),
         )
         feedback(convert_motion.execute_feedback("checking", 0.0, None))
-        self._job = job = Job(name, run)
+        self._job = job = MotionJob(name, run)
         self._idle.clear()
         gc.disable()  # its pauses stop every thread: 80 ms while another client's huge goal comes
         threading.Thread(
@@ -295,7 +295,7 @@ class Driver(BaseNode):
             return Report("CANCELED", "the driver is ended; nothing was sent")
         return None
 
-    def _work(self, job: Job, command: Callable, blend: float, end: Callable) -> None:
+    def _work(self, job: MotionJob, command: Callable, blend: float, end: Callable) -> None:
         """In a thread of its own: check, then hand over to the supervision."""
 
         def answer(report: Report | None, error: BaseException | None = None) -> None:
@@ -325,7 +325,7 @@ class Driver(BaseNode):
     # --- checks ---------------------------------------------------------------------------------
 
     def _prepared(
-        self, job: Job, command: Callable, blend: float
+        self, job: MotionJob, command: Callable, blend: float
     ) -> tuple[JointTrajectory, list[str]]:
         """The trajectory that is safe to send from the present state on; what was not checked.
 
@@ -357,7 +357,7 @@ class Driver(BaseNode):
         self._check_at_last(trajectory)
         return trajectory, notes
 
-    def _present(self, job: Job) -> JointSample:
+    def _present(self, job: MotionJob) -> JointSample:
         """The present state of an arm that rests; raises InputError, Canceled."""
         states, now = self.supervision.states, self.supervision.now
         # a driver that has just started may not have received the robot's state yet

@@ -26,7 +26,7 @@ from diffsim_ros._engine import CancelToken
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, Declared, run_node
-from diffsim_ros.nodes.convert import Answer, Goal
+from diffsim_ros.nodes.convert import Answer, EstimationGoal
 from diffsim_ros.nodes.jobs import (
     JobNode,
     answered,
@@ -48,7 +48,7 @@ STATUS_CODES = {
 }
 
 
-def solve(goal: Goal, progress: Callable | None, cancel: CancelToken | None) -> Answer:
+def solve(goal: EstimationGoal, progress: Callable | None, cancel: CancelToken | None) -> Answer:
     """Carry out a goal; every failure becomes an answer with its code and one line."""
     stage = "INVALID_CONFIGURATION"
     try:
@@ -115,7 +115,7 @@ class Estimator(JobNode):
         finish(handle, answer.code)
         return convert.answer_message(answer, Estimate.Result())
 
-    async def _work(self, goal: Goal, name: str, feedback: Callable) -> Answer:
+    async def _work(self, goal: EstimationGoal, name: str, feedback: Callable) -> Answer:
         """Run one estimation in a thread and publish its result; BUSY if there is one already."""
         if busy := self._job.busy():
             return Answer("BUSY", busy)
@@ -129,7 +129,7 @@ class Estimator(JobNode):
         self.get_logger().info(f"{name}: {answer.code} {answer.message}".rstrip())
         return answer
 
-    def _completed(self, goal: Goal) -> Goal:
+    def _completed(self, goal: EstimationGoal) -> EstimationGoal:
         """Fill what a request left open from parameters and the observer; raises InputError."""
         if goal.source not in SOURCES:
             raise InputError("request", "source", goal.source, " or ".join(SOURCES))

@@ -17,7 +17,7 @@ from rclpy.utilities import remove_ros_args
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert_motion
-from diffsim_ros.nodes.commander import CallFailed, Cancelled, Commander, interrupts
+from diffsim_ros.nodes.commander import CallFailed, Commander, Interrupted, interrupts
 from diffsim_ros.robots.trajectory import JointTrajectory
 
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InputError, CallFailed) as error:
         print(f"execute: {error}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 3
-    except Cancelled as cancelled:
+    except Interrupted as cancelled:
         report = cancelled.result and convert_motion.report(cancelled.result)
     except KeyboardInterrupt:
         pass

@@ -70,7 +70,7 @@ class Execution:
     begins: float
 
 
-class Experiment(Rehearsal):
+class ExperimentRun(Rehearsal):
     """One plan, from the task to what came of it.
 
     twin  TWIN.yaml or PLAN.yaml that stands for the lab
@@ -159,7 +159,7 @@ class Experiment(Rehearsal):
         return Execution(figures, reached, truth, begins)
 
 
-def picture(loop: Experiment, plan: Plan.Result, scene_starts: float, done: Execution) -> bytes:
+def picture(loop: ExperimentRun, plan: Plan.Result, scene_starts: float, done: Execution) -> bytes:
     """PNG of the first goal's body, planned and executed, and of the joints' differences."""
     config, truth, body = loop.config, done.truth, loop.config.goals[0].body
     times, ways = predicted(plan)
@@ -186,7 +186,7 @@ def picture(loop: Experiment, plan: Plan.Result, scene_starts: float, done: Exec
     return png_bytes(figure)
 
 
-def run(loop: Experiment, changes: Sequence[str], rate: float | None) -> int:
+def run(loop: ExperimentRun, changes: Sequence[str], rate: float | None) -> int:
     """Plan, carry out, judge, write; 0: reached, 3: missed."""
     begun = time.monotonic()
     loop.begin(rate)
@@ -252,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work(path: Path, fleet: Fleet | None, commander: Commander) -> int:
         twin = plan_file(options.twin) if options.twin else None
-        loop = Experiment(path, fleet, commander, plan_file(options.name), twin)
+        loop = ExperimentRun(path, fleet, commander, plan_file(options.name), twin)
         return run(loop, options.set, options.rate)
 
     files = [name for name in FILES if not (options.here and name == "truth")]

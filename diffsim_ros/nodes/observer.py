@@ -44,7 +44,7 @@ from diffsim_ros.sensing.buffers import (
     write_recording,
 )
 from diffsim_ros.sensing.frames import Edge
-from diffsim_ros.sensing.messages import TEXT, WORLD, Quality
+from diffsim_ros.sensing.messages import TEXT, WORLD, OfferedQos
 from diffsim_ros.sensing.observation import Observation
 from diffsim_ros.sensing.recorder import PoseRecorder, PoseSample, StreamRecorder
 from diffsim_ros.sensing.saving import save_trials
@@ -320,7 +320,7 @@ class Observer(BaseNode):
             topic = self.get_fully_qualified_name() + WORLD
             text = serialize_message(String(data=self["world_frame"]))
             messages.append(RawMessage(first, topic, TEXT, text))
-            offered[topic] = (Quality(latched=True, depth=1),)
+            offered[topic] = (OfferedQos(latched=True, depth=1),)
         written = write_recording(path, messages, offered)
         return written, [r for _, _, r in self._buffers() if r.received]
 

@@ -271,11 +271,11 @@ def _pose(name: str, position: Any, orientation: Any) -> np.ndarray:
 
 def union(fields: list[Any]) -> Any:
     """One of several fields, or itself; half-spaces stay what they are."""
-    return fields[0] if len(fields) == 1 else Nearest(fields)
+    return fields[0] if len(fields) == 1 else NearestOf(fields)
 
 
 @dataclass(frozen=True)
-class Nearest:
+class NearestOf:
     """The least of several distances."""
 
     fields: list[Any]

@@ -56,7 +56,7 @@ from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.sensing.frames import Transform
 from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.twin.config import WORLD, LinkPose, link_tree
-from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, Sensor, generator
+from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, TwinSensor, generator
 from diffsim_ros.twin.world import TICK, World
 
 PERIOD = 0.002
@@ -112,7 +112,7 @@ class Simulator(BaseNode):
         self._pool, self._eyes = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._cancel = _engine.CancelToken()
         self._engine_job: Job | None = None
-        self._clouds: deque[tuple[Sensor, Job]] = deque()
+        self._clouds: deque[tuple[TwinSensor, Job]] = deque()
         self._playing, self._until = bool(self["playing"]), 0
         self._stepped: Future | None = None
         self._failure = ""
@@ -275,7 +275,7 @@ class Simulator(BaseNode):
                 else:
                     self._say(sensor, sensor.sample(*asked))
 
-    def _stamp(self, sensor: Sensor, number: int) -> int:
+    def _stamp(self, sensor: TwinSensor, number: int) -> int:
         return self._start + round(number * NANO / sensor.rate)
 
     def _send_clouds(self) -> None:
@@ -283,7 +283,7 @@ class Simulator(BaseNode):
             sensor, job = self._clouds.popleft()
             self._say(sensor, job.result())
 
-    def _say(self, sensor: Sensor, sample: Any) -> None:
+    def _say(self, sensor: TwinSensor, sample: Any) -> None:
         if sample is None:
             return
         if isinstance(sample, PoseSample):

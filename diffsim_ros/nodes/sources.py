@@ -18,7 +18,7 @@ from rclpy.qos import (
 )
 
 from diffsim_ros.sensing.frames import Edge
-from diffsim_ros.sensing.messages import Quality
+from diffsim_ros.sensing.messages import OfferedQos
 from diffsim_ros.sensing.recorder import StreamRecorder, body_of
 
 MOST_CHILDREN = 20
@@ -37,7 +37,7 @@ class Link:
     lost: int = 0
     matched: int = 0
     mismatch: str = ""
-    offers: tuple[Quality, ...] = ()
+    offers: tuple[OfferedQos, ...] = ()
     children: set[str] = field(default_factory=set)
 
 
@@ -163,10 +163,10 @@ class Source:
         }
 
 
-def offered(profile: QoSProfile) -> Quality:
+def offered(profile: QoSProfile) -> OfferedQos:
     """A quality of service as bags keep it; a depth that discovery does not tell is the usual."""
-    usual = Quality()
-    return Quality(
+    usual = OfferedQos()
+    return OfferedQos(
         profile.reliability != ReliabilityPolicy.BEST_EFFORT,
         profile.durability == DurabilityPolicy.TRANSIENT_LOCAL,
         profile.depth or usual.depth,

@@ -35,7 +35,7 @@ from diffsim_ros.sensing.bags import EPOCH_NS, POSE, read_poses, read_raw, topic
 from diffsim_ros.sensing.markers.bag import bag_markers
 from diffsim_ros.sensing.recorder import NANO
 from diffsim_ros.viz.marker_playback import MOCAP_TOPICS, SPHERE
-from diffsim_ros.viz.markers import Kind, Marker
+from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.motion import Motion
 from diffsim_ros.viz.playback import CLOUD_TOPIC, MARKER_TOPIC, TOPICS
 
@@ -202,7 +202,7 @@ class Visualizer(BaseNode):
         points = frame.points[np.isfinite(frame.points).all(axis=1)]
         if len(points):
             look = {"scale": SPHERE, "colour": LIVE, "frame_id": frame.frame, "lifetime": 1.0}
-            self._show(topic, Marker(topic, 0, Kind.SPHERE_LIST, points=points, **look))
+            self._show(topic, Marker(topic, 0, MarkerKind.SPHERE_LIST, points=points, **look))
 
     def _due(self, topic: str) -> bool:
         return time.monotonic() - self._shown.get(topic, 0.0) >= 1.0 / self["frame_rate"]

@@ -26,7 +26,7 @@ from ..robots.trajectory_check import check_trajectory
 from .hand import hand_motion
 from .release import rate_name, value_name
 from .result import Carried, PlanResult
-from .robot_config import Throw
+from .robot_config import ReleaseTask
 from .stretch import stretched
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _first_carried(result: PlanResult) -> tuple[PlanResult | None, InputError | 
 def motion(config: PlanConfig, controls: Mapping[str, float]) -> Carried:
     """The arm's motion for these controls; InputError naming joint and limit if there is none."""
     z = config.map.scaled(controls)
-    if isinstance(config.robot, Throw):
+    if isinstance(config.robot, ReleaseTask):
         return _thrown(config, config.map.named(z))
     values = config.map.engine(z, config.scene.engine.values)
     hand = replace(config.robot, arm=roomy(config.robot.arm, config.robot.margin))
@@ -135,7 +135,7 @@ def clearance(config: PlanConfig) -> Clearance:
     carried = {c["name"] for c in scene.description["contact"] if c.get("carrier") is not None}
     still = {name: sdf for name, sdf in scene.surfaces.items() if name not in carried}
     held = []
-    if isinstance(task, Throw):
+    if isinstance(task, ReleaseTask):
         info, frame = scene.bodies[task.release.body], task.arm.robot.frame(task.arm.tool)
         centre = (frame.pose @ task.release.in_tool)[:3, 3]
         radius = 0.5 * (max(info.size) if info.kind == "sphere" else np.linalg.norm(info.size))
@@ -179,7 +179,7 @@ def tighter(
 
     Raises `bound` itself where less of it would not help.
     """
-    if isinstance(config.robot, Throw):
+    if isinstance(config.robot, ReleaseTask):
         return _slower_release(config, bound, controls)
     rates = [name for name in RATES if name in bound.key]
     if rates and config.robot.stretch > 1.0 + 1e-9:

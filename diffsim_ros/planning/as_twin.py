@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import InputError, nearest
 from ..rotation import quat_from_matrix
 from .config import PlanConfig
-from .robot_config import Throw
+from .robot_config import ReleaseTask
 
 TRACKED = 120.0
 """Poses a second that the twin's tracker sends of every body that has a goal."""
@@ -50,7 +50,7 @@ def twin_of(
     scene, task = _scene(config, friction), config.robot
     shift = {name: _metres(config, name, by) for name, by in (shift or {}).items()}
     found = {"name": f"twin of: {config.name}", "scene": scene, "robot": _arm(config)}
-    if isinstance(task, Throw):
+    if isinstance(task, ReleaseTask):
         in_tool = _pose(task.release.in_tool)
         in_tool["position"] = _moved(in_tool["position"], shift.pop(task.release.body, (0, 0, 0)))
         found["grasp"] = {"body": task.release.body, "in_tool": in_tool}
@@ -78,7 +78,7 @@ def _scene(config: PlanConfig, friction: float) -> dict[str, Any]:
     world["duration"] += interval * float(np.ceil(LONGER / interval))
     for contact in scene["contact"]:
         contact["c_f"] *= friction
-    if not isinstance(config.robot, Throw):  # the arm decides; only where it begins matters
+    if not isinstance(config.robot, ReleaseTask):  # the arm decides; only where it begins matters
         keys = scene["bodies"][config.robot.handle]["keys"]
         for name in ("positions", "rotations"):
             keys[name] = [list(keys[name][0]) for _ in range(2)]

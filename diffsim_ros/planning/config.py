@@ -20,7 +20,7 @@ from . import schema
 from .goal_reader import read_goals
 from .hand import smoothed
 from .handle_keys import read_keys
-from .robot_config import Hand, Throw, read_robot
+from .robot_config import EndEffectorTask, ReleaseTask, read_robot
 from .robust import Robust, read_robust
 
 
@@ -46,7 +46,7 @@ class PlanConfig:
     source: Mapping
     together: tuple[Any, ...] = ()
     guides: frozenset[str] = frozenset()
-    robot: Throw | Hand | None = None
+    robot: ReleaseTask | EndEffectorTask | None = None
     robust: Robust | None = None
 
 
@@ -73,13 +73,13 @@ def load_plan(
     search = reader.section(schema.SEARCH, top["search"], "search")
     robot = read_robot(reader, top["robot"], scene)
     parameters, together = _controls(reader, top["controls"], scene, robot)
-    groups: list[Any] = [robot.release] if isinstance(robot, Throw) else []
-    if isinstance(robot, Hand):
+    groups: list[Any] = [robot.release] if isinstance(robot, ReleaseTask) else []
+    if isinstance(robot, EndEffectorTask):
         scene, parameters, spline = smoothed(reader, scene, robot, parameters)
         groups.append(spline)
     controls = ParameterMap(parameters, scene.engine, groups)
     if not controls.free:
-        at = "robot.release" if isinstance(robot, Throw) else "controls"
+        at = "robot.release" if isinstance(robot, ReleaseTask) else "controls"
         remedy = "name joints in `chosen` or `swung`, or add controls"
         raise reader.error(at, "nothing that the plan may choose", "at least one control", remedy)
     if not top["goals"]:
@@ -100,7 +100,9 @@ def load_plan(
     )  # fmt: skip
 
 
-def _controls(reader: Reader, values: Mapping, scene: SceneModel, robot: Throw | Hand | None):
+def _controls(
+    reader: Reader, values: Mapping, scene: SceneModel, robot: ReleaseTask | EndEffectorTask | None
+):
     """The controls as parameters, and objectives that the keys of handles have."""
     parameters = [] if robot is None else list(robot.parameters)
     if not values and not parameters:

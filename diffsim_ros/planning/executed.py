@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Seen:
+class ExecutedRows:
     """Bodies at the rows of a plan's rollout, nodes in the engine's order, as a rollout has them.
 
     position, velocity, angular_velocity  (rows, nodes, 3);  orientation  (rows, nodes, 4)
@@ -49,7 +49,7 @@ def distances(
 
 def _seen(
     config: PlanConfig, slots: Mapping, truth: Mapping[str, np.ndarray], begins: float
-) -> Seen:
+) -> ExecutedRows:
     scene = config.scene
     interval = scene.options.step * scene.options.record_every
     rows = np.arange(int(scene.steps // scene.options.record_every) + 1)
@@ -58,7 +58,7 @@ def _seen(
         rule = f"at least {times[-1]:.4f} s, the end of the plan's scene"
         raise InputError("attempt", "time", float(truth["time"][-1]), rule, "watch it for longer")
     nodes = max(slot.index + slot.count for slot in slots.values())
-    found = Seen(*(np.full((len(rows), nodes, width), np.nan) for width in (3, 3, 4, 3)))
+    found = ExecutedRows(*(np.full((len(rows), nodes, width), np.nan) for width in (3, 3, 4, 3)))
     for body in {goal.body for goal in config.goals}:
         first, count = slots[body].index, slots[body].count
         at = slice(first, first + count)

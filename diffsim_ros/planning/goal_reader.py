@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError, nearest
 from ..fields import Reader
 from ..inverse.goals import Goal
-from ..inverse.guides import Clearance, Heading, affine_axis
+from ..inverse.guides import ClearanceGuide, Heading, affine_axis
 from ..inverse.marker_track import Carrier, RigidPoints, SoftPoints
 from ..inverse.objectives import PoseTrack
 from ..rotation import quat_matrix
@@ -122,7 +122,7 @@ class _Entry:
                                  self.sigma, name=called["axis"]))  # fmt: skip
         if goal["clear_of"] is not None:
             points, radius = self._touching()
-            found.append(Clearance(goal["body"], self.frames, points, self._surface(),
+            found.append(ClearanceGuide(goal["body"], self.frames, points, self._surface(),
                                    goal["clearance"] + radius, self.sigma,
                                    name=called["clear_of"]))  # fmt: skip
         return found

@@ -21,7 +21,7 @@ from ..robots.kinematics import link_pose
 from ..robots.trajectory import JointTrajectory
 from ..rotation import quat_exp, quat_from_matrix, quat_log, quat_matrix
 from ..scene.model import SceneModel, load_scene
-from .robot_config import Hand
+from .robot_config import EndEffectorTask
 
 PERIOD = 0.024
 """Longest interval of the handle's keys and of the tool's poses [s]."""
@@ -67,7 +67,7 @@ def splined(count: int, interval: float) -> tuple[np.ndarray, float]:
 
 
 def smoothed(
-    reader: Reader, scene: SceneModel, hand: Hand, parameters: Sequence[Parameter]
+    reader: Reader, scene: SceneModel, hand: EndEffectorTask, parameters: Sequence[Parameter]
 ) -> tuple[SceneModel, list[Parameter], Spline]:
     """The scene with small intervals, the parameters without entries, and what sets the entries.
 
@@ -123,7 +123,9 @@ def _refined(scene: SceneModel, handle: str, fine: Mapping, interval: float) -> 
     return load_scene({**scene.description, "bodies": bodies}, base=Path(scene.place))
 
 
-def tool_way(hand: Hand, scene: SceneModel, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def tool_way(
+    hand: EndEffectorTask, scene: SceneModel, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Times (k,) from the scene's start, and poses (k, 4, 4) of the tool in the world.
 
     values  entries of the engine (np,) of the plan
@@ -143,7 +145,7 @@ def tool_way(hand: Hand, scene: SceneModel, values: np.ndarray) -> tuple[np.ndar
 
 
 def hand_motion(
-    hand: Hand, scene: SceneModel, values: np.ndarray, clearance: Callable | None = None
+    hand: EndEffectorTask, scene: SceneModel, values: np.ndarray, clearance: Callable | None = None
 ) -> tuple[JointTrajectory, float]:
     """The arm's motion: the tool goes straight from home, then its way; when that begins [s].
 

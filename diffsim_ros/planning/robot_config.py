@@ -25,7 +25,7 @@ HELD = ("rigid", "solid")
 
 
 @dataclass(frozen=True)
-class Throw:
+class ReleaseTask:
     """An arm that throws: the controls are its joints' values and rates at the release.
 
     release     how they set the body's start;  parameters  controls, and what is held
@@ -49,7 +49,7 @@ class Throw:
 
 
 @dataclass(frozen=True)
-class Hand:
+class EndEffectorTask:
     """An arm whose tool carries a handle of the scene.
 
     in_tool      pose (4, 4) of the handle in the tool's frame
@@ -69,7 +69,9 @@ class Hand:
     parameters: tuple[Parameter, ...] = ()
 
 
-def read_robot(reader: Reader, value: object, scene: SceneModel) -> Throw | Hand | None:
+def read_robot(
+    reader: Reader, value: object, scene: SceneModel
+) -> ReleaseTask | EndEffectorTask | None:
     """Section `robot` of a plan; InputError naming key, value and rule."""
     if value is None:
         return None
@@ -107,7 +109,7 @@ def _pose(reader: Reader, value: object, key: str) -> np.ndarray:
     return matrix
 
 
-def _hand(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Hand:
+def _hand(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> EndEffectorTask:
     hand = reader.section(schema.HAND, robot["hand"], "robot.hand")
     handles = [n for n, b in scene.description["bodies"].items() if b["type"] == "handle"]
     if hand["handle"] not in handles:
@@ -119,10 +121,12 @@ def _hand(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Hand:
         turn = quat_matrix(q / np.linalg.norm(q))
     in_tool = _pose(reader, hand["in_tool"], "robot.hand.in_tool")
     tracking = _tracking(reader, robot["tracking"], arm)
-    return Hand(arm, hand["handle"], in_tool, turn, hand["stretch"], robot["margin"], tracking)
+    return EndEffectorTask(
+        arm, hand["handle"], in_tool, turn, hand["stretch"], robot["margin"], tracking
+    )
 
 
-def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw:
+def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> ReleaseTask:
     grasp = reader.section(schema.GRASP, robot["grasp"], "robot.grasp")
     given = reader.section(schema.RELEASE, robot["release"], "robot.release")
     bodies = scene.description["bodies"]
@@ -141,7 +145,9 @@ def _throw(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Throw
     share = min(given["share"], robot["margin"])
     found = (*_joint_controls(reader, given, arm, share), *held)
     times = (given[key] for key in ("hold", "lead", "jitter"))
-    return Throw(release, found, *times, robot["margin"], _tracking(reader, robot["tracking"], arm))
+    return ReleaseTask(
+        release, found, *times, robot["margin"], _tracking(reader, robot["tracking"], arm)
+    )
 
 
 def _tracking(reader: Reader, value: object, arm: Arm) -> Settings | None:

@@ -20,7 +20,7 @@ from ..scene.model import SceneModel
 from ..yaml_file import read_yaml
 from . import robot_schema as schema
 from .release import DELAY, SHIFT
-from .robot_config import Throw
+from .robot_config import ReleaseTask
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def read_robust(
         number = isinstance(share, (int, float)) and not isinstance(share, bool)
         if not number or not 0 < share < 1:
             raise reader.error(f"{key}.spread.{entry}", share, "a share between 0 and 1")
-    throws = isinstance(robot, Throw)
+    throws = isinstance(robot, ReleaseTask)
     if given["placement"] and not throws:
         raise reader.error(f"{key}.placement", given["placement"], "0 where no arm throws")
     belief = _belief(reader, estimated, set(names) - chosen) if given["estimated"] else None

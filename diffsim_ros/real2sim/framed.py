@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..inverse.simulation_problem import SimulationProblem
-from ..inverse.trial import Trial as Fitted
-from ..sensing.observation import Trial
+from ..inverse.trial import PoseTrial as Fitted
+from ..sensing.observation import PoseTrial
 from .model import Model
 
 SAME_RATE = 1e-3
@@ -31,7 +31,7 @@ class FramedModel(Model):
         """True where a trial brings a start that is fitted beside the parameters."""
         return self.nuisance
 
-    def fitted(self, trial: Trial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
+    def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
         """The recording as a trial of the inverse layer; horizon: last frame that counts, 0: all.
 
         spf  time steps per frame
@@ -44,7 +44,12 @@ class FramedModel(Model):
         return p[[self.scene.engine.index(f"gravity.{axis}") for axis in "xyz"]]
 
     def problem(
-        self, trials: Sequence[Trial], z: np.ndarray, *, horizon: int = 0, spf: int | None = None
+        self,
+        trials: Sequence[PoseTrial],
+        z: np.ndarray,
+        *,
+        horizon: int = 0,
+        spf: int | None = None,
     ) -> SimulationProblem:
         """Estimation problem of these recordings with starts (and their slopes) taken at z."""
         spf = spf or self.config.simulation.steps_per_frame
@@ -58,7 +63,7 @@ class FramedModel(Model):
         )
 
 
-def spacing(trials: Sequence[Trial]) -> float:
+def spacing(trials: Sequence[PoseTrial]) -> float:
     """Frame spacing [s] that all trials share; InputError naming one that differs."""
     dt = trials[0].dt
     for trial in trials:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..rotation import quat_angle, quat_conjugate, quat_log, quat_multiply, quat_rotate
-from ..sensing.observation import Trial
+from ..sensing.observation import PoseTrial
 
 MIN_FRAMES = 4
 """Frames that must lie before the start for its velocity to be refitted."""
@@ -56,14 +56,14 @@ class Start:
     rule: str
 
 
-def start_sample(trial: Trial, options: MetricOptions) -> int:
+def start_sample(trial: PoseTrial, options: MetricOptions) -> int:
     """Sample from which the trial is simulated; 0 if it begins nearer to the ground."""
     below = np.flatnonzero(trial.position[:, 2] < np.sqrt(3.0) * options.half)
     first = int(below[0]) if len(below) else len(trial) - 1
     return max(first - options.frames_before, 0)
 
 
-def start_state(trial: Trial, options: MetricOptions) -> Start:
+def start_state(trial: PoseTrial, options: MetricOptions) -> Start:
     """The pose of the start as measured, and its velocity by the metric's rule.
 
     With at least four frames before the start: v_x, v_y and omega from first to last of the frames
@@ -85,7 +85,7 @@ def start_state(trial: Trial, options: MetricOptions) -> Start:
     return Start(i, position, orientation, velocity, omega, dvz_dg, rule)
 
 
-def _refit(trial: Trial, i: int, t: np.ndarray, gravity: float):
+def _refit(trial: PoseTrial, i: int, t: np.ndarray, gravity: float):
     """Velocity [m/s], angular velocity [rad/s] (both world) at sample i, and d v_z / d gravity."""
     span = -t[0]
     velocity = (trial.position[i] - trial.position[0]) / span
@@ -99,7 +99,7 @@ def _refit(trial: Trial, i: int, t: np.ndarray, gravity: float):
     return velocity, quat_rotate(q1, body_rate), dvz_dg
 
 
-def _difference(trial: Trial, i: int, gravity: float):
+def _difference(trial: PoseTrial, i: int, gravity: float):
     """Velocity at sample i from the two samples around it (poses alone, start near the ground)."""
     j = min(i + 1, len(trial) - 1)
     k = max(j - 2, 0)

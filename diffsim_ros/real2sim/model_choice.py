@@ -26,7 +26,7 @@ from .estimation import EstimationConfig
 from .experiment import Data
 from .fit import Fit, descend, fit_trials
 from .kinds import kind_of
-from .model_verdict import Held, ModelComparison, ModelFit, Unfinished
+from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
 from .progress import Progress, ProgressCallback, Reporter
 from .spread import solution_of, uncertainty_of
 
@@ -76,7 +76,7 @@ def compare_models(
     )  # fmt: skip
 
 
-def _row(held: Sequence[Held], names: Sequence[str]) -> list[float]:
+def _row(held: Sequence[HeldOut], names: Sequence[str]) -> list[float]:
     by_name = {h.name: h.square for h in held}
     return [by_name.get(name, math.nan) for name in names]
 
@@ -208,7 +208,7 @@ class _Model:
         noise = residual_noise(fit.problem, solution_of(fit))
         square = 2.0 * float(fit.problem.evaluate(fit.z, fit.y).trial_costs.sum())
         self.reporter.begin("held out")
-        held: dict[int, Held] = {}
+        held: dict[int, HeldOut] = {}
         for k, fold in enumerate(self.sets.folds):
             if getattr(self.cancel, "cancelled", False):
                 return
@@ -236,7 +236,7 @@ class _Model:
         problem = self.experiment.model.problem(kept, fit.z, horizon=self.horizon)
         return descend(self.config.fit, problem, fit.z, y, cancel=self.cancel).z
 
-    def _held(self, trial, z: np.ndarray) -> Held:
+    def _held(self, trial, z: np.ndarray) -> HeldOut:
         """What the model with these parameters makes of a trial; its start may be fitted."""
         experiment = self.experiment
         problem = experiment.model.problem([trial], z, horizon=self.horizon)
@@ -247,12 +247,12 @@ class _Model:
             y = levenberg_marquardt(pinned, pinned.start, cancel=self.cancel).y
         seen = problem.evaluate(z, y, cancel=self.cancel)
         if not seen.ok:
-            return Held(name, math.nan, {})
+            return HeldOut(name, math.nan, {})
         one = replace(self.fit, kept=[trial], z=z, y=y)
         judged = experiment.judge(Data([], [], []), one, Reporter(None, []), self.cancel)
         errors = judged.predictions[0].errors if judged.predictions else {}
         plain = {k: float(v) for k, v in errors.items() if "." not in k}
-        return Held(name, 2.0 * float(seen.trial_costs.sum()) / seen.count, plain)
+        return HeldOut(name, 2.0 * float(seen.trial_costs.sum()) / seen.count, plain)
 
 
 def _notes(found: Sequence[ModelFit], sets: _Sets, effective: float) -> list[str]:

@@ -18,7 +18,7 @@ from .results import finite
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldOut:
     """One trial that a model did not see: mean square of its residuals, the kind's own figures."""
 
     name: str
@@ -40,7 +40,7 @@ class ModelFit:
     square: float
     uncertainty: Uncertainty | None
     noise: TimeNoise
-    held: tuple[Held, ...]
+    held: tuple[HeldOut, ...]
     notes: tuple[str, ...]
 
     @property
@@ -178,7 +178,7 @@ class Unfinished:
         return {"verdict": verdict, "best": None, "status": self.status, "models": models}
 
 
-def held_figures(held: Sequence[Held]) -> dict:
+def held_figures(held: Sequence[HeldOut]) -> dict:
     """Mean over held-out trials: root of the mean square residual, and the kind's figures."""
     seen = [h for h in held if math.isfinite(h.square)]
     found: dict = {"trials": len(seen)}

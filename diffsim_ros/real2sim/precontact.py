@@ -18,7 +18,7 @@ from ..rotation import (
     quat_log,
     quat_multiply,
 )
-from ..sensing.observation import Trial
+from ..sensing.observation import PoseTrial
 from .metric import MIN_FRAMES, MetricOptions, Start, start_state
 
 FILE_SIGMA = (0.05, 0.5)
@@ -27,7 +27,7 @@ ROUNDS = 4
 
 
 def precontact_fit(
-    trial: Trial, gravity: Sequence[float], options: MetricOptions
+    trial: PoseTrial, gravity: Sequence[float], options: MetricOptions
 ) -> tuple[Start, np.ndarray, np.ndarray]:
     """Start fitted to the flight before it, covariance (12, 12) of (dc, dphi, dv, domega), slopes.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..sensing.observation import MIN_SAMPLES, Trial
+from ..sensing.observation import MIN_SAMPLES, PoseTrial
 from ..sensing.tosses import read_tosses, repeated, toss_ids
 from .comparison import Published, beside, read_published
 from .metric import TossErrors
@@ -85,12 +85,12 @@ class Selection:
 
     def read(
         self, body: str | Sequence[str], sigma: Sequence[float], least: int = MIN_SAMPLES
-    ) -> list[Trial]:
+    ) -> list[PoseTrial]:
         """The selected tosses, read and checked (tosses.read_tosses)."""
         by_file: dict[Path, list[int]] = {}
         for file, i in self.keys((body,) if isinstance(body, str) else body):
             by_file.setdefault(file, []).append(i)
-        trials: list[Trial] = []
+        trials: list[PoseTrial] = []
         for file, ids in by_file.items():
             trials += read_tosses(file, ids, body=body, sigma=sigma, least=least)
         return trials
@@ -102,7 +102,7 @@ class Selection:
         paths = beside(self.files) if self.published == "beside" else self.published
         return [read_published(path) for path in paths]
 
-    def published_for(self, trials: Sequence[Trial]) -> list[dict[str, TossErrors]]:
+    def published_for(self, trials: Sequence[PoseTrial]) -> list[dict[str, TossErrors]]:
         """Per trial: simulator -> published errors; a table beside a file serves it alone."""
         tables = self.tables()
         result = []
@@ -134,7 +134,7 @@ def _merged(tables: Sequence[Published], toss: int) -> dict[str, TossErrors]:
     return found
 
 
-def overlap(train: Sequence[Trial], validate: Sequence[Trial]) -> list[Trial]:
+def overlap(train: Sequence[PoseTrial], validate: Sequence[PoseTrial]) -> list[PoseTrial]:
     """Validated trials that were trained on too (same file, same id)."""
     known = {(trial.poses.source, trial.id) for trial in train}
     return [trial for trial in validate if (trial.poses.source, trial.id) in known]

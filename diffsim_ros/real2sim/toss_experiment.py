@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..sensing.flight import check_gravity
-from ..sensing.observation import Trial
+from ..sensing.observation import PoseTrial
 from .estimation import EstimationConfig
 from .experiment import Data, Judged, notes_on_validation
 from .fit import Fit
@@ -51,7 +51,7 @@ class TossExperiment:
         missing = sum(int(trial.frames[-1]) + 1 - len(trial) for trial in (*train, *validate))
         return Data(train, validate, notes, missing)
 
-    def _centred(self, trial: Trial) -> Trial:
+    def _centred(self, trial: PoseTrial) -> PoseTrial:
         """The toss as poses of the body's centre; velocities of a pivot are not those of it."""
         if not self.pivots:
             return trial

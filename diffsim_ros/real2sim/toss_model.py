@@ -10,8 +10,8 @@ from ..errors import InputError
 from ..inverse.losses import Loss
 from ..inverse.objectives import PoseTrack, metric_track
 from ..inverse.trial import InitialState
-from ..inverse.trial import Trial as Fitted
-from ..sensing.observation import Trial
+from ..inverse.trial import PoseTrial as Fitted
+from ..sensing.observation import PoseTrial
 from .estimation import EstimationConfig
 from .framed import FramedModel
 from .metric import MetricOptions, Start, start_state
@@ -43,7 +43,7 @@ class TossModel(FramedModel):
         edge = 2.0 * self.metric.half
         return (edge, edge, edge)
 
-    def start(self, trial: Trial, z: np.ndarray, *, own_gravity: bool) -> InitialState:
+    def start(self, trial: PoseTrial, z: np.ndarray, *, own_gravity: bool) -> InitialState:
         """Start by the metric; with own_gravity its v_z follows the model's gravity."""
         start = start_state(trial, self.metric)
         slopes = {}
@@ -75,7 +75,7 @@ class TossModel(FramedModel):
         columns = zip(self.map.names, offsets.T, strict=True)
         return {name: (named[name], column) for name, column in columns if column.any()}
 
-    def free_start(self, trial: Trial, z: np.ndarray) -> InitialState:
+    def free_start(self, trial: PoseTrial, z: np.ndarray) -> InitialState:
         """Start fitted to the flight before it, with its covariance (nuisance starts)."""
         start, covariance, by_gravity = precontact_fit(trial, self.gravity(z), self.metric)
         slopes = self._gravity_slopes(z, by_gravity)
@@ -86,11 +86,11 @@ class TossModel(FramedModel):
         pose, twist = (start.position, start.orientation), (start.velocity, start.angular_velocity)
         return InitialState(self.config.body, *pose, *twist, **belief)
 
-    def sample(self, trial: Trial) -> int:
+    def sample(self, trial: PoseTrial) -> int:
         """Sample of the trial at which its rollout starts."""
         return start_state(trial, self.metric).sample
 
-    def fitted(self, trial: Trial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
+    def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
         """The toss as a trial of the inverse layer; horizon: last frame after the start, 0: all."""
         fit = self.config.fit
         nuisance = self.nuisance
@@ -117,7 +117,7 @@ class TossModel(FramedModel):
         return Fitted(name, int(frames[keep[-1]]) * spf, (objective,), (start,), loss)
 
 
-def _noise_track(trial: Trial):
+def _noise_track(trial: PoseTrial):
     """PoseTrack with the sensor's sigmas, called like metric_track."""
     sigma_p, sigma_r = trial.poses.sigma
 

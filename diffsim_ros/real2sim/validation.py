@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ..inverse.simulation_problem import SimulationProblem
-from ..inverse.trial import Trial as Rolled
-from ..sensing.observation import Trial
+from ..inverse.trial import PoseTrial as Rolled
+from ..sensing.observation import PoseTrial
 from .comparison import QUANTITIES, as_rows, best_of, compare, interval
 from .framed import spacing
 from .metric import TossErrors, start_state, toss_errors
@@ -32,14 +32,14 @@ class Predicted:
 
     predictions: list[Prediction]
     errors: list[TossErrors]
-    trials: list[Trial]
+    trials: list[PoseTrial]
     rules: list[str]
     failures: list[str]
 
 
 def predict(
     model: TossModel,
-    trials: Sequence[Trial],
+    trials: Sequence[PoseTrial],
     z: np.ndarray,
     *,
     own_gravity: bool,
@@ -48,7 +48,7 @@ def predict(
 ) -> Predicted:
     """Open-loop rollouts of all tosses at z from the metric's start; nothing is fitted per toss."""
 
-    def problem(some: list[Trial], spf: int) -> SimulationProblem:
+    def problem(some: list[PoseTrial], spf: int) -> SimulationProblem:
         return _open_loop(model, some, z, own_gravity, spf)
 
     runs = refined_rollouts(model, problem, trials, z, cancel)
@@ -107,7 +107,9 @@ def _open_loop(model, trials, z, own_gravity, spf) -> SimulationProblem:
     )
 
 
-def _prediction(model: TossModel, trial: Trial, run, role: str) -> tuple[Prediction, TossErrors]:
+def _prediction(
+    model: TossModel, trial: PoseTrial, run, role: str
+) -> tuple[Prediction, TossErrors]:
     """Simulated poses at the measured frames, and their errors."""
     first = model.sample(trial)
     frames = trial.frames[first:] - trial.frames[first]
@@ -150,7 +152,7 @@ def figures(predicted: Predicted, seed: int = 0) -> dict:
 
 
 def validated(
-    model: TossModel, trials: Sequence[Trial], selection: Selection, z: np.ndarray, cancel=None
+    model: TossModel, trials: Sequence[PoseTrial], selection: Selection, z: np.ndarray, cancel=None
 ) -> tuple[Predicted, dict, list[str]]:
     """Predictions, figures of metrics.json's `validate`, and notes.
 

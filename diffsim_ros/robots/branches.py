@@ -27,7 +27,7 @@ TIGHT = 1e-4  # bounds of velocities and so on are too large by this share at mo
 
 
 @dataclass
-class Candidate:
+class BranchMotion:
     """One joint motion along the way.
 
     states  q, qd, qdd (3, k, n) at the keys
@@ -108,7 +108,7 @@ class Branches:
                 broken.append(way)
         return (self._candidates(np.stack(whole)) if whole else []), broken
 
-    def threaded(self, first: np.ndarray, rng) -> Iterator[Candidate]:
+    def threaded(self, first: np.ndarray, rng) -> Iterator[BranchMotion]:
         """For an arm with joints to spare: the quickest ways through clouds of joint values.
 
         At every few keys there is a cloud: where the last one leads with the least motion, and some
@@ -185,7 +185,7 @@ class Branches:
             self.task, self.poses, self.times, self._engine_limits, self.at_rest, q
         )
 
-    def _candidates(self, ways: np.ndarray) -> list[Candidate]:
+    def _candidates(self, ways: np.ndarray) -> list[BranchMotion]:
         """Splines of degree 5 through ways (b, k, n), with bounds of what happens between keys."""
         count, n = len(ways), len(self.names)
         steps = np.diff(self.times)
@@ -197,7 +197,7 @@ class Branches:
         rates = np.stack(rates).reshape(3, count, n).transpose(1, 0, 2)
         states = states.reshape(3, len(self.times), count, n).transpose(2, 0, 1, 3)
         return [
-            Candidate(states[b], lower[b], upper[b], rates[b],
+            BranchMotion(states[b], lower[b], upper[b], rates[b],
                       self._margins(lower[b], upper[b], rates[b]))
             for b in range(count)
         ]  # fmt: skip
@@ -217,7 +217,7 @@ class Branches:
         found[:, self.index] = q
         return found
 
-    def trajectory(self, way: Candidate, rest: np.ndarray) -> JointTrajectory:
+    def trajectory(self, way: BranchMotion, rest: np.ndarray) -> JointTrajectory:
         """Of all the robot's joints."""
         q, qd, qdd = way.states
         still = np.zeros_like(rest)

@@ -15,7 +15,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .arm import Arm
-from .branches import Branches, Candidate
+from .branches import Branches, BranchMotion
 from .time_scaling import QUANTITIES
 from .trajectory import JointTrajectory
 
@@ -94,7 +94,7 @@ def follow(
     raise max(failures, key=lambda failure: failure[0])[1]
 
 
-def _score(way: Candidate) -> float:
+def _score(way: BranchMotion) -> float:
     """The smallest margin, each against what is enough of it."""
     return min(min(value / ENOUGH.get(key, 1.0), 1.0) for key, value in way.margins.items())
 
@@ -130,7 +130,7 @@ def _broken(search: Branches, anchor: int, way: dict) -> Failure:
     return rank, InputError("way", place, "a leap", rule, remedy)
 
 
-def _refused(search, way: Candidate, rest, clearance: Clearance | None, least: float):
+def _refused(search, way: BranchMotion, rest, clearance: Clearance | None, least: float):
     """None where all limits hold; costlier margins are filled in."""
     failure = _beyond(search, way)
     if failure is not None:
@@ -153,7 +153,7 @@ def _refused(search, way: Candidate, rest, clearance: Clearance | None, least: f
     return (4, float(distances[k])), error
 
 
-def _beyond(search: Branches, way: Candidate) -> Failure | None:
+def _beyond(search: Branches, way: BranchMotion) -> Failure | None:
     """The joint furthest beyond a limit."""
     limits, worst = search.limits, None
     excess = np.maximum(way.upper - limits.upper, limits.lower - way.lower)

@@ -24,7 +24,7 @@ from .arm import Arm, Limits
 from .command import FIELDS, NANO, CommandPoint, JointCommand, JointSample
 from .interpolation import RULES, approaches
 from .trajectory import JointTrajectory
-from .trajectory_limits import SLACK, Problem, beyond_limits, jumps, too_sudden
+from .trajectory_limits import SLACK, Exceeded, beyond_limits, jumps, too_sudden
 
 LARGEST = 1e6
 """Of a number that is looked at at all: with larger ones the interpolation would overflow."""
@@ -343,7 +343,7 @@ def check_turns(
             raise InputError(place, key, first, rule, remedy)
 
 
-def _refuse(found: list[Problem], place: str) -> None:
+def _refuse(found: list[Exceeded], place: str) -> None:
     """InputError for the first of these in time, naming some of the others."""
     if not found:
         return

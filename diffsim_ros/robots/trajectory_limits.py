@@ -23,7 +23,7 @@ HALVINGS = 12
 
 
 @dataclass(frozen=True)
-class Problem:
+class Exceeded:
     """A joint's quantity beyond its limit at a time [s]; rule says what is accepted."""
 
     time: float
@@ -43,7 +43,7 @@ class Problem:
         return f"{self.quantity} of {self.joint} {self.value:.6g} at {self.time:.6g} s"
 
 
-def beyond_limits(trajectory: JointTrajectory, limits: Limits, *, jerk: bool) -> list[Problem]:
+def beyond_limits(trajectory: JointTrajectory, limits: Limits, *, jerk: bool) -> list[Exceeded]:
     """The first excess of position, velocity, acceleration (and jerk) of each joint."""
     bounds = [("position", limits.lower, limits.upper)]
     for name in ("velocity", "acceleration", "jerk") if jerk else ("velocity", "acceleration"):
@@ -54,7 +54,7 @@ def beyond_limits(trajectory: JointTrajectory, limits: Limits, *, jerk: bool) ->
         room = [SLACK * np.where(np.isfinite(end), np.abs(end), 0.0) for end in (low, high)]
         for time, k, value in _excesses(spline, low - room[0], high + room[1]):
             rule = f"from {low[k]:.6g} to {high[k]:.6g}"
-            found.append(Problem(time, trajectory.names[k], quantity, value, rule))
+            found.append(Exceeded(time, trajectory.names[k], quantity, value, rule))
         spline = spline.derivative()
     return found
 
@@ -121,7 +121,7 @@ def jumps(
     period: float,
     before: np.ndarray | None = None,
     after: np.ndarray | float = 0.0,
-) -> list[Problem]:
+) -> list[Exceeded]:
     """Where the velocity jumps by more than the acceleration limit allows within `period` [s].
 
     before, after  (n,) velocities that the trajectory follows (None: its own first) and precedes
@@ -135,12 +135,12 @@ def jumps(
 
 def too_sudden(
     names: Sequence[str], times: np.ndarray, change: np.ndarray, limits: Limits, period: float
-) -> list[Problem]:
+) -> list[Exceeded]:
     """Of changes of velocity (m, n) at times (m,), the first of each joint that is too large."""
     most, found = limits.acceleration * period, []
     for k, name in enumerate(names):
         for i in np.flatnonzero(np.abs(change[:, k]) > most[k])[:1]:
             rule = f"at most {most[k]:.6g} within a control period of {period:g} s"
             value = float(change[i, k])
-            found.append(Problem(float(times[i]), name, "velocity jump", value, rule))
+            found.append(Exceeded(float(times[i]), name, "velocity jump", value, rule))
     return found

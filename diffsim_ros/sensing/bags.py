@@ -19,7 +19,7 @@ from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.files import exists, is_folder
 from diffsim_ros.sensing import messages as build
 from diffsim_ros.sensing.bag_check import CUT, WHOLE, check_bag, check_definition, check_fields
-from diffsim_ros.sensing.messages import MARKERS, POSE, Entry, Quality
+from diffsim_ros.sensing.messages import MARKERS, POSE, Entry, OfferedQos
 
 __all__ = ["MARKERS", "POSE"]
 SUFFIXES = (".mcap", ".db3")
@@ -28,7 +28,7 @@ NO_STAMPS = "all header stamps are 0: times of arrival are used, with their jitt
 EPOCH_NS = 1_700_000_000_000_000_000  # invented start of recordings that have no clock of their own
 
 
-class PoseTrack(NamedTuple):
+class RecordedPoses(NamedTuple):
     """Poses of one topic.
 
     topic        e.g. "/cube/measured"
@@ -45,7 +45,7 @@ class PoseTrack(NamedTuple):
     orientation: np.ndarray
 
 
-class MarkerTrack(NamedTuple):
+class RecordedMarkers(NamedTuple):
     """Marker arrays of one topic: at t[i] [s] since the epoch, frames[i] (viz.markers.Marker)."""
 
     topic: str
@@ -66,7 +66,7 @@ class MocapTrack(NamedTuple):
     position: np.ndarray
 
 
-class CloudTrack(NamedTuple):
+class RecordedClouds(NamedTuple):
     """Clouds of one topic: at t[i] [s] since the epoch, clouds[i] (clouds.cloud.Cloud).
 
     extra   name -> a further number of every point, (n,) for each cloud
@@ -101,18 +101,18 @@ class BagPoses:
     stamps     "header", or "received" where the publisher left all header stamps 0
     """
 
-    track: PoseTrack
+    track: RecordedPoses
     epoch_ns: int
     stamps: str
 
 
 def write_motion(
     path: str | os.PathLike[str],
-    motions: Iterable[PoseTrack | tuple],
+    motions: Iterable[RecordedPoses | tuple],
     *,
-    markers: Iterable[MarkerTrack] = (),
+    markers: Iterable[RecordedMarkers] = (),
     mocap: Iterable[MocapTrack] = (),
-    clouds: Iterable[CloudTrack] = (),
+    clouds: Iterable[RecordedClouds] = (),
     transforms: bool = True,
     epoch_ns: int = EPOCH_NS,
 ) -> Path:
@@ -122,12 +122,12 @@ def write_motion(
 
     `path` ending in .mcap becomes one file, any other a bag folder with metadata.yaml; both play
     with `ros2 bag play`.  Each motion is (topic, frame_id, t, position, orientation), see
-    PoseTrack; with `transforms` it is also sent on /tf, its topic without the leading slash being
-    the child frame.  The bag appears whole or not at all.  Returns its path.
+    RecordedPoses; with `transforms` it is also sent on /tf, its topic without the leading slash
+    being the child frame.  The bag appears whole or not at all.  Returns its path.
     Raises FileExistsError if `path` exists, ValueError naming topic and sample for shapes that
     disagree, non-finite numbers or times before the epoch.
     """
-    motions = [_checked(PoseTrack(*motion)) for motion in motions]
+    motions = [_checked(RecordedPoses(*motion)) for motion in motions]
     entries = [build.pose_entries(motion, epoch_ns) for motion in motions]
     if transforms:
         entries += [build.transform_entries(motion, epoch_ns) for motion in motions]
@@ -141,7 +141,7 @@ def write_motion(
 def write_raw(
     path: str | os.PathLike[str],
     messages: Iterable[RawMessage],
-    offered: Mapping[str, Sequence[Quality]] | None = None,
+    offered: Mapping[str, Sequence[OfferedQos]] | None = None,
 ) -> Path:
     """Write messages as they were received; like write_motion. Returns the path.
 
@@ -324,7 +324,7 @@ def _to_track(path: Path, topic: str, samples: list[tuple[int, Any]]) -> BagPose
         [(p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w) for p in poses]
     )
     t = (ns - ns[0]) * 1e-9
-    track = PoseTrack(topic, frames.pop(), t, position, orientation)
+    track = RecordedPoses(topic, frames.pop(), t, position, orientation)
     return BagPoses(track, int(ns[0]), stamps)
 
 
@@ -342,7 +342,7 @@ def nanoseconds(stamp: Any) -> int:
     return stamp.sec * 1_000_000_000 + stamp.nanosec
 
 
-def _checked(motion: PoseTrack) -> PoseTrack:
+def _checked(motion: RecordedPoses) -> RecordedPoses:
     """Return the motion as float arrays of agreeing shapes; ValueError names topic and sample."""
     t = np.asarray(motion.t, dtype=float)
     position = np.asarray(motion.position, dtype=float)
@@ -355,4 +355,4 @@ def _checked(motion: PoseTrack) -> PoseTrack:
         raise ValueError(f"{motion.topic}: sample {np.argmin(good)} is not finite")
     if len(t) and t.min() < 0:
         raise ValueError(f"{motion.topic}: times must be >= 0 s since the epoch, got {t.min()}")
-    return PoseTrack(motion.topic, motion.frame_id, t, position, orientation)
+    return RecordedPoses(motion.topic, motion.frame_id, t, position, orientation)

@@ -13,7 +13,7 @@ from ..errors import InputError
 from . import bags
 from .bags import RawMessage
 from .markers.bag import labelled
-from .messages import Quality, types
+from .messages import OfferedQos, types
 from .observation import Observation
 from .recorder import StreamRecorder
 
@@ -122,7 +122,7 @@ class MarkerRecorder(MessageRecorder):
 def write_recording(
     path: str | Path,
     messages: Sequence[RawMessage],
-    offered: Mapping[str, Sequence[Quality]] | None = None,
+    offered: Mapping[str, Sequence[OfferedQos]] | None = None,
 ) -> Path:
     """Write what was heard as an .mcap, all or nothing; InputError if `path` exists.
 

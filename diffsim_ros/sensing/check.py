@@ -20,7 +20,7 @@ from .joints.log import read_logs
 from .markers.files import split, trials_of
 from .recorder import GRAVITY
 from .streams import TRANSFORMS, Stream, read_streams
-from .timing import Clock, clock
+from .timing import Timing, clock
 from .tosses import read_tosses
 from .trials import recorded
 
@@ -38,7 +38,7 @@ class Examined:
     """
 
     stream: Stream
-    clock: Clock
+    clock: Timing
     gravity: flights.Gravity | None
     metre: float
     heights: np.ndarray

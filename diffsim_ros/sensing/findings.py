@@ -11,7 +11,7 @@ from . import shape
 from .flights import UNITS, G, Gravity
 from .observation import MIN_SAMPLES, UNIT_TOLERANCE
 from .streams import Stream
-from .timing import Clock
+from .timing import Timing
 
 LEVELS = ("good", "note", "warning", "unusable")
 JITTER = 0.1
@@ -41,7 +41,7 @@ class Finding:
         return {key: value for key, value in vars(self).items() if value}
 
 
-def of_clock(clock: Clock, t: np.ndarray) -> list[Finding]:
+def of_clock(clock: Timing, t: np.ndarray) -> list[Finding]:
     """Rate, jitter, missing frames, stamps."""
     found = []
     for about, rows in (("duplicate stamps", clock.duplicates), ("backward stamps", clock.backward),
@@ -71,7 +71,7 @@ def of_clock(clock: Clock, t: np.ndarray) -> list[Finding]:
     return found
 
 
-def of_places(stream: Stream, clock: Clock) -> list[Finding]:
+def of_places(stream: Stream, clock: Timing) -> list[Finding]:
     """Occlusion, outliers, orientations."""
     found = []
     hidden = shape.unseen(stream.position)
@@ -171,7 +171,7 @@ def of_ground(heights: np.ndarray, metre: float) -> list[Finding]:
     return [Finding("note" if advice else "good", "ground", text, advice)]
 
 
-def of_length(clock: Clock) -> list[Finding]:
+def of_length(clock: Timing) -> list[Finding]:
     """Trials too short to be used."""
     numbers, counts = np.unique(clock.trial, return_counts=True)
     short = numbers[counts < MIN_SAMPLES]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
-from .observation import Trial
+from .observation import PoseTrial
 
 WINDOW = 8
 """Samples at the beginning of a toss that are taken for free flight."""
@@ -27,7 +27,7 @@ class Flight:
     spread: np.ndarray
 
 
-def free_flight(trials: Sequence[Trial]) -> Flight:
+def free_flight(trials: Sequence[PoseTrial]) -> Flight:
     """Least-squares accelerations over the first samples of each toss, in recorded units."""
     rows = []
     for trial in trials:
@@ -41,7 +41,7 @@ def free_flight(trials: Sequence[Trial]) -> Flight:
     return Flight(per_trial, median, 1.2533 * deviation / np.sqrt(len(per_trial)))
 
 
-def check_gravity(trials: Sequence[Trial], gravity: Sequence[float]) -> Flight:
+def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float]) -> Flight:
     """Refuse recordings whose free flight contradicts the world's gravity [m/s^2] (3,).
 
     Raises InputError naming the source and a toss: another axis is up, millimetres, g's, or a

@@ -54,7 +54,7 @@ FOREVER = 9_223_372_036, 854_775_807
 """Seconds and nanoseconds of an endless duration, as rmw has it."""
 
 
-class Quality(NamedTuple):
+class OfferedQos(NamedTuple):
     """What a publisher offers; latched: late subscribers get the last `depth` messages too."""
 
     reliable: bool = True
@@ -62,7 +62,7 @@ class Quality(NamedTuple):
     depth: int = 10
 
 
-LATCHED = Quality(latched=True, depth=100)
+LATCHED = OfferedQos(latched=True, depth=100)
 """As /tf_static is published."""
 
 
@@ -89,7 +89,7 @@ def types() -> Any:
 def write_bag(
     path: Path,
     entries: Sequence[Entry],
-    offered: Mapping[str, Sequence[Quality]] | None = None,
+    offered: Mapping[str, Sequence[OfferedQos]] | None = None,
 ) -> None:
     """Write messages, in time order, as a rosbag2 that appears whole or not at all.
 
@@ -114,7 +114,9 @@ def write_bag(
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def _write(path: Path, entries: Sequence[Entry], offered: Mapping[str, Sequence[Quality]]) -> None:
+def _write(
+    path: Path, entries: Sequence[Entry], offered: Mapping[str, Sequence[OfferedQos]]
+) -> None:
     from rosbags.rosbag2 import StoragePlugin, Writer
 
     # version 8 differs from Jazzy's 9 only in how QoS is written (numbers, not names), and Jazzy
@@ -123,7 +125,7 @@ def _write(path: Path, entries: Sequence[Entry], offered: Mapping[str, Sequence[
         connections = {}
         for entry in entries:
             if entry.topic not in connections:
-                usual = LATCHED if entry.topic == STATIC else Quality()
+                usual = LATCHED if entry.topic == STATIC else OfferedQos()
                 profiles = dict.fromkeys(offered.get(entry.topic) or (usual,))
                 connections[entry.topic] = writer.add_connection(
                     entry.topic, entry.msgtype, typestore=types(),
@@ -135,7 +137,7 @@ def _write(path: Path, entries: Sequence[Entry], offered: Mapping[str, Sequence[
             writer.write(connections[entry.topic], entry.stamp, data)
 
 
-def _profile(quality: Quality) -> Any:
+def _profile(quality: OfferedQos) -> Any:
     """The same as rosbags has it; what nobody asks for is endless or automatic."""
     from rosbags import interfaces as of
 

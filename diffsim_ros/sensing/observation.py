@@ -52,7 +52,7 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Trial:
+class PoseTrial:
     """One toss: poses of one or several bodies on a uniform time grid that may have holes.
 
     id        number of the toss in its source
@@ -75,7 +75,7 @@ class Trial:
         """Names of the bodies."""
         return self.poses.names
 
-    def of(self, body: str) -> Trial:
+    def of(self, body: str) -> PoseTrial:
         """The same toss with this body alone."""
         k = self.bodies.index(body)
         poses = replace(self.poses, names=(body,), value=self.poses.value[:, 7 * k : 7 * k + 7])

@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..rotation import quat_multiply, quat_rotate
 from .cdr import NANO
 from .flight import check_gravity
-from .observation import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE, Observation, Trial
+from .observation import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE, Observation, PoseTrial
 
 RESET_AFTER = 10
 """Backward stamps in a row after which the source's clock counts as set back."""
@@ -243,7 +243,7 @@ class PoseRecorder(StreamRecorder):
             return "not a rotation"
         return ""
 
-    def trials(self, ids: Sequence[int] = ()) -> list[Trial]:
+    def trials(self, ids: Sequence[int] = ()) -> list[PoseTrial]:
         """The trials so far, z up, t from 0, on one time grid; those of < 8 samples are left out.
 
         ids  numbers of the trials in the order recorded; 1, 2, 3 ... beyond the end of the list
@@ -268,7 +268,7 @@ class PoseRecorder(StreamRecorder):
         parts = [poses[a:b] for a, b in pairwise(edges)]
         return list(zip(self.times(), parts, strict=True))
 
-    def _trial(self, number: int, t: np.ndarray, poses: np.ndarray, dt: float) -> Trial:
+    def _trial(self, number: int, t: np.ndarray, poses: np.ndarray, dt: float) -> PoseTrial:
         position, orientation = poses[:, :3], poses[:, 3:]
         if self.up_axis != "z":
             turn = np.array(UP_AXES[self.up_axis])
@@ -279,7 +279,7 @@ class PoseRecorder(StreamRecorder):
         observed = Observation(
             t, "pose", self._seen_frame, ("body",), value, np.array(SIGMA), self.source
         )
-        return Trial(number, observed, dt, frames)
+        return PoseTrial(number, observed, dt, frames)
 
     def warning(self) -> str:
         """What contradicts free flight with z up in metres, "" if nothing does (or no trial is)."""

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from ..output import OutputFolder
-from .observation import Observation, Trial
+from .observation import Observation, PoseTrial
 from .toss_file import write_tosses
 
 
 def save_trials(
-    path: str | Path, trials: Sequence[Trial], markers: Sequence[Observation] = ()
+    path: str | Path, trials: Sequence[PoseTrial], markers: Sequence[Observation] = ()
 ) -> list[Path]:
     """Write trials as tosses (.npz, poses alone with stamps) and as a table (.csv), all or none.
 
@@ -37,7 +37,7 @@ def save_trials(
     return [folder / name for name in names]
 
 
-def _pose_rows(trials: Sequence[Trial]) -> Iterator[list]:
+def _pose_rows(trials: Sequence[PoseTrial]) -> Iterator[list]:
     yield ["toss_id", "t", "px", "py", "pz", "qx", "qy", "qz", "qw"]
     for trial in trials:
         for t, row in zip(trial.poses.t, trial.poses.value, strict=True):

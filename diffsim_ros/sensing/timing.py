@@ -13,7 +13,7 @@ SLOW = 5.0
 
 
 @dataclass(frozen=True)
-class Clock:
+class Timing:
     """See the module; indices are of samples, in the order recorded.
 
     trial        number of the trial of each sample                     (n,)
@@ -64,7 +64,7 @@ class Clock:
         }
 
 
-def clock(t: np.ndarray, trial: np.ndarray | None) -> Clock:
+def clock(t: np.ndarray, trial: np.ndarray | None) -> Timing:
     """Figures of stamps t (n,) [s]; trial (n,): which trial each is of, None: split at holes."""
     undefined = np.flatnonzero(~np.isfinite(t))
     step = np.diff(t) if len(t) > 1 else np.zeros(0)
@@ -80,7 +80,7 @@ def clock(t: np.ndarray, trial: np.ndarray | None) -> Clock:
     holes = np.where(forward, step, 0.0)
     hole = int(np.argmax(holes)) + 1 if forward.any() else 0
     gap = float(holes.max(initial=0.0))
-    return Clock(
+    return Timing(
         trial,
         dt,
         float(np.sqrt(np.mean(off**2))) if len(off) else 0.0,

@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import InputError
 from ..npz import read_npz
 from ..rotation import quat_conjugate, quat_rotate
-from .observation import Trial
+from .observation import PoseTrial
 
 COLUMNS = "px py pz qw qx qy qz vx vy vz wx wy wz".split()
 REQUIRED = ("toss_id", "start", "length", "state", "dt")
@@ -84,7 +84,7 @@ def toss_index(path: Path, arrays: dict[str, np.ndarray]):
     return ids, start, length, float(dt.item())
 
 
-def write_tosses(path: str | Path, trials: Sequence[Trial]) -> None:
+def write_tosses(path: str | Path, trials: Sequence[PoseTrial]) -> None:
     """Write trials as an npz file that read_tosses accepts (with stamps; poses or full state).
 
     The caller chooses the path and makes the write atomic (diffsim_ros.output).
@@ -96,7 +96,7 @@ def write_tosses(path: str | Path, trials: Sequence[Trial]) -> None:
     np.savez_compressed(path, **arrays, columns=columns)
 
 
-def arrays_of(trials: Sequence[Trial]) -> dict[str, np.ndarray]:
+def arrays_of(trials: Sequence[PoseTrial]) -> dict[str, np.ndarray]:
     """The arrays of a file of these trials."""
     full = all(trial.velocity is not None for trial in trials)
     bodies = trials[0].bodies
@@ -116,7 +116,7 @@ def arrays_of(trials: Sequence[Trial]) -> dict[str, np.ndarray]:
     }
 
 
-def _row(trial: Trial, full: bool) -> np.ndarray:
+def _row(trial: PoseTrial, full: bool) -> np.ndarray:
     """Columns of one body's samples (n, 7 | 13)."""
     q = trial.orientation
     columns = [trial.position, q[:, [3, 0, 1, 2]]]

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InputError, nearest
 from ..rotation import quat_rotate
 from .bags import is_bag
-from .observation import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE, Observation, Trial
+from .observation import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE, Observation, PoseTrial
 from .toss_file import COLUMNS, arrays_of, read_arrays, toss_index
 from .trials import recorded_poses
 
@@ -33,7 +33,7 @@ def read_tosses(
     body: str | Sequence[str] = "cube",
     sigma: Sequence[float] = SIGMA,
     least: int = MIN_SAMPLES,
-) -> list[Trial]:
+) -> list[PoseTrial]:
     """Tosses of a file in the order of the file, or those with the ids `trials`, sorted by id.
 
     body   what the one body of the file is called, or which ones of several are wanted
@@ -63,7 +63,7 @@ def read_tosses(
             velocity = np.concatenate([velocity for _, velocity in parts], axis=1)
         noise = np.asarray(sigma, float)
         poses = Observation(t, "pose", "world", bodies, value, noise, str(path))
-        result.append(Trial(int(ids[k]), poses, dt, frames, velocity))
+        result.append(PoseTrial(int(ids[k]), poses, dt, frames, velocity))
     return result
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..rotation import quat_multiply, quat_rotate
 from .flights import Gravity
-from .observation import Trial
+from .observation import PoseTrial
 from .recorder import NANO, PoseRecorder, PoseSample
 from .streams import TRANSFORMS, Stream, read_streams
 from .timing import TRIAL_GAP
@@ -72,13 +72,13 @@ def from_flights(stream: Stream, gravity: Gravity) -> Stream:
     return replace(stream, trial=number[keep], **kept)
 
 
-def listed(stream: Stream) -> list[Trial]:
+def listed(stream: Stream) -> list[PoseTrial]:
     """Trials of a stream of poses; InputError if none is usable."""
     ids = [] if stream.trial is None else list(dict.fromkeys(stream.trial.tolist()))
     return recorded(stream).trials(ids)
 
 
-def recorded_poses(path: str | Path, bodies: Sequence[str] = ()) -> list[Trial]:
+def recorded_poses(path: str | Path, bodies: Sequence[str] = ()) -> list[PoseTrial]:
     """Trials of the poses in a bag or a table, as the observer would have saved them.
 
     bodies   which are wanted, where the bag has several; of a single one the name does not matter

@@ -20,7 +20,7 @@ from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute, resolve_pose
 from ..yaml_file import read_mapping
 from . import schema
-from .sensors import Sensor, read_sensor
+from .sensors import TwinSensor, read_sensor
 
 WORLD = "world"
 """Frame of the scene, which every tree of frames hangs on."""
@@ -82,7 +82,7 @@ class TwinConfig:
     spread: Mapping[str, tuple[np.ndarray, np.ndarray]]
     latency: tuple[float, float]
     controller: Settings
-    sensors: Mapping[str, Sensor]
+    sensors: Mapping[str, TwinSensor]
     seed: int
     source: Mapping
 
@@ -194,7 +194,7 @@ def _controller(reader: Reader, value: object, arm: Arm) -> Settings:
     return read_following(reader, given, arm.robot, "controller", **rest, deceleration=slowing)
 
 
-def _sensors(reader: Reader, values: Mapping, scene: SceneModel) -> dict[str, Sensor]:
+def _sensors(reader: Reader, values: Mapping, scene: SceneModel) -> dict[str, TwinSensor]:
     found = {name: read_sensor(reader, name, value, scene) for name, value in values.items()}
     by_topic: dict[str, str] = {}
     for name, sensor in found.items():

@@ -39,7 +39,7 @@ NOISE = {
 }
 
 
-class Sensor(Protocol):
+class TwinSensor(Protocol):
     """What looks at bodies `rate` times a second, and says so on `topic`."""
 
     name: str
@@ -137,7 +137,7 @@ class CloudSensor:
             return None
 
 
-def read_sensor(reader: Reader, name: str, value: object, scene: SceneModel) -> Sensor:
+def read_sensor(reader: Reader, name: str, value: object, scene: SceneModel) -> TwinSensor:
     """One entry of `sensors`: {poses, markers or depth_camera: keys}; raises InputError."""
     kind, given = reader.variant(schema.SENSORS, value, f"sensors.{name}")
     key = f"sensors.{name}.{kind}"

@@ -10,10 +10,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.sensing.bags import CloudTrack, write_motion
+from diffsim_ros.sensing.bags import RecordedClouds, write_motion
 from diffsim_ros.viz import style
 from diffsim_ros.viz.cloud_plots import COLOURS, REACH
-from diffsim_ros.viz.markers import Kind, Marker, label
+from diffsim_ros.viz.markers import Marker, MarkerKind, label
 from diffsim_ros.viz.playback import CLOUD_TOPIC, Reel
 
 BODY = (*to_rgb(style.SIMULATED), 0.6)
@@ -61,7 +61,7 @@ def write_cloud_playback(
             for name, columns in extra.items():
                 columns.append(getattr(prediction, name)[k])
         reel.end(max(prediction.clock[-1], prediction.t[-1]))
-    seen = CloudTrack(CLOUD_TOPIC, frame_id, stamps, clouds, extra)
+    seen = RecordedClouds(CLOUD_TOPIC, frame_id, stamps, clouds, extra)
     return write_motion(path, [], markers=reel.tracks(), clouds=[seen])
 
 
@@ -72,7 +72,9 @@ def _drawn(prediction: Any, i: int, frame_id: str) -> list[Marker]:
     off = 1e3 * float(np.sqrt(np.mean(prediction.rms**2)))
     words = f"{prediction.name}  t = {prediction.clock[i]:.2f} s\n{off:.1f} mm rms"
     text = label(words, above, 0.025, frame_id)
-    body = Marker("body", 0, Kind.TRIANGLE_LIST, colour=BODY, points=corners, frame_id=frame_id)
+    body = Marker(
+        "body", 0, MarkerKind.TRIANGLE_LIST, colour=BODY, points=corners, frame_id=frame_id
+    )
     if i:
         return [body, text]
     still = [] if prediction.floor is None else [_floor(prediction, frame_id)]
@@ -88,4 +90,6 @@ def _floor(prediction: Any, frame_id: str) -> Marker:
     square = low + share * (high - low)
     height = (offset - square @ normal[:2]) / normal[2]
     points = np.column_stack([square, height])
-    return Marker("table", 0, Kind.TRIANGLE_LIST, colour=FLOOR, points=points, frame_id=frame_id)
+    return Marker(
+        "table", 0, MarkerKind.TRIANGLE_LIST, colour=FLOOR, points=points, frame_id=frame_id
+    )

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 
 from diffsim_ros.sensing.bags import write_motion
 from diffsim_ros.viz.joint_report import LOOKS, rows_of
-from diffsim_ros.viz.markers import Kind, Marker
+from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.playback import Reel
 
 RATE = 30.0  # frames drawn per second
@@ -37,7 +37,7 @@ def write_joint_playback(
 def _drawn(prediction: Any, row: int, frame_id: str) -> list[Marker]:
     return [
         Marker(
-            who, 0, Kind.LINE_STRIP, scale=WIDTH, colour=(*to_rgb(LOOKS[who]), 1.0),
+            who, 0, MarkerKind.LINE_STRIP, scale=WIDTH, colour=(*to_rgb(LOOKS[who]), 1.0),
             points=np.concatenate([np.zeros((1, 3)), places[row]]), frame_id=frame_id,
         )
         for who, places in prediction.places.items()

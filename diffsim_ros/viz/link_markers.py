@@ -8,7 +8,7 @@ import numpy as np
 
 from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.vertices import vertex_positions
-from diffsim_ros.viz.markers import Kind, Marker
+from diffsim_ros.viz.markers import Marker, MarkerKind
 
 LINE_WIDTH = 0.002  # [m]
 COLOUR = (0.35, 0.37, 0.42, 1.0)
@@ -26,7 +26,7 @@ def link_markers(scene: Any, rollout: Any, frame: int = -1) -> list[Marker]:
             continue
         points = np.array([place_at(scene, rollout, end, frame) for end in ends])
         look = {"scale": (LINE_WIDTH, 0.0, 0.0), "colour": COLOUR, "points": points}
-        found.append(Marker(f"link/{link['name']}", i, Kind.LINE_LIST, **look))
+        found.append(Marker(f"link/{link['name']}", i, MarkerKind.LINE_LIST, **look))
     return found
 
 

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from diffsim_ros.sensing.bags import MocapTrack, write_motion
 from diffsim_ros.viz import style
 from diffsim_ros.viz.marker_report import rows_of
-from diffsim_ros.viz.markers import Kind, Marker, label
+from diffsim_ros.viz.markers import Marker, MarkerKind, label
 from diffsim_ros.viz.playback import Reel
 
 RATE = 30.0  # frames drawn per second
@@ -58,7 +58,9 @@ def _ways(prediction: Any, rows: np.ndarray, frame_id: str) -> list[Marker]:
         if len(lines):
             look = {"scale": (0.0008, 0.0, 0.0), "colour": (*to_rgb(colour), 0.7)}
             found.append(
-                Marker(f"path/{who}", 0, Kind.LINE_LIST, points=lines, frame_id=frame_id, **look)
+                Marker(
+                    f"path/{who}", 0, MarkerKind.LINE_LIST, points=lines, frame_id=frame_id, **look
+                )
             )
     return found
 
@@ -70,7 +72,7 @@ def _drawn(prediction: Any, row: int, frame_id: str) -> list[Marker]:
         places = getattr(prediction, who)[row]
         places = places[np.isfinite(places).all(axis=1)]
         if len(places):
-            kind, look = Kind.SPHERE_LIST, (*to_rgb(colour), 1.0)
+            kind, look = MarkerKind.SPHERE_LIST, (*to_rgb(colour), 1.0)
             found.append(
                 Marker(who, 0, kind, scale=SPHERE, colour=look, points=places, frame_id=frame_id)
             )
@@ -80,13 +82,15 @@ def _drawn(prediction: Any, row: int, frame_id: str) -> list[Marker]:
         look = {"scale": (0.0015, 0.0, 0.0), "colour": (0.80, 0.15, 0.25, 0.9)}
         points = ends.reshape(-1, 3)
         found.append(
-            Marker("residual", 0, Kind.LINE_LIST, points=points, frame_id=frame_id, **look)
+            Marker("residual", 0, MarkerKind.LINE_LIST, points=points, frame_id=frame_id, **look)
         )
         found.append(_label(prediction, row, ends, frame_id))
     if prediction.vertices is not None:
         points = prediction.vertices[row][prediction.triangles].reshape(-1, 3)
         found.append(
-            Marker("body", 0, Kind.TRIANGLE_LIST, colour=BODY, points=points, frame_id=frame_id)
+            Marker(
+                "body", 0, MarkerKind.TRIANGLE_LIST, colour=BODY, points=points, frame_id=frame_id
+            )
         )
     return found
 

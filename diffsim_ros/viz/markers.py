@@ -21,7 +21,7 @@ LONGEST_ARROW = 0.3  # [m]: the forces of an impact would leave the picture
 Colour = tuple[float, float, float, float]
 
 
-class Kind(IntEnum):
+class MarkerKind(IntEnum):
     """visualization_msgs/Marker.type: the same numbers."""
 
     ARROW = 0
@@ -44,9 +44,20 @@ class Action(IntEnum):
     DELETE_ALL = 3
 
 
-LISTS = {Kind.LINE_STRIP, Kind.LINE_LIST, Kind.SPHERE_LIST, Kind.POINTS, Kind.TRIANGLE_LIST}
-USED_SCALES = {Kind.LINE_STRIP: (0,), Kind.LINE_LIST: (0,), Kind.TEXT: (2,), Kind.POINTS: (0, 1)}
-MULTIPLE = {Kind.TRIANGLE_LIST: 3, Kind.LINE_LIST: 2}
+LISTS = {
+    MarkerKind.LINE_STRIP,
+    MarkerKind.LINE_LIST,
+    MarkerKind.SPHERE_LIST,
+    MarkerKind.POINTS,
+    MarkerKind.TRIANGLE_LIST,
+}
+USED_SCALES = {
+    MarkerKind.LINE_STRIP: (0,),
+    MarkerKind.LINE_LIST: (0,),
+    MarkerKind.TEXT: (2,),
+    MarkerKind.POINTS: (0, 1),
+}
+MULTIPLE = {MarkerKind.TRIANGLE_LIST: 3, MarkerKind.LINE_LIST: 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +79,7 @@ class Marker:
 
     ns: str
     id: int
-    kind: Kind = Kind.CUBE
+    kind: MarkerKind = MarkerKind.CUBE
     action: Action = Action.ADD
     position: np.ndarray | Sequence[float] = (0.0, 0.0, 0.0)
     orientation: np.ndarray | Sequence[float] = (0.0, 0.0, 0.0, 1.0)
@@ -104,7 +115,7 @@ class Marker:
                 f"{self.kind.name} needs a multiple of {MULTIPLE[self.kind]} points, "
                 f"got {len(self.points)}"
             )
-        if self.kind is Kind.ARROW and len(self.points) not in (0, 2):
+        if self.kind is MarkerKind.ARROW and len(self.points) not in (0, 2):
             raise ValueError(f"ARROW takes 0 or 2 points, got {len(self.points)}")
         if len(self.colours) not in (0, len(self.points)):
             raise ValueError(f"{len(self.colours)} colours for {len(self.points)} points")
@@ -159,7 +170,7 @@ def _table(motions: Sequence[Motion], ground_size: float, frame_id: str) -> Mark
     return Marker(
         "table",
         0,
-        Kind.CUBE,
+        MarkerKind.CUBE,
         position=(*(0.5 * (low + high)), -0.5 * thickness),
         scale=(float(width[0]), float(width[1]), thickness),
         colour=(0.90, 0.91, 0.93, 1.0),
@@ -175,7 +186,7 @@ def _paths(motion: Motion, end: int, i: int, frame_id: str, alpha: float) -> lis
         Marker(
             f"path/{who}",
             i,
-            Kind.LINE_STRIP,
+            MarkerKind.LINE_STRIP,
             scale=(0.004, 0.0, 0.0),
             colour=rgba(colour, alpha),
             points=track[:end],
@@ -259,7 +270,7 @@ def _box(who, index, pose, size, colour, alpha, frame_id) -> list[Marker]:
         Marker(
             f"{who}/cube",
             index,
-            Kind.CUBE,
+            MarkerKind.CUBE,
             scale=tuple(shape),
             colour=rgba(colour, alpha),
             **common,
@@ -267,7 +278,7 @@ def _box(who, index, pose, size, colour, alpha, frame_id) -> list[Marker]:
         Marker(
             f"{who}/edges",
             index,
-            Kind.LINE_LIST,
+            MarkerKind.LINE_LIST,
             scale=(0.0025, 0.0, 0.0),
             colour=tuple(tint),
             points=(edges - 0.5) * shape * 1.002,
@@ -283,7 +294,7 @@ def _residuals(motion: Motion, k: int, index: int, frame_id: str) -> Marker:
     return Marker(
         "residual",
         index,
-        Kind.LINE_LIST,
+        MarkerKind.LINE_LIST,
         scale=(0.002, 0.0, 0.0),
         colour=(0.80, 0.15, 0.25, 0.9),
         points=np.stack([start, end], axis=1).reshape(-1, 3),
@@ -315,7 +326,7 @@ def force_arrow(
     return Marker(
         "contact_force",
         number,
-        Kind.ARROW,
+        MarkerKind.ARROW,
         Action.ADD if active else Action.DELETE,
         scale=(0.006, 0.014, 0.016),
         colour=(0.0, 0.62, 0.45, 1.0),
@@ -341,7 +352,7 @@ def label(
     return Marker(
         "label",
         index,
-        Kind.TEXT,
+        MarkerKind.TEXT,
         position=position,
         scale=(0.0, 0.0, height),
         colour=(0.12, 0.16, 0.20, 1.0),

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diffsim_ros.viz.markers import Kind, Marker
+from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.motion import FACES, corners, rotation_matrix
 
 TRIANGLES = np.array([(f[0], f[i], f[i + 1]) for f in FACES for i in (1, 2)])
 
 
 @dataclass(frozen=True)
-class Camera:
+class Viewpoint:
     """A pinhole camera, z up: eye and target [m], vertical field of view [deg]."""
 
     eye: tuple[float, float, float]
@@ -29,12 +29,12 @@ class Camera:
         return np.stack([right, np.cross(right, forward), forward])
 
 
-def focal_length(camera: Camera, height: int) -> float:
+def focal_length(camera: Viewpoint, height: int) -> float:
     """Return the focal length in pixels of a picture of that height."""
     return 0.5 * height / np.tan(np.radians(camera.fov) / 2)
 
 
-def project(points: np.ndarray, camera: Camera, width: int, height: int):
+def project(points: np.ndarray, camera: Viewpoint, width: int, height: int):
     """World points (..., 3) -> pixels (..., 2) and depth along the view [m] (...)."""
     seen = (points - np.asarray(camera.eye)) @ camera.axes().T
     depth = seen[..., 2]
@@ -46,13 +46,13 @@ def project(points: np.ndarray, camera: Camera, width: int, height: int):
     return pixels, depth
 
 
-def zoomed(camera: Camera, factor: float) -> Camera:
+def zoomed(camera: Viewpoint, factor: float) -> Viewpoint:
     """Return the camera moved along its view: factor < 1 is nearer."""
     eye = np.asarray(camera.target) + factor * np.subtract(camera.eye, camera.target)
     return replace(camera, eye=tuple(eye))
 
 
-def clip_near(face: np.ndarray, camera: Camera, near: float = 0.01) -> list[np.ndarray]:
+def clip_near(face: np.ndarray, camera: Viewpoint, near: float = 0.01) -> list[np.ndarray]:
     """Return the part of a triangle that is at least `near` [m] in front of the camera."""
     depth = (face - np.asarray(camera.eye)) @ camera.axes()[2] - near
     if (depth > 0).all():
@@ -91,25 +91,25 @@ def extent(marker: Marker) -> np.ndarray:
     return _placed(marker, marker.points if len(marker.points) else corners(marker.scale))
 
 
-def triangles(marker: Marker, camera: Camera) -> list[Soup]:
+def triangles(marker: Marker, camera: Viewpoint) -> list[Soup]:
     """Return the marker's triangles; ValueError for kinds that are not drawn."""
-    if marker.kind is Kind.CUBE:
+    if marker.kind is MarkerKind.CUBE:
         faces = _placed(marker, corners(marker.scale))[TRIANGLES]
         return [_lit(faces, marker.colour, table=marker.ns == "table")]
-    if marker.kind in (Kind.LINE_STRIP, Kind.LINE_LIST):
+    if marker.kind in (MarkerKind.LINE_STRIP, MarkerKind.LINE_LIST):
         world = _placed(marker, marker.points)
         ends = (world[0::2], world[1::2])
-        if marker.kind is Kind.LINE_STRIP:
+        if marker.kind is MarkerKind.LINE_STRIP:
             ends = (world[:-1], world[1:])
         return [_ribbons(*ends, marker.scale[0], marker.colour, camera)]
-    if marker.kind is Kind.ARROW and len(marker.points) == 2:
+    if marker.kind is MarkerKind.ARROW and len(marker.points) == 2:
         return _arrow(marker)
-    if marker.kind is Kind.SPHERE:
+    if marker.kind is MarkerKind.SPHERE:
         return [_lit(_placed(marker, _ball() * np.asarray(marker.scale) / 2), marker.colour)]
-    if marker.kind is Kind.TRIANGLE_LIST:
+    if marker.kind is MarkerKind.TRIANGLE_LIST:
         faces = _placed(marker, marker.points * np.asarray(marker.scale)).reshape(-1, 3, 3)
         return [replace(_lit(faces, marker.colour), closed=True)]
-    if marker.kind in (Kind.POINTS, Kind.SPHERE_LIST):
+    if marker.kind in (MarkerKind.POINTS, MarkerKind.SPHERE_LIST):
         ball = _ball(rings=4) * np.asarray(marker.scale) / 2
         faces = (_placed(marker, marker.points)[:, None, None] + ball).reshape(-1, 3, 3)
         return [_lit(faces, marker.colour)]
@@ -123,7 +123,7 @@ def _lit(faces: np.ndarray, colour, table: bool = False) -> Soup:
     return Soup(faces[keep], np.tile(colour, (keep.sum(), 1)), normal[keep] / length[keep], table)
 
 
-def _ribbons(start, end, width: float, colour, camera: Camera) -> Soup:
+def _ribbons(start, end, width: float, colour, camera: Viewpoint) -> Soup:
     """Flat quads along start -> end (n, 3) that face the camera; pulled a little towards it."""
     along = end - start
     view = 0.5 * (start + end) - np.asarray(camera.eye)

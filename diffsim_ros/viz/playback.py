@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from diffsim_ros.sensing.bags import MarkerTrack, PoseTrack, write_motion
+from diffsim_ros.sensing.bags import RecordedMarkers, RecordedPoses, write_motion
 from diffsim_ros.viz import style
-from diffsim_ros.viz.markers import Action, Kind, Marker, label, static_markers, toss_markers
+from diffsim_ros.viz.markers import Action, Marker, MarkerKind, label, static_markers, toss_markers
 from diffsim_ros.viz.motion import Motion
 from diffsim_ros.viz.summary import motion_of
 
@@ -44,9 +44,9 @@ class Reel:
         """Go on to the next recording; this one lasts `last` [s]."""
         self.start = self.start + float(last) + self.pause
 
-    def tracks(self) -> list[MarkerTrack]:
+    def tracks(self) -> list[RecordedMarkers]:
         """What bags.write_motion takes; nothing where nothing was drawn."""
-        return [MarkerTrack(MARKER_TOPIC, self._times, self._frames)] if self._times else []
+        return [RecordedMarkers(MARKER_TOPIC, self._times, self._frames)] if self._times else []
 
 
 def write_playback(
@@ -133,7 +133,7 @@ def _bodies(prediction: Any, row: int, frame_id: str) -> list[Marker]:
             size = prediction.sizes[k] if kind != "point" else POINT
             found.append(
                 Marker(
-                    f"{who}/{body}", 0, Kind.CUBE if kind == "box" else Kind.SPHERE,
+                    f"{who}/{body}", 0, MarkerKind.CUBE if kind == "box" else MarkerKind.SPHERE,
                     position=poses[k, :3], orientation=poses[k, 3:], scale=tuple(size),
                     colour=(*to_rgb(colour), alpha), frame_id=frame_id,
                 )
@@ -144,9 +144,9 @@ def _bodies(prediction: Any, row: int, frame_id: str) -> list[Marker]:
     return [*found, label(text, where, 0.03, frame_id)]
 
 
-def _joined(topic: str, frame_id: str, parts: list[tuple]) -> PoseTrack:
+def _joined(topic: str, frame_id: str, parts: list[tuple]) -> RecordedPoses:
     t, position, orientation = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return PoseTrack(topic, frame_id, t, position, orientation)
+    return RecordedPoses(topic, frame_id, t, position, orientation)
 
 
 def _every(t: np.ndarray, rate: float) -> list[int]:

@@ -17,8 +17,16 @@ from scipy.ndimage import gaussian_filter
 
 from diffsim_ros.output import write_bytes
 from diffsim_ros.viz import style
-from diffsim_ros.viz.markers import Action, Kind, Marker
-from diffsim_ros.viz.meshes import Camera, Soup, clip_near, extent, focal_length, project, triangles
+from diffsim_ros.viz.markers import Action, Marker, MarkerKind
+from diffsim_ros.viz.meshes import (
+    Soup,
+    Viewpoint,
+    clip_near,
+    extent,
+    focal_length,
+    project,
+    triangles,
+)
 
 SUPERSAMPLE = 2
 COPLANAR = 1.0005  # a translucent face must be nearer by this factor, or equal faces would speckle
@@ -28,7 +36,7 @@ BACKDROP = np.array([[0.97, 0.975, 0.985], [0.90, 0.92, 0.945]])  # top, bottom 
 
 def camera_for(
     markers: Iterable[Marker], *, azimuth: float = -60.0, elevation: float = 22.0, fov: float = 30.0
-) -> Camera:
+) -> Viewpoint:
     """Return a camera that sees all markers but the table, from the given direction [deg]."""
     points = [extent(m) for m in markers if m.ns != "table" and m.action is Action.ADD]
     cloud = np.concatenate(points) if points else np.zeros((1, 3))
@@ -38,17 +46,17 @@ def camera_for(
     az, el = np.radians([azimuth, elevation])
     towards = np.array([np.cos(el) * np.cos(az), np.cos(el) * np.sin(az), np.sin(el)])
     eye = target + towards * reach / np.sin(np.radians(fov) / 2) * 0.82
-    return Camera(tuple(eye), tuple(target), fov)
+    return Viewpoint(tuple(eye), tuple(target), fov)
 
 
 def render(
-    markers: Sequence[Marker], camera: Camera | None = None, size: tuple[int, int] = (960, 640)
+    markers: Sequence[Marker], camera: Viewpoint | None = None, size: tuple[int, int] = (960, 640)
 ) -> np.ndarray:
     """Return the picture (height, width, 3) uint8; `size` is (width, height) in pixels.
 
     TEXT markers are left to `render_png`. Markers with action DELETE are not drawn.
     """
-    markers = [m for m in markers if m.action is Action.ADD and m.kind is not Kind.TEXT]
+    markers = [m for m in markers if m.action is Action.ADD and m.kind is not MarkerKind.TEXT]
     camera = camera or camera_for(markers)
     width, height = size[0] * SUPERSAMPLE, size[1] * SUPERSAMPLE
     canvas = _Canvas(camera, width, height)
@@ -65,7 +73,7 @@ def render_png(
     markers: Sequence[Marker],
     path: str | os.PathLike[str] | None = None,
     *,
-    camera: Camera | None = None,
+    camera: Viewpoint | None = None,
     size: tuple[int, int] = (960, 640),
     title: str = "",
     legend: Sequence[tuple[str, str]] = (),
@@ -83,7 +91,7 @@ def render_png(
         axes.set(xlim=(0, size[0]), ylim=(size[1], 0))
         axes.set_axis_off()
         for marker in markers:
-            if marker.kind is Kind.TEXT and marker.action is Action.ADD:
+            if marker.kind is MarkerKind.TEXT and marker.action is Action.ADD:
                 _write_text(axes, marker, camera, size)
         if title:
             axes.text(24, 34, title, fontsize=14, fontweight="semibold", va="center")
@@ -97,7 +105,7 @@ def render_png(
     return png
 
 
-def _write_text(axes, marker: Marker, camera: Camera, size: tuple[int, int]) -> None:
+def _write_text(axes, marker: Marker, camera: Viewpoint, size: tuple[int, int]) -> None:
     where, depth = project(marker.position[None], camera, *size)
     if depth[0] <= 0:
         return
@@ -115,7 +123,7 @@ def _write_text(axes, marker: Marker, camera: Camera, size: tuple[int, int]) -> 
 class _Canvas:
     """Picture, inverse depth and "is table" per pixel, and the passes that fill them."""
 
-    def __init__(self, camera: Camera, width: int, height: int) -> None:
+    def __init__(self, camera: Viewpoint, width: int, height: int) -> None:
         self.camera, self.width, self.height = camera, width, height
         ramp = np.linspace(0, 1, height)[:, None, None]
         self.image = np.broadcast_to(

@@ -12,7 +12,7 @@ from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import style
 from diffsim_ros.viz.iso import zero_set
 from diffsim_ros.viz.link_markers import link_markers
-from diffsim_ros.viz.markers import Kind, Marker, force_arrow, rgba
+from diffsim_ros.viz.markers import Marker, MarkerKind, force_arrow, rgba
 
 GHOSTS = 8  # poses of each body in the picture
 SOFT_GHOSTS = 5  # and of soft ones, whose pictures hide more
@@ -42,7 +42,7 @@ def body_markers(
     if info.kind == "frame":
         return []
     row = scene.engine.nodes_of(name)[0]
-    kind = Kind.CUBE if info.kind == "box" else Kind.SPHERE
+    kind = MarkerKind.CUBE if info.kind == "box" else MarkerKind.SPHERE
     size = info.size if info.kind != "point" else (POINT_SIZE,) * 3
     return [
         Marker(
@@ -64,10 +64,14 @@ def _soft(name: str, info: Any, number: int, vertices: np.ndarray, colour: Any) 
         if info.sheet:
             faces = np.concatenate([faces, faces[:, ::-1]])
         points = vertices[faces].reshape(-1, 3)
-        return Marker(f"body/{name}", number, Kind.TRIANGLE_LIST, colour=colour, points=points)
+        return Marker(
+            f"body/{name}", number, MarkerKind.TRIANGLE_LIST, colour=colour, points=points
+        )
     points = vertices[info.lines].reshape(-1, 3)
     scale = (LINE_WIDTH, 0.0, 0.0)
-    return Marker(f"body/{name}", number, Kind.LINE_LIST, scale=scale, colour=colour, points=points)
+    return Marker(
+        f"body/{name}", number, MarkerKind.LINE_LIST, scale=scale, colour=colour, points=points
+    )
 
 
 def picture_markers(scene: Any, rollout: Any) -> list[Marker]:
@@ -85,7 +89,7 @@ def picture_markers(scene: Any, rollout: Any) -> list[Marker]:
                 Marker(
                     f"path/{name}",
                     0,
-                    Kind.LINE_STRIP,
+                    MarkerKind.LINE_STRIP,
                     scale=(0.003, 0.0, 0.0),
                     colour=(*info.colour[:3], 0.8),
                     points=path,
@@ -124,7 +128,7 @@ def target_markers(targets: Mapping[str, Any]) -> list[Marker]:
         Marker(
             "target",
             i,
-            Kind.SPHERE,
+            MarkerKind.SPHERE,
             position=place,
             scale=(TARGET_SIZE,) * 3,
             colour=rgba(style.MEASURED),
@@ -142,10 +146,10 @@ def surroundings(scene: Any, rollout: Any, frame: int = -1) -> list[Marker]:
     found = []
     for i, sdf in enumerate(scene.sdfs):
         position, orientation = pose_at(scene, rollout, sdf, frame)
-        kind, size, ns, points = Kind.CUBE, sdf.size, f"sdf/{sdf.name}", ()
+        kind, size, ns, points = MarkerKind.CUBE, sdf.size, f"sdf/{sdf.name}", ()
         turn = quat_matrix(orientation)
         if sdf.kind == "sphere":
-            kind = Kind.SPHERE
+            kind = MarkerKind.SPHERE
         elif sdf.kind == "plane":
             if sdf.carrier is None and turn[2, 2] > 1 - 1e-9:
                 ns = "table"
@@ -154,7 +158,7 @@ def surroundings(scene: Any, rollout: Any, frame: int = -1) -> list[Marker]:
             size = (*(high - low), 0.01)
             position = position + turn @ np.array([*(low + high) / 2, -0.005])
         elif sdf.kind == "implicit":
-            kind, size = Kind.TRIANGLE_LIST, (1.0, 1.0, 1.0)
+            kind, size = MarkerKind.TRIANGLE_LIST, (1.0, 1.0, 1.0)
             points = zero_set(sdf.sdf.evaluate, sdf.size).reshape(-1, 3)
         found.append(
             Marker(

@@ -7,7 +7,7 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.goals import Goal, Smooth
-from diffsim_ros.inverse.guides import Clearance, Heading, KeyLimit, affine_axis
+from diffsim_ros.inverse.guides import ClearanceGuide, Heading, KeyLimit, affine_axis
 from diffsim_ros.inverse.marker_track import RigidPoints, SoftPoints
 from diffsim_ros.inverse.objectives import BodySlot
 from diffsim_ros.rotation import quat_exp, quat_multiply
@@ -51,8 +51,8 @@ def objectives():
         ),
         "heading": (Heading("cube", FRAMES, ends, up, 0.1), CUBE),
         "soft heading": (Heading("jelly", FRAMES, axis, up, 0.1), JELLY),
-        "clearance": (Clearance("cube", FRAMES, corners, Ball(), 2.0, 0.1), CUBE),
-        "soft clearance": (Clearance("jelly", FRAMES, PICKED, Ball(), 2.0, 0.1), JELLY),
+        "clearance": (ClearanceGuide("cube", FRAMES, corners, Ball(), 2.0, 0.1), CUBE),
+        "soft clearance": (ClearanceGuide("jelly", FRAMES, PICKED, Ball(), 2.0, 0.1), JELLY),
     }  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def test_smooth_pulls_keys_together():
         (lambda: Goal("cube", FRAMES, np.zeros(3), 0.1, local=LOCAL[0], weights=[1.0]), "one of"),
         (lambda: Heading("cube", FRAMES, RigidPoints(LOCAL), np.ones(3), 0.1), "two points"),
         (lambda: Heading("cube", FRAMES, PICKED, np.zeros(3), 0.1), "not all zero"),
-        (lambda: Clearance("cube", FRAMES, PICKED, Ball(), 0.1, -1.0), "sigma"),
+        (lambda: ClearanceGuide("cube", FRAMES, PICKED, Ball(), 0.1, -1.0), "sigma"),
     ],
 )
 def test_what_is_no_goal_is_refused(make, words):

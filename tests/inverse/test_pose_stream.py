@@ -8,15 +8,15 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.inverse.clock import Clock, Placed
+from diffsim_ros.inverse.clock import Clock, NamedNumbers
 from diffsim_ros.inverse.marker_track import MarkerTrack, RigidPoints
 from diffsim_ros.inverse.pose_stream import PoseStream
 from tests.inverse.test_marker_track import RIGID, check_partials, rigid_change
 
 T = 0.1
 STAMPS = np.array([0.08, 0.15, 0.21, 0.36])
-PIVOT = Placed((0.02, 0.0, 0.1, 0.4, -0.2, 0.1), ("px", "", "pz", "ax", "ay", "az"))
-ORIGIN = Placed((0.1, 0.2, 0.3), ("sx", "", "sz"))
+PIVOT = NamedNumbers((0.02, 0.0, 0.1, 0.4, -0.2, 0.1), ("px", "", "pz", "ax", "ay", "az"))
+ORIGIN = NamedNumbers((0.1, 0.2, 0.3), ("sx", "", "sz"))
 CLOCK = Clock(0.03, 0.02, "delay", "drift")
 VALUES = {
     "px": 0.03, "pz": 0.12, "ax": 0.3, "ay": -0.1, "az": 0.2, "sx": 0.15, "sz": 0.25,
@@ -77,7 +77,7 @@ def test_partials_by_the_state(turning):
     seen, turned = readings(VALUES)
     noise = np.random.default_rng(0).normal(size=(4, 3))
     turned = (Rotation.from_rotvec(noise) * Rotation.from_quat(turned)).as_quat()
-    rest = {"pivot": Placed(PIVOT.numbers, ("",) * 6), "clock": Clock(0.03, 0.02)}
+    rest = {"pivot": NamedNumbers(PIVOT.numbers, ("",) * 6), "clock": Clock(0.03, 0.02)}
     track = PoseStream("cube", STAMPS, T, seen, turned if turning else None, 0.1, 0.2, **rest)
     check_partials(track, flight(), RIGID, rigid_change, 6)
 

@@ -16,16 +16,16 @@ from visualization_msgs.msg import MarkerArray
 
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, STREAM
-from diffsim_ros.nodes.convert import Goal
+from diffsim_ros.nodes.convert import EstimationGoal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
 from diffsim_ros.nodes.visualizer import Visualizer
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.sensing.bags import CloudTrack, RawMessage, read_raw, write_motion, write_raw
+from diffsim_ros.sensing.bags import RawMessage, RecordedClouds, read_raw, write_motion, write_raw
 from diffsim_ros.sensing.clouds.recording import read_recordings
-from diffsim_ros.viz.markers import Kind
+from diffsim_ros.viz.markers import MarkerKind
 from tests.real2sim.clouds_synthetic import (
     SENSOR,
     estimation,
@@ -47,7 +47,9 @@ def lab(tmp_path, monkeypatch):
         seen = recording(seed).clouds
         clouds += seen
         stamps += [cloud.stamp + 3.0 * seed for cloud in seen]
-    write_motion(tmp_path / "camera.mcap", [], clouds=[CloudTrack(TOPIC, "camera", stamps, clouds)])
+    write_motion(
+        tmp_path / "camera.mcap", [], clouds=[RecordedClouds(TOPIC, "camera", stamps, clouds)]
+    )
     content = estimation()
     content["data"]["train"]["files"] = [str(tmp_path / "camera.mcap")]
     (tmp_path / "box.yaml").write_text(yaml.safe_dump(content))
@@ -74,7 +76,9 @@ def test_clouds_are_recorded_estimated_and_shown_by_residual(ros, lab):
     first, second = read_recordings(saved)
     assert (first.name, second.name, len(second.clouds)) == ("live_1", "live_2", 13)
 
-    answer = ros.estimate(Goal("", source="buffer", changes=CHANGES, out=str(lab / "out")))
+    answer = ros.estimate(
+        EstimationGoal("", source="buffer", changes=CHANGES, out=str(lab / "out"))
+    )
     assert answer.code == "NOT_CONVERGED", answer.message
     config = load_estimation(lab / "box.yaml", train=[saved], set=CHANGES)
     direct = estimate(config, report=False)
@@ -90,7 +94,7 @@ def test_clouds_are_recorded_estimated_and_shown_by_residual(ros, lab):
     outside, inside = rows[:, 5] > 1.0, rows[:, 5] < -1.0
     assert (colour[outside, 0] > colour[outside, 2]).all()  # red before the surface
     assert (colour[inside, 0] < colour[inside, 2]).all()  # blue behind it
-    assert Kind.TRIANGLE_LIST in {m.type for message in motion for m in message.markers}
+    assert MarkerKind.TRIANGLE_LIST in {m.type for message in motion for m in message.markers}
 
 
 def test_a_camera_and_a_tracker_are_recorded_and_estimated_together(ros, tmp_path):
@@ -115,7 +119,9 @@ def test_a_camera_and_a_tracker_are_recorded_and_estimated_together(ros, tmp_pat
     response = ros.call(Trigger, "/observer/save")
     assert response.success, response.message
     changes = ("fit.iterations=8",)  # the first two find no step: the clock starts 15 ms off
-    answer = ros.estimate(Goal("", source="buffer", changes=changes, out=str(tmp_path / "out")))
+    answer = ros.estimate(
+        EstimationGoal("", source="buffer", changes=changes, out=str(tmp_path / "out"))
+    )
     assert answer.code == "NOT_CONVERGED", answer.message
     direct = estimate(load_estimation(tmp_path / "box.yaml", set=changes), report=False).values()
     assert {p.name: p.value for p in answer.parameters} == pytest.approx(direct, rel=1e-4)
@@ -135,18 +141,18 @@ def test_the_estimator_names_what_is_wrong_with_clouds(ros, lab):
     clouds = recording(0).clouds
     large = [type(c)(1000.0 * c.points, stamp=c.stamp, frame=c.frame) for c in clouds]
     stamps = [cloud.stamp for cloud in clouds]
-    write_motion(lab / "mm.mcap", [], clouds=[CloudTrack(TOPIC, "camera", stamps, large)])
+    write_motion(lab / "mm.mcap", [], clouds=[RecordedClouds(TOPIC, "camera", stamps, large)])
     cases = {
         "flat.mcap": [f"{TOPIC}: sample 3: fields: got ['x', 'y']", "a field 'z'"],
         "cut.mcap": ["mcap recover"],
         "mm.mcap": ["sample 0: points", "millimetres, give scale: 0.001"],
     }
     for name, words in cases.items():
-        answer = ros.estimate(Goal("", train=(str(lab / name),), out=str(lab / "never")))
+        answer = ros.estimate(EstimationGoal("", train=(str(lab / name),), out=str(lab / "never")))
         assert answer.code == "INVALID_DATA" and name in answer.message, answer.message
         for word in words:
             assert word in answer.message, answer.message
     changes = ("measurement.cloud.sensor_frame=depth_optical",)
-    answer = ros.estimate(Goal("", changes=changes, out=str(lab / "never")))
+    answer = ros.estimate(EstimationGoal("", changes=changes, out=str(lab / "never")))
     assert answer.code == "INVALID_DATA" and "depth_optical" in answer.message, answer.message
     assert "got 'camera'" in answer.message and not (lab / "never").exists()

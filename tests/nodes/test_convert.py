@@ -15,7 +15,7 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 from diffsim_ros.real2sim.progress import Progress  # noqa: E402
 from diffsim_ros.sensing.clouds.cloud import Cloud  # noqa: E402
 from diffsim_ros.sensing.recorder import PoseSample  # noqa: E402
-from diffsim_ros.viz.markers import Action, Kind, Marker  # noqa: E402
+from diffsim_ros.viz.markers import Action, Marker, MarkerKind  # noqa: E402
 
 RNG = np.random.default_rng(5)
 
@@ -86,11 +86,11 @@ def test_stamps_are_exact(stamp):
 def every_marker():
     points = RNG.normal(size=(6, 3))
     colours = RNG.uniform(size=(6, 4)).astype(np.float32)
-    yield Marker("box", 1, Kind.CUBE, position=(1, 2, 3), scale=(0.1, 0.2, 0.3))
-    yield Marker("line", 2, Kind.LINE_STRIP, scale=(0.01, 0.0, 0.0), points=points)
-    yield Marker("mesh", 3, Kind.TRIANGLE_LIST, points=points, colours=colours)
-    yield Marker("text", 4, Kind.TEXT, text="½ m", scale=(0.0, 0.0, 0.1), lifetime=1.25)
-    yield Marker("gone", 5, Kind.ARROW, Action.DELETE, frame_id="map")
+    yield Marker("box", 1, MarkerKind.CUBE, position=(1, 2, 3), scale=(0.1, 0.2, 0.3))
+    yield Marker("line", 2, MarkerKind.LINE_STRIP, scale=(0.01, 0.0, 0.0), points=points)
+    yield Marker("mesh", 3, MarkerKind.TRIANGLE_LIST, points=points, colours=colours)
+    yield Marker("text", 4, MarkerKind.TEXT, text="½ m", scale=(0.0, 0.0, 0.1), lifetime=1.25)
+    yield Marker("gone", 5, MarkerKind.ARROW, Action.DELETE, frame_id="map")
 
 
 @pytest.mark.parametrize("marker", list(every_marker()), ids=lambda m: m.ns)

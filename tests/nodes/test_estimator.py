@@ -22,7 +22,7 @@ from std_msgs.msg import String
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.nodes import convert, estimator
 from diffsim_ros.nodes.common import LATCHED
-from diffsim_ros.nodes.convert import Goal
+from diffsim_ros.nodes.convert import EstimationGoal
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.progress import Progress
@@ -112,7 +112,7 @@ def stub(monkeypatch):
 
 def test_feedback_and_result(client, stub):
     latched = client.ros.listen(MaterialEstimate, "/estimator/result", LATCHED)
-    handle = client.send(Goal(CONFIGURATION))
+    handle = client.send(EstimationGoal(CONFIGURATION))
     client.ros.until(lambda: client.feedback, "feedback")
     (first, *_) = client.feedback
     assert (first.phase, first.iteration, first.objective) == ("fit", 3, 0.5)
@@ -130,21 +130,21 @@ def test_feedback_and_result(client, stub):
 
 
 def test_a_second_request_is_told_busy_at_once(client, stub):
-    first = client.send(Goal(CONFIGURATION))
+    first = client.send(EstimationGoal(CONFIGURATION))
     client.ros.until(stub.started.is_set, "the first job")
-    answer = client.service(Goal(CONFIGURATION), limit=5.0)
+    answer = client.service(EstimationGoal(CONFIGURATION), limit=5.0)
     assert answer.code == "BUSY" and "goal " in answer.message and not answer.parameters
-    status, answer = client.run(Goal(CONFIGURATION))
+    status, answer = client.run(EstimationGoal(CONFIGURATION))
     assert (status, answer.code) == (GoalStatus.STATUS_ABORTED, "BUSY")
     stub.may_end.set()
     assert client.result(first)[1].code == "SUCCESS"
-    assert client.run(Goal(CONFIGURATION))[1].code == "SUCCESS"
+    assert client.run(EstimationGoal(CONFIGURATION))[1].code == "SUCCESS"
 
 
 def test_the_node_answers_while_it_works(client, stub):
     from rcl_interfaces.srv import GetParameters
 
-    client.send(Goal(CONFIGURATION))
+    client.send(EstimationGoal(CONFIGURATION))
     client.ros.until(stub.started.is_set, "the job")
     request = GetParameters.Request(names=["observer"])
     response = client.ros.call(GetParameters, "/estimator/get_parameters", request, limit=5.0)
@@ -156,14 +156,14 @@ def test_a_defect_is_told_by_action_and_service(client, monkeypatch):
         raise ZeroDivisionError("a defect")
 
     monkeypatch.setattr(estimator, "solve", fails)
-    status, answer = client.run(Goal(CONFIGURATION))
+    status, answer = client.run(EstimationGoal(CONFIGURATION))
     assert (status, answer.code) == (GoalStatus.STATUS_ABORTED, "INTERNAL")
     assert answer.message == "ZeroDivisionError: a defect"
-    assert client.service(Goal(CONFIGURATION)).message == answer.message
+    assert client.service(EstimationGoal(CONFIGURATION)).message == answer.message
 
 
 def test_a_goal_can_be_cancelled(client, stub):
-    handle = client.send(Goal(CONFIGURATION))
+    handle = client.send(EstimationGoal(CONFIGURATION))
     client.ros.until(stub.started.is_set, "the job")
     future = client.ros.asked(handle.cancel_goal_async)
     response = client.ros.until(lambda: future.done() and future.result(), "the cancellation")
@@ -172,7 +172,7 @@ def test_a_goal_can_be_cancelled(client, stub):
     assert (status, answer.code) == (GoalStatus.STATUS_CANCELED, "CANCELED")
     assert answer.message == "a sentence" and answer.parameters[0].name == "friction"
     stub.may_end.set()
-    assert client.run(Goal(CONFIGURATION))[1].code == "SUCCESS"
+    assert client.run(EstimationGoal(CONFIGURATION))[1].code == "SUCCESS"
 
 
 @pytest.mark.parametrize(
@@ -187,22 +187,22 @@ def test_a_goal_can_be_cancelled(client, stub):
 def test_every_failure_has_its_code(client, stub, error, code, words, capsys):
     stub.error = error
     stub.may_end.set()
-    status, answer = client.run(Goal(CONFIGURATION))
+    status, answer = client.run(EstimationGoal(CONFIGURATION))
     assert (status, answer.code) == (GoalStatus.STATUS_ABORTED, code)
     assert words in answer.message and answer.report == ""
-    assert client.service(Goal(CONFIGURATION)).code == code
+    assert client.service(EstimationGoal(CONFIGURATION)).code == code
 
 
 @pytest.mark.parametrize(
     "goal, words",
     [
-        (Goal(""), "configuration: got ''"),
-        (Goal("/no/such.yaml"), "/no/such.yaml"),
-        (Goal("parameterz: {}\nname: x"), "parameterz"),
-        (Goal(CONFIGURATION, changes=("fit.iteration=3",)), "iterations"),
-        (Goal(CONFIGURATION, parameters=("frictoin",)), "friction"),
-        (Goal(CONFIGURATION, source="radio"), "source: got 'radio'"),
-        (Goal(CONFIGURATION, source="buffer"), "call ~/save of the observer first"),
+        (EstimationGoal(""), "configuration: got ''"),
+        (EstimationGoal("/no/such.yaml"), "/no/such.yaml"),
+        (EstimationGoal("parameterz: {}\nname: x"), "parameterz"),
+        (EstimationGoal(CONFIGURATION, changes=("fit.iteration=3",)), "iterations"),
+        (EstimationGoal(CONFIGURATION, parameters=("frictoin",)), "friction"),
+        (EstimationGoal(CONFIGURATION, source="radio"), "source: got 'radio'"),
+        (EstimationGoal(CONFIGURATION, source="buffer"), "call ~/save of the observer first"),
     ],
     ids=["empty", "missing file", "unknown key", "unknown set", "name", "source", "buffer"],
 )
@@ -216,7 +216,7 @@ def test_a_bad_configuration_is_explained(client, stub, goal, words):
 def test_results_are_never_overwritten(client, stub, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "result.yaml").write_text("mine")
-    answer = client.service(Goal(CONFIGURATION, out=str(tmp_path / "out")))
+    answer = client.service(EstimationGoal(CONFIGURATION, out=str(tmp_path / "out")))
     assert answer.code == "INVALID_CONFIGURATION" and "result.yaml" in answer.message
     assert not stub.started.is_set()
 
@@ -231,15 +231,15 @@ def test_the_buffer_is_the_observers_saved_file(client, monkeypatch, tosses):
     monkeypatch.setattr(estimator, "estimate", record)
     publisher = client.ros.node.create_publisher(String, "/observer/saved", LATCHED)
     publisher.publish(String(data=str(tosses)))
-    goal = Goal(CONFIGURATION, source="buffer")
+    goal = EstimationGoal(CONFIGURATION, source="buffer")
     client.ros.until(lambda: client.service(goal).code == "SUCCESS", "the saved file")
     assert seen == [(tosses,)]
-    both = client.service(Goal(CONFIGURATION, source="buffer", train=(str(tosses),)))
+    both = client.service(EstimationGoal(CONFIGURATION, source="buffer", train=(str(tosses),)))
     assert both.code == "INVALID_CONFIGURATION" and "train" in both.message
 
 
 def test_closing_stops_the_job_and_answers(ros, client, stub):
-    handle = client.send(Goal(CONFIGURATION))
+    handle = client.send(EstimationGoal(CONFIGURATION))
     client.ros.until(stub.started.is_set, "the job")
     future = ros.asked(handle.get_result_async)
     client.node.close()
@@ -284,7 +284,7 @@ def command(out):
 
 def test_all_four_ways_agree_to_the_last_digit(client, direct, tmp_path):
     code, expected, folder = direct
-    goal = partial(Goal, CONFIGURATION, changes=SMALL)
+    goal = partial(EstimationGoal, CONFIGURATION, changes=SMALL)
     exit_code, shown = command(tmp_path / "command")
     _, by_action = client.run(goal(out=str(tmp_path / "action")))
     by_service = client.service(goal(out=str(tmp_path / "service")))
@@ -348,7 +348,7 @@ def test_unusable_recordings_are_named(client, tosses, tmp_path, defect):
         words = spoiled(arrays, defect)
         np.savez(file, **arrays)
     out = tmp_path / "out"
-    goal = Goal(CONFIGURATION, train=(str(file),), changes=SMALL[1:], out=str(out))
+    goal = EstimationGoal(CONFIGURATION, train=(str(file),), changes=SMALL[1:], out=str(out))
     answer = client.service(goal)
     assert answer.code == "INVALID_DATA" and "bad.npz" in answer.message, answer.message
     assert words in answer.message
@@ -361,7 +361,7 @@ def test_a_signal_mid_estimation_leaves_nothing_half_written(ros, processes, tmp
     action = ros.action(Estimate, "/estimator/estimate")
     feedback = []
     changes = (*SMALL[:4], "fit.search_evaluations=1000000")
-    goal = Goal(CONFIGURATION, changes=changes, out=str(tmp_path / "out"))
+    goal = EstimationGoal(CONFIGURATION, changes=changes, out=str(tmp_path / "out"))
     ros.asked(action.send_goal_async, convert.goal_message(goal), feedback.append)
     ros.until(
         lambda: any(f.feedback.phase in ("fit", "search") for f in feedback),

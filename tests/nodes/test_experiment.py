@@ -18,7 +18,7 @@ from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import Spinner, plan_file
 from diffsim_ros.nodes.convert_motion import trajectory_message
 from diffsim_ros.nodes.driver import Driver
-from diffsim_ros.nodes.experiment import Experiment
+from diffsim_ros.nodes.experiment import ExperimentRun
 from diffsim_ros.nodes.rehearsal import DryRun
 from diffsim_ros.nodes.simulator import Simulator
 from diffsim_ros.planning import plan
@@ -43,7 +43,7 @@ def lab(ros_domain, tmp_path):
         start(Simulator, twin="ur5_drag", rate_factor=2.0, truth_path=str(folder / "truth"))
         start(Driver, use_sim_time=True, gripper="command")
         try:
-            yield Experiment(folder, None, commander, plan_file("ur5_drag"))
+            yield ExperimentRun(folder, None, commander, plan_file("ur5_drag"))
         finally:
             for node, spinner in reversed(running):
                 node.close()

@@ -19,7 +19,7 @@ from visualization_msgs.msg import MarkerArray
 from diffsim_ros.cli import main
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, STREAM
-from diffsim_ros.nodes.convert import Goal
+from diffsim_ros.nodes.convert import EstimationGoal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
@@ -27,7 +27,7 @@ from diffsim_ros.nodes.visualizer import Visualizer
 from diffsim_ros.sensing.bags import MocapTrack, topics, write_motion
 from diffsim_ros.sensing.markers.files import read_markers, read_recordings
 from diffsim_ros.sensing.saving import save_trials
-from diffsim_ros.viz.markers import Kind
+from diffsim_ros.viz.markers import MarkerKind
 from tests.real2sim.markers_synthetic import estimation, record
 
 CHANGES = ("fit.iterations=1",)
@@ -71,7 +71,7 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
         np.testing.assert_allclose(ours.t, theirs.t, atol=1e-8)
 
     action, feedback = ros.action(Estimate, "/estimator/estimate"), []
-    goal = Goal("", source="buffer", changes=CHANGES, out=str(lab / "action"))
+    goal = EstimationGoal("", source="buffer", changes=CHANGES, out=str(lab / "action"))
     hear = lambda message: feedback.append(message.feedback)  # noqa: E731
     answer = convert.answer(ros.act(action, convert.goal_message(goal), hear)[1])
     assert answer.code == "NOT_CONVERGED" and len(answer.parameters) == 2, answer.message
@@ -83,7 +83,7 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
     assert_same(lab / "action", lab / "command", answer)
 
     def meshes():
-        return [m for a in motion for m in a.markers if m.type == Kind.TRIANGLE_LIST]
+        return [m for a in motion for m in a.markers if m.type == MarkerKind.TRIANGLE_LIST]
 
     def lowest():
         return {min(point.z for point in mesh.points) for mesh in meshes()}
@@ -91,8 +91,8 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
     ros.until(lambda: len(lowest()) > 5 and path and live, "a mesh that deforms")
     assert {len(mesh.points) % 3 for mesh in meshes()} == {0} and len(path[0].poses) > 50
     kinds = {m.type for message in motion for m in message.markers}
-    assert {Kind.SPHERE_LIST, Kind.LINE_LIST, Kind.TEXT} <= kinds
-    assert live[0].markers[0].type == Kind.SPHERE_LIST
+    assert {MarkerKind.SPHERE_LIST, MarkerKind.LINE_LIST, MarkerKind.TEXT} <= kinds
+    assert live[0].markers[0].type == MarkerKind.SPHERE_LIST
     assert topics(lab / "action" / "motion.mcap")["/markers/measured"][1] > 180
 
 
@@ -138,7 +138,7 @@ def bad_recordings(lab):
 def test_the_estimator_names_what_is_wrong_with_a_recording(ros, lab):
     ros.start_with(Estimator, configuration=str(lab / "beam.yaml"))
     for name, words in bad_recordings(lab).items():
-        goal = Goal("", train=(str(lab / name),), out=str(lab / "out"))
+        goal = EstimationGoal("", train=(str(lab / name),), out=str(lab / "out"))
         answer = ros.estimate(goal)
         assert answer.code == "INVALID_DATA" and name in answer.message, answer.message
         for word in words:

@@ -25,7 +25,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert, convert_frames, convert_poses
 from diffsim_ros.nodes.bag_recorder import BagRecorder
 from diffsim_ros.nodes.common import DRIVER, LATCHED, SENSOR, STATIC_TF, STREAM
-from diffsim_ros.nodes.convert import Goal
+from diffsim_ros.nodes.convert import EstimationGoal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
@@ -177,7 +177,9 @@ def test_measured_tosses_of_every_tracker_are_recorded_and_fitted(lab, tosses, f
 
     lab.ros.start(Estimator())
     out = str(lab.folder / "fit")
-    goal = Goal(CONFIGURATION, parameters=FITTED, train=(str(bag),), changes=SHORT, out=out)
+    goal = EstimationGoal(
+        CONFIGURATION, parameters=FITTED, train=(str(bag),), changes=SHORT, out=out
+    )
     request = convert.goal_message(goal, EstimateMaterial.Request())
     service = "/estimator/estimate_material"
     answer = convert.answer(lab.ros.call(EstimateMaterial, service, request, limit=REPORTED))

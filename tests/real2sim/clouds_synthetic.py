@@ -147,7 +147,7 @@ def two_sensors(path, poses: str = "/box/pose", points: str = "/points") -> None
         position.append(samples.position[:, 0])
         turns.append(samples.orientation)
     motion = (poses, "world", *map(np.concatenate, (t, position, turns)))
-    seen = bags.CloudTrack(points, "camera", [cloud.stamp for cloud in clouds], clouds)
+    seen = bags.RecordedClouds(points, "camera", [cloud.stamp for cloud in clouds], clouds)
     bags.write_motion(path, [motion], clouds=[seen], transforms=False)
 
 

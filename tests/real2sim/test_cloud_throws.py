@@ -5,8 +5,8 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.clouds.camera import Camera
-from diffsim_ros.real2sim.clouds.kind import Files
-from diffsim_ros.real2sim.clouds.placing import Placed, free_frames
+from diffsim_ros.real2sim.clouds.kind import CloudFiles
+from diffsim_ros.real2sim.clouds.placing import RegisteredSurface, free_frames
 from diffsim_ros.sensing.clouds.cloud import checked
 from diffsim_ros.sensing.clouds.crop import at_rim, cut_by
 from diffsim_ros.sensing.clouds.files import write_sequence
@@ -17,7 +17,9 @@ BOX = {"low": [-1, -1, -1], "high": [1, 1, 1], "keep": True}
 
 
 def placed(place):
-    return Placed(*(np.asarray(place) if name == "place" else np.eye(3) for name in Placed._fields))
+    return RegisteredSurface(
+        *(np.asarray(place) if name == "place" else np.eye(3) for name in RegisteredSurface._fields)
+    )
 
 
 def bouncing(t):
@@ -67,7 +69,7 @@ def test_a_recording_counts_from_its_beginning(tmp_path):
     path = tmp_path / "throw.npz"
     write_sequence(path, clouds)
     cameras = [Camera("cloud", read_cloud_options({}, "plan.yaml"))]
-    (throw,) = Files("plan.yaml", "data.train", (path,), begin=(10.25,)).read(cameras)
+    (throw,) = CloudFiles("plan.yaml", "data.train", (path,), begin=(10.25,)).read(cameras)
     assert [round(cloud.stamp, 3) for cloud in throw.clouds] == [10.3, 10.4, 10.5]
     with pytest.raises(InputError, match=r"data.train.begin\[0\].*from 10.000 to 10.500 s"):
-        Files("plan.yaml", "data.train", (path,), begin=(11.0,)).read(cameras)
+        CloudFiles("plan.yaml", "data.train", (path,), begin=(11.0,)).read(cameras)

@@ -10,14 +10,14 @@ import pytest
 
 from diffsim_ros.real2sim.metric import MetricOptions, start_state, toss_errors
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
-from diffsim_ros.sensing.observation import Observation, Trial
+from diffsim_ros.sensing.observation import Observation, PoseTrial
 from diffsim_ros.sensing.tosses import read_tosses
 
 DATA = Path(__file__).parents[2] / "data" / "cube_toss" / "tosses.npz"
 DT = 1.0 / 148.0
 
 
-def flight(frames: int, gravity: float = 9.81, *, velocity: bool = True, low: int = 0) -> Trial:
+def flight(frames: int, gravity: float = 9.81, *, velocity: bool = True, low: int = 0) -> PoseTrial:
     """A toss that flies and spins; it falls below sqrt(3) half edges in sample `low`."""
     t = np.arange(frames) * DT
     z = 1.0 - 0.2 * t - 0.5 * gravity * t**2
@@ -27,7 +27,7 @@ def flight(frames: int, gravity: float = 9.81, *, velocity: bool = True, low: in
     value = np.concatenate([position, orientation], axis=1)
     columns = np.tile([9.0, 8.0, 7.0, 6.0, 5.0, 4.0], (frames, 1)) if velocity else None
     poses = Observation(t, "pose", "world", ("cube",), value, np.array([1e-3, 0.01]), "synthetic")
-    return Trial(1, poses, DT, np.arange(frames), columns)
+    return PoseTrial(1, poses, DT, np.arange(frames), columns)
 
 
 def test_flight_gives_back_its_velocity():

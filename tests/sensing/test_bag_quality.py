@@ -6,7 +6,7 @@ import yaml
 from diffsim_ros.sensing import bags
 from diffsim_ros.sensing import messages as build
 from diffsim_ros.sensing.bags import RawMessage
-from diffsim_ros.sensing.messages import LATCHED, Quality
+from diffsim_ros.sensing.messages import LATCHED, OfferedQos
 
 
 def profiles(folder):
@@ -26,8 +26,8 @@ def text(topic, k=0):
 def test_static_transforms_are_latched_and_every_topic_has_a_profile(tmp_path):
     messages = [text("/tf_static"), text("/plain"), text("/told"), text("/two")]
     offered = {
-        "/told": [Quality(latched=True, depth=1)],
-        "/two": [Quality(), Quality(reliable=False), Quality()],
+        "/told": [OfferedQos(latched=True, depth=1)],
+        "/two": [OfferedQos(), OfferedQos(reliable=False), OfferedQos()],
     }
     bags.write_raw(tmp_path / "bag", messages, offered)
     found, version = profiles(tmp_path / "bag")

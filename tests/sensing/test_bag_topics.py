@@ -9,7 +9,7 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.sensing import bags, cdr
 from diffsim_ros.sensing import messages as build
-from diffsim_ros.sensing.bags import EPOCH_NS, CloudTrack, MocapTrack, RawMessage
+from diffsim_ros.sensing.bags import EPOCH_NS, MocapTrack, RawMessage, RecordedClouds
 from diffsim_ros.sensing.check import check
 from diffsim_ros.sensing.clouds.bag import read_bag
 from diffsim_ros.sensing.clouds.cloud import Cloud
@@ -35,7 +35,7 @@ def poses(n=40):
 
 def broken(path, *entries):
     """A bag with a sound topic of poses and RawMessages beside it."""
-    track = bags.PoseTrack(*poses())
+    track = bags.RecordedPoses(*poses())
     sound = [e for e in build.pose_entries(track, EPOCH_NS)]
     build.write_bag(path, [*sound, *entries])
     return path
@@ -66,7 +66,7 @@ def test_a_definition_that_cannot_be_parsed_spoils_no_other(tmp_path):
         good = writer.add_connection("/cube/pose", POSE, typestore=types())
         text = "this is ][ no definition\n"
         bad = writer.add_connection("/odd", "lab_msgs/msg/Odd", msgdef=text, rihs01="RIHS01_0")
-        for entry in build.pose_entries(bags.PoseTrack(*poses()), EPOCH_NS):
+        for entry in build.pose_entries(bags.RecordedPoses(*poses()), EPOCH_NS):
             writer.write(good, entry.stamp, types().serialize_cdr(entry.build(), POSE))
             writer.write(bad, entry.stamp, b"\0\1\0\0")
     assert len(bags.read_poses(tmp_path / "bag").track.t) == 40
@@ -173,7 +173,7 @@ def test_markers_without_names_of_a_tracker_that_sends_clouds():
 
 def test_a_cloud_of_a_scene_is_no_set_of_markers(tmp_path):
     cloud = Cloud(RNG.normal(size=(65, 3)) + 3.0)
-    track = CloudTrack("/points", "camera", [0.0], [cloud])
+    track = RecordedClouds("/points", "camera", [0.0], [cloud])
     path = bags.write_motion(tmp_path / "scene.mcap", [], clouds=[track])
     with pytest.raises(InputError, match=r"/points: sample 0: points: got 65; .*at most 64"):
         read_recordings(path, 1e-3)
@@ -242,7 +242,9 @@ def test_joint_logs_of_a_bag_with_commands_and_trials(tmp_path):
 def test_clouds_with_colour_and_further_columns(tmp_path):
     points, colour = RNG.normal(size=(50, 3)) + 3.0, RNG.uniform(size=(50, 3))
     residual = [RNG.normal(size=50)]
-    track = CloudTrack("/points", "world", [0.5], [Cloud(points, colour)], {"residual": residual})
+    track = RecordedClouds(
+        "/points", "world", [0.5], [Cloud(points, colour)], {"residual": residual}
+    )
     path = bags.write_motion(tmp_path / "clouds.mcap", [], clouds=[track])
     (cloud,) = read_bag(path)
     np.testing.assert_allclose(cloud.points, points, atol=1e-6)
@@ -261,7 +263,7 @@ def test_recorded_transforms_place_the_camera_unless_the_yaml_does(tmp_path):
     given = content["measurement"]["cloud"]
     pose = given.pop("position"), given.pop("orientation")
     stamps = [cloud.stamp for cloud in clouds]
-    seen = CloudTrack("/points", "optical", stamps, clouds)
+    seen = RecordedClouds("/points", "optical", stamps, clouds)
 
     def read(name, parent, section):
         """The throw of a bag with a transform from `parent` to the camera's link."""

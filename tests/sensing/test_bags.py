@@ -11,7 +11,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.sensing.bags import (
     EPOCH_NS,
     POSE,
-    MarkerTrack,
+    RecordedMarkers,
     pose_topics,
     read_poses,
     write_motion,
@@ -118,7 +118,7 @@ def test_nothing_is_ever_overwritten(tmp_path):
 
 
 def test_a_failure_half_way_leaves_nothing(tmp_path):
-    broken = MarkerTrack("/markers", [0.0], [[object()]])
+    broken = RecordedMarkers("/markers", [0.0], [[object()]])
     with pytest.raises(AttributeError):
         write_motion(tmp_path / "m.mcap", [track()], markers=[broken])
     assert list(tmp_path.iterdir()) == []

@@ -176,7 +176,7 @@ def bag(path, t, position=None):
     fall = np.zeros((n, 3))
     fall[:, 2] = 0.5 + 0.5 * t - 0.5 * 9.81 * t**2
     q = np.tile([0.0, 0.0, 0.0, 1.0], (n, 1))
-    track = bags.PoseTrack("/cube/pose", "map", t, fall if position is None else position, q)
+    track = bags.RecordedPoses("/cube/pose", "map", t, fall if position is None else position, q)
     return bags.write_motion(path, [track], transforms=False)
 
 

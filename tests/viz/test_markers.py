@@ -8,8 +8,8 @@ import pytest
 from diffsim_ros.viz.markers import (
     LONGEST_ARROW,
     Action,
-    Kind,
     Marker,
+    MarkerKind,
     check_unique,
     static_markers,
     strobe_markers,
@@ -26,14 +26,20 @@ def by_namespace(markers):
     ("fields", "words"),
     [
         ({"scale": (1.0, 0.0, 1.0)}, "scales that CUBE uses"),
-        ({"kind": Kind.LINE_STRIP, "scale": (0.0, 1.0, 1.0)}, "scales that LINE_STRIP uses"),
-        ({"kind": Kind.TRIANGLE_LIST, "points": [(0, 0, 0)] * 4}, "multiple of 3 points, got 4"),
-        ({"kind": Kind.LINE_LIST, "points": [(0, 0, 0)] * 3}, "multiple of 2 points, got 3"),
-        ({"kind": Kind.ARROW, "points": [(0, 0, 0)]}, "0 or 2 points"),
+        ({"kind": MarkerKind.LINE_STRIP, "scale": (0.0, 1.0, 1.0)}, "scales that LINE_STRIP uses"),
+        (
+            {"kind": MarkerKind.TRIANGLE_LIST, "points": [(0, 0, 0)] * 4},
+            "multiple of 3 points, got 4",
+        ),
+        ({"kind": MarkerKind.LINE_LIST, "points": [(0, 0, 0)] * 3}, "multiple of 2 points, got 3"),
+        ({"kind": MarkerKind.ARROW, "points": [(0, 0, 0)]}, "0 or 2 points"),
         ({"orientation": (0, 0, 0, 2)}, "unit quaternion"),
         ({"position": (0, np.inf, 0)}, "finite"),
         ({"colour": (0, 0, 1.2, 1)}, "colour"),
-        ({"kind": Kind.POINTS, "points": [(0, 0, 0)] * 2, "colours": [(0, 0, 0, 1)]}, "1 colours"),
+        (
+            {"kind": MarkerKind.POINTS, "points": [(0, 0, 0)] * 2, "colours": [(0, 0, 0, 1)]},
+            "1 colours",
+        ),
     ],
 )
 def test_a_marker_that_rviz_would_drop_is_refused_by_name(fields, words):
@@ -43,7 +49,7 @@ def test_a_marker_that_rviz_would_drop_is_refused_by_name(fields, words):
 
 
 def test_unused_scales_may_be_zero_and_markers_cannot_change():
-    line = Marker("a", 0, Kind.LINE_STRIP, scale=(0.01, 0, 0), points=[(0, 0, 0), (1, 0, 0)])
+    line = Marker("a", 0, MarkerKind.LINE_STRIP, scale=(0.01, 0, 0), points=[(0, 0, 0), (1, 0, 0)])
     with pytest.raises(dataclasses.FrozenInstanceError):
         line.ns = "b"
     with pytest.raises(ValueError, match="read-only"):

@@ -5,7 +5,7 @@ import pytest
 from rosbags.highlevel import AnyReader
 
 from diffsim_ros.sensing.bags import MARKERS, pose_topics, read_poses
-from diffsim_ros.viz.markers import Action, Kind
+from diffsim_ros.viz.markers import Action, MarkerKind
 from diffsim_ros.viz.playback import MARKER_TOPIC, TOPICS, write_playback
 
 
@@ -34,4 +34,4 @@ def test_markers_start_every_toss_clean(result, tmp_path):
     assert {"table", "path/measured", "measured/cube", "simulated/cube", "label"} <= names
     assert 5 <= clears[1] <= 8  # 0.26 s at 20 Hz
     cube = next(m for m in frames[1].markers if m.ns == "simulated/cube")
-    assert cube.type == Kind.CUBE and cube.color.a == 1.0 and cube.header.frame_id == "world"
+    assert cube.type == MarkerKind.CUBE and cube.color.a == 1.0 and cube.header.frame_id == "world"

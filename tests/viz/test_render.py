@@ -7,12 +7,12 @@ import pytest
 from matplotlib.image import imread
 
 from diffsim_ros.viz import style
-from diffsim_ros.viz.markers import Kind, Marker, rgba, static_markers, toss_markers
-from diffsim_ros.viz.meshes import Camera, focal_length, project
+from diffsim_ros.viz.markers import Marker, MarkerKind, rgba, static_markers, toss_markers
+from diffsim_ros.viz.meshes import Viewpoint, focal_length, project
 from diffsim_ros.viz.render import BACKDROP, camera_for, render, render_png
 
 SIZE = (160, 120)
-FRONT = Camera(eye=(0.0, -2.0, 0.0), target=(0.0, 0.0, 0.0), fov=30.0)
+FRONT = Viewpoint(eye=(0.0, -2.0, 0.0), target=(0.0, 0.0, 0.0), fov=30.0)
 
 
 def hue_share(picture, colour):
@@ -25,7 +25,7 @@ def hue_share(picture, colour):
 
 def cube(ns, y, colour, alpha=1.0):
     return Marker(
-        ns, 0, Kind.CUBE, position=(0, y, 0), scale=(0.4,) * 3, colour=rgba(colour, alpha)
+        ns, 0, MarkerKind.CUBE, position=(0, y, 0), scale=(0.4,) * 3, colour=rgba(colour, alpha)
     )
 
 
@@ -65,7 +65,7 @@ def test_a_cube_covers_the_pixels_that_its_front_face_projects_to():
 
 
 def test_a_cube_above_the_table_drops_a_shadow(motion):
-    camera = Camera(eye=(0.0, -2.0, 1.2), target=(0.0, 0.0, 0.0))
+    camera = Viewpoint(eye=(0.0, -2.0, 1.2), target=(0.0, 0.0, 0.0))
     table = Marker(
         "table", 0, position=(0, 0, -0.005), scale=(2, 2, 0.01), colour=(0.9,) * 3 + (1,)
     )
@@ -108,14 +108,14 @@ def test_the_camera_sees_every_marker(motion):
 def test_every_kind_is_drawn_and_a_camera_may_stand_inside():
     triangle = [(0, 0, 0), (0.2, 0, 0), (0, 0, 0.2)]
     markers = [
-        Marker("s", 0, Kind.SPHERE, scale=(0.2,) * 3, colour=(1, 0, 0, 1)),
-        Marker("p", 0, Kind.POINTS, scale=(0.02,) * 3, points=triangle, colour=(0, 1, 0, 1)),
-        Marker("t", 0, Kind.TRIANGLE_LIST, points=triangle, colour=(0, 0, 1, 1)),
-        Marker("a", 0, Kind.ARROW, scale=(0.02, 0.04, 0.05), points=triangle[:2]),
+        Marker("s", 0, MarkerKind.SPHERE, scale=(0.2,) * 3, colour=(1, 0, 0, 1)),
+        Marker("p", 0, MarkerKind.POINTS, scale=(0.02,) * 3, points=triangle, colour=(0, 1, 0, 1)),
+        Marker("t", 0, MarkerKind.TRIANGLE_LIST, points=triangle, colour=(0, 0, 1, 1)),
+        Marker("a", 0, MarkerKind.ARROW, scale=(0.02, 0.04, 0.05), points=triangle[:2]),
         Marker("floor", 0, position=(0, 0, -0.3), scale=(9, 9, 0.1), colour=(0, 1, 1, 1)),
     ]
     picture = render(markers, FRONT, SIZE)
     assert hue_share(picture, "#FF0000") > 0.005
     assert hue_share(picture, "#00FFFF") > 0.2  # clipped at the camera, not lost
     with pytest.raises(ValueError, match="CYLINDER is not drawn"):
-        render([Marker("c", 0, Kind.CYLINDER)], FRONT, SIZE)
+        render([Marker("c", 0, MarkerKind.CYLINDER)], FRONT, SIZE)

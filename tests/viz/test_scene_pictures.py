@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from diffsim_ros.viz.iso import zero_set
-from diffsim_ros.viz.markers import Kind, check_unique
-from diffsim_ros.viz.meshes import Camera, triangles
+from diffsim_ros.viz.markers import MarkerKind, check_unique
+from diffsim_ros.viz.meshes import Viewpoint, triangles
 from diffsim_ros.viz.render import render
 
 _engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
@@ -58,14 +58,14 @@ def motion():
 def test_soft_bodies_are_drawn_by_their_vertices(motion):
     model, rollout = motion
     ball, *_ = body_markers(model, rollout, "ball", [4, 7])
-    assert ball.kind is Kind.TRIANGLE_LIST and ball.id == 4 and len(ball.points) == 3 * 80
+    assert ball.kind is MarkerKind.TRIANGLE_LIST and ball.id == 4 and len(ball.points) == 3 * 80
     x = vertex_positions(model, rollout, "ball", [4])[0]
     assert ball.points == pytest.approx(x[model.bodies["ball"].triangles].reshape(-1, 3))
     (sheet,) = body_markers(model, rollout, "sheet", 3)
     faces = sheet.points.reshape(2, -1, 3, 3)
     assert faces[1] == pytest.approx(faces[0][:, ::-1])  # the other side
     (rope,) = body_markers(model, rollout, "rope", 3)
-    assert rope.kind is Kind.LINE_LIST and len(rope.points) == 2 * 3
+    assert rope.kind is MarkerKind.LINE_LIST and len(rope.points) == 2 * 3
     assert body_markers(model, rollout, "hand", 3) == []  # a handle without a shape
     (block,) = body_markers(model, rollout, "block", 3)
     row = model.engine.nodes_of("block")[0]
@@ -118,11 +118,11 @@ def test_a_carried_surface_is_drawn_where_its_carrier_is(motion):
     for frame in (0, 5, -1):
         (tool,) = (m for m in surroundings(model, rollout, frame) if m.ns == "sdf/tool")
         apart = tool.position - rollout.position[frame, row]
-        assert np.linalg.norm(apart) == pytest.approx(0.2) and tool.kind is Kind.SPHERE
+        assert np.linalg.norm(apart) == pytest.approx(0.2) and tool.kind is MarkerKind.SPHERE
         angle = 5 * rollout.time[frame]
         assert apart == pytest.approx([0.2 * np.cos(angle), 0.2 * np.sin(angle), 0], abs=1e-3)
     (ring,) = (m for m in surroundings(model, rollout) if m.ns == "sdf/ring")
-    assert ring.kind is Kind.TRIANGLE_LIST and ring.position == pytest.approx([4, 0, 0])
+    assert ring.kind is MarkerKind.TRIANGLE_LIST and ring.position == pytest.approx([4, 0, 0])
 
 
 @pytest.mark.parametrize("cells", [12, 24])
@@ -144,7 +144,7 @@ def test_only_faces_towards_the_camera_are_drawn_of_closed_surfaces(motion):
     model, rollout = motion
     (sheet,) = body_markers(model, rollout, "sheet", 0)
     for height in (2.0, -2.0):
-        camera = Camera((1.0, -0.1, 0.5 + height), (1.0, 0.0, 0.5))
+        camera = Viewpoint((1.0, -0.1, 0.5 + height), (1.0, 0.0, 0.5))
         (soup,) = triangles(sheet, camera)
         assert soup.closed
         centre = render([sheet], camera, (60, 60))[28:32, 28:32].mean(axis=(0, 1))

@@ -16,9 +16,9 @@ from ..fit import Fit
 from ..progress import Reporter
 from ..starts import StartEstimate, start_estimates
 from .camera import Camera
-from .kind import Files
-from .model import CloudModel, Throw
-from .seen import Seen, frames_of, seen_by
+from .kind import CloudFiles
+from .model import CloudModel, ThrowRecording
+from .seen import SensorComparison, frames_of, seen_by
 from .skin import skin_of
 
 DRAWN = 120.0
@@ -65,7 +65,7 @@ class CloudPrediction:
     floor: tuple[np.ndarray, float] | None
     start: StartEstimate
     stages: Sequence[Mapping]
-    sensors: Sequence[Seen] = ()
+    sensors: Sequence[SensorComparison] = ()
     errors: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -89,7 +89,7 @@ class CloudExperiment:
     def read(self, observations: Mapping[str, Sequence[CloudRecording]]) -> Data:
         """Recordings of the YAML's files, or CloudRecordings handed over by role."""
         train = self._role(observations.get("train"), self.config.train)
-        validate: list[Throw] = []
+        validate: list[ThrowRecording] = []
         if "validate" not in observations or observations["validate"]:
             validate = self._role(observations.get("validate"), self.config.validate)
         known = {throw.source for throw in train}
@@ -108,7 +108,9 @@ class CloudExperiment:
         missing = sum(throw.sight.frames - len(throw.t) for throw in (*train, *validate))
         return Data(train, validate, notes, missing)
 
-    def _role(self, given: Sequence[CloudRecording] | None, files: Files | None) -> list[Throw]:
+    def _role(
+        self, given: Sequence[CloudRecording] | None, files: CloudFiles | None
+    ) -> list[ThrowRecording]:
         if not given and files is None:
             return []
         recordings = given or files.read(self.model.sensors)
@@ -163,7 +165,7 @@ class CloudExperiment:
             found.append(self._prediction(throw, run, guess, start, role, named))
         return found, sentences
 
-    def _prediction(self, throw: Throw, run, guess, start, role, named) -> CloudPrediction:
+    def _prediction(self, throw: ThrowRecording, run, guess, start, role, named) -> CloudPrediction:
         model, slot = self.model, body_slots(self.model.scene.engine)[self.config.body]
         tracks, sight = model.tracks(throw), throw.sight
         reference = model.reference

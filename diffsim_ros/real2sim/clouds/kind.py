@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Files:
+class CloudFiles:
     """Recordings of a role; nothing is opened before `read`.
 
     place    YAML, and `key` in it, for messages
@@ -69,13 +69,13 @@ class Files:
         return kept
 
 
-def selections(reader: Reader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
+def selections(reader: Reader, data: Mapping, base: Path) -> tuple[CloudFiles, CloudFiles | None]:
     """Recordings of training and validation."""
     options = read_options(CloudDataOptions, reader, data, "data")
     return by_role(options, lambda value, key: _files(reader, value, base, key))
 
 
-def _files(reader, value, base, key) -> Files:
+def _files(reader, value, base, key) -> CloudFiles:
     options = read_options(CloudFilesOptions, reader, value, key)
     files = read_paths(reader, options.files, base, key, "a recording of clouds")
     sensors = {}
@@ -88,10 +88,10 @@ def _files(reader, value, base, key) -> Files:
     if begin and len(begin) != len(files):
         rule = f"a list of {len(files)} stamps, one for each of files"
         raise reader.error(f"{key}.begin", list(begin), rule)
-    return Files(reader.place, key, files, options.topic, options.rate, sensors, begin)
+    return CloudFiles(reader.place, key, files, options.topic, options.rate, sensors, begin)
 
 
-def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
+def whole_files(kept: CloudFiles, place: str, key: str, files: Sequence[str | Path]):
     """Other files read alike, and the same in the words of the YAML; sensors are topics of them."""
     paths = tuple(Path(file).resolve() for file in files)
     words = {"files": [str(path) for path in paths]}

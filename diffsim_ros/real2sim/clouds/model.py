@@ -26,7 +26,7 @@ from ...sensing.clouds.recording import CloudRecording
 from ..estimation import EstimationConfig
 from ..model import Model, scene_and_map
 from .camera import Camera
-from .placing import Placed, flight_acceleration, free_flight, free_frames, free_spin
+from .placing import RegisteredSurface, flight_acceleration, free_flight, free_frames, free_spin
 from .sensors import Sensor, read_sensors, refuse_apart
 from .sight import Outline, Sight
 from .skin import skin_of
@@ -38,7 +38,7 @@ OTHER = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Throw:
+class ThrowRecording:
     """One recording, made ready.
 
     sight       what the first sensor saw;  beside  the others, by name
@@ -124,7 +124,7 @@ class CloudModel(Model):
         p = self.map.engine(self.map.start, engine.values)
         return np.array([p[engine.index(f"gravity.{axis}")] for axis in "xyz"])
 
-    def ready(self, recording: CloudRecording) -> Throw:
+    def ready(self, recording: CloudRecording) -> ThrowRecording:
         """The recording made ready, its flight and start; InputError if it has none."""
         options, source = self.config.measurement, recording.source
         sight = self._sight(self.reference, recording)
@@ -138,7 +138,7 @@ class CloudModel(Model):
             self._check_gravity(source, stamps, placed[:flight])
         beside = self._beside(recording, stamps)
         start, rms = self._start(source, sight, flight, beside)
-        return Throw(recording.name, source, sight, flight, start, rms, beside)
+        return ThrowRecording(recording.name, source, sight, flight, start, rms, beside)
 
     def _sight(self, sensor: Camera | Sensor, recording: CloudRecording, stamps=None) -> Sight:
         """What a sensor saw of a throw, of which the first one's stamps are known (or its own)."""
@@ -167,7 +167,7 @@ class CloudModel(Model):
             found[sensor.name] = sight
         return found
 
-    def _gap(self, placed: Placed) -> float:
+    def _gap(self, placed: RegisteredSurface) -> float:
         """Least distance of the undeformed surface to what the body may touch [m]."""
         x = self.outline.vertices @ placed.turn.T + placed.place
         gaps = [np.inf]
@@ -223,12 +223,14 @@ class CloudModel(Model):
         raise InputError(source, "flight", f"fewer of {names}", rule, remedy)
 
     def problem(
-        self, trials: Sequence[Throw], z: np.ndarray, *, horizon: int = 0
+        self, trials: Sequence[ThrowRecording], z: np.ndarray, *, horizon: int = 0
     ) -> SimulationProblem:
         """Estimation problem of these recordings, each with a start of its own."""
         return self.problem_of(trials, [horizon or len(throw.t) for throw in trials])
 
-    def problem_of(self, trials: Sequence[Throw], frames: Sequence[int]) -> SimulationProblem:
+    def problem_of(
+        self, trials: Sequence[ThrowRecording], frames: Sequence[int]
+    ) -> SimulationProblem:
         """The same with so many frames of each."""
         fitted = [self._fitted(throw, n) for throw, n in zip(trials, frames, strict=True)]
         return SimulationProblem(
@@ -236,7 +238,7 @@ class CloudModel(Model):
             threads=self.config.simulation.threads,
         )  # fmt: skip
 
-    def tracks(self, throw: Throw, frames: int | None = None) -> dict[str, Objective]:
+    def tracks(self, throw: ThrowRecording, frames: int | None = None) -> dict[str, Objective]:
         """What every sensor saw until the first one's frame number `frames`, as objectives."""
         first, t, found = throw.sight.stamps[0], throw.t[:frames], {}
         for sensor in self.sensors:
@@ -246,7 +248,7 @@ class CloudModel(Model):
                 found[sensor.name] = track
         return found
 
-    def _fitted(self, throw: Throw, frames: int) -> Fitted:
+    def _fitted(self, throw: ThrowRecording, frames: int) -> Fitted:
         span = float(throw.t[:frames][-1])
         needed = max(sensor.needed(span) for sensor in self.sensors)
         steps = self._rows(needed) * self.scene.options.record_every

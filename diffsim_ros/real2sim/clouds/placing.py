@@ -16,7 +16,7 @@ STILL = 1e-7  # [m], and of the size of the object for a turn
 TRIMMED = 3.0  # median absolute distances
 
 
-class Placed(NamedTuple):
+class RegisteredSurface(NamedTuple):
     """A surface put onto the points of one frame: x = turn @ vertices + place.
 
     turn (3, 3); place (3,) [m]; cosine (n,) between each point's ray and the surface behind it
@@ -29,7 +29,7 @@ class Placed(NamedTuple):
 
 def posed(
     vertices, triangles, cloud: Cloud, guess=None, turn=None, *, turning: bool = False
-) -> Placed:
+) -> RegisteredSurface:
     """Move a surface onto the side of it that a camera saw.
 
     Gauss-Newton on the points' distances to the nearest visible triangle, far ones left out.
@@ -61,7 +61,7 @@ def posed(
     normal, _ = _distances(vertices @ turn.T + place, triangles, cloud)
     ray = cloud.points - cloud.eye
     ray /= np.linalg.norm(ray, axis=1, keepdims=True)
-    return Placed(turn, place, np.abs(np.einsum("ni,ni->n", ray, normal)))
+    return RegisteredSurface(turn, place, np.abs(np.einsum("ni,ni->n", ray, normal)))
 
 
 def placed(vertices, triangles, cloud: Cloud, guess=None) -> np.ndarray:
@@ -85,12 +85,12 @@ def _distances(x, triangles, cloud):
 
 def followed(
     vertices, triangles, seen: Sequence[Cloud], turn, *, turning: bool = False
-) -> list[Placed]:
+) -> list[RegisteredSurface]:
     """The surface put onto every frame in turn, its orientation starting from `turn` (3, 3).
 
     A turning object is expected to go on turning as it did between the last two frames.
     """
-    found: list[Placed] = []
+    found: list[RegisteredSurface] = []
     for cloud in seen:
         expected = turn
         if turning and len(found) > 1:
@@ -102,8 +102,8 @@ def followed(
 
 
 def free_frames(
-    found: Sequence[Placed],
-    gap: Callable[[Placed], float],
+    found: Sequence[RegisteredSurface],
+    gap: Callable[[RegisteredSurface], float],
     clear: float,
     t: Sequence[float],
     gravity: np.ndarray,

@@ -19,7 +19,7 @@ from .sight import Sight
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SensorComparison:
     """What a sensor showed of one throw beside what it would show of the simulated one.
 
     t          times of the simulation, by the sensor's clock as estimated [s] (n,)
@@ -39,7 +39,7 @@ class Seen:
 
 def seen_by(
     sensor: Sensor | Camera, track: MarkerTrack | PoseStream | CloudTrack, run, slot, values
-) -> Seen:
+) -> SensorComparison:
     """A sensor's track beside a rollout, at values of the parameters."""
     if isinstance(track, CloudTrack):
         return _by_camera(sensor, track, run, slot, values)
@@ -64,10 +64,12 @@ def seen_by(
         errors["rotation_error_deg"] = float(angle.mean())
     names = sensor.markers or ("pivot",)
     t = track.clock.times(track.t, values)
-    return Seen(sensor.name, t, names, measured + origin, simulated + origin, angle, errors)
+    return SensorComparison(
+        sensor.name, t, names, measured + origin, simulated + origin, angle, errors
+    )
 
 
-def _by_camera(camera: Camera, track: CloudTrack, run, slot, values) -> Seen:
+def _by_camera(camera: Camera, track: CloudTrack, run, slot, values) -> SensorComparison:
     """A camera's points, and of them where the body's middle would be."""
     frames = points_by_frame(camera, track, run, slot, values)
     middle = frames.surface.mean(axis=1)[:, None]
@@ -80,11 +82,11 @@ def _by_camera(camera: Camera, track: CloudTrack, run, slot, values) -> Seen:
     }
     t = track.clock.times(track.t, values)
     measured = middle + frames.shift[:, None]
-    return Seen(camera.name, t, ("middle",), measured, middle, None, errors)
+    return SensorComparison(camera.name, t, ("middle",), measured, middle, None, errors)
 
 
 @dataclass(frozen=True, eq=False)
-class Frames:
+class CloudResiduals:
     """What was measured in every frame of the first sensor, compared with a simulated body.
 
     points    [m] (n, 3) of each;  distance to the simulated ones [m] (n,), of a camera's points
@@ -105,7 +107,7 @@ class Frames:
         return np.array([np.sqrt(np.mean(d**2)) for d in self.distance])
 
 
-def frames_of(sensor: Sensor | Camera, sight: Sight, track, run, slot, values) -> Frames:
+def frames_of(sensor: Sensor | Camera, sight: Sight, track, run, slot, values) -> CloudResiduals:
     """The first sensor's frames beside a rollout."""
     if isinstance(track, CloudTrack):
         return points_by_frame(sensor, track, run, slot, values)
@@ -119,10 +121,10 @@ def frames_of(sensor: Sensor | Camera, sight: Sight, track, run, slot, values) -
     distance = [np.linalg.norm(d, axis=1) for d in away]
     # per axis, as the noise is said: a distance has three
     residual = [d / (np.sqrt(3.0) * sensor.options.sigma_position) for d in distance]
-    return Frames(points, distance, residual, np.array([d.mean(axis=0) for d in away]))
+    return CloudResiduals(points, distance, residual, np.array([d.mean(axis=0) for d in away]))
 
 
-def points_by_frame(camera: Camera, track: CloudTrack, run, slot, values) -> Frames:
+def points_by_frame(camera: Camera, track: CloudTrack, run, slot, values) -> CloudResiduals:
     """A camera's points beside a rollout, by its own sigmas, whatever its weight."""
     cuts = np.flatnonzero(np.diff(track.frame)) + 1
     distance = track.nearest(run, slot, values).distance
@@ -132,4 +134,4 @@ def points_by_frame(camera: Camera, track: CloudTrack, run, slot, values) -> Fra
         for x, own in zip(surface, points, strict=True)
     ])  # fmt: skip
     residual = np.split(distance / (track.sigma * camera.weight**0.5), cuts)
-    return Frames(points, np.split(distance, cuts), residual, shift, surface)
+    return CloudResiduals(points, np.split(distance, cuts), residual, shift, surface)

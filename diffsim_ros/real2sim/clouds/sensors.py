@@ -15,8 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from ...errors import InputError, nearest
 from ...fields import Reader
-from ...inverse.clock import Clock
-from ...inverse.clock import Placed as Numbers
+from ...inverse.clock import Clock, NamedNumbers
 from ...inverse.losses import Huber
 from ...inverse.marker_track import Carrier, MarkerTrack, SoftPoints
 from ...inverse.pose_stream import PoseStream
@@ -33,7 +32,7 @@ from ..markers.attach import carrier_of, rigid_fit
 from ..options import read_options
 from .camera import Camera, within
 from .kind_options import CloudSensorOptions
-from .placing import Placed
+from .placing import RegisteredSurface
 from .sight import Outline, Sight
 
 LEAST = 4
@@ -56,8 +55,8 @@ class Sensor:
     name: str
     options: CloudSensorOptions
     clock: Clock
-    origin: Numbers
-    pivot: Numbers
+    origin: NamedNumbers
+    pivot: NamedNumbers
     turn: np.ndarray
     turns: bool
     carrier: Carrier | None
@@ -140,7 +139,9 @@ class Sensor:
                 seen = Rotation.from_matrix(self.turn) * Rotation.from_quat(samples.orientation)
                 turn = (seen * back).as_matrix()
         place = x[:, 0] - turn @ away
-        return np.arange(count), [Placed(R, p, NOTHING) for R, p in zip(turn, place, strict=True)]
+        return np.arange(count), [
+            RegisteredSurface(R, p, NOTHING) for R, p in zip(turn, place, strict=True)
+        ]
 
     def _by_markers(self, samples: Samples, x: np.ndarray, outline: Outline):
         """Samples that show three markers, and the body by a rigid fit to each of them."""
@@ -148,7 +149,7 @@ class Sensor:
         seen = np.isfinite(x).all(axis=2)
         kept = np.flatnonzero(seen.sum(axis=1) >= 3)
         fits = [rigid_fit(local[seen[k]], x[k][seen[k]]) for k in kept]
-        return kept, [Placed(turn, place, NOTHING) for turn, place in fits]
+        return kept, [RegisteredSurface(turn, place, NOTHING) for turn, place in fits]
 
     def turns_seen(self, sight: Sight) -> tuple[np.ndarray, np.ndarray] | None:
         """Stamps (n,) by the first sensor's clock and orientations (n, 3, 3) of the body, None
@@ -327,14 +328,14 @@ def _of(config: EstimationConfig, value: object, key: str) -> tuple[float, str]:
     return config.parameters[value].value, value
 
 
-def _placed(config: EstimationConfig, values: object, count: int, key: str) -> Numbers:
+def _placed(config: EstimationConfig, values: object, count: int, key: str) -> NamedNumbers:
     if not isinstance(values, (list, tuple)) or len(values) != count:
         rule = f"{count} numbers or names of parameters"
         raise config.error(key, values, rule)
     numbers, names = zip(
         *(_of(config, v, f"{key}[{i}]") for i, v in enumerate(values)), strict=True
     )
-    return Numbers(numbers, names)
+    return NamedNumbers(numbers, names)
 
 
 def refuse_apart(sensor, sight: Sight, first: float, span: float, place: str) -> None:

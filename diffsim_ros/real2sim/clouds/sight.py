@@ -11,7 +11,7 @@ from ...inverse.cloud_track import RigidSkin, SoftSkin
 from ...sensing.clouds.cloud import Cloud
 from ...sensing.clouds.planes import Plane
 from ...sensing.clouds.samples import Samples
-from .placing import Placed
+from .placing import RegisteredSurface
 
 ROUND = 0.04
 """Share of its radius within which the surface of a body lies that looks alike from all sides."""
@@ -60,7 +60,7 @@ class Sight:
     """
 
     seen: Sequence[Cloud]
-    placed: Sequence[Placed]
+    placed: Sequence[RegisteredSurface]
     frames: int
     planes: Sequence[Plane] = ()
     turn: np.ndarray = None

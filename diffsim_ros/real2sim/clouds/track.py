@@ -12,10 +12,10 @@ from ...inverse.cloud_track import CloudTrack, RigidSkin, SoftSkin
 from ...inverse.losses import Loss
 from ...sensing.clouds.cloud import Cloud
 from ...sensing.clouds.options import DepthNoise
-from ...sensing.clouds.pipeline import Frame
+from ...sensing.clouds.pipeline import ProcessedCloud
 
 
-def sightings(frames: Sequence[Frame], place: str = "clouds") -> list[Cloud]:
+def sightings(frames: Sequence[ProcessedCloud], place: str = "clouds") -> list[Cloud]:
     """The object's points of the frames in which it was seen; InputError if it never was.
 
     place   file or topic, for messages

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
-from ...sensing.observation import Trial
+from ...sensing.observation import PoseTrial
 
 
 @dataclass(frozen=True)
@@ -34,5 +34,5 @@ class First:
 
     scene: str
     estimation: str
-    tosses: dict[str, list[Trial]] = field(default_factory=dict)
+    tosses: dict[str, list[PoseTrial]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ LEAST = {"position": 1e-5, "velocity": 1e-4, "effort": 1e-3}
 
 
 @dataclass(frozen=True)
-class Joint:
+class FirstJoint:
     """What is first guessed of one joint; gains None: its drive is given torques."""
 
     name: str
@@ -88,7 +88,7 @@ def _commanded(logs: Sequence[JointLog]) -> bool:
     return all("position" in log.command for log in logs)
 
 
-def _joint(robot: Robot, i: int, name: str, logs: Sequence[JointLog], follows: bool) -> Joint:
+def _joint(robot: Robot, i: int, name: str, logs: Sequence[JointLog], follows: bool) -> FirstJoint:
     limit = float(robot.joints[i].effort or 0.0)
     efforts = [log.column(log.measured["effort"], name) for log in logs if "effort" in log.measured]
     if not (limit > 0 and np.isfinite(limit)):
@@ -100,7 +100,7 @@ def _joint(robot: Robot, i: int, name: str, logs: Sequence[JointLog], follows: b
         gains = (stiffness, RATIO * stiffness)
         if efforts:
             gains = _gains(name, logs) or gains
-    return Joint(name, limit, gains)
+    return FirstJoint(name, limit, gains)
 
 
 def _gains(name: str, logs: Sequence[JointLog]) -> tuple[float, float] | None:
@@ -137,7 +137,7 @@ def _payload() -> str:
     )
 
 
-def _scene(urdf: str, link: str, joints: Sequence[Joint], step: float) -> str:
+def _scene(urdf: str, link: str, joints: Sequence[FirstJoint], step: float) -> str:
     def each(values) -> str:
         pairs = (f"{j.name}: {value:.4g}" for j, value in zip(joints, values, strict=True))
         return "{" + ", ".join(pairs) + "}"
@@ -215,7 +215,7 @@ uncertainty:
 """
 
 
-def _parameters(joint: Joint):
+def _parameters(joint: FirstJoint):
     """One line per parameter of a joint."""
     rows = [
         ("damping", "N m s/rad", SHARES["damping"] * joint.limit, "{}.friction_damping"),

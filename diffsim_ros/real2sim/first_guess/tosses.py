@@ -13,7 +13,7 @@ from ...sensing import findings
 from ...sensing.check import UP, Examined
 from ...sensing.flight import check_gravity
 from ...sensing.flights import G
-from ...sensing.observation import Trial
+from ...sensing.observation import PoseTrial
 from ...sensing.recorder import GRAVITY
 from ...sensing.trials import from_flights, listed, turned
 from .draft import First, Given
@@ -113,7 +113,7 @@ def _edges(given: Given, rest: float | None, place: str, notes: list[str]) -> li
     return [edge] * 3
 
 
-def _converted(one: Examined, turn, ground: float, notes: list[str]) -> list[Trial]:
+def _converted(one: Examined, turn, ground: float, notes: list[str]) -> list[PoseTrial]:
     """Trials of a stream, z up from the ground, in metres, each begun in free flight."""
     stream = turned(one.stream, turn, one.metre, (0.0, 0.0, -ground))
     trials = listed(stream)

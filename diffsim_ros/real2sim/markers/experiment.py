@@ -15,8 +15,8 @@ from ..estimation import EstimationConfig
 from ..experiment import Data, Judged, notes_on_validation, refuse_twice
 from ..fit import Fit
 from ..progress import Reporter
-from .kind import Files
-from .model import MEASURES, MarkerModel, Release, Swing
+from .kind import MarkerFiles
+from .model import MEASURES, MarkerModel, ReleaseRecording, Swing
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ class MarkerExperiment:
         )
         return Data(train, validate, notes, missing)
 
-    def _role(self, given: Sequence[Observation] | None, files: Files | None) -> list[Release]:
+    def _role(
+        self, given: Sequence[Observation] | None, files: MarkerFiles | None
+    ) -> list[ReleaseRecording]:
         """Releases of one role, each with the conditions that its name stands for."""
         if files is None:
             return []
@@ -102,7 +104,7 @@ class MarkerExperiment:
         found = {p.name: _figures(p) for p in predicted}
         return Judged([*predicted, *trained], train, found, sentences + more)
 
-    def _predicted(self, releases: Sequence[Release], z, role: str, cancel):
+    def _predicted(self, releases: Sequence[ReleaseRecording], z, role: str, cancel):
         """Predictions of the recordings that can be simulated, and sentences about the others."""
         loading = self.config.measurement.loading
         spans = [loading + float(r.t[-1] - r.released) + 0.05 for r in releases]
@@ -124,7 +126,9 @@ class MarkerExperiment:
             found.append(self._prediction(release, run, start, guess, role))
         return found, sentences
 
-    def _prediction(self, release: Release, run, start: float, first, role) -> MarkerPrediction:
+    def _prediction(
+        self, release: ReleaseRecording, run, start: float, first, role
+    ) -> MarkerPrediction:
         """`run` and `first` are rollouts at the end and at the first guess."""
         t = release.t - release.released
         clock = release.t - start

@@ -31,7 +31,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Files:
+class MarkerFiles:
     """Recordings of a role, and the conditions that hold for them by name."""
 
     place: str
@@ -50,7 +50,7 @@ class Files:
         raise InputError(self.place, self.key, name, rule, "add it to data.conditions")
 
 
-def selections(reader: Reader, data: Mapping, base: Path) -> tuple[Files, Files | None]:
+def selections(reader: Reader, data: Mapping, base: Path) -> tuple[MarkerFiles, MarkerFiles | None]:
     """Recordings of training and validation; nothing is opened yet."""
     options = read_options(MarkerDataOptions, reader, data, "data")
     conditions = tuple(
@@ -68,16 +68,16 @@ def _condition(reader: Reader, value: object, key: str) -> Condition:
     return Condition(options.records, sets)
 
 
-def _files(reader, value, base, key, conditions) -> Files:
+def _files(reader, value, base, key, conditions) -> MarkerFiles:
     options = read_options(MarkerFilesOptions, reader, value, key)
     files = read_paths(reader, options.files, base, key, "a CSV, C3D or rosbag2 file")
-    return Files(reader.place, key, files, conditions)
+    return MarkerFiles(reader.place, key, files, conditions)
 
 
-def whole_files(kept: Files, place: str, key: str, files: Sequence[str | Path]):
+def whole_files(kept: MarkerFiles, place: str, key: str, files: Sequence[str | Path]):
     """Other files under the same conditions, and the same in the words of the YAML."""
     paths = tuple(Path(file).resolve() for file in files)
-    return Files(place, key, paths, kept.conditions), {"files": [str(path) for path in paths]}
+    return MarkerFiles(place, key, paths, kept.conditions), {"files": [str(path) for path in paths]}
 
 
 KIND = Kind(

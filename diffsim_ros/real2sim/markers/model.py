@@ -28,7 +28,7 @@ SCALE = 1.3
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseRecording:
     """One recording, made ready.
 
     name           of the file, without extension
@@ -138,7 +138,7 @@ class MarkerModel(Model):
         names = tuple(options.markers)
         return cls(config, scene, parameters, names, np.array(places, float))
 
-    def release(self, seen: Observation, name: str, sets: Mapping[str, float]) -> Release:
+    def release(self, seen: Observation, name: str, sets: Mapping[str, float]) -> ReleaseRecording:
         """A recording with its release found and its markers fitted to their places."""
         options, source = self.config.measurement, seen.source
         for entry in sets:
@@ -165,7 +165,9 @@ class MarkerModel(Model):
             remedy = "are markers swapped (measurement.labels), or is another axis up?"
             raise InputError(source, self.names[worst], got, rule, remedy)
         fit = turn, shift, error
-        return Release(name, source, seen.t, position, rest, held, *fit, first, frame, sets, note)
+        return ReleaseRecording(
+            name, source, seen.t, position, rest, held, *fit, first, frame, sets, note
+        )
 
     def _released(self, seen: Observation, position: np.ndarray) -> tuple[int, int]:
         """Frame from which the release is looked for, and the first one after it."""
@@ -244,11 +246,11 @@ class MarkerModel(Model):
         options = self.scene.options
         return options.step * options.record_every
 
-    def carrier(self, release: Release) -> Carrier:
+    def carrier(self, release: ReleaseRecording) -> Carrier:
         """The resting markers, fixed to the body as it stands when the scene starts."""
         return carrier_of(self.scene, self.config.body, release.world(release.rest))
 
-    def simulated(self, release: Release, run, t: np.ndarray) -> np.ndarray:
+    def simulated(self, release: ReleaseRecording, run, t: np.ndarray) -> np.ndarray:
         """Markers (n, m, 3) [m, world] at times t since the start [s]; before that at rest."""
         # the last row of a rollout has none after it
         inside = np.clip(t, 0.0, (len(run.time) - 1 - 1e-6) * self.interval)
@@ -262,7 +264,9 @@ class MarkerModel(Model):
         """Which of the markers stay where they are (m,)."""
         return np.isin(self.names, self.config.measurement.still)
 
-    def rollouts(self, releases: Sequence[Release], z: np.ndarray, spans, cancel=None) -> list:
+    def rollouts(
+        self, releases: Sequence[ReleaseRecording], z: np.ndarray, spans, cancel=None
+    ) -> list:
         """Rollouts of so many seconds each, failed ones included."""
         engine, every = self.scene.engine, self.scene.options.record_every
         P = np.tile(self.map.engine(z, engine.values), (len(releases), 1))
@@ -282,7 +286,9 @@ class MarkerModel(Model):
         """Rows of a rollout that reaches one beyond `span` seconds."""
         return math.floor(span / self.interval + 1e-9) + 1
 
-    def delays(self, releases: Sequence[Release], z: np.ndarray, cancel=None) -> list[float]:
+    def delays(
+        self, releases: Sequence[ReleaseRecording], z: np.ndarray, cancel=None
+    ) -> list[float]:
         """Clock of each recording at which its simulation starts [s], at these parameters.
 
         Recording and simulation pass measurement.align_distance at the same time, so the release
@@ -308,7 +314,7 @@ class MarkerModel(Model):
         return found
 
     def problem(
-        self, trials: Sequence[Release], z: np.ndarray, *, horizon: int = 0
+        self, trials: Sequence[ReleaseRecording], z: np.ndarray, *, horizon: int = 0
     ) -> SimulationProblem:
         """Estimation problem of these recordings, with their clocks set at z."""
         starts = self.delays(trials, z)
@@ -317,7 +323,7 @@ class MarkerModel(Model):
             self.scene.engine, self.scene.options, self.map, fitted, threads=self.threads
         )
 
-    def swing(self, release: Release, position: np.ndarray) -> Swing:
+    def swing(self, release: ReleaseRecording, position: np.ndarray) -> Swing:
         """The measured coordinate of a recording, or of its simulation in the tracker's frame."""
         options, t = self.config.measurement, release.t - release.released
         marker, axis = self.names.index(options.swing_marker), "xyz".index(options.swing_axis)
@@ -330,7 +336,7 @@ class MarkerModel(Model):
         span = slice(int(inside[0]), int(inside[-1]) + 1)
         return Swing(t, y, held, span, damped_sinusoid(release.place, t[span], y[span]))
 
-    def _fitted(self, release: Release, start: float, horizon: int) -> Fitted:
+    def _fitted(self, release: ReleaseRecording, start: float, horizon: int) -> Fitted:
         """The recording as a trial: markers in the window after the release, and their swing."""
         options = self.config.measurement
         last = release.released + options.window
@@ -351,7 +357,9 @@ class MarkerModel(Model):
         steps = self._rows(t[-1]) * self.scene.options.record_every
         return Fitted(release.name, steps, tracks, loss=self.loss, entries=release.sets)
 
-    def _swing_track(self, release: Release, t: np.ndarray, kept: np.ndarray) -> SwingTrack:
+    def _swing_track(
+        self, release: ReleaseRecording, t: np.ndarray, kept: np.ndarray
+    ) -> SwingTrack:
         """The swing's measures as residuals, both taken within the window: creep shifts them."""
         options = self.config.measurement
         marker = self.names.index(options.swing_marker)

@@ -11,7 +11,7 @@ from ...errors import InputError
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...rotation import quat_angle
 from ...sensing.flight import WINDOW, check_gravity
-from ...sensing.observation import MIN_SAMPLES, Trial
+from ...sensing.observation import MIN_SAMPLES, PoseTrial
 from ..comparison import interval
 from ..estimation import EstimationConfig
 from ..experiment import Data, Judged, notes_on_validation
@@ -73,7 +73,7 @@ class PoseExperiment:
         missing = sum(int(trial.frames[-1]) + 1 - len(trial) for trial in (*train, *validate))
         return Data(train, validate, notes, missing)
 
-    def _role(self, given, selection: Selection | None, notes: list[str]) -> list[Trial]:
+    def _role(self, given, selection: Selection | None, notes: list[str]) -> list[PoseTrial]:
         """Recordings of one role that can be started; sentences about the others."""
         options = self.config.measurement
         if not given and selection is None:
@@ -90,7 +90,7 @@ class PoseExperiment:
             self._check_gravity(trials)
         return self._flying(trials, notes)
 
-    def _named(self, trial: Trial) -> Trial:
+    def _named(self, trial: PoseTrial) -> PoseTrial:
         """The recording with the names of the scene; one body has any name."""
         if len(trial.bodies) == len(self.config.bodies) == 1:
             return replace(trial, poses=replace(trial.poses, names=self.config.bodies))
@@ -99,13 +99,13 @@ class PoseExperiment:
             raise InputError(trial.place, "bodies", got, f"recordings of {rule}")
         return trial
 
-    def _flying(self, trials: list[Trial], notes: list[str]) -> list[Trial]:
+    def _flying(self, trials: list[PoseTrial], notes: list[str]) -> list[PoseTrial]:
         """Those that begin in free flight, as the scene simulates it, and touch something later."""
         options, z = self.config.measurement, self.model.map.start
         fewest = int(options.flight_frames[0])
         # an unknown pivot misses every flight until it is estimated
         most = np.inf if self.model.unknown_pivot else options.flight_misfit
-        kept: list[Trial] = []
+        kept: list[PoseTrial] = []
         left: dict[str, list[str]] = {}
         for trial in trials:
             flight = self.model.flight(trial)
@@ -126,7 +126,7 @@ class PoseExperiment:
             raise InputError(trials[0].source, "tosses", notes[-1], rule)
         return kept
 
-    def _check_gravity(self, trials: list[Trial]) -> None:
+    def _check_gravity(self, trials: list[PoseTrial]) -> None:
         """Refuse recordings in which the common centre of mass does not fall as the world says."""
         share = self.model.masses / self.model.masses.sum()
         falling, named = [], self.model.map.named(self.model.map.start)
@@ -158,10 +158,10 @@ class PoseExperiment:
         found["per_recording"] = [{"id": p.id, **p.errors} for p in predicted]
         return Judged(predicted, train, found, notes + more)
 
-    def predicted(self, trials: Sequence[Trial], z: np.ndarray, role: str, cancel=None):
+    def predicted(self, trials: Sequence[PoseTrial], z: np.ndarray, role: str, cancel=None):
         """Open-loop predictions at z, and sentences about recordings without one."""
 
-        def problem(some: list[Trial], spf: int) -> SimulationProblem:
+        def problem(some: list[PoseTrial], spf: int) -> SimulationProblem:
             return self.model.problem(some, z, spf=spf)
 
         runs = refined_rollouts(self.model, problem, trials, z, cancel)
@@ -176,7 +176,7 @@ class PoseExperiment:
                 found.append(self._prediction(trial, bodies, run, role))
         return found, sentences
 
-    def _prediction(self, trial: Trial, bodies: Trial, run, role: str) -> PosePrediction:
+    def _prediction(self, trial: PoseTrial, bodies: PoseTrial, run, role: str) -> PosePrediction:
         flight = self.model.flight(trial)
         keep, _ = self.model.judged(trial)
         rows = np.arange(flight.start, keep[-1] + 1)

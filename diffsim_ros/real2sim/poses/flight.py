@@ -16,12 +16,12 @@ from ...inverse.objectives import PoseTrack
 from ...inverse.optimizers import LMOptions, levenberg_marquardt
 from ...inverse.simulation_problem import body_slots
 from ...inverse.trial import InitialState
-from ...inverse.trial import Trial as Fitted
+from ...inverse.trial import PoseTrial as Fitted
 from ...rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
 from ...scene.build import proxies_of
 from ...scene.links import standing
 from ...scene.model import SceneModel
-from ...sensing.observation import Trial
+from ...sensing.observation import PoseTrial
 
 WIDE = np.repeat([5e-3, 0.1, 0.5, 10.0], 3)
 """Belief about a start before its flight is looked at: [m], [rad], [m/s], [rad/s]."""
@@ -35,7 +35,7 @@ OPTIONS = LMOptions(
 
 
 @dataclass(frozen=True)
-class Flight:
+class FreeFlight:
     """Samples first ... last - 1 of a trial touch nothing; `last` is the first that may.
 
     start  the sample at which its rollout begins
@@ -59,7 +59,9 @@ class Flown:
     misfit: float
 
 
-def flight_of(scene: SceneModel, trial: Trial, clearance: float, most: int) -> Flight | None:
+def flight_of(
+    scene: SceneModel, trial: PoseTrial, clearance: float, most: int
+) -> FreeFlight | None:
     """The last `most` samples before a contact point is nearer than `clearance` [m] to a surface.
 
     A sample also counts as near if the gap of the two before it, going on, would be: it may have
@@ -72,10 +74,10 @@ def flight_of(scene: SceneModel, trial: Trial, clearance: float, most: int) -> F
     if not len(near):
         return None
     first = max(0, int(near[0]) - most)
-    return Flight(first, int(near[0]), min(first + 1, int(near[0])))
+    return FreeFlight(first, int(near[0]), min(first + 1, int(near[0])))
 
 
-def gaps(scene: SceneModel, trial: Trial) -> np.ndarray:
+def gaps(scene: SceneModel, trial: PoseTrial) -> np.ndarray:
     """Gap (n,) [m] of the nearest contact point of the trial's bodies to a fixed surface, or to one
     that a handle carries, as it stands at the start."""
     least = np.full(len(trial), np.inf)
@@ -93,7 +95,13 @@ def gaps(scene: SceneModel, trial: Trial) -> np.ndarray:
 
 
 def flown(
-    trial: Trial, bodies: Trial, flight: Flight, spf: int, z: np.ndarray, problem, pivots
+    trial: PoseTrial,
+    bodies: PoseTrial,
+    flight: FreeFlight,
+    spf: int,
+    z: np.ndarray,
+    problem,
+    pivots,
 ) -> Flown:
     """The likeliest states at the flight's start, with covariances and slopes by the parameters.
 

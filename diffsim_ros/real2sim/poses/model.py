@@ -12,14 +12,14 @@ from ...inverse.losses import Loss
 from ...inverse.objectives import Objective, PoseTrack
 from ...inverse.simulation_problem import SimulationProblem
 from ...inverse.trial import InitialState
-from ...inverse.trial import Trial as Fitted
+from ...inverse.trial import PoseTrial as Fitted
 from ...inverse.twist_track import TwistTrack
 from ...scene.build import mass_of
-from ...sensing.observation import Trial
+from ...sensing.observation import PoseTrial
 from ..estimation import EstimationConfig
 from ..framed import FramedModel
 from ..model import scene_and_map
-from .flight import Flight, Flown, flight_of, flown
+from .flight import Flown, FreeFlight, flight_of, flown
 from .pivot import Pivot, centred, read_pivots
 
 
@@ -56,20 +56,20 @@ class PoseModel(FramedModel):
         bodies = self.scene.description["bodies"]
         return np.array([mass_of(bodies[body]) for body in self.config.bodies])
 
-    def flight(self, trial: Trial) -> Flight | None:
+    def flight(self, trial: PoseTrial) -> FreeFlight | None:
         """Samples before the first contact; with other starts than `flight` nothing is before it.
 
         None: it never touches anything.
         """
         options = self.config.measurement
         if options.start == "file":
-            return Flight(0, 1, 0)
+            return FreeFlight(0, 1, 0)
         if options.start == "scene":
-            return Flight(0, 0, 0)
+            return FreeFlight(0, 0, 0)
         most, values = int(options.flight_frames[1]), self.map.named(self.map.start)
         return flight_of(self.scene, centred(trial, self.pivots, values), options.clearance, most)
 
-    def judged(self, trial: Trial, horizon: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def judged(self, trial: PoseTrial, horizon: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Samples that count, and their frames since the start; horizon: last frame, 0: all."""
         flight = self.flight(trial)
         frames = trial.frames - trial.frames[flight.start]
@@ -84,14 +84,14 @@ class PoseModel(FramedModel):
             raise InputError(trial.place, "frames", 0, "a frame after the start")
         return keep, frames[keep]
 
-    def starts(self, trial: Trial, z: np.ndarray) -> tuple[InitialState, ...]:
+    def starts(self, trial: PoseTrial, z: np.ndarray) -> tuple[InitialState, ...]:
         """Starts of all bodies with their covariance; none where the scene has them."""
         options = self.config.measurement
         if options.start == "scene":
             return ()
         return self._first_frame(trial) if options.start == "file" else self.flown(trial, z).starts
 
-    def flown(self, trial: Trial, z: np.ndarray) -> Flown:
+    def flown(self, trial: PoseTrial, z: np.ndarray) -> Flown:
         """Starts from the trial's flight, simulated with the parameters at z."""
         key = (trial.place, *self.map.named(z).values())
         if key in self._known:
@@ -112,7 +112,7 @@ class PoseModel(FramedModel):
         self._known[key] = flown(trial, bodies, self.flight(trial), spf, z, problem, self.pivots)
         return self._known[key]
 
-    def _first_frame(self, trial: Trial) -> tuple[InitialState, ...]:
+    def _first_frame(self, trial: PoseTrial) -> tuple[InitialState, ...]:
         options = self.config.measurement
         if trial.velocity is None:
             rule = "13 columns (measurement.start: file)"
@@ -126,7 +126,7 @@ class PoseModel(FramedModel):
             found.append(InitialState(body, *pose, *motion, belief))
         return tuple(found)
 
-    def fitted(self, trial: Trial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
+    def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
         """The recording as a trial of the inverse layer; horizon: last frame that counts."""
         keep, frames = self.judged(trial, horizon)
         tracks = tuple(self._track(trial.of(body), keep, frames) for body in trial.bodies)
@@ -134,7 +134,7 @@ class PoseModel(FramedModel):
         steps = int(frames[-1]) * spf
         return Fitted(f"toss {trial.id}", steps, tracks, self.starts(trial, z), loss)
 
-    def _track(self, one: Trial, keep: np.ndarray, frames: np.ndarray) -> Objective:
+    def _track(self, one: PoseTrial, keep: np.ndarray, frames: np.ndarray) -> Objective:
         """What was measured of a body; with starts held |r|^2 is a mean over frames and bodies."""
         options, body = self.config.measurement, one.bodies[0]
         count = np.sqrt(len(keep) * len(self.config.bodies))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import nearest
 from ...rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
-from ...sensing.observation import Trial
+from ...sensing.observation import PoseTrial
 from ..estimation import EstimationConfig
 
 AXES = ("x", "y", "z", "turn x", "turn y", "turn z")
@@ -65,7 +65,9 @@ def read_pivots(config: EstimationConfig) -> dict[str, Pivot]:
     return found
 
 
-def centred(trial: Trial, pivots: Mapping[str, Pivot], values: Mapping[str, float]) -> Trial:
+def centred(
+    trial: PoseTrial, pivots: Mapping[str, Pivot], values: Mapping[str, float]
+) -> PoseTrial:
     """The trial with poses of the bodies' centres, by the offsets at these values."""
     if not pivots:
         return trial

@@ -28,7 +28,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Frame:
+class ProcessedCloud:
     """One frame behind the pipeline: the object's points, None where it was not seen."""
 
     cloud: Cloud | None
@@ -71,7 +71,7 @@ class CloudPipeline:
         self._first: list[np.ndarray] = []
         self._follower = Follower(options.object) if options.object else None
 
-    def process(self, cloud: Cloud) -> Frame:
+    def process(self, cloud: Cloud) -> ProcessedCloud:
         """One frame; raises InputError for a cloud in another frame, or one without colour."""
         o, stages = self.options, _Counter(cloud)
         wanted = o.values["sensor_frame"]
@@ -95,9 +95,9 @@ class CloudPipeline:
         if o.values["sample"]:
             stages.run("sample", lambda c: sampled(c, o.values["sample"]))
         seen = stages.cloud if stages.cloud is not None and len(stages.cloud) else None
-        return Frame(seen, cloud.stamp, tuple(stages.stages))
+        return ProcessedCloud(seen, cloud.stamp, tuple(stages.stages))
 
-    def run(self, clouds: Iterable[Cloud]) -> list[Frame]:
+    def run(self, clouds: Iterable[Cloud]) -> list[ProcessedCloud]:
         """All frames in turn; planes are found in the first ones before any is processed."""
         clouds = list(clouds)
         if self.options.planes:
@@ -171,7 +171,7 @@ def sampled(cloud: Cloud, most: int) -> Cloud:
     return cloud.kept(np.linspace(0, len(cloud) - 1, most).round().astype(int))
 
 
-def stage_table(frames: Sequence[Frame]) -> list[dict]:
+def stage_table(frames: Sequence[ProcessedCloud]) -> list[dict]:
     """Per stage over all frames: mean points in and out, median and longest time [ms]."""
     names = list(dict.fromkeys(stage.name for frame in frames for stage in frame.stages))
     table = []
