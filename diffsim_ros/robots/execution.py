@@ -36,6 +36,8 @@ class TrajectoryClock:
         self._trajectory = trajectory
         self._base, self._elapsed, self.scaling = begin, 0.0, 1.0
         self._shifts: list[float] = []
+        self._changed: int | None = None  # stamp of the last change of the scaling
+        self.corrected = False  # by any feedback
 
     def at(self, stamp: int) -> float:
         """Trajectory time [s] at a stamp [ns]."""
@@ -43,19 +45,33 @@ class TrajectoryClock:
 
     def scale(self, stamp: int, scaling: float) -> None:
         """From now on time passes `scaling` times as fast."""
+        if scaling == self.scaling:
+            return
         if abs(scaling - self.scaling) > 1e-3:  # and since when is not known to the instant
             self._shifts.clear()
+            self._changed = stamp
         self._elapsed, self._base, self.scaling = self.at(stamp), stamp, scaling
 
-    def correct(self, stamp: int, desired: np.ndarray, reach: float = REACH) -> None:
+    def correct(self, stamp: int, desired: np.ndarray, near: float | None = None) -> None:
         """The controller commanded `desired` (n,) at a stamp: the nearest time is the right one.
 
-        Not further than `reach` [s] from the present estimate, and only where joints move.
+        Not further than REACH [s] from the present estimate, and only where joints move.
+        near  time [s] at which the plan has it, where the present estimate leads nowhere: the plan
+              may be at rest there
         """
+        if self._precedes(stamp):
+            return
         expected = self.at(stamp)
         found = self._where(desired, expected, SLOW)
-        if found is not None and abs(found - expected) <= reach:
+        if found is None and near is not None:
+            found = self._where(desired, near, SLOW)
+        if found is not None and abs(found - expected) <= REACH:
             self._elapsed += found - expected
+            self.corrected = True
+
+    def _precedes(self, stamp: int) -> bool:
+        """Whether the speed was another one at a stamp, so that `at` says nothing of it."""
+        return self._changed is not None and stamp < self._changed
 
     def follow(self, stamp: int, position: np.ndarray, lag: float) -> None:
         """The arm, which follows its commands by `lag` [s], was at `position` (n,) at a stamp.
@@ -64,7 +80,7 @@ class TrajectoryClock:
         known to the instant. The first positions after that say it; later ones would excuse an arm
         that is held up or led elsewhere.
         """
-        if len(self._shifts) == FIRST:
+        if len(self._shifts) == FIRST or self._precedes(stamp):
             return
         expected = self.at(stamp) - lag
         found = self._where(position, expected, FAST)
@@ -184,7 +200,10 @@ class Supervisor:
 
     def hear_feedback(self, stamp: int, desired: np.ndarray, actual: np.ndarray) -> None:
         """The controller's feedback, (n,) in the order of the trajectory."""
-        self.clock.correct(stamp, desired)
+        near = None
+        if not self.clock.corrected:  # when it began is not known to the instant
+            near, _ = self._plan.nearest(desired, self.clock.at(stamp), REACH)
+        self.clock.correct(stamp, desired, near)
         self._err(desired - actual)
         rate = self.trajectory.at(self.clock.at(stamp))[1] * self.clock.scaling
         self._behind += np.array([rate @ (desired - actual), rate @ rate])
@@ -314,7 +333,20 @@ class Supervisor:
             if np.abs(away).max() > most:
                 joint, by = self._largest(away)
                 return f"at the release {joint} is {by} {what} (at most {most:g})"
+        beside = self._beside(stamp, position)
+        if abs(beside) > watch.release_lateness:
+            side, most = "behind" if beside > 0 else "ahead of", watch.release_lateness
+            return (
+                f"at the release the arm is {abs(beside):.3g} s {side} the plan (at most {most:g})"
+            )
         return ""
+
+    def _beside(self, stamp: int, position: np.ndarray) -> float:
+        """[s] that a measured position is behind the plan and the arm's lag; 0 of a slow arm."""
+        lag = self.lag if np.isfinite(self.lag) else self.watch.lag
+        q, qd, _ = self.trajectory.at(self.clock.at(stamp) - lag)
+        speed = float(qd @ qd)
+        return float(qd @ (q - position)) / speed if speed >= FAST**2 else 0.0
 
     def release(self) -> None:
         """The gripper was told."""

@@ -38,6 +38,26 @@ def test_feedback_that_says_nothing_of_time_is_left_alone():
     assert clock.at(at(0.5)) == pytest.approx(0.5)
 
 
+def test_the_first_feedback_corrects_a_start_that_is_known_late():
+    """The plan is at rest where the clock believes it is."""
+    found = Supervisor(swing(), at(0.195), Watch())
+    found.hear_feedback(at(0.2), swing().at(0.2)[0], swing().at(0.2)[0])
+    assert found.clock.at(at(0.4)) == pytest.approx(0.4, abs=1e-6)
+
+
+def test_feedback_from_before_a_change_of_speed_says_nothing():
+    """It would push the clock of an arm ahead that has just gone on."""
+    clock = TrajectoryClock(swing(), NOW)
+    clock.scale(at(0.3), 0.0)
+    clock.scale(at(0.7), 1.0)
+    clock.scale(at(0.75), 1.0)  # as before: no change
+    clock.correct(at(0.66), swing().at(0.3)[0])
+    clock.follow(at(0.66), swing().at(0.3)[0], 0.0)
+    assert clock.at(at(0.8)) == pytest.approx(0.4, abs=1e-9)
+    clock.correct(at(0.75), swing().at(0.36)[0])
+    assert clock.at(at(0.8)) == pytest.approx(0.41, abs=1e-6)
+
+
 @pytest.mark.parametrize(("off", "left"), [(-0.06, 0.0), (0.05, 0.0), (-0.12, -0.12)])
 def test_the_arms_first_positions_correct_when_it_began(off, left):
     lag, clock = 0.01, TrajectoryClock(swing(), NOW)
@@ -181,6 +201,31 @@ def test_the_gripper_opens_only_within_bounds(now, off, rate, told):
     found = watched(now - 0.004, off * np.eye(6)[2], rate * np.eye(6)[0])
     fault = found.release_fault(at(now))
     assert (told in fault) if told else fault == ""
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        (0.0, ""),
+        (0.04, ""),
+        (0.07, "s ahead of the plan (at most 0.05)"),
+        (-0.07, "s behind the plan (at most 0.05)"),
+    ],
+)
+def test_the_gripper_opens_only_where_the_arm_is_in_time(beside, told):
+    """Wide bounds of place and velocity allow another time of the plan."""
+    found = Supervisor(swing(), NOW, Watch(release_path=1.0, release_velocity=9.0))
+    found.hear_state(at(0.596), *swing().at(0.596 + beside)[:2])
+    fault = found.release_fault(at(0.6))
+    assert (told in fault) if told else fault == ""
+
+
+def test_the_lag_that_feedback_tells_does_not_count_as_late():
+    found, lag = Supervisor(swing(), NOW, Watch(release_path=1.0, release_velocity=9.0)), 0.07
+    for time in (0.4, 0.45, 0.5, 0.55):
+        found.hear_feedback(at(time), swing().at(time)[0], swing().at(time - lag)[0])
+    found.hear_state(at(0.596), *swing().at(0.596 - lag)[:2])
+    assert found.release_fault(at(0.6)) == ""
 
 
 def test_a_release_waits_for_a_joint_state_and_not_at_low_speed():
