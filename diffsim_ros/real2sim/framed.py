@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..inverse.simulation_problem import SimulationProblem
-from ..inverse.trial import PoseTrial as Fitted
+from ..inverse.trial import Trial
 from ..sensing.observation import PoseTrial
 from .model import Model
 
@@ -31,7 +31,7 @@ class FramedModel(Model):
         """True where a trial brings a start that is fitted beside the parameters."""
         return self.nuisance
 
-    def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
+    def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Trial:
         """The recording as a trial of the inverse layer; horizon: last frame that counts, 0: all.
 
         spf  time steps per frame

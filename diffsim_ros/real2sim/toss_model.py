@@ -9,8 +9,7 @@ import numpy as np
 from ..errors import InputError
 from ..inverse.losses import Loss
 from ..inverse.objectives import PoseTrack, metric_track
-from ..inverse.trial import InitialState
-from ..inverse.trial import PoseTrial as Fitted
+from ..inverse.trial import InitialState, Trial
 from ..sensing.observation import PoseTrial
 from .estimation import EstimationConfig
 from .framed import FramedModel
@@ -90,7 +89,7 @@ class TossModel(FramedModel):
         """Sample of the trial at which its rollout starts."""
         return start_state(trial, self.metric).sample
 
-    def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
+    def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Trial:
         """The toss as a trial of the inverse layer; horizon: last frame after the start, 0: all."""
         fit = self.config.fit
         nuisance = self.nuisance
@@ -114,7 +113,7 @@ class TossModel(FramedModel):
         )
         loss = self.loss if not nuisance else Loss()
         name = f"toss {trial.id}"
-        return Fitted(name, int(frames[keep[-1]]) * spf, (objective,), (start,), loss)
+        return Trial(name, int(frames[keep[-1]]) * spf, (objective,), (start,), loss)
 
 
 def _noise_track(trial: PoseTrial):

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ..inverse.simulation_problem import SimulationProblem
-from ..inverse.trial import PoseTrial as Rolled
+from ..inverse.trial import Trial
 from ..sensing.observation import PoseTrial
 from .comparison import QUANTITIES, as_rows, best_of, compare, interval
 from .framed import spacing
@@ -97,7 +97,7 @@ def _open_loop(model, trials, z, own_gravity, spf) -> SimulationProblem:
         first = model.sample(trial)
         frames = int(trial.frames[-1] - trial.frames[first])
         start = model.start(trial, z, own_gravity=own_gravity)
-        rolled.append(Rolled(f"toss {trial.id}", frames * spf, (), (start,)))
+        rolled.append(Trial(f"toss {trial.id}", frames * spf, (), (start,)))
     return SimulationProblem(
         model.scene.engine,
         model.engine_options(spacing(trials), spf),

@@ -18,8 +18,7 @@ from scipy.spatial.transform import Rotation
 from ...errors import InputError, nearest
 from ...inverse.objectives import Objective
 from ...inverse.simulation_problem import SimulationProblem, body_slots
-from ...inverse.trial import InitialState
-from ...inverse.trial import Trial as Fitted
+from ...inverse.trial import InitialState, Trial
 from ...scene.links import standing, start_pose
 from ...sensing.clouds.options import CLOUD
 from ...sensing.clouds.recording import CloudRecording
@@ -248,12 +247,12 @@ class CloudModel(Model):
                 found[sensor.name] = track
         return found
 
-    def _fitted(self, throw: ThrowRecording, frames: int) -> Fitted:
+    def _fitted(self, throw: ThrowRecording, frames: int) -> Trial:
         span = float(throw.t[:frames][-1])
         needed = max(sensor.needed(span) for sensor in self.sensors)
         steps = self._rows(needed) * self.scene.options.record_every
         tracks = tuple(self.tracks(throw, frames).values())
-        return Fitted(throw.name, steps, tracks, (throw.start,), loss=self.loss)
+        return Trial(throw.name, steps, tracks, (throw.start,), loss=self.loss)
 
     def _rows(self, span: float) -> int:
         """Rows of a rollout that reaches one beyond `span` seconds."""

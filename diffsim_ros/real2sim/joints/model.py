@@ -12,8 +12,7 @@ from ...errors import InputError, nearest
 from ...fields import Reader
 from ...inverse.joint_track import JointTrack, Reading, Scaled, Servo
 from ...inverse.simulation_problem import SimulationProblem, body_slots
-from ...inverse.trial import InitialState
-from ...inverse.trial import Trial as Fitted
+from ...inverse.trial import InitialState, Trial
 from ...robots.kinematics import body_motions
 from ...robots.robot import Robot
 from ...rotation import quat_from_matrix, quat_matrix, quat_multiply
@@ -170,7 +169,7 @@ class JointModel(Model):
             found.append(InitialState(self.prefix + joint.body, place, q_body, zero, zero))
         return tuple(found)
 
-    def fitted(self, log: JointLog, horizon: int = 0) -> Fitted:
+    def fitted(self, log: JointLog, horizon: int = 0) -> Trial:
         """The log as a trial of the inverse layer; horizon: samples that count, 0: all."""
         measurement = self.config.measurement
         rows = np.flatnonzero(log.t >= measurement.skip - 1e-9)
@@ -182,7 +181,7 @@ class JointModel(Model):
         steps = last * self.scene.options.record_every
         starts = self.starts(self.start(log))
         name = f"{Path(log.source).stem} {log.id}"
-        return Fitted(name, steps, tracks, starts, self.loss, entries=self.entries_of(log))
+        return Trial(name, steps, tracks, starts, self.loss, entries=self.entries_of(log))
 
     def tracks(self, log: JointLog, rows: np.ndarray):
         """One JointTrack per joint that has readings."""

@@ -12,7 +12,7 @@ from ...errors import InputError, nearest
 from ...inverse.marker_track import Carrier, MarkerTrack, interpolated
 from ...inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ...inverse.swing import Oscillation, SwingTrack, damped_sinusoid
-from ...inverse.trial import Trial as Fitted
+from ...inverse.trial import Trial
 from ...sensing.observation import Observation
 from ..estimation import EstimationConfig
 from ..model import Model, scene_and_map
@@ -336,7 +336,7 @@ class MarkerModel(Model):
         span = slice(int(inside[0]), int(inside[-1]) + 1)
         return Swing(t, y, held, span, damped_sinusoid(release.place, t[span], y[span]))
 
-    def _fitted(self, release: ReleaseRecording, start: float, horizon: int) -> Fitted:
+    def _fitted(self, release: ReleaseRecording, start: float, horizon: int) -> Trial:
         """The recording as a trial: markers in the window after the release, and their swing."""
         options = self.config.measurement
         last = release.released + options.window
@@ -355,7 +355,7 @@ class MarkerModel(Model):
         alone = horizon or not options.swing_sigma
         tracks = (track,) if alone else (track, self._swing_track(release, t, kept))
         steps = self._rows(t[-1]) * self.scene.options.record_every
-        return Fitted(release.name, steps, tracks, loss=self.loss, entries=release.sets)
+        return Trial(release.name, steps, tracks, loss=self.loss, entries=release.sets)
 
     def _swing_track(
         self, release: ReleaseRecording, t: np.ndarray, kept: np.ndarray

@@ -15,8 +15,7 @@ import numpy as np
 from ...inverse.objectives import PoseTrack
 from ...inverse.optimizers import LMOptions, levenberg_marquardt
 from ...inverse.simulation_problem import body_slots
-from ...inverse.trial import InitialState
-from ...inverse.trial import PoseTrial as Fitted
+from ...inverse.trial import InitialState, Trial
 from ...rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
 from ...scene.build import proxies_of
 from ...scene.links import standing
@@ -120,7 +119,7 @@ def flown(
         tracks.append(PoseTrack(body, frames, *poses, *trial.poses.sigma, **pivot))
         poses = centre.position[rows], centre.orientation[rows]
         guesses.append(_guess(body, *poses, frames * trial.dt))
-    fitted = Fitted("flight", int(frames[-1]) * spf, tuple(tracks), tuple(guesses))
+    fitted = Trial("flight", int(frames[-1]) * spf, tuple(tracks), tuple(guesses))
     found = levenberg_marquardt(problem(fitted, False), np.zeros(0), None, options=OPTIONS)
     free = problem(fitted, True)
     end = free.evaluate(z, found.y, want="equations")

@@ -11,8 +11,7 @@ from ...errors import InputError
 from ...inverse.losses import Loss
 from ...inverse.objectives import Objective, PoseTrack
 from ...inverse.simulation_problem import SimulationProblem
-from ...inverse.trial import InitialState
-from ...inverse.trial import PoseTrial as Fitted
+from ...inverse.trial import InitialState, Trial
 from ...inverse.twist_track import TwistTrack
 from ...scene.build import mass_of
 from ...sensing.observation import PoseTrial
@@ -98,7 +97,7 @@ class PoseModel(FramedModel):
             return self._known[key]
         spf, held = self.config.simulation.steps_per_frame, self.held(self.map.named(z))
 
-        def problem(fitted: Fitted, free: bool) -> SimulationProblem:
+        def problem(fitted: Trial, free: bool) -> SimulationProblem:
             return SimulationProblem(
                 self.scene.engine,
                 self.engine_options(trial.dt, spf),
@@ -126,13 +125,13 @@ class PoseModel(FramedModel):
             found.append(InitialState(body, *pose, *motion, belief))
         return tuple(found)
 
-    def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Fitted:
+    def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Trial:
         """The recording as a trial of the inverse layer; horizon: last frame that counts."""
         keep, frames = self.judged(trial, horizon)
         tracks = tuple(self._track(trial.of(body), keep, frames) for body in trial.bodies)
         loss = Loss() if self.nuisance else self.loss
         steps = int(frames[-1]) * spf
-        return Fitted(f"toss {trial.id}", steps, tracks, self.starts(trial, z), loss)
+        return Trial(f"toss {trial.id}", steps, tracks, self.starts(trial, z), loss)
 
     def _track(self, one: PoseTrial, keep: np.ndarray, frames: np.ndarray) -> Objective:
         """What was measured of a body; with starts held |r|^2 is a mean over frames and bodies."""
