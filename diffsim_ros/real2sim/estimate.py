@@ -27,7 +27,7 @@ from .results import EstimationResult, ParameterResult, Prediction, open_folder,
 from .spread import band_figures, bands_of, profiles_of, uncertainty_of
 
 Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
-"""Trials as the kind of the estimation has them: observation.Trial of tosses, for example."""
+"""Trials as the kind of the estimation has them: observation.PoseTrial of tosses, for example."""
 
 
 def estimate(

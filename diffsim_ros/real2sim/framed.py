@@ -19,7 +19,7 @@ SAME_RATE = 1e-3
 
 @dataclass(frozen=True)
 class FramedModel(Model):
-    """A Model whose trials are observation.Trial; kinds say how one becomes a rollout."""
+    """A Model whose trials are observation.PoseTrial; kinds say how one becomes a rollout."""
 
     @property
     def nuisance(self) -> bool:

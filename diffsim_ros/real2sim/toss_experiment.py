@@ -21,7 +21,7 @@ from .validation import figures, predict, validated
 
 
 class TossExperiment:
-    """See kinds.Experiment; trials are observation.Trial."""
+    """See experiment.Experiment; trials are observation.PoseTrial."""
 
     def __init__(self, config: EstimationConfig) -> None:
         self.config = config

@@ -190,7 +190,7 @@ def stamps(t: np.ndarray, epoch_ns: int) -> list[int]:
 
 
 def pose_entries(motion: Any, epoch_ns: int) -> Iterator[Entry]:
-    """PoseStamped of a bags.PoseTrack."""
+    """PoseStamped of a bags.RecordedPoses."""
     for i, ns in enumerate(stamps(motion.t, epoch_ns)):
 
         def build(i: int = i, ns: int = ns) -> Any:
@@ -223,7 +223,7 @@ def transform_entries(motion: Any, epoch_ns: int) -> Iterator[Entry]:
 
 
 def picture_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
-    """MarkerArrays of a bags.MarkerTrack."""
+    """MarkerArrays of a bags.RecordedMarkers."""
     for ns, frame in zip(stamps(np.asarray(track.t), epoch_ns), track.frames, strict=True):
 
         def build(ns: int = ns, frame: Sequence[Any] = frame) -> Any:
@@ -276,7 +276,7 @@ def mocap_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
 
 
 def cloud_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
-    """PointCloud2 of a bags.CloudTrack, with its extra columns as FLOAT32 fields."""
+    """PointCloud2 of a bags.RecordedClouds, with its extra columns as FLOAT32 fields."""
     for i, ns in enumerate(stamps(np.asarray(track.t), epoch_ns)):
 
         def build(i: int = i, ns: int = ns) -> Any:

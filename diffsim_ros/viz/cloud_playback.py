@@ -23,7 +23,7 @@ EXTRA = ("distance", "residual")
 
 
 class Points(NamedTuple):
-    """Points [m] and colours (n, 3) of one frame, as bags.CloudTrack takes them."""
+    """Points [m] and colours (n, 3) of one frame, as bags.RecordedClouds takes them."""
 
     points: np.ndarray
     colour: np.ndarray

@@ -116,7 +116,9 @@ def test_path_holds_poses_and_stamps():
 
 
 def test_goal_round_trip_as_action_and_as_service():
-    goal = convert.Goal("a.yaml", ("c_f",), ("t.npz",), ("v.npz",), "buffer", "out", ("fit.x=1",))
+    goal = convert.EstimationGoal(
+        "a.yaml", ("c_f",), ("t.npz",), ("v.npz",), "buffer", "out", ("fit.x=1",)
+    )
     action = over_the_wire(convert.goal_message(goal))
     assert convert.goal(action) == goal
     request = convert.goal_message(goal, convert.EstimateMaterial.Request())
@@ -124,7 +126,7 @@ def test_goal_round_trip_as_action_and_as_service():
 
 
 def test_an_empty_goal_leaves_the_configuration_as_it_is():
-    assert convert.goal(convert.Estimate.Goal()) == convert.Goal("")
+    assert convert.goal(convert.Estimate.Goal()) == convert.EstimationGoal("")
 
 
 def parameter(**changes):
@@ -147,7 +149,7 @@ def test_answer_round_trip_in_all_three_messages():
         metrics,
         "/x/report.html",
     )
-    goal = convert.Goal("a.yaml")
+    goal = convert.EstimationGoal("a.yaml")
     for message in (
         convert.answer_message(answer, convert.EstimateMaterial.Response()),
         convert.answer_message(answer, convert.Estimate.Result()),

@@ -80,7 +80,7 @@ class CloudPrediction:
 
 
 class CloudExperiment:
-    """See kinds.Experiment; trials are Throws."""
+    """See experiment.Experiment; trials are ThrowRecordings."""
 
     def __init__(self, config: EstimationConfig) -> None:
         self.config = config

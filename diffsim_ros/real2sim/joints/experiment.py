@@ -53,7 +53,7 @@ class JointPrediction:
 
 
 class JointExperiment:
-    """See kinds.Experiment; trials are JointLogs."""
+    """See experiment.Experiment; trials are JointLogs."""
 
     def __init__(self, config: EstimationConfig) -> None:
         self.config = config

@@ -51,7 +51,7 @@ class MarkerPrediction:
 
 
 class MarkerExperiment:
-    """See kinds.Experiment; trials are Releases."""
+    """See experiment.Experiment; trials are ReleaseRecordings."""
 
     def __init__(self, config: EstimationConfig) -> None:
         self.config = config

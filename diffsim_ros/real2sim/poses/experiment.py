@@ -55,7 +55,7 @@ class PosePrediction:
 
 
 class PoseExperiment:
-    """See kinds.Experiment; trials are observation.Trial of all bodies."""
+    """See experiment.Experiment; trials are observation.PoseTrial of all bodies."""
 
     def __init__(self, config: EstimationConfig) -> None:
         self.config = config
