@@ -85,6 +85,7 @@ class Run:
                 continue
             if now > end:
                 seen.troubles.append(f"it did not end within {LIMIT:g} s")
+                bench.driver.signal(signal.SIGUSR1)
                 break
             until = min(now + LOOK, self._todo[0][0] if self._todo else end)
             bench.until(self._over, until - now)

@@ -7,6 +7,7 @@ the command line as a JSON list, and runs MODULE's `main` as `python -m MODULE` 
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import json
 import signal
 import sys
@@ -23,6 +24,7 @@ def main() -> int:
     """Import, wait, run; returns the program's exit code."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a study under nohup has it ignored
+    faulthandler.register(signal.SIGUSR1)  # where every thread is, into the log
     name = sys.argv[1]
     be_quiet(name)
     module = import_module(name)
