@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
-from diffsim_ros.planning.robot_config import ReleaseTask
+from diffsim_ros.planning.tasks.release_task import ReleaseTask
 from diffsim_ros.robots.arm import Arm, load_arm
 from diffsim_ros.robots.branches import spline_states
 from diffsim_ros.robots.collision import OWN, Around, CollisionCheck
@@ -264,10 +264,10 @@ def plan_figures(name: str) -> dict:
     config, motion = result.config, result.carried.trajectory
     surfaces = together(own_surroundings(ur5()), still_surfaces(config.scene), "scene")
     held = []
-    if isinstance(config.robot, ReleaseTask):
-        thrown = config.scene.bodies[config.robot.release.body]
+    if isinstance(config.task, ReleaseTask):
+        thrown = config.scene.bodies[config.task.release.body]
         across = max(thrown.size) if thrown.kind == "sphere" else np.linalg.norm(thrown.size)
-        held = [ball(ur5(), thrown.name, across / 2, config.robot.release.in_tool[:3, 3])]
+        held = [ball(ur5(), thrown.name, across / 2, config.task.release.in_tool[:3, 3])]
     check, around, why = CollisionCheck(ur5(), MARGIN), Around(surfaces, held), ""
     try:
         check.check(motion, around)

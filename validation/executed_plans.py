@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffsim_ros.planning.as_twin import twin_of
-from diffsim_ros.planning.config import PlanConfig, load_plan
+from diffsim_ros.planning.config import PlanConfig
 from diffsim_ros.planning.judging import tolerances
+from diffsim_ros.planning.load import load_plan
 from diffsim_ros.planning.plan import plan
 from diffsim_ros.planning.result import PlanResult
 from diffsim_ros.twin.execution import Executed, executed, limit_shares
@@ -184,12 +185,12 @@ def carried_out(found: PlanResult, case: Case, fraction: float, seed: int) -> di
 def _other_lags(found: PlanResult) -> dict:
     """Distances where the arm is slower or faster than the plan believes; {} if it believes
     nothing."""
-    if found.config.robot.tracking is None:
+    if found.config.task.tracking is None:
         return {}
     figures = {}
     for name, factor in (("slower_arm", SLOWER), ("faster_arm", FASTER)):
         source = twin_of(found.config)
-        bandwidth = factor * found.config.robot.tracking.dynamics.bandwidth
+        bandwidth = factor * found.config.task.tracking.dynamics.bandwidth
         source["controller"] = {"bandwidth": bandwidth.tolist()}
         twin = Twin(source)
         run = executed(twin.config, found.carried.trajectory)

@@ -71,7 +71,7 @@ def _twin(path):
 
 
 def _plan(path):
-    from diffsim_ros.planning.config import load_plan
+    from diffsim_ros.planning.load import load_plan
 
     return load_plan(path)
 

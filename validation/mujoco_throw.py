@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from diffsim_ros.planning.config import PlanConfig, load_plan
+from diffsim_ros.planning.config import PlanConfig
+from diffsim_ros.planning.load import load_plan
 from diffsim_ros.planning.plan import plan
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.trajectory import JointTrajectory

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from diffsim_ros import _engine
-from diffsim_ros.planning.arm_plan import roomy
-from diffsim_ros.planning.config import load_plan
+from diffsim_ros.planning.arm_motion import roomy
+from diffsim_ros.planning.load import load_plan
 from diffsim_ros.planning.plan import plan
 from diffsim_ros.planning.result import PlanResult
 from diffsim_ros.real2sim.config import load_estimation
@@ -141,7 +141,7 @@ def planned(
 
 def low() -> JointTrajectory:
     """Through the release of LOW."""
-    task = load_plan(TASK).robot
+    task = load_plan(TASK).task
     arm, names = task.arm, task.arm.robot.joint_names
     limits = roomy(arm, task.margin).limits
     return through_state(limits, arm.home, *LOW, names=names, hold=0.03)

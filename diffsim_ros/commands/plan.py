@@ -86,7 +86,7 @@ def pictures(result: Any) -> list[tuple[str, str, bytes]]:
 
     found = []
     if result.carried is not None:
-        figure = joint_motion(result.carried.trajectory, result.config.robot.arm.limits)
+        figure = joint_motion(result.carried.trajectory, result.config.task.arm.limits)
         found.append(("The arm's motion", arm_line(result.carried), style.png_bytes(figure)))
     if result.spread is not None:
         before, after = result.spread.before, result.spread.after

@@ -19,7 +19,7 @@ FILE = "twin.yaml"
 def run(options: argparse.Namespace) -> int:
     """Write the twin of a plan; InputError where the plan has no arm."""
     from diffsim_ros.planning.as_twin import twin_of
-    from diffsim_ros.planning.config import load_plan
+    from diffsim_ros.planning.load import load_plan
     from diffsim_ros.twin.config import load_twin
 
     config = load_plan(options.plan, estimated=options.estimated)
@@ -43,6 +43,6 @@ def twin_at(path: str | Path) -> Twin:
     if not (isinstance(content, Mapping) and "goals" in content):
         return Twin(path)
     from diffsim_ros.planning.as_twin import twin_of  # a TWIN.yaml is read sooner without
-    from diffsim_ros.planning.config import load_plan
+    from diffsim_ros.planning.load import load_plan
 
     return Twin(twin_of(load_plan(path)), base=place)

@@ -20,7 +20,7 @@ from diffsim_ros.errors import InputError
 
 from .losses import Loss
 from .marker_track import Carrier, RigidPoints, SoftPoints
-from .objectives import Term, _checked, _shortened
+from .objectives import PoseTrack, Term, _checked, _shortened
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,16 @@ class Goal:
         parts = (None if p is None else p.reshape(M, -1, p.shape[-1]) for p in parts)
         return e.reshape(M, -1), *parts
 
+    @property
+    def tolerance(self) -> float:
+        """What is near enough [m or m/s]."""
+        return float(self.sigma)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Places (n, 3) [m, world] that are aimed at; none of velocities."""
+        return self.target[:0] if self.rate else self.target
+
     def reached(self, rollout, slot) -> float:
         """Distance [m, m/s] from the target: of the nearest passage, else the mean square's root.
 
@@ -130,6 +140,26 @@ class Goal:
     def until(self, frame):
         """See `Objective.until`."""
         return _shortened(self, frame, ())
+
+
+@dataclass(frozen=True)
+class OrientationGoal(PoseTrack):
+    """Orientations (M, 4) that a rigid body is to have; `sigma_rotation` (M,) is that of a mean."""
+
+    @property
+    def tolerance(self) -> float:
+        """What is near enough [rad]."""
+        return float(self.sigma_rotation[0]) / np.sqrt(len(self.sigma_rotation))
+
+    @property
+    def targets(self) -> np.ndarray:
+        """No places."""
+        return np.zeros((0, 3))
+
+    def reached(self, rollout, slot) -> float:
+        """Largest angle from the orientation [rad]: the residual is an angle over sigma."""
+        residual = self.term(rollout, slot, {}).residual
+        return float(np.linalg.norm(residual, axis=1).max() * self.sigma_rotation[0])
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,16 @@ class Heading:
         length = np.linalg.norm(u, axis=1)
         return u / length[:, None], length, by_x[:, 1] - by_x[:, 0]
 
+    @property
+    def tolerance(self) -> float:
+        """What is near enough [rad]."""
+        return float(self.sigma)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """No places."""
+        return np.zeros((0, 3))
+
     def reached(self, rollout, slot) -> float:
         """Angle from the direction, root of the mean square over the rows [rad]."""
         chord = np.linalg.norm(self._axis(rollout, slot)[0] - self.direction, axis=1)
@@ -126,6 +136,16 @@ class ClearanceGuide:
         x, _, by_x, _ = self.points.motion(rollout, slot, self.frames)
         gap, normal, *_ = self.surface.evaluate(np.ascontiguousarray(x.reshape(-1, 3)))
         return self.distance - gap.reshape(x.shape[:2]), normal.reshape(x.shape), by_x
+
+    @property
+    def tolerance(self) -> float:
+        """What is near enough [m]."""
+        return float(self.sigma)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """No places."""
+        return np.zeros((0, 3))
 
     def reached(self, rollout, slot) -> float:
         """How much is lacking where the body comes nearest [m]."""

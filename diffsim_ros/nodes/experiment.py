@@ -37,9 +37,9 @@ from diffsim_ros.nodes.processes import Fleet
 from diffsim_ros.nodes.rehearsal import DryRun, Rehearsal
 from diffsim_ros.nodes.session import session
 from diffsim_ros.output import write_bytes, write_json
-from diffsim_ros.planning.config import load_plan
 from diffsim_ros.planning.executed import distances
 from diffsim_ros.planning.judging import places, tolerances
+from diffsim_ros.planning.load import load_plan
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.twin.execution import limit_shares
@@ -87,11 +87,11 @@ class ExperimentRun(Rehearsal):
         super().__init__(folder, fleet, commander)
         self.task, self.place = task, twin or task
         self.config = load_plan(task)
-        if self.config.robot is None:
+        if self.config.task is None:
             raise InputError(task, "robot", None, "an arm that carries the plan out")
         self.twin = twin_at(self.place).config
         self.lag = self.twin.controller.dynamics.delay
-        self.lead = getattr(self.config.robot, "lead", 0.0)
+        self.lead = getattr(self.config.task, "lead", 0.0)
 
     def begin(self, rate: float | None = None, planner: bool = True) -> None:
         """Start the nodes; rate [1] simulated seconds per second."""

@@ -1,6 +1,7 @@
 """Planning: motions that reach goals, found with the derivatives of the simulated motion."""
 
-from .config import PlanConfig, load_plan
+from .config import PlanConfig
+from .load import load_plan
 from .plan import plan
 from .result import PlanResult
 

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..rotation import quat_from_matrix
 from .config import PlanConfig
-from .robot_config import ReleaseTask
 
 TRACKED = 120.0
 """Poses a second that the twin's tracker sends of every body that has a goal."""
@@ -44,19 +42,13 @@ def twin_of(
     camera    a depth camera that looks at the first goal's place, beside the tracker
     InputError where the plan has no arm, or a body is unknown.
     """
-    if config.robot is None:
+    if config.task is None:
         rule = "an arm that carries the plan out"
         raise InputError(config.place, "robot", None, rule, "only plans with `robot:` have a twin")
-    scene, task = _scene(config, friction), config.robot
+    scene, task = _scene(config, friction), config.task
     shift = {name: _metres(config, name, by) for name, by in (shift or {}).items()}
     found = {"name": f"twin of: {config.name}", "scene": scene, "robot": _arm(config)}
-    if isinstance(task, ReleaseTask):
-        in_tool = _pose(task.release.in_tool)
-        in_tool["position"] = _moved(in_tool["position"], shift.pop(task.release.body, (0, 0, 0)))
-        found["grasp"] = {"body": task.release.body, "in_tool": in_tool}
-        found["gripper"] = {"latency": task.lead, "jitter": jitter}
-    else:
-        found["handles"] = {task.handle: {"in_link": _pose(task.in_tool)}}
+    found |= task.to_twin(scene, shift, jitter)
     for name, by in shift.items():
         if name not in scene["bodies"]:
             near = nearest(name, scene["bodies"])
@@ -78,10 +70,6 @@ def _scene(config: PlanConfig, friction: float) -> dict[str, Any]:
     world["duration"] += interval * float(np.ceil(LONGER / interval))
     for contact in scene["contact"]:
         contact["c_f"] *= friction
-    if not isinstance(config.robot, ReleaseTask):  # the arm decides; only where it begins matters
-        keys = scene["bodies"][config.robot.handle]["keys"]
-        for name in ("positions", "rotations"):
-            keys[name] = [list(keys[name][0]) for _ in range(2)]
     return scene
 
 
@@ -89,16 +77,9 @@ def _arm(config: PlanConfig) -> str | dict[str, Any]:
     """The arm as the plan names it, found from anywhere."""
     named, folder = config.source["robot"]["arm"], Path(config.place)
     if isinstance(named, Mapping):
-        return {**named, "urdf": str(Path(config.robot.arm.robot.place).absolute())}
+        return {**named, "urdf": str(Path(config.task.arm.robot.place).absolute())}
     folder = folder if folder.is_dir() else folder.parent
     return str((folder / named).resolve())
-
-
-def _pose(matrix: np.ndarray) -> dict[str, list[float]]:
-    return {
-        "position": matrix[:3, 3].tolist(),
-        "orientation": quat_from_matrix(matrix[:3, :3]).tolist(),
-    }
 
 
 def _metres(config: PlanConfig, name: str, by: Sequence[float]) -> np.ndarray:
@@ -119,8 +100,7 @@ def _sensors(config: PlanConfig, camera: bool) -> dict[str, Any]:
     bodies = dict.fromkeys(goal.body for goal in config.goals)
     found = {f"{body}_tracker": {"poses": {"body": body, "rate": TRACKED}} for body in bodies}
     if camera:
-        places = (g.target for g in config.goals if getattr(g, "target", None) is not None)
-        place = next((np.asarray(p, float)[0] for p in places), np.zeros(3))
+        place = next((goal.targets[0] for goal in config.goals if len(goal.targets)), np.zeros(3))
         eye = {"eye": _moved(place, EYE), "target": place.tolist()}
         found["camera"] = {"depth_camera": {**eye, **CAMERA}}
     return found

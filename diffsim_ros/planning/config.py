@@ -1,27 +1,94 @@
-"""A PLAN.yaml, read strictly: scene, controls, goals and how they are searched for."""
+"""A checked plan, and what its goals and its arm's task are to it (load.py reads PLAN.yaml)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import nearest
+from ..errors import InputError
 from ..fields import Reader
+from ..inverse.guides import KeyLimit
 from ..inverse.parameters import Parameter, ParameterMap
-from ..scene.model import SceneModel, load_scene
-from ..scene.placing import absolute
-from ..scene.schema import ALSO
-from ..yaml_file import read_mapping
-from . import schema
-from .goal_reader import read_goals
-from .hand import smoothed
-from .handle_keys import read_keys
-from .robot_config import EndEffectorTask, ReleaseTask, read_robot
-from .robust import Robust, read_robust
+from ..robots.arm import Arm
+from ..robots.controller import Settings
+from ..robots.robot import Capsule
+from ..scene.model import SceneModel
+from .arm_motion import Carried
+from .robust import Robust
+
+
+class PlanGoal(Protocol):
+    """An objective of the inverse layer that a plan is to reach (goals/)."""
+
+    body: str
+    name: str
+
+    @property
+    def tolerance(self) -> float:
+        """What is near enough [m, m/s or rad]."""
+        ...
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Places (n, 3) [m, world] that are aimed at, none where it is about something else."""
+        ...
+
+    def reached(self, rollout: Any, slot: Any) -> float:
+        """How far from it a motion is, in the unit of the tolerance."""
+        ...
+
+
+class Task(Protocol):
+    """What an arm does to carry a plan out (tasks/).
+
+    parameters    controls that it adds;  controls_key  of the YAML, for messages
+    margin        share of the arm's limits of rates that the plan may use
+    tracking      controller whose lag is anticipated, None: none is
+    jitter        [s] standard deviation of a release;  holds  it holds what it lets go
+    """
+
+    arm: Arm
+    parameters: tuple[Parameter, ...]
+    controls_key: str
+    margin: float
+    tracking: Settings | None
+    jitter: float
+    holds: bool
+
+    def bound(
+        self, reader: Reader, scene: SceneModel, parameters: list[Parameter]
+    ) -> tuple[SceneModel, list[Parameter], list[Any]]:
+        """Scene, controls, and groups of these that set entries of the engine together."""
+        ...
+
+    def held(self, scene: SceneModel) -> list[Capsule]:
+        """What the arm holds, for distances."""
+        ...
+
+    def carried(self, config: PlanConfig, controls: Mapping[str, float]) -> Carried:
+        """The joints' motion for these controls; InputError naming joint and limit."""
+        ...
+
+    def tightened(
+        self, config: PlanConfig, bound: InputError, controls: Mapping[str, float], load: Callable
+    ) -> tuple[PlanConfig, str]:
+        """The plan with less allowed of what a limit stopped, and that in words.
+
+        load  load.load_plan.  Raises `bound` itself where less of it would not help.
+        """
+        ...
+
+    def to_twin(
+        self, scene: dict[str, Any], shift: dict[str, np.ndarray], jitter: float
+    ) -> dict[str, Any]:
+        """Entries of a TWIN.yaml; what it moves of `scene` is left to the arm there.
+
+        shift  body -> (3,) [m] in the tool's frame of what is held; what is used is taken out
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -32,109 +99,22 @@ class PlanConfig:
     goals      objectives of the inverse layer, tolerances as their sigmas
     search     section `search`
     source     the mapping as read (provenance)
-    together   objectives that the keys of handles have: near each other, within limits
+    together   objectives that keep keys of handles near each other
+    limits     of their speed, acceleration and jerk
     guides     names of goals that guide the search and need not be reached
-    robot      the arm that carries it out;  robust  samples over which the plan is to hold
+    task       what an arm does to carry it out, None: no arm
+    robust     samples over which the plan is to hold
     """
 
     place: str
     name: str
     scene: SceneModel
     map: ParameterMap
-    goals: tuple[Any, ...]
+    goals: tuple[PlanGoal, ...]
     search: Mapping[str, Any]
     source: Mapping
     together: tuple[Any, ...] = ()
+    limits: tuple[KeyLimit, ...] = ()
     guides: frozenset[str] = frozenset()
-    robot: ReleaseTask | EndEffectorTask | None = None
+    task: Task | None = None
     robust: Robust | None = None
-
-
-def load_plan(
-    source: str | Path | Mapping,
-    *,
-    base: str | Path | None = None,
-    estimated: str | Path | None = None,
-) -> PlanConfig:
-    """Read a plan from a file or mapping; InputError naming file, key, value and rule.
-
-    base       folder, or file, from which paths of a mapping count
-    estimated  result.yaml of an estimation, in place of the plan's own `estimated`
-    """
-    raw, place = read_mapping(source, base)
-    reader = Reader(place)
-    top = reader.section(schema.PLAN, raw)
-    if not isinstance(top["scene"], (str, Mapping)):
-        raise reader.error("scene", top["scene"], "a path or a mapping")
-    beside = Path(place) if not isinstance(source, Mapping) else base
-    if estimated is None and top["estimated"] is not None:
-        estimated = absolute(reader, top["estimated"])
-    scene = load_scene(top["scene"], base=beside, estimated=estimated)
-    search = reader.section(schema.SEARCH, top["search"], "search")
-    robot = read_robot(reader, top["robot"], scene)
-    parameters, together = _controls(reader, top["controls"], scene, robot)
-    groups: list[Any] = [robot.release] if isinstance(robot, ReleaseTask) else []
-    if isinstance(robot, EndEffectorTask):
-        scene, parameters, spline = smoothed(reader, scene, robot, parameters)
-        groups.append(spline)
-    controls = ParameterMap(parameters, scene.engine, groups)
-    if not controls.free:
-        at = "robot.release" if isinstance(robot, ReleaseTask) else "controls"
-        remedy = "name joints in `chosen` or `swung`, or add controls"
-        raise reader.error(at, "nothing that the plan may choose", "at least one control", remedy)
-    if not top["goals"]:
-        raise reader.error("goals", [], "at least one goal")
-    goals, guides = read_goals(reader, top["goals"], scene)
-    known = {info.name for info in scene.engine.parameters}
-    for i, entry in enumerate(search["softened"]):
-        if entry not in known:
-            rule = "an entry of the scene"
-            raise reader.error(f"search.softened[{i}]", entry, rule, nearest(str(entry), known))
-    for i, factor in enumerate(search["factors"]):
-        if not 0 < factor <= 1:
-            raise reader.error(f"search.factors[{i}]", factor, "greater than 0, at most 1")
-    robust = read_robust(reader, search["robust"], scene, controls, robot, estimated)
-    return PlanConfig(
-        place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together),
-        frozenset(guides), robot, robust,
-    )  # fmt: skip
-
-
-def _controls(
-    reader: Reader, values: Mapping, scene: SceneModel, robot: ReleaseTask | EndEffectorTask | None
-):
-    """The controls as parameters, and objectives that the keys of handles have."""
-    parameters = [] if robot is None else list(robot.parameters)
-    if not values and not parameters:
-        raise reader.error("controls", {}, "at least one control")
-    together: list[Any] = []
-    for name, value in values.items():
-        key = f"controls.{name}"
-        if isinstance(value, Mapping) and "handle" in value:
-            found, kept = read_keys(reader, name, value, scene)
-            parameters += found
-            together += kept
-        else:
-            parameters.append(_control(reader, name, value, key, scene))
-    return parameters, together
-
-
-def _control(reader: Reader, name: str, value: object, key: str, scene: SceneModel) -> Parameter:
-    """One number, with a weak prior where it has a weight."""
-    known = [info.name for info in scene.engine.parameters]
-    control = reader.section(schema.CONTROL, value, key)
-    sets = {}
-    for entry, power in control["sets"].items():
-        if entry not in known:
-            near = nearest(entry, known)
-            raise reader.error(f"{key}.sets.{entry}", power, "an entry of the scene", near)
-        given = power if isinstance(power, Mapping) else {"power": power}
-        read = reader.section(ALSO, given, f"{key}.sets.{entry}")
-        sets[entry] = (read["factor"], read["power"])
-    low, high = control["bounds"]
-    half, weight = 0.5 * (high - low), control["weight"]
-    return Parameter(
-        name, control["unit"], control["value"], low, high, sets=sets, typical=half,
-        prior_mean=control["value"] if weight else None,
-        prior_sigma=half / np.sqrt(weight) if weight else None,
-    )  # fmt: skip

@@ -44,7 +44,7 @@ def distances(
     """
     slots = body_slots(config.scene.engine)
     seen = _seen(config, slots, truth, begins)
-    return judged(replace(config, together=()), seen, slots, {})
+    return judged(replace(config, limits=()), seen, slots, {})
 
 
 def _seen(

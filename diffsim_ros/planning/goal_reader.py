@@ -10,10 +10,9 @@ import numpy as np
 
 from ..errors import InputError, nearest
 from ..fields import Reader
-from ..inverse.goals import Goal
+from ..inverse.goals import Goal, OrientationGoal
 from ..inverse.guides import ClearanceGuide, Heading, affine_axis
 from ..inverse.marker_track import Carrier, RigidPoints, SoftPoints
-from ..inverse.objectives import PoseTrack
 from ..rotation import quat_matrix
 from ..scene.build import proxies_of, shape_of
 from ..scene.build_sdf import engine_sdf
@@ -115,7 +114,7 @@ class _Entry:
         if goal["orientation"] is not None:
             turned = np.tile(goal["orientation"], (len(self.frames), 1))
             each = self.sigma * np.sqrt(len(self.frames))
-            found.append(PoseTrack(goal["body"], self.frames, None, turned, sigma_rotation=each,
+            found.append(OrientationGoal(goal["body"], self.frames, None, turned, sigma_rotation=each,
                                    name=f"{self.name} orientation"))  # fmt: skip
         if goal["axis"] is not None:
             found.append(Heading(goal["body"], self.frames, self._axis(), goal["direction"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,8 @@ AXES = ("x", "y", "z")
 
 def read_keys(
     reader: Reader, name: str, value: Mapping, scene: SceneModel
-) -> tuple[list[Parameter], list[Any]]:
-    """Parameters of a handle's keys, and objectives: near each other, slow, not jerked."""
+) -> tuple[list[Parameter], list[Smooth], list[KeyLimit]]:
+    """Parameters of a handle's keys, what keeps them near each other, and their limits."""
     key = f"controls.{name}"
     keys = reader.section(schema.KEYS, value, key)
     at = _places(reader, keys, key, scene)
@@ -39,7 +38,8 @@ def read_keys(
                           prior_mean=here if weight else None,
                           prior_sigma=half / np.sqrt(weight) if weight else None)
             )  # fmt: skip
-    return found, _kept(name, keys, at, names, (first, last), scene)
+    smooth = _smooth(name, keys, at, names, (first, last))
+    return found, smooth, _limits(name, keys, at, names, scene)
 
 
 def _places(reader: Reader, keys: Mapping, key: str, scene: SceneModel) -> np.ndarray:
@@ -68,14 +68,20 @@ def _span(reader: Reader, keys: Mapping, key: str, count: int) -> tuple[int, int
     return keys["first"], last
 
 
-def _kept(name, keys, at, names, span, scene) -> list[Any]:
-    """Objectives that the keys have among themselves."""
-    handle, (first, last), found = keys["handle"], span, []
-    if keys["smooth"] is not None:
-        axes = [AXES.index(axis) for axis in keys["axes"]]
-        rows = tuple(tuple(names[k][a] for a in axes) for k in range(first, last + 1))
-        after = at[last + 1, axes] if last + 1 < len(at) else None
-        found.append(Smooth(handle, rows, at[first - 1, axes], keys["smooth"], after, name=name))
+def _smooth(name, keys, at, names, span) -> list[Smooth]:
+    """Keys near the one before each."""
+    if keys["smooth"] is None:
+        return []
+    first, last = span
+    axes = [AXES.index(axis) for axis in keys["axes"]]
+    rows = tuple(tuple(names[k][a] for a in axes) for k in range(first, last + 1))
+    after = at[last + 1, axes] if last + 1 < len(at) else None
+    return [Smooth(keys["handle"], rows, at[first - 1, axes], keys["smooth"], after, name=name)]
+
+
+def _limits(name, keys, at, names, scene) -> list[KeyLimit]:
+    """Speed, acceleration and jerk of the keys."""
+    handle, found = keys["handle"], []
     interval = scene.description["bodies"][handle]["keys"]["interval"]
     rows = tuple(tuple(row) for row in names)
     for order, entry in ((1, "speed"), (2, "acceleration"), (3, "jerk")):

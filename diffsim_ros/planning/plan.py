@@ -20,8 +20,9 @@ from ..inverse.trial import Trial
 from ..inverse.wide import Widened
 from ..scene.build import engine_options
 from .arm_plan import carried_out
-from .config import PlanConfig, load_plan
+from .config import PlanConfig
 from .judging import judged
+from .load import load_plan
 from .result import Candidate, PlanResult
 from .spread import measured
 
@@ -58,7 +59,7 @@ def plan(
     result = _searched(config, first, **settings)
     if config.robust is not None and result.status == "reached":
         result = _hardened(result, **settings)
-    if config.robot is not None and result.status == "reached":
+    if config.task is not None and result.status == "reached":
 
         def again(tighter: PlanConfig, controls: Mapping[str, float]) -> PlanResult:
             one = replace(tighter, search={**tighter.search, "starts": 1})
@@ -97,7 +98,7 @@ def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
     The slopes of a mean over samples are smaller than teeth: they are taken over a width.
     """
     config, robust, best = result.config, result.config.robust, result.best
-    objectives = (*config.goals, *config.together)
+    objectives = (*config.goals, *config.together, *config.limits)
     trials = robust.trials(config.scene, objectives, robust.samples, robust.seed)
     problem = Widened(_problem(config, trials), WIDTH)
     told = partial(progress, 0, 1) if progress is not None else None
@@ -111,7 +112,9 @@ def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
 def _problem(config: PlanConfig, trials: Sequence[Trial] = ()) -> SimulationProblem:
     """The plan as a problem of the inverse layer; over these trials, or as the scene says."""
     scene, search = config.scene, config.search
-    trials = trials or [Trial(config.name, scene.steps, (*config.goals, *config.together))]
+    trials = trials or [
+        Trial(config.name, scene.steps, (*config.goals, *config.together, *config.limits))
+    ]
     return SimulationProblem(
         scene.engine, scene.options, config.map, trials, threads=search["threads"]
     )

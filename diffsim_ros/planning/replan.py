@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..inverse.goals import Goal
 from ..inverse.optimizers import LMOptions
 from .config import PlanConfig
 from .plan import plan
@@ -25,7 +24,7 @@ def retargeted(
 
     A target of None leaves it where it is.  InputError names the goal, or the coordinates.
     """
-    placed = [g.name for g in config.goals if isinstance(g, Goal) and not g.rate]
+    placed = [g.name for g in config.goals if len(g.targets)]
     if target is None and goal in (None, "", *placed):
         return config
     if not placed:
@@ -39,7 +38,7 @@ def retargeted(
         raise InputError(config.place, "target", list(target), "x, y, z in m, finite")
     goals = []
     for g in config.goals:
-        moved = isinstance(g, Goal) and not g.rate and g.name == name
+        moved = len(g.targets) and g.name == name
         goals.append(replace(g, target=np.broadcast_to(place, g.target.shape)) if moved else g)
     return replace(config, goals=tuple(goals))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..robots.trajectory import JointTrajectory
+from .arm_motion import Carried
 from .config import PlanConfig
 from .judging import places, tolerances
 from .spread import Spread
@@ -80,18 +80,3 @@ class PlanResult:
     def targets(self) -> dict[str, np.ndarray]:
         """Goal -> place [m], of those that have one."""
         return {place: x for goal in self.config.goals for place, x in places(goal)}
-
-
-@dataclass(frozen=True)
-class Carried:
-    """How an arm carries a plan out.
-
-    trajectory  what is sent, from rest to rest; its `release` is when what it holds is let go
-    motion      of the joints then: the same, or what `trajectory` anticipates (robot.tracking)
-    figures     shares of limits by `motion`, duration, speed at the release, largest correction
-                [rad or m] that anticipates the lag: plain data for metrics.json
-    """
-
-    trajectory: JointTrajectory
-    motion: JointTrajectory
-    figures: Mapping[str, Any]

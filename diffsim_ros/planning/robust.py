@@ -20,7 +20,6 @@ from ..scene.model import SceneModel
 from ..yaml_file import read_yaml
 from . import robot_schema as schema
 from .release import DELAY, SHIFT
-from .robot_config import ReleaseTask
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Robust:
 
 
 def read_robust(
-    reader: Reader, value: object, scene: SceneModel, controls, robot, estimated
+    reader: Reader, value: object, scene: SceneModel, controls, task, estimated
 ) -> Robust | None:
     """Section `search.robust`; InputError naming key, value and rule."""
     if value is None:
@@ -103,11 +102,10 @@ def read_robust(
         number = isinstance(share, (int, float)) and not isinstance(share, bool)
         if not number or not 0 < share < 1:
             raise reader.error(f"{key}.spread.{entry}", share, "a share between 0 and 1")
-    throws = isinstance(robot, ReleaseTask)
-    if given["placement"] and not throws:
+    if given["placement"] and (task is None or not task.holds):
         raise reader.error(f"{key}.placement", given["placement"], "0 where no arm throws")
     belief = _belief(reader, estimated, set(names) - chosen) if given["estimated"] else None
-    jitter = robot.jitter if throws else 0.0
+    jitter = 0.0 if task is None else task.jitter
     if not (given["spread"] or given["placement"] or jitter or belief):
         rule = "something uncertain: spread, placement, estimated, or a release with jitter"
         raise reader.error(key, value, rule)

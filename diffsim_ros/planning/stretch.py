@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..fields import Reader
 from . import schema
-from .config import PlanConfig, load_plan
+from .config import PlanConfig
 
 
-def stretched(config: PlanConfig, factor: float) -> PlanConfig:
+def stretched(config: PlanConfig, factor: float, load: Callable) -> PlanConfig:
     """A hand's task `factor` times as long: the scene, the keys of handles, times of goals.
 
     The controls keep their names and bounds.  It is another task, to be planned anew: what slides,
     swings or falls does not do so more slowly.
+    load  load.load_plan
     """
-    scene, hand = config.scene.description, config.robot.handle
+    scene, hand = config.scene.description, config.task.handle
     spline = next(group for group in config.map.groups if group.name == "hand")
     bodies = {**scene["bodies"], hand: {**scene["bodies"][hand], "keys": spline.keys}}
     for name, body in bodies.items():
@@ -26,7 +27,7 @@ def stretched(config: PlanConfig, factor: float) -> PlanConfig:
     interval = world["step"] * world["record_every"]
     end = round(world["duration"] / world["step"]) // world["record_every"] * interval
     robot = config.source["robot"]
-    left = max(config.robot.stretch / factor, 1.0)
+    left = max(config.task.stretch / factor, 1.0)
     source = {
         **config.source,
         "scene": {**scene, "world": world, "bodies": bodies},
@@ -34,7 +35,7 @@ def stretched(config: PlanConfig, factor: float) -> PlanConfig:
         "goals": [_later(config, goal, factor, end) for goal in config.source["goals"]],
         "robot": {**robot, "hand": {**robot["hand"], "stretch": left}},
     }
-    return load_plan(source, base=config.place)
+    return load(source, base=config.place)
 
 
 def _later(config: PlanConfig, goal: Mapping, factor: float, end: float) -> dict:

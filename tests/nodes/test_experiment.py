@@ -22,8 +22,8 @@ from diffsim_ros.nodes.experiment import ExperimentRun
 from diffsim_ros.nodes.rehearsal import DryRun
 from diffsim_ros.nodes.simulator import Simulator
 from diffsim_ros.planning import plan
-from diffsim_ros.planning.config import load_plan
 from diffsim_ros.planning.executed import distances
+from diffsim_ros.planning.load import load_plan
 from diffsim_ros.sensing import bags
 from diffsim_ros.twin.execution import executed
 from diffsim_ros.twin.twin import Twin

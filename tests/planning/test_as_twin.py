@@ -34,8 +34,8 @@ def test_a_twin_has_the_plans_scene_at_half_of_its_step_and_nothing_else_changes
     truth = Twin(found).truth
     planned = dict(zip(names, config.scene.engine.values, strict=True))
     assert truth == planned and truth["table.k_t"] > 0
-    np.testing.assert_allclose(found.grasp.in_tool, config.robot.release.in_tool, atol=1e-15)
-    assert found.latency == (config.robot.lead, 0.0)
+    np.testing.assert_allclose(found.grasp.in_tool, config.task.release.in_tool, atol=1e-15)
+    assert found.latency == (config.task.lead, 0.0)
     assert found.sensors["ball_tracker"].topic == "ball/pose"
 
 

@@ -13,9 +13,8 @@ pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.planning import load_plan, plan
-from diffsim_ros.planning.arm_plan import motion as motion_of
-from diffsim_ros.planning.hand import approach, splined, tool_way
 from diffsim_ros.planning.plan import _problem
+from diffsim_ros.planning.tasks.end_effector_task import approach, splined, tool_way
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.kinematics import link_pose
 
@@ -80,9 +79,9 @@ def test_a_bar_that_turns_drags_by_two_strings():
     assert result.status == "reached" and not result.rounds
     config = result.config
     for name in ("velocity", "acceleration", "jerk"):
-        assert 0 < result.carried.figures[f"{name}_share"] < config.robot.margin
+        assert 0 < result.carried.figures[f"{name}_share"] < config.task.margin
     values = config.map.engine(config.map.scaled(result.best.controls), config.scene.engine.values)
-    _, poses = tool_way(config.robot, config.scene, values)
+    _, poses = tool_way(config.task, config.scene, values)
     down = poses[:, :3, :3] @ [0, 0, 1]
     assert np.all(down[:, 2] < -0.9)  # the tool
 
@@ -115,7 +114,7 @@ def test_the_arm_carries_the_hand_along_its_way():
     config, arm, carried = result.config, load_arm(UR5), result.carried
     begins, motion = carried.figures["scene_starts"], carried.trajectory
     values = config.map.engine(config.map.scaled(result.best.controls), config.scene.engine.values)
-    times, poses = tool_way(config.robot, config.scene, values)
+    times, poses = tool_way(config.task, config.scene, values)
     assert times[-1] == pytest.approx(1.4)  # eight knots, 0.2 s apart
     q, _, _ = motion.at(begins + times)
     tool = arm.base @ link_pose(arm.robot, q, arm.tool)
@@ -126,13 +125,13 @@ def test_the_arm_carries_the_hand_along_its_way():
         assert 0 < carried.figures[f"{name}_share"] <= 1
     # the simulated hand is where the arm's tool has it
     hand = np.asarray(result.best.motion.position)[:, 0]
-    held = tool @ config.robot.in_tool
+    held = tool @ config.task.in_tool
     seen = [np.interp(times, np.asarray(result.best.motion.time), hand[:, i]) for i in range(3)]
     np.testing.assert_allclose(np.array(seen).T, held[:, :3, 3], atol=1e-3)
     most = max(carried.figures[f"{name}_share"] for name in ("velocity", "acceleration", "jerk"))
-    tight = replace(config, robot=replace(config.robot, margin=0.9 * most))
+    tight = replace(config, task=replace(config.task, margin=0.9 * most))
     with pytest.raises(InputError, match="times as long would do"):
-        motion_of(tight, result.best.controls)
+        tight.task.carried(tight, result.best.controls)
 
 
 def test_a_joint_that_is_too_slow_makes_the_hand_slower():

@@ -15,8 +15,8 @@ from scipy.spatial.transform import Rotation
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
-from diffsim_ros.planning import arm_plan, load_plan, plan
-from diffsim_ros.planning.arm_plan import clearance, motion, tighter
+from diffsim_ros.planning import arm_motion, load_plan, plan
+from diffsim_ros.planning.arm_motion import clearance
 from diffsim_ros.planning.as_twin import twin_of
 from diffsim_ros.planning.executed import distances
 from diffsim_ros.planning.plan import _problem
@@ -33,6 +33,14 @@ UR5 = ROOT / "config" / "robots" / "ur5.yaml"
 PLANS = ROOT / "config" / "planning"
 THROW = yaml.safe_load((PLANS / "ur5_throw.yaml").read_text())
 THROW["robot"]["arm"] = str(UR5)
+
+
+def carried(config, controls):
+    return config.task.carried(config, controls)
+
+
+def clear_of(config):
+    return clearance(config.scene, config.task.arm, config.task.held(config.scene))
 
 
 def pose(vector, position):
@@ -188,7 +196,7 @@ def test_what_is_sent_anticipates_the_arms_lag(thrown):
     assert 0.003 < carried.figures["anticipated"] < 0.01
     raw = copy.deepcopy(THROW)
     del raw["robot"]["tracking"]
-    untold = motion(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
+    untold = carried(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
     assert untold.trajectory is untold.motion and "anticipated" not in untold.figures
     np.testing.assert_allclose(untold.trajectory.positions, carried.motion.positions, atol=1e-12)
 
@@ -200,16 +208,16 @@ def test_what_is_sent_is_checked_as_the_motion_is(thrown):
     with pytest.raises(
         InputError, match=r"trajectory: joint .*: acceleration: got .*; accepted: from -"
     ):
-        motion(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
+        carried(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
 
 
 def test_what_is_sent_keeps_clear_as_the_motion_does(thrown, monkeypatch):
     lean = [0, 0.8, 0, 0, 0, 0]  # of the shoulder, forward
     low = np.add(thrown.carried.trajectory.positions, lean)
     moved = replace(thrown.carried.trajectory, positions=low)
-    monkeypatch.setattr(arm_plan, "anticipated", lambda wanted, controller: moved)
+    monkeypatch.setattr(arm_motion, "anticipated", lambda wanted, controller: moved)
     with pytest.raises(InputError, match=r"motion: .* and table at .* a distance of at least 0 m"):
-        motion(thrown.config, thrown.best.controls)
+        carried(thrown.config, thrown.best.controls)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +256,7 @@ def test_only_the_joint_that_is_named_gets_less():
     config = load_plan(changed())
     controls = {"elbow_joint.rate": -1.5, "shoulder_lift_joint.rate": 2.0}
     bound = InputError("release", "elbow_joint wind-up", 5.0, "from -3.1 to 3.1")
-    tight, said = tighter(config, bound, controls)
+    tight, said = config.task.tightened(config, bound, controls, load_plan)
     assert said == "|elbow_joint.rate| <= 1.35 rad/s"
     was, now = ({p.name: (p.lower, p.upper) for p in c.map.parameters} for c in (config, tight))
     assert [name for name in was if was[name] != now[name]] == ["elbow_joint.rate"]
@@ -297,7 +305,7 @@ def test_a_target_out_of_reach_is_said_so_and_has_no_motion():
 
 
 def test_an_arm_that_would_run_into_something_is_held_back(thrown):
-    clear = clearance(thrown.config)
+    clear = clear_of(thrown.config)
     held = [shape for shape in clear.shapes if shape.link == "ball"]
     assert len(held) == 1 and held[0].radius == pytest.approx(0.034)
     raw = changed()  # a wall where the arm swings to after the release
@@ -309,5 +317,5 @@ def test_an_arm_that_would_run_into_something_is_held_back(thrown):
     assert "ball and wall at" in result.rounds[0]
     assert (
         result.carried is None
-        or clearance(result.config)(result.carried.trajectory.positions)[0].min() > 0
+        or clear_of(result.config)(result.carried.trajectory.positions)[0].min() > 0
     )

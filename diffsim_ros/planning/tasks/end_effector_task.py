@@ -1,4 +1,4 @@
-"""A handle that an arm's tool carries: smooth ways between the controls' keys.
+"""An arm's tool carries a handle: smooth paths between the controls' keys.
 
 The keys of the plan are knots of quintic splines (at rest at both ends, continuous up to the
 fourth derivative); the scene's handle gets their values at small intervals.  So the planned motion
@@ -10,19 +10,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from ..fields import Reader
-from ..inverse.parameters import Parameter
-from ..robots.inverse_kinematics import follow
-from ..robots.kinematics import link_pose
-from ..robots.trajectory import JointTrajectory
-from ..rotation import quat_exp, quat_from_matrix, quat_log, quat_matrix
-from ..scene.model import SceneModel, load_scene
-from .robot_config import EndEffectorTask
+from ...errors import InputError, nearest
+from ...fields import Reader
+from ...inverse.parameters import Parameter
+from ...robots.arm import Arm
+from ...robots.controller import Settings
+from ...robots.inverse_kinematics import follow
+from ...robots.kinematics import link_pose
+from ...robots.robot import Capsule
+from ...robots.trajectory import JointTrajectory
+from ...rotation import quat_exp, quat_from_matrix, quat_log, quat_matrix
+from ...scene.model import SceneModel, load_scene
+from .. import robot_schema as schema
+from ..arm_motion import LESS, RATES, Carried, clearance, roomy, sent
+from ..config import PlanConfig
+from ..stretch import stretched
+from .parts import pose_mapping, read_pose, read_tracking
 
+LONGER = 1.15
+"""By which a task takes longer in the next round, where it may."""
 PERIOD = 0.024
 """Longest interval of the handle's keys and of the tool's poses [s]."""
 APPROACH = (0.25, 1.0)
@@ -31,6 +42,98 @@ SHORTEST = 1.0
 """Least time from home to the first pose [s]: a short way at full speed would be all jerk."""
 STEMS = ("position", "rotation")
 AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class EndEffectorTask:
+    """An arm whose tool carries a handle of the scene.
+
+    in_tool      pose (4, 4) of the handle in the tool's frame
+    turn         (3, 3) of the handle in the world, or None: as its keys say
+    stretch      how many times as long the task may take where limits bind
+    margin       share of the arm's limits of rates that the plan may use
+    tracking     controller whose lag is anticipated, None: none is
+    """
+
+    arm: Arm
+    handle: str
+    in_tool: np.ndarray
+    turn: np.ndarray | None
+    stretch: float
+    margin: float
+    tracking: Settings | None
+    parameters: tuple[Parameter, ...] = ()
+
+    controls_key = "controls"
+    holds = False
+    jitter = 0.0
+
+    def bound(
+        self, reader: Reader, scene: SceneModel, parameters: list[Parameter]
+    ) -> tuple[SceneModel, list[Parameter], list[Any]]:
+        """See Task.bound: the keys of the handle become a spline's."""
+        scene, parameters, spline = smoothed(reader, scene, self, parameters)
+        return scene, parameters, [spline]
+
+    def held(self, scene: SceneModel) -> list[Capsule]:
+        """Nothing: the handle is what the scene says."""
+        return []
+
+    def carried(self, config: PlanConfig, controls: Mapping[str, float]) -> Carried:
+        """The tool straight from home to the first pose, then along its path."""
+        values = config.map.engine(config.map.scaled(controls), config.scene.engine.values)
+        task = replace(self, arm=roomy(self.arm, self.margin))
+        clear = clearance(config.scene, self.arm, [])
+        trajectory, begins = hand_motion(task, config.scene, values, clear)
+        return sent(self.arm, self.tracking, trajectory, clear, {"scene_starts": begins})
+
+    def tightened(
+        self, config: PlanConfig, bound: InputError, controls: Mapping[str, float], load: Callable
+    ) -> tuple[PlanConfig, str]:
+        """More time, where it may take longer, else slower keys."""
+        rates = [name for name in RATES if name in bound.key]
+        if not rates:
+            raise bound
+        if self.stretch > 1.0 + 1e-9:
+            longer = min(LONGER, self.stretch)
+            return stretched(config, longer, load), f"{longer:.3g} times the time"
+        named, limits, changed = config.map.named(config.map.scaled(controls)), [], []
+        for limit in config.limits:
+            less = LESS * min(limit.limit, limit.peak(named))
+            limits.append(replace(limit, limit=less, usual=limit.usual or limit.limit))
+            changed.append(f"{limit.name} <= {less:.3g}")
+        if not changed:
+            raise bound
+        return replace(config, limits=tuple(limits)), ", ".join(changed)
+
+    def to_twin(
+        self, scene: dict[str, Any], shift: dict[str, np.ndarray], jitter: float
+    ) -> dict[str, Any]:
+        """See Task.to_twin: the arm decides where the handle goes, its keys only where it begins."""
+        keys = scene["bodies"][self.handle]["keys"]
+        for name in ("positions", "rotations"):
+            keys[name] = [list(keys[name][0]) for _ in range(2)]
+        return {"handles": {self.handle: {"in_link": pose_mapping(self.in_tool)}}}
+
+
+def read(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> EndEffectorTask:
+    """Key `hand` of section `robot`."""
+    if robot["release"] is not None:
+        raise reader.error("robot.release", robot["release"], "given together with `grasp`")
+    hand = reader.section(schema.HAND, robot["hand"], "robot.hand")
+    handles = [n for n, b in scene.description["bodies"].items() if b["type"] == "handle"]
+    if hand["handle"] not in handles:
+        near = nearest(hand["handle"], handles)
+        raise reader.error("robot.hand.handle", hand["handle"], "a handle of the scene", near)
+    turn = None
+    if hand["orientation"] is not None:
+        q = np.array(hand["orientation"], float)
+        turn = quat_matrix(q / np.linalg.norm(q))
+    in_tool = read_pose(reader, hand["in_tool"], "robot.hand.in_tool")
+    tracking = read_tracking(reader, robot["tracking"], arm)
+    return EndEffectorTask(
+        arm, hand["handle"], in_tool, turn, hand["stretch"], robot["margin"], tracking
+    )
 
 
 @dataclass(frozen=True)
@@ -67,17 +170,17 @@ def splined(count: int, interval: float) -> tuple[np.ndarray, float]:
 
 
 def smoothed(
-    reader: Reader, scene: SceneModel, hand: EndEffectorTask, parameters: Sequence[Parameter]
+    reader: Reader, scene: SceneModel, task: EndEffectorTask, parameters: Sequence[Parameter]
 ) -> tuple[SceneModel, list[Parameter], Spline]:
     """The scene with small intervals, the parameters without entries, and what sets the entries.
 
     InputError where no control moves the hand.
     """
-    keys = scene.description["bodies"][hand.handle]["keys"]
+    keys = scene.description["bodies"][task.handle]["keys"]
     knots = {"position": np.array(keys["positions"], float),
              "rotation": np.array(keys["rotations"], float)}  # fmt: skip
     matrix, interval = splined(len(knots["position"]), keys["interval"])
-    moved = _knots_of(hand.handle, parameters)
+    moved = _knots_of(task.handle, parameters)
     if not moved:
         raise reader.error("controls", [p.name for p in parameters], "keys of the hand's handle")
     names = tuple(dict.fromkeys(moved.values()))
@@ -93,10 +196,10 @@ def smoothed(
             by_name = np.zeros((len(matrix), len(names)))
             for k, name in chosen.items():
                 by_name[:, names.index(name)] = matrix[:, k]
-            entries += [f"{hand.handle}.{stem}[{k}].{axis}" for k in range(len(matrix))]
+            entries += [f"{task.handle}.{stem}[{k}].{axis}" for k in range(len(matrix))]
             rows.append(by_name)
             offsets.append(matrix @ still)
-    refined = _refined(scene, hand.handle, fine, interval)
+    refined = _refined(scene, task.handle, fine, interval)
     free = [replace(p, sets={}) if p.name in names else p for p in parameters]
     spline = Spline(names, tuple(entries), np.vstack(rows), np.concatenate(offsets), keys)
     return refined, free, spline
@@ -124,36 +227,36 @@ def _refined(scene: SceneModel, handle: str, fine: Mapping, interval: float) -> 
 
 
 def tool_way(
-    hand: EndEffectorTask, scene: SceneModel, values: np.ndarray
+    task: EndEffectorTask, scene: SceneModel, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times (k,) from the scene's start, and poses (k, 4, 4) of the tool in the world.
 
     values  entries of the engine (np,) of the plan
     """
-    keys = scene.description["bodies"][hand.handle]["keys"]
+    keys = scene.description["bodies"][task.handle]["keys"]
     index, count = scene.engine.index, len(keys["positions"])
 
     def read(stem: str) -> np.ndarray:
-        names = [[f"{hand.handle}.{stem}[{k}].{axis}" for axis in AXES] for k in range(count)]
+        names = [[f"{task.handle}.{stem}[{k}].{axis}" for axis in AXES] for k in range(count)]
         return np.array([[values[index(name)] for name in row] for row in names])
 
     poses = np.tile(np.eye(4), (count, 1, 1))
     turns = quat_matrix(quat_exp(read("rotation")))
-    poses[:, :3, :3] = turns if hand.turn is None else hand.turn
+    poses[:, :3, :3] = turns if task.turn is None else task.turn
     poses[:, :3, 3] = read("position")
-    return keys["interval"] * np.arange(count), poses @ np.linalg.inv(hand.in_tool)
+    return keys["interval"] * np.arange(count), poses @ np.linalg.inv(task.in_tool)
 
 
 def hand_motion(
-    hand: EndEffectorTask, scene: SceneModel, values: np.ndarray, clearance: Callable | None = None
+    task: EndEffectorTask, scene: SceneModel, values: np.ndarray, clearance: Callable | None = None
 ) -> tuple[JointTrajectory, float]:
     """The arm's motion: the tool goes straight from home, then its way; when that begins [s].
 
     clearance  as of `follow`
     InputError names joint, time, value and limit.
     """
-    times, poses = tool_way(hand, scene, values)
-    arm = hand.arm
+    times, poses = tool_way(task, scene, values)
+    arm = task.arm
     home = arm.base @ link_pose(arm.robot, arm.home, arm.tool)
     before, straight = approach(home, poses[0])
     whole = np.concatenate([before, before[-1] + times[1:]])

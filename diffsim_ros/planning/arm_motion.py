@@ -1,0 +1,94 @@
+"""The joints' motion that carries a plan out: its checks, and what is sent for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..robots.arm import Arm
+from ..robots.controlled import anticipated
+from ..robots.controller import Settings
+from ..robots.obstacles import Clearance
+from ..robots.robot import Capsule
+from ..robots.time_scaling import peaks
+from ..robots.trajectory import JointTrajectory
+from ..robots.trajectory_check import check_trajectory
+from ..scene.model import SceneModel
+
+RATES = ("velocity", "acceleration", "jerk")
+ROOM = 0.999
+"""Of the limits of rates, at most: points are sent in whole nanoseconds, and checked so."""
+LESS = 0.9
+"""Of the rate that a joint had, in the next round."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How an arm carries a plan out.
+
+    trajectory  what is sent, from rest to rest; its `release` is when what it holds is let go
+    motion      of the joints then: the same, or what `trajectory` anticipates (robot.tracking)
+    figures     shares of limits by `motion`, duration, speed at the release, largest correction
+                [rad or m] that anticipates the lag: plain data for metrics.json
+    """
+
+    trajectory: JointTrajectory
+    motion: JointTrajectory
+    figures: Mapping[str, Any]
+
+
+def sent(
+    arm: Arm, tracking: Settings | None, wanted: JointTrajectory, clear: Clearance,
+    figures: Mapping[str, Any],
+) -> Carried:  # fmt: skip
+    """What makes the joints do what is wanted; both are checked."""
+    check_trajectory(wanted, arm)
+    check_clear(clear, wanted)
+    figures = {**shares(arm, wanted), **figures}
+    if tracking is None:
+        return Carried(wanted, wanted, figures)
+    sent = anticipated(wanted, tracking)
+    check_trajectory(sent, arm)
+    check_clear(clear, sent)
+    figures["anticipated"] = float(np.abs(sent.positions - wanted.at(sent.times)[0]).max())
+    return Carried(sent, wanted, figures)
+
+
+def clearance(scene: SceneModel, arm: Arm, held: list[Capsule]) -> Clearance:
+    """Distances of the arm, and of what it holds, to the scene's surfaces that stand still."""
+    carried = {c["name"] for c in scene.description["contact"] if c.get("carrier") is not None}
+    still = {name: sdf for name, sdf in scene.surfaces.items() if name not in carried}
+    return Clearance(arm, still, held)
+
+
+def check_clear(clear: Clearance, trajectory: JointTrajectory) -> None:
+    """InputError naming what comes into what, when and how deep."""
+    distances, near = clear(trajectory.positions)
+    k = int(np.argmin(distances))
+    if distances[k] < 0:
+        place = f"{near[k]} at {trajectory.times[k]:.3f} s"
+        raise InputError("motion", place, f"{distances[k]:.4f} m", "a distance of at least 0 m")
+
+
+def roomy(arm: Arm, margin: float) -> Arm:
+    """The arm with limits of rates that leave room for a controller's overshoot, and rounding.
+
+    margin  share of them that is used
+    """
+    share = min(margin, ROOM)
+    rates = {name: share * getattr(arm.limits, name) for name in RATES}
+    return replace(arm, limits=replace(arm.limits, **rates))
+
+
+def shares(arm: Arm, trajectory: JointTrajectory) -> dict[str, Any]:
+    """Duration [s] and peaks as shares of the limits, each of the joint that has the largest."""
+    found, out = peaks(trajectory), {"duration": trajectory.duration}
+    for name in RATES:
+        share = found[name] / getattr(arm.limits, name)
+        out[f"{name}_share"] = float(share.max())
+        out[f"{name}_joint"] = trajectory.names[int(share.argmax())]
+    return out

@@ -1,0 +1,115 @@
+"""A PLAN.yaml, read strictly: scene, controls, goals and how they are searched for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import nearest
+from ..fields import Reader
+from ..inverse.guides import KeyLimit
+from ..inverse.parameters import Parameter, ParameterMap
+from ..scene.model import SceneModel, load_scene
+from ..scene.placing import absolute
+from ..scene.schema import ALSO
+from ..yaml_file import read_mapping
+from . import schema
+from .config import PlanConfig, Task
+from .goal_reader import read_goals
+from .handle_keys import read_keys
+from .robust import read_robust
+from .tasks import read_task
+
+
+def load_plan(
+    source: str | Path | Mapping,
+    *,
+    base: str | Path | None = None,
+    estimated: str | Path | None = None,
+) -> PlanConfig:
+    """Read a plan from a file or mapping; InputError naming file, key, value and rule.
+
+    base       folder, or file, from which paths of a mapping count
+    estimated  result.yaml of an estimation, in place of the plan's own `estimated`
+    """
+    raw, place = read_mapping(source, base)
+    reader = Reader(place)
+    top = reader.section(schema.PLAN, raw)
+    if not isinstance(top["scene"], (str, Mapping)):
+        raise reader.error("scene", top["scene"], "a path or a mapping")
+    beside = Path(place) if not isinstance(source, Mapping) else base
+    if estimated is None and top["estimated"] is not None:
+        estimated = absolute(reader, top["estimated"])
+    scene = load_scene(top["scene"], base=beside, estimated=estimated)
+    search = reader.section(schema.SEARCH, top["search"], "search")
+    task = read_task(reader, top["robot"], scene)
+    parameters, together, limits = _controls(reader, top["controls"], scene, task)
+    groups: list[Any] = []
+    if task is not None:
+        scene, parameters, groups = task.bound(reader, scene, parameters)
+    controls = ParameterMap(parameters, scene.engine, groups)
+    if not controls.free:
+        at = "controls" if task is None else task.controls_key
+        remedy = "name joints in `chosen` or `swung`, or add controls"
+        raise reader.error(at, "nothing that the plan may choose", "at least one control", remedy)
+    if not top["goals"]:
+        raise reader.error("goals", [], "at least one goal")
+    goals, guides = read_goals(reader, top["goals"], scene)
+    known = {info.name for info in scene.engine.parameters}
+    for i, entry in enumerate(search["softened"]):
+        if entry not in known:
+            rule = "an entry of the scene"
+            raise reader.error(f"search.softened[{i}]", entry, rule, nearest(str(entry), known))
+    for i, factor in enumerate(search["factors"]):
+        if not 0 < factor <= 1:
+            raise reader.error(f"search.factors[{i}]", factor, "greater than 0, at most 1")
+    robust = read_robust(reader, search["robust"], scene, controls, task, estimated)
+    return PlanConfig(
+        place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together),
+        tuple(limits), frozenset(guides), task, robust,
+    )  # fmt: skip
+
+
+def _controls(
+    reader: Reader, values: Mapping, scene: SceneModel, task: Task | None
+) -> tuple[list[Parameter], list[Any], list[KeyLimit]]:
+    """The controls as parameters, what keeps keys of handles together, and their limits."""
+    parameters = [] if task is None else list(task.parameters)
+    if not values and not parameters:
+        raise reader.error("controls", {}, "at least one control")
+    together: list[Any] = []
+    limits: list[KeyLimit] = []
+    for name, value in values.items():
+        key = f"controls.{name}"
+        if isinstance(value, Mapping) and "handle" in value:
+            found, kept, limited = read_keys(reader, name, value, scene)
+            parameters += found
+            together += kept
+            limits += limited
+        else:
+            parameters.append(_control(reader, name, value, key, scene))
+    return parameters, together, limits
+
+
+def _control(reader: Reader, name: str, value: object, key: str, scene: SceneModel) -> Parameter:
+    """One number, with a weak prior where it has a weight."""
+    known = [info.name for info in scene.engine.parameters]
+    control = reader.section(schema.CONTROL, value, key)
+    sets = {}
+    for entry, power in control["sets"].items():
+        if entry not in known:
+            near = nearest(entry, known)
+            raise reader.error(f"{key}.sets.{entry}", power, "an entry of the scene", near)
+        given = power if isinstance(power, Mapping) else {"power": power}
+        read = reader.section(ALSO, given, f"{key}.sets.{entry}")
+        sets[entry] = (read["factor"], read["power"])
+    low, high = control["bounds"]
+    half, weight = 0.5 * (high - low), control["weight"]
+    return Parameter(
+        name, control["unit"], control["value"], low, high, sets=sets, typical=half,
+        prior_mean=control["value"] if weight else None,
+        prior_sigma=half / np.sqrt(weight) if weight else None,
+    )  # fmt: skip

@@ -1,0 +1,187 @@
+"""An arm throws: the controls are its joints' values and rates at the release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError, nearest
+from ...fields import Reader
+from ...inverse.parameters import Parameter, ParameterMap
+from ...robots.arm import Arm
+from ...robots.controller import Settings
+from ...robots.robot import Capsule
+from ...robots.time_scaling import through_state
+from ...scene.model import SceneModel
+from .. import robot_schema as schema
+from ..arm_motion import LESS, Carried, clearance, roomy, sent
+from ..config import PlanConfig
+from ..release import DELAY, SHIFT, Release, rate_name, value_name
+from .parts import pose_mapping, read_pose, read_tracking
+
+HELD = ("rigid", "solid")
+"""Types of bodies that a tool can hold: those that start as rigid ones do."""
+
+
+@dataclass(frozen=True)
+class ReleaseTask:
+    """An arm that throws: the controls are its joints' values and rates at the release.
+
+    release     how they set the body's start;  parameters  controls, and what is held
+    hold, lead, jitter  [s] of the trajectory and the gripper
+    margin      share of the arm's limits of rates that the plan may use
+    tracking    controller whose lag is anticipated, None: none is
+    """
+
+    release: Release
+    parameters: tuple[Parameter, ...]
+    hold: float
+    lead: float
+    jitter: float
+    margin: float
+    tracking: Settings | None
+
+    @property
+    def arm(self) -> Arm:
+        """The arm that throws."""
+        return self.release.arm
+
+    controls_key = "robot.release"
+    holds = True
+
+    def bound(
+        self, reader: Reader, scene: SceneModel, parameters: list[Parameter]
+    ) -> tuple[SceneModel, list[Parameter], list[Any]]:
+        """See Task.bound."""
+        return scene, parameters, [self.release]
+
+    def held(self, scene: SceneModel) -> list[Capsule]:
+        """A ball about what the arm throws."""
+        info, frame = scene.bodies[self.release.body], self.arm.robot.frame(self.arm.tool)
+        centre = (frame.pose @ self.release.in_tool)[:3, 3]
+        radius = 0.5 * (max(info.size) if info.kind == "sphere" else np.linalg.norm(info.size))
+        return [Capsule(self.release.body, frame.carrier, np.stack([centre, centre]), radius)]
+
+    def carried(self, config: PlanConfig, controls: Mapping[str, float]) -> Carried:
+        """Through the release at constant rates; the gripper is commanded `lead` before."""
+        named = config.map.named(config.map.scaled(controls))
+        names = self.arm.robot.joint_names
+        q, qd = (np.array([named[of(name)] for name in names]) for of in (value_name, rate_name))
+        limits = roomy(self.arm, self.margin).limits
+        trajectory = through_state(limits, self.arm.home, q, qd, names=names, hold=self.hold)
+        if self.lead > trajectory.release:
+            rule = f"at most the {trajectory.release:.3g} s until the release"
+            raise InputError(config.place, "robot.release.lead", self.lead, rule)
+        figures = {
+            "scene_starts": trajectory.release,
+            "release": trajectory.release,
+            "gripper": trajectory.release - self.lead,
+            "release_speed": self.release.tool_speed([named[n] for n in self.release.names]),
+        }
+        clear = clearance(config.scene, self.arm, self.held(config.scene))
+        return sent(self.arm, self.tracking, trajectory, clear, figures)
+
+    def tightened(
+        self, config: PlanConfig, bound: InputError, controls: Mapping[str, float], load: Callable
+    ) -> tuple[PlanConfig, str]:
+        """Less of the rate of the joint that a limit stopped; of all where no joint is named."""
+        joints = self.arm.robot.joint_names
+        meant = [name for name in joints if name in bound.key] or list(joints)
+        rates = {rate_name(name) for name in meant}
+        parameters, changed = [], []
+        for p in config.map.parameters:
+            if p.name in rates and p.free:
+                most = LESS * abs(controls[p.name])
+                low, high = max(p.lower, -most), min(p.upper, most)
+                p = replace(p, lower=low, upper=high, value=float(np.clip(p.value, low, high)))
+                changed.append(f"|{p.name}| <= {most:.3g} {p.unit}")
+            parameters.append(p)
+        if not changed:
+            raise bound
+        tight = ParameterMap(parameters, config.scene.engine, config.map.groups)
+        return replace(config, map=tight), ", ".join(changed)
+
+    def to_twin(
+        self, scene: dict[str, Any], shift: dict[str, np.ndarray], jitter: float
+    ) -> dict[str, Any]:
+        """See Task.to_twin."""
+        in_tool = pose_mapping(self.release.in_tool)
+        by = shift.pop(self.release.body, np.zeros(3))
+        in_tool["position"] = (np.asarray(in_tool["position"], float) + by).tolist()
+        return {
+            "grasp": {"body": self.release.body, "in_tool": in_tool},
+            "gripper": {"latency": self.lead, "jitter": jitter},
+        }
+
+
+def read(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> ReleaseTask:
+    """Keys `grasp` and `release` of section `robot`."""
+    grasp = reader.section(schema.GRASP, robot["grasp"], "robot.grasp")
+    given = reader.section(schema.RELEASE, robot["release"], "robot.release")
+    bodies = scene.description["bodies"]
+    known = [n for n, b in bodies.items() if b["type"] in HELD]
+    if grasp["body"] not in known:
+        near = nearest(grasp["body"], known)
+        rule = "a rigid body or solid of the scene"
+        raise reader.error("robot.grasp.body", grasp["body"], rule, near)
+    gravity = np.array(scene.description["world"]["gravity"], float)
+    in_tool = read_pose(reader, grasp["in_tool"], "robot.grasp.in_tool")
+    release = Release(arm, grasp["body"], in_tool, gravity)
+    if given["share"] > 1:
+        raise reader.error("robot.release.share", given["share"], "greater than 0, at most 1")
+    held = [Parameter(name, "s" if name == DELAY else "m", 0.0, free=False)
+            for name in (DELAY, *SHIFT)]  # fmt: skip
+    share = min(given["share"], robot["margin"])
+    found = (*_joint_controls(reader, given, arm, share), *held)
+    times = (given[key] for key in ("hold", "lead", "jitter"))
+    return ReleaseTask(
+        release, found, *times, robot["margin"], read_tracking(reader, robot["tracking"], arm)
+    )
+
+
+def _joint_controls(reader: Reader, given: Mapping, arm: Arm, share: float) -> list[Parameter]:
+    """Values, then rates of all joints at release; those that are not chosen are held.
+
+    share  of the limits of rates, at most
+    """
+    robot, limits = arm.robot, arm.limits
+    key, at = "robot.release", arm.home
+    if given["positions"] is not None:
+        at = robot.values(given["positions"], f"{key}.positions", place=reader.place)
+    rates = robot.values(given["rates"], f"{key}.rates", place=reader.place)
+    free = {key: _joints(reader, given[key], f"robot.release.{key}", robot)
+            for key in ("chosen", "swung")}  # fmt: skip
+    found, width, weight = [], given["range"], given["weight"]
+
+    def control(name: str, unit: str, value: float, low: float, high: float, free: bool) -> None:
+        if not low <= value <= high:
+            rule = f"from {low:.4g} to {high:.4g} {unit}"
+            raise InputError(reader.place, f"robot.release: {name}", value, rule)
+        half = 0.5 * (high - low)
+        prior = {"prior_mean": value, "prior_sigma": half / np.sqrt(weight)} if weight else {}
+        found.append(Parameter(name, unit, value, low, high, typical=half, free=free,
+                               **(prior if free else {})))  # fmt: skip
+
+    for name, value, low, high in zip(
+        robot.joint_names, at, limits.lower, limits.upper, strict=True
+    ):
+        near, far = max(low, value - width), min(high, value + width)
+        bounds = (near, far) if low <= value <= high else (low, high)
+        control(value_name(name), "rad", float(value), *map(float, bounds), name in free["chosen"])
+    for name, rate, most in zip(robot.joint_names, rates, limits.velocity, strict=True):
+        most = float(share * most)
+        control(rate_name(name), "rad/s", float(rate), -most, most, name in free["swung"])
+    return found
+
+
+def _joints(reader: Reader, names: list | None, key: str, robot) -> tuple[str, ...]:
+    if names is None:
+        return robot.joint_names
+    for name in names:
+        if name not in robot.joint_names:
+            near = nearest(name, robot.joint_names)
+            raise reader.error(key, name, "a joint that moves", near)
+    return tuple(names)
