@@ -118,3 +118,8 @@ class PlanConfig:
     guides: frozenset[str] = frozenset()
     task: Task | None = None
     robust: Robust | None = None
+
+    @property
+    def objectives(self) -> tuple[Any, ...]:
+        """All that the search minimises."""
+        return (*self.goals, *self.together, *self.limits)

@@ -114,8 +114,9 @@ class _Entry:
         if goal["orientation"] is not None:
             turned = np.tile(goal["orientation"], (len(self.frames), 1))
             each = self.sigma * np.sqrt(len(self.frames))
-            found.append(OrientationGoal(goal["body"], self.frames, None, turned, sigma_rotation=each,
-                                   name=f"{self.name} orientation"))  # fmt: skip
+            name = f"{self.name} orientation"
+            given = {"sigma_rotation": each, "name": name}
+            found.append(OrientationGoal(goal["body"], self.frames, None, turned, **given))
         if goal["axis"] is not None:
             found.append(Heading(goal["body"], self.frames, self._axis(), goal["direction"],
                                  self.sigma, name=called["axis"]))  # fmt: skip

@@ -98,7 +98,7 @@ def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
     The slopes of a mean over samples are smaller than teeth: they are taken over a width.
     """
     config, robust, best = result.config, result.config.robust, result.best
-    objectives = (*config.goals, *config.together, *config.limits)
+    objectives = config.objectives
     trials = robust.trials(config.scene, objectives, robust.samples, robust.seed)
     problem = Widened(_problem(config, trials), WIDTH)
     told = partial(progress, 0, 1) if progress is not None else None

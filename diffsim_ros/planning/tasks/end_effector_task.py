@@ -109,7 +109,7 @@ class EndEffectorTask:
     def to_twin(
         self, scene: dict[str, Any], shift: dict[str, np.ndarray], jitter: float
     ) -> dict[str, Any]:
-        """See Task.to_twin: the arm decides where the handle goes, its keys only where it begins."""
+        """See Task.to_twin: the arm moves the handle; its keys say where it begins."""
         keys = scene["bodies"][self.handle]["keys"]
         for name in ("positions", "rotations"):
             keys[name] = [list(keys[name][0]) for _ in range(2)]
