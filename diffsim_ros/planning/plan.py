@@ -98,8 +98,7 @@ def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
     The slopes of a mean over samples are smaller than teeth: they are taken over a width.
     """
     config, robust, best = result.config, result.config.robust, result.best
-    objectives = config.objectives
-    trials = robust.trials(config.scene, objectives, robust.samples, robust.seed)
+    trials = robust.trials(config.scene, config.objectives, robust.samples, robust.seed)
     problem = Widened(_problem(config, trials), WIDTH)
     told = partial(progress, 0, 1) if progress is not None else None
     plain = replace(config, search={**config.search, "softened": [], "solver": "gauss_newton"})
@@ -112,9 +111,7 @@ def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
 def _problem(config: PlanConfig, trials: Sequence[Trial] = ()) -> SimulationProblem:
     """The plan as a problem of the inverse layer; over these trials, or as the scene says."""
     scene, search = config.scene, config.search
-    trials = trials or [
-        Trial(config.name, scene.steps, (*config.goals, *config.together, *config.limits))
-    ]
+    trials = trials or [Trial(config.name, scene.steps, config.objectives)]
     return SimulationProblem(
         scene.engine, scene.options, config.map, trials, threads=search["threads"]
     )
