@@ -18,7 +18,7 @@ from ..scene.schema import ALSO
 from ..yaml_file import read_mapping
 from . import schema
 from .config import PlanConfig, Task
-from .goal_reader import read_goals
+from .goals import read_goals
 from .handle_keys import read_keys
 from .robust import read_robust
 from .tasks import read_task

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.planning import robot_schema
+from diffsim_ros.planning.goals import GOAL
 
 PLAN: Section = {
     "name": Field("text", "title for reports", default="plan"),
@@ -68,45 +69,6 @@ KEYS: Section = {
 }
 """A control that stands for many: the keys of a handle."""
 
-GOAL: Section = {
-    "name": Field("text", "for reports; default: the body's", default=None),
-    "body": Field("text", "a rigid body, particle or solid of the scene", default=REQUIRED),
-    "at": Field("number", "time", "s", minimum=0),
-    "during": Field("numbers", "from, to: all of it, or with `softness` any time in it", "s"),
-    "softness": Field(
-        "number",
-        "width of the soft minimum over the time: the nearest passage counts",
-        "m",
-        minimum=0,
-        strict=True,
-    ),
-    "position": Field("vector3", "of the centre of mass, `point`, mean of `vertices`", "m"),
-    "line": Field("vector3", "direction: only the distance from the line through `position`", "1"),
-    "point": Field("vector3", "of a rigid body, its own frame", "m"),
-    "points": Field("points", "of a rigid body, its own frame, for `positions` or `pose`", "m"),
-    "vertices": Field("any", "of a soft body: a region, as in `glue`, or a list; absent: all"),
-    "positions": Field("points", "of `points` or `vertices`, each its own", "m"),
-    "pose": Field(
-        "mapping",
-        "position, orientation or rotation: each vertex (of a rigid body corners, poles, proxies "
-        "or `points`) where it is in a copy of the body placed so",
-    ),
-    "orientation": Field("quaternion", "of a rigid body, x y z w"),
-    "velocity": Field("vector3", "of the centre of mass", "m/s"),
-    "axis": Field("vector3", "of the body, its own frame, that points in `direction`", "1"),
-    "direction": Field("vector3", "world frame", "1"),
-    "clear_of": Field("any", "a surface of the scene or an inline one, at rest, to keep away from"),
-    "clearance": Field("number", "from it", "m", default=0.0, minimum=0),
-    "tolerance": Field(
-        "number",
-        "what is near enough: of places and clearance [m], velocity [m/s], directions [rad]; of "
-        "several points the root of the mean square",
-        default=0.01,
-        minimum=0,
-        strict=True,
-    ),
-    "required": Field("flag", "false: it guides the search and need not be reached", default=True),
-}
 
 SEARCH: Section = {
     "solver": Field(

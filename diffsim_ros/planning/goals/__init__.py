@@ -1,0 +1,55 @@
+"""What a plan may ask for: one file a kind of goal, and its name in KINDS.
+
+A kind has ASKED, the keys of an entry that ask for it; KEYS, all that are its own; PASSES, whether
+the nearest passage may count (`softness`); check(entry), rules between keys; read(entry), its
+objective (config.PlanGoal).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...fields import Reader, Section
+from ...scene.model import SceneModel
+from . import axis, clear_of, orientation, places, position, velocity
+from .entry import HEAD, TAIL, GoalEntry
+
+KINDS = (position, places, velocity, orientation, axis, clear_of)
+GOAL: Section = {**HEAD, **{k: f for kind in KINDS for k, f in kind.KEYS.items()}, **TAIL}
+"""Keys of an entry of `goals`."""
+ASKED = tuple(key for kind in KINDS for key in kind.ASKED)
+
+
+def read_goals(reader: Reader, values: Iterable, scene: SceneModel) -> tuple[list[Any], set[str]]:
+    """Objectives of all entries of `goals`, and the names of those that only guide the search."""
+    found: list[Any] = []
+    guides: set[str] = set()
+    names: set[str] = set()
+    for i, value in enumerate(values):
+        key = f"goals[{i}]"
+        goal = reader.section(GOAL, value, key)
+        objectives = _objectives(reader, goal, key, scene)
+        for objective in objectives:
+            if objective.name in names:
+                rule = "another name than the goals before"
+                raise reader.error(f"{key}.name", objective.name, rule, "give each one a `name`")
+            names.add(objective.name)
+        guides |= set() if goal["required"] else {o.name for o in objectives}
+        found += objectives
+    return found, guides
+
+
+def _objectives(reader: Reader, goal: dict, key: str, scene: SceneModel) -> list[Any]:
+    """One objective for each thing that an entry asks for."""
+    asked = [name for name in ASKED if goal[name] is not None]
+    entry = GoalEntry(reader, goal, key, scene, asked)
+    if not asked:
+        rule = "at least one of " + ", ".join(ASKED)
+        raise reader.error(key, sorted(k for k, v in goal.items() if v), rule)
+    for kind in KINDS:
+        kind.check(entry)
+    kinds = [kind for kind in KINDS if set(kind.ASKED) & set(asked)]
+    if goal["softness"] is not None and not all(kind.PASSES for kind in kinds):
+        raise entry.error("softness", "of a goal with `position`, `positions` or `pose` alone")
+    return [kind.read(entry) for kind in kinds]
