@@ -12,6 +12,7 @@ from ...errors import InputError, nearest
 from ...fields import REQUIRED, Field, Reader, Section
 from ...inverse.marker_track import Carrier, RigidPoints, SoftPoints
 from ...scene.build import proxies_of, shape_of
+from ...scene.build_soft import glued_vertices
 from ...scene.model import SceneModel
 from ...scene.soft_bodies import resolve_region
 from ...scene.soft_shapes import SOFT, region, soft_shape
