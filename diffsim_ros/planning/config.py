@@ -20,7 +20,7 @@ from .arm_motion import Carried
 from .robust import Robust
 
 
-class PlanGoal(Protocol):
+class GoalObjective(Protocol):
     """An objective of the inverse layer that a plan is to reach (goals/)."""
 
     body: str
@@ -110,7 +110,7 @@ class PlanConfig:
     name: str
     scene: SceneModel
     map: ParameterMap
-    goals: tuple[PlanGoal, ...]
+    goals: tuple[GoalObjective, ...]
     search: Mapping[str, Any]
     source: Mapping
     together: tuple[Any, ...] = ()

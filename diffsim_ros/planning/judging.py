@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .config import PlanConfig, PlanGoal
+from .config import GoalObjective, PlanConfig
 
 SHOWN = 40
 """Points of a goal that are drawn at most."""
@@ -30,7 +30,7 @@ def tolerances(config: PlanConfig) -> dict[str, float]:
     return found | {limit.name: float(limit.limit) for limit in config.limits}
 
 
-def places(goal: PlanGoal) -> list[tuple[str, np.ndarray]]:
+def places(goal: GoalObjective) -> list[tuple[str, np.ndarray]]:
     """(name, place [m]) of a goal's targets, for pictures."""
     targets = goal.targets
     if len(targets) < 2:

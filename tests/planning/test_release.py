@@ -35,7 +35,7 @@ THROW = yaml.safe_load((PLANS / "ur5_throw.yaml").read_text())
 THROW["robot"]["arm"] = str(UR5)
 
 
-def carried(config, controls):
+def motion_of(config, controls):
     return config.task.carried(config, controls)
 
 
@@ -196,7 +196,7 @@ def test_what_is_sent_anticipates_the_arms_lag(thrown):
     assert 0.003 < carried.figures["anticipated"] < 0.01
     raw = copy.deepcopy(THROW)
     del raw["robot"]["tracking"]
-    untold = carried(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
+    untold = motion_of(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
     assert untold.trajectory is untold.motion and "anticipated" not in untold.figures
     np.testing.assert_allclose(untold.trajectory.positions, carried.motion.positions, atol=1e-12)
 
@@ -208,7 +208,7 @@ def test_what_is_sent_is_checked_as_the_motion_is(thrown):
     with pytest.raises(
         InputError, match=r"trajectory: joint .*: acceleration: got .*; accepted: from -"
     ):
-        carried(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
+        motion_of(load_plan(raw, base=PLANS / "ur5_throw.yaml"), thrown.best.controls)
 
 
 def test_what_is_sent_keeps_clear_as_the_motion_does(thrown, monkeypatch):
@@ -217,7 +217,7 @@ def test_what_is_sent_keeps_clear_as_the_motion_does(thrown, monkeypatch):
     moved = replace(thrown.carried.trajectory, positions=low)
     monkeypatch.setattr(arm_motion, "anticipated", lambda wanted, controller: moved)
     with pytest.raises(InputError, match=r"motion: .* and table at .* a distance of at least 0 m"):
-        carried(thrown.config, thrown.best.controls)
+        motion_of(thrown.config, thrown.best.controls)
 
 
 @pytest.mark.parametrize(

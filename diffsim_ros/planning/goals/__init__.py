@@ -2,7 +2,7 @@
 
 A kind has ASKED, the keys of an entry that ask for it; KEYS, all that are its own; PASSES, whether
 the nearest passage may count (`softness`); check(entry), rules between keys; read(entry), its
-objective (config.PlanGoal).
+objective (config.GoalObjective).
 """
 
 from __future__ import annotations
