@@ -23,8 +23,22 @@ from .marker_track import Carrier, RigidPoints, SoftPoints
 from .objectives import PoseTrack, Term, _checked, _shortened
 
 
+class Aim:
+    """What a goal of a plan tells besides its residual, unless it says otherwise."""
+
+    @property
+    def tolerance(self) -> float:
+        """What is near enough, in the unit of `reached`: sigma."""
+        return float(self.sigma)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Places (n, 3) [m, world] that are aimed at: none."""
+        return np.zeros((0, 3))
+
+
 @dataclass(frozen=True)
-class Goal:
+class Goal(Aim):
     """Places, or velocities, of n points: r = (x - x*)/sigma, the mean square over rows and points.
 
     frames    (M,)    rows of the rollout
@@ -94,11 +108,6 @@ class Goal:
         return e.reshape(M, -1), *parts
 
     @property
-    def tolerance(self) -> float:
-        """What is near enough [m or m/s]."""
-        return float(self.sigma)
-
-    @property
     def targets(self) -> np.ndarray:
         """Places (n, 3) [m, world] that are aimed at; none of velocities."""
         return self.target[:0] if self.rate else self.target
@@ -143,18 +152,13 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class OrientationGoal(PoseTrack):
+class OrientationGoal(Aim, PoseTrack):
     """Orientations (M, 4) that a rigid body is to have; `sigma_rotation` (M,) is that of a mean."""
 
     @property
     def tolerance(self) -> float:
         """What is near enough [rad]."""
         return float(self.sigma_rotation[0]) / np.sqrt(len(self.sigma_rotation))
-
-    @property
-    def targets(self) -> np.ndarray:
-        """No places."""
-        return np.zeros((0, 3))
 
     def reached(self, rollout, slot) -> float:
         """Largest angle from the orientation [rad]: the residual is an angle over sigma."""

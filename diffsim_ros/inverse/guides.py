@@ -13,6 +13,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from .goals import Aim
 from .losses import Loss
 from .marker_track import Carrier
 from .objectives import Term, _checked, _shortened
@@ -22,7 +23,7 @@ MARGIN = 0.02
 
 
 @dataclass(frozen=True)
-class Heading:
+class Heading(Aim):
     """An axis of a body near a direction: r = (u/|u| - d)/sigma, the mean square over the rows.
 
     u = x_1 - x_0 of two points: of a rigid body its origin and the axis' end; of a soft one what
@@ -61,16 +62,6 @@ class Heading:
         length = np.linalg.norm(u, axis=1)
         return u / length[:, None], length, by_x[:, 1] - by_x[:, 0]
 
-    @property
-    def tolerance(self) -> float:
-        """What is near enough [rad]."""
-        return float(self.sigma)
-
-    @property
-    def targets(self) -> np.ndarray:
-        """No places."""
-        return np.zeros((0, 3))
-
     def reached(self, rollout, slot) -> float:
         """Angle from the direction, root of the mean square over the rows [rad]."""
         chord = np.linalg.norm(self._axis(rollout, slot)[0] - self.direction, axis=1)
@@ -105,7 +96,7 @@ def affine_axis(vertices: np.ndarray, masses: np.ndarray, axis: np.ndarray) -> n
 
 
 @dataclass(frozen=True)
-class ClearanceGuide:
+class ClearanceGuide(Aim):
     """Points of a body at a distance from a surface at rest: r = max(0, distance - g(x))/sigma.
 
     frames    (M,)  rows of the rollout;  sigma [m]
@@ -136,16 +127,6 @@ class ClearanceGuide:
         x, _, by_x, _ = self.points.motion(rollout, slot, self.frames)
         gap, normal, *_ = self.surface.evaluate(np.ascontiguousarray(x.reshape(-1, 3)))
         return self.distance - gap.reshape(x.shape[:2]), normal.reshape(x.shape), by_x
-
-    @property
-    def tolerance(self) -> float:
-        """What is near enough [m]."""
-        return float(self.sigma)
-
-    @property
-    def targets(self) -> np.ndarray:
-        """No places."""
-        return np.zeros((0, 3))
 
     def reached(self, rollout, slot) -> float:
         """How much is lacking where the body comes nearest [m]."""

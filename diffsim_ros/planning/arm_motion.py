@@ -51,11 +51,11 @@ def sent(
     figures = {**shares(arm, wanted), **figures}
     if tracking is None:
         return Carried(wanted, wanted, figures)
-    sent = anticipated(wanted, tracking)
-    check_trajectory(sent, arm)
-    check_clear(clear, sent)
-    figures["anticipated"] = float(np.abs(sent.positions - wanted.at(sent.times)[0]).max())
-    return Carried(sent, wanted, figures)
+    ahead = anticipated(wanted, tracking)
+    check_trajectory(ahead, arm)
+    check_clear(clear, ahead)
+    figures["anticipated"] = float(np.abs(ahead.positions - wanted.at(ahead.times)[0]).max())
+    return Carried(ahead, wanted, figures)
 
 
 def clearance(scene: SceneModel, arm: Arm, held: list[Capsule]) -> Clearance:

@@ -108,11 +108,10 @@ class ReleaseTask:
         self, scene: dict[str, Any], shift: dict[str, np.ndarray], jitter: float
     ) -> dict[str, Any]:
         """See Task.to_twin."""
-        in_tool = pose_mapping(self.release.in_tool)
-        by = shift.pop(self.release.body, np.zeros(3))
-        in_tool["position"] = (np.asarray(in_tool["position"], float) + by).tolist()
+        in_tool = self.release.in_tool.copy()
+        in_tool[:3, 3] += shift.pop(self.release.body, np.zeros(3))
         return {
-            "grasp": {"body": self.release.body, "in_tool": in_tool},
+            "grasp": {"body": self.release.body, "in_tool": pose_mapping(in_tool)},
             "gripper": {"latency": self.lead, "jitter": jitter},
         }
 
