@@ -67,6 +67,22 @@ def changed(goals, **sections):
     return {**copy.deepcopy(PLAN), "goals": goals, **sections}
 
 
+def test_what_goals_tell_of_tolerance_and_place():
+    """A mean over rows widens the sigma of an orientation, not what is near enough."""
+    during = {"body": "cube", "during": [0.1, 0.2], "tolerance": 0.03}
+    goals = [
+        {**during, "name": "place", "position": [1, 0, 0.1]},
+        {**during, "name": "turn", "orientation": [0, 0, 0, 1]},
+        {**during, "name": "rate", "velocity": [1, 0, 0]},
+        {**during, "name": "axis", "axis": [0, 0, 1], "direction": [0, 0, 1]},
+    ]
+    found = {goal.name.split()[0]: goal for goal in load_plan(changed(goals)).goals}
+    assert [goal.tolerance for goal in found.values()] == pytest.approx([0.03] * 4)
+    assert len(found["turn"].frames) > 1
+    assert found["place"].targets.tolist() == [[1, 0, 0.1]]
+    assert not any(len(found[name].targets) for name in ("turn", "rate", "axis"))
+
+
 def test_the_gradient_by_every_kind_of_goal_is_that_of_differences():
     problem = _problem(load_plan(changed(GOALS)))
     z = problem.start + 0.1 * np.random.default_rng(0).normal(size=problem.start.shape)

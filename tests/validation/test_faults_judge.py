@@ -80,6 +80,18 @@ def test_without_an_answer_the_log_says_when_the_release_was_commanded(logged, b
         assert judged.figures["release_transport"] == pytest.approx(0.15, abs=0.01)
 
 
+@pytest.mark.parametrize("off, blamed", [(0.0, False), (0.1, True)])
+def test_by_topic_a_stop_may_overtake_its_trajectory(off, blamed):
+    """The robot then reads the stop alone, which ends where the arm is."""
+    found = seen("cancel", opened=None, code="CANCELED", message="x")
+    found.output = "topic"
+    found.rows["desired"][:, 0] = found.rows["joints"][:, 0] = ARM.home
+    found.rows["desired"][:, 1:] = found.rows["joints"][:, 1] = 0.0
+    for point in found.events[0]["points"]:
+        point[1:] = (ARM.home + off).tolist(), [0.0] * 6, [0.0] * 6
+    assert ("ends elsewhere" in wrong(found)) == blamed
+
+
 def fast(found):
     found.rows["desired"][20, 1] = 1.02 * ARM.limits.velocity
     return found
