@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 from uuid import uuid4
 
 import numpy as np
@@ -12,13 +11,15 @@ from action_msgs.srv import CancelGoal
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
+from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 from unique_identifier_msgs.msg import UUID
 from ur_msgs.srv import SetIO
 
 from diffsim_ros.nodes import convert_motion as convert
-from diffsim_ros.nodes.common import AGAIN, STREAM, BaseNode
+from diffsim_ros.nodes.common import AGAIN, BaseNode
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.robots.controller import INVALID_GOAL, Outcome
 from diffsim_ros.robots.trajectory import JointTrajectory
@@ -32,6 +33,11 @@ LONGEST, GENTLE = 3.0, 0.9
 """[s] of it at most; share of the limits of acceleration that it may need."""
 LOOK = 0.05
 """[s] between two looks whether somebody is there."""
+LIFESPAN = 0.15
+"""[s] after which a message to the controller's topic is not delivered any more. The middleware
+repeats a lost one after up to 3 s, and holds back what follows it meanwhile: the arm would then
+begin a motion, or brake, from where it was when the message was sent."""
+AT_ONCE = QoSProfile(depth=1, lifespan=Duration(seconds=LIFESPAN))
 
 
 async def within(node: BaseNode, future: Future, seconds: float) -> bool:
@@ -138,7 +144,7 @@ class ActionOutput:
         if not self.ended.done():
             self.ended.set_result(Outcome(code, text, canceled))
 
-    async def stop(self, *_: object) -> str:
+    async def stop(self, _: Callable[[], Awaitable[tuple]]) -> str:
         """Cancel the goal, again and again until it has ended; what the controller said to that."""
         if self.ended.done():
             return "the controller had ended it"
@@ -166,7 +172,7 @@ class TopicOutput:
 
     def __init__(self, node: BaseNode, controller: str, deceleration: np.ndarray) -> None:
         self._node, self.name = node, f"{controller}/joint_trajectory"
-        self._publisher = node.create_publisher(TrajectoryMessage, self.name, STREAM)
+        self._publisher = node.create_publisher(TrajectoryMessage, self.name, AT_ONCE)
         self._deceleration, self.braking = deceleration, 0.0
         self.ended = Future()
 
@@ -180,9 +186,14 @@ class TopicOutput:
         self.ended = Future()
         self._publisher.publish(convert.trajectory_message(trajectory))
 
-    async def stop(self, *arm: Any) -> str:
-        """Have it brake from where the `arm` is; as `stop_at_once`."""
-        self.stop_at_once(*arm)
+    async def stop(self, arm: Callable[[], Awaitable[tuple]]) -> str:
+        """Have it brake from where the `arm` is by then: what `stop_at_once` needs.
+
+        Twice: the first may be lost, or held back behind a lost trajectory until that has expired.
+        """
+        self.stop_at_once(*await arm())
+        await within(self._node, Future(), LIFESPAN + LOOK)
+        self.stop_at_once(*await arm())
         return f"a trajectory to rest was sent to {self.name}"
 
     def stop_at_once(

@@ -162,7 +162,7 @@ class MotionRun:
                 return self._unless_canceled(refused)
             return await self._watched(trajectory)
         except Exception:
-            await self._brake()  # nobody watches it any more
+            await self._output.stop(self._current)  # nobody watches it any more
             raise
 
     def _unless_canceled(self, report: Report) -> Report:
@@ -212,22 +212,18 @@ class MotionRun:
         """Stop the controller, because of a cancellation or trouble."""
         seen = self._supervisor
         at = seen.reached(self._node.now())
-        answer = await self._brake()
+        answer = await self._output.stop(self._current)
         rest = await self._at_rest()
         code = "CANCELED" if self._canceled else "ABORTED"
         return self._report(code, [f"{why}: {answer}{rest} (at {at:.3f} s)"])
 
-    async def _brake(self) -> str:
-        """Have the controller stop; what it answered."""
-        await self._current()
-        return await self._output.stop(*self._rows())
-
-    async def _current(self) -> None:
-        """Wait a little for a joint state, where a stop begins with where the arm is."""
+    async def _current(self) -> tuple:
+        """The `_rows` of a stop, for which a joint state is waited a little."""
         forgotten = self._node.states.last is None  # the clock was set: the next comes soon
         end = monotonic() + (10 if forgotten else 1) * CURRENT
-        while not (self._output.follows or self._knows_the_arm()) and monotonic() < end:
+        while not self._knows_the_arm() and monotonic() < end:
             await within(self._node, Future(), CURRENT / 10)
+        return self._rows()
 
     def _knows_the_arm(self) -> bool:
         """Whether the last joint state says where the arm is now."""
