@@ -40,8 +40,11 @@ begin a motion, or brake, from where it was when the message was sent."""
 AT_ONCE = QoSProfile(depth=1, lifespan=Duration(seconds=LIFESPAN))
 
 
-async def within(node: BaseNode, future: Future, seconds: float) -> bool:
-    """Wait for a future, at most `seconds` by the wall; True when it is done."""
+async def within(
+    node: BaseNode, future: Future, seconds: float, halted: Future | None = None
+) -> bool:
+    """Wait for a future, at most `seconds` by the wall and not once `halted` is done; True when it
+    is done."""
     either = Future()
 
     def wake(*_: object) -> None:
@@ -50,6 +53,8 @@ async def within(node: BaseNode, future: Future, seconds: float) -> bool:
 
     timer = node.create_timer(seconds, wake, callback_group=node.together, clock=STEADY)
     future.add_done_callback(wake)
+    if halted is not None:
+        halted.add_done_callback(wake)
     await either
     node.destroy_timer(timer)
     return future.done()
@@ -113,17 +118,30 @@ class ActionOutput:
         request.goal_info.goal_id = name
         return self._cancels.call_async(request)
 
-    async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> Report | None:
-        """Send it; None if it was taken."""
+    async def start(
+        self, trajectory: JointTrajectory, on_feedback: Callable, halted: Future
+    ) -> Report | None:
+        """Send it; None if it was taken. `halted` is done when it is to be given up, or is then.
+
+        Nobody watches the arm before the controller has answered: for `watchdog` s at most.
+        """
         self.ended = Future()
         self._goal = name = new_name()
         sent = self._client.send_goal_async(
             convert.follow_goal(trajectory), lambda message: on_feedback(message.feedback), name
         )
-        if not await within(self._node, sent, ANSWER):
-            self._cancel(name)  # it may have begun
-            sent.add_done_callback(self._too_late)  # or may yet begin
-            return Report("ABORTED", f"{self.name} does not answer: what it may do is cancelled")
+        longest = self._node["watchdog"]
+        if not await within(self._node, sent, longest, halted):
+            if not halted.done():
+                halted.set_result(f"{self.name} did not answer within {longest:g} s")
+            for _ in range(int(ANSWER / AGAIN)):
+                self._cancel(name)  # it may have begun
+                if await within(self._node, sent, AGAIN):
+                    break
+            else:
+                sent.add_done_callback(self._too_late)  # or may yet begin
+                why = f"{self.name} does not answer: what it may do is cancelled"
+                return Report("ABORTED", why)
         if not sent.result().accepted:
             why = f"{self.name} rejected the goal: its log says why; nothing was moved"
             return Report("REFUSED", why)
@@ -181,7 +199,7 @@ class TopicOutput:
         count = self._publisher.get_subscription_count
         return await found(self._node, lambda: count() > 0, seconds, halted)
 
-    async def start(self, trajectory: JointTrajectory, on_feedback: Callable) -> None:
+    async def start(self, trajectory: JointTrajectory, *_: object) -> None:
         """Send it."""
         self.ended = Future()
         self._publisher.publish(convert.trajectory_message(trajectory))

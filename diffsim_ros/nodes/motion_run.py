@@ -157,7 +157,7 @@ class MotionRun:
             self._under_way = False
             return Report("CANCELED", f"{self._canceled or self._abandoned}; nothing was sent")
         try:
-            refused = await self._output.start(trajectory, self._hear_feedback)
+            refused = await self._output.start(trajectory, self._hear_feedback, self._halted)
             if refused is not None:
                 return self._unless_canceled(refused)
             return await self._watched(trajectory)

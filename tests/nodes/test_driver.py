@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E4
 from diffsim_ros.nodes import convert, convert_motion, execute, motion_outputs, motion_run  # noqa: E402
 from diffsim_ros.nodes.common import STREAM  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
-from tests.nodes.driving import LATENCY, MOTION, Bench, back  # noqa: E402
+from tests.nodes.driving import LATENCY, LONG, MOTION, Bench, back  # noqa: E402
 from tests.robots.motions import ARM, NAMES, swing  # noqa: E402
 
 
@@ -234,16 +234,38 @@ def test_a_controller_that_cannot_be_heard_is_not_sent_anything(bench, monkeypat
 
 
 def test_a_goal_whose_answer_is_lost_is_cancelled(bench, monkeypatch):
-    bench.drive().known()
+    bench.drive(watchdog=0.2).known()
     client = bench.watching.output._client
     send = client.send_goal_async
     monkeypatch.setattr(client, "send_goal_async", lambda *given: (send(*given), Future())[1])
-    monkeypatch.setattr(motion_outputs, "ANSWER", 0.3)
+    monkeypatch.setattr(motion_outputs, "ANSWER", 0.6)
     report = bench.send().report()
     assert report.code == "ABORTED" and "does not answer: what it may do" in report.message
     bench.ros.until(lambda: not bench.lab.mock.active, "the cancellation")
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.events == ["started"] and bench.lab.mock.elapsed < MOTION.duration
+
+
+@pytest.mark.parametrize("canceled", [True, False])
+def test_a_motion_whose_answer_is_late_is_stopped_before_it_comes(bench, monkeypatch, canceled):
+    """By a cancellation at once, else after `watchdog` s: nobody watches the arm meanwhile."""
+    bench.drive(gripper="none", watchdog=20.0 if canceled else 0.3).known()
+    client, late, answer = bench.watching.output._client, Future(), []
+    send = client.send_goal_async
+    monkeypatch.setattr(
+        client, "send_goal_async", lambda *given: (answer.append(send(*given)), late)[1]
+    )
+    bench.send(LONG)
+    bench.ros.until(lambda: bench.lab.events, "the start")
+    if canceled:
+        bench.ros.asked(bench.handle.cancel_goal_async)
+    bench.ros.until(lambda: not bench.lab.mock.active, "the cancellation")
+    assert not bench.result.done() and bench.lab.mock.elapsed < 1.0
+    bench.watching.from_thread(late.set_result, answer[0].result())
+    report = bench.report()
+    assert report.code == ("CANCELED" if canceled else "ABORTED"), report
+    assert ("on request" if canceled else "did not answer within 0.3 s") in report.message
+    assert "moves" not in report.message and bench.lab.events == ["started"]
 
 
 def test_the_topic_serves_as_well_and_stops(bench):
