@@ -329,14 +329,19 @@ class Judge:
         rows = self.rows[self.rows["mono"] <= self.seen.answered]
         ours = np.flatnonzero(rows["run"] == self.start["run"])
         others = len(ours) > 0 and (rows["source"][ours[-1] :] == OTHER).any()
-        if others:  # what they do with an arm that has arrived is their affair
+        by_topic = self.seen.output == "topic"
+        if others and not by_topic:  # what they do with an arm that has arrived is their affair
             rows = rows[: ours[-1] + 1]
-        away = np.abs(rows["joints"][-1, 0] - self.plan.positions[-1]).max()
+        ended = -1
+        if others and by_topic:  # nothing tells who moves it: at the end it must be there
+            late = np.flatnonzero(self._plan_times()[: len(rows)] >= self.plan.duration)
+            ended = late[0] if len(late) else -1
+        away = np.abs(rows["joints"][ended, 0] - self.plan.positions[-1]).max()
         if not away <= GOAL + 0.01:
             self._say(f"SUCCESS {away:.3f} rad from the plan's end")
         left = self.plan.duration - rows["elapsed"][-1]
         runs_on = rows["active"][-1] and rows["run"][-1] == self.start["run"]
-        if runs_on and (left > TIMING or (self.seen.output == "action" and not others)):
+        if runs_on and (left > TIMING or not (by_topic or others)):
             self._say(f"SUCCESS {left:.3f} s before the controller's end")
         due = self.plan.release is not None and self.seen.gripper != "none"
         if due != (len(self.opened) == 1):

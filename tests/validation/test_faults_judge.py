@@ -92,6 +92,18 @@ def test_by_topic_a_stop_may_overtake_its_trajectory(off, blamed):
     assert ("ends elsewhere" in wrong(found)) == blamed
 
 
+@pytest.mark.parametrize("off, blamed", [(0.05, False), (0.3, True)])
+def test_by_topic_the_arm_must_come_to_the_end_whoever_moves_it(off, blamed):
+    """Another client's trajectory takes over 0.1 s before the end, and ends near it or not."""
+    found = seen("replaced_by_topic", opened=None)
+    found.output, found.gripper = "topic", "none"
+    k = round((MOTION.duration - 0.1) / CYCLE)
+    found.rows["source"][k:], found.rows["run"][k:] = OTHER, 2
+    found.rows["joints"][k:, 0] = MOTION.positions[-1] + off
+    assert ("from the plan's end" in wrong(found)) == blamed
+    assert "before the controller's end" not in wrong(found)
+
+
 def fast(found):
     found.rows["desired"][20, 1] = 1.02 * ARM.limits.velocity
     return found
