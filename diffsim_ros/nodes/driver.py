@@ -59,7 +59,7 @@ from diffsim_ros.robots.trajectory_check import (
 
 FIXED = (
     "robot controller output speed_scaling gripper gripper_action gripper_gap io_service "
-    "gripper_pin period"
+    "gripper_pin period realtime_priority"
 ).split()
 """Parameters that count at the start only."""
 FRESH = 1.0
@@ -153,6 +153,10 @@ class Driver(BaseNode):
         Declared("settle", 2.0, "[s] to be at the goal after the end", 0.05, 60.0),
         Declared("stall_timeout", 30.0, "[s] of wall time that ROS time may stand", 0.5, 600.0),
         Declared("watchdog", 1.0, "[s] that supervision or requests may stand", 0.2, 60.0),
+        Declared(
+            "realtime_priority", 20,
+            "of supervision (SCHED_FIFO), where the system permits it; 0: ordinary threads", 0, 99,
+        ),
         Declared("rate", 100.0, "[Hz] of supervision", 10.0, 1000.0),
         Declared("feedback_rate", 10.0, "[Hz] of the action's feedback", 0.1, 100.0),
         Declared(

@@ -31,6 +31,8 @@ CURRENT = 0.03
 NEWEST, WAIT = 0.08, 1.0
 """[s] of age that a joint state may have when a motion is sent, in which an arm that somebody else
 begins to move comes no farther than a control cycle may; and how long one is waited for."""
+QUICK = 0.01
+"""[s] of the wall that the checks of a release take at most, unless the process stands still."""
 RESTED = 0.08
 """[s] of the wall for which a joint is slower than that: more than a change of direction takes."""
 BRAKING = 3.0
@@ -359,20 +361,28 @@ class MotionRun:
         """Open the gripper if all that is measured agrees with the plan; else stop the motion."""
         if self._gripper is None or self._canceled or self._node.catches_up():
             return
-        now = self._node.now()  # this process may have stood still since the look began
-        fault = self._supervisor.release_fault(now)
-        if fault is None:
-            return  # a joint state is awaited: the next look
-        if fault:
-            self._halt(fault)
-            return
+        begun = -QUICK
+        while (
+            monotonic() - begun >= QUICK
+        ):  # else this process stood still since the clock was read
+            begun, now = monotonic(), self._node.now()
+            fault = self._supervisor.release_fault(now)
+            if fault is None:
+                return  # a joint state is awaited: the next look
+            if fault:
+                self._halt(fault)
+                return
         self._gripper.open()
-        self._release_stamp = self._node.now() / NANO
-        self._release_lateness = max(-self._supervisor.until_release(now), 0.0)
+        now = self._node.now()
+        late = max(-self._supervisor.until_release(now), 0.0)
+        self._release_stamp, self._release_lateness = now / NANO, late
         self._supervisor.release()
-        late = f"{1e3 * self._release_lateness:.0f} ms late"
-        opened = f"the gripper was commanded to open at {self._release_stamp:.3f} s, {late}"
+        opened = (
+            f"the gripper was commanded to open at {now / NANO:.3f} s, {1e3 * late:.0f} ms late"
+        )
         self._node.get_logger().info(opened)
+        if late > self._watch.release_lateness:  # the process stood still as it sent the command
+            self._halt(f"{opened} (at most {1e3 * self._watch.release_lateness:.0f})")
 
     def _check_clock(self) -> None:
         """ROS time that stands: a pause, unless its publisher is gone or the arm moves on."""

@@ -7,6 +7,7 @@ driver's own executor and threads: it must not delay a stop or a release.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from time import monotonic
@@ -170,6 +171,7 @@ class Supervision(BaseNode):
     def begin(self) -> None:
         """Spin in a thread of its own, under a watchdog."""
         self._spinner = Spinner(self)
+        self.from_thread(self._hurry)
         self._watchdog.start()
 
     def do(self, work: Awaitable[Any], then: Callable[[Any, BaseException | None], None]) -> None:
@@ -184,6 +186,19 @@ class Supervision(BaseNode):
                 then(result, None)
 
         self.from_thread(body)
+
+    def _hurry(self) -> None:
+        """Let the calling thread run before all ordinary ones of this computer, if it may: one that
+        waits for a processor makes stops and releases late."""
+        priority = self["realtime_priority"]
+        if not priority:
+            return
+        try:  # threads that it starts (of the middleware) stay ordinary ones
+            policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+            os.sched_setscheduler(0, policy, os.sched_param(priority))
+        except OSError as error:
+            text = f"no real-time scheduling ({error.strerror}): stops may come late under load"
+            self.get_logger().info(text)
 
     def _beat(self) -> None:
         now = monotonic()
@@ -206,6 +221,7 @@ class Supervision(BaseNode):
         It counts at the second look in a row: after a stop of the whole process the executor beats
         again before that.
         """
+        self._hurry()
         looks = unheard = 0
         while not self._over.wait(2 * BEAT):
             run, still = self.run, monotonic() - self._beaten

@@ -1,6 +1,7 @@
 """What could end in a moving arm or an open gripper, and must not: the driver over ROS."""
 
 import math
+import os
 import re
 import signal
 import subprocess
@@ -204,6 +205,46 @@ def test_a_stop_of_the_process_within_a_look_does_not_make_a_release_late(ros, m
     report = bench.drive().known().send(LONG).report()
     assert report.code == "ABORTED" and "s late (at most 0.05)" in report.message, report
     assert bench.lab.events == ["started"]
+
+
+def test_a_stop_of_the_process_while_a_release_is_checked_does_not_make_it_late(ros, monkeypatch):
+    bench = Bench(ros, wall=True).drive().known()
+    check, calls = Supervisor.release_fault, []
+
+    def slow(self, now):
+        found = check(self, now)
+        calls.append(found)
+        if found == "" and calls.count("") == 1:
+            time.sleep(0.15)
+        return found
+
+    monkeypatch.setattr(Supervisor, "release_fault", slow)
+    report = bench.send().report()
+    assert report.code == "ABORTED" and re.search(r"the release is 0\.1\d* s late", report.message)
+    assert "stays closed" in report.message and ("gripper", True) not in bench.lab.events
+
+
+def test_a_stop_of_the_process_while_the_gripper_is_commanded_is_in_the_result(ros, monkeypatch):
+    bench = Bench(ros, wall=True).drive().known()
+    gripper = bench.watching.gripper
+    command = gripper.open
+    monkeypatch.setattr(gripper, "open", lambda: (time.sleep(0.15), command()))
+    report = bench.send().report()
+    assert report.code == "ABORTED" and "ms late (at most 50)" in report.message, report
+    assert report.release_lateness > 0.1 and "was told to open" in report.message
+
+
+def test_the_supervision_is_a_real_time_thread_where_the_system_permits_it(bench):
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:
+        pytest.skip("no real-time scheduling here")
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    bench.drive().known()
+    policies = []
+    bench.watching.from_thread(lambda: policies.append(os.sched_getscheduler(0)))
+    bench.ros.until(lambda: policies, "the supervision")
+    assert policies[0] & os.SCHED_FIFO and os.sched_getscheduler(0) == os.SCHED_OTHER
 
 
 def test_the_arm_must_be_where_the_plan_ends(bench):
