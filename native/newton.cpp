@@ -20,22 +20,31 @@ constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jaco
 
 constexpr double kNoCorrection = 0.1;  // share of r that a correction of use leaves at most
 
-// Whether ||r|| must fall in this iteration. A search that crawls along a kink is left again.
-bool searches(int iteration) {
-  return iteration >= kFreeSteps && (iteration - kFreeSteps) % 16 < 8;
-}
+// Which steps are taken, by the norms ||r|| so far: whether ||r|| must fall, and how much of a
+// correction is tried first.
+struct Globalisation {
+  double previous = std::numeric_limits<double>::infinity(), before = previous;
 
-// Share of a step to take where two steps have not halved ||r||: full steps go to and fro across a
-// kink there. Shares change, so that no cycle fits them.
-double damping(int iteration) {
-  constexpr double share[] = {0.5, 1, 0.7, 0.3, 1, 0.6, 0.15, 0.9};
-  return share[iteration % 8];
-}
+  // Whether ||r|| must fall in this iteration. A search that crawls along a kink is left again.
+  static bool must_fall(int iteration) {
+    return iteration >= kFreeSteps && (iteration - kFreeSteps) % 16 < 8;
+  }
 
-// Shares of compressed springs' negative stiffness to try next where one has met negative
-// curvature, or where one has served.
-double less(double compression) { return compression > 0.3 ? 0.5 * compression : 0; }
-double more(double compression) { return std::min(1., std::max(0.25, 2 * compression)); }
+  // Share of a step to take. Where two steps have not halved ||r||, full steps go to and fro across
+  // a kink; shares change there, so that no cycle fits them.
+  double share(int iteration, double norm) const {
+    constexpr double share[] = {0.5, 1, 0.7, 0.3, 1, 0.6, 0.15, 0.9};
+    return norm > 0.5 * before ? share[iteration % 8] : 1;
+  }
+
+  // Whether the last Jacobian serves again.
+  bool may_reuse(double norm) const { return norm < kReuseBelow * previous; }
+
+  void accept(double norm) {
+    before = previous;
+    previous = norm;
+  }
+};
 
 bool usable(const State& s) {
   if (!s.c.allFinite() || !s.v.allFinite()) return false;
@@ -47,17 +56,17 @@ bool usable(const State& s) {
 
 }  // namespace
 
-// What a correction is wanted for, where ||r|| is `norm`, was `previous` and shall be `end`.
-struct Newton::Aim {
+// Where the solve is: ||r|| is `norm`, was `previous` and shall be `end`.
+struct Newton::Convergence {
   double norm, previous, end;
   bool evaluated;  // K_ and B_ are made already
   bool small;      // the scene: always solved by elimination
   bool exact;      // derivative tests: by elimination
-  bool converged() const { return norm <= end; }
+  bool reached() const { return norm <= end; }
 
-  // How well to solve (Eisenstat and Walker's second choice): no better than Newton itself will do,
-  // nor than the end needs.
-  double tolerance(bool accurate, bool reuse) const {
+  // How well to solve for the correction (Eisenstat and Walker's second choice): no better than
+  // Newton itself will do, nor than the end needs.
+  double linear_tolerance(bool accurate, bool reuse) const {
     const double first = accurate ? 1e-3 : 1e-1;
     if (!std::isfinite(previous)) return first;
     const double ratio = norm / previous;
@@ -108,7 +117,7 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
     out.symmetric = &symmetric_;
     compressed_ = false;
     out.compressed = &compressed_;
-    out.compression = compression_;
+    out.compression = compression_.share();
   }
   for (std::size_t e = 0; e < part_norm_.size(); ++e) {
     part_.setZero();
@@ -123,9 +132,11 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
   return r_.cwiseProduct(scene_->residual_scale()).norm();
 }
 
-bool Newton::guard(const Window& window, const VectorXd& p, VectorXd& u) {
+bool Newton::limit_step(const Window& window, const VectorXd& p, VectorXd& u) {
   bool any = false;
-  for (const auto& e : scene_->elements()) any |= e->guard(from_, window, p, u, guarded_);
+  for (const ContactElement* e : scene_->contacts()) {
+    any |= e->limit_step(from_, window, p, u, limited_);
+  }
   return any;
 }
 
@@ -136,7 +147,7 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
     u = u0 - t * du_.col(0);
     advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     if (!usable(now)) continue;
-    if (t == 1 && !must_fall && guard(window, p, u)) {
+    if (t == 1 && !must_fall && limit_step(window, p, u)) {
       advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     }
     reached = evaluate(window, p, with_jacobian);
@@ -180,13 +191,14 @@ bool Newton::correct(const Window& window, bool reuse, bool exact, double tolera
   return (report.reached || report.residual < kNoCorrection) && du_.allFinite();
 }
 
-bool Newton::direct(const Window& window, const VectorXd& p, const Aim& aim) {
-  if (aim.converged()) compression_ = 1;
-  for (;; compression_ = less(compression_)) {
-    if (!aim.evaluated) evaluate(window, p, true);
-    const double goal = aim.tolerance(symmetric_ && compression_ == 1, false);
-    if (aim.small || aim.evaluated || aim.converged() || !compressed_ || compression_ == 0) {
-      return correct(window, false, aim.exact, goal);
+bool Newton::direct(const Window& window, const VectorXd& p, const Convergence& convergence) {
+  if (convergence.reached()) compression_.restore();
+  for (;; compression_.lower()) {
+    if (!convergence.evaluated) evaluate(window, p, true);
+    const double goal = convergence.linear_tolerance(symmetric_ && compression_.whole(), false);
+    if (convergence.small || convergence.evaluated || convergence.reached() || !compressed_ ||
+        compression_.gone()) {
+      return correct(window, false, convergence.exact, goal);
     }
     {
       const Stopwatch watch(timing_, &Timing::prepare);
@@ -207,7 +219,7 @@ bool Newton::search(const Window& window, const VectorXd& p, const VectorXd& u0,
     advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
     double left = -std::numeric_limits<double>::infinity();
     if (usable(now)) {
-      if (k == 1 && full && guard(window, p, u)) {
+      if (k == 1 && full && limit_step(window, p, u)) {
         advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
       }
       norm = evaluate(window, p, false);
@@ -238,9 +250,9 @@ bool Newton::search(const Window& window, const VectorXd& p, const VectorXd& u0,
 NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                            VectorXd& u, State& now) {
   NewtonReport report;
-  guarded_.assign(scene_->nodes().size(), 0);
+  limited_.assign(scene_->nodes().size(), 0);
   floor_ = 1e-6 * scene_->total_mass(p) * 9.81;
-  compression_ = 1;
+  compression_.restore();
   compressed_ = false;
   advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
   // Small scenes: residual and Jacobian together. Large ones: each state is first judged by its
@@ -249,10 +261,10 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   const bool eager = small && (options.keep_jacobian || options.stagnate);
   double norm = evaluate(window, p, eager);
   VectorXd previous;
-  double previous_norm = std::numeric_limits<double>::infinity(), before_norm = previous_norm;
+  Globalisation steps;
   bool jacobian = eager, prepared = false;  // K_, B_ are those of `now`; solver_ holds a matrix
   auto finish = [&] {
-    compression_ = 1;
+    compression_.restore();
     if (options.keep_jacobian && !jacobian) evaluate(window, p, true);
     return report;
   };
@@ -264,8 +276,8 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     const bool converged = norm <= options.tolerance * reference_;
-    if (converged && options.stagnate && !(norm < 0.5 * previous_norm)) {
-      if (norm > previous_norm) {  // the state before was better: go back to it
+    if (converged && options.stagnate && !(norm < 0.5 * steps.previous)) {
+      if (norm > steps.previous) {  // the state before was better: go back to it
         u = previous;
         advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
         report.residual = evaluate(window, p, false);
@@ -278,31 +290,28 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       report.status = Status::max_iterations;
       break;
     }
-    const bool reuse =
-        !small && prepared && !options.stagnate && norm < kReuseBelow * previous_norm;
-    const Aim aim{norm,     previous_norm, options.tolerance * reference_,
-                  jacobian, small,         options.stagnate};
-    const double again = aim.tolerance(symmetric_ && compression_ == 1, true);
-    if (reuse ? !correct(window, true, false, again) : !direct(window, p, aim)) {
+    const bool reuse = !small && prepared && !options.stagnate && steps.may_reuse(norm);
+    const Convergence convergence{norm,     steps.previous, options.tolerance * reference_,
+                                  jacobian, small,          options.stagnate};
+    const double again = convergence.linear_tolerance(symmetric_ && compression_.whole(), true);
+    if (reuse ? !correct(window, true, false, again) : !direct(window, p, convergence)) {
       report.status = Status::singular;
       break;
     }
     prepared = true;
-    if (!converged && lost_in_rounding(window, u, norm > 0.1 * previous_norm)) return finish();
+    if (!converged && lost_in_rounding(window, u, norm > 0.1 * steps.previous)) return finish();
     from_ = now;
     previous = u;
-    const bool must_fall = !converged && searches(report.iterations);
-    double share = 1;
-    if (!must_fall && norm > 0.5 * before_norm) share = damping(report.iterations);
-    before_norm = previous_norm;
-    previous_norm = norm;
+    const bool must_fall = !converged && Globalisation::must_fall(report.iterations);
+    const double share = must_fall ? 1 : steps.share(report.iterations, norm);
+    steps.accept(norm);
     const bool searched = compressed_ && !small && !converged;
     if (searched ? !search(window, p, previous, !must_fall, u, now, norm)
                  : !try_step(window, p, previous, norm, must_fall, eager, share, u, now, norm)) {
       report.status = Status::line_search_stalled;
       break;
     }
-    if (norm < 0.5 * previous_norm) compression_ = more(compression_);
+    if (norm < 0.5 * steps.previous) compression_.raise();
     jacobian = eager;
   }
   find_worst(report);

@@ -1,6 +1,8 @@
 // Newton's method for one implicit step, on the residual norm, with a line search.
 #pragma once
 
+#include <algorithm>
+
 #include "bodies/kinematics.hpp"
 #include "scene.hpp"
 #include "timing.hpp"
@@ -32,12 +34,27 @@ struct NewtonReport {
   std::string worst_element;
 };
 
-/// One step's Newton solve with its scratch. Not for use by two threads at once.
 /// `exact`: by elimination whatever the size (derivative tests).
 inline LinearSolver::Method method(bool exact) {
   return exact ? LinearSolver::Method::direct : LinearSolver::Method::automatic;
 }
 
+/// Share of the negative stiffness across compressed springs that K keeps: less of it where the
+/// linear solver has met negative curvature, more again where one has served.
+class StiffnessContinuation {
+ public:
+  double share() const { return share_; }
+  bool whole() const { return share_ == 1; }
+  bool gone() const { return share_ == 0; }
+  void lower() { share_ = share_ > 0.3 ? 0.5 * share_ : 0; }
+  void raise() { share_ = std::min(1., std::max(0.25, 2 * share_)); }
+  void restore() { share_ = 1; }
+
+ private:
+  double share_ = 1;
+};
+
+/// One step's Newton solve with its scratch. Not for use by two threads at once.
 class Newton {
  public:
   explicit Newton(const Scene& scene, Timing* timing = nullptr);
@@ -57,16 +74,16 @@ class Newton {
                 double& reached);
   /// Sets du_ to the correction; with a fresh Jacobian unless `reuse`.
   bool correct(const Window& window, bool reuse, bool exact, double tolerance);
-  struct Aim;
+  struct Convergence;
   /// Sets du_ at `now` with a fresh Jacobian: where compressed springs give it negative curvature,
   /// with less of that.
-  bool direct(const Window& window, const VectorXd& p, const Aim& aim);
+  bool direct(const Window& window, const VectorXd& p, const Convergence& convergence);
   /// From u0 along du_ to where r has lost most of its work along it; `full`: the full step may be
-  /// put right by guard(). Sets u, now and the norm reached.
+  /// put right by limit_step(). Sets u, now and the norm reached.
   bool search(const Window& window, const VectorXd& p, const VectorXd& u0, bool full, VectorXd& u,
               State& now, double& norm);
   /// Lets elements put back what the full step from from_ to now has jumped over.
-  bool guard(const Window& window, const VectorXd& p, VectorXd& u);
+  bool limit_step(const Window& window, const VectorXd& p, VectorXd& u);
   /// Whether the correction du_ is below the last digits of the velocities it corrects.
   bool lost_in_rounding(const Window& window, const VectorXd& u, bool stalled) const;
   void find_worst(NewtonReport& report) const;
@@ -80,11 +97,11 @@ class Newton {
   BlockMatrix A_;
   LinearSolver solver_, exact_;  // exact_: derivative tests
   bool symmetric_ = false;
-  bool compressed_ = false;  // some springs are, with negative stiffness across them ...
-  double compression_ = 1;   // ... of which K_ keeps this share
+  bool compressed_ = false;  // some springs are, with negative stiffness across them
+  StiffnessContinuation compression_;
   MatrixXd du_;
   State from_;
-  std::vector<unsigned char> guarded_;  // per node, in this step
+  std::vector<unsigned char> limited_;  // per node, in this step
 };
 
 }  // namespace diffsim

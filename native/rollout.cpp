@@ -56,9 +56,7 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
   if (threads < 1) refuse("rollout: threads", "must be >= 1", threads);
   const Stopwatch watch(profile(), &Timing::total);
-  for (const auto& e : scene.elements()) {
-    if (e->contact_count() > 0) watched_.push_back(e.get());
-  }
+  watched_.assign(scene.contacts().begin(), scene.contacts().end());
   records_.push_back(
       {TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
   if (mode == GradientMode::sensitivity) begin_forward();
@@ -167,9 +165,8 @@ void Rollout::add_frame(double t) {
   frame.place.resize(3, n);
   int at = 0;
   Matrix3X force, place;
-  for (const auto& e : scene_->elements()) {
+  for (const ContactElement* e : scene_->contacts()) {
     const int count = e->contact_count();
-    if (count == 0) continue;
     e->forces(window(records_.size() - 1), p_, force, place);
     frame.force.middleCols(at, count) = force;
     frame.place.middleCols(at, count) = place;
@@ -193,13 +190,13 @@ void Rollout::add_modes(Stepper& stepper) {
 void Rollout::add_warnings() {
   const Window last = window(records_.size() - 1);
   for (std::size_t i = 0; i < watched_.size();) {
-    const std::string leap = watched_[i]->leap(last, p_);
-    if (leap.empty()) {
+    const std::string warning = watched_[i]->tunnelling(last, p_);
+    if (warning.empty()) {
       ++i;
       continue;
     }
     std::ostringstream text;
-    text << "contact '" << watched_[i]->name() << "', step to t = " << last.t << " s: " << leap;
+    text << "contact '" << watched_[i]->name() << "', step to t = " << last.t << " s: " << warning;
     warnings.push_back(text.str());
     watched_.erase(watched_.begin() + static_cast<std::ptrdiff_t>(i));
   }

@@ -121,8 +121,8 @@ class Rollout {
   int threads_;
   const MatrixXd* directions_;   // while it runs; nullptr: S has a column per active parameter
   std::vector<Record> records_;  // [0] is the start
-  std::vector<const Element*> watched_;  // what has not warned yet
-  int depth_ = 0;                        // past states usable by the scheme since the last restart
+  std::vector<const ContactElement*> watched_;  // what has not warned yet
+  int depth_ = 0;  // past states usable by the scheme since the last restart
   std::unique_ptr<Forward> forward_;
 };
 

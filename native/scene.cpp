@@ -54,6 +54,11 @@ void Scene::add_element(std::unique_ptr<Element> element) {
   elements_.push_back(std::move(element));
 }
 
+void Scene::add_contact(std::unique_ptr<ContactElement> contact) {
+  contacts_.push_back(contact.get());
+  add_element(std::move(contact));
+}
+
 const Body& Scene::body(const std::string& name) const {
   std::vector<std::string> known;
   for (const auto& b : bodies_) {
@@ -66,7 +71,7 @@ const Body& Scene::body(const std::string& name) const {
 int Scene::node_of(const std::string& name) const {
   const Body& b = body(name);
   if (b.count() != 1) {
-    refuse("body '" + name + "'", "must be a rigid body, particle or handle here",
+    refuse("body '" + name + "'", "must be a rigid body, particle or kinematic body here",
            "a deformable body", "name its points instead");
   }
   return b.node();
@@ -99,10 +104,12 @@ void Scene::finalize() {
   past_pattern_ = BlockPattern(sizes, past);
   for (const auto& e : elements_) {
     e->bind(pattern_, past_pattern_);
-    e->set_first_hold(hold_count_);
-    hold_count_ += e->hold_count();
   }
-  linear_ = std::make_shared<const LinearPattern>(pattern_, hold_count_ > 0);
+  for (ContactElement* contact : contacts_) {
+    contact->set_first_stick(stick_count_);
+    stick_count_ += contact->stick_count();
+  }
+  linear_ = std::make_shared<const LinearPattern>(pattern_, stick_count_ > 0);
   scale_.setOnes(ndof_);
   for (const auto& b : bodies_) {
     if (b->kind() == NodeKind::frame) {
@@ -159,7 +166,7 @@ void Scene::check(const VectorXd& p) const {
 
 int Scene::contact_count() const {
   int n = 0;
-  for (const auto& e : elements_) n += e->contact_count();
+  for (const ContactElement* contact : contacts_) n += contact->contact_count();
   return n;
 }
 
@@ -174,7 +181,7 @@ double Scene::total_mass(const VectorXd& p) const {
   for (const NodeMass& m : masses_) {
     if (m.mass >= 0) total += m.value(p);
   }
-  return total > 0 ? total : 1;  // nothing but handles: 1 kg stands for the scale
+  return total > 0 ? total : 1;  // nothing but kinematic bodies: 1 kg stands for the scale
 }
 
 State Scene::start(const VectorXd& p) const {

@@ -11,6 +11,7 @@
 
 #include "bodies/body.hpp"
 #include "bodies/point_set.hpp"
+#include "elements/contact_element.hpp"
 #include "linear_solver/linear_solver.hpp"
 
 namespace diffsim {
@@ -29,6 +30,7 @@ class Scene {
   void add_body(std::unique_ptr<Body> body);
   const PointSet* add_point_set(PointSet set);
   void add_element(std::unique_ptr<Element> element);
+  void add_contact(std::unique_ptr<ContactElement> contact);
 
   /// Makes sparsity; called by every rollout, does nothing the second time.
   void finalize();
@@ -42,6 +44,7 @@ class Scene {
   const std::vector<std::unique_ptr<Body>>& bodies() const { return bodies_; }
   const std::vector<const Body*>& driven() const { return driven_; }
   const std::vector<std::unique_ptr<Element>>& elements() const { return elements_; }
+  const std::vector<ContactElement*>& contacts() const { return contacts_; }  // of elements()
   const BlockPattern& pattern() const { return pattern_; }
   const BlockPattern& past_pattern() const { return past_pattern_; }  // of dr/d(past states)
   const std::shared_ptr<const LinearPattern>& linear_pattern() const { return linear_; }
@@ -49,7 +52,7 @@ class Scene {
   int ndof() const { return ndof_; }
   bool points_only() const { return frames_ == 0; }
   int contact_count() const;
-  int hold_count() const { return hold_count_; }
+  int stick_count() const { return stick_count_; }
   int mode_count() const;
   const Body& body(const std::string& name) const;           // refuses an unknown name
   int node_of(const std::string& body) const;                // and a body of several nodes
@@ -73,11 +76,12 @@ class Scene {
   std::vector<std::vector<int>> driven_blocks_, driven_past_;  // per driven body: its rows
   std::deque<PointSet> sets_;                                  // stable addresses
   std::vector<std::unique_ptr<Element>> elements_;
+  std::vector<ContactElement*> contacts_;
   BlockPattern pattern_, past_pattern_;
   std::shared_ptr<const LinearPattern> linear_;
   VectorXd scale_;
   std::vector<NodeMass> masses_;  // per node
-  int ndof_ = 0, frames_ = 0, p_gravity_ = 0, hold_count_ = 0;
+  int ndof_ = 0, frames_ = 0, p_gravity_ = 0, stick_count_ = 0;
   bool final_ = false;
 };
 

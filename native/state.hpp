@@ -26,7 +26,7 @@ struct State {
   std::vector<Vector3d> w;                // angular velocity omega, world [rad/s] (frames)
   Matrix3X dc;                            // increment of c in the step that led here [m]
   std::vector<Vector3d> theta, thetadot;  // that step's theta (chart centred at its start), rate
-  std::vector<std::uint8_t> held;  // per point of hybrid friction: Hold in the step that led here
+  std::vector<std::uint8_t> stick;  // StickState per point of hybrid friction in the last step
 };
 
 /// BDF on (q, qdot): q_n = q_{n-1} + alpha u + carry (q_{n-1} - q_{n-2}), u = qdot_n, and the rate

@@ -3,7 +3,7 @@
 namespace diffsim {
 namespace {
 
-constexpr int kMostPasses = 30;  // solves of a step with other points held; 5 were seen
+constexpr int kMostPasses = 30;  // solves of a step with other stick states; 5 were the most
 
 }  // namespace
 
@@ -20,34 +20,35 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
     u_ = 2 * u_ - before_;
   }
   predict(prev, scheme, t, p);
-  hold(window, p);
+  begin_stick(window, p);
   NewtonReport report = solve(window, p, options);
   if (report.status == Status::converged) return report;
-  u_.setZero();  // safe retry: start from where we are, nothing held at first
+  u_.setZero();  // safe retry: start from where we are, nothing sticks at first
   predict(prev, scheme, t, p);
-  next_.held.assign(next_.held.size(), 0);
+  next_.stick.assign(next_.stick.size(), 0);
   NewtonReport again = solve(window, p, options);
   again.iterations += report.iterations;
   return again;
 }
 
-void Stepper::hold(const Window& window, const VectorXd& p) {
-  if (scene_->hold_count() == 0) return;
-  next_.held.assign(scene_->hold_count(), 0);
+void Stepper::begin_stick(const Window& window, const VectorXd& p) {
+  if (scene_->stick_count() == 0) return;
+  next_.stick.assign(scene_->stick_count(), 0);
   const Window last{{window.at[1], nullptr, nullptr}, window.scheme, window.t};
-  for (const auto& e : scene_->elements()) {
-    if (e->hold_count() > 0) e->hold(last, p, next_.held.data() + e->first_hold());
+  for (const ContactElement* e : scene_->contacts()) {
+    if (e->stick_count() == 0) continue;
+    e->begin_stick(last, p, next_.stick.data() + e->first_stick());
   }
 }
 
 NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const NewtonOptions& options) {
   NewtonReport report = newton_.solve(window, p, options, u_, next_);
-  if (scene_->hold_count() == 0) return report;
+  if (scene_->stick_count() == 0) return report;
   for (int pass = 1; report.status == Status::converged; ++pass) {
     bool changed = false;
-    for (const auto& e : scene_->elements()) {
-      if (e->hold_count() == 0) continue;
-      changed |= e->settle(window, p, u_, next_.held.data() + e->first_hold());
+    for (const ContactElement* e : scene_->contacts()) {
+      if (e->stick_count() == 0) continue;
+      changed |= e->update_stick(window, p, u_, next_.stick.data() + e->first_stick());
     }
     if (!changed) break;
     const int before = report.iterations;

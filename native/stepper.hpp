@@ -58,10 +58,10 @@ class Stepper {
 
  private:
   void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
-  /// Chooses the points that static friction holds at first.
-  void hold(const Window& window, const VectorXd& p);
-  /// Solves with those held, holding what has stopped and letting go of what is loaded too much,
-  /// until no flag changes: what is found then does not depend on where the search began.
+  /// Chooses the points that stick at first.
+  void begin_stick(const Window& window, const VectorXd& p);
+  /// Solves with those sticking, sticks what has stopped and releases what is loaded too much,
+  /// until no stick state changes: what is found then does not depend on where the search began.
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options);
 
   const Scene* scene_;

@@ -1,6 +1,6 @@
 #include <Eigen/Geometry>
 
-#include "../bodies/handle.hpp"
+#include "../bodies/kinematic_body.hpp"
 #include "../bodies/particle.hpp"
 #include "../bodies/rigid_body.hpp"
 #include "../elements/payload.hpp"
@@ -45,12 +45,12 @@ void bind_rigid(py::class_<Scene>& scene) {
       .def("add_particle", &add_particle, py::arg("name"), py::kw_only(), py::arg("mass"),
            py::arg("position") = zero, py::arg("velocity") = zero)
       .def(
-          "add_handle",
+          "add_kinematic_body",
           [](Scene& s, const std::string& name, double interval, const Points& position,
              const py::object& rotation, double radius) {
-            HandleMotion motion{interval, position.transpose(), columns(rotation)};
+            PrescribedMotion motion{interval, position.transpose(), columns(rotation)};
             if (rotation.is_none()) motion.rotation.setZero(3, motion.position.cols());
-            add_handle(s, name, motion, radius);
+            add_kinematic_body(s, name, motion, radius);
           },
           py::arg("name"), py::kw_only(), py::arg("interval"), py::arg("position"),
           py::arg("rotation") = py::none(), py::arg("radius") = 1.,

@@ -35,20 +35,20 @@ ContactLaw make_law(const std::string& name, const LawArguments& a) {
                  {a.c_roll, a.c_spin, a.k_roll},
                  Friction::linear,
                  Damping::continuous};
-  law.friction = choice<Friction>(
+  law.friction_law = choice<Friction>(
       "friction", a.friction,
       {{"linear", Friction::linear}, {"tanh", Friction::tanh}, {"hybrid", Friction::hybrid}});
-  law.normal = choice<Damping>("damping", a.damping,
-                               {{"continuous", Damping::continuous},
-                                {"ramped", Damping::ramped},
-                                {"thesis", Damping::thesis}});
-  const bool continuous = law.normal == Damping::continuous;
+  law.damping_law = choice<Damping>("damping", a.damping,
+                                    {{"continuous", Damping::continuous},
+                                     {"ramped", Damping::ramped},
+                                     {"thesis", Damping::thesis}});
+  const bool continuous = law.damping_law == Damping::continuous;
   if ((continuous ? a.k_d : a.c_n) != 0) {
     refuse("contact '" + name + "'",
            "damping '" + a.damping + (continuous ? "' takes c_n, not k_d" : "' takes k_d, not c_n"),
            continuous ? a.k_d : a.c_n);
   }
-  if ((law.normal == Damping::ramped) != (a.d_0 != 0)) {
+  if ((law.damping_law == Damping::ramped) != (a.d_0 != 0)) {
     refuse("contact '" + name + "': d_0", "must be > 0 [m] for damping 'ramped', 0 otherwise",
            a.d_0);
   }
@@ -94,7 +94,8 @@ void bind_contact(py::class_<Scene>& scene) {
          const py::object& weights, const ContactLaw& law) {
         add_contact(s, name, {points, sdf, carrier, given(weights)}, law);
       },
-      "Points against an sdf, given in the frame of the rigid body or handle `carrier` (\"\" = the "
+      "Points against an sdf, given in the frame of the rigid body or kinematic body `carrier` "
+      "(\"\" = the "
       "world); k_n [N/m] and k_t [N s/m] are totals of the set, shared by weights (sum 1).",
       py::arg("points"), py::arg("sdf"), py::arg("carrier") = "", py::arg("weights") = py::none());
   def_with_law<Text, Shape, Text, Text, Shape, Text, const py::object&, const py::object&>(

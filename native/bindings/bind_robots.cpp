@@ -1,5 +1,5 @@
 #include "../robots/inverse_kinematics.hpp"
-#include "../robots/smooth_way.hpp"
+#include "../robots/smooth_path.hpp"
 #include "bindings.hpp"
 
 namespace py = pybind11;
@@ -110,13 +110,13 @@ py::dict follow_one(const Chain& chain, const PoseTask& task, const Array& wants
   if (begin < 0 || begin >= static_cast<int>(keys.size())) {
     refuse("follow: begin", "a key, 0 to " + std::to_string(keys.size()) + " - 1", begin);
   }
-  const Way way = follow(chain, task, keys, begin, q);
+  const FollowedPath path = follow(chain, task, keys, begin, q);
   py::dict found;
-  found["q"] = Rows(way.q.transpose());
-  found["first"] = way.first;
-  found["last"] = way.last;
-  found["error"] = way.error;
-  found["jumped"] = way.jumped;
+  found["q"] = Rows(path.q.transpose());
+  found["first"] = path.first;
+  found["last"] = path.last;
+  found["error"] = path.error;
+  found["jumped"] = path.jumped;
   return found;
 }
 
@@ -138,7 +138,7 @@ Rows smooth(const Chain& chain, const PoseTask& task, const Array& wants, const 
     if (limit->size() == chain.size()) continue;
     refuse("smooth: limits", "one per joint, " + std::to_string(chain.size()), limit->size());
   }
-  return smooth_way(chain, task, keys, times, limits, at_rest, q.transpose(), iterations)
+  return smooth_path(chain, task, keys, times, limits, at_rest, q.transpose(), iterations)
       .transpose();
 }
 
@@ -178,11 +178,11 @@ void bind_robots(py::module_& m) {
            py::arg("iterations") = 60,
            "Starts q (m, n), one pose or m -> joint values (m, n), errors left (m,) [m].")
       .def("follow", &follow_one, py::arg("task"), py::arg("poses"), py::arg("begin"), py::arg("q"),
-           "From q (n,) at key `begin` through all keys without leaps: q (keys, n), first, last "
+           "From q (n,) at key `begin` through all keys without jumps: q (keys, n), first, last "
            "key reached, error [m] or joint that jumped at the next.")
       .def("smooth", &smooth, py::arg("task"), py::arg("poses"), py::arg("times"),
            py::arg("limits"), py::arg("at_rest"), py::arg("q"), py::arg("iterations") = 12,
-           "The smoothest way (keys, n) near q that reaches all keys.")
+           "The smoothest path (keys, n) near q that reaches all keys.")
       .def("singular_values", &condition, py::arg("task"), py::arg("q"),
            "q (m, n) -> smallest and largest singular value (m, 2) of the task's Jacobian.");
 }

@@ -58,10 +58,10 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     state[k] = make(scene, i[0], i[1], i[2], i[3]);
     window.at[k] = &state[k];
   }
-  if (!held.empty() && static_cast<int>(held.size()) != scene.hold_count()) {
+  if (!held.empty() && static_cast<int>(held.size()) != scene.stick_count()) {
     refuse("evaluate_element: held", "must be one per point of hybrid friction", held.size());
   }
-  state[0].held = held;
+  state[0].stick = held;
   for (const auto& e : scene.elements()) {
     if (e->name() != name) continue;
     std::vector<int> all(scene.parameters().size());
@@ -181,9 +181,7 @@ void bind_scene(py::module_& m) {
       .def_property_readonly("contact_names",
                              [](const Scene& s) {
                                std::vector<std::string> names;
-                               for (const auto& e : s.elements()) {
-                                 if (e->contact_count() > 0) names.push_back(e->name());
-                               }
+                               for (const auto* e : s.contacts()) names.push_back(e->name());
                                return names;
                              })
       .def("modes_of", &modes_of, py::arg("name"),
@@ -208,7 +206,7 @@ void bind_scene(py::module_& m) {
             return py::make_tuple(s.body(body).node(), s.body(body).count());
           },
           py::arg("body"), "(first, count): a body's rows in a rollout's position, velocity ...")
-      .def("masses", &node_masses, py::arg("p"), "(nodes,) [kg]; zero for handles.")
+      .def("masses", &node_masses, py::arg("p"), "(nodes,) [kg]; zero for kinematic bodies.")
       .def("evaluate_element", &evaluate_element, py::arg("name"), py::arg("p"),
            py::arg("instants"), py::arg("step"), py::arg("t") = 0.,
            py::arg("held") = std::vector<std::uint8_t>(), py::arg("compression") = 1.,

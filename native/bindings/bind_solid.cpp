@@ -65,7 +65,7 @@ void bind_solid(py::class_<Scene>& scene) {
       "young [Pa], poisson, viscosity [Pa s]. `*_field` (m,) multiply a parameter per element; "
       "`fields` names those of young, poisson, viscosity that get a parameter per element. The "
       "start is a rigid motion of the vertices' origin; the vertices are the points `name`. glued: "
-      "[(body, [vertex ...]) ...] move with a rigid body, a handle or the world (\"\").");
+      "[(body, [vertex ...]) ...] move with a rigid body, a kinematic body or the world (\"\").");
   scene.def(
       "add_mass_points",
       [](Scene& s, const std::string& name, const Points& vertices, double mass,

@@ -38,8 +38,8 @@ class Body {
   virtual void start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
                                  const std::vector<int>& column_of, MatrixXd& X,
                                  MatrixXd& V) const = 0;
-  /// A driven body's motion is prescribed (handle.hpp): its rows of the residual say how far it is
-  /// from where it must be, and forces on it are reactions.
+  /// A driven body's motion is prescribed (kinematic_body.hpp): its rows of the residual say how
+  /// far it is from where it must be, and forces on it are reactions.
   virtual bool driven() const { return false; }
   /// Its rows of u that lead there from prev.
   virtual void predict(const State& /*prev*/, const TimeScheme&, double /*t*/, const VectorXd&,

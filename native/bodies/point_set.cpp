@@ -4,7 +4,7 @@
 
 namespace diffsim {
 
-Vector3d PointSet::lever(int i, const State& s, const VectorXd& p) const {
+Vector3d PointSet::moment_arm(int i, const State& s, const VectorXd& p) const {
   Vector3d place = local.col(i);
   if (p_scale >= 0) place *= p[p_scale];
   if (p_radius >= 0) place += p[p_radius] * inset.col(i);
@@ -14,30 +14,30 @@ Vector3d PointSet::lever(int i, const State& s, const VectorXd& p) const {
 }
 
 Vector3d PointSet::position(int i, const State& s, const VectorXd& p) const {
-  const Vector3d rho = lever(i, s, p);
+  const Vector3d rho = moment_arm(i, s, p);
   return node[i] < 0 ? rho : Vector3d(s.c.col(node[i]) + rho);
 }
 
-Vector3d PointSet::velocity(int i, const State& s, const Vector3d& lever) const {
+Vector3d PointSet::velocity(int i, const State& s, const Vector3d& arm) const {
   if (node[i] < 0) return Vector3d::Zero();
   const Node& n = nodes[node[i]];
   if (n.kind == NodeKind::point) return s.v.col(node[i]);
-  return s.v.col(node[i]) + s.w[n.frame].cross(lever);
+  return s.v.col(node[i]) + s.w[n.frame].cross(arm);
 }
 
-Vector3d PointSet::acceleration(int i, const State& s, const Vector3d& lever, const Vector3d& a,
+Vector3d PointSet::acceleration(int i, const State& s, const Vector3d& arm, const Vector3d& a,
                                 const Vector3d& alpha) const {
   if (!on_frame(i)) return node[i] < 0 ? Vector3d::Zero() : a;
   const Vector3d& w = s.w[nodes[node[i]].frame];
-  return a + alpha.cross(lever) + w.cross(w.cross(lever));
+  return a + alpha.cross(arm) + w.cross(w.cross(arm));
 }
 
-Vector3d PointSet::lever_by_scale(int i, const State& s) const {
+Vector3d PointSet::arm_by_scale(int i, const State& s) const {
   if (node[i] < 0) return local.col(i);
   return on_frame(i) ? Vector3d(s.R[nodes[node[i]].frame] * local.col(i)) : Vector3d::Zero();
 }
 
-Vector3d PointSet::lever_by_radius(int i, const State& s) const {
+Vector3d PointSet::arm_by_radius(int i, const State& s) const {
   if (node[i] < 0) return inset.col(i);
   return on_frame(i) ? Vector3d(s.R[nodes[node[i]].frame] * inset.col(i)) : Vector3d::Zero();
 }
@@ -117,8 +117,8 @@ void add_force_jacobian(const PointSet& rows, int i, const Vector3d& rho_c, bool
   subtract_any(*out.B, block, frame_row, frame_column, df.v, rho_c, sign);
 }
 
-void add_lever_jacobian(const PointSet& set, int i, const PointJacobian& J, const Vector3d& f,
-                        int block, const Assembly& out) {
+void add_arm_jacobian(const PointSet& set, int i, const PointJacobian& J, const Vector3d& f,
+                      int block, const Assembly& out) {
   if (!set.on_frame(i)) return;
   // tau = rho_c x f, so d tau = -f x d rho_c and the residual's part is +f x d rho_c.
   Eigen::Map<Matrix6> K(out.K->block(block));

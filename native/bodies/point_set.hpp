@@ -4,7 +4,7 @@
 //   x = c + rho, rho = R xhat,   xdot = v + omega x rho,
 //   J = d xdot/d(v, omega) = (I, -[rho]x);   J^T f = (f, rho x f)  [G A.1.3].
 // A point on a point node is the node itself (J = I); node = -1 is the world (J = 0).
-// A force may act at a lever rho_c = rho + o(x) away from x (the surface of a contact sphere).
+// A force may act at a moment arm rho_c = rho + o(x) away from x (the surface of a contact sphere).
 #pragma once
 
 #include <string>
@@ -28,19 +28,19 @@ struct PointSet {
   int dof(int i) const { return nodes[node[i]].dof; }
   double radius(const VectorXd& p) const { return p_radius < 0 ? 0 : p[p_radius]; }
 
-  Vector3d lever(int i, const State& s, const VectorXd& p) const;     // rho [m]
-  Vector3d position(int i, const State& s, const VectorXd& p) const;  // x [m]
-  /// Velocity of the material at lever rho_c [m/s].
-  Vector3d velocity(int i, const State& s, const Vector3d& lever) const;
+  Vector3d moment_arm(int i, const State& s, const VectorXd& p) const;  // rho [m]
+  Vector3d position(int i, const State& s, const VectorXd& p) const;    // x [m]
+  /// Velocity of the material at the moment arm rho_c [m/s].
+  Vector3d velocity(int i, const State& s, const Vector3d& arm) const;
   /// Acceleration of the material point from the node's a and alpha [m/s^2].
-  Vector3d acceleration(int i, const State& s, const Vector3d& lever, const Vector3d& a,
+  Vector3d acceleration(int i, const State& s, const Vector3d& arm, const Vector3d& a,
                         const Vector3d& alpha) const;
   /// d rho/d scale or d rho/d radius at fixed R [m/m].
-  Vector3d lever_by_scale(int i, const State& s) const;
-  Vector3d lever_by_radius(int i, const State& s) const;
+  Vector3d arm_by_scale(int i, const State& s) const;
+  Vector3d arm_by_radius(int i, const State& s) const;
 };
 
-/// Jacobians of one point's place, lever and velocity in its node's (x, v); 3 x node size.
+/// Jacobians of one point's place, moment arm and velocity in its node's (x, v); 3 x node size.
 struct PointJacobian {
   Matrix36 X;  // dx/d(c, psi)
   Matrix36 G;  // d rho_c/d(c, psi)
@@ -68,9 +68,10 @@ ForceJacobian force_jacobian(const PointSet& set, int i, const PointJacobian& J,
 void add_force_jacobian(const PointSet& rows, int i, const Vector3d& rho_c, bool frame_column,
                         const ForceJacobian& df, double sign, int block, const Assembly& out);
 
-/// Adds the part of d(-J_i^T f) that comes from the moving lever: f x d rho_c, to block (i, i).
-void add_lever_jacobian(const PointSet& set, int i, const PointJacobian& J, const Vector3d& f,
-                        int block, const Assembly& out);
+/// Adds the part of d(-J_i^T f) that comes from the moving moment arm: f x d rho_c, to block (i,
+/// i).
+void add_arm_jacobian(const PointSet& set, int i, const PointJacobian& J, const Vector3d& f,
+                      int block, const Assembly& out);
 
 /// Adds d(-J^T f)/dp for df and d rho_c to column `column` of dr/dp.
 void add_force_column(const PointSet& set, int i, const Vector3d& f, const Vector3d& df,

@@ -24,7 +24,7 @@ BodyPoints::View BodyPoints::open(const State& s, const VectorXd& p, double* r) 
       x.col(i) = s.c.col(set_->node[i]);
       v.col(i) = s.v.col(set_->node[i]);
     } else {
-      const Vector3d rho = set_->lever(i, s, p);
+      const Vector3d rho = set_->moment_arm(i, s, p);
       x.col(i) = set_->position(i, s, p);
       v.col(i) = set_->velocity(i, s, rho);
     }
@@ -36,14 +36,14 @@ BodyPoints::View BodyPoints::open(const State& s, const VectorXd& p, double* r) 
 void BodyPoints::add(int i, const Vector3d& f, const State& s, const VectorXd& p, double* r) const {
   if (set_->node[i] < 0) return;
   Vector3d::Map(r + set_->dof(i)) += f;
-  if (set_->on_frame(i)) Vector3d::Map(r + set_->dof(i) + 3) += set_->lever(i, s, p).cross(f);
+  if (set_->on_frame(i)) Vector3d::Map(r + set_->dof(i) + 3) += set_->moment_arm(i, s, p).cross(f);
 }
 
 void BodyPoints::add(int i, const Vector3d& f, const State& s, const VectorXd& p, int column,
                      ParameterColumns& out) const {
   if (set_->node[i] < 0) return;
   out.add(set_->dof(i), column, f);
-  if (set_->on_frame(i)) out.add(set_->dof(i) + 3, column, set_->lever(i, s, p).cross(f));
+  if (set_->on_frame(i)) out.add(set_->dof(i) + 3, column, set_->moment_arm(i, s, p).cross(f));
 }
 
 void BodyPoints::close(const View& view, const State& s, const VectorXd& p, double* r) const {

@@ -60,7 +60,7 @@ Cable::Shape Cable::shape(const State& s, const VectorXd& p) const {
   t.v.resize(3, n);
   for (int i = 0; i < n; ++i) {
     const Stop& stop = stops_[i];
-    t.rho.col(i) = stop.set->lever(stop.point, s, p);
+    t.rho.col(i) = stop.set->moment_arm(stop.point, s, p);
     x.col(i) = stop.set->position(stop.point, s, p);
     t.v.col(i) = stop.set->velocity(stop.point, s, t.rho.col(i));
   }
@@ -116,7 +116,7 @@ void Cable::add_jacobian(const Shape& t, const State& s, const Assembly& out) co
       add_force_jacobian(*stops_[i].set, stops_[i].point, t.rho.col(i), at.set->on_frame(at.point),
                          df, 1, blocks_[i * size() + j], out);
     }
-    add_lever_jacobian(*at.set, at.point, J, t.f.col(j), blocks_[j * size() + j], out);
+    add_arm_jacobian(*at.set, at.point, J, t.f.col(j), blocks_[j * size() + j], out);
   }
 }
 

@@ -38,7 +38,7 @@ Matrix3X ConsistentMass::acceleration(const Window& window, const VectorXd& p) c
   for (int k = 0; k <= window.depth(); ++k) {
     const State& s = *window.at[k];
     for (int i = 0; i < set.size(); ++i) {
-      a.col(i) += window.scheme.gamma[k] * set.velocity(i, s, set.lever(i, s, p));
+      a.col(i) += window.scheme.gamma[k] * set.velocity(i, s, set.moment_arm(i, s, p));
     }
   }
   return a;
@@ -56,9 +56,9 @@ void ConsistentMass::add(const Window& window, const VectorXd& p, const Assembly
     add_rates(now, now, window.scheme.gamma[0], p, block_, out);
     for (int i : points_.glued()) {
       if (!set.on_frame(i)) continue;
-      const Vector3d rho = set.lever(i, now, p);
+      const Vector3d rho = set.moment_arm(i, now, p);
       const PointJacobian J = point_jacobian(set, i, now, rho, rho);
-      add_lever_jacobian(set, i, J, -density * r.col(i), set.node[i], out);
+      add_arm_jacobian(set, i, J, -density * r.col(i), set.node[i], out);
     }
   }
   if (!out.columns) return;
@@ -86,11 +86,12 @@ void ConsistentMass::add_rates(const State& now, const State& s, double gamma, c
       for (int i = 0; i < 3; ++i) to[4 * i] += mass;
       continue;
     }
-    const Vector3d rho = set.lever(e.j, s, p);
+    const Vector3d rho = set.moment_arm(e.j, s, p);
     const PointJacobian J = point_jacobian(set, e.j, s, rho, rho);
     const ForceJacobian df =
         force_jacobian(set, e.j, J, Matrix3d::Zero(), -mass * Matrix3d::Identity());
-    add_force_jacobian(set, e.i, set.lever(e.i, now, p), set.on_frame(e.j), df, 1, block[n], out);
+    add_force_jacobian(set, e.i, set.moment_arm(e.i, now, p), set.on_frame(e.j), df, 1, block[n],
+                       out);
   }
 }
 

@@ -20,7 +20,7 @@ ContactStiffness Contact::stiffness(int i, const VectorXd& p) const {
   auto optional = [&](int parameter) { return parameter < 0 ? 0 : p[parameter]; };
   return {p[params_.k_n] * weight,
           p[params_.k_t] * weight,
-          params_.law == Damping::continuous ? damping : damping * weight,
+          params_.damping_law == Damping::continuous ? damping : damping * weight,
           optional(params_.d_0),
           p[params_.c_f],
           optional(params_.c_s),
@@ -47,10 +47,10 @@ bool Contact::touch(int i, const Window& window, const VectorXd& p, const SdfSam
     n = R * sample.n;
     t.sdf.kappa = R * sample.kappa * R.transpose();
   }
-  t.rho = points_->lever(i, s, p);
+  t.rho = points_->moment_arm(i, s, p);
   const bool point = t.node >= 0 && !t.frame;
-  t.reach = point ? 0 : params_.friction == Friction::hybrid ? sample.g : t.radius;
-  t.rho_c = t.rho - t.reach * n;
+  t.offset = point ? 0 : params_.friction_law == Friction::hybrid ? sample.g : t.radius;
+  t.rho_c = t.rho - t.offset * n;
   t.omega_a = t.frame ? s.w[points_->nodes[t.node].frame] : Vector3d::Zero();
   t.w = points_->velocity(i, s, t.rho_c);
   t.omega_b.setZero();
@@ -58,7 +58,7 @@ bool Contact::touch(int i, const Window& window, const VectorXd& p, const SdfSam
     t.omega_b = s.w[carrier_.frame];
     t.sigma = t.rho - s.c.col(carrier_.node);
     if (t.node >= 0) t.sigma += s.c.col(t.node);
-    t.sigma_c = t.sigma - t.reach * n;
+    t.sigma_c = t.sigma - t.offset * n;
     t.w -= s.v.col(carrier_.node) + t.omega_b.cross(t.sigma_c);
   }
   t.rate = -n.dot(t.w);
@@ -69,38 +69,42 @@ bool Contact::touch(int i, const Window& window, const VectorXd& p, const SdfSam
     t.m_x = (t.sdf.kappa - t.m * (t.m.transpose() * t.sdf.kappa)) / std::sqrt(squared);
   }
   t.v_t = t.w - t.m.dot(t.w) * t.m;
-  t.v_t -= t.m.dot(t.v_t) * t.m;  // what rounding has left, which a held point would feel
-  rub(window, p, t);
+  t.v_t -= t.m.dot(t.v_t) * t.m;  // what rounding has left, which a sticking point would feel
+  evaluate_law(window, p, t);
   return true;
 }
 
-void Contact::rub(const Window& window, const VectorXd& p, Touch& t) const {
-  const int i = t.point;
-  const Vector3d& n = t.sdf.n;
-  const ContactStiffness k = stiffness(i, p);
-  t.normal = normal_force(k, params_.law, t.d, t.rate);
+void Contact::evaluate_law(const Window& window, const VectorXd& p, Touch& t) const {
+  const ContactStiffness k = stiffness(t.point, p);
+  t.normal = normal_force(k, params_.damping_law, t.d, t.rate);
   t.limit = friction_limit(k, t.normal.f);
-  const bool hybrid = params_.friction == Friction::hybrid;
-  const Friction law = hybrid ? Friction::linear : params_.friction;
-  const std::vector<std::uint8_t>& held = window.now().held;
-  t.hold = Hold(hybrid && !held.empty() ? held[first_hold() + i] : 0);
+  evaluate_friction(window, k, t);
+  t.f = t.normal.f * t.sdf.n - t.slope.s * t.v_t;
+  if (params_.k_roll >= 0) {
+    const Vector3d spin = t.omega_a - t.omega_b;
+    t.rolling = rolling_torque(rolling(t.point, p), sliding_law(), t.m, spin, t.normal.f);
+  }
+}
+
+void Contact::evaluate_friction(const Window& window, const ContactStiffness& k, Touch& t) const {
+  const int i = t.point;
+  const bool hybrid = params_.friction_law == Friction::hybrid;
+  const std::vector<std::uint8_t>& stick = window.now().stick;
+  t.stick = StickState(hybrid && !stick.empty() ? stick[first_stick() + i] : 0);
   t.k_t = k.k_t;
   if (hybrid) {
     t.k_t = std::max(k.k_t, kSlipMass * mass_[i] * window.scheme.gamma[0]);
-    t.k_t *= std::pow(kHarder, t.hold.times());
+    t.k_t *= std::pow(kStiffening, t.stick.releases());
   }
   const double speed = t.v_t.norm();
-  if (t.hold.held() || (t.hold.binds() && speed <= kHoldSpeed)) {
-    t.slope = held_slope(t.limit.f);
+  if (t.stick.sticks() || (t.stick.binds() && speed <= kStickSpeed)) {
+    t.slope = stick_slope(t.limit.f);
   } else {
-    t.slope = friction_slope(t.hold.binds() ? kInfinity : t.k_t, law, speed, t.limit.f);
+    const double k_t = t.stick.binds() ? kInfinity : t.k_t;
+    t.slope = friction_slope(k_t, sliding_law(), speed, t.limit.f);
   }
   if (t.k_t > k.k_t) t.slope.by_kt = 0;
   t.by_fn = t.slope.by_limit * t.limit.by_fn;
-  t.f = t.normal.f * n - t.slope.s * t.v_t;
-  if (params_.k_roll >= 0) {
-    t.rolling = rolling_torque(rolling(i, p), law, t.m, t.omega_a - t.omega_b, t.normal.f);
-  }
 }
 
 void Contact::to_frame_of_sdf(const State& s, Matrix3X& x) const {
@@ -177,8 +181,8 @@ void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) 
   });
 }
 
-bool Contact::guard(const State& from, const Window& window, const VectorXd& p, VectorXd& u,
-                    std::vector<unsigned char>& used) const {
+bool Contact::limit_step(const State& from, const Window& window, const VectorXd& p, VectorXd& u,
+                         std::vector<unsigned char>& used) const {
   constexpr unsigned char kMost = 3;  // per node and step: without a bound Newton may cycle
   thread_local Matrix3X x;
   thread_local std::vector<SdfSample> sample;
@@ -187,7 +191,7 @@ bool Contact::guard(const State& from, const Window& window, const VectorXd& p, 
   at.at[0] = &from;
   for_each_touch(window, p, [&](const Touch& t) {
     const int node = points_->node[t.point];
-    if (node < 0 || t.frame || t.hold.held() || used[node] >= kMost) return;
+    if (node < 0 || t.frame || t.stick.sticks() || used[node] >= kMost) return;
     x.resize(3, 1);
     x.col(0) = points_->position(t.point, from, p);
     to_frame_of_sdf(from, x);
@@ -195,10 +199,10 @@ bool Contact::guard(const State& from, const Window& window, const VectorXd& p, 
     Touch before;
     if (touch(t.point, at, p, sample[0], before)) {
       const double slip = before.limit.f / before.k_t;
-      const Vector3d way = t.v_t - before.v_t;
-      const double along = -before.v_t.dot(way) / way.squaredNorm();
+      const Vector3d change = t.v_t - before.v_t;
+      const double along = -before.v_t.dot(change) / change.squaredNorm();
       if (!(before.v_t.norm() > slip) || t.v_t.dot(before.v_t) >= 0) return;
-      if ((before.v_t + along * way).norm() > slip) return;
+      if ((before.v_t + along * change).norm() > slip) return;
     }
     u.segment<3>(points_->dof(t.point)) -= t.v_t;
     ++used[node];
@@ -207,7 +211,7 @@ bool Contact::guard(const State& from, const Window& window, const VectorXd& p, 
   return any;
 }
 
-std::string Contact::leap(const Window& window, const VectorXd& p) const {
+std::string Contact::tunnelling(const Window& window, const VectorXd& p) const {
   const double thickness = sdf_->thickness();
   if (thickness == kUnbounded) return {};
   thread_local Near now, before;
@@ -217,14 +221,14 @@ std::string Contact::leap(const Window& window, const VectorXd& p) const {
     gather(begin, count, window.now(), p, nullptr, now);
     gather(begin, count, *window.at[1], p, nullptr, before);
     for (int i = 0; i < count; ++i) {
-      const double way = (now.x.col(i) - before.x.col(i)).norm();
-      if (!(way > thickness / 2)) continue;
+      const double moved = (now.x.col(i) - before.x.col(i)).norm();
+      if (!(moved > thickness / 2)) continue;
       sdf_->evaluate(before.x.col(i), sample);
-      if (sample[0].g - points_->radius(p) > way) continue;
+      if (sample[0].g - points_->radius(p) > moved) continue;
       std::ostringstream text;
-      text << "point " << begin + i << " moved " << 1e3 * way
+      text << "point " << begin + i << " moved " << 1e3 * moved
            << " mm and may have passed through an obstacle " << 1e3 * thickness
-           << " mm thick; use a step below " << window.scheme.h * thickness / 2 / way << " s";
+           << " mm thick; use a step below " << window.scheme.h * thickness / 2 / moved << " s";
       return text.str();
     }
   }
@@ -234,7 +238,7 @@ std::string Contact::leap(const Window& window, const VectorXd& p) const {
 void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
   std::fill(out, out + points_->size(), std::uint16_t{0});
   for_each_touch(window, p, [&](const Touch& t) {
-    unsigned code = t.slope.slip ? kSlip : t.hold.binds() ? kHeld : kStick;
+    unsigned code = t.slope.slip ? kSlip : t.stick.binds() ? kStatic : kStick;
     if (t.normal.clamped) code |= kClamped;
     if (params_.k_roll >= 0) {
       if (t.rolling.rolling.slip) code |= kRolls;
@@ -245,40 +249,41 @@ void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out)
 }
 
 void Contact::forces(const Window& window, const VectorXd& p, Matrix3X& force,
-                     Matrix3X& place) const {
+                     Matrix3X& point) const {
   force.setZero(3, points_->size());
-  place.resize(3, points_->size());
+  point.resize(3, points_->size());
   for (int i = 0; i < points_->size(); ++i) {
-    place.col(i) = points_->position(i, window.now(), p);
+    point.col(i) = points_->position(i, window.now(), p);
   }
   for_each_touch(window, p, [&](const Touch& t) {
     force.col(t.point) = t.f;
-    place.col(t.point) -= t.radius * t.sdf.n;
+    point.col(t.point) -= t.radius * t.sdf.n;
   });
 }
 
-int Contact::hold_count() const {
-  return params_.friction == Friction::hybrid ? points_->size() : 0;
+int Contact::stick_count() const {
+  return params_.friction_law == Friction::hybrid ? points_->size() : 0;
 }
 
-void Contact::hold(const Window& last, const VectorXd& p, std::uint8_t* held) const {
+void Contact::begin_stick(const Window& last, const VectorXd& p, std::uint8_t* stick) const {
   for_each_touch(last, p, [&](const Touch& t) {
-    if (t.hold.binds() && !t.slope.slip && t.limit.f > 0) held[t.point] = Hold().next();
+    if (t.stick.binds() && !t.slope.slip && t.limit.f > 0) stick[t.point] = StickState().next();
   });
 }
 
-bool Contact::settle(const Window& now, const VectorXd& p, VectorXd& u, std::uint8_t* held) const {
-  std::vector<std::uint8_t> next(held, held + points_->size());  // `held` is read until the end
+bool Contact::update_stick(const Window& now, const VectorXd& p, VectorXd& u,
+                           std::uint8_t* stick) const {
+  std::vector<std::uint8_t> next(stick, stick + points_->size());  // `stick` is read until the end
   bool any = false;
   for_each_touch(now, p, [&](const Touch& t) {
-    const bool sticks = !t.hold.binds() && !t.slope.slip && t.limit.f > 0;
-    const bool breaks = t.hold.held() && t.v_t.norm() > kHoldSpeed;  // |f_t| > limit
+    const bool sticks = !t.stick.binds() && !t.slope.slip && t.limit.f > 0;
+    const bool breaks = t.stick.sticks() && t.v_t.norm() > kStickSpeed;  // |f_t| > limit
     if (!sticks && !breaks) return;
     any = true;
-    next[t.point] = t.hold.next();
+    next[t.point] = t.stick.next();
     if (sticks && t.node >= 0 && !t.frame) u.segment<3>(points_->dof(t.point)) -= t.v_t;
   });
-  std::copy(next.begin(), next.end(), held);
+  std::copy(next.begin(), next.end(), stick);
   return any;
 }
 

@@ -3,15 +3,16 @@
 // The sphere of radius r around x touches where x_c = x - r n; gap g(x) - r, depth d = max(-gap,
 // 0), d' = -n . w with w the velocity of the point's material at x_c against the obstacle's. The
 // force f = f_n n + f_t acts at x_c, on the point's node and, turned round, on the obstacle's. The
-// obstacle stands still or is carried by a frame node (a rigid body, a handle): g, n and kappa are
-// then given in that node's frame. A set's k_n and k_t are totals; point i carries w_i of them
-// (weights sum to 1; to 1/2 in each direction of a pair of bodies).
+// obstacle stands still or is carried by a frame node (a rigid body, a kinematic body): g, n and
+// kappa are then given in that node's frame. A set's k_n and k_t are totals; point i carries w_i of
+// them (weights sum to 1; to 1/2 in each direction of a pair of bodies).
 #pragma once
 
 #include <algorithm>
 
 #include "../bodies/point_set.hpp"
 #include "../sdf/sdf.hpp"
+#include "contact_element.hpp"
 #include "contact_rolling.hpp"
 
 namespace diffsim {
@@ -20,8 +21,8 @@ struct ContactParameters {
   int k_n, k_t, damping, c_f;        // indices into p
   int d_0 = -1, c_s = -1, f_0 = -1;  // likewise; -1 where the law has none
   int c_roll = -1, c_spin = -1, k_roll = -1;
-  Friction friction = Friction::linear;
-  Damping law = Damping::continuous;
+  Friction friction_law = Friction::linear;
+  Damping damping_law = Damping::continuous;
 };
 
 /// The frame node in whose frame an sdf is given.
@@ -30,12 +31,12 @@ struct Carrier {
   int dof = -1, frame = -1;  // as in Node
 };
 
-class Contact : public Element {
+class Contact : public ContactElement {
  public:
   /// mass: what friction at each point has to stop [kg], hybrid only.
   Contact(std::string name, const PointSet* points, SdfPtr sdf, Carrier carrier, VectorXd weights,
           VectorXd mass, ContactParameters params)
-      : Element(std::move(name)),
+      : ContactElement(std::move(name)),
         points_(points),
         sdf_(std::move(sdf)),
         carrier_(carrier),
@@ -55,21 +56,23 @@ class Contact : public Element {
 
   /// A node whose tangential velocity passed through the sticking range, or that has just met the
   /// obstacle, goes on from zero tangential velocity: full steps overshoot there (SOLVER study).
-  bool guard(const State& from, const Window& window, const VectorXd& p, VectorXd& u,
-             std::vector<unsigned char>& used) const override;
+  bool limit_step(const State& from, const Window& window, const VectorXd& p, VectorXd& u,
+                  std::vector<unsigned char>& used) const override;
 
-  /// Force on the body and point of action, world, per point; zero force and x while open.
+  /// Force on the body and point of application, world, per point; zero force and x while open.
   int contact_count() const override { return points_->size(); }
   void forces(const Window& window, const VectorXd& p, Matrix3X& force,
-              Matrix3X& place) const override;
+              Matrix3X& point) const override;
 
-  /// A point that began within its way of the obstacle and went more than half its thickness.
-  std::string leap(const Window& window, const VectorXd& p) const override;
+  /// A point that began within its displacement of the obstacle, which is more than half its
+  /// thickness.
+  std::string tunnelling(const Window& window, const VectorXd& p) const override;
 
-  /// Hybrid friction begins a step with those points held that were held in the last one.
-  int hold_count() const override;
-  void hold(const Window& last, const VectorXd& p, std::uint8_t* held) const override;
-  bool settle(const Window& now, const VectorXd& p, VectorXd& u, std::uint8_t* held) const override;
+  /// Hybrid friction begins a step with those points sticking that stuck in the last one.
+  int stick_count() const override;
+  void begin_stick(const Window& last, const VectorXd& p, std::uint8_t* stick) const override;
+  bool update_stick(const Window& now, const VectorXd& p, VectorXd& u,
+                    std::uint8_t* stick) const override;
 
  private:
   struct Touch;  // one point in contact
@@ -82,7 +85,14 @@ class Contact : public Element {
   struct End;    // and with one of the two nodes
   bool touch(int i, const Window& window, const VectorXd& p, const SdfSample& sample,
              Touch& t) const;
-  void rub(const Window& window, const VectorXd& p, Touch& t) const;
+  /// Forces of a touch whose geometry and relative velocity are known: normal force, friction
+  /// limit, friction, rolling torque, in that order.
+  void evaluate_law(const Window& window, const VectorXd& p, Touch& t) const;
+  void evaluate_friction(const Window& window, const ContactStiffness& k, Touch& t) const;
+  /// Of hybrid friction, whose sticking is a constraint, the linear law.
+  Friction sliding_law() const {
+    return params_.friction_law == Friction::hybrid ? Friction::linear : params_.friction_law;
+  }
   ContactStiffness stiffness(int i, const VectorXd& p) const;
   RollingStiffness rolling(int i, const VectorXd& p) const;
   void gather(int begin, int count, const State& s, const VectorXd& p,
@@ -101,7 +111,7 @@ class Contact : public Element {
   void add_blocks(const Touch& t, const End& row, const End& column, int block,
                   const Assembly& out) const;
   void add_columns(const Touch& t, const State& s, const VectorXd& p, ParameterColumns& out) const;
-  /// df, dtau and the way of x_c by one parameter.
+  /// df, dtau and dx_c by one parameter.
   void add_column(const Touch& t, const Vector3d& df, const Vector3d& dtau, const Vector3d& dx_c,
                   int column, ParameterColumns& out) const;
   void add_shape_column(const Touch& t, const RollingSlope& rolling, const Vector3d& drho,
@@ -126,12 +136,13 @@ struct ContactSet {
 
 /// What the two directions of a pair share.
 struct ContactLaw {
-  double k_n, k_t, c_f, damping;
+  double k_n, k_t, c_f;
+  double damping;            // c_n [s/m] (continuous) or k_d [N s/m] (ramped, thesis)
   double d_0;                // ramped damping only [m]
   double c_s, f_0;           // load-dependent friction where f_0 > 0 [N]
   RollingStiffness rolling;  // frame nodes only; k_roll = 0: k_t radius^2
-  Friction friction;
-  Damping normal;
+  Friction friction_law;
+  Damping damping_law;
 };
 
 void add_contact(Scene& scene, const std::string& name, const ContactSet& set,

@@ -14,7 +14,7 @@ Carrier carrier_of(const Scene& scene, const std::string& place, const std::stri
   if (carrier.empty()) return {};
   const Body& body = scene.body(carrier);
   if (body.kind() != NodeKind::frame) {
-    refuse(place + ": carrier", "must be a rigid body or a handle", quoted(carrier),
+    refuse(place + ": carrier", "must be a rigid body or a kinematic body", quoted(carrier),
            "obstacles do not deform: contact between two deformable bodies, or of one with "
            "itself, is not modelled");
   }
@@ -58,7 +58,7 @@ double rolling_slope_of(const std::string& place, const ContactLaw& law, const P
   }
   for (int i = 0; i < points.size(); ++i) {
     if (points.on_frame(i)) continue;
-    refuse(place + ": c_roll, c_spin", "need points on rigid bodies or handles",
+    refuse(place + ": c_roll, c_spin", "need points on rigid bodies or kinematic bodies",
            "point " + std::to_string(i) + " of " + quoted(points.name) + ", which cannot turn");
   }
   const double radius = points.radius(p);
@@ -72,10 +72,10 @@ ContactParameters add_parameters(ParameterTable& table, const std::string& name,
   ContactParameters params;
   params.k_n = table.add(name + ".k_n", "N/m", law.k_n, 0, kInfinity);
   params.k_t = table.add(name + ".k_t", "N s/m", law.k_t, 0, kInfinity);
-  const bool continuous = law.normal == Damping::continuous;
+  const bool continuous = law.damping_law == Damping::continuous;
   params.damping = table.add(name + (continuous ? ".c_n" : ".k_d"), continuous ? "s/m" : "N s/m",
                              law.damping, 0, kInfinity);
-  if (law.normal == Damping::ramped) {
+  if (law.damping_law == Damping::ramped) {
     params.d_0 = table.add(name + ".d_0", "m", law.d_0, 1e-9, kInfinity);
   }
   params.c_f = table.add(name + ".c_f", "1", law.c_f, 0, kInfinity);
@@ -88,8 +88,8 @@ ContactParameters add_parameters(ParameterTable& table, const std::string& name,
     params.c_spin = table.add(name + ".c_spin", "m", law.rolling.c_spin, 0, kInfinity);
     params.k_roll = table.add(name + ".k_roll", "N m s", k_roll, 0, kInfinity);
   }
-  params.friction = law.friction;
-  params.law = law.normal;
+  params.friction_law = law.friction_law;
+  params.damping_law = law.damping_law;
   return params;
 }
 
@@ -132,11 +132,12 @@ void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
                  const ContactLaw& law) {
   scene.check_new("contact", name);
   const std::string place = "contact '" + name + "'";
-  Direction way = direction(scene, place, set, 1);
-  const double k_roll = rolling_slope_of(place, law, *way.points, scene.values());
+  Direction side = direction(scene, place, set, 1);
+  const double k_roll = rolling_slope_of(place, law, *side.points, scene.values());
   const ContactParameters params = add_parameters(scene.table(), name, law, k_roll);
-  scene.add_element(std::make_unique<Contact>(name, way.points, set.sdf, way.carrier,
-                                              std::move(way.weights), std::move(way.mass), params));
+  scene.add_contact(std::make_unique<Contact>(name, side.points, set.sdf, side.carrier,
+                                              std::move(side.weights), std::move(side.mass),
+                                              params));
 }
 
 void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a,
@@ -144,17 +145,17 @@ void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a
   scene.check_new("contact", name);
   const ContactSet* set[2] = {&a, &b};
   const char* end[2] = {".a", ".b"};
-  Direction way[2];
+  Direction side[2];
   for (int m = 0; m < 2; ++m) {
     const std::string place = "contact '" + name + end[m] + "'";
     if (set[m]->carrier.empty()) {
       refuse(place + ": carrier", "must name a body", "''", "a fixed obstacle takes add_contact");
     }
-    way[m] = direction(scene, place, *set[m], 0.5);
+    side[m] = direction(scene, place, *set[m], 0.5);
   }
   for (int m = 0; m < 2; ++m) {
-    const auto& node = way[m].points->node;
-    if (std::count(node.begin(), node.end(), way[1 - m].carrier.node) != way[m].points->size()) {
+    const auto& node = side[m].points->node;
+    if (std::count(node.begin(), node.end(), side[1 - m].carrier.node) != side[m].points->size()) {
       refuse("contact '" + name + end[m] + "': points",
              "must all be on " + quoted(set[1 - m]->carrier) + ", which carries the other sdf",
              quoted(set[m]->points));
@@ -163,13 +164,13 @@ void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a
   double k_roll = 0;
   for (int m = 0; m < 2; ++m) {
     k_roll = std::max(k_roll, rolling_slope_of("contact '" + name + end[m] + "'", law,
-                                               *way[m].points, scene.values()));
+                                               *side[m].points, scene.values()));
   }
   const ContactParameters params = add_parameters(scene.table(), name, law, k_roll);
   for (int m = 0; m < 2; ++m) {
-    scene.add_element(std::make_unique<Contact>(name + end[m], way[m].points, set[m]->sdf,
-                                                way[m].carrier, std::move(way[m].weights),
-                                                std::move(way[m].mass), params));
+    scene.add_contact(std::make_unique<Contact>(name + end[m], side[m].points, set[m]->sdf,
+                                                side[m].carrier, std::move(side[m].weights),
+                                                std::move(side[m].mass), params));
   }
 }
 

@@ -1,7 +1,7 @@
 // Derivatives of contact forces by both nodes' poses and velocities and by parameters.
 //
 // Seen from the obstacle only three motions count, all without what a common rotation does:
-//   xi    = dx - dc_b - dpsi_b x sigma      (the point's way through the obstacle's frame)
+//   xi    = dx - dc_b - dpsi_b x sigma      (the point's displacement in the obstacle's frame)
 //   zeta  = dw - dpsi_b x w                 (the relative velocity's change in that frame)
 //   theta = dOmega - dpsi_b x Omega         (likewise of the relative angular velocity)
 // With dn = kappa xi, dd = -n . xi and so on, df = F_x xi + F_w zeta + dpsi_b x f.
@@ -15,16 +15,16 @@ struct Contact::Slope {
   Matrix3d x, w, o;
 };
 
-/// One end: where the force acts on it, and how f, tau and both levers to x_c move with it.
+/// One end: where the force acts on it, and how f, tau and both moment arms to x_c move with it.
 struct Contact::End {
   int node;
   bool frame;
   double sign;            // of f on it
-  Vector3d lever;         // to x_c
+  Vector3d moment_arm;    // to x_c
   Matrix36 f_x, f_v;      // df by the node's (c, psi), (v, omega)
   Matrix36 tau_x, tau_v;  // d tau likewise, where there is a rolling torque
   Matrix36 arm_a, arm_b;  // d rho_c, d sigma_c by (c, psi)
-  const Matrix36& arm(const End& column) const { return sign > 0 ? column.arm_a : column.arm_b; }
+  const Matrix36& arm_by(const End& column) const { return sign > 0 ? column.arm_a : column.arm_b; }
 };
 
 namespace {
@@ -81,22 +81,22 @@ Contact::Slope Contact::slope(const Touch& t, const RollingSlope* rolling, Slope
 
 // x_c moves by (1 - lag) xi in the obstacle's frame: x_c = x - r n, or x - g n.
 Matrix3d Contact::lag(const Touch& t) const {
-  Matrix3d lag = t.reach * t.sdf.kappa;
+  Matrix3d lag = t.offset * t.sdf.kappa;
   const bool turns = t.frame || t.node < 0;
-  if (turns && params_.friction == Friction::hybrid) lag += t.sdf.n * t.sdf.n.transpose();
+  if (turns && params_.friction_law == Friction::hybrid) lag += t.sdf.n * t.sdf.n.transpose();
   return lag;
 }
 
 void Contact::move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End::* by_x,
                    Matrix36 End::* by_v, End& a, End& b) const {
   const Matrix3d Wa = skew(t.omega_a), Wb = skew(t.omega_b), rho = skew(t.rho);
-  // zeta holds -(omega_a x lag + omega_b x (1 - lag)) xi, through the levers
+  // zeta holds -(omega_a x lag + omega_b x (1 - lag)) xi, through the moment arms
   const Matrix3d lag = this->lag(t);
   d.x -= d.w * (Wa * lag + Wb * (Matrix3d::Identity() - lag));
   a.*by_x << d.x, -(d.x + d.w * Wa) * rho;
   a.*by_v << d.w, d.o - d.w * skew(t.rho_c);
   if (carrier_.node < 0) return;
-  const Matrix3d sigma = skew(t.sigma), sigma_c = skew(t.sigma_c), rn = t.reach * skew(t.sdf.n);
+  const Matrix3d sigma = skew(t.sigma), sigma_c = skew(t.sigma_c), rn = t.offset * skew(t.sdf.n);
   b.*by_x << -d.x, d.x * sigma + d.w * (Wa * rn + Wb * sigma_c + skew(t.w)) +
                        d.o * skew(t.omega_a - t.omega_b) - skew(value);
   b.*by_v << -d.w, d.w * sigma_c - d.o;
@@ -124,7 +124,7 @@ void Contact::add_jacobian(const Touch& t, const VectorXd& p, const Assembly& ou
   if (t.node >= 0) add_blocks(t, a, a, t.node, out);
   if (carrier_.node < 0) return;
   const Matrix3d sigma = skew(t.sigma);
-  b.arm_a << lag, t.reach * skew(t.sdf.n) - lag * sigma;
+  b.arm_a << lag, t.offset * skew(t.sdf.n) - lag * sigma;
   b.arm_b << -P, P * sigma - skew(t.sigma_c);
   add_blocks(t, b, b, carrier_.node, out);
   if (t.node < 0) return;
@@ -134,11 +134,11 @@ void Contact::add_jacobian(const Touch& t, const VectorXd& p, const Assembly& ou
 
 void Contact::add_blocks(const Touch& t, const End& row, const End& column, int block,
                          const Assembly& out) const {
-  Matrix36 turn_x, turn_v;  // d(lever x f + tau)
+  Matrix36 turn_x, turn_v;  // d(arm x f + tau)
   if (row.frame) {
-    const Matrix3d lever = skew(row.lever);
-    turn_x = lever * column.f_x - skew(t.f) * row.arm(column);
-    turn_v = lever * column.f_v;
+    const Matrix3d arm = skew(row.moment_arm);
+    turn_x = arm * column.f_x - skew(t.f) * row.arm_by(column);
+    turn_v = arm * column.f_v;
     if (params_.k_roll >= 0) {
       turn_x += column.tau_x;
       turn_v += column.tau_v;
@@ -160,7 +160,7 @@ void Contact::add_columns(const Touch& t, const State& s, const VectorXd& p,
     const Vector3d along = t.sdf.n - t.by_fn * t.v_t;  // df/df_n
     add_column(t, dfn * along + df_t, dfn * rolling.by_fn + dtau, zero, c, out);
   };
-  const double damping_weight = params_.law == Damping::continuous ? 1 : weight;
+  const double damping_weight = params_.damping_law == Damping::continuous ? 1 : weight;
   add(params_.k_n, weight * t.normal.by_k, zero, zero);
   add(params_.damping, damping_weight * t.normal.by_damping, zero, zero);
   add(params_.d_0, t.normal.by_d_0, zero, zero);
@@ -176,10 +176,10 @@ void Contact::add_columns(const Touch& t, const State& s, const VectorXd& p,
     add(params_.k_roll, 0, zero, -weight * (roll.by_kt * t.rolling.roll + spin.by_kt * spun));
   }
   if (const int c = out.column(points_->p_scale); c >= 0) {
-    add_shape_column(t, rolling, points_->lever_by_scale(t.point, s), 0, c, out);
+    add_shape_column(t, rolling, points_->arm_by_scale(t.point, s), 0, c, out);
   }
   if (const int c = out.column(points_->p_radius); c >= 0) {
-    add_shape_column(t, rolling, points_->lever_by_radius(t.point, s), 1, c, out);
+    add_shape_column(t, rolling, points_->arm_by_radius(t.point, s), 1, c, out);
   }
 }
 
@@ -197,7 +197,7 @@ void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, cons
   const Vector3d& n = t.sdf.n;
   const Vector3d dn = t.sdf.kappa * drho;
   const double dd = dradius - n.dot(drho);
-  const bool grows = params_.friction != Friction::hybrid && (t.node < 0 || t.frame);
+  const bool grows = params_.friction_law != Friction::hybrid && (t.node < 0 || t.frame);
   const Vector3d dx_c = drho - lag(t) * drho - (grows ? dradius : 0.) * n;
   const Vector3d dw = (t.omega_a - t.omega_b).cross(dx_c);
   const double drate = -n.dot(dw) - t.w.dot(dn);

@@ -38,7 +38,9 @@ FrictionLimit friction_limit(const ContactStiffness& k, double f_n) {
           (k.c_s - k.c_f) * low * x * x};
 }
 
-FrictionSlope held_slope(double limit) { return {limit / kHoldSpeed, 0, 1 / kHoldSpeed, 0, false}; }
+FrictionSlope stick_slope(double limit) {
+  return {limit / kStickSpeed, 0, 1 / kStickSpeed, 0, false};
+}
 
 FrictionSlope friction_slope(double k_t, Friction law, double speed, double limit) {
   if (law == Friction::linear) {

@@ -31,7 +31,7 @@ enum ContactMode : unsigned {
   kOpen = 0,
   kStick = 1,
   kSlip = 2,
-  kHeld = 3,
+  kStatic = 3,
   kClamped = 4,
   kRolls = 8,   // against the full rolling friction
   kSpins = 16,  // against the full spinning friction
@@ -41,10 +41,8 @@ enum ContactMode : unsigned {
 /// Normal force f_n >= 0 [N] for depth d = max(-g, 0) and approach speed d'.
 /// continuous: f_n = k_n d max(0, 1 + c_n d')         (default; continuous at d = 0)
 /// thesis:     f_n = max(0, k_n d + k_d d') for d > 0  [G 4.12, 4.5.2]; jumps at d = 0.
-/// ramped:     f_n = max(0, k_n d + k_d d' d/(d + d_0)): the thesis' dashpot, made continuous. It
-/// is
-///             the continuous law with c_n = k_d/(k_n d_0) while d << d_0, the thesis' once d >>
-///             d_0.
+/// ramped:     f_n = max(0, k_n d + k_d d' d/(d + d_0)): the thesis' dashpot, made continuous: the
+///             continuous law with c_n = k_d/(k_n d_0) while d << d_0, the thesis' once d >> d_0.
 struct NormalForce {
   double f, by_d, by_rate, by_k, by_damping, by_d_0;
   bool clamped;
@@ -67,31 +65,31 @@ struct FrictionSlope {
 };
 FrictionSlope friction_slope(double k_t, Friction law, double speed, double limit);
 
-/// Hybrid friction [G 4.4.3]: f_t = -v_t limit / max(|v_t|, kHoldSpeed). A point that static
-/// friction holds has w_t = 0 as a constraint with the compliance kHoldSpeed / limit: it creeps
-/// with at most kHoldSpeed at Coulomb's limit, and where rows are redundant (a rigid body's feet)
+/// Hybrid friction [G 4.4.3]: f_t = -v_t limit / max(|v_t|, kStickSpeed). A point that sticks
+/// has w_t = 0 as a constraint with the compliance kStickSpeed / limit: it creeps
+/// with at most kStickSpeed at Coulomb's limit, and where rows are redundant (a rigid body's feet)
 /// every foot is loaded in proportion to what its own normal force can hold.
-constexpr double kHoldSpeed = 3e-8;  // [m/s]
-FrictionSlope held_slope(double limit);
+constexpr double kStickSpeed = 3e-8;  // [m/s]
+FrictionSlope stick_slope(double limit);
 
-/// How a point of hybrid friction stands in a step's search for that law, which Newton alone would
-/// not find: free, under the linear law, which is right once the point slides; or held at any
-/// speed, which is right up to kHoldSpeed. A free point that sticks is held next, a held one that
-/// is loaded too much let go, to a linear law kHarder times as steep and at last to the law itself:
-/// so the search ends.
-class Hold {
+/// Stick state of a point of hybrid friction in a step's search for that law, which Newton alone
+/// would not find: free, under the linear law, which is right once the point slides; or sticking at
+/// any speed, which is right up to kStickSpeed. A free point that comes to rest sticks next; a
+/// sticking one that is loaded too much is released, to a linear law kStiffening times as steep and
+/// at last to the law itself: so the search ends.
+class StickState {
  public:
-  explicit Hold(std::uint8_t code = 0) : code_(code) {}
-  bool held() const { return code_ % 2 == 1; }
-  int times() const { return code_ / 2; }                         // let go so far
-  bool binds() const { return held() || times() >= kMostTimes; }  // at rest by the law itself
+  explicit StickState(std::uint8_t code = 0) : code_(code) {}
+  bool sticks() const { return code_ % 2 == 1; }
+  int releases() const { return code_ / 2; }
+  bool binds() const { return sticks() || releases() >= kMostReleases; }  // at rest by the law
   std::uint8_t next() const { return code_ + 1; }
 
  private:
-  static constexpr int kMostTimes = 4;
+  static constexpr int kMostReleases = 4;
   std::uint8_t code_;
 };
-constexpr double kHarder = 100;
+constexpr double kStiffening = 100;
 
 /// The linear law's k_t is at first at least kSlipMass times the mass that the point stops per
 /// step: with less, Newton would find a body that Coulomb friction stops creeping far from where it

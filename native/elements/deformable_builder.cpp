@@ -17,7 +17,7 @@ std::vector<int> hosts(const Scene& scene, const std::string& place, const Defor
   for (const Glue& glue : spec.glued) {
     const int node = glue.body.empty() ? -1 : scene.node_of(glue.body);
     if (node >= 0 && scene.nodes()[node].kind != NodeKind::frame) {
-      refuse(place + ": glued", "must be to rigid bodies, handles or the world (\"\")",
+      refuse(place + ": glued", "must be to rigid bodies, kinematic bodies or the world (\"\")",
              "'" + glue.body + "'", "use a spring");
     }
     for (int v : glue.vertices) {

@@ -19,7 +19,7 @@ void Drag::add(const Window& window, const VectorXd& p, const Assembly& out) con
     const int i = index_[k];
     Stencil t;
     t.share = shares_[static_cast<Eigen::Index>(k)];
-    t.rho = points_->lever(i, s, p);
+    t.rho = points_->moment_arm(i, s, p);
     t.u = points_->velocity(i, s, t.rho) - wind;
     t.speed = t.u.norm();
     const double slope = t.share * (linear + quadratic * t.speed);
@@ -39,7 +39,7 @@ void Drag::add_jacobian(int i, const Stencil& t, const State& s, const Assembly&
   const Matrix3d zero = Matrix3d::Zero();
   add_force_jacobian(*points_, i, t.rho, points_->on_frame(i),
                      force_jacobian(*points_, i, J, zero, t.F_w), 1, block, out);
-  add_lever_jacobian(*points_, i, J, t.f, block, out);
+  add_arm_jacobian(*points_, i, J, t.f, block, out);
 }
 
 void Drag::add_columns(int i, const Stencil& t, const State& s, ParameterColumns& out) const {

@@ -129,10 +129,10 @@ void EdgeBlocks::finish_mixed(const Buffer& buffer, const BodyPoints& points, co
   // The force on `row` is -r: its derivatives by place and velocity of `col` are -K, -B.
   auto put = [&](int row, int col, const Matrix3d& K, const Matrix3d& B, int block) {
     if (block < 0) return;
-    const Vector3d rho = set.lever(col, s, p);
+    const Vector3d rho = set.moment_arm(col, s, p);
     const PointJacobian J = point_jacobian(set, col, s, rho, rho);
     const ForceJacobian df = force_jacobian(set, col, J, -K, -B);
-    add_force_jacobian(set, row, set.lever(row, s, p), set.on_frame(col), df, 1, block, out);
+    add_force_jacobian(set, row, set.moment_arm(row, s, p), set.on_frame(col), df, 1, block, out);
   };
   for (const Mixed& m : mixed_) {
     const bool full = buffer.blocks == 3;
@@ -161,9 +161,9 @@ void EdgeBlocks::finish(const Buffer& buffer, const BodyPoints& points, const St
   const PointSet& set = points.set();
   for (int i : points.glued()) {
     if (!set.on_frame(i)) continue;
-    const Vector3d rho = set.lever(i, s, p);
+    const Vector3d rho = set.moment_arm(i, s, p);
     const PointJacobian J = point_jacobian(set, i, s, rho, rho);
-    add_lever_jacobian(set, i, J, -Vector3d::Map(r + 3 * i), set.node[i], out);
+    add_arm_jacobian(set, i, J, -Vector3d::Map(r + 3 * i), set.node[i], out);
   }
 }
 

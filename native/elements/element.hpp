@@ -56,38 +56,8 @@ class Element {
   virtual int mode_count() const { return 0; }
   virtual void modes(const Window&, const VectorXd& /*p*/, std::uint16_t* /*out*/) const {}
 
-  /// Newton's full step from one state to window.now() may jump over a narrow regime (friction
-  /// turning round). Puts rates u of point nodes back where that is; `used` counts per node. True
-  /// if any.
-  virtual bool guard(const State& /*from*/, const Window&, const VectorXd& /*p*/, VectorXd& /*u*/,
-                     std::vector<unsigned char>& /*used*/) const {
-    return false;
-  }
-
-  /// Points that static friction may hold, one flag each (State::held, from first_hold() on), fixed
-  /// while Newton runs: `hold` sets those with which the step after last.now() begins, `settle`
-  /// changes those that do not fit the solved step, stops point nodes in u that it holds from now
-  /// on, and says whether any changed.
-  virtual int hold_count() const { return 0; }
-  virtual void hold(const Window& /*last*/, const VectorXd& /*p*/, std::uint8_t* /*held*/) const {}
-  virtual bool settle(const Window& /*now*/, const VectorXd& /*p*/, VectorXd& /*u*/,
-                      std::uint8_t* /*held*/) const {
-    return false;
-  }
-  int first_hold() const { return first_hold_; }
-  void set_first_hold(int first) { first_hold_ = first; }
-
-  /// What to tell a user of points that may have passed through an obstacle in this step, or "".
-  virtual std::string leap(const Window&, const VectorXd& /*p*/) const { return {}; }
-
-  /// Contact points that report a force; `forces` gives it and where it acts, world, per point.
-  virtual int contact_count() const { return 0; }
-  virtual void forces(const Window&, const VectorXd& /*p*/, Matrix3X& /*force*/,
-                      Matrix3X& /*place*/) const {}
-
  private:
   std::string name_;
-  int first_hold_ = 0;
 };
 
 }  // namespace diffsim

@@ -101,9 +101,9 @@ struct JointSpec {
 };
 
 /// Defaults, evaluated once and written as parameters (m: the larger of the two masses, m_r the
-/// reduced mass, l: the longest of lever arms and body radii):
+/// reduced mass, l: the longest of moment arm and body radii):
 ///   stiffness = 2 * 10 m 9.81 / 1e-4 m: ten times the link's weight opens the joint by 0.5e-4 m;
-///   rotational_stiffness = stiffness l^2: and, at the lever arm l, tilts it by 0.5e-4 m / l;
+///   rotational_stiffness = stiffness l^2: and, at the moment arm l, tilts it by 0.5e-4 m / l;
 ///   damping = 2 sqrt(stiffness m_r) (critical), rotational_damping = damping l^2.
 void add_joint(Scene& scene, const std::string& name, const JointSpec& spec);
 

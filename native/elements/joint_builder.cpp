@@ -35,7 +35,7 @@ const JointKind& kind_named(const std::string& place, const std::string& name) {
 
 struct JointEnd {
   int node = -1;                // -1: the world
-  double mass = 0, radius = 0;  // mass 0: the world or a handle
+  double mass = 0, radius = 0;  // mass 0: the world or a kinematic body
 };
 
 JointEnd end_of(const Scene& scene, const std::string& place, const std::string& body,
@@ -144,7 +144,8 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
                            end_of(scene, place, spec.body_b, kind)};
   if (end[0].mass == 0 && end[1].mass == 0) {
     refuse(place, "one end at least must be a body that moves freely",
-           "'" + spec.body_a + "' and '" + spec.body_b + "'", "drive a handle by its keys instead");
+           "'" + spec.body_a + "' and '" + spec.body_b + "'",
+           "drive a kinematic body by its keys instead");
   }
   if (!spec.position.allFinite()) {
     refuse(place + ": position", "must be finite [m]", spec.position.transpose());

@@ -12,7 +12,7 @@ void PointForce::add(const Window& window, const VectorXd& p, const Assembly& ou
   for (int i : index_) {
     Matrix3d turn = Matrix3d::Identity();
     if (body_fixed_) turn = s.R[points_->nodes[points_->node[i]].frame];
-    const Vector3d f = turn * F, rho = points_->lever(i, s, p);
+    const Vector3d f = turn * F, rho = points_->moment_arm(i, s, p);
     add_force(*points_, i, f, rho, *out.r);
     if (out.K && points_->on_frame(i)) add_jacobian(i, f, rho, s, out);
     if (!out.columns) continue;
@@ -34,7 +34,7 @@ void PointForce::add_jacobian(int i, const Vector3d& f, const Vector3d& rho, con
                               const Assembly& out) const {
   const int block = points_->node[i];  // diagonal blocks come first
   const PointJacobian J = point_jacobian(*points_, i, s, rho, rho);
-  add_lever_jacobian(*points_, i, J, f, block, out);
+  add_arm_jacobian(*points_, i, J, f, block, out);
   if (!body_fixed_) return;
   ForceJacobian df;  // df = d psi x f
   df.x << Matrix3d::Zero(), -skew(f);
@@ -49,7 +49,7 @@ void add_point_force(Scene& scene, const std::string& name, const PointForceSpec
   const std::vector<int> index = chosen_points(place, points, spec.index, false);
   for (int i : index) {
     if (spec.body_fixed && !points.on_frame(i)) {
-      refuse(place + ": frame", "'body' needs points of rigid bodies or handles",
+      refuse(place + ": frame", "'body' needs points of rigid bodies or kinematic bodies",
              "point " + std::to_string(i) + " of a particle or deformable body", "use 'world'");
     }
   }

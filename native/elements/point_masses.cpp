@@ -7,11 +7,11 @@ void PointMasses::add(const Window& window, const VectorXd& p, const Assembly& o
   for (std::size_t n = 0; n < index_.size(); ++n) {
     const int i = index_[n];
     const double m = share_[n] * p[p_mass_];
-    const Vector3d rho = points_->lever(i, now, p);
+    const Vector3d rho = points_->moment_arm(i, now, p);
     Vector3d a = -p.segment<3>(p_gravity_);
     for (int k = 0; k <= window.depth(); ++k) {
       const State& s = *window.at[k];
-      a += window.scheme.gamma[k] * points_->velocity(i, s, points_->lever(i, s, p));
+      a += window.scheme.gamma[k] * points_->velocity(i, s, points_->moment_arm(i, s, p));
     }
     add_force(*points_, i, -m * a, rho, *out.r);
     if (out.K) {
@@ -21,7 +21,7 @@ void PointMasses::add(const Window& window, const VectorXd& p, const Assembly& o
           force_jacobian(*points_, i, J, Matrix3d::Zero(), rate * Matrix3d::Identity());
       const int block = points_->node[i];
       add_force_jacobian(*points_, i, rho, true, df, 1, block, out);
-      add_lever_jacobian(*points_, i, J, -m * a, block, out);
+      add_arm_jacobian(*points_, i, J, -m * a, block, out);
     }
     if (out.columns) add_columns(static_cast<int>(n), a, rho, p, *out.columns);
   }
@@ -50,12 +50,12 @@ void PointMasses::add_history(const Window& window, int k, const VectorXd& p, Bl
   const State& past = *window.at[k];
   for (std::size_t n = 0; n < index_.size(); ++n) {
     const int i = index_[n];
-    const Vector3d rho = points_->lever(i, past, p);
+    const Vector3d rho = points_->moment_arm(i, past, p);
     const PointJacobian J = point_jacobian(*points_, i, past, rho, rho);
     const double rate = -share_[n] * p[p_mass_] * window.scheme.gamma[k];
     const ForceJacobian df =
         force_jacobian(*points_, i, J, Matrix3d::Zero(), rate * Matrix3d::Identity());
-    add_force_jacobian(*points_, i, points_->lever(i, window.now(), p), true, df, 1,
+    add_force_jacobian(*points_, i, points_->moment_arm(i, window.now(), p), true, df, 1,
                        points_->node[i], out);
   }
 }

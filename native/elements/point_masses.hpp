@@ -37,7 +37,7 @@ class PointMasses : public Element {
 
 /// Vertices that move with a body, "" = the world, from the start.
 struct Glue {
-  std::string body;  // a rigid body, a handle, or ""
+  std::string body;  // a rigid body, a kinematic body, or ""
   std::vector<int> vertices;
 };
 

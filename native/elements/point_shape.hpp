@@ -12,7 +12,7 @@ void for_each_shape_column(const PointSet& set, int i, const State& s, const Par
   for (const bool scale : {true, false}) {
     const int c = out.column(scale ? set.p_scale : set.p_radius);
     if (c < 0) continue;
-    const Vector3d drho = scale ? set.lever_by_scale(i, s) : set.lever_by_radius(i, s);
+    const Vector3d drho = scale ? set.arm_by_scale(i, s) : set.arm_by_radius(i, s);
     Vector3d dv = Vector3d::Zero();
     if (set.on_frame(i)) dv = s.w[set.nodes[set.node[i]].frame].cross(drho);
     f(c, drho, dv);

@@ -28,7 +28,7 @@ struct Springs::Law {
 // One spring's kinematics, force on a, and the force's derivatives.
 struct Springs::Stencil {
   Vector3d d, e;      // x_b - x_a, its rate
-  Vector3d rho[2];    // levers of a, b
+  Vector3d rho[2];    // moment arms of a, b
   Vector3d f;         // on a
   Matrix3d F_d, F_e;  // df/dd, df/de
   Vector3d by_k, by_c, by_rest;
@@ -129,8 +129,8 @@ inline void Springs::evaluate(const Law& law, int i, Stencil& t) const {
 Springs::Stencil Springs::stencil(const Law& law, int i, const State& s, const VectorXd& p) const {
   const PointSet &A = *sets_[a_[i].set], &B = *sets_[b_[i].set];
   Stencil t;
-  t.rho[0] = A.lever(a_[i].point, s, p);
-  t.rho[1] = B.lever(b_[i].point, s, p);
+  t.rho[0] = A.moment_arm(a_[i].point, s, p);
+  t.rho[1] = B.moment_arm(b_[i].point, s, p);
   t.d = B.position(b_[i].point, s, p) - A.position(a_[i].point, s, p);
   t.e = B.velocity(b_[i].point, s, t.rho[1]) - A.velocity(a_[i].point, s, t.rho[0]);
   evaluate<true>(law, i, t);
@@ -213,7 +213,7 @@ void Springs::add_jacobian(int g, const Stencil& t, const State& s, const Assemb
                          sets_[end[col].set]->on_frame(end[col].point), df[col], sign,
                          blocks[2 * row + col], out);
     }
-    add_lever_jacobian(set, end[row].point, J[row], on * t.f, blocks[3 * row], out);
+    add_arm_jacobian(set, end[row].point, J[row], on * t.f, blocks[3 * row], out);
   }
 }
 

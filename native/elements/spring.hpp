@@ -4,7 +4,8 @@
 //   f_a = k d + c d'                                       for a scalar l_0 = 0
 // The zero-length spring is linear in all directions, so it has no singular length. A batch may
 // give every spring its own natural length (l_0 = rest_scale natural_i) and a factor on k, and on
-// the c of the linear law. Springs between point nodes (cloth, strings) take a path without levers.
+// the c of the linear law. Springs between point nodes (cloth, strings) take a path without moment
+// arms.
 #pragma once
 
 #include <array>

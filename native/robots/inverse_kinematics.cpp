@@ -33,30 +33,30 @@ class Follower {
     how_.iterations = 30;
   }
 
-  // From q at pose a to pose b, expected at `guess`; halves the way where joints leap.
+  // From q at pose a to pose b, expected at `guess`; halves the path where joints jump.
   bool go(const LinkPose& a, const LinkPose& b, JointValues& q, const JointValues& guess, int depth,
-          Way& way) const {
+          FollowedPath& path) const {
     JointValues next = guess;
     const double error = reach(chain_, task_, b, how_, next);
     int joint = 0;
-    const double leap = (next - guess).cwiseAbs().maxCoeff(&joint);
-    if (error <= how_.tolerance && leap < most_leap) {
+    const double jump = (next - guess).cwiseAbs().maxCoeff(&joint);
+    if (error <= how_.tolerance && jump < most_jump) {
       q = next;
       return true;
     }
     if (depth == 0) {
-      way.error = error;
-      way.jumped = error <= how_.tolerance ? joint : -1;
+      path.error = error;
+      path.jumped = error <= how_.tolerance ? joint : -1;
       return false;
     }
     const LinkPose middle = between(a, b, 0.5);
     const JointValues rate = guess - q, q0 = q;
-    if (!go(a, middle, q, q + rate / 2, depth - 1, way)) return false;
-    return go(middle, b, q, q + (q - q0), depth - 1, way);
+    if (!go(a, middle, q, q + rate / 2, depth - 1, path)) return false;
+    return go(middle, b, q, q + (q - q0), depth - 1, path);
   }
 
  private:
-  static constexpr double most_leap = 0.3;  // away from the expected value [rad or m]
+  static constexpr double most_jump = 0.3;  // away from the expected value [rad or m]
 
   const Chain& chain_;
   const PoseTask& task_;
@@ -104,14 +104,14 @@ double reach(const Chain& chain, const PoseTask& task, const LinkPose& want, con
   }
 }
 
-Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys, int begin,
-           const JointValues& q) {
+FollowedPath follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys,
+                    int begin, const JointValues& q) {
   const Follower follower(chain, task);
   const int count = static_cast<int>(keys.size());
-  Way way;
-  way.q = MatrixXd::Zero(chain.size(), count);
-  way.q.col(begin) = q;
-  way.first = way.last = begin;
+  FollowedPath path;
+  path.q = MatrixXd::Zero(chain.size(), count);
+  path.q.col(begin) = q;
+  path.first = path.last = begin;
   constexpr int halvings = 3;
   for (int direction : {1, -1}) {
     JointValues now = q, before = q, earlier = q;
@@ -120,12 +120,12 @@ Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>
       const JointValues guess = 3 * (now - before) + earlier;
       earlier = before;
       before = now;
-      if (!follower.go(keys[k - direction], keys[k], now, guess, halvings, way)) return way;
-      way.q.col(k) = now;
-      (direction > 0 ? way.last : way.first) = k;
+      if (!follower.go(keys[k - direction], keys[k], now, guess, halvings, path)) return path;
+      path.q.col(k) = now;
+      (direction > 0 ? path.last : path.first) = k;
     }
   }
-  return way;
+  return path;
 }
 
 std::pair<double, double> singular_values(const Chain& chain, const PoseTask& task,

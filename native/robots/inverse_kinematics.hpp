@@ -1,4 +1,4 @@
-// Joint values whose link is where it should be: at one place, and along a way.
+// Joint values whose link is where it should be: at one place, and along a path.
 #pragma once
 
 #include <utility>
@@ -37,8 +37,8 @@ struct Solving {
 double reach(const Chain& chain, const PoseTask& task, const LinkPose& want, const Solving& how,
              JointValues& q);
 
-/// How far along a way one start came.
-struct Way {
+/// How far along a path one start came.
+struct FollowedPath {
   MatrixXd q;     // (n, keys); columns from `begin` on, or before it, as far as it came
   int first = 0;  // columns [first, last] are reached
   int last = -1;
@@ -46,10 +46,10 @@ struct Way {
   int jumped = -1;   // joint that leapt there, -1: out of reach
 };
 
-/// From q, which reaches key `begin`, forwards and backwards through all keys, without leaps. For
+/// From q, which reaches key `begin`, forwards and backwards through all keys, without jumps. For
 /// arms with no more joints than the task has rows: spare joints would drift.
-Way follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys, int begin,
-           const JointValues& q);
+FollowedPath follow(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys,
+                    int begin, const JointValues& q);
 
 /// Smallest and largest singular value of the task's Jacobian.
 std::pair<double, double> singular_values(const Chain& chain, const PoseTask& task,

@@ -167,7 +167,7 @@ LevelSetValues read_vdb(const std::string& path) {
   if (format != kVdbFormat) {
     refuse(path, "must be a .vdb file written by diffsim, format " + std::to_string(kVdbFormat),
            format == 0 ? "another program's" : "format " + std::to_string(format),
-           "make it anew from the mesh");
+           "make it again from the mesh");
   }
   return out;
 }

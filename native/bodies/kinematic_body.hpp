@@ -1,7 +1,7 @@
-// A driven handle: a frame whose pose is prescribed by keys, one parameter each.
+// A kinematic body: a frame whose pose is prescribed by keys, one parameter each.
 //
 // Between keys (every `interval` seconds) position and rotation vector are linear in time; after
-// the last key the handle rests. Its rows of the residual are
+// the last key the kinematic body rests. Its rows of the residual are
 //   r = weight (c - c*(t), log(R R*(t)^T)),
 // so it is where it must be in every step, its velocity follows through the scheme's beta, and what
 // is glued to it is driven by elimination. Forces on it are reactions and move nothing.
@@ -14,15 +14,15 @@ namespace diffsim {
 
 class Scene;
 
-struct HandleMotion {
+struct PrescribedMotion {
   double interval;              // between keys [s]
   Matrix3X position, rotation;  // (3, keys) [m], [rad], world
 };
 
-class Handle : public Body {
+class KinematicBody : public Body {
  public:
-  Handle(const std::string& name, int node, ParameterTable& table, const HandleMotion& motion,
-         double radius);
+  KinematicBody(const std::string& name, int node, ParameterTable& table,
+                const PrescribedMotion& motion, double radius);
   double radius() const override { return radius_; }
   std::vector<NodeMass> masses() const override { return {NodeMass{}}; }  // its mass moves nothing
   void check(const VectorXd& p) const override;
@@ -41,6 +41,7 @@ class Handle : public Body {
   double radius_;
 };
 
-void add_handle(Scene& scene, const std::string& name, const HandleMotion& motion, double radius);
+void add_kinematic_body(Scene& scene, const std::string& name, const PrescribedMotion& motion,
+                        double radius);
 
 }  // namespace diffsim

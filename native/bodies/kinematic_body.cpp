@@ -1,35 +1,36 @@
-#include "handle.hpp"
+#include "kinematic_body.hpp"
 
 #include "../rotation.hpp"
 #include "../scene.hpp"
 
 namespace diffsim {
 
-Handle::Handle(const std::string& name, int node, ParameterTable& table, const HandleMotion& motion,
-               double radius)
+KinematicBody::KinematicBody(const std::string& name, int node, ParameterTable& table,
+                             const PrescribedMotion& motion, double radius)
     : Body(name, NodeKind::frame, node),
       position_(table, name + ".position", "m", {motion.interval, motion.position}),
       rotation_(table, name + ".rotation", "rad", {motion.interval, motion.rotation}),
       radius_(radius) {}
 
-void Handle::check(const VectorXd& p) const {
+void KinematicBody::check(const VectorXd& p) const {
   for (int k = 0; k < rotation_.count(); ++k) {
     const double turn = p.segment<3>(rotation_.parameter(k)).norm();
     if (turn > 6.2) {
-      refuse("handle '" + name() + "': rotation[" + std::to_string(k) + "]",
+      refuse("kinematic body '" + name() + "': rotation[" + std::to_string(k) + "]",
              "rotation vector must be shorter than 6.2 rad", turn,
              "use the equivalent vector of length <= pi");
     }
   }
 }
 
-void Handle::start(const VectorXd& p, const std::vector<Node>& nodes, State& s) const {
+void KinematicBody::start(const VectorXd& p, const std::vector<Node>& nodes, State& s) const {
   s.c.col(node()) = position_.at(0).value3(p);
   s.R[nodes[node()].frame] = exp_rotation(rotation_.at(0).value3(p));
 }
 
-void Handle::start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
-                               const std::vector<int>& column_of, MatrixXd& X, MatrixXd&) const {
+void KinematicBody::start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
+                                      const std::vector<int>& column_of, MatrixXd& X,
+                                      MatrixXd&) const {
   const int position = position_.parameter(0), rotation = rotation_.parameter(0);
   const Matrix3d J = left_jacobian(p.segment<3>(rotation));
   const int dof = nodes[node()].dof;
@@ -39,8 +40,8 @@ void Handle::start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes
   }
 }
 
-void Handle::predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p,
-                     const std::vector<Node>& nodes, VectorXd& u) const {
+void KinematicBody::predict(const State& prev, const TimeScheme& scheme, double t,
+                            const VectorXd& p, const std::vector<Node>& nodes, VectorXd& u) const {
   const Node& n = nodes[node()];
   const Vector3d c = position_.at(t).value3(p), theta = rotation_.at(t).value3(p);
   const Vector3d turn = log_rotation(exp_rotation(theta) * prev.R[n.frame].transpose());
@@ -49,8 +50,9 @@ void Handle::predict(const State& prev, const TimeScheme& scheme, double t, cons
   u.segment<3>(n.dof + 3) = (turn - scheme.carry * prev.theta[n.frame]) / scheme.alpha;
 }
 
-void Handle::add_rows(const Window& window, const VectorXd& p, const std::vector<Node>& nodes,
-                      double weight, const Assembly& out) const {
+void KinematicBody::add_rows(const Window& window, const VectorXd& p,
+                             const std::vector<Node>& nodes, double weight,
+                             const Assembly& out) const {
   const Node& n = nodes[node()];
   const State& s = window.now();
   const Keys::Piece c = position_.at(window.t), rotation = rotation_.at(window.t);
@@ -80,9 +82,10 @@ void Handle::add_rows(const Window& window, const VectorXd& p, const std::vector
   }
 }
 
-void add_handle(Scene& scene, const std::string& name, const HandleMotion& motion, double radius) {
-  scene.check_new("handle", name);
-  const std::string place = "handle '" + name + "'";
+void add_kinematic_body(Scene& scene, const std::string& name, const PrescribedMotion& motion,
+                        double radius) {
+  scene.check_new("kinematic body", name);
+  const std::string place = "kinematic body '" + name + "'";
   if (!(motion.interval > 0)) refuse(place + ": interval", "must be > 0 [s]", motion.interval);
   if (!(radius > 0)) refuse(place + ": radius", "must be > 0 [m]", radius);
   if (motion.position.cols() == 0) refuse(place + ": position", "must hold a key", 0);
@@ -91,7 +94,8 @@ void add_handle(Scene& scene, const std::string& name, const HandleMotion& motio
            "must hold one key per position (" + std::to_string(motion.position.cols()) + ")",
            motion.rotation.cols());
   }
-  scene.add_body(std::make_unique<Handle>(name, scene.next_node(), scene.table(), motion, radius));
+  scene.add_body(
+      std::make_unique<KinematicBody>(name, scene.next_node(), scene.table(), motion, radius));
 }
 
 }  // namespace diffsim

@@ -1,4 +1,4 @@
-#include "smooth_way.hpp"
+#include "smooth_path.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -103,7 +103,7 @@ class Smoother {
         differences_(differences(times, at_rest)),
         system_(n_ * static_cast<int>(keys.size()), 3 * n_) {}
 
-  // Levenberg-Marquardt on the ways that reach all keys: every step ends on them again.
+  // Levenberg-Marquardt on the paths that reach all keys: every step ends on them again.
   MatrixXd smoothed(MatrixXd q, int iterations, double wall) {
     wall_ = wall * wall;
     double damping = 1e-3, objective = assemble(q);
@@ -226,13 +226,13 @@ class Smoother {
 
 }  // namespace
 
-MatrixXd smooth_way(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys,
-                    const VectorXd& times, const MotionLimits& limits, bool at_rest,
-                    const MatrixXd& q, int iterations) {
+MatrixXd smooth_path(const Chain& chain, const PoseTask& task, const std::vector<LinkPose>& keys,
+                     const VectorXd& times, const MotionLimits& limits, bool at_rest,
+                     const MatrixXd& q, int iterations) {
   Smoother smoother(chain, task, keys, times, limits, at_rest);
-  MatrixXd way = q;
-  for (double wall : wall_weights) way = smoother.smoothed(way, iterations, wall);
-  return way;
+  MatrixXd path = q;
+  for (double wall : wall_weights) path = smoother.smoothed(path, iterations, wall);
+  return path;
 }
 
 }  // namespace diffsim
