@@ -19,6 +19,7 @@ from typing import NoReturn
 
 from diffsim_ros import __version__
 from diffsim_ros.errors import InputError, NotConverged, nearest
+from diffsim_ros.fields import print_warnings_in_one_line
 
 DONE, UNUSABLE, NOT_CONVERGED, INTERRUPTED = 0, 2, 3, 130
 COMMANDS = {
@@ -144,6 +145,7 @@ def _arguments_of_twin(command: argparse.ArgumentParser) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    print_warnings_in_one_line()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
         hint = nearest(arguments[0], COMMANDS)

@@ -48,7 +48,7 @@ def shown(value: object, length: int = 120) -> str:
     """`repr(value)` on one line, at most `length` characters.
 
     Time and memory are bounded by `length`, whatever the value is: only as much of it is looked
-    at as is shown.  Arrays of more than a few numbers are told by type and shape.
+    at as is shown.  Arrays of more than a few numbers are shown by type and shape.
     """
     text, size = [], 0
     for part in _pieces(value, length):

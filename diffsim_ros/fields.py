@@ -10,12 +10,15 @@ from __future__ import annotations
 import copy
 import math
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from diffsim_ros.errors import InputError, nearest
 
 REQUIRED = "required"
+FORMER_PARAMETERS = (("_proxies.", "_contact_spheres."), (".proxies.", ".contact_spheres."))
+"""Parts of names of parameters that have changed."""
 _DECIMAL = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBER = re.compile(rf"^({_DECIMAL})(?:/({_DECIMAL}))?(?:\s+(\S.*))?$")
 
@@ -31,6 +34,8 @@ class Field:
     default   REQUIRED, None (absent) or the value
     minimum   smallest value accepted; `strict` excludes the minimum itself
     choices   words accepted, for kind "choice"
+    formerly  what the key was called; a file that uses it is read, with a FutureWarning
+    renamed   (old, new) words of a choice, likewise
     """
 
     kind: str
@@ -40,6 +45,8 @@ class Field:
     minimum: float | None = None
     strict: bool = False
     choices: tuple[str, ...] = ()
+    formerly: str = ""
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def rule(self) -> str:
         """What is accepted, in words, e.g. "a finite number > 0 [kg]"."""
@@ -115,7 +122,7 @@ class Reader:
 
     def section(self, fields: Section, value: object, key: str = "") -> dict:
         """Read one mapping: unknown keys are refused, defaults filled in (absent ones are None)."""
-        given = self.mapping(value, key)
+        given = self._with_new_names(fields, self.mapping(value, key), key)
         for name in given:
             if name not in fields:
                 accepted = "one of " + ", ".join(fields)
@@ -129,6 +136,17 @@ class Reader:
             else:
                 read[name] = self.value(field, given[name], join(key, name))
         return read
+
+    def _with_new_names(self, fields: Section, given: dict, key: str) -> dict:
+        """The mapping with keys that are not called so any more under their new names."""
+        for name, field in fields.items():
+            if field.formerly in given and field.formerly not in fields:
+                if name in given:
+                    old = join(key, field.formerly)
+                    raise self.error(old, given[field.formerly], f"`{name}` alone, its new name")
+                deprecated(self.place, join(key, field.formerly), name)
+                given[name] = given.pop(field.formerly)
+        return given
 
     def variant(self, variants: Mapping[str, Section], value: object, key: str) -> tuple[str, dict]:
         """Read a mapping with exactly one key out of `variants`: {kind: section}."""
@@ -268,6 +286,10 @@ class Reader:
         return value
 
     def _choice(self, field: Field, value: object, key: str) -> str:
+        for old, new in field.renamed:
+            if value == old:
+                deprecated(self.place, f"{key}: {old}", new)
+                value = new
         if value not in field.choices:
             raise self._fail(field, value, key, nearest(value, field.choices))
         return str(value)
@@ -279,6 +301,26 @@ class Reader:
         if not isinstance(value, (list, tuple)):
             raise self._fail(field, value, key)
         return list(value)
+
+
+def deprecated(place: object, old: str, new: str) -> None:
+    """Warn that a file uses a name that will not be read for ever."""
+    warnings.warn(f"{place}: {old}: is called `{new}` now", FutureWarning, stacklevel=2)
+
+
+def print_warnings_in_one_line() -> None:
+    """For programs: what `deprecated` warns of, without the place in our code."""
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
+
+
+def parameter_name(place: object, key: str, name: str) -> str:
+    """The engine's name of a parameter, of which a file may have a former one."""
+    new = name
+    for old, now in FORMER_PARAMETERS:
+        new = new.replace(old, now)
+    if new != name:
+        deprecated(place, f"{key}: {name}", new)
+    return new
 
 
 def join(key: str, name: object) -> str:

@@ -28,7 +28,7 @@ def scene(c_n: float, *, points: int = 2, turn: tuple = (0.0, 0.0, 0.0), **world
         "bodies": {
             "cube": {
                 "shape": {"box": {"size": [EDGE] * 3}}, "mass": MASS,
-                "proxies": {"face_grid": {"per_edge": points}},
+                "contact_spheres": {"face_grid": {"per_edge": points}},
                 "pose": {"position": [0, 0, float(HEIGHT + reach)], "rotation": list(turn)},
             }
         },

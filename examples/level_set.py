@@ -43,7 +43,7 @@ def scene(path: str, duration: float) -> dict:
             "type": "string", "shape": {"line": {"length": 0.7, "masses": 24}}, "mass": 0.02,
             "stretch": {"stiffness": 100, "damping": 0.02},
             "pose": {"position": [0.02 * i, 0.05 * i, 0.3 + 0.03 * i], "rotation": [0, 0, 0.4 + i]},
-            "proxies": {"surface": {"radius": 0.004}}, "colour": [0.9, 0.6, 0.1 * i],
+            "contact_spheres": {"surface": {"radius": 0.004}}, "colour": [0.9, 0.6, 0.1 * i],
         }
         for i in range(3)
     }  # fmt: skip
@@ -52,7 +52,7 @@ def scene(path: str, duration: float) -> dict:
         "shape": {"rectangle": {"size": [0.5, 0.5], "cells": [14, 14]}},
         "stretch": {"stiffness": 200, "damping": 0.05},
         "shear": {"stiffness": 20, "damping": 0.02}, "bend": {"stiffness": 1, "damping": 0.005},
-        "pose": {"position": [0, 0, 0.2]}, "proxies": {"surface": {"radius": 0.004}},
+        "pose": {"position": [0, 0, 0.2]}, "contact_spheres": {"surface": {"radius": 0.004}},
     }  # fmt: skip
     bodies = {"sheet": sheet, **strings}
     return {

@@ -30,22 +30,22 @@ ARGUMENTS = {
     "cloud_topics": ("['']", "PointCloud2 topics of a depth camera"),
     "joint_topics": ("['']", "JointState topics of a robot"),
     "up_axis": ("z", "axis of the tracker that points up: z or y"),
-    "world_frame": ("", "frame that poses are moved into, and markers shown in; empty: as heard"),
+    "world_frame": ("", "frame that poses are moved into, and markers shown in; empty: as sources"),
     "configuration": ("", "estimation YAML for requests that name none"),
     "rviz": ("false", "start rviz2 with config/rviz/real2sim.rviz"),
 }
-HEARD = [name for name in ARGUMENTS if name.endswith("_topics") or name == "tf_bodies"]
+SOURCES = [name for name in ARGUMENTS if name.endswith("_topics") or name == "tf_bodies"]
 
 
 def generate_launch_description():
-    heard = typed(**dict.fromkeys(HEARD, STRINGS))
-    seen = {name: heard[name] for name in ("pose_topics", "markers_topics")}
+    sources = typed(**dict.fromkeys(SOURCES, STRINGS))
+    seen = {name: sources[name] for name in ("pose_topics", "markers_topics")}
     world = text(FirstGiven(LaunchConfiguration("world_frame"), "world"))
     return LaunchDescription(
         [
             *declared(ARGUMENTS),
             node("replay", typed(data=str, rate_factor=float), condition=if_given("data")),
-            node("observer", {**heard, **typed(up_axis=str, world_frame=str)}),
+            node("observer", {**sources, **typed(up_axis=str, world_frame=str)}),
             node("estimator", typed(configuration=str)),
             node("visualizer", {**seen, "world_frame": world}),
             rviz("real2sim.rviz"),

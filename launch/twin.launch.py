@@ -38,7 +38,7 @@ ARGUMENTS = {
 
 
 def generate_launch_description():
-    heard = typed(pose_topics=STRINGS)
+    sources = typed(pose_topics=STRINGS)
     lab = typed(twin=str, rate_factor=float, truth_path=str, publish_tf=str)
     timing = typed(dry_run=bool, gripper=str, lead=float, stall_timeout=float)
     return LaunchDescription(
@@ -46,10 +46,10 @@ def generate_launch_description():
             *declared(ARGUMENTS),
             node("simulator", lab, **OWN),
             node("driver", timing, SIMULATED, **OWN),
-            node("observer", {**heard, **typed(cloud_topics=STRINGS)}, SIMULATED, **OWN),
+            node("observer", {**sources, **typed(cloud_topics=STRINGS)}, SIMULATED, **OWN),
             node("planner", typed(task=str), SIMULATED, **OWN),
             node("estimator", typed(configuration=str), SIMULATED, **OWN),
-            node("visualizer", heard, SIMULATED, **OWN),
+            node("visualizer", sources, SIMULATED, **OWN),
             rviz("twin.rviz", SIMULATED, **OWN),
         ]
     )

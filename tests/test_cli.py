@@ -411,7 +411,7 @@ def test_only_contacts_count_as_contact_modes():
     scene = {
         "world": {"step": 0.005, "duration": 0.1},
         "bodies": {
-            "dot": {"type": "particle", "mass": 1, "proxies": "point",
+            "dot": {"type": "particle", "mass": 1, "contact_spheres": "point",
                     "pose": {"position": [0, 0, -0.01]}},
             "rod": {"shape": {"box": {"size": [0.1, 0.1, 0.5]}}, "mass": 1,
                     "pose": {"position": [1, 0, 0]}},

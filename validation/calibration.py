@@ -7,7 +7,7 @@ the flight before contact as prior, Levenberg-Marquardt over growing horizons, G
 covariance.  All parameters are estimated together, from first guesses that are 30 % off.
 
 An interval counts whatever the result says about its parameter; none at all counts as a miss.
-`confounded` shows that two parameters that motion cannot tell apart are called so by name.
+`confounded` shows that two parameters that motion cannot distinguish are named.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ SPECS = {
     "normal_damping": ("s/m", 0.5, 1.3, 8, {"table.c_n": 1}),
     "tangential_stiffness": ("N*s/m", 150.0, 1 / 1.3, 8, {"table.k_t": 1}),
     "inertia": ("kg*m^2", 8.1e-4, 1.1, 2, {f"cube.inertia.{a}{a}": 1 for a in "xyz"}),
-    "corner_radius": ("m", 0.004, 1.3, 3, {"cube_proxies.radius": 1}),
+    "corner_radius": ("m", 0.004, 1.3, 3, {"cube_contact_spheres.radius": 1}),
     "length_scale": (
         "1", 1.02, 0.99, 1.08,
-        {"cube_proxies.scale": -1, "gravity.z": {"factor": -9.81, "power": -1}},
+        {"cube_contact_spheres.scale": -1, "gravity.z": {"factor": -9.81, "power": -1}},
     ),
 }  # fmt: skip
 TRUTH = {name: spec[1] for name, spec in SPECS.items()}
@@ -68,7 +68,7 @@ def scene(truth: Mapping[str, float] = TRUTH) -> dict:
     cube = {
         "type": "rigid", "shape": {"box": {"size": [EDGE] * 3}}, "mass": MASS,
         "inertia": truth["inertia"], "pose": {"position": [0, 0, 0.2]},
-        "proxies": {"corners": {"radius": truth["corner_radius"]}},
+        "contact_spheres": {"corners": {"radius": truth["corner_radius"]}},
     }  # fmt: skip
     return {
         "world": {"step": 1 / RATE / STEPS_PER_FRAME, "scheme": "bdf2", "duration": 0.5},
@@ -117,7 +117,10 @@ class Thrower:
         model: SceneModel = load_scene(scene())
         self.scene, self.truth = model.engine, model.engine.values
         kappa = TRUTH["length_scale"]
-        for entry, value in (("cube_proxies.scale", 1 / kappa), ("gravity.z", -9.81 / kappa)):
+        for entry, value in (
+            ("cube_contact_spheres.scale", 1 / kappa),
+            ("gravity.z", -9.81 / kappa),
+        ):
             self.truth[self.scene.index(entry)] = value
         kinds = ("position", "rotation", "velocity", "angular_velocity")
         names = [f"cube.{kind}.{axis}" for kind in kinds for axis in "xyz"]

@@ -5,7 +5,7 @@ toss that is not trained on is predicted.  Required are lower means than the bes
 simulators, by published numbers and on exactly these tosses.  Aims, medians, paired
 intervals, and v_z refitted with the model's own gravity are reported beside them.
 
-Then the physics is taken apart, one part at a time, each variant fitted anew from the same first
+Then the physics is taken apart, one part at a time, each variant fitted again from the same first
 guess with a reduced budget: the damping law, corner radius, the tracker's length scale, inertia,
 load-dependent friction.
 """
@@ -145,9 +145,9 @@ VARIANTS: Mapping[str, Callable[[dict], None]] = {
     "damping_continuous": law("continuous"),
     "damping_ramped": law("ramped"),
     "damping_thesis": law("thesis"),
-    "sharp_corners": lambda content: _hold(content, "_proxies.radius", 0.0),
-    "length_scale_fitted": lambda content: _release(content, "_proxies.scale", 0.96, 1.06),
-    "length_scale_1": lambda content: _hold(content, "_proxies.scale", 1.0),
+    "sharp_corners": lambda content: _hold(content, "_contact_spheres.radius", 0.0),
+    "length_scale_fitted": lambda content: _release(content, "_contact_spheres.scale", 0.96, 1.06),
+    "length_scale_1": lambda content: _hold(content, "_contact_spheres.scale", 1.0),
     "inertia_nominal": lambda content: _hold(content, ".inertia.xx", NOMINAL_INERTIA),
     "friction_constant": constant_friction,
 }

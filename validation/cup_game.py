@@ -68,7 +68,7 @@ def world(
     scene: dict = {
         "world": {"step": 1 / rate, "duration": duration, "record_every": rate // ROWS},
         "bodies": {"ball": {
-            "shape": {"sphere": {"radius": BALL}}, "mass": MASS, "proxies": {"sphere": {}},
+            "shape": {"sphere": {"radius": BALL}}, "mass": MASS, "contact_spheres": {"sphere": {}},
             "pose": {"position": [-1, 0, HAND]},
         }},
         "sdfs": {"floor": {"plane": {}}},

@@ -1,6 +1,6 @@
 """What leaves the driver, and how its motions end: many random trajectories and events.
 
-Rules: sound motions are spoilt at random, checked by the driver's rules and by the real
+Rules: sound motions are corrupted at random, checked by the driver's rules and by the real
 controller's; none that the real one would refuse may pass, nor any that leaves its limits on a fine
 grid; motions scaled to just below a limit must pass, to just above must not.
 Events: motions run by the mock controller and watched as the driver does, with speed scaling,
@@ -23,7 +23,7 @@ from diffsim_ros.robots.trajectory_check import check_trajectory
 
 from .common import ROOT, share
 
-SPOILT, SHARP, RUNS = 5_000, 300, 300
+CORRUPTED, SHARP, RUNS = 5_000, 300, 300
 NOW = 1_700_000_000 * NANO
 KEYS = ("positions", "velocities", "accelerations")
 ODD = (np.nan, np.inf, -np.inf, 1e-7, 1.2e-7, 1e300, -20.0, 7.0)
@@ -95,19 +95,19 @@ def _outside(found: JointTrajectory, arm: Arm) -> bool:
 
 
 def rules(fraction: float = 1.0) -> dict:
-    """Counts over spoilt motions, and over motions just within and beyond the limits."""
+    """Counts over corrupted motions, and over motions just within and beyond the limits."""
     arm = load_arm(ROOT / "config" / "robots" / "ur5.yaml")
     names, rng = arm.robot.joint_names, np.random.default_rng(20261121)
     start = JointSample(dict(zip(names, arm.home.tolist(), strict=True)), dict.fromkeys(names, 0.0))
     counts = dict.fromkeys(
-        ("spoilt", "real_refuses", "ours_refuses", "slipped_through", "left_limits"), 0
+        ("corrupted", "real_refuses", "ours_refuses", "slipped_through", "left_limits"), 0
     )
-    for _ in range(share(SPOILT, fraction)):
+    for _ in range(share(CORRUPTED, fraction)):
         command = JointCommand.of(motion(rng, arm, rng.uniform(0.3, 0.99)))
         for _ in range(int(rng.integers(1, 4))):
             command = _edited(rng, command) if command.points else command
         refused, passed = bool(rejection(command, names, NOW)), _passes(command, arm, start)
-        counts["spoilt"] += 1
+        counts["corrupted"] += 1
         counts["real_refuses"] += refused
         counts["ours_refuses"] += passed is None
         if passed is not None:
@@ -121,7 +121,7 @@ def rules(fraction: float = 1.0) -> dict:
         sharp["beyond_passed"] += _passes(JointCommand.of(beyond), arm, start) is not None
     assert counts["slipped_through"] == 0 and counts["left_limits"] == 0, counts
     assert sharp["within_refused"] == 0 and sharp["beyond_passed"] == 0, sharp
-    assert 0.2 < counts["ours_refuses"] / counts["spoilt"] < 1.0, counts
+    assert 0.2 < counts["ours_refuses"] / counts["corrupted"] < 1.0, counts
     return counts | sharp
 
 
@@ -141,14 +141,14 @@ def rehearsal(rng, arm: Arm) -> dict:
         if event in ("slow", "pause", "stop") and passed >= at:
             over = event != "stop" and passed >= at + lasts
             mock.speed_scaling = 1.0 if over else (0.4 if event == "slow" else 0.0)
-        watch.hear_scaling(now, mock.scaling)
+        watch.on_speed_scaling(now, mock.scaling)
         if event != "silence" or passed < at:
-            watch.hear_state(now, mock.position)
+            watch.on_joint_state(now, mock.position)
         if (now - NOW) // 4_000_000 % 12 == 0:  # 20 Hz, heard up to 30 ms later
             late = nanoseconds(rng.uniform(0.0, 0.03))
             sent.append((now + late, mock.updated, mock.desired.position, mock.position))
         while sent and sent[0][0] <= now:
-            watch.hear_feedback(*sent.pop(0)[1:])
+            watch.on_feedback(*sent.pop(0)[1:])
         if watch.until_release(now) <= 0.0:
             watch.release()
             released = mock.elapsed

@@ -1,4 +1,4 @@
-"""Plans carried out over ROS, by simulator and driver as processes, beside the same without it.
+"""Plans executed over ROS, by simulator and driver as processes, beside the same without it.
 
 What is left to differ is when the gripper's command comes, which is measured: the same release
 without ROS gives the same throw.
@@ -17,7 +17,7 @@ import numpy as np
 from diffsim_ros.nodes.commander import Commander
 from diffsim_ros.nodes.convert_motion import trajectory_message
 from diffsim_ros.nodes.experiment import ExperimentRun
-from diffsim_ros.nodes.processes import Fleet, own_domain
+from diffsim_ros.nodes.processes import NodeProcesses, own_domain
 from diffsim_ros.nodes.rehearsal import Rehearsal
 from diffsim_ros.planning.result import PlanResult
 from diffsim_ros.twin.execution import executed
@@ -27,18 +27,18 @@ from .planned import FOLDER, away
 
 TASK = FOLDER / "ur5_throw.yaml"
 TARGETS, REACH = 10, (0.10, 0.15, 0.06)
-"""Changed targets of planning anew, and how far from the task's along each axis [m]."""
+"""Changed targets of planning again, and how far from the task's along each axis [m]."""
 
 
 def over_ros(name: str, found: Mapping[str, PlanResult]) -> dict[str, dict]:
-    """Kind -> figures of each plan, carried out one after the other by the same nodes."""
+    """Kind -> figures of each plan, executed one after the other by the same nodes."""
     with (
         tempfile.TemporaryDirectory() as folder,
         own_domain(),
-        Fleet(Path(folder) / "logs") as fleet,
-        Commander(fleet.check) as commander,
+        NodeProcesses(Path(folder) / "logs") as processes,
+        Commander(processes.check) as commander,
     ):
-        lab = ExperimentRun(Path(folder), fleet, commander, FOLDER / f"{name}.yaml")
+        lab = ExperimentRun(Path(folder), processes, commander, FOLDER / f"{name}.yaml")
         lab.begin(planner=False)
         return {kind: _one(lab, kind, result) for kind, result in found.items()}
 
@@ -63,11 +63,11 @@ def replanning(seed: int) -> dict:
     with (
         tempfile.TemporaryDirectory() as folder,
         own_domain(),
-        Fleet(Path(folder) / "logs") as fleet,
-        Commander(fleet.check) as commander,
+        NodeProcesses(Path(folder) / "logs") as processes,
+        Commander(processes.check) as commander,
     ):
-        lab = ExperimentRun(Path(folder), fleet, commander, TASK)
-        fleet.start("planner")
+        lab = ExperimentRun(Path(folder), processes, commander, TASK)
+        processes.start("planner")
         rows = [_planned(lab, None)]
         target = lab.config.goals[0].target[0]
         for _ in range(TARGETS):
@@ -83,13 +83,13 @@ def replanning(seed: int) -> dict:
 
 def _planned(lab: Rehearsal, target: np.ndarray | None) -> dict[str, float]:
     """One plan for a target; the first of a task is written, and cold."""
-    begun, used = time.perf_counter(), _cpu(lab.fleet.running["planner"].pid)
+    begun, used = time.perf_counter(), _cpu(lab.processes.running["planner"].pid)
     warm = target is not None
     plan = lab.plan(TASK, "plan", target=target if warm else (), warm_start=warm, out=not warm)
     said = {metric.name: metric.value for metric in plan.metrics}
     return {
         "wall_s": time.perf_counter() - begun,
-        "cpu_s": _cpu(lab.fleet.running["planner"].pid) - used,
+        "cpu_s": _cpu(lab.processes.running["planner"].pid) - used,
         "rollouts": said["rollouts"], "distance": said["goals.target.distance"],
     }  # fmt: skip
 

@@ -1,10 +1,10 @@
-"""Plans of the UR5 carried out by its twin through the mock controller, with what is not known.
+"""Plans of the UR5 executed by its twin through the mock controller, with what is not known.
 
 A twin with the plan's own numbers and half of its step (planning.as_twin): joints exactly as
 planned, joints as the mock controller moves them, and then attempts with friction within 20 %,
 what is held or moved displaced by up to 1 cm along each axis, and a release with 4 ms of jitter;
 for the plan as it is, and for the one that is robust over samples of these (docs/planning.md). And
-each of these plans carried out once over ROS, by simulator and driver (executed_over_ros.py).
+each of these plans executed once over ROS, by simulator and driver (executed_over_ros.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from diffsim_ros.planning.as_twin import twin_of
 from diffsim_ros.planning.config import PlanConfig
-from diffsim_ros.planning.judging import tolerances
+from diffsim_ros.planning.evaluation import tolerances
 from diffsim_ros.planning.load import load_plan
 from diffsim_ros.planning.plan import plan
 from diffsim_ros.planning.result import PlanResult

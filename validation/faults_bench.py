@@ -1,4 +1,5 @@
-"""Robot, driver and clients of the fault study in one ROS domain: kept alive, heard, begun anew."""
+"""Robot, driver and clients of the fault study in one ROS domain: kept alive, heard, begun
+again."""
 
 from __future__ import annotations
 
@@ -173,7 +174,7 @@ class Bench:
             raise Failed(f"the driver is not ready: {self.said and self.said[1].message}")
 
     def give_up(self) -> None:
-        """Robot and driver begin anew."""
+        """Robot and driver begin again."""
         for program in (self.driver, self.robot):
             if program is not None:
                 program.close()

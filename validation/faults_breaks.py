@@ -33,13 +33,13 @@ def path_unchecked() -> None:
     Supervisor._off_plan = lambda self, *_: ""
     Supervisor.away_from_goal = lambda self: ""
     Supervisor.release_fault = lambda self, now: ""
-    hear = Supervisor.hear_feedback
+    hear = Supervisor.on_feedback
 
-    def hear_feedback(self, *rows):
+    def on_feedback(self, *rows):
         hear(self, *rows)
         self._off_commands = 0
 
-    Supervisor.hear_feedback = hear_feedback
+    Supervisor.on_feedback = on_feedback
 
 
 def limits_unchecked() -> None:

@@ -303,8 +303,8 @@ class Judge:
             self._say(f"said that nothing was sent: {text}")
         if "stays closed" in text and self.opened:
             self._say(f"said that the gripper stays closed: {text}")
-        if "was told to open" in text and not self.opened and not self._robot_gone():
-            self._say(f"said that the gripper was told to open: {text}")
+        if "was commanded to open" in text and not self.opened and not self._robot_gone():
+            self._say(f"said that the gripper was commanded to open: {text}")
         if (self.stamp is not None) != bool(self.opened) and not self._robot_gone():
             self._say(f"release_stamp {self.stamp}, opened {len(self.opened)} times")
         check = getattr(self, f"_{report.code.lower()}", None)

@@ -34,7 +34,7 @@ from .faults_record import DRIVER, FOREIGN, OTHER, Record
 STEP = 4_000_000
 """[ns] by which simulated time goes on."""
 LATENCY = 0.05
-LEAP = NANO
+JUMP = NANO
 """[ns] A clock that goes further at once, or back, was set."""
 REST = 1e-3
 """[rad/s] below which nothing moves."""
@@ -68,17 +68,17 @@ class TalkingGripper(Gripper):
 
 
 class RecordedServer(ControllerServer):
-    """A server that notes who sent what it follows, and whose joint states may be spoilt.
+    """A server that notes who sent what it follows, and whose joint states may be corrupted.
 
     source  of the last trajectory
     """
 
     source = 0
 
-    def spoil(self, through) -> None:
+    def corrupt(self, through) -> None:
         """Publish joint states through `through(message, publisher)`."""
         states = self._states
-        self._states = Spoilt(lambda message: through(message, states))
+        self._states = Corrupted(lambda message: through(message, states))
 
     def _on_topic(self, message) -> None:
         self.source = OTHER if message.header.frame_id == FOREIGN else DRIVER
@@ -90,7 +90,7 @@ class RecordedServer(ControllerServer):
         return await super()._run(handle)
 
 
-class Spoilt:
+class Corrupted:
     """Something to publish through."""
 
     def __init__(self, publish) -> None:
@@ -122,7 +122,7 @@ class Robot(BaseNode):
         gripper = TalkingGripper(LATENCY)
         gripper.on_command = self._on_gripper
         self.server = RecordedServer(self, mock, gripper, Offer())
-        self.server.spoil(self._publish)
+        self.server.corrupt(self._publish)
         self._second = self.create_publisher(JointState, JOINT_STATES, STREAM)
         self._sim_time = self.create_publisher(ClockMessage, "/clock", STREAM)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -185,7 +185,7 @@ class Robot(BaseNode):
             self._asked.clear()
 
     def _go_on(self, now: int) -> None:
-        if not 0 <= now - self.mock.time <= LEAP:
+        if not 0 <= now - self.mock.time <= JUMP:
             self.mock.set_clock(now)
             self.server.set_clock()
             self._late.clear()
@@ -233,7 +233,7 @@ class Robot(BaseNode):
         """Simulated time is set."""
         self._go_on(max(self.time + by, STEP))
 
-    # --- joint states that are spoilt -----------------------------------------------------------
+    # --- joint states that are corrupted --------------------------------------------------------
 
     def _publish(self, message: JointState, publisher) -> None:
         kind = self._kind

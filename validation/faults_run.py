@@ -34,11 +34,11 @@ ANSWERED = 2.0
 ENDING = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP)
 """Exit codes of a command that a signal ends after it has said how it ended."""
 ENDED = re.compile(r"\[driver\]: (?:goal \w+|topic): ([A-Z_]+) ?(.*)$")
-TOLD = re.compile(r"gripper told at ([0-9.]+) s")
+TOLD = re.compile(r"gripper commanded at ([0-9.]+) s")
 
 
 def execution(bench: Bench, scene: Scene, wall: bool) -> Seen:
-    """Have a motion carried out, with its faults, until the arm rests."""
+    """Have a motion executed, with its faults, until the arm rests."""
     seen = bench.now_begins(scene, wall)
     run = Run(bench, scene, seen)
     run.whole()
@@ -63,7 +63,7 @@ class Run:
         heapq.heappush(self._todo, (when, next(self._order), do))
 
     def whole(self) -> None:
-        """Send, spoil, wait for the end, undo."""
+        """Send, corrupt, wait for the end, undo."""
         bench, seen = self.bench, self.seen
         seen.sent = time.monotonic_ns()
         if self.scene.process:

@@ -183,11 +183,12 @@ def estimated(clouds: Sequence[Cloud], truth: Mapping, how: Numerics) -> dict:
                 right[kind][k], getattr(start.state, kind)[k], start.sigma[kind][k],
                 bound_start.sigma[kind][k],
             )  # fmt: skip
-    points = sum(len(cloud) for cloud in throw.sight.seen)
-    floor = throw.sight.planes[0]
+    points = sum(len(cloud) for cloud in throw.detections.clouds)
+    floor = throw.detections.planes[0]
     return {
         "parameters": pairs, "chi_square_per_point": 2 * fit.value / points, "points": points,
-        "rollouts": fit.evaluations, **spent, "status": fit.message, "pipeline": throw.sight.stages,
+        "rollouts": fit.evaluations, **spent, "status": fit.message,
+        "pipeline": throw.detections.stages,
         "floor": {"offset_m": floor.offset, "sigma_m": floor.sigma_height(),
                   "tilt_deg": float(np.degrees(np.arccos(min(1.0, floor.normal[2]))))},
     }  # fmt: skip
@@ -200,8 +201,8 @@ def _solution(fit: Fit) -> Solution:
 def _true_start(throw: ThrowRecording, truth: Mapping) -> dict[str, np.ndarray]:
     """Of the recording as it was put onto the floor found."""
     return {
-        "position": throw.sight.turn @ truth["position"] + throw.sight.shift,
-        "velocity": throw.sight.turn @ truth["velocity"],
+        "position": throw.detections.turn @ truth["position"] + throw.detections.shift,
+        "velocity": throw.detections.turn @ truth["velocity"],
     }
 
 

@@ -2,7 +2,7 @@
 
 `./run python -m validation.fuzz_bindings --seconds 60`; under the sanitizers: docs/security.md.
 Signatures are read from the docstrings that pybind11 writes.  A program builds a sound scene with
-some arguments spoilt, then calls at random whatever there is.
+some arguments corrupted, then calls at random whatever there is.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Program:
     def __init__(self, seed: int, say: Callable[[str], None] | None = None) -> None:
         self.random = random.Random(seed)
         self.say = say or (lambda text: None)
-        self.spoil = self.random.choice([0.0, 0.02, 0.1, 0.3])
+        self.corrupt = self.random.choice([0.0, 0.02, 0.1, 0.3])
         self.pool: dict[str, list] = {}
         self.names: list[str] = ["a", "b", "c"]
         self.folder = tempfile.gettempdir()
@@ -138,7 +138,7 @@ class Program:
     def template(self, call: tuple[str, str, dict]) -> None:
         owner, name, given = call
         given = {
-            key: self.spoilt(key, value) if self.random.random() < self.spoil else value
+            key: self.corrupted(key, value) if self.random.random() < self.corrupt else value
             for key, value in given.items()
         }
         given = {
@@ -253,7 +253,7 @@ class Program:
             return self.random.choice(known)
         return None
 
-    def spoilt(self, key: str, value: Any) -> Any:
+    def corrupted(self, key: str, value: Any) -> Any:
         draw = self.random.random()
         if draw < 0.15:
             return self.random.choice(ODD)
@@ -348,7 +348,7 @@ class Program:
             size = self.random.choice([[4, 4], [3, 4, 4], [1, 4, 4], [2, 8, 3], [0, 4, 4], [3]])
         rng = np.random.default_rng(self.random.randrange(2**32))
         array = rng.integers(0, 9, size) if "int32" in kind else rng.normal(size=size)
-        if array.size and self.random.random() < 2 * self.spoil:
+        if array.size and self.random.random() < 2 * self.corrupt:
             return self.bent(array)
         return array
 

@@ -1,4 +1,4 @@
-"""Fuzzing of the file readers: sound files of every format, spoilt at random.
+"""Fuzzing of the file readers: sound files of every format, corrupted at random.
 
 `./run python -m validation.fuzz_readers --seconds 60`.  A reader may refuse with InputError, or
 read what is still sound; any other exception is a finding, as are hangs, crashes and memory.
@@ -40,7 +40,7 @@ ODD: list[Any] = [
 INTEGERS = [0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63 - 1, 2**64 - 1]
 
 
-def spoilt_bytes(rng: random.Random, data: bytes) -> bytes:
+def corrupted_bytes(rng: random.Random, data: bytes) -> bytes:
     """The bytes with one change."""
     if not data:
         return rng.choice(WORDS)
@@ -68,10 +68,10 @@ def spoilt_bytes(rng: random.Random, data: bytes) -> bytes:
             return data[:at] + rng.randbytes(end - at) + data[end:]
 
 
-def spoilt_text(rng: random.Random, data: bytes) -> bytes:
+def corrupted_text(rng: random.Random, data: bytes) -> bytes:
     """The same for files of words: a word is replaced, a line moved or repeated."""
     if rng.random() < 0.3:
-        return spoilt_bytes(rng, data)
+        return corrupted_bytes(rng, data)
     lines = data.split(b"\n")
     row = rng.randrange(len(lines))
     match rng.randrange(4):
@@ -89,7 +89,7 @@ def spoilt_text(rng: random.Random, data: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-def spoilt_value(rng: random.Random, value: Any) -> Any:
+def corrupted_value(rng: random.Random, value: Any) -> Any:
     """Plain data with one node replaced, dropped, repeated or renamed."""
     if isinstance(value, dict) and value and rng.random() < 0.85:
         value, key = dict(value), rng.choice(list(value))
@@ -101,7 +101,7 @@ def spoilt_value(rng: random.Random, value: Any) -> Any:
         elif draw < 0.24:
             value[rng.choice(["x", "of", "name"])] = rng.choice(ODD)
         else:
-            value[key] = spoilt_value(rng, value[key])
+            value[key] = corrupted_value(rng, value[key])
         return value
     if isinstance(value, list) and value and rng.random() < 0.75:
         value, at = list(value), rng.randrange(len(value))
@@ -111,13 +111,13 @@ def spoilt_value(rng: random.Random, value: Any) -> Any:
         elif draw < 0.3:
             value.insert(at, value[at])
         else:
-            value[at] = spoilt_value(rng, value[at])
+            value[at] = corrupted_value(rng, value[at])
         return value
     return rng.choice(ODD)
 
 
-def spoilt_npz(rng: random.Random, data: bytes) -> bytes:
-    """An array replaced, dropped, of another type or shape, or spoilt inside its member."""
+def corrupted_npz(rng: random.Random, data: bytes) -> bytes:
+    """An array replaced, dropped, of another type or shape, or corrupted inside its member."""
     with np.load(io.BytesIO(data)) as found:
         arrays = {key: found[key] for key in found.files}
     key = rng.choice(list(arrays))
@@ -147,7 +147,7 @@ def spoilt_npz(rng: random.Random, data: bytes) -> bytes:
             np.save(member, values)
             content = member.getvalue()
             if draw >= 6 and name == key:
-                content = spoilt_bytes(rng, content)
+                content = corrupted_bytes(rng, content)
             packed.writestr(f"{name}.npy", content)
     return buffer.getvalue()
 
@@ -156,21 +156,21 @@ TEXT = {"urdf", "marker csv", "joint csv", "pose csv", "obj", "stl text", "medit
         "ply ascii", "ply mesh", "vtu"}  # fmt: skip
 
 
-def spoilt(rng: random.Random, name: str, data: bytes) -> bytes:
-    """A file of this name in SEEDS, spoilt."""
+def corrupted(rng: random.Random, name: str, data: bytes) -> bytes:
+    """A file of this name in SEEDS, corrupted."""
     suffix = Path(SEEDS[name].name).suffix
     if suffix == ".yaml" and rng.random() < 0.85:
         value = yaml.load(data, Loader=yaml.CSafeLoader)
         for _ in range(rng.choice([1, 1, 2, 4])):
-            value = spoilt_value(rng, value)
+            value = corrupted_value(rng, value)
         return yaml.dump(value, Dumper=yaml.CSafeDumper).encode()
     if suffix == ".npz" and rng.random() < 0.7:
-        return spoilt_npz(rng, data)
+        return corrupted_npz(rng, data)
     for _ in range(rng.choice([1, 1, 1, 2, 5])):
         if len(data) > 10**6:
             break
         text = suffix == ".yaml" or name in TEXT
-        data = (spoilt_text if text else spoilt_bytes)(rng, data)
+        data = (corrupted_text if text else corrupted_bytes)(rng, data)
     return data
 
 
@@ -181,12 +181,12 @@ def program(seed: int, say: Callable[[str], None] | None = None) -> None:
     kind, file, make = SEEDS[name]
     with tempfile.TemporaryDirectory(prefix="fuzz_readers_") as folder:
         path = Path(folder) / file
-        data = spoilt(rng, name, make())
+        data = corrupted(rng, name, make())
         if name in ("db3", "mcap") and rng.random() < 0.3:  # a folder with its metadata.yaml
             path = Path(folder) / "bag"
             path.mkdir()
             (path / file).write_bytes(make() if rng.random() < 0.5 else data)
-            (path / "metadata.yaml").write_bytes(spoilt_text(rng, metadata(file)))
+            (path / "metadata.yaml").write_bytes(corrupted_text(rng, metadata(file)))
         else:
             path.write_bytes(data)
         if say is not None:

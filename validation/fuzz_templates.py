@@ -137,7 +137,7 @@ def _strings(rng: random.Random) -> Calls:
         ("Scene", "add_mass_points", {"name": "a", "vertices": vertices, "mass": 0.1,
                                       "glued": [("", [0])] if rng.random() < 0.5 else []}),
         ("Scene", "add_particle", {"name": "b", "mass": 0.2, "position": [0.3, 0.0, 0.0]}),
-        ("Scene", "add_handle", {
+        ("Scene", "add_kinematic_body", {
             "name": "c", "interval": 0.01, "position": [[0.0, 0.0, 0.0], [0.0, 0.0, 0.1]]}),
         ("Scene", "add_points", {"name": "at", "bodies": ["c", "b"], "local": np.zeros((2, 3))}),
         ("Scene", "add_springs", {

@@ -291,5 +291,5 @@ def _status(key: str) -> int:
 
 
 def _forget_peak() -> None:
-    """VmHWM starts anew from what is resident now."""
+    """VmHWM starts again from what is resident now."""
     Path("/proc/self/clear_refs").write_text("5")

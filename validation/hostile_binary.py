@@ -22,7 +22,7 @@ MANY = 4_000_000_000
 
 
 class Touch:
-    """Unpickled, it makes a file: proof that a pickle was carried out."""
+    """Unpickled, it makes a file: proof that a pickle was executed."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -23,7 +23,7 @@ SCENE_KEYS = [
     ("bodies.cube.shape.box.size", "[.inf, 1, 1]"), ("bodies.cube.pose.position", "[a, b, c]"),
     ("bodies.cube.pose.position", "[.nan, 0, 0]"), ("bodies.cube.material", "[1]"),
     ("bodies.cube.material", "nothing"), ("bodies", "[]"), ("bodies", "{}"), ("sdfs", "5"),
-    ("contact", "{}"), ("contact", "[5]"), ("bodies.cube.proxies.corners.radius", "-1"),
+    ("contact", "{}"), ("contact", "[5]"), ("bodies.cube.contact_spheres.corners.radius", "-1"),
 ]  # fmt: skip
 
 

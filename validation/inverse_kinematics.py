@@ -1,6 +1,6 @@
-"""Inverse kinematics of random ways that arms can go: solved, within limits, how long it takes.
+"""Inverse kinematics of random paths that arms can go: solved, within limits, how long it takes.
 
-A way is the tool's pose along a random joint motion that keeps all limits (so there is an answer),
+A path is the tool's pose along a random joint motion that keeps all limits (so there is an answer),
 told at 50 to 100 times; the arm is told nothing of the joints.
 """
 
@@ -22,9 +22,9 @@ from diffsim_ros.robots.trajectory import JointTrajectory
 
 from .common import ROOT, share
 
-WAYS = 1000
+PATHS = 1000
 BARS = {"ur5": 0.99, "stanford": 0.99, "seven_axis": 0.95}
-"""Least share of ways solved. An arm with a joint to spare has no list of branches to try."""
+"""Least share of paths solved. An arm with a joint to spare has no list of branches to try."""
 PLACED = {"position": [0.1, -0.2, 0.3], "orientation": [0, 0, 0.5, 1]}
 OTHERS = {
     "stanford": {
@@ -70,7 +70,7 @@ def random_motion(arm: Arm, rng) -> JointTrajectory:
     return stretched(fastest(motion, limits), 1 / rng.uniform(0.3, 0.9))
 
 
-def one_way(arm: Arm, seed: int) -> dict:
+def one_path(arm: Arm, seed: int) -> dict:
     """solved, ms; of solved ones: kept (all limits), off (keys) and between [m]."""
     rng = np.random.default_rng(seed)
     motion = random_motion(arm, rng)
@@ -79,17 +79,18 @@ def one_way(arm: Arm, seed: int) -> dict:
     wanted = arm.base @ tool.poses(motion.at(times)[0][:, index])[0]
     start = time.process_time()
     try:
-        way = follow(arm, times, wanted)
+        found = follow(arm, times, wanted)
     except InputError as error:
         return {"solved": False, "ms": 1e3 * (time.process_time() - start), "why": str(error)}
     spent = 1e3 * (time.process_time() - start)
     dense = np.linspace(0, motion.duration, 8 * len(times) - 7)
-    q = way.trajectory.at(dense)[0][:, index]
+    q = found.trajectory.at(dense)[0][:, index]
     there, _ = tool.poses(q)
     wished, _ = tool.poses(motion.at(dense)[0][:, index])
     off = np.abs(there[:, :3] - wished[:, :3]).max(axis=(1, 2))
     return {
-        "solved": True, "ms": spent, "kept": kept(way.trajectory, arm), "branches": way.branches,
+        "solved": True, "ms": spent, "kept": kept(found.trajectory, arm),
+        "branches": found.branches,
         "off": float(off[::8].max()), "between": float(off.max()),
     }  # fmt: skip
 
@@ -119,12 +120,12 @@ def study(fraction: float = 1.0) -> dict:
     """Figures per arm; AssertionError below a bar."""
     figures = {}
     for name, arm in arms().items():
-        one_way(arm, 0)  # what is loaded once
-        found = [one_way(arm, seed) for seed in range(share(WAYS, fraction))]
+        one_path(arm, 0)  # what is loaded once
+        found = [one_path(arm, seed) for seed in range(share(PATHS, fraction))]
         solved = [one for one in found if one["solved"]]
         ms = np.percentile([one["ms"] for one in found], [50, 99, 100])
         figures[name] = {
-            "ways": len(found),
+            "paths": len(found),
             "solved": len(solved) / len(found),
             "within_limits": sum(one["kept"] for one in solved) / max(len(solved), 1),
             "cpu_ms_median": round(ms[0], 1),
@@ -142,7 +143,7 @@ def study(fraction: float = 1.0) -> dict:
             ]
     for name, found in figures.items():
         low = BARS[name] if fraction == 1 else BARS[name] - 0.03
-        assert found["solved"] >= low, f"{name}: {found['solved']:.3f} of the ways solved"
+        assert found["solved"] >= low, f"{name}: {found['solved']:.3f} of the paths solved"
         assert found["within_limits"] == 1, f"{name}: a solution beyond limits"
         assert found["off_at_keys_m"] < 1e-7, f"{name}: {found['off_at_keys_m']} m off a pose"
     return figures

@@ -110,6 +110,8 @@ def handle(b: Builder, place, wander: float, turn: float) -> str:
     name = b.name("handle")
     interval, position = b.keys(place, wander)
     rotation = turn * b.rng.normal(size=position.shape)
-    b.s.add_handle(name, interval=interval, position=position, rotation=rotation, radius=0.1)
+    b.s.add_kinematic_body(
+        name, interval=interval, position=position, rotation=rotation, radius=0.1
+    )
     b.tags.add("handle")
     return name

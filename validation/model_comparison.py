@@ -62,7 +62,7 @@ class Bar:
                 "shape": {"box": {"size": [LENGTH, WIDTH, WIDTH],
                                   "cells": [self.cells * finer, finer, finer]}},
                 "young": values["young"], "viscosity": values["viscosity"],
-                "viscosity_model": law, "pinned": [CLAMP], "proxies": "none",
+                "viscosity_model": law, "pinned": [CLAMP], "contact_spheres": "none",
             }},
         }  # fmt: skip
 
@@ -162,8 +162,8 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     done = {}
     for law in MODELS:
         found, done[f"soft_{law}"] = recognised(SOFT, law, seed)
-        assert found.told_apart, f"data of {law}: {found.sentences}"
+        assert found.distinguished, f"data of {law}: {found.sentences}"
     found = compared(STIFF, "invariant", len(STIFF.angles), seed)
     done["stiff"] = figures(found)
-    assert not found.told_apart, f"the stiff bar: {found.sentences}"
+    assert not found.distinguished, f"the stiff bar: {found.sentences}"
     return done

@@ -130,7 +130,7 @@ def _state(experiment: PoseExperiment, trial: PoseTrial) -> np.ndarray:
 def _rigid_drops(experiment: PoseExperiment, trials: Sequence[PoseTrial], body: PlanarBody, e, mu):
     """Per trial: poses by rigid impacts (n, 1, 7) at the samples that count, and those samples."""
     starts = np.array([_state(experiment, trial) for trial in trials])
-    kept = [experiment.model.judged(trial) for trial in trials]
+    kept = [experiment.model.kept_frames(trial) for trial in trials]
     times = np.arange(max(frames[-1] for _, frames in kept) + 1) * trials[0].dt
     states = dropped(body, starts, times, e, mu, ground=GROUND)
     return [
@@ -213,7 +213,7 @@ def planar_body(
 
 def _stays(experiment: PoseExperiment, trial: PoseTrial) -> Errors:
     """Bodies that stay where they are at the last sample of the flight."""
-    keep, _ = experiment.model.judged(trial)
+    keep, _ = experiment.model.kept_frames(trial)
     theirs = trial.poses.value[keep].reshape(len(keep), -1, 7)
     last = trial.poses.value[keep[0] - 1].reshape(1, -1, 7)
     return errors_of(np.repeat(last, len(keep), axis=0), theirs, 0, POSES)

@@ -2,9 +2,9 @@
 
 The twin (config/twin/tennis.yaml) is a UR5 with a ball that is less lively, smoother, stiffer and
 touches otherwise than the model's (config/scenes/tennis.yaml), whose values are the literature's.
-It carries out throws planned with these and records them with its tracker; the bounce is estimated
+It executes throws planned with these and records them with its tracker; the bounce is estimated
 (config/estimation/tennis_twin.yaml); the task (config/planning/tennis_wall.yaml: one bounce, then
-a point of the wall) is planned anew, also robustly, and carried out with what is not known.
+a point of the wall) is planned again, also robustly, and executed with what is not known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from diffsim_ros import _engine
-from diffsim_ros.planning.arm_motion import roomy
+from diffsim_ros.planning.arm_motion import derated
 from diffsim_ros.planning.load import load_plan
 from diffsim_ros.planning.plan import plan
 from diffsim_ros.planning.result import PlanResult
@@ -143,7 +143,7 @@ def low() -> JointTrajectory:
     """Through the release of LOW."""
     task = load_plan(TASK).task
     arm, names = task.arm, task.arm.robot.joint_names
-    limits = roomy(arm, task.margin).limits
+    limits = derated(arm, task.margin).limits
     return through_state(limits, arm.home, *LOW, names=names, hold=0.03)
 
 

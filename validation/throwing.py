@@ -98,20 +98,20 @@ def patterns(law: str) -> dict:
 
 def in_stages() -> dict:
     """The throw to a pose through softer floors and walls first, as the thesis has it."""
-    stages = {"softened": ["floor.k_n", "wall.k_n"], "factors": list(POSE_STAGES)}
+    stages = {"continuation": ["floor.k_n", "wall.k_n"], "factors": list(POSE_STAGES)}
     result, seconds = solved(read("throw_bob", **stages))
     return candidate_figures(result.best) | {"cpu_seconds": round(seconds, 3)}
 
 
 def continuation() -> dict:
-    """A touch of few steps, whose cost has teeth: directly, and through softer contact first."""
+    """A contact of few steps, whose cost is discontinuous: directly, and by continuation."""
     found = {}
     for way, stages in (("direct", ()), ("continuation", STAGES)):
 
         def change(raw: dict, stages=stages) -> None:
             raw["scene"]["world"] |= {"step": 1e-3, "record_every": 5}
             raw["scene"]["contact"][0]["k_n"] = 3e3
-            raw["search"] = {"softened": ["floor.k_n", "floor.k_t"] if stages else [],
+            raw["search"] = {"continuation": ["floor.k_n", "floor.k_t"] if stages else [],
                              "factors": list(stages) or [1.0]}  # fmt: skip
 
         result, seconds = solved(altered("throw_one_bounce", change))
@@ -138,7 +138,7 @@ def stiff_cube(fraction: float = 1.0) -> dict:
 
         def change(raw: dict, way=way, softened=softened) -> None:
             if softened is not None:
-                raw["search"]["softened"] = softened
+                raw["search"]["continuation"] = softened
             raw["scene"]["world"]["scheme"] = "bdf1" if way.endswith("bdf1") else "bdf2"
 
         result, seconds = solved(altered("throw_stiff_cube", change))

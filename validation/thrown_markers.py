@@ -33,7 +33,7 @@ from diffsim_ros.inverse import (
 from diffsim_ros.inverse.marker_track import MarkerTrack, interpolated
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.inverse.trial import InitialState
-from diffsim_ros.real2sim.clouds.placing import free_flight, free_spin
+from diffsim_ros.real2sim.clouds.registration import free_flight, free_spin
 from diffsim_ros.real2sim.markers.attach import carrier_of, rigid_fit
 from diffsim_ros.real2sim.starts import KINDS, start_estimates
 from diffsim_ros.scene import load_scene
@@ -57,7 +57,7 @@ BODIES = ("sphere", "cube")
 LAYERS = {"sphere": 3, "cube": 4}  # of cells, at fineness 1
 TRUTH = {"young": 2.2e4, "viscosity": 40.0, "c_f": 0.25}
 ENTRIES = {"young": "body.young", "viscosity": "body.viscosity", "c_f": "ground.c_f"}
-BELIEF = np.repeat([0.03, 0.3, 0.3, 3.0], 3) ** 2  # of place, orientation, velocity, spin
+START_PRIOR = np.repeat([0.03, 0.3, 0.3, 3.0], 3) ** 2  # of place, orientation, velocity, spin
 LOWEST = {"sphere": HALF, "cube": np.sqrt(3) * HALF}  # of the centre in free flight at any turn
 CLEAR = 0.01  # [m]
 HORIZON = 0.65  # of a recording, fitted first
@@ -166,7 +166,7 @@ def first_start(kind: str, t, x) -> tuple[dict, InitialState]:
     guess = {"young": TRUTH["young"] / 2, "viscosity": TRUTH["viscosity"] / 2, "c_f": 0.5,
              "position": place, "turn": turn, "velocity": velocity,
              "angular_velocity": spin}  # fmt: skip
-    return guess, InitialState("body", place, turn.as_quat(), velocity, spin, np.diag(BELIEF))
+    return guess, InitialState("body", place, turn.as_quat(), velocity, spin, np.diag(START_PRIOR))
 
 
 def problem_of(kind: str, how: Numerics, t, x) -> SimulationProblem:

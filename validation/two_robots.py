@@ -2,7 +2,7 @@
 
 Each pair of plans is rehearsed by six nodes in one domain: two simulators with clocks of their own,
 two planners, two drivers. A process for each robot plans, waits for the other, has the motion
-carried out, and judges it as for one robot alone.
+executed, and judges it as for one robot alone.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from sensor_msgs.msg import JointState
 from diffsim_ros.nodes.commander import Commander
 from diffsim_ros.nodes.common import STREAM, plan_file
 from diffsim_ros.nodes.experiment import ExperimentRun
-from diffsim_ros.nodes.processes import Fleet, own_domain, within
-from diffsim_ros.planning.judging import tolerances
+from diffsim_ros.nodes.processes import NodeProcesses, own_domain, within
+from diffsim_ros.planning.evaluation import tolerances
 
 from .common import judged, share
 
@@ -60,17 +60,17 @@ def _pair(plans: tuple[str, str]) -> dict:
     with (
         tempfile.TemporaryDirectory() as folder,
         own_domain(),
-        Fleet(Path(folder) / "logs") as fleet,
-        Commander(fleet.check) as commander,
+        NodeProcesses(Path(folder) / "logs") as processes,
+        Commander(processes.check) as commander,
         ProcessPoolExecutor(2, context, _meet_at, (context.Barrier(2),)) as pool,
     ):
         for name, plan in zip(names, plans, strict=True):
             truth = str(Path(folder) / name / "truth")
             lab = {"twin": plan, "rate_factor": RATE, "truth_path": truth}
             driver = {"dry_run": False, "gripper": "command", "stall_timeout": 120.0}
-            fleet.start("simulator", lab, name)
-            fleet.start("driver", {**driver, "use_sim_time": True}, name)
-            fleet.start("planner", {"use_sim_time": True}, name)
+            processes.start("simulator", lab, name)
+            processes.start("driver", {**driver, "use_sim_time": True}, name)
+            processes.start("planner", {"use_sim_time": True}, name)
         heard = _Moving(commander, names)
         robots: list[Future] = [
             pool.submit(_rehearsed, plan, name, Path(folder) / name)
@@ -90,7 +90,7 @@ def _meet_at(barrier: Barrier) -> None:
 
 
 def _rehearsed(plan: str, namespace: str, folder: Path) -> dict:
-    """One robot, in a process of its own: planned, carried out when the other has planned too."""
+    """One robot, in a process of its own: planned, executed when the other has planned too."""
     try:
         return _judged(plan, namespace, folder)
     except Exception:

@@ -73,9 +73,12 @@ def _write(folder: OutputFolder, examined: Sequence[Any], unreadable: Sequence[I
     with folder.staging() as stage:
         write_yaml(stage / "result.yaml", document)
         write_json(stage / "metrics.json", metrics)
-        told = [str(error) for error in unreadable]
+        unreadable_lines = [str(error) for error in unreadable]
         write_recording_report(
-            stage / "report.html", examined, told, f"diffsim check {shlex.join(map(str, data))}"
+            stage / "report.html",
+            examined,
+            unreadable_lines,
+            f"diffsim check {shlex.join(map(str, data))}",
         )
 
 

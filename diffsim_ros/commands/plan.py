@@ -26,12 +26,12 @@ def run(options: argparse.Namespace) -> int:
     config = load_plan(options.plan, estimated=options.estimated)
     folder, line = OutputFolder(options.out, FILES, command="plan"), ProgressLine()
 
-    def told(start: int, starts: int, iteration: int, objective: float) -> None:
+    def report(start: int, starts: int, iteration: int, objective: float) -> None:
         text = f"start {start + 1} of {starts}  iteration {iteration}  objective {objective:.6g}"
         line.show(text, "plan")
 
     try:
-        result = run_cancellable(lambda c: plan(config, progress=told, cancel=c), line=line)
+        result = run_cancellable(lambda c: plan(config, progress=report, cancel=c), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
             write_all(stage, result, f"diffsim plan {options.plan}")

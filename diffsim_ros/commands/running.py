@@ -102,13 +102,13 @@ def run_cancellable(work: Callable[[Any], T], *, line: ProgressLine | None = Non
         token.cancel()
 
     worker = threading.Thread(target=target, name="diffsim-work", daemon=True)
-    told = 0
+    reported = 0
     with _on_signal(pressed):
         worker.start()
         while worker.is_alive():
             worker.join(POLL)
-            if presses and not told:
-                told = 1
+            if presses and not reported:
+                reported = 1
                 line.close()
                 line.show("stopping, the best so far is kept (Ctrl-C again to give up)", "stopping")
             if len(presses) > 1:

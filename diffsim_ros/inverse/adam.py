@@ -8,6 +8,7 @@ line search stops, and converges slowly: a first stage, not a last one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,9 +43,9 @@ class AdamOptions:
     patience: int = 15
     gradient_tolerance: float = 1e-8
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.max_iterations < 1 or self.patience < 1:
-            got = (self.max_iterations, self.patience)
+            got: tuple[float, ...] = (self.max_iterations, self.patience)
             raise InputError("AdamOptions", "max_iterations, patience", got, "1 or more")
         if not (self.rate > 0 and 0 <= self.mean < 1 and 0 <= self.square < 1):
             got = (self.rate, self.mean, self.square)
@@ -54,11 +55,11 @@ class AdamOptions:
 class _Moments:
     """Mean and mean square of the slopes, bias taken out."""
 
-    def __init__(self, options: AdamOptions, size: int):
+    def __init__(self, options: AdamOptions, size: int) -> None:
         self.options, self.count = options, 0
         self.first, self.second = np.zeros(size), np.zeros(size)
 
-    def direction(self, g):
+    def direction(self, g: np.ndarray) -> np.ndarray:
         """Step of rate one."""
         o = self.options
         self.count += 1
@@ -70,8 +71,8 @@ class _Moments:
 
 
 def adam(
-    problem: Problem, z=None, y=None, *, options: AdamOptions | None = None,
-    callback: Callback | None = None, cancel=None,
+    problem: Problem, z: np.ndarray | None = None, y: np.ndarray | None = None, *,
+    options: AdamOptions | None = None, callback: Callback | None = None, cancel: Any = None,
 ) -> Solution:  # fmt: skip
     """Minimise the cost along its adjoint gradient; z stays in its bounds.
 

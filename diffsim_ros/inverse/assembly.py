@@ -3,42 +3,47 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from .losses import Loss
 from .normal_equations import NormalEquations, accumulate
-from .objectives import BodySlot, Term
+from .objectives import AnyTerm, BodySlot, Objective
 from .problem import Evaluation
 from .time_correlation import Series
 from .trial import Trial
 
 SPARSE_FROM = 20_000
 """Entries of a map from which on its zeros are left out."""
+Jacobian = tuple[np.ndarray | slice, np.ndarray]
+"""Columns, and a term's Jacobian (M, q, columns) by them."""
 
 
 @dataclass(frozen=True)
 class TrialModel:
-    """A trial's rollout and terms; derivatives are by (active engine entries, own values).
+    """A trial's rollout and terms; derivatives are by (active engine parameters, own values).
 
     own     names of the free parameters that objectives read themselves
-    active  number of active engine entries, or of directions of them (columns of run.dx); ndof of
-            the scene (its rows)
+    active  number of active engine parameters, or of directions of them (columns of run.dx); ndof
+            of the scene (its rows)
     A term's Jacobian is by some `columns` of these: an objective of the parameters alone has their
-    own only, of which a handle's keys are hundreds.
+    own only, of which a kinematic body's keys are hundreds.
     """
 
-    run: object
+    run: Any
     trial: Trial
-    terms: list[Term]
+    terms: list[AnyTerm]
     slots: list[BodySlot]
     own: list[str]
     active: int
     ndof: int
 
-    def _parts(self):
+    def _parts(self) -> Iterator[tuple[AnyTerm, Loss, BodySlot]]:
         losses = [o.loss for o in self.trial.objectives]
         return zip(self.terms, losses, self.slots, strict=True)
 
@@ -50,7 +55,7 @@ class TrialModel:
                 linear += float(term.residual.sum())
                 continue
             S += float(loss(np.einsum("mq,mq->m", term.residual, term.residual))[0].sum())
-            count += np.count_nonzero(term.residual)  # those of what was not seen are zero
+            count += int(np.count_nonzero(term.residual))  # those of what was not seen are zero
         return S, linear, count
 
     @cached_property
@@ -58,7 +63,7 @@ class TrialModel:
         """S (F, ndof, active) of poses and velocities, copied out of the engine once."""
         return self.run.dx, self.run.dv
 
-    def _jacobian(self, term, slot):
+    def _jacobian(self, term: AnyTerm, slot: BodySlot) -> Jacobian:
         """(columns, residual Jacobian (M, q, columns)) through S  [Eq. 6]."""
         own = [i for i, name in enumerate(self.own) if name in term.own]
         moves = self.active if term.moves else 0
@@ -69,11 +74,14 @@ class TrialModel:
             J[..., moves + k] = term.own[self.own[i]]
         return _span(np.concatenate([np.arange(moves), self.active + np.array(own, int)])), J
 
-    def jacobians(self):
+    def jacobians(self) -> list[Jacobian]:
         """Columns and residual Jacobian of every term."""
         return [self._jacobian(term, slot) for term, _, slot in self._parts()]
 
-    def series(self, k, scale, jacobians, maps):
+    def series(
+        self, k: int, scale: float, jacobians: Sequence[Jacobian],
+        maps: tuple[np.ndarray, np.ndarray],
+    ) -> list[Series]:  # fmt: skip
         """Residuals of every term by time, as trial k; scale: what the trial's loss weighs them."""
         found = []
         for (term, loss, _), (columns, J), objective in zip(
@@ -88,7 +96,9 @@ class TrialModel:
             found.append(Series(objective.name, k, samples, weight * r, by_z, by_y))
         return found
 
-    def direct(self, slope, bend, jacobians, *, second_order):
+    def direct(
+        self, slope: float, bend: float, jacobians: Sequence[Jacobian], *, second_order: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and Gauss-Newton Hessian of rho(S)/2 + linear; slope, bend = rho', rho''."""
         n = self.active + len(self.own)
         g, H, linear = np.zeros(n), np.zeros((n, n)), np.zeros(n)
@@ -105,7 +115,7 @@ class TrialModel:
             H += 2.0 * bend * np.outer(g, g)
         return slope * g + linear, H
 
-    def adjoint(self, slope):
+    def adjoint(self, slope: float) -> np.ndarray:
         """Gradient of rho(S)/2 + linear by one backward pass."""
         gx = np.zeros((len(self.run.position), self.ndof))
         gv, by_own = np.zeros_like(gx), np.zeros(len(self.own))
@@ -127,7 +137,7 @@ def _span(columns: np.ndarray) -> np.ndarray | slice:
     return slice(columns[0], columns[-1] + 1) if whole else columns
 
 
-def _samples(objective, count):
+def _samples(objective: Objective, count: int) -> np.ndarray:
     """Which instant each of an objective's samples is of: numbers that increase with time."""
     frames = getattr(objective, "frame", None)  # clouds: many points in each
     if not isinstance(frames, np.ndarray):
@@ -135,10 +145,10 @@ def _samples(objective, count):
     return frames if frames.shape == (count,) else np.arange(count)
 
 
-def _congruent(T, H):
+def _congruent(T: np.ndarray, H: np.ndarray) -> np.ndarray:
     """T^T H T of a symmetric H; through the entries of T alone where it is large and nearly empty.
 
-    Hundreds of keys of a handle make T a large, nearly diagonal matrix.
+    Hundreds of keys of a kinematic body make T a large, nearly diagonal matrix.
     """
     if T.size < SPARSE_FROM:
         return T.T @ H @ T
@@ -149,22 +159,25 @@ def _congruent(T, H):
 class Assembly:
     """Sums the trials of one evaluation, per trial as `NormalEquations` wants them."""
 
-    def __init__(self, shape, nz, want):
+    def __init__(self, shape: tuple[int, int], nz: int, want: str) -> None:
         (K, ny), self.want = shape, want
         self.costs, self.count = np.zeros(K), 0
         self.gz, self.Hzz = np.zeros((K, nz)), np.zeros((K, nz, nz))
         self.gy, self.Hyz = np.zeros((K, ny)), np.zeros((K, ny, nz))
         self.Hyy = np.zeros((K, ny, ny)) + np.eye(ny)
-        self.belief = np.ones(K)
+        self.start_prior = np.ones(K)
         self.series: list[Series] = []
 
-    def add(self, k, model: TrialModel, weight, u, maps):
+    def add(
+        self, k: int, model: TrialModel, weight: float, u: np.ndarray,
+        maps: tuple[np.ndarray, np.ndarray] | None,
+    ) -> None:  # fmt: skip
         """Add trial k; maps = (T_z, T_y): d(active, own)/d(z, u), None for the value alone."""
         S, linear, count = model.sums()
         rho, slope, bend = (float(v) for v in model.trial.loss(S))
         self.count += count + u.size
         self.costs[k] = weight * (0.5 * rho + linear + 0.5 * float(u @ u))
-        if self.want == "value":
+        if maps is None:
             return
         T_z, T_y = maps
         if self.want == "gradient":
@@ -177,17 +190,22 @@ class Assembly:
             self.Hzz[k] = weight * _congruent(T_z, H)
             self.Hyz[k] = weight * (T_y.T @ H @ T_z)
             self.Hyy[k] = weight * (T_y.T @ H @ T_y + np.eye(u.size))
-            self.belief[k] = weight
+            self.start_prior[k] = weight
         self.gz[k], self.gy[k] = weight * (T_z.T @ g), weight * (T_y.T @ g + u)
 
-    def evaluation(self, prior, names, signature) -> Evaluation:
+    def evaluation(
+        self, prior: tuple[np.ndarray, np.ndarray], names: Sequence[str],
+        signature: tuple[int, ...],
+    ) -> Evaluation:  # fmt: skip
         """Everything summed; prior = (residual (nz,), diagonal Jacobian (nz,))."""
         residual, slope = prior
         value = float(self.costs.sum() + 0.5 * residual @ residual)
         if not math.isfinite(value):
             bad = np.flatnonzero(~np.isfinite(self.costs))
-            return Evaluation(math.inf, tuple(f"{names[k]}: non-finite cost" for k in bad))
-        done = {"trial_costs": self.costs, "signature": signature, "count": self.count}
+            return Evaluation(math.inf, tuple(f"{names[k]}: non-finite cost" for k in bad.tolist()))
+        done: dict[str, Any] = {
+            "trial_costs": self.costs, "signature": signature, "count": self.count,
+        }  # fmt: skip
         if self.want == "value":
             return Evaluation(value, **done)
         done["series"] = tuple(self.series)
@@ -196,6 +214,13 @@ class Assembly:
         if self.want == "gradient":
             return Evaluation(value, gradient=gradient, **done)
         equations = NormalEquations(
-            prior_g, np.diag(slope**2), self.gz, self.Hzz, self.gy, self.Hyy, self.Hyz, self.belief
+            prior_g,
+            np.diag(slope**2),
+            self.gz,
+            self.Hzz,
+            self.gy,
+            self.Hyy,
+            self.Hyz,
+            self.start_prior,
         )
         return Evaluation(value, equations=equations, gradient=gradient, **done)

@@ -1,7 +1,7 @@
 """Prediction bands: what the parameters' uncertainty leaves open of a motion that was not fitted.
 
 Linearised: with J the residuals' Jacobian, nuisance starts eliminated, C the covariance of z and
-H_yy the information on the start (belief and data of that trial),
+H_yy the information on the start (prior and data of that trial),
 
     Var(r) = J C J^T + J_y H_yy^-1 J_y^T                                                      [20]
 
@@ -39,9 +39,9 @@ class Band:
     @property
     def inside(self) -> float:
         """Share of measurements within the 95 % band of prediction and sensor together."""
-        seen = (self.residual != 0.0) | (self.sigma != 0.0)  # occluded ones are zero
+        visible = (self.residual != 0.0) | (self.sigma != 0.0)  # occluded ones are zero
         within = np.abs(self.residual) <= QUANTILE * np.sqrt(1.0 + self.sigma**2)
-        return float(within[seen].mean()) if seen.any() else 1.0
+        return float(within[visible].mean()) if visible.any() else 1.0
 
     @property
     def widest(self) -> int:
@@ -58,7 +58,9 @@ class TrialBand:
     band: Band
 
 
-def prediction_bands(problem: Problem, z, covariance, y=None) -> list[Band]:
+def prediction_bands(
+    problem: Problem, z: np.ndarray, covariance: np.ndarray, y: np.ndarray | None = None
+) -> list[Band]:
     """Bands of every objective of every trial of a problem that was not fitted  [20].
 
     z, covariance  (nz,), (nz, nz) of the estimate; NaN rows (at a bound) count as known

@@ -49,7 +49,7 @@ class Clock:
     drift_name: str = ""
     reference: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for key in ("delay", "drift"):
             if not np.isfinite(getattr(self, key)):
                 raise InputError("clock", key, getattr(self, key), "a finite number")
@@ -67,13 +67,15 @@ class Clock:
         delay = values.get(self.delay_name, self.delay)
         return (1.0 + values.get(self.drift_name, self.drift)) * t - (delay - self.reference)
 
-    def within(self, t, values, last: float) -> tuple[np.ndarray, np.ndarray]:
+    def within(
+        self, t: np.ndarray, values: Mapping[str, float] | None, last: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Times from 0 to `last` [s], and which of them (M,) lie in between and so move."""
         wanted = self.times(t, values)
         at = np.clip(wanted, 0.0, last)
         return at, at == wanted
 
-    def own(self, t, moving: np.ndarray, by_time: np.ndarray) -> dict[str, np.ndarray]:
+    def own(self, t: np.ndarray, moving: np.ndarray, by_time: np.ndarray) -> dict[str, np.ndarray]:
         """Partials by its parameters of residuals (M, q) whose slopes by time are by_time."""
         found: dict[str, np.ndarray] = {}
         slopes = ((self.delay_name, -np.ones_like(t)), (self.drift_name, t))

@@ -15,9 +15,9 @@ that is estimated, dr/dt = -n . sum_c w_c v_c / sigma, v_c the velocities on tha
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -47,19 +47,27 @@ class SoftSkin:
     weights: np.ndarray
     fixed: np.ndarray
 
-    def motion(self, rollout, slot: BodySlot, frames):
+    def motion(
+        self, rollout: Any, slot: BodySlot, frames: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Places and velocities (F, n, 3) of the vertices at rows of a rollout."""
         rows = slot.index + self.nodes
         x, v = (
             sum(
-                weight[:, None] * values[frames][:, at]
-                for weight, at in zip(self.weights.T, rows.T, strict=True)
+                (
+                    weight[:, None] * values[frames][:, at]
+                    for weight, at in zip(self.weights.T, rows.T, strict=True)
+                ),
+                np.zeros(()),
             )
             for values in (rollout.position, rollout.velocity)
         )
         return self.fixed + x, v
 
-    def partials(self, rollout, slot: BodySlot, frames, corners, pushes):
+    def partials(
+        self, rollout: Any, slot: BodySlot, frames: np.ndarray, corners: np.ndarray,
+        pushes: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:  # fmt: skip
         """Dofs (N, d) of the body and d(push . x), d(push . v) by them, d(push . v) by the rates.
 
         Of points i with corners (N, 3) at rows `frames` (N,), moved by sum_c pushes_ic . x_c;
@@ -78,19 +86,26 @@ class RigidSkin:
     triangles: np.ndarray
     local: np.ndarray
 
-    def motion(self, rollout, slot: BodySlot, frames):
+    def motion(
+        self, rollout: Any, slot: BodySlot, frames: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See SoftSkin.motion."""
         arm, spin = self._arms(rollout, slot, frames)
         x = rollout.position[frames, slot.index][:, None] + arm
         v = rollout.velocity[frames, slot.index][:, None] + np.cross(spin, arm)
         return x, v
 
-    def _arms(self, rollout, slot, frames):
+    def _arms(
+        self, rollout: Any, slot: BodySlot, frames: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         turn = quat_matrix(rollout.orientation[frames, slot.index])
         arm = np.einsum("fij,nj->fni", turn, self.local)
         return arm, rollout.angular_velocity[frames, slot.index][:, None]
 
-    def partials(self, rollout, slot: BodySlot, frames, corners, pushes):
+    def partials(
+        self, rollout: Any, slot: BodySlot, frames: np.ndarray, corners: np.ndarray,
+        pushes: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:  # fmt: skip
         """See SoftSkin.partials."""
         turn = quat_matrix(rollout.orientation[frames, slot.index])
         arm = np.einsum("nij,ncj->nci", turn, self.local[corners])
@@ -119,7 +134,7 @@ class SparseTerm:
     moves: ClassVar[bool] = True
     linear: ClassVar[bool] = False
 
-    def through(self, slot: BodySlot, dx, dv) -> np.ndarray:
+    def through(self, slot: BodySlot, dx: np.ndarray, dv: np.ndarray) -> np.ndarray:
         """See Term.through."""
         J = np.zeros((len(self.residual), dx.shape[2]))
         for partial, moved in ((self.jx, dx), (self.jv, dv)):
@@ -128,7 +143,7 @@ class SparseTerm:
                 J += partial @ flat
         return J[:, None]
 
-    def pull(self, slot: BodySlot, weight, gx, gv) -> None:
+    def pull(self, slot: BodySlot, weight: np.ndarray, gx: np.ndarray, gv: np.ndarray) -> None:
         """See Term.pull."""
         for partial, into in ((self.jx, gx), (self.jv, gv)):
             if partial.nnz:
@@ -181,7 +196,7 @@ class CloudTrack:
     clock: Clock = field(default_factory=Clock)
     soft: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
         t = _checked_times(place, self.t)
         points = _checked(place, "points", self.points, (-1, 3))
@@ -199,7 +214,8 @@ class CloudTrack:
             value = _checked(place, key, getattr(self, key), np.shape(getattr(self, key)))
             put(self, key, np.broadcast_to(value, (len(points),)))
         if not np.all(self.sigma > 0):
-            raise InputError(place, "along", float(self.along.min()), "standard deviations > 0 [m]")
+            least, rule = float(np.min(self.along)), "standard deviations > 0 [m]"
+            raise InputError(place, "along", least, rule)
 
     @property
     def sigma(self) -> np.ndarray:
@@ -218,21 +234,23 @@ class CloudTrack:
         where it is met."""
         return self._rows(np.maximum(self.clock.times(self.t), 0.0))
 
-    def _rows(self, at):
+    def _rows(self, at: np.ndarray) -> np.ndarray:
         first = np.floor(at / self.interval + 1e-9).astype(np.int64)
         return np.stack([first, first + (self._share(at) > 0)], axis=1)
 
-    def _share(self, at):
+    def _share(self, at: np.ndarray) -> np.ndarray:
         """Where between its two rows every time lies, from 0 to 1 (F,)."""
         share = at / self.interval
         share = share - np.floor(share + 1e-9)
         return np.where(share < 1e-6, 0.0, share)
 
-    def _within(self, rollout, values):
+    def _within(
+        self, rollout: Any, values: Mapping[str, float] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Times of the simulation (F,), and which of them move with the clock."""
         return self.clock.within(self.t, values or {}, (len(rollout.position) - 1) * self.interval)
 
-    def until(self, frame):
+    def until(self, frame: int) -> CloudTrack | None:
         """See `Objective.until`."""
         kept = self.frames[:, 1] <= frame
         if kept.all():
@@ -244,27 +262,35 @@ class CloudTrack:
         number = np.cumsum(kept) - 1
         return replace(self, t=self.t[kept], frame=number[self.frame[points]], **some)
 
-    def _blend(self, at):
+    def _blend(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights (2, F) of places and of velocities at the two rows."""
         s, T = self._share(at), self.interval
         place = np.stack([(1 + 2 * s) * (1 - s) ** 2, s**2 * (3 - 2 * s)])
         speed = T * np.stack([s * (1 - s) ** 2, s**2 * (s - 1)])
         return place, speed
 
-    def surface(self, rollout, slot: BodySlot, values=None) -> np.ndarray:
+    def surface(
+        self, rollout: Any, slot: BodySlot, values: Mapping[str, float] | None = None
+    ) -> np.ndarray:
         """Simulated places of the skin's vertices at every time (F, n, 3) [m, world]."""
         at, _ = self._within(rollout, values)
         return self._summed(rollout, slot, at, self._blend(at))
 
-    def _summed(self, rollout, slot, at, blend):
+    def _summed(
+        self, rollout: Any, slot: BodySlot, at: np.ndarray,
+        blend: tuple[Iterable[np.ndarray], Iterable[np.ndarray]],
+    ) -> np.ndarray:  # fmt: skip
         """Places and velocities of the vertices at the two rows, so weighted (F, n, 3)."""
-        rows, found = self._rows(at), 0.0
+        rows = self._rows(at)
+        found: np.ndarray = np.zeros(())
         for k, (place, speed) in enumerate(zip(*blend, strict=True)):
             x, rate = self.skin.motion(rollout, slot, rows[:, k])
             found = found + place[:, None, None] * x + speed[:, None, None] * rate
         return found
 
-    def _by_time(self, rollout, slot, at, found: NearestPoints):
+    def _by_time(
+        self, rollout: Any, slot: BodySlot, at: np.ndarray, found: NearestPoints
+    ) -> np.ndarray:
         """Slope (N, 1) of the residuals by the simulation's time [1/s]."""
         s, T = self._share(at), self.interval
         turn = 6 * s * (1 - s) / T
@@ -274,7 +300,9 @@ class CloudTrack:
         slope = np.einsum("ni,nc,nci->n", found.push, found.weights, corner)
         return -(slope / self.sigma)[:, None]
 
-    def nearest(self, rollout, slot: BodySlot, values=None) -> NearestPoints:
+    def nearest(
+        self, rollout: Any, slot: BodySlot, values: Mapping[str, float] | None = None
+    ) -> NearestPoints:
         """Nearest points of the surface that the camera sees, for every measured point."""
         from diffsim_ros import _engine
 
@@ -299,7 +327,7 @@ class CloudTrack:
         signature = zlib.crc32(touched.astype(np.int32).tobytes()) + 1
         return NearestPoints(corners, weights, place, push, distance, normal, signature)
 
-    def reweighted(self, rollout, slot: BodySlot) -> CloudTrack:
+    def reweighted(self, rollout: Any, slot: BodySlot) -> CloudTrack:
         """The track with every point's incidence as this motion's surface has it."""
         if self.eye is None:
             return self
@@ -308,7 +336,7 @@ class CloudTrack:
         cosine = np.abs(np.einsum("ni,ni->n", ray, self.nearest(rollout, slot).normal))
         return replace(self, incidence=cosine)
 
-    def term(self, rollout, slot: BodySlot, values) -> SparseTerm:
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> SparseTerm:
         """Residuals (N, 1) and their partials by two rows of the rollout."""
         found = self.nearest(rollout, slot, values)
         rows, (at, moving) = len(rollout.position), self._within(rollout, values)
@@ -333,12 +361,12 @@ class CloudTrack:
         return SparseTerm(residual, jx, jv, found.signature, own)
 
 
-def _sparse(parts, shape) -> csr_array:
+def _sparse(parts: Iterable[tuple[np.ndarray, np.ndarray]], shape: tuple[int, int]) -> csr_array:
     """Sum of blocks (columns (N, d), values (N, d)); blocks of zeros are left out."""
-    parts = [(columns, values) for columns, values in parts if np.any(values)]
-    if not parts:
+    kept = [(columns, values) for columns, values in parts if np.any(values)]
+    if not kept:
         return csr_array(shape)
-    columns = np.concatenate([columns for columns, _ in parts], axis=1)
-    values = np.concatenate([values for _, values in parts], axis=1)
+    columns = np.concatenate([columns for columns, _ in kept], axis=1)
+    values = np.concatenate([values for _, values in kept], axis=1)
     start = np.arange(shape[0] + 1) * columns.shape[1]
     return csr_array((values.ravel(), columns.ravel(), start), shape)

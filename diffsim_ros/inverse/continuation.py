@@ -3,7 +3,7 @@
 Bouncing motion has a rough cost: a slightly other impact ends on another face.  Two ways to a start
 in the right valley, alone or together:
 
-    [problem.softened(f, ["ground.k_n", "ground.k_t"]) for f in (0.03, 0.2)] + [problem]
+    [problem.compliant(f, ["ground.k_n", "ground.k_t"]) for f in (0.03, 0.2)] + [problem]
         soft to stiff: a soft k_n spreads impacts over many steps; fewer and wider valleys
     [problem.shortened(n) for n in horizons(frames)] + [problem]
         short to long: few bounces first; each stage's start states are good enough for the next
@@ -16,6 +16,7 @@ in the right valley, alone or together:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from diffsim_ros.errors import InputError
 from .optimizers import LMOptions, levenberg_marquardt
 from .pinned import Pinned
 from .problem import Problem
+from .simulation_problem import SimulationProblem
 from .solution import Solution
 
 # enough for a stage that only prepares the next
@@ -40,7 +42,7 @@ def horizons(longest: int, first: int = 6, growth: float = 1.35) -> list[int]:
     return [n for n in stages if n < longest]
 
 
-def growing(problem, shares: Sequence[float] = (0.25, 0.5)) -> list[Problem]:
+def growing(problem: SimulationProblem, shares: Sequence[float] = (0.25, 0.5)) -> list[Problem]:
     """The problem up to growing shares of each trial's length, then the whole one.
 
     problem  a SimulationProblem;  shares  increasing, within (0, 1)
@@ -59,9 +61,9 @@ def growing(problem, shares: Sequence[float] = (0.25, 0.5)) -> list[Problem]:
 
 
 def continuation(
-    problems: Sequence[Problem], *, z=None, y=None,
+    problems: Sequence[Problem], *, z: np.ndarray | None = None, y: np.ndarray | None = None,
     solver: Callable[..., Solution] = levenberg_marquardt,
-    on_stage: Callable[[int], None] | None = None, early: Mapping | None = None, **settings,
+    on_stage: Callable[[int], None] | None = None, early: Mapping | None = None, **settings: Any,
 ) -> list[Solution]:  # fmt: skip
     """Solve the problems in turn; the last is the one that is meant.
 
@@ -89,9 +91,10 @@ def continuation(
 
 
 def three_phases(
-    problem, starts: Sequence[str], contact, bounce, *, z=None,
+    problem: SimulationProblem, starts: Sequence[str], contact: int | Sequence[int],
+    bounce: int | Sequence[int], *, z: np.ndarray | None = None,
     solver: Callable[..., Solution] = levenberg_marquardt,
-    on_stage: Callable[[int], None] | None = None, early: Mapping | None = None, **settings,
+    on_stage: Callable[[int], None] | None = None, early: Mapping | None = None, **settings: Any,
 ) -> list[Solution]:  # fmt: skip
     """Fit a throw in the three phases of [G 4.7.3]; the last Solution is the answer.
 

@@ -11,8 +11,9 @@ which is smooth, and small only if the body comes near x* at some time  [Eq. 7d]
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,11 +21,13 @@ from diffsim_ros.errors import InputError
 
 from .losses import Loss
 from .marker_track import Carrier, RigidPoints, SoftPoints
-from .objectives import PoseTrack, Term, _checked, _shortened
+from .objectives import BodySlot, PoseTrack, Term, _checked, _shortened
 
 
 class Aim:
     """What a goal of a plan tells besides its residual, unless it says otherwise."""
+
+    sigma: float
 
     @property
     def tolerance(self) -> float:
@@ -67,7 +70,7 @@ class Goal(Aim):
     parameters: tuple[str, ...] = ()
     soft: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         put, place = object.__setattr__, f"goal {self.name!r} of {self.body!r}"
         put(self, "frames", np.atleast_1d(np.asarray(self.frames, np.int64)))
         _checked(place, "sigma", self.sigma, (), positive=True)
@@ -81,38 +84,40 @@ class Goal(Aim):
             weights = _checked(place, "weights", self.weights, (-1,), positive=True)
             share = (weights / weights.sum())[None]
             put(self, "points", SoftPoints(np.arange(len(weights)), share, np.zeros((1, 3))))
+        put(self, "local", None)  # `points` say it now, so that a copy may have another target
+        put(self, "weights", None)
         count = 1 if self.points is None else len(self.points)
         target = np.reshape(self.target, (1, 3)) if np.size(self.target) == 3 else self.target
         put(self, "target", _checked(place, "target", target, (count, 3)))
         if self.across is not None:
             put(self, "across", _checked(place, "across", self.across, (-1, 3)))
 
-    def _distances(self, rollout, slot):
+    def _distances(
+        self, rollout: Any, slot: BodySlot
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """(e (M, q), partials by pose (M, q, d) or None, by velocity or None), q = n k."""
         M = len(self.frames)
+        turning: np.ndarray | None = None
         if self.points is None:
             source = rollout.velocity if self.rate else rollout.position
             e = np.asarray(source)[self.frames, slot.index][:, None]
             by_x = np.zeros((M, 1, 3, slot.size))
             by_x[..., :3] = np.eye(3)
-            turning = None
         else:
             x, v, by_x, turning = self.points.motion(rollout, slot, self.frames)
             e = v if self.rate else x
-        e, parts = e - self.target, [None, by_x] if self.rate else [by_x, None]
-        if self.rate and turning is not None:
-            parts[0] = turning
+        e, parts = e - self.target, [turning, by_x] if self.rate else [by_x, None]
         if self.across is not None:
             e, parts = e @ self.across.T, [None if p is None else self.across @ p for p in parts]
-        parts = (None if p is None else p.reshape(M, -1, p.shape[-1]) for p in parts)
-        return e.reshape(M, -1), *parts
+        by_pose, by_speed = (None if p is None else p.reshape(M, -1, p.shape[-1]) for p in parts)
+        return e.reshape(M, -1), by_pose, by_speed
 
     @property
     def targets(self) -> np.ndarray:
         """Places (n, 3) [m, world] that are aimed at; none of velocities."""
         return self.target[:0] if self.rate else self.target
 
-    def reached(self, rollout, slot) -> float:
+    def reached(self, rollout: Any, slot: BodySlot) -> float:
         """Distance [m, m/s] from the target: of the nearest passage, else the mean square's root.
 
         A passage is looked for on the straight lines between the rows.
@@ -125,7 +130,7 @@ class Goal(Aim):
         share = np.clip(-np.sum(a * step, axis=1) / length, 0.0, 1.0)
         return float(np.linalg.norm(a + share[:, None] * step, axis=1).min())
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (M, q), or (1, q) of the nearest passage, and exact partials."""
         e, *parts = self._distances(rollout, slot)
         scale = 1.0 / (self.sigma * np.sqrt(len(self.target)))
@@ -146,7 +151,7 @@ class Goal(Aim):
         dofs = None if self.points is None else self.points.dofs(slot)
         return Term(residual, frames, jx=parts[0], jv=parts[1], dofs=dofs)
 
-    def until(self, frame):
+    def until(self, frame: int) -> Goal | None:
         """See `Objective.until`."""
         return _shortened(self, frame, ())
 
@@ -158,12 +163,14 @@ class OrientationGoal(Aim, PoseTrack):
     @property
     def tolerance(self) -> float:
         """What is near enough [rad]."""
-        return float(self.sigma_rotation[0]) / np.sqrt(len(self.sigma_rotation))
+        sigma = np.asarray(self.sigma_rotation)
+        return float(sigma[0]) / np.sqrt(len(sigma))
 
-    def reached(self, rollout, slot) -> float:
+    def reached(self, rollout: Any, slot: BodySlot) -> float:
         """Largest angle from the orientation [rad]: the residual is an angle over sigma."""
         residual = self.term(rollout, slot, {}).residual
-        return float(np.linalg.norm(residual, axis=1).max() * self.sigma_rotation[0])
+        sigma = np.asarray(self.sigma_rotation)
+        return float(np.linalg.norm(residual, axis=1).max() * sigma[0])
 
 
 @dataclass(frozen=True)
@@ -190,12 +197,12 @@ class Smooth:
         """Parameters that the objective itself reads."""
         return tuple(name for row in self.names for name in row)
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (1, steps a) and its partials by the keys; the motion does not enter."""
         keys = np.array([[values[name] for name in row] for row in self.names])
         ends = [] if self.last is None else [np.reshape(self.last, (1, -1))]
         steps = np.diff(np.concatenate([np.reshape(self.first, (1, -1)), keys, *ends]), axis=0)
-        own = {}
+        own: dict[str, np.ndarray] = {}
         for i, row in enumerate(self.names):
             for j, name in enumerate(row):
                 partial = np.zeros(steps.shape)
@@ -205,6 +212,6 @@ class Smooth:
                 own[name] = partial.reshape(1, -1) / self.sigma
         return Term(steps.reshape(1, -1) / self.sigma, self.frames, own=own, moves=False)
 
-    def until(self, frame):
+    def until(self, frame: int) -> Smooth:
         """See `Objective.until`."""
         return self

@@ -17,6 +17,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .optimizers import starting_point
+from .problem import Problem
 
 EPSILONS = 10.0 ** -np.arange(3.0, 9.25, 0.5)
 FINE, COARSE = 1e-6, 1e-4
@@ -115,8 +116,8 @@ Runs = Callable[[np.ndarray], tuple[Sequence[float], Sequence[object]]]
 
 
 def check_gradient(
-    runs: Runs, x, gradient, *, directions: int = 3, seed: int = 0, label: str = "",
-    along: np.ndarray | None = None,
+    runs: Runs, x: np.ndarray, gradient: np.ndarray, *, directions: int = 3, seed: int = 0,
+    label: str = "", along: np.ndarray | None = None,
 ) -> GradientReport:  # fmt: skip
     """Compare `gradient` (nx,) at x (nx,) with finite differences of a scalar function.
 
@@ -135,11 +136,11 @@ def check_gradient(
     values, signatures = runs(np.concatenate([x[None], points]))
     if not np.isfinite(values[0]):
         raise InputError("check_gradient", "x", x, "a point at which the function can be evaluated")
-    values = np.asarray(values, float)[1:].reshape(len(along), 2, -1)
-    same = np.array([s == signatures[0] for s in signatures[1:]]).reshape(values.shape)
-    clean = np.all(same & np.isfinite(values), axis=1)
+    table = np.asarray(values, float)[1:].reshape(len(along), 2, -1)
+    same = np.array([s == signatures[0] for s in signatures[1:]]).reshape(table.shape)
+    clean = np.all(same & np.isfinite(table), axis=1)
     with np.errstate(invalid="ignore"):
-        central = (values[:, 0] - values[:, 1]) / (2.0 * EPSILONS)
+        central = (table[:, 0] - table[:, 1]) / (2.0 * EPSILONS)
     norm = float(np.linalg.norm(gradient))
     return GradientReport(
         tuple(
@@ -149,7 +150,9 @@ def check_gradient(
     )
 
 
-def _compared(label, exact, norm, central, clean) -> DirectionCheck:
+def _compared(
+    label: str, exact: float, norm: float, central: np.ndarray, clean: np.ndarray
+) -> DirectionCheck:
     """Find the plateau of one direction and compare."""
     best = None
     for first in range(len(central) - WINDOW + 1):
@@ -171,8 +174,9 @@ def _compared(label, exact, norm, central, clean) -> DirectionCheck:
 
 
 def check_problem(
-    problem, z=None, y=None, *, directions: int = 3, seed: int = 0, label: str = ""
-) -> GradientReport:
+    problem: Problem, z: np.ndarray | None = None, y: np.ndarray | None = None, *,
+    directions: int = 3, seed: int = 0, label: str = "",
+) -> GradientReport:  # fmt: skip
     """Check a problem's gradients by z and y at a point: finite differences, and S against lambda.
 
     Simulations run to Newton's stagnation with their branches recorded (`SimulationProblem.exact`).
@@ -190,7 +194,7 @@ def check_problem(
         np.concatenate([e.gradient[0], e.gradient[1].ravel()]) for e in (direct, backward)
     )
 
-    def runs(X):
+    def runs(X: np.ndarray) -> tuple[list[float], list[tuple[int, ...]]]:
         points = [(x[:nz], x[nz:].reshape(y.shape)) for x in X]
         if hasattr(problem, "evaluate_many"):
             found = problem.evaluate_many(*zip(*points, strict=True))

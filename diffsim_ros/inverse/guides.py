@@ -1,4 +1,4 @@
-"""What a planned motion keeps to on its way: a heading, a clearance, limits of a driven handle.
+"""What a planned motion keeps to on its way: a heading, a clearance, limits of a kinematic body.
 
 They have the partials of any objective, and say how far they are missed as goals do (`reached`).
 """
@@ -16,7 +16,7 @@ from diffsim_ros.errors import InputError
 from .goals import Aim
 from .losses import Loss
 from .marker_track import Carrier
-from .objectives import Term, _checked, _shortened
+from .objectives import BodySlot, Term, _checked, _shortened
 
 MARGIN = 0.02
 """Share of a limit at which its penalty begins, so that the limit itself is kept."""
@@ -43,7 +43,7 @@ class Heading(Aim):
     parameters: tuple[str, ...] = ()
     soft: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         put, place = object.__setattr__, f"goal {self.name!r} of {self.body!r}"
         put(self, "frames", np.atleast_1d(np.asarray(self.frames, np.int64)))
         direction = _checked(place, "direction", self.direction, (3,))
@@ -55,20 +55,20 @@ class Heading(Aim):
         if len(self.axis) != 2:
             raise InputError(place, "axis", len(self.axis), "two points")
 
-    def _axis(self, rollout, slot):
+    def _axis(self, rollout: Any, slot: BodySlot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(u/|u| (M, 3), |u| (M,), du/dq (M, 3, d))."""
         x, _, by_x, _ = self.axis.motion(rollout, slot, self.frames)
         u = x[:, 1] - x[:, 0]
         length = np.linalg.norm(u, axis=1)
         return u / length[:, None], length, by_x[:, 1] - by_x[:, 0]
 
-    def reached(self, rollout, slot) -> float:
+    def reached(self, rollout: Any, slot: BodySlot) -> float:
         """Angle from the direction, root of the mean square over the rows [rad]."""
         chord = np.linalg.norm(self._axis(rollout, slot)[0] - self.direction, axis=1)
         angle = 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
         return float(np.sqrt(np.mean(angle**2)))
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (M, 3) and its partials by pose."""
         unit, length, by_x = self._axis(rollout, slot)
         scale = 1.0 / (self.sigma * np.sqrt(len(unit)))
@@ -77,7 +77,7 @@ class Heading(Aim):
         residual = (unit - self.direction) * scale
         return Term(residual, self.frames, jx=jx, dofs=self.axis.dofs(slot))
 
-    def until(self, frame):
+    def until(self, frame: int) -> Heading | None:
         """See `Objective.until`."""
         return _shortened(self, frame, ())
 
@@ -115,24 +115,24 @@ class ClearanceGuide(Aim):
     parameters: tuple[str, ...] = ()
     soft: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         put, place = object.__setattr__, f"goal {self.name!r} of {self.body!r}"
         put(self, "frames", np.atleast_1d(np.asarray(self.frames, np.int64)))
         distance = _checked(place, "distance", self.distance, np.shape(self.distance))
         put(self, "distance", np.broadcast_to(distance, (len(self.points),)))
         _checked(place, "sigma", self.sigma, (), positive=True)
 
-    def _lacking(self, rollout, slot):
+    def _lacking(self, rollout: Any, slot: BodySlot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(distance - g (M, n), normals (M, n, 3), dx/dq (M, n, 3, d))."""
         x, _, by_x, _ = self.points.motion(rollout, slot, self.frames)
         gap, normal, *_ = self.surface.evaluate(np.ascontiguousarray(x.reshape(-1, 3)))
         return self.distance - gap.reshape(x.shape[:2]), normal.reshape(x.shape), by_x
 
-    def reached(self, rollout, slot) -> float:
+    def reached(self, rollout: Any, slot: BodySlot) -> float:
         """How much is lacking where the body comes nearest [m]."""
         return float(max(0.0, self._lacking(rollout, slot)[0].max()))
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (M, n) and its partials by pose."""
         lacking, normal, by_x = self._lacking(rollout, slot)
         near = lacking > 0
@@ -140,20 +140,20 @@ class ClearanceGuide(Aim):
         residual = np.where(near, lacking, 0.0) / self.sigma
         return Term(residual, self.frames, jx=jx, dofs=self.points.dofs(slot))
 
-    def until(self, frame):
+    def until(self, frame: int) -> ClearanceGuide | None:
         """See `Objective.until`."""
         return _shortened(self, frame, ())
 
 
 @dataclass(frozen=True)
 class KeyLimit:
-    """Largest speed, acceleration or jerk of a handle through keys at equal intervals.
+    """Largest speed, acceleration or jerk of a kinematic body through keys at equal intervals.
 
     r_i = max(0, |D_i|/limit - (1 - MARGIN))/sigma; D_i are first differences over the interval
     (order 1: the speed), second ones over its square (order 2: the speed's change at a key, shared
-    by the interval around it) or third ones over its cube (order 3), the handle at rest before the
-    first key and after the last.  Orders 2 and 3 have D_i/usual as residuals too: without them
-    every step of the search is jagged and runs into the limit at once.
+    by the interval around it) or third ones over its cube (order 3), the kinematic body at rest
+    before the first key and after the last.  Orders 2 and 3 have D_i/usual as residuals too:
+    without them every step of the search is jagged and runs into the limit at once.
 
     names     (K, 3)  parameters of the keys by axes; "": stays as in `keys` (K, 3) [m or rad]
     limit     [m or rad, per s, s^2 or s^3];  usual  the same, default: the limit
@@ -194,7 +194,7 @@ class KeyLimit:
         """Largest of |D_i| [m or rad, per s, s^2 or s^3]."""
         return float(np.linalg.norm(self._differences(values), axis=1).max())
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (1, m or 4 m), and its partials by the keys; the motion does not enter."""
         D, by_key = self._differences(values), self._map()
         size = np.linalg.norm(D, axis=1)
@@ -204,23 +204,23 @@ class KeyLimit:
         # (K, 3, m) by every key and axis, and of all of D (K, 3, m, 3)
         by_above = by_key.T[:, None] * unit.T / self.limit
         by_all = by_key.T[:, None, :, None] * np.eye(3)[:, None]
-        partial = self._beside(by_above, by_all)
+        partial = self._side_by_side(by_above, by_all)
         own = {
             name: partial[k, a][None]
             for k, row in enumerate(self.names)
             for a, name in enumerate(row)
             if name
         }
-        residual = self._beside(np.where(active, over, 0.0), D)[None]
+        residual = self._side_by_side(np.where(active, over, 0.0), D)[None]
         return Term(residual, self.frames, own=own, moves=False)
 
-    def _beside(self, above: np.ndarray, all_of_it: np.ndarray) -> np.ndarray:
+    def _side_by_side(self, above: np.ndarray, all_of_it: np.ndarray) -> np.ndarray:
         """Residuals (..., m), or (..., 4 m), from what is above the limit and from all D."""
         if self.order == 1:
             return above / self.sigma
         even = all_of_it.reshape(*above.shape[:-1], -1) / (self.usual or self.limit)
         return np.concatenate([above / self.sigma, even], axis=-1)
 
-    def until(self, frame):
+    def until(self, frame: int) -> KeyLimit:
         """See `Objective.until`."""
         return self

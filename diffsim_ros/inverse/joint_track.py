@@ -25,6 +25,7 @@ from .marker_track import rows_around
 from .objectives import BodySlot, Term, _checked, _checked_times
 
 SIGNALS = ("position", "velocity", "effort")
+_Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Scaled:
 
     def slope(self, values: Mapping[str, float]) -> float:
         """Its derivative by the parameter."""
+        if self.name is None:
+            return 0.0
         return self.factor * self.power * values[self.name] ** (self.power - 1)
 
 
@@ -78,12 +81,14 @@ class Servo:
     target_rate: np.ndarray
     turns: bool = True
 
-    def torque(self, q, rate, values):
+    def torque(
+        self, q: np.ndarray, rate: np.ndarray, values: Mapping[str, float]
+    ) -> tuple[np.ndarray, float, float]:
         """(torque (F,), its slopes by q and by the rate)."""
         k, c = self.stiffness.number(values), self.damping.number(values)
         return k * self.error(q) + c * (self.target_rate[: len(q)] - rate), -k, -c
 
-    def error(self, q):
+    def error(self, q: np.ndarray) -> np.ndarray:
         """q* - q, of angles within half a turn."""
         error = self.target[: len(q)] - q
         return np.angle(np.exp(1j * error)) if self.turns else error
@@ -149,7 +154,7 @@ class JointTrack:
     loss: Loss = field(default_factory=Loss)
     soft: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         place, put = f"objective of joint {self.joint!r}", object.__setattr__
         put(self, "t", _checked_times(place, self.t))
         if not self.interval > 0:
@@ -176,12 +181,12 @@ class JointTrack:
     def parameters(self) -> tuple[str, ...]:
         """Parameters that the objective itself reads."""
         names = [name for signal in self.measured for name in self.readings[signal].named()]
-        if "effort" in self.measured:
+        if self.servo is not None and "effort" in self.measured:
             gains = (self.servo.stiffness, self.servo.damping)
             names += [gain.name for gain in gains if gain.name is not None]
         return tuple(dict.fromkeys(names))
 
-    def until(self, frame):
+    def until(self, frame: int) -> JointTrack | None:
         """See `Objective.until`."""
         kept = rows_around(self.t, self.interval)[:, 1] <= frame
         if kept.all():
@@ -191,19 +196,19 @@ class JointTrack:
         cut = {signal: np.asarray(v)[kept] for signal, v in self.measured.items()}
         return JointTrack(**{**vars(self), "t": self.t[kept], "measured": cut})
 
-    def motion(self, rollout) -> dict:
+    def motion(self, rollout: Any) -> dict[str, np.ndarray]:
         """The engine's joint_motion of the rollout, its angle made continuous."""
         found = self.scene.joint_motion(self.joint, self.scene.values, rollout)
         if self.turns:
             found["coordinate"] = np.unwrap(found["coordinate"])
         return found
 
-    def predicted(self, rollout, values: Mapping[str, float]) -> dict[str, np.ndarray]:
+    def predicted(self, rollout: Any, values: Mapping[str, float]) -> dict[str, np.ndarray]:
         """Readings (M,) of every measured signal, by name."""
         motion = self.motion(rollout)
         return {s: self._read(s, motion, values)[0] for s in self.measured}
 
-    def term(self, rollout, slot: BodySlot, values: Mapping[str, float]) -> JointTerm:
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> JointTerm:
         """Residuals (M, signals) and partials by both bodies and by what it reads."""
         motion, signals = self.motion(rollout), list(self.measured)
         parts = [self._residual(s, motion, values) for s in signals]
@@ -223,20 +228,24 @@ class JointTrack:
             g=motion["by_pose"][:, columns], rate_x=motion["rate_by_pose"][:, columns],
         )  # fmt: skip
 
-    def _residual(self, signal, motion, values):
+    def _residual(
+        self, signal: str, motion: Mapping[str, np.ndarray], values: Mapping[str, float]
+    ) -> _Rows:
         """(r (M,), rows (M, 4), dr/dq, dr/drate of the rows (M, 4), own) of one signal."""
         measured = np.asarray(self.measured[signal], float)
         y, rows, by_q, by_rate, own = self._read(signal, motion, values)
-        seen = np.isfinite(measured)
-        weight = seen / self.readings[signal].sigma
-        apart = y - np.where(seen, measured, y)
+        valid = np.isfinite(measured)
+        weight = valid / self.readings[signal].sigma
+        apart = y - np.where(valid, measured, y)
         if signal == "position" and self.turns:
-            apart = apart - 2 * math.pi * np.round(np.median(apart[seen]) / (2 * math.pi))
+            apart = apart - 2 * math.pi * np.round(np.median(apart[valid]) / (2 * math.pi))
         own = {name: weight * slope for name, slope in own.items()}
         by_q, by_rate = (weight[:, None] * by for by in (by_q, by_rate))
         return weight * apart, rows, by_q, by_rate, own
 
-    def _read(self, signal, motion, values):
+    def _read(
+        self, signal: str, motion: Mapping[str, np.ndarray], values: Mapping[str, float]
+    ) -> _Rows:
         """(y (M,), rows (M, 4), dy/dq, dy/drate of the rows (M, 4), own name -> (M,))."""
         reading = self.readings[signal]
         delay, gain, bias, drift = reading.numbers(values)
@@ -246,17 +255,18 @@ class JointTrack:
         inside, first = at == wanted, rows_around(at, self.interval)[:, 0]
         share = at / self.interval - first
         rows = np.clip(first[:, None] + np.arange(-1, 3), 0, len(motion["rate"]) - 1)
-        q, rate, own = motion["coordinate"], motion["rate"], {}
+        q, rate = motion["coordinate"], motion["rate"]
+        own: dict[str, np.ndarray] = {}
         if signal == "position":
-            by_q, by_rate, by_time = _cubic(share, self.interval)
+            by_q, by_rate, slopes = _cubic(share, self.interval)
             x = np.sum(by_q * q[rows] + by_rate * rate[rows], axis=1)
-            slope = np.sum(by_time[0] * q[rows] + by_time[1] * rate[rows], axis=1)
+            slope = np.sum(slopes[0] * q[rows] + slopes[1] * rate[rows], axis=1)
         else:
             at_rows, k, c = rate, 0.0, 1.0
             curve, by_time = _smooth(share, self.interval)
-            if signal == "effort":
+            if self.servo is not None and signal == "effort":
                 at_rows, k, c = self.servo.torque(q, rate, values)
-                own = self._by_gains(q, rate, rows, curve, gain, values)
+                own = self._by_gains(self.servo, q, rate, rows, curve, gain, values)
             x = np.sum(curve * at_rows[rows], axis=1)
             slope = np.sum(by_time * at_rows[rows], axis=1)
             by_q, by_rate = k * curve, c * curve
@@ -270,9 +280,12 @@ class JointTrack:
                 own[name] = own.get(name, 0.0) + by
         return gain * x + bias, rows, gain * by_q, gain * by_rate, own
 
-    def _by_gains(self, q, rate, rows, curve, gain, values):
+    def _by_gains(
+        self, servo: Servo, q: np.ndarray, rate: np.ndarray, rows: np.ndarray, curve: np.ndarray,
+        gain: float, values: Mapping[str, float],
+    ) -> dict[str, np.ndarray]:  # fmt: skip
         """Slopes of the measured effort by the parameters that set the motor's gains."""
-        servo, own = self.servo, {}
+        own: dict[str, np.ndarray] = {}
         lag = servo.target_rate[: len(q)] - rate
         for scaled, at_rows in ((servo.stiffness, servo.error(q)), (servo.damping, lag)):
             if scaled.name is not None:
@@ -281,19 +294,19 @@ class JointTrack:
         return own
 
 
-def _cubic(s, T):
+def _cubic(s: np.ndarray, T: float) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Weights (M, 4) of four rows' values and rates on the cubic (7a) at shares s, and of dx/dt."""
     zero = 0.0 * s
-    by_q = [zero, (1 + 2 * s) * (1 - s) ** 2, s * s * (3 - 2 * s), zero]
-    by_rate = [zero, T * s * (1 - s) ** 2, T * s * s * (s - 1), zero]
+    of_q = [zero, (1 + 2 * s) * (1 - s) ** 2, s * s * (3 - 2 * s), zero]
+    of_rate = [zero, T * s * (1 - s) ** 2, T * s * s * (s - 1), zero]
     turn = 6 * s * (1 - s) / T
     slope_q = [zero, -turn, turn, zero]
     slope_rate = [zero, (1 - s) * (1 - 3 * s), s * (3 * s - 2), zero]
-    by_q, by_rate, *by_time = (np.stack(w, axis=1) for w in (by_q, by_rate, slope_q, slope_rate))
+    by_q, by_rate, *by_time = (np.stack(w, axis=1) for w in (of_q, of_rate, slope_q, slope_rate))
     return by_q, by_rate, by_time
 
 
-def _smooth(s, T):
+def _smooth(s: np.ndarray, T: float) -> tuple[np.ndarray, np.ndarray]:
     """Weights (M, 4) of four rows' values, and of dx/dt, on the curve of Catmull and Rom.
 
     Its slope has no kinks at rows, as the derivative by a delay needs.

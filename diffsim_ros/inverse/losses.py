@@ -18,7 +18,7 @@ from diffsim_ros.errors import InputError
 class Loss:
     """Base of all losses: plain least squares, rho(s) = s."""
 
-    def __call__(self, s):
+    def __call__(self, s: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (rho, rho', rho'') at s."""
         s = np.asarray(s, float)
         return s, np.ones_like(s), np.zeros_like(s)
@@ -33,7 +33,7 @@ class Loss:
 class _ScaledLoss(Loss):
     scale: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (np.isfinite(self.scale) and self.scale > 0):
             raise InputError(type(self).__name__, "scale", self.scale, "a finite number > 0")
 
@@ -42,7 +42,7 @@ class _ScaledLoss(Loss):
 class Huber(_ScaledLoss):
     """Quadratic within `scale`, linear outside: rho = 2 c sqrt(s) - c^2 for s > c^2."""
 
-    def __call__(self, s):
+    def __call__(self, s: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (rho, rho', rho'') at s."""
         s, c = np.asarray(s, float), self.scale
         inside = s <= c * c
@@ -55,7 +55,7 @@ class Huber(_ScaledLoss):
 class SoftL1(_ScaledLoss):
     """Smooth Huber: rho = 2 c^2 (sqrt(1 + s/c^2) - 1)."""
 
-    def __call__(self, s):
+    def __call__(self, s: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (rho, rho', rho'') at s."""
         u, c2 = np.asarray(s, float) / self.scale**2, self.scale**2
         root = np.sqrt(1 + u)
@@ -66,7 +66,7 @@ class SoftL1(_ScaledLoss):
 class Cauchy(_ScaledLoss):
     """Far outliers hardly count: rho = c^2 log(1 + s/c^2)."""
 
-    def __call__(self, s):
+    def __call__(self, s: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (rho, rho', rho'') at s."""
         u, c2 = np.asarray(s, float) / self.scale**2, self.scale**2
         return c2 * np.log1p(u), 1 / (1 + u), -1 / (c2 * (1 + u) ** 2)
@@ -84,11 +84,11 @@ class StudentT(Loss):
     dof: float = 4.0
     count: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (self.dof > 0 and self.count > 0):
             raise InputError("StudentT", "dof, count", (self.dof, self.count), "numbers > 0")
 
-    def __call__(self, s):
+    def __call__(self, s: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (rho, rho', rho'') at s."""
         total, base = self.dof + self.count, self.dof + np.asarray(s, float)
         return total * np.log(base / self.dof), total / base, -total / base**2

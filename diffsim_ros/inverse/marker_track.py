@@ -11,8 +11,9 @@ so a recording's clock need not be that of the steps.  The error is T^4/384 time
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from ..rotation import quat_matrix, skew
 from .clock import Clock, NamedNumbers
 from .losses import Loss
 from .objectives import BodySlot, Term, _checked, _checked_times
+
+PointMotion = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+"""What `Carrier.motion` gives."""
 
 
 class Carrier(Protocol):
@@ -35,7 +39,7 @@ class Carrier(Protocol):
         """Dofs of the body (d,) that the markers depend on."""
         ...
 
-    def motion(self, rollout, slot: BodySlot, frames):
+    def motion(self, rollout: Any, slot: BodySlot, frames: np.ndarray) -> PointMotion:
         """(x, v (F, n, 3); dx/dq, dv/dq (F, n, 3, d)): dv/dqd is dx/dq."""
         ...
 
@@ -53,14 +57,14 @@ class SoftPoints:
     weights: np.ndarray
     fixed: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.weights)
 
-    def dofs(self, slot):
+    def dofs(self, slot: BodySlot) -> np.ndarray:
         """See `Carrier.dofs`."""
         return (3 * np.asarray(self.nodes)[:, None] + np.arange(3)).ravel()
 
-    def motion(self, rollout, slot, frames):
+    def motion(self, rollout: Any, slot: BodySlot, frames: np.ndarray) -> PointMotion:
         """See `Carrier.motion`."""
         rows = slot.index + np.asarray(self.nodes)
         x = np.einsum("nk,fki->fni", self.weights, rollout.position[frames][:, rows])
@@ -73,18 +77,18 @@ class SoftPoints:
 
 @dataclass(frozen=True)
 class RigidPoints:
-    """Markers fixed in a rigid body or handle at `local` (n, 3) [m], body frame."""
+    """Markers fixed in a rigid body or kinematic body at `local` (n, 3) [m], body frame."""
 
     local: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.local)
 
-    def dofs(self, slot):
+    def dofs(self, slot: BodySlot) -> np.ndarray:
         """See `Carrier.dofs`."""
         return np.arange(slot.size)
 
-    def motion(self, rollout, slot, frames):
+    def motion(self, rollout: Any, slot: BodySlot, frames: np.ndarray) -> PointMotion:
         """See `Carrier.motion`."""
         arm = np.einsum(
             "fij,nj->fni", quat_matrix(rollout.orientation[frames, slot.index]), self.local
@@ -106,7 +110,9 @@ def rows_around(t: np.ndarray, interval: float) -> np.ndarray:
     return np.stack([first, first + 1], axis=1)
 
 
-def interpolated(carrier: Carrier, rollout, slot: BodySlot, t: np.ndarray, interval: float):
+def interpolated(
+    carrier: Carrier, rollout: Any, slot: BodySlot, t: np.ndarray, interval: float
+) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
     """Places (M, n, 3) of markers at times t (M,) >= 0 since the start, and their partials.
 
     The partials are (dx/dq, dx/dqd) (M, n, 3, d) for the rows before and after [Eq. 7a].
@@ -115,7 +121,8 @@ def interpolated(carrier: Carrier, rollout, slot: BodySlot, t: np.ndarray, inter
     s = np.clip(t / T - frames[:, 0], 0.0, 1.0)[:, None, None]
     place = ((1 + 2 * s) * (1 - s) ** 2, s**2 * (3 - 2 * s))
     speed = (T * s * (1 - s) ** 2, T * s**2 * (s - 1))
-    x, partials = 0.0, []
+    x: np.ndarray = np.zeros(())
+    partials = []
     for k in range(2):
         at, rate, by_x, turning = carrier.motion(rollout, slot, frames[:, k])
         x = x + place[k] * at + speed[k] * rate
@@ -126,13 +133,15 @@ def interpolated(carrier: Carrier, rollout, slot: BodySlot, t: np.ndarray, inter
     return x, partials
 
 
-def rates(carrier: Carrier, rollout, slot: BodySlot, t: np.ndarray, interval: float):
+def rates(
+    carrier: Carrier, rollout: Any, slot: BodySlot, t: np.ndarray, interval: float
+) -> np.ndarray:
     """Velocities (M, n, 3) of markers at times t (M,) on the cubic of `interpolated` [m/s]."""
     frames, T = rows_around(t, interval), interval
     s = np.clip(t / T - frames[:, 0], 0.0, 1.0)[:, None, None]
     turn = 6 * s * (1 - s) / T
     place, speed = (-turn, turn), ((1 - s) * (1 - 3 * s), s * (3 * s - 2))
-    found = 0.0
+    found: np.ndarray = np.zeros(())
     for k in range(2):
         at, rate, *_ = carrier.motion(rollout, slot, frames[:, k])
         found = found + place[k] * at + speed[k] * rate
@@ -161,20 +170,21 @@ class MarkerTrack:
     name: str = "markers"
     clock: Clock = field(default_factory=Clock)
     origin: NamedNumbers = field(default_factory=lambda: NamedNumbers.zero(3))
+    weight: np.ndarray = field(init=False, repr=False, compare=False)  # (M, n) 1/sigma; 0: not seen
     soft: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
         t = _checked_times(place, self.t)
         put(self, "t", t)
         shape, position = (len(t), len(self.carrier), 3), np.array(self.position, float)
         if position.shape != shape:
             raise InputError(place, "position", position.shape, f"shape {shape}")
-        seen = np.isfinite(position).all(axis=2)
-        position[~seen] = 0.0
+        visible = np.isfinite(position).all(axis=2)
+        position[~visible] = 0.0
         put(self, "position", position)
         sigma = _checked(place, "sigma", self.sigma, np.shape(self.sigma), positive=True)
-        put(self, "weight", seen / np.broadcast_to(sigma, shape[:2]))
+        put(self, "weight", visible / np.broadcast_to(sigma, shape[:2]))
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -187,30 +197,30 @@ class MarkerTrack:
         """Rows of the rollout before and after every time at the first guess (M, 2)."""
         return rows_around(np.maximum(self.clock.times(self.t), 0.0), self.interval)
 
-    def until(self, frame):
+    def until(self, frame: int) -> MarkerTrack | None:
         """See `Objective.until`."""
         kept = self.frames[:, 1] <= frame
         if not kept.any():
             return None
-        seen = np.where(self.weight[..., None] > 0, self.position, np.nan)
+        visible = np.where(self.weight[..., None] > 0, self.position, np.nan)
         sigma = 1.0 / np.where(self.weight > 0, self.weight, 1.0)
         return MarkerTrack(
-            self.body, self.t[kept], self.interval, self.carrier, seen[kept], sigma[kept],
+            self.body, self.t[kept], self.interval, self.carrier, visible[kept], sigma[kept],
             self.loss, self.name, self.clock, self.origin,
         )  # fmt: skip
 
-    def _within(self, rollout, values):
+    def _within(self, rollout: Any, values: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
         """Times of the simulation (M,), and which of them move with the clock."""
         last = (len(rollout.position) - 1 - 1e-6) * self.interval
         return self.clock.within(self.t, values, last)
 
-    def predicted(self, rollout, slot, values) -> np.ndarray:
+    def predicted(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> np.ndarray:
         """What the sensor would show: places (M, n, 3) from its origin."""
         at, _ = self._within(rollout, values)
         x, _ = interpolated(self.carrier, rollout, slot, at, self.interval)
         return x - self.origin.at(values)
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (M, 3n), one block per time; partials by two rows of the rollout."""
         at, moving = self._within(rollout, values)
         x, partials = interpolated(self.carrier, rollout, slot, at, self.interval)

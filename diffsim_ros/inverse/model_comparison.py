@@ -94,7 +94,10 @@ class Paired:
         return bool(self.low > 1.0 or self.high < 1.0)
 
 
-def paired_ratio(a, b, overlap: float, level: float = LEVEL) -> Paired:
+def paired_ratio(
+    a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray, overlap: float,
+    level: float = LEVEL,
+) -> Paired:  # fmt: skip
     """Errors a (K,) over b (K,), mean squares of the same trials; NaN: not predicted.
 
     overlap  one over the training trials of a fold, 0 where one training set served all
@@ -131,13 +134,15 @@ def verdict(
         if by_fit == best:
             words = _by_fit_alone(best, criteria)
         else:
-            words = [f"the data do not tell {best} and {by_fit} apart: AIC prefers {by_fit}, the "
+            words = [f"the data do not distinguish {best} and {by_fit}: AIC prefers {by_fit}, the "
                      f"one held-out trial {best}"]  # fmt: skip
         return best, pairs, words + [f"{n} against {best}: {_ratio_words(pairs[n])}" for n in pairs]
     return best, pairs, _sentences(best, pairs, criteria)
 
 
-def _sentences(best, pairs, criteria) -> list[str]:
+def _sentences(
+    best: str, pairs: Mapping[str, Paired], criteria: Mapping[str, Criteria]
+) -> list[str]:
     clear = [name for name, pair in pairs.items() if pair.clear]
     if len(clear) == len(pairs):
         words = [
@@ -146,11 +151,11 @@ def _sentences(best, pairs, criteria) -> list[str]:
     elif clear:
         open_ = [best, *(n for n in pairs if n not in clear)]
         words = [
-            f"the data do not tell {' and '.join(open_)} apart; they speak against "
+            f"the data do not distinguish {' and '.join(open_)}; they speak against "
             f"{' and '.join(clear)}"
         ]
     else:
-        words = ["the data do not tell the models apart by what they predict"]
+        words = ["the data do not distinguish the models by what they predict"]
     for name, pair in pairs.items():
         words.append(f"{name} against {best}: {_ratio_words(pair)}")
     for name, pair in pairs.items():
@@ -164,7 +169,7 @@ def _sentences(best, pairs, criteria) -> list[str]:
             better = best if gap > 0 else name
             words.append(
                 f"the fit alone prefers {better} (AIC lower by {abs(gap):.3g}), which held-out "
-                "trials do not confirm: more trials would tell"
+                "trials do not confirm: more trials would decide"
             )
     return words
 
@@ -176,11 +181,11 @@ def _ratio_words(pair: Paired) -> str:
     return f"{text}, smaller in {pair.better} of {pair.trials} trials"
 
 
-def _by_fit_alone(best, criteria) -> list[str]:
+def _by_fit_alone(best: str, criteria: Mapping[str, Criteria]) -> list[str]:
     gaps = {name: c.aic for name, c in criteria.items() if name != best}
     close = [name for name, gap in gaps.items() if gap <= CLEAR]
     listed = ", ".join(f"{name} {gap:.3g} above" for name, gap in gaps.items())
     end = f"by AIC alone ({listed}); for an interval of held-out errors give three trials or more"
     if close:
-        return [f"the data do not tell {' and '.join([best, *close])} apart, {end}"]
+        return [f"the data do not distinguish {' and '.join([best, *close])}, {end}"]
     return [f"the data support {best}, {end}"]

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .losses import Loss
+
 
 @dataclass(frozen=True)
 class NormalEquations:
@@ -21,7 +23,8 @@ class NormalEquations:
     gz (K, nz), Hzz (K, nz, nz)       of each trial by z
     gy (K, ny), Hyy (K, ny, ny)       of each trial by its own y
     Hyz (K, ny, nz)                   mixed
-    belief (K,)                       weights of the beliefs |y_k|^2/2 within gy and Hyy (None: 1)
+    start_prior (K,)                  weights of the priors |y_k|^2/2 of starts in gy and Hyy
+                                      (None: 1)
     """
 
     prior_g: np.ndarray
@@ -31,34 +34,36 @@ class NormalEquations:
     gy: np.ndarray
     Hyy: np.ndarray
     Hyz: np.ndarray
-    belief: np.ndarray | None = None
+    start_prior: np.ndarray | None = None
 
     @property
-    def beliefs(self):
-        """Hessian (K, ny, ny) of the beliefs alone."""
+    def start_priors(self) -> np.ndarray:
+        """Hessian (K, ny, ny) of the priors of starts alone."""
         K, ny = self.gy.shape
-        weight = np.ones(K) if self.belief is None else self.belief
+        weight = np.ones(K) if self.start_prior is None else self.start_prior
         return weight[:, None, None] * np.eye(ny)
 
     def with_noise(self, factor: float) -> NormalEquations:
         """Hessians with residuals whose variances are `factor` times as large.
 
-        Priors and beliefs are absolute and stay; the gradients are left as they are.
+        Priors, those of starts too, are absolute and stay; the gradients are left as they are.
         """
-        inner = (self.Hyy - self.beliefs) / factor + self.beliefs
+        inner = (self.Hyy - self.start_priors) / factor + self.start_priors
         return replace(self, Hzz=self.Hzz / factor, Hyz=self.Hyz / factor, Hyy=inner)
 
     @property
-    def gradient_z(self):
+    def gradient_z(self) -> np.ndarray:
         """Gradient of the whole cost by z (nz,), at fixed y."""
         return self.prior_g + self.gz.sum(axis=0)
 
-    def diagonals(self):
+    def diagonals(self) -> tuple[np.ndarray, np.ndarray]:
         """Diagonals of the whole Hessian: (nz,) and (K, ny)."""
         zz = np.diagonal(self.prior_H) + np.einsum("kii->i", self.Hzz)
         return zz, np.einsum("kii->ki", self.Hyy).copy()
 
-    def eliminated(self, damping_y=None):
+    def eliminated(
+        self, damping_y: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Per-trial (g (K, nz), H (K, nz, nz), X (K, ny, 1 + nz)) with y eliminated [Eq. 9].
 
         X = H_yy^-1 [g_y, H_yz] gives dy = -(X[:, 0] + X[:, 1:] dz) [Eq. 10].  damping_y (K, ny) is
@@ -74,13 +79,15 @@ class NormalEquations:
         HzyX = np.einsum("kyz,kyc->kzc", self.Hyz, X)
         return self.gz - HzyX[:, :, 0], self.Hzz - HzyX[:, :, 1:], X
 
-    def reduced(self, damping_y=None):
+    def reduced(
+        self, damping_y: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (g (nz,), H (nz, nz), X) of the whole cost with all y eliminated."""
         g, H, X = self.eliminated(damping_y)
         H = self.prior_H + H.sum(axis=0)
         return self.prior_g + g.sum(axis=0), 0.5 * (H + H.T), X
 
-    def change(self, dz, dy) -> float:
+    def change(self, dz: np.ndarray, dy: np.ndarray) -> float:
         """Change of the quadratic model along (dz, dy): g.d + d.H d/2."""
         Hdz = (self.prior_H + self.Hzz.sum(axis=0)) @ dz
         Hdy = np.einsum("kij,kj->ki", self.Hyy, dy) + 2.0 * (self.Hyz @ dz)
@@ -88,7 +95,9 @@ class NormalEquations:
         return float(linear + 0.5 * (dz @ Hdz + np.sum(dy * Hdy)))
 
 
-def accumulate(residual, jacobian, loss, *, second_order=False):
+def accumulate(
+    residual: np.ndarray, jacobian: np.ndarray, loss: Loss, *, second_order: bool = False
+) -> tuple[float, np.ndarray, np.ndarray]:
     """Robust sum over blocks: S = sum_m rho(|r_m|^2), half its gradient and Gauss-Newton Hessian.
 
     residual (M, q), jacobian (M, q, n).  Returns (S, g (n,), H (n, n)) with g = J^T W r exact

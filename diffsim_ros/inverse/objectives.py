@@ -10,11 +10,12 @@ soft and rigid bodies at any time: marker_track.  Velocities: twist_track.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from diffsim_ros.errors import InputError
 
@@ -75,7 +76,7 @@ class Term:
             return slice(slot.dof, slot.dof + slot.size)
         return slot.dof + self.dofs
 
-    def _by_frame(self):
+    def _by_frame(self) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]]:
         """(frames (M,), jx, jv (M, q, d) or None) for each of the s rows a residual is made of."""
         if self.frames.ndim == 1:
             yield self.frames, self.jx, self.jv
@@ -103,16 +104,72 @@ class Term:
                     np.add.at(into, (frames[:, None], dofs), pulled)
 
 
+class AnyTerm(Protocol):
+    """What `SimulationProblem` needs of a term: a `Term`, or cloud_track's SparseTerm."""
+
+    @property
+    def residual(self) -> np.ndarray:
+        """See `Term`."""
+        ...
+
+    @property
+    def own(self) -> Mapping[str, np.ndarray]:
+        """See `Term`."""
+        ...
+
+    @property
+    def moves(self) -> bool:
+        """See `Term`."""
+        ...
+
+    @property
+    def linear(self) -> bool:
+        """See `Term`."""
+        ...
+
+    @property
+    def signature(self) -> int:
+        """See `Term`."""
+        ...
+
+    def through(self, slot: BodySlot, dx: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        """See `Term.through`."""
+        ...
+
+    def pull(self, slot: BodySlot, weight: np.ndarray, gx: np.ndarray, gv: np.ndarray) -> None:
+        """See `Term.pull`."""
+        ...
+
+
 class Objective(Protocol):
     """What `SimulationProblem` needs of an objective."""
 
-    name: str
-    body: str
-    loss: Loss
-    parameters: tuple[str, ...]
-    soft: bool  # (a class attribute) also of soft bodies, which have many nodes
+    @property
+    def name(self) -> str:
+        """For messages."""
+        ...
 
-    def term(self, rollout, slot: BodySlot, values: Mapping[str, float]) -> Term:
+    @property
+    def body(self) -> str:
+        """Body of the scene that it is about."""
+        ...
+
+    @property
+    def loss(self) -> Loss:
+        """Of its residuals."""
+        ...
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the objective itself reads."""
+        ...
+
+    @property
+    def soft(self) -> bool:
+        """True (a class attribute): also of soft bodies, which have many nodes."""
+        ...
+
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> AnyTerm:
         """Residuals and partials; `values` are all parameters by name, in natural units."""
         ...
 
@@ -121,7 +178,21 @@ class Objective(Protocol):
         ...
 
 
-def _checked(place, key, value, shape, *, positive=False):
+class _Framed(Protocol):
+    """A dataclass with measurements at `frames` (M,)."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def frames(self) -> np.ndarray: ...
+
+
+_F = TypeVar("_F", bound=_Framed)
+
+
+def _checked(
+    place: str, key: str, value: ArrayLike, shape: tuple[int, ...], *, positive: bool = False
+) -> np.ndarray:
     """Array of float with this shape (-1: any), finite; InputError names place and key."""
     array = np.asarray(value, float)
     rule = f"shape {shape} (-1: any), finite" + (", > 0" if positive else "")
@@ -138,7 +209,7 @@ def _checked(place, key, value, shape, *, positive=False):
     return array
 
 
-def _checked_times(place, t):
+def _checked_times(place: str, t: np.ndarray) -> np.ndarray:
     """Times (M,) [s] since the start of the rollout, none before it."""
     t = _checked(place, "t", t, (-1,))
     if t.size and t.min() < 0:
@@ -146,7 +217,7 @@ def _checked_times(place, t):
     return t
 
 
-def _shortened(objective, frame, keys):
+def _shortened(objective: _F, frame: int, keys: Sequence[str]) -> _F | None:
     """The objective with only the frames up to `frame`, `keys` cut alike; None if none is left."""
     kept = objective.frames <= frame
     if kept.all():
@@ -155,7 +226,7 @@ def _shortened(objective, frame, keys):
     return replace(objective, frames=objective.frames[kept], **cut) if kept.any() else None
 
 
-def _sigma(place, key, value, count):
+def _sigma(place: str, key: str, value: ArrayLike, count: int) -> np.ndarray:
     return np.broadcast_to(_checked(place, key, value, np.shape(value), positive=True), (count,))
 
 
@@ -183,7 +254,7 @@ class PoseTrack:
     name: str = "pose"
     soft: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         count = len(self.frames)
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
         put(self, "frames", np.asarray(self.frames, np.int64))
@@ -210,19 +281,19 @@ class PoseTrack:
         """Parameters that the objective itself reads."""
         return tuple(name for name in self.offset_names if name)
 
-    def until(self, frame):
+    def until(self, frame: int) -> PoseTrack | None:
         """See `Objective.until`."""
         keys = ("position", "orientation", "sigma_position", "sigma_rotation")
         return _shortened(self, frame, keys)
 
-    def _offset(self, values):
+    def _offset(self, values: Mapping[str, float]) -> np.ndarray | None:
         if not self.offset_names:
             return None if self.offset is None else np.array(self.offset)
         numbers = np.zeros(6) if self.offset is None else self.offset
         pairs = zip(self.offset_names, numbers, strict=True)
         return np.array([values[name] if name else number for name, number in pairs])
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (M, 3 or 6), partials by (dc, dphi) and by the offset."""
         offset = self._offset(values)
         parts = []
@@ -232,14 +303,16 @@ class PoseTrack:
             parts.append(self._rotations(rollout, slot, offset))
         residual = np.concatenate([p[0] for p in parts], axis=1)
         jx = np.concatenate([p[1] for p in parts], axis=1)
-        own = {}
+        own: dict[str, np.ndarray] = {}
         for i, name in enumerate(self.offset_names):
             if name:
                 own[name] = np.concatenate([p[2][:, :, i] for p in parts], axis=1)
         return Term(residual, self.frames, jx=jx, own=own)
 
-    def _positions(self, rollout, slot, offset):
-        weight = 1.0 / self.sigma_position[:, None]
+    def _positions(
+        self, rollout: Any, slot: BodySlot, offset: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        weight = 1.0 / np.asarray(self.sigma_position)[:, None]
         centre = rollout.position[self.frames, slot.index]
         jx = np.zeros((len(self.frames), 3, slot.size))
         jx[:, :, :3] = np.eye(3) * weight[..., None]
@@ -252,13 +325,15 @@ class PoseTrack:
             own[:, :, :3] = matrix * weight[..., None]
         return (centre - self.position) * weight, jx, own
 
-    def _rotations(self, rollout, slot, offset):
-        weight = 1.0 / self.sigma_rotation[:, None]
+    def _rotations(
+        self, rollout: Any, slot: BodySlot, offset: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        weight = 1.0 / np.asarray(self.sigma_rotation)[:, None]
         q = rollout.orientation[self.frames, slot.index]
         matrix = quat_matrix(q)
         if offset is not None:
             q = quat_multiply(q, quat_exp(offset[3:]))
-        theta = quat_log(quat_multiply(q, quat_conjugate(self.orientation)))
+        theta = quat_log(quat_multiply(q, quat_conjugate(np.asarray(self.orientation))))
         inverse = left_jacobian_inverse(theta) * weight[..., None]
         jx = np.zeros((len(self.frames), 3, slot.size))
         jx[:, :, 3:] = inverse
@@ -268,7 +343,10 @@ class PoseTrack:
         return theta * weight, jx, own
 
 
-def metric_track(body, frames, position, orientation, length, **kwargs) -> PoseTrack:
+def metric_track(
+    body: str, frames: np.ndarray, position: np.ndarray, orientation: np.ndarray, length: float,
+    **kwargs: Any,
+) -> PoseTrack:  # fmt: skip
     """PoseTrack with |r|^2 = e_q = mean over frames of |dp|^2/length + angle^2 [m, rad^2]  [Eq. 5].
 
     The cost is e_q/2.  `length` [m] weighs positions (cube tosses: half the width, 0.0524).
@@ -301,26 +379,29 @@ class PointTrack:
     parameters: tuple[str, ...] = ()
     soft: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         count, put = len(self.frames), object.__setattr__
         place = f"objective {self.name!r} of {self.body!r}"
         put(self, "frames", np.asarray(self.frames, np.int64))
         put(self, "local", _checked(place, "local", self.local, (-1, 3)))
         n = len(self.local)
-        seen = np.ones((count, n), bool) if self.visible is None else np.asarray(self.visible, bool)
-        if seen.shape != (count, n):
-            raise InputError(place, "visible", seen.shape, f"shape {(count, n)}")
+        shown = (
+            np.ones((count, n), bool) if self.visible is None else np.asarray(self.visible, bool)
+        )
+        if shown.shape != (count, n):
+            raise InputError(place, "visible", shown.shape, f"shape {(count, n)}")
         position = np.array(self.position, float)
         if position.shape == (count, n, 3):
-            position[~seen] = 0.0  # an occluded sample may hold anything, also NaN
+            position[~shown] = 0.0  # an occluded sample may hold anything, also NaN
         put(self, "position", _checked(place, "position", position, (count, n, 3)))
-        put(self, "visible", seen)
+        put(self, "visible", shown)
         put(self, "sigma", _sigma(place, "sigma", self.sigma, count))
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (M, 3n) and partials by (dc, dphi): dx = dc - [R xhat]_x dphi  [Eq. 6]."""
-        count, n = self.visible.shape
-        weight = self.visible / self.sigma[:, None]
+        visible, sigma = np.asarray(self.visible), np.asarray(self.sigma)
+        count, n = visible.shape
+        weight = visible / sigma[:, None]
         x = np.repeat(rollout.position[self.frames, slot.index][:, None], n, axis=1)
         jx = np.zeros((count, n, 3, slot.size))
         jx[..., :3] = np.eye(3)
@@ -333,7 +414,7 @@ class PointTrack:
         jx *= weight[..., None, None]
         return Term(residual.reshape(count, 3 * n), self.frames, jx=jx.reshape(count, 3 * n, -1))
 
-    def until(self, frame):
+    def until(self, frame: int) -> PointTrack | None:
         """See `Objective.until`."""
         return _shortened(self, frame, ("position", "visible", "sigma"))
 
@@ -358,7 +439,7 @@ class LinearFunctional:
     parameters: tuple[str, ...] = ()
     soft: ClassVar[bool] = True
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Value (1, 1) and its exact gradient by pose and velocity."""
         frame, count = self.frame % len(rollout.position), slot.count
         rows = slice(slot.index, slot.index + count)
@@ -373,6 +454,6 @@ class LinearFunctional:
             value += np.dot(self.angular_velocity, spin)
         return Term(np.array([[value]]), np.array([frame]), jx=jx, jv=jv, linear=True)
 
-    def until(self, frame):
+    def until(self, frame: int) -> LinearFunctional | None:
         """See `Objective.until`; the last frame stays the last."""
         return self if self.frame <= frame else None

@@ -6,14 +6,17 @@ out, and end with the best point when cancelled.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from diffsim_ros.errors import InputError
 
-from .problem import Problem
-from .solution import Callback, Recorder, Solution
+from .normal_equations import NormalEquations
+from .problem import Evaluation, Problem
+from .solution import Callback, Iteration, Recorder, Solution
 
 DAMPING_MAX = 1e16
 KINK_STEPS = 8
@@ -43,7 +46,7 @@ class LMOptions:
     negligible: float = 1e-300
     damping: float = 1e-3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.max_iterations < 0:
             raise InputError("LMOptions", "max_iterations", self.max_iterations, "0 or more")
         for key, value in vars(self).items():
@@ -51,7 +54,9 @@ class LMOptions:
                 raise InputError("LMOptions", key, value, "a number > 0")
 
 
-def starting_point(problem: Problem, z, y):
+def starting_point(
+    problem: Problem, z: np.ndarray | None, y: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return copies (z clipped to the bounds, y); defaults: the problem's start and zeros."""
     z = np.array(problem.start if z is None else z, float)
     if z.shape != problem.start.shape or not np.all(np.isfinite(z)):
@@ -62,7 +67,7 @@ def starting_point(problem: Problem, z, y):
     return np.clip(z, problem.lower, problem.upper), y
 
 
-def box_step(g, H, low, high):
+def box_step(g: np.ndarray, H: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Minimiser d (n,) of g.d + d.H d/2 in the box low <= d <= high; H positive definite."""
     scale = 1.0 / np.sqrt(np.diagonal(H))
     factor = np.linalg.cholesky(H * np.outer(scale, scale))
@@ -84,7 +89,7 @@ def box_step(g, H, low, high):
     return np.clip(d, low, high)
 
 
-def _slope_measure(problem, z, evaluation):
+def _slope_measure(problem: Problem, z: np.ndarray, evaluation: Evaluation) -> float:
     """Largest cosine between residual and free Jacobian column (0 at a constrained minimum)."""
     e = evaluation.equations
     diag_z, diag_y = e.diagonals()
@@ -100,31 +105,32 @@ def _slope_measure(problem, z, evaluation):
 class _Damping:
     """Lambda by Nielsen's rule and the running scale of the variables (MINPACK)."""
 
-    def __init__(self, start):
+    def __init__(self, start: float) -> None:
         self.value, self.growth = start, 2.0
-        self.scale_z = self.scale_y = None
+        self.scale_z: np.ndarray = np.array(-np.inf)
+        self.scale_y: np.ndarray = np.array(-np.inf)
 
-    def see(self, equations):
+    def see(self, equations: NormalEquations) -> None:
         """Raise the scales to the present diagonals; none is zero."""
         diag_z, diag_y = equations.diagonals()
         floor = 1e-10 * max(float(diag_z.max(initial=0.0)), np.finfo(float).tiny) + 1e-300
-        diag_z = np.maximum(diag_z, floor)
-        if self.scale_z is not None:
-            diag_z, diag_y = np.maximum(diag_z, self.scale_z), np.maximum(diag_y, self.scale_y)
-        self.scale_z, self.scale_y = diag_z, diag_y
+        self.scale_z = np.maximum(np.maximum(diag_z, floor), self.scale_z)
+        self.scale_y = np.maximum(diag_y, self.scale_y)
 
-    def accept(self, ratio):
+    def accept(self, ratio: float) -> None:
         """Lower lambda after a good step."""
         self.value = max(self.value * max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), 1e-12)
         self.growth = 2.0
 
-    def reject(self):
+    def reject(self) -> None:
         """Raise lambda, faster each time in a row."""
         self.value *= self.growth
         self.growth *= 2.0
 
 
-def _step(problem, z, equations, damping):
+def _step(
+    problem: Problem, z: np.ndarray, equations: NormalEquations, damping: _Damping
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Damped step (dz, dy) within the bounds, y eliminated [Eqs. 9, 10], and its predicted gain."""
     while True:
         g, H, X = equations.reduced(damping.value * damping.scale_y)
@@ -139,8 +145,8 @@ def _step(problem, z, equations, damping):
 
 
 def levenberg_marquardt(
-    problem: Problem, z=None, y=None, *, options: LMOptions | None = None,
-    callback: Callback | None = None, cancel=None,
+    problem: Problem, z: np.ndarray | None = None, y: np.ndarray | None = None, *,
+    options: LMOptions | None = None, callback: Callback | None = None, cancel: Any = None,
 ) -> Solution:  # fmt: skip
     """Minimise a sum of squares; z stays in its bounds, y is eliminated by Schur complement.
 
@@ -202,7 +208,7 @@ def levenberg_marquardt(
     return recorder.solution(z, y, now.value, status)
 
 
-def _slow(history, tolerance):
+def _slow(history: Sequence[Iteration], tolerance: float) -> bool:
     """True when the last KINK_STEPS steps, some of them accepted, gained next to nothing."""
     recent = history[-KINK_STEPS - 1 :]
     if len(recent) <= KINK_STEPS or not any(p.accepted for p in recent[1:]):
@@ -210,7 +216,7 @@ def _slow(history, tolerance):
     return recent[0].value - recent[-1].value <= tolerance * abs(recent[-1].value)
 
 
-def _promise(problem, z, evaluation):
+def _promise(problem: Problem, z: np.ndarray, evaluation: Evaluation) -> float:
     """Relative decrease of the cost that an undamped step promises."""
     undamped = _Damping(1e-12)
     undamped.see(evaluation.equations)
@@ -218,7 +224,9 @@ def _promise(problem, z, evaluation):
     return predicted / max(abs(evaluation.value), np.finfo(float).tiny)
 
 
-def _evaluate(problem, recorder, z, y, eager, cancel):
+def _evaluate(
+    problem: Problem, recorder: Recorder, z: np.ndarray, y: np.ndarray, eager: bool, cancel: Any
+) -> Evaluation:
     """Evaluation with equations; not eager: the cost first, equations only if it is lower."""
     if not eager:
         new = recorder.counted(problem.evaluate(z, y, want="value", cancel=cancel))
@@ -235,15 +243,17 @@ class _Cancelled(Exception):
 class _Descent:
     """The function that L-BFGS-B sees: x = (z, y), failures replaced by a bowl around the best."""
 
-    def __init__(self, problem, recorder, cancel):
+    def __init__(self, problem: Problem, recorder: Recorder, cancel: Any) -> None:
         self.problem, self.recorder, self.cancel = problem, recorder, cancel
-        self.nz, self.best, self.failed = len(problem.names), None, ()
+        self.nz, nothing = len(problem.names), np.zeros(0)
+        self.best: tuple[float, np.ndarray, np.ndarray] = (np.inf, nothing, nothing)
+        self.failed: tuple[str, ...] = ()
 
-    def split(self, x):
+    def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(z, y) of x."""
         return x[: self.nz], x[self.nz :].reshape(self.problem.nuisance_shape)
 
-    def __call__(self, x):
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient at x."""
         z, y = self.split(x)
         new = self.recorder.counted(
@@ -255,11 +265,11 @@ class _Descent:
             self.failed += new.failures
             return self._bowl(x)
         gradient = np.concatenate([new.gradient[0], new.gradient[1].ravel()])
-        if self.best is None or new.value < self.best[0]:
+        if new.value < self.best[0]:
             self.best = (new.value, x.copy(), gradient)
         return new.value, gradient
 
-    def _bowl(self, x):
+    def _bowl(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """A value clearly above the best and a slope that leads the line search back."""
         value, centre, _ = self.best
         away = x - centre
@@ -268,9 +278,9 @@ class _Descent:
 
 
 def lbfgs(
-    problem: Problem, z=None, y=None, *, max_iterations: int = 200,
-    gradient_tolerance: float = 1e-8, cost_tolerance: float = 1e-12,
-    callback: Callback | None = None, cancel=None,
+    problem: Problem, z: np.ndarray | None = None, y: np.ndarray | None = None, *,
+    max_iterations: int = 200, gradient_tolerance: float = 1e-8, cost_tolerance: float = 1e-12,
+    callback: Callback | None = None, cancel: Any = None,
 ) -> Solution:  # fmt: skip
     """Minimise any cost with bounds by SciPy's L-BFGS-B, gradients by the adjoint.
 
@@ -291,7 +301,7 @@ def lbfgs(
     low, high = np.concatenate([problem.lower, -free]), np.concatenate([problem.upper, free])
     last = x
 
-    def after_iteration(intermediate):
+    def after_iteration(intermediate: np.ndarray) -> None:
         nonlocal last
         value, best, gradient = descent.best
         slope = np.abs(np.clip(best - gradient, low, high) - best).max()

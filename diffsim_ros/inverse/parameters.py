@@ -1,4 +1,4 @@
-"""Named, scaled, bounded parameters and how they set the engine's entries [Eqs. 1, 2].
+"""Named, scaled, bounded parameters and how they set the engine's parameters [Eqs. 1, 2].
 
 The solvers see only z: one number per free parameter, of order one, in which a parameter is
 linear (value = typical * z) or logarithmic (value = exp(z)).
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -17,14 +17,17 @@ from diffsim_ros.errors import InputError, nearest
 
 
 class Group(Protocol):
-    """Parameters that set entries of the engine together, by a formula of their own.
+    """Parameters that set parameters of the engine together, by a formula of their own.
 
     names     of its parameters, all of which the map must have;  entries  that they set
     values    theta (m,), the parameters' natural values -> entries (k,)
     jacobian  theta (m,) -> d(entries)/d(theta) (k, m), exact
     """
 
-    name: str
+    @property
+    def name(self) -> str:
+        """For messages."""
+        ...
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -33,7 +36,7 @@ class Group(Protocol):
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """Names of the engine's entries."""
+        """Names of the engine's parameters."""
         ...
 
     def values(self, theta: Sequence[float]) -> np.ndarray:
@@ -52,7 +55,7 @@ class Parameter:
     lower, upper  bounds on the value; `scale` "log" needs value, lower >= 0 (0: no lower bound)
     typical       size of a usual change of a linear parameter; default: prior_sigma, |value| or 1
     prior_*       Gaussian prior in value units; on a log scale log(value) has sigma/mean
-    sets          engine entry -> (factor, power); entry = product over parameters of
+    sets          engine parameter -> (factor, power); entry = product over parameters of
                   factor * value^power.  Empty: the entry of the same name; if there is
                   none, an objective or a start must read the value
     free          False: held at `value`
@@ -70,8 +73,8 @@ class Parameter:
     typical: float | None = None
     free: bool = True
 
-    def __post_init__(self):
-        def refuse(key, accepted):
+    def __post_init__(self) -> None:
+        def refuse(key: str, accepted: str) -> NoReturn:
             raise InputError(f"parameter {self.name}", key, getattr(self, key), accepted)
 
         if self.scale not in ("linear", "log"):
@@ -106,16 +109,18 @@ class Parameter:
 
 
 class ParameterMap:
-    """All parameters of one estimation and the engine entries that they set.
+    """All parameters of one estimation and the engine parameters that they set.
 
     names, lower, upper, start  of the free parameters, the last three in z (nz,)
     logarithmic                 (nz,) bool
     active                      engine indices that the free parameters move, ascending (na,)
-    unset                       names of parameters that set no engine entry
+    unset                       names of parameters that set no engine parameter
     groups                      parameters that set entries together (`Group`)
     """
 
-    def __init__(self, parameters: Iterable[Parameter], scene, groups: Iterable[Group] = ()):
+    def __init__(
+        self, parameters: Iterable[Parameter], scene: Any, groups: Iterable[Group] = ()
+    ) -> None:
         self.parameters, self.groups = tuple(parameters), tuple(groups)
         duplicates = {p.name for p in self.parameters if self._count(p.name) > 1}
         if duplicates:
@@ -148,7 +153,7 @@ class ParameterMap:
                 moving.update(indices)
         self.active = tuple(sorted(moving))
 
-    def _bound(self, group):
+    def _bound(self, group: Group) -> tuple[Group, list[int], list[int]]:
         """A group with the places of its parameters and entries; InputError if it clashes."""
         places = {p.name: i for i, p in enumerate(self.parameters)}
         missing = [name for name in group.names if name not in places]
@@ -159,13 +164,14 @@ class ParameterMap:
         both = sorted(set(indices) & set(self._factors))
         if both:
             entry = self.scene.parameters[both[0]].name
-            raise InputError(f"group {group.name}", "sets", entry, "an entry nothing else sets")
+            rule = "a parameter that nothing else sets"
+            raise InputError(f"group {group.name}", "sets", entry, rule)
         return group, members, indices
 
-    def _count(self, name):
+    def _count(self, name: str) -> int:
         return sum(p.name == name for p in self.parameters)
 
-    def _entries(self, parameter):
+    def _entries(self, parameter: Parameter) -> Mapping[str, tuple[float, float]]:
         if parameter.sets:
             return parameter.sets
         try:
@@ -174,7 +180,7 @@ class ParameterMap:
             return {}
         return {parameter.name: (1.0, 1.0)}
 
-    def _index(self, parameter, entry):
+    def _index(self, parameter: Parameter, entry: str) -> int:
         try:
             return int(self.scene.index(entry))
         except KeyError:
@@ -185,8 +191,10 @@ class ParameterMap:
             ) from None  # fmt: skip
 
     @classmethod
-    def of_entries(cls, scene, names: Iterable[str], typical: Mapping[str, float] | None = None):
-        """One linear, unbounded parameter per engine entry (for gradient checks)."""
+    def of_entries(
+        cls, scene: Any, names: Iterable[str], typical: Mapping[str, float] | None = None
+    ) -> ParameterMap:
+        """One linear, unbounded parameter per engine parameter (for gradient checks)."""
         values, typical = np.asarray(scene.values, float), typical or {}
         units = {info.name: info.unit for info in scene.parameters}
         return cls(
@@ -197,16 +205,16 @@ class ParameterMap:
             scene,
         )
 
-    def values(self, z) -> np.ndarray:
+    def values(self, z: np.ndarray) -> np.ndarray:
         """Natural values (nz,) of the free parameters at z."""
         z, log = np.asarray(z, float), self.logarithmic
         return np.where(log, np.exp(np.where(log, z, 0.0)), self._step * z)
 
-    def value_slopes(self, z) -> np.ndarray:
+    def value_slopes(self, z: np.ndarray) -> np.ndarray:
         """Slopes dvalue/dz (nz,)."""
         return np.where(self.logarithmic, self.values(z), self._step)
 
-    def named(self, z) -> dict[str, float]:
+    def named(self, z: np.ndarray) -> dict[str, float]:
         """Natural values of all parameters by name, held ones included."""
         out = {p.name: p.value for p in self.parameters}
         out.update(zip(self.names, self.values(z).tolist(), strict=True))
@@ -220,7 +228,7 @@ class ParameterMap:
             raise InputError("parameters", "", name, "a free parameter", nearest(name, self.names))
         return np.array([p.to_z(float(values.get(p.name, p.value))) for p in self.free])
 
-    def engine(self, z, base) -> np.ndarray:
+    def engine(self, z: np.ndarray, base: np.ndarray) -> np.ndarray:
         """Engine parameter vector (np,): `base` with every entry set that a parameter sets."""
         named, p = self.named(z), np.array(base, float)
         value = [named[q.name] for q in self.parameters]
@@ -230,7 +238,7 @@ class ParameterMap:
             p[indices] = group.values([value[i] for i in members])
         return p
 
-    def jacobian(self, z) -> np.ndarray:
+    def jacobian(self, z: np.ndarray) -> np.ndarray:
         """dp[active]/dz (na, nz)."""
         named, slopes = self.named(z), self.value_slopes(z)
         value = [named[q.name] for q in self.parameters]
@@ -238,7 +246,9 @@ class ParameterMap:
         rows = {index: row for row, index in enumerate(self.active)}
         for group, members, indices in self._grouped:
             free = [(k, self._column[i]) for k, i in enumerate(members) if i in self._column]
-            by_theta = group.jacobian([value[i] for i in members]) if free else None
+            if not free:
+                continue
+            by_theta = group.jacobian([value[i] for i in members])
             for k, column in free:
                 out[[rows[i] for i in indices], column] = by_theta[:, k] * slopes[column]
         for row, index in enumerate(self.active):
@@ -251,11 +261,11 @@ class ParameterMap:
                 out[row, column] += rest * f * power * value[i] ** (power - 1) * slopes[column]
         return out
 
-    def prior(self, z) -> tuple[np.ndarray, np.ndarray]:
+    def prior(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Prior residual (nz,) and its diagonal Jacobian (nz,); zero where there is no prior."""
         residual, slope = np.zeros(len(self.free)), np.zeros(len(self.free))
         for i, p in enumerate(self.free):
-            if p.prior_sigma is None:
+            if p.prior_sigma is None or p.prior_mean is None:
                 continue
             sigma = p.prior_sigma / (p.prior_mean if p.scale == "log" else p.step)
             residual[i], slope[i] = (z[i] - p.to_z(p.prior_mean)) / sigma, 1.0 / sigma

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ class Pinned:
     All of them may be held: then only nuisance variables are left.
     """
 
-    def __init__(self, problem: Problem, held: Mapping[int, float]):
+    def __init__(self, problem: Problem, held: Mapping[int, float]) -> None:
         self.problem, n = problem, len(problem.names)
         self.kept = np.array([i for i in range(n) if i not in held], int)
         self._z = np.array(problem.start, float)
@@ -30,30 +31,33 @@ class Pinned:
         )
 
     @property
-    def nuisance_shape(self):
+    def nuisance_shape(self) -> tuple[int, int]:
         """Return that of the whole problem."""
         return self.problem.nuisance_shape
 
-    def whole(self, z) -> np.ndarray:
+    def whole(self, z: np.ndarray) -> np.ndarray:
         """Scaled variables of the whole problem (n,) for those that are left (nz,)."""
         full = self._z.copy()
         full[self.kept] = z
         return full
 
-    def values(self, z):
+    def values(self, z: np.ndarray) -> np.ndarray:
         """Natural values (nz,) at z."""
         return self.problem.values(self.whole(z))[self.kept]
 
-    def value_slopes(self, z):
+    def value_slopes(self, z: np.ndarray) -> np.ndarray:
         """Slopes dvalue/dz (nz,)."""
         return self.problem.value_slopes(self.whole(z))[self.kept]
 
-    def weighted(self, weights) -> Pinned:
+    def weighted(self, weights: np.ndarray) -> Pinned:
         """See `Problem.weighted`."""
         held = {i: v for i, v in enumerate(self._z) if i not in self.kept}
         return Pinned(self.problem.weighted(weights), held)
 
-    def evaluate(self, z, y=None, *, want="value", cancel=None) -> Evaluation:
+    def evaluate(
+        self, z: np.ndarray, y: np.ndarray | None = None, *, want: str = "value",
+        cancel: Any = None,
+    ) -> Evaluation:  # fmt: skip
         """See `Problem.evaluate`."""
         found = self.problem.evaluate(self.whole(z), y, want=want, cancel=cancel)
         kept = self.kept
@@ -70,6 +74,6 @@ class Pinned:
             found,
             equations=NormalEquations(
                 e.prior_g[kept], e.prior_H[square], e.gz[:, kept], e.Hzz[:, kept][:, :, kept],
-                e.gy, e.Hyy, e.Hyz[:, :, kept], e.belief,
+                e.gy, e.Hyy, e.Hyz[:, :, kept], e.start_prior,
             ),
         )  # fmt: skip

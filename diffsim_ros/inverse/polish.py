@@ -8,8 +8,11 @@ Gauss-Newton one, so that a smooth minimum is left where it is.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from .normal_equations import NormalEquations
 from .problem import Problem
 from .solution import Callback, Recorder, Solution
 
@@ -21,7 +24,7 @@ MISSES = 6  # line searches in a row without decrease
 class _Metric:
     """Inverse of the undamped Gauss-Newton Hessian on x = (free z, y), then L-BFGS updates."""
 
-    def __init__(self, equations, free):
+    def __init__(self, equations: NormalEquations, free: np.ndarray) -> None:
         _, H, X = equations.reduced()
         scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-12))[free]
         values, vectors = np.linalg.eigh(H[np.ix_(free, free)] * np.outer(scale, scale))
@@ -32,14 +35,14 @@ class _Metric:
         self.pairs: list[tuple[np.ndarray, np.ndarray, float]] = []
         self.n, self.shape = len(free), equations.gy.shape
 
-    def _gauss_newton(self, g):
+    def _gauss_newton(self, g: np.ndarray) -> np.ndarray:
         """Solve the arrow system [Eqs. 9, 10] for the right-hand side g."""
         gz, gy = g[: self.n], g[self.n :].reshape(self.shape)
         dz = self.reduced @ (gz - np.einsum("kyz,ky->z", self.follow, gy))
         dy = np.einsum("kij,kj->ki", self.inner, gy) - self.follow @ dz
         return np.concatenate([dz, dy.ravel()])
 
-    def times(self, g):
+    def times(self, g: np.ndarray) -> np.ndarray:
         """Inverse Hessian times g, by the two-loop recursion."""
         g, kept = g.copy(), []
         for s, d, rho in reversed(self.pairs):
@@ -50,7 +53,7 @@ class _Metric:
             x += (a - rho * (d @ x)) * s
         return x
 
-    def learn(self, step, change):
+    def learn(self, step: np.ndarray, change: np.ndarray) -> None:
         """Update with the gradient's change along a step."""
         curvature = float(step @ change)
         if curvature > 0:
@@ -60,17 +63,20 @@ class _Metric:
 class _Line:
     """The cost along x = (free z, y); evaluations by the adjoint, or through S if that is asked."""
 
-    def __init__(self, problem, recorder, z, free, shape, want, cancel):
+    def __init__(
+        self, problem: Problem, recorder: Recorder, z: np.ndarray, free: np.ndarray,
+        shape: tuple[int, ...], want: str, cancel: Any,
+    ) -> None:  # fmt: skip
         self.problem, self.recorder, self.cancel, self.want = problem, recorder, cancel, want
         self.z, self.free, self.shape = z, free, shape
 
-    def split(self, x):
+    def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(z, y) of x."""
         z = self.z.copy()
         z[self.free] = x[: len(self.free)]
         return z, x[len(self.free) :].reshape(self.shape)
 
-    def __call__(self, x):
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray | None]:
         """Value and gradient; (inf, None) for a failure."""
         found = self.problem.evaluate(*self.split(x), want=self.want, cancel=self.cancel)
         self.recorder.counted(found)
@@ -80,7 +86,7 @@ class _Line:
             [found.gradient[0][self.free], found.gradient[1].ravel()]
         )
 
-    def room(self, x, d):
+    def room(self, x: np.ndarray, d: np.ndarray) -> float:
         """Longest step along d that keeps the free z within their bounds."""
         n = len(self.free)
         z, dz = x[:n], d[:n]
@@ -90,19 +96,23 @@ class _Line:
         return float(reach.min(initial=np.inf))
 
 
-def _weak_wolfe(line, x, value, slope, d):
+def _weak_wolfe(
+    line: _Line, x: np.ndarray, value: float, slope: float, d: np.ndarray
+) -> tuple[tuple[np.ndarray, float, np.ndarray] | None, tuple[np.ndarray, np.ndarray] | None]:
     """Bisection for decrease and a flatter slope.
 
     Returns the best point (x, value, gradient) or None without decrease, and the last point beyond
     (step, gradient) or None: on the other side of a kink.
     """
-    low, high, best, beyond = 0.0, line.room(x, d), None, None
+    best: tuple[np.ndarray, float, np.ndarray] | None = None
+    beyond: tuple[np.ndarray, np.ndarray] | None = None
+    low, high = 0.0, line.room(x, d)
     t = min(1.0, 0.9 * high)
     for _ in range(LINE_STEPS):
         new, g = line(x + t * d)
         if getattr(line.cancel, "cancelled", False):
             break
-        if not new < value + 1e-4 * t * slope:
+        if g is None or not new < value + 1e-4 * t * slope:
             high = t
             beyond = beyond if g is None else (t * d, g)
         else:
@@ -118,7 +128,8 @@ def _weak_wolfe(line, x, value, slope, d):
 
 def polish(
     problem: Problem, solution: Solution, *, max_iterations: int = 60, tolerance: float = 1e-3,
-    window: int = 8, want: str = "equations", callback: Callback | None = None, cancel=None,
+    window: int = 8, want: str = "equations", callback: Callback | None = None,
+    cancel: Any = None,
 ) -> Solution:  # fmt: skip
     """Go on from a solution until `window` iterations together gain less than `tolerance`.
 

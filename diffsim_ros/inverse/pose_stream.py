@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class PoseStream:
     name: str = "poses"
     soft: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
         put(self, "t", _checked_times(place, self.t))
         count = len(self.t)
@@ -91,7 +91,7 @@ class PoseStream:
         cut = {"t": self.t[kept], "position": self.position[kept], "orientation": turns}
         return PoseStream(**{**vars(self), **cut})
 
-    def term(self, rollout, slot: BodySlot, values: Mapping[str, float]) -> Term:
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residuals and partials by two rows of the rollout and by what the sensor is told by."""
         last = (len(rollout.position) - 1 - 1e-6) * self.interval
         at, moving = self.clock.within(self.t, values, last)
@@ -108,7 +108,9 @@ class PoseStream:
                 own[name] = own.get(name, 0.0) + slope
         return Term(residual, rows_around(at, self.interval), jx=jx, jv=jv, own=own)
 
-    def predicted(self, rollout, slot: BodySlot, values: Mapping[str, float]):
+    def predicted(
+        self, rollout: Any, slot: BodySlot, values: Mapping[str, float]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """What the sensor would show: places (M, 3) from its origin, and matrices (M, 3, 3)."""
         last = (len(rollout.position) - 1 - 1e-6) * self.interval
         at, _ = self.clock.within(self.t, values, last)
@@ -116,7 +118,9 @@ class PoseStream:
         pivot, M = self.pivot.at(values), (x[:, 1:] - x[:, :1]).transpose(0, 2, 1)
         return x[:, 0] + M @ pivot[:3] - self.origin.at(values), M @ _turn(pivot)
 
-    def _residual(self, x, values):
+    def _residual(
+        self, x: np.ndarray, values: Mapping[str, float]
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """r (M, q), its partials by the points (M, q, 4, 3) and by parameters name -> (M, q)."""
         pivot, M = self.pivot.at(values), (x[:, 1:] - x[:, :1]).transpose(0, 2, 1)
         count, eye = len(x), np.eye(3)
@@ -138,7 +142,9 @@ class PoseStream:
                     own[name] = own.get(name, 0.0) + by[:, :, k]
         return residual, by_points, own
 
-    def _turned(self, M, pivot):
+    def _turned(
+        self, M: np.ndarray, pivot: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The turn (M, 3) from measured to simulated, by points, pivot (6) and origin (3)."""
         measured = quat_matrix(self.orientation).transpose(0, 2, 1)
         B = _turn(pivot) @ measured
@@ -156,6 +162,6 @@ class PoseStream:
         return w / s[:, None], by_points, np.concatenate([zero, by_theta], axis=2), zero
 
 
-def _turn(pivot):
+def _turn(pivot: np.ndarray) -> np.ndarray:
     """exp(theta) (3, 3) of a pivot."""
     return quat_matrix(quat_exp(pivot[3:]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,10 +35,11 @@ class Evaluation:
     value: float
     failures: tuple[str, ...] = ()
     cancelled: bool = False
-    equations: NormalEquations | None = None
-    gradient: tuple[np.ndarray, np.ndarray] | None = None
-    trial_costs: np.ndarray | None = None
-    signature: tuple = ()
+    # `Any` where None is meant that who asked for it never meets
+    equations: NormalEquations | Any = None
+    gradient: tuple[np.ndarray, np.ndarray] | Any = None
+    trial_costs: np.ndarray | Any = None
+    signature: tuple[int, ...] = ()
     count: int = 0
     series: tuple[Series, ...] = ()
 
@@ -51,29 +52,54 @@ class Evaluation:
 class Problem(Protocol):
     """Minimise a cost over lower <= z <= upper and free y (K, ny)."""
 
-    names: tuple[str, ...]
-    start: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    logarithmic: np.ndarray
-    nuisance_shape: tuple[int, int]
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        ...
 
-    def evaluate(self, z, y, *, want: str = "value", cancel=None) -> Evaluation:
+    @property
+    def start(self) -> np.ndarray:
+        """Where to start from: z (nz,)."""
+        ...
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower bounds of z (nz,)."""
+        ...
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper bounds of z (nz,)."""
+        ...
+
+    @property
+    def logarithmic(self) -> np.ndarray:
+        """Which parameters are on a log scale (nz,) bool."""
+        ...
+
+    @property
+    def nuisance_shape(self) -> tuple[int, int]:
+        """(K, ny)."""
+        ...
+
+    def evaluate(
+        self, z: np.ndarray, y: np.ndarray | None, *, want: str = "value", cancel: Any = None
+    ) -> Evaluation:
         """`want`: "value", "gradient" (adjoint), "equations" or "curvature".
 
         "curvature" is "equations" with the second derivative of robust losses (uncertainty).
         """
         ...
 
-    def values(self, z) -> np.ndarray:
+    def values(self, z: np.ndarray) -> np.ndarray:
         """Natural values (nz,) at z."""
         ...
 
-    def value_slopes(self, z) -> np.ndarray:
+    def value_slopes(self, z: np.ndarray) -> np.ndarray:
         """Slopes dvalue/dz (nz,)."""
         ...
 
-    def weighted(self, weights) -> Problem:
+    def weighted(self, weights: np.ndarray) -> Problem:
         """Return the problem with trial k counted weights[k] times."""
         ...
 
@@ -90,13 +116,13 @@ class LeastSquaresProblem:
     names: tuple[str, ...]
     start: np.ndarray
     residuals: Callable[[np.ndarray], Sequence[np.ndarray]]
-    jacobians: Callable[[np.ndarray], Sequence]
+    jacobians: Callable[[np.ndarray], Sequence[Any]]
     lower: np.ndarray | None = None
     upper: np.ndarray | None = None
     loss: Loss = field(default_factory=Loss)
     weights: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         n, put = len(self.names), object.__setattr__
         for key, default in (("start", 0.0), ("lower", -np.inf), ("upper", np.inf)):
             given = getattr(self, key)
@@ -105,28 +131,35 @@ class LeastSquaresProblem:
                 raise InputError("LeastSquaresProblem", key, getattr(self, key).shape, f"({n},)")
 
     @property
-    def logarithmic(self):
+    def logarithmic(self) -> np.ndarray:
         """All linear."""
         return np.zeros(len(self.names), bool)
 
     @property
-    def nuisance_shape(self):
+    def nuisance_shape(self) -> tuple[int, int]:
         """No nuisance variables: (number of blocks, 0)."""
         return len(self.residuals(self.start)), 0
 
-    def values(self, z):
+    def values(self, z: np.ndarray) -> np.ndarray:
         """Return z itself."""
         return np.asarray(z, float)
 
-    def value_slopes(self, z):
+    def value_slopes(self, z: np.ndarray) -> np.ndarray:
         """Return ones."""
         return np.ones(len(self.names))
 
-    def weighted(self, weights):
+    def weighted(self, weights: np.ndarray) -> LeastSquaresProblem:
         """Return the problem with block k counted weights[k] times."""
         return replace(self, weights=np.asarray(weights, float))
 
-    def evaluate(self, z, y=None, *, want="value", cancel=None):
+    def evaluate(
+        self,
+        z: np.ndarray,
+        y: np.ndarray | None = None,
+        *,
+        want: str = "value",
+        cancel: Any = None,
+    ) -> Evaluation:
         """See `Problem.evaluate`."""
         blocks = [np.asarray(r, float) for r in self.residuals(z)]
         bad = [k for k, r in enumerate(blocks) if not np.all(np.isfinite(r))]
@@ -135,10 +168,12 @@ class LeastSquaresProblem:
         w = np.ones(len(blocks)) if self.weights is None else self.weights
         squared = [self.loss(np.einsum("mq,mq->m", r, r))[0].sum() for r in blocks]
         costs = 0.5 * np.array(squared) * w
-        done = {"trial_costs": costs, "count": sum(r.size for r in blocks), "signature": ()}
+        count = sum(r.size for r in blocks)
+        done: dict[str, Any] = {"trial_costs": costs, "count": count, "signature": ()}
         if want == "value":
             return Evaluation(float(costs.sum()), **done)
-        nz, g, H, series = len(self.names), [], [], []
+        nz, g, H = len(self.names), [], []
+        series: list[Series] = []
         for k, (r, J) in enumerate(zip(blocks, self.jacobians(z), strict=True)):
             dense = J.toarray() if hasattr(J, "toarray") else np.asarray(J, float)
             dense = dense.reshape(*r.shape, nz)

@@ -1,4 +1,4 @@
-"""Profile likelihood: the cost along one parameter, all others fitted anew at each of its values.
+"""Profile likelihood: the cost along one parameter, all others fitted again at each of its values.
 
     rise(v) = 2 (min over the others O(v, .) - O) / factor ,   interval {v : rise <= threshold} [19]
 
@@ -10,8 +10,9 @@ chi-square holds for model error too (Pace, Salvan and Sartori, 2011).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,13 +63,14 @@ class Profile:
 def profile(
     problem: Problem, solution: Solution, name: str, sigma: float, *, unit: str = "",
     factor: float = 1.0, threshold: float = 3.841458820694124,
-    options: LMOptions | None = None, told: Callable[[float], None] | None = None, cancel=None,
+    options: LMOptions | None = None, on_progress: Callable[[float], None] | None = None,
+    cancel: Any = None,
 ) -> Profile:  # fmt: skip
     """Profile of one parameter around a solution.
 
     sigma    guess of its standard deviation in z: the first step
     factor, threshold  see the module; 3.84 is the 95 % quantile of chi-square with one parameter
-    told     called with the share that is done, 0 ... 1
+    on_progress     called with the share that is done, 0 ... 1
     cancel   ends it; the sides are then open where they had come to
     """
     if name not in problem.names:
@@ -78,10 +80,14 @@ def profile(
         rule = "a finite standard deviation > 0 and a factor > 0"
         raise InputError("profile", name, (sigma, factor), rule)
     walk = _Walk(problem, solution, problem.names.index(name), factor, threshold, options, cancel)
-    tell = told or (lambda share: None)
+    report = on_progress or (lambda share: None)
     sides = []
     for k, sign in enumerate((-1.0, 1.0)):
-        sides.append(walk.side(sign, sigma, lambda share, k=k: tell(0.5 * (k + share))))
+
+        def side_done(share: float, k: int = k) -> None:
+            report(0.5 * (k + share))
+
+        sides.append(walk.side(sign, sigma, side_done))
     return walk.profile(name, unit, *sides)
 
 
@@ -96,7 +102,10 @@ class _Side:
 class _Walk:
     """Re-optimised points along one variable, each started from the one before."""
 
-    def __init__(self, problem, solution, index, factor, threshold, options, cancel):
+    def __init__(
+        self, problem: Problem, solution: Solution, index: int, factor: float, threshold: float,
+        options: LMOptions | None, cancel: Any,
+    ) -> None:  # fmt: skip
         self.problem, self.index, self.cancel = problem, index, cancel
         self.factor, self.threshold = factor, threshold
         self.solution, self.least = solution, solution.value
@@ -110,7 +119,7 @@ class _Walk:
     def _root(self, cost: float) -> float:
         return float(np.sqrt(max(0.0, 2.0 * (cost - self.least) / self.factor)))
 
-    def _solved(self, z: float, last: Solution, whole: np.ndarray):
+    def _solved(self, z: float, last: Solution, whole: np.ndarray) -> tuple[Solution, np.ndarray]:
         """Solution with the variable at z, and all variables there."""
         pinned = Pinned(self.problem, {self.index: z})
         found = levenberg_marquardt(
@@ -118,7 +127,7 @@ class _Walk:
         )
         return found, pinned.whole(found.z)
 
-    def side(self, sign: float, sigma: float, tell) -> _Side:
+    def side(self, sign: float, sigma: float, report: Callable[[float], None]) -> _Side:
         """Walk until the threshold is passed, a bound is met, or a simulation fails."""
         low, high = self.problem.lower[self.index], self.problem.upper[self.index]
         bound, goal = (low if sign < 0 else high), float(np.sqrt(self.threshold))
@@ -143,14 +152,14 @@ class _Walk:
             new = self._root(found.value)
             gained = (new - root) / max(abs(z - at), 1e-300)
             at, root, last, whole = z, new, found, there
-            tell(min(1.0, root / goal))
+            report(min(1.0, root / goal))
             if root >= BEYOND * goal:
                 return _Side(points, "")
             wanted = SPACING * goal / gained if gained > 0 else 2.5 * step
             step = float(np.clip(wanted, step / 3.0, 2.5 * step))
         return _Side(points, f"{POINTS} points")
 
-    def profile(self, name, unit, below: _Side, above: _Side) -> Profile:
+    def profile(self, name: str, unit: str, below: _Side, above: _Side) -> Profile:
         """Both sides together, their crossings with the threshold found."""
         start = (float(self.solution.z[self.index]), float(self.solution.value))
         points = sorted([*below.points, start, *above.points])
@@ -174,7 +183,9 @@ class _Walk:
             "; ".join(notes),
         )  # fmt: skip
 
-    def _crossing(self, sign: float, best: float, points) -> float | None:
+    def _crossing(
+        self, sign: float, best: float, points: Sequence[tuple[float, float]]
+    ) -> float | None:
         """Value of z at which the root of the rise passes that of the threshold."""
         goal, z, roots = np.sqrt(self.threshold), [best], [0.0]
         for at, cost in points if sign > 0 else reversed(points):

@@ -24,7 +24,7 @@ SHEARS = ((0, 1), (1, 2), (0, 2))  # places of s12, s23, s13
 SIX = ([0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2])  # xx, yy, zz, xy, xz, yz
 
 
-def root(theta: Sequence[float]) -> np.ndarray:
+def root(theta: Sequence[float] | np.ndarray) -> np.ndarray:
     """U (4, 4) of theta (10,), without the factor e^alpha."""
     U = np.eye(4)
     U[[0, 1, 2], [0, 1, 2]] = np.exp(theta[1:4])
@@ -34,7 +34,7 @@ def root(theta: Sequence[float]) -> np.ndarray:
     return U
 
 
-def pseudo_inertia(theta: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+def pseudo_inertia(theta: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """J (4, 4) of theta (10,), and dJ/dtheta (10, 4, 4)."""
     theta = np.asarray(theta, float)
     U, scale = root(theta), math.exp(2.0 * theta[0])
@@ -85,7 +85,7 @@ def ten(J: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=-1)
 
 
-def physical(theta: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+def physical(theta: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mass, centre (3), inertia about it (6) as a vector (10,), and its Jacobian (10, 10)."""
     theta = np.asarray(theta, float)
     at_centre = theta.copy()
@@ -104,7 +104,7 @@ class InertiaGroup:
     """Ten parameters that set the mass, first moment and inertia of one payload of the engine.
 
     name     of the group: its parameters are NAME.alpha ...
-    payload  engine entries PAYLOAD.mass, .moment.x ..., .inertia.xx ...
+    payload  engine parameters PAYLOAD.mass, .moment.x ..., .inertia.xx ...
     origin   where theta's centre counts from, in the body's frame (its node) [m]
     """
 
@@ -119,15 +119,15 @@ class InertiaGroup:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """Engine entries, in the order of `values`."""
+        """engine parameters, in the order of `values`."""
         words = ["mass", *(f"moment.{a}" for a in "xyz")]
         words += [f"inertia.{k}" for k in ("xx", "yy", "zz", "xy", "xz", "yz")]
         return tuple(f"{self.payload}.{word}" for word in words)
 
-    def values(self, theta: Sequence[float]) -> np.ndarray:
-        """Engine entries (10,) of theta (10,)."""
+    def values(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
+        """engine parameters (10,) of theta (10,)."""
         return ten(about_point(pseudo_inertia(theta)[0], self.origin))
 
-    def jacobian(self, theta: Sequence[float]) -> np.ndarray:
+    def jacobian(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
         """d(entries)/d(theta) (10, 10)."""
         return ten(about_point(pseudo_inertia(theta)[1], self.origin)).T

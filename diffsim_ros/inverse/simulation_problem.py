@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +21,17 @@ from .assembly import Assembly, TrialModel
 from .objectives import BodySlot
 from .parameters import ParameterMap
 from .problem import Evaluation
-from .trial import Trial
+from .trial import InitialState, Trial
 
 FEWER = 2
 """Times fewer variables than entries they move: S is then carried for the variables alone."""
 MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
+
+Simulator = Callable[
+    [Any, np.ndarray, np.ndarray, Any, Sequence[int] | None, str, int, Any], list[Any]
+]
+Rows = Sequence[np.ndarray | None] | np.ndarray
+"""Nuisance variables of every trial; None: none."""
 
 
 class SimulationProblem:
@@ -35,9 +42,10 @@ class SimulationProblem:
     """
 
     def __init__(
-        self, scene, options, parameters: ParameterMap, trials: Sequence[Trial], *,
-        nuisance: bool = False, threads: int = 0, adjoint: str = "checkpoint", simulator=None,
-    ):  # fmt: skip
+        self, scene: Any, options: Any, parameters: ParameterMap, trials: Sequence[Trial], *,
+        nuisance: bool = False, threads: int = 0, adjoint: str = "checkpoint",
+        simulator: Simulator | None = None,
+    ) -> None:  # fmt: skip
         self.scene, self.options, self.map = scene, options, parameters
         self.trials, self.threads, self.nuisance = tuple(trials), threads, nuisance
         self.names, self.start = parameters.names, parameters.start
@@ -47,7 +55,7 @@ class SimulationProblem:
         self._maps = [parameters.holding(t.held) if t.held else parameters for t in self.trials]
         self.weights = np.array([t.weight for t in self.trials], float)
         self._scales: dict[int, float] = {}
-        self._last: tuple | None = None
+        self._last: tuple[tuple[np.ndarray, np.ndarray], Evaluation] | None = None
         self._base = np.array(scene.values, float)
         self._slots = body_slots(scene)
         self._check()
@@ -63,7 +71,7 @@ class SimulationProblem:
         fewer = FEWER * len(self.names) <= len(self.active)
         self._directed = simulator is None and not nuisance and fewer
 
-    def _check(self):
+    def _check(self) -> None:
         if not self.trials:
             raise InputError("SimulationProblem", "trials", 0, "at least one trial")
         sizes = {sum(s.size for s in t.starts) for t in self.trials}
@@ -78,10 +86,10 @@ class SimulationProblem:
         for name in self.map.unset:
             if name not in read:
                 entries = [info.name for info in self.scene.parameters]
-                rule = "an entry of the scene, or a name that an objective or start reads"
+                rule = "a parameter of the scene, or a name that an objective or start reads"
                 raise InputError("parameters", "name", name, rule, nearest(name, entries))
 
-    def _check_trial(self, trial, known):
+    def _check_trial(self, trial: Trial, known: set[str]) -> None:
         place = f"trial {trial.name}"
         frames = trial.steps // self.options.record_every + 1
         for objective in trial.objectives:
@@ -104,7 +112,7 @@ class SimulationProblem:
                 rule = "a covariance, as starts are nuisance variables"
                 raise InputError(place, f"start of {start.body!r}", None, rule)
 
-    def _start_entries(self, trial):
+    def _start_entries(self, trial: Trial) -> list[int]:
         try:
             index = [int(self.scene.index(n)) for s in trial.starts for n in s.entry_names()]
         except KeyError as error:
@@ -118,20 +126,20 @@ class SimulationProblem:
         return index
 
     @property
-    def nuisance_shape(self):
+    def nuisance_shape(self) -> tuple[int, int]:
         """(number of trials, nuisance variables of each)."""
         size = sum(s.size for s in self.trials[0].starts) if self.nuisance else 0
         return len(self.trials), size
 
-    def values(self, z):
+    def values(self, z: np.ndarray) -> np.ndarray:
         """Natural values (nz,) at z."""
         return self.map.values(z)
 
-    def value_slopes(self, z):
+    def value_slopes(self, z: np.ndarray) -> np.ndarray:
         """Slopes dvalue/dz (nz,)."""
         return self.map.value_slopes(z)
 
-    def weighted(self, weights) -> SimulationProblem:
+    def weighted(self, weights: np.ndarray) -> SimulationProblem:
         """Return the problem with trial k counted weights[k] times; 0: not simulated."""
         other = self._copy()
         other.weights = np.asarray(weights, float) * self.weights
@@ -158,20 +166,20 @@ class SimulationProblem:
         other._last = None
         return other
 
-    def softened(self, factor: float, entries: Sequence[str]) -> SimulationProblem:
-        """Return the problem with these engine entries (k_n, k_t ...) multiplied by `factor`."""
+    def compliant(self, factor: float, entries: Sequence[str]) -> SimulationProblem:
+        """Return the problem with these engine parameters (k_n, k_t ...) multiplied by `factor`."""
         other = self._copy()
         other._scales = {int(self.scene.index(name)): float(factor) for name in entries}
         return other
 
-    def shortened(self, frames) -> SimulationProblem:
+    def shortened(self, frames: int | Sequence[int] | np.ndarray) -> SimulationProblem:
         """Return the problem with every trial ended at this frame; a number or one per trial."""
         other, last = self._copy(), np.broadcast_to(frames, len(self.trials))
         every = self.options.record_every
         other.trials = tuple(t.until(int(f), every) for t, f in zip(self.trials, last, strict=True))
         return other
 
-    def starts(self, z, y):
+    def starts(self, z: np.ndarray, y: np.ndarray | None) -> list[tuple[InitialState, ...]]:
         """Estimated starts: for each trial its `InitialState`s at (z, y)."""
         every = zip(self.trials, self._maps, self._rows(y), strict=True)
         return [
@@ -179,12 +187,17 @@ class SimulationProblem:
             for t, held, row in every
         ]
 
-    def rollouts(self, z, y=None, *, mode="none", cancel=None):
+    def rollouts(
+        self, z: np.ndarray, y: np.ndarray | None = None, *, mode: str = "none", cancel: Any = None
+    ) -> list[Any]:
         """Rollouts of all trials at (z, y), failed ones included."""
         P = np.array([self._vector(k, z, self._rows(y)[k]) for k in range(len(self.trials))])
         return self._run(P, range(len(self.trials)), mode, cancel)
 
-    def evaluate(self, z, y=None, *, want="value", cancel=None) -> Evaluation:
+    def evaluate(
+        self, z: np.ndarray, y: np.ndarray | None = None, *, want: str = "value",
+        cancel: Any = None,
+    ) -> Evaluation:  # fmt: skip
         """See `Problem.evaluate`; the equations that were asked for last are kept, so that whoever
         asks for them again where another has looked (the pre-flight, a fit's start) pays nothing.
         """
@@ -199,7 +212,10 @@ class SimulationProblem:
             self._last = at, found
         return found
 
-    def evaluate_many(self, zs, ys, *, want="value", cancel=None) -> list[Evaluation]:
+    def evaluate_many(
+        self, zs: Sequence[np.ndarray], ys: Sequence[np.ndarray | None], *, want: str = "value",
+        cancel: Any = None,
+    ) -> list[Evaluation]:  # fmt: skip
         """Evaluations at several points in one call of the engine."""
         kept = [k for k in range(len(self.trials)) if self.weights[k] != 0]
         points = list(zip(zs, ys, strict=True))
@@ -221,7 +237,9 @@ class SimulationProblem:
             for i, (z, y) in enumerate(points)
         ]
 
-    def residuals(self, zs, *, cancel=None) -> list[list[np.ndarray] | None]:
+    def residuals(
+        self, zs: Sequence[np.ndarray], *, cancel: Any = None
+    ) -> list[list[np.ndarray] | None]:
         """At every point: residuals (m,) of each trial, weights applied; None if a rollout failed.
 
         Half their squares and those of the prior add up to the cost where losses are plain.
@@ -236,13 +254,16 @@ class SimulationProblem:
             found.append([self._residual(k, z, r) for k, r in enumerate(here)] if ok else None)
         return found
 
-    def _residual(self, k, z, run):
+    def _residual(self, k: int, z: np.ndarray, run: Any) -> np.ndarray:
         """Residual (m,) of trial k, all its objectives."""
         named, objectives = self._maps[k].named(z), self.trials[k].objectives
         rows = [o.term(run, self._slots[o.body], named).residual.ravel() for o in objectives]
         return np.sqrt(self.weights[k]) * np.concatenate(rows)
 
-    def _run(self, P, trials, mode, cancel, directions=None):
+    def _run(
+        self, P: np.ndarray, trials: Sequence[int], mode: str, cancel: Any,
+        directions: Sequence[np.ndarray] | None = None,
+    ) -> list[Any]:  # fmt: skip
         steps = np.array([self.trials[k].steps for k in trials])
         active = None if mode == "none" else self.active
         settings = (self.options, active, mode, self.threads, cancel)
@@ -250,18 +271,22 @@ class SimulationProblem:
             return self._simulator(self.scene, P, steps, *settings)
         return engine_rollouts(self.scene, P, steps, *settings, directions)
 
-    def _rows(self, y):
+    def _rows(self, y: np.ndarray | None) -> Rows:
         return [None] * len(self.trials) if not self.nuisance or y is None else np.asarray(y, float)
 
-    def _split(self, trial, row):
+    def _split(
+        self, trial: Trial, row: np.ndarray | None
+    ) -> Iterable[tuple[InitialState, np.ndarray | None]]:
         """Pairs (start, its nuisance variables or None)."""
         if row is None and self.nuisance:
             row = np.zeros(self.nuisance_shape[1])
         cuts = np.cumsum([s.size for s in trial.starts])[:-1]
-        parts = [None] * len(trial.starts) if row is None else np.split(row, cuts)
+        parts: Sequence[np.ndarray | None] = [None] * len(trial.starts)
+        if row is not None:
+            parts = np.split(row, cuts)
         return zip(trial.starts, parts, strict=True)
 
-    def _vector(self, k, z, row):
+    def _vector(self, k: int, z: np.ndarray, row: np.ndarray | None) -> np.ndarray:
         """Engine parameter vector of trial k."""
         trial, named = self.trials[k], self._maps[k].named(z)
         p = self._base.copy()
@@ -275,7 +300,9 @@ class SimulationProblem:
             p[index] *= factor
         return p
 
-    def _slopes(self, k, z, row):
+    def _slopes(
+        self, k: int, z: np.ndarray, row: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """T_z (na + own, nz) and T_y (na + own, ny): d(active entries, own values)/d(z, u_k)."""
         nz, ny, na = len(self.names), self.nuisance_shape[1], len(self.active)
         T_z, T_y = np.zeros((na + len(self._own), nz)), np.zeros((na + len(self._own), ny))
@@ -303,7 +330,9 @@ class SimulationProblem:
                 T_z[self._row[entry]] *= factor
         return T_z, T_y
 
-    def _assembled(self, z, rows, runs, want):
+    def _assembled(
+        self, z: np.ndarray, rows: Rows, runs: Mapping[int, Any], want: str
+    ) -> Evaluation:
         """Evaluation at (z, rows) from the rollouts {trial: rollout} of one point."""
         if any(r.status == "cancelled" for r in runs.values()):
             return Evaluation(math.inf, cancelled=True)
@@ -314,7 +343,7 @@ class SimulationProblem:
             return Evaluation(math.inf, tuple(failures))
         named = self.map.named(z)
         ndof = int(self.scene.ndof)
-        branches = []
+        branches: list[int] = []
         parts = Assembly(self.nuisance_shape, len(self.names), want)
         for k, run in runs.items():
             trial = self.trials[k]
@@ -324,10 +353,11 @@ class SimulationProblem:
                 o.term(run, slot, named) for o, slot in zip(trial.objectives, slots, strict=True)
             ]
             branches += [int(run.mode_hash), *(t.signature for t in terms if t.signature)]
-            u = np.zeros(self.nuisance_shape[1]) if rows[k] is None else rows[k]
-            maps = None if want == "value" else self._slopes(k, z, rows[k])
+            row = rows[k]
+            u = np.zeros(self.nuisance_shape[1]) if row is None else row
+            maps = None if want == "value" else self._slopes(k, z, row)
             columns = len(self.active)
-            if self._directed and want in ("equations", "curvature"):
+            if maps is not None and self._directed and want in ("equations", "curvature"):
                 T_z, T_y = maps  # S is by z already
                 columns, own = len(self.names), T_z[columns:]
                 maps = np.vstack([np.eye(columns), own]), T_y[: columns + len(own)]
@@ -337,7 +367,7 @@ class SimulationProblem:
         return parts.evaluation(self.map.prior(z), names, tuple(branches))
 
 
-def body_slots(scene) -> Mapping[str, BodySlot]:
+def body_slots(scene: Any) -> Mapping[str, BodySlot]:
     """Where every body of an engine scene stands in a rollout."""
     names = list(scene.body_names)
     offsets = [int(scene.dof_offset(name)) for name in names] + [int(scene.ndof)]
@@ -348,7 +378,10 @@ def body_slots(scene) -> Mapping[str, BodySlot]:
     return slots
 
 
-def engine_rollouts(scene, P, steps, options, active, mode, threads, cancel, directions=None):
+def engine_rollouts(
+    scene: Any, P: np.ndarray, steps: np.ndarray, options: Any, active: Sequence[int] | None,
+    mode: str, threads: int, cancel: Any, directions: Sequence[np.ndarray] | None = None,
+) -> list[Any]:  # fmt: skip
     """Rollouts of the engine, one per row of P; `directions` of the active entries, one per row."""
     from diffsim_ros import _engine
 

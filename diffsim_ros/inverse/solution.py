@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from .problem import Evaluation, Problem
 
 # status -> (converged, sentence)
 STATUSES = {
@@ -76,7 +78,7 @@ class Solution:
 Callback = Callable[[Iteration], None]
 
 
-def bounds_reached(problem, z) -> dict[str, str]:
+def bounds_reached(problem: Problem, z: np.ndarray) -> dict[str, str]:
     """Name -> "lower" | "upper" of the parameters at a bound (within 1e-9 of a unit of z)."""
     at = {}
     for name, value, low, high in zip(problem.names, z, problem.lower, problem.upper, strict=True):
@@ -90,19 +92,22 @@ def bounds_reached(problem, z) -> dict[str, str]:
 class Recorder:
     """Collects the history of a run and builds its Solution."""
 
-    def __init__(self, problem, max_iterations, callback: Callback | None):
+    def __init__(self, problem: Problem, max_iterations: int, callback: Callback | None) -> None:
         self.problem, self.limit, self.callback = problem, max_iterations, callback
         self.history: list[Iteration] = []
         self.failures: list[str] = []
         self.evaluations = 0
 
-    def counted(self, evaluation):
+    def counted(self, evaluation: Evaluation) -> Evaluation:
         """Count an evaluation and keep its failures."""
         self.evaluations += 1
         self.failures.extend(evaluation.failures)
         return evaluation
 
-    def record(self, z, value, gradient, step, damping, accepted, failures=()):
+    def record(
+        self, z: np.ndarray, value: float, gradient: float, step: float, damping: float,
+        accepted: bool, failures: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         """Note an iteration and tell the callback."""
         entry = Iteration(
             len(self.history) + 1, self.limit, float(value), float(gradient), float(step),
@@ -112,11 +117,13 @@ class Recorder:
         if self.callback is not None:
             self.callback(entry)
 
-    def named(self, z):
+    def named(self, z: np.ndarray) -> dict[str, float]:
         """Natural values by name."""
         return dict(zip(self.problem.names, self.problem.values(z).tolist(), strict=True))
 
-    def solution(self, z, y, value, status, cause="") -> Solution:
+    def solution(
+        self, z: np.ndarray, y: np.ndarray, value: float, status: str, cause: str = ""
+    ) -> Solution:
         """Return the Solution at (z, y)."""
         message = STATUSES[status][1] + (f" ({cause})" if cause else "")
         return Solution(

@@ -11,8 +11,9 @@ does not mind how it was let go.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -21,7 +22,7 @@ from diffsim_ros.errors import InputError
 
 from .losses import Loss
 from .marker_track import Carrier, interpolated, rows_around
-from .objectives import Term, _checked
+from .objectives import BodySlot, Term, _checked
 
 LEAST = 12
 """Samples that a fit needs."""
@@ -66,14 +67,14 @@ def damped_sinusoid(place: str, t: np.ndarray, y: np.ndarray) -> Oscillation:
     Decay and frequency are searched on a grid, and the fit ends with Newton's steps on all five
     numbers.  Raises InputError for fewer than LEAST samples.
     """
-    seen = np.isfinite(y)
-    if seen.sum() < LEAST:
-        raise InputError(place, "samples", int(seen.sum()), f"at least {LEAST} to fit a swing to")
-    time = t - t[seen][0]
-    x, values = time[seen], y[seen]
+    valid = np.isfinite(y)
+    if valid.sum() < LEAST:
+        raise InputError(place, "samples", int(valid.sum()), f"at least {LEAST} to fit a swing to")
+    time = t - t[valid][0]
+    x, values = time[valid], y[valid]
     size = float(np.ptp(values)) or 1.0
 
-    def left(rates):
+    def left(rates: Sequence[float] | np.ndarray) -> np.ndarray:
         basis = _columns(rates, x)
         return (basis @ np.linalg.lstsq(basis, values, rcond=None)[0] - values) / size
 
@@ -91,23 +92,25 @@ def damped_sinusoid(place: str, t: np.ndarray, y: np.ndarray) -> Oscillation:
     rms = float(np.sqrt(np.mean(_normal(q, x, values)[2] ** 2)))
     offset, decay, w, a, b = map(float, q)
     curve = _columns((decay, w), time) @ (offset, a, b)
-    tail = _last(seen)
+    tail = _last(valid)
     creep = float(np.mean((y - curve)[tail]))
     return Oscillation(offset, w / (2 * np.pi), decay, a, b, rms, creep, curve)
 
 
-def _last(seen: np.ndarray) -> np.ndarray:
+def _last(valid: np.ndarray) -> np.ndarray:
     """The last quarter of the samples (n,) that are seen, as a mask."""
-    return seen & (np.cumsum(seen) > 0.75 * seen.sum())
+    return valid & (np.cumsum(valid) > 0.75 * valid.sum())
 
 
-def _columns(rates, t):
+def _columns(rates: Sequence[float] | np.ndarray, t: np.ndarray) -> np.ndarray:
     """Columns (n, 3) that offset, a and b multiply."""
     wave, phase = np.exp(-rates[0] * t), rates[1] * t
     return np.stack([np.ones_like(t), wave * np.cos(phase), wave * np.sin(phase)], axis=1)
 
 
-def _normal(q, t, y):
+def _normal(
+    q: Sequence[float] | np.ndarray, t: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """dm/dq (n, 5), sum of left d2m/dq2 (5, 5), and left = m - y (n,) at q, t from 0 on."""
     offset, decay, w, a, b = q
     one, c, s = _columns((decay, w), t).T
@@ -157,7 +160,7 @@ class SwingTrack:
     soft: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
         put(self, "t", _checked(place, "t", self.t, (-1,)))
         put(self, "axis", _checked(place, "axis", self.axis, (3,)))
@@ -170,11 +173,11 @@ class SwingTrack:
         """Rows of the rollout that it reads (1, 2 n)."""
         return rows_around(self.t, self.interval).reshape(1, -1)
 
-    def until(self, frame):
+    def until(self, frame: int) -> SwingTrack | None:
         """See `Objective.until`: a part of a swing is none."""
         return self if self.frames.max() <= frame else None
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (1, k); its partials are by all rows that the swing was sampled from."""
         x, partials = interpolated(self.carrier, rollout, slot, self.t, self.interval)
         y = self.origin + x[:, 0] @ self.axis
@@ -189,5 +192,5 @@ class SwingTrack:
             for which in range(2)
         )
         # (2, n, k, d) -> the order of `frames`: before and after each sample
-        jx, jv = (np.stack(j, axis=1).reshape(1, -1, k, j[0].shape[-1]) for j in (jx, jv))
+        jx, jv = (np.stack(list(j), axis=1).reshape(1, -1, k, j[0].shape[-1]) for j in (jx, jv))
         return Term(residual, self.frames, jx=jx, jv=jv, dofs=self.carrier.dofs(slot))

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .normal_equations import NormalEquations
+
 MOST_LAGS = 12  # of the autoregression
 LEAST_SAMPLES = 12  # of a series that says something about its own noise
 
@@ -50,7 +52,7 @@ class SeriesNoise:
     phi        autoregression of the whole series, () if neighbours are independent
     frames     samples that one independent sample takes: sum of rho over all lags, 1 at least
     channels   independent ones of the q channels: (tr S)^2 / |S|^2
-    S          (q, q) covariance of the channels, None: sigmas are believed (a short series)
+    S          (q, q) covariance of the channels, None: sigmas are used as they are (a short series)
     """
 
     name: str
@@ -74,15 +76,15 @@ def autoregression(e: np.ndarray) -> np.ndarray:
 
     Rows of NaN are samples that are missing.  Order 0 ... MOST_LAGS by Akaike's criterion.
     """
-    seen, e = np.isfinite(e), np.nan_to_num(e)
+    valid, e = np.isfinite(e), np.nan_to_num(e)
     total = float(np.sum(e**2))
     most = min(MOST_LAGS, len(e) // 4)
     if total == 0.0 or most < 1:
         return np.zeros(0)
     rho = [1.0]
     for lag in range(1, most + 1):
-        pairs = np.sum(seen[lag:] & seen[:-lag])
-        mean = np.sum(e[lag:] * e[:-lag]) / max(pairs, 1) * (seen.sum() / total)
+        pairs = np.sum(valid[lag:] & valid[:-lag])
+        mean = np.sum(e[lag:] * e[:-lag]) / max(pairs, 1) * (valid.sum() / total)
         rho.append(float(mean) * (1.0 - lag / len(e)))  # tapered: positive definite
     best, criterion = np.zeros(0), 0.0
     for order in range(1, most + 1):
@@ -91,7 +93,7 @@ def autoregression(e: np.ndarray) -> np.ndarray:
         left = 1.0 - float(phi @ rho[1 : order + 1])
         if left <= 0.0:
             break
-        value = float(seen.sum()) * np.log(left) + 2.0 * order
+        value = float(valid.sum()) * np.log(left) + 2.0 * order
         if value < criterion:
             best, criterion = phi, value
     return best
@@ -124,7 +126,7 @@ def _frames(phi: np.ndarray, count: int) -> float:
     return max(1.0, float(2.0 * (taper @ rho) - 1.0))
 
 
-def _on_grid(series: Series):
+def _on_grid(series: Series) -> tuple[np.ndarray, np.ndarray] | None:
     """Residuals with missing samples as NaN (n, q) and the rows (M,) that they stand in; None if
     several samples are of one instant."""
     steps = np.diff(series.samples)
@@ -170,17 +172,17 @@ def noise_of(series: Series) -> SeriesNoise:
         return SeriesNoise(*known, np.zeros(0), 1.0, float(e.shape[1]), None)
     phi = autoregression(e)
     frames = _frames(phi, len(e))
-    seen, filled = np.isfinite(e).sum(axis=0), np.nan_to_num(e)
-    S = filled.T @ filled / np.sqrt(np.outer(np.maximum(seen, 1), np.maximum(seen, 1)))
+    valid, filled = np.isfinite(e).sum(axis=0), np.nan_to_num(e)
+    S = filled.T @ filled / np.sqrt(np.outer(np.maximum(valid, 1), np.maximum(valid, 1)))
     trace, square = float(np.trace(S)), float(np.sum(S**2))
     square = max(square - trace**2 * frames / len(e), trace**2 / len(S))
     channels = trace**2 / square if square > 0 else float(len(S))
     return SeriesNoise(*known, phi, frames, channels, S)
 
 
-def _meat(series: Series, noise: SeriesNoise, J: np.ndarray):
+def _meat(series: Series, noise: SeriesNoise, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """J^T (rho x S) J (n, n) of one series, and the same with S = 1; J (M, q, n)."""
-    if noise.S is None:  # the sigmas are believed
+    if noise.S is None:  # the sigmas are used as they are
         square = np.einsum("mqi,mqj->ij", J, J)
         return square, square
     grid = _on_grid(series)
@@ -228,7 +230,9 @@ class TimeNoise:
         return float(sum(s.effective for s in self.series))
 
 
-def time_noise(series: Sequence[Series], equations, inverse: np.ndarray) -> TimeNoise:
+def time_noise(
+    series: Sequence[Series], equations: NormalEquations, inverse: np.ndarray
+) -> TimeNoise:
     """Noise of the residuals at a solution.
 
     equations  NormalEquations there;  inverse (nz, nz) of the cost's Hessian, y eliminated
@@ -247,6 +251,6 @@ def time_noise(series: Sequence[Series], equations, inverse: np.ndarray) -> Time
             _, own = _meat(one, noise, one.by_y)
             lost += float(np.trace(np.linalg.solve(equations.Hyy[one.trial], own)))
     for follow in X[:, :, 1:]:
-        meat += follow.T @ follow  # the belief about a start is a residual too
+        meat += follow.T @ follow  # the prior of a start is a residual too
     share = min(0.9, lost / max(sum(n.count for n in noises), 1))
     return TimeNoise(noises, meat / (1.0 - share), share)

@@ -18,7 +18,7 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class InitialState:
-    """Start of one body in one trial, with the belief about it  [Eq. 11].
+    """Start of one body in one trial, with the prior of it  [Eq. 11].
 
     position (3,) [m], orientation (4,) xyzw, velocity (3,) [m/s], angular_velocity (3,) [rad/s],
     all world frame; a particle leaves orientation and angular_velocity None.
@@ -38,8 +38,9 @@ class InitialState:
     angular_velocity: np.ndarray | None = None
     covariance: np.ndarray | None = None
     slopes: Mapping[str, tuple[float, np.ndarray]] = field(default_factory=dict)
+    factor: np.ndarray = field(init=False, repr=False, compare=False)  # L; None: no covariance
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for key in ("position", "orientation", "velocity", "angular_velocity"):
             value = getattr(self, key)
             if value is None:
@@ -56,7 +57,7 @@ class InitialState:
             )  # fmt: skip
         object.__setattr__(self, "factor", self._factorised())
 
-    def _factorised(self):
+    def _factorised(self) -> np.ndarray | None:
         if self.covariance is None:
             return None
         C = np.asarray(self.covariance, float)
@@ -77,21 +78,21 @@ class InitialState:
         return 6 if self.orientation is None else 12
 
     def entry_names(self) -> list[str]:
-        """Engine entries that the start sets, in the order of `entries`."""
+        """engine parameters that the start sets, in the order of `entries`."""
         kinds = ["position", "velocity"]
         if self.orientation is not None:
             kinds = ["position", "rotation", "velocity", "angular_velocity"]
         return [f"{self.body}.{kind}.{axis}" for kind in kinds for axis in AXES]
 
-    def offset(self, u, named: Mapping[str, float]) -> np.ndarray:
+    def offset(self, u: np.ndarray | None, named: Mapping[str, float]) -> np.ndarray:
         """Tangent offset o (size,) at nuisance variables u (size,) or None."""
         o = np.zeros(self.size) if u is None else self.factor @ u
         for name, (reference, slope) in self.slopes.items():
             o = o + np.asarray(slope, float) * (named[name] - reference)
         return o
 
-    def entries(self, o) -> tuple[np.ndarray, np.ndarray]:
-        """Engine entries (size,) at the offset o and their Jacobian (size, size) by o."""
+    def entries(self, o: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """engine parameters (size,) at the offset o and their Jacobian (size, size) by o."""
         if self.orientation is None:
             return np.concatenate([self.position, self.velocity]) + o, np.eye(6)
         turned = quat_log(quat_multiply(quat_exp(o[3:6]), self.orientation))
@@ -100,8 +101,8 @@ class InitialState:
         jacobian[3:6, 3:6] = left_jacobian_inverse(turned) @ left_jacobian(o[3:6])
         return np.concatenate([*fixed, self.angular_velocity + o[9:]]), jacobian
 
-    def moved(self, u, named: Mapping[str, float]) -> InitialState:
-        """Return the start at nuisance variables u, e.g. the estimated one, without its belief."""
+    def moved(self, u: np.ndarray | None, named: Mapping[str, float]) -> InitialState:
+        """Return the start at nuisance variables u, e.g. the estimated one, without its prior."""
         o = self.offset(u, named)
         if self.orientation is None:
             return InitialState(self.body, self.position + o[:3], None, self.velocity + o[3:])
@@ -121,7 +122,7 @@ class Trial:
     starts      starts of bodies; the others start as the scene says
     loss        of the trial's total (a chaotic trial is an outlier as a whole)
     weight      how often it counts
-    entries     further engine entries of this trial alone
+    entries     further engine parameters of this trial alone
     held        values of parameters that are not free, in this trial alone
     """
 

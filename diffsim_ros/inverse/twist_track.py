@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .losses import Loss
-from .objectives import Term, _checked, _shortened, _sigma
+from .objectives import BodySlot, Term, _checked, _shortened, _sigma
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class TwistTrack:
     parameters: tuple[str, ...] = ()
     soft: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         count, put = len(self.frames), object.__setattr__
         place = f"objective {self.name!r} of {self.body!r}"
         put(self, "frames", np.asarray(self.frames, np.int64))
@@ -41,7 +42,7 @@ class TwistTrack:
         for key in ("sigma_velocity", "sigma_spin"):
             put(self, key, _sigma(place, key, getattr(self, key), count))
 
-    def term(self, rollout, slot, values):
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (M, 6) and its partials by (dv, domega), which are constant."""
         weight = np.repeat(1.0 / np.stack([self.sigma_velocity, self.sigma_spin], 1), 3, axis=1)
         at = (self.frames, slot.index)
@@ -49,7 +50,7 @@ class TwistTrack:
         residual = np.concatenate([off[0], off[1] - self.angular_velocity], axis=1) * weight
         return Term(residual, self.frames, jv=np.eye(6) * weight[..., None])
 
-    def until(self, frame):
+    def until(self, frame: int) -> TwistTrack | None:
         """See `Objective.until`."""
         return _shortened(
             self, frame, ("velocity", "angular_velocity", "sigma_velocity", "sigma_spin")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from .identifiability import Identifiability, identifiability
 from .optimizers import box_step
 from .problem import Evaluation, Problem
 from .solution import Solution
-from .time_correlation import TimeNoise, time_noise
+from .time_correlation import Series, TimeNoise, time_noise
 
 ROUNDS = 100
 """In which the noise's factor and what priors leave to the residuals agree; a few are enough."""
@@ -35,9 +36,9 @@ class Uncertainty:
     covariance_z  (nz, nz) of the scaled variables; correlation (nz, nz)
     std_dev       (nz,) in natural units: dvalue/dz sigma_z
     identifiable  (nz,), at_bound name -> "lower" | "upper", notes (nz,) sentences,
-    pairs         (name, name, correlation) that the data cannot tell apart
+    pairs         (name, name, correlation) that the data cannot distinguish
     dof           degrees of freedom of the t quantile of `interval` (inf: normal)
-    noise         factor on the sigmas of the residuals, where they tell it (else 1)
+    noise         factor on the sigmas of the residuals, where it is estimated (else 1)
     samples       (B, nz) bootstrap samples of z, else None
     """
 
@@ -83,10 +84,10 @@ class _Expansion:
     H: np.ndarray
     prior_g: np.ndarray
     prior_H: np.ndarray
-    series: tuple = ()
+    series: tuple[Series, ...] = ()
 
     @property
-    def data(self):
+    def data(self) -> np.ndarray:
         """Hessian of the data (nz, nz)."""
         H = self.H.sum(axis=0)
         return 0.5 * (H + H.T)
@@ -94,7 +95,7 @@ class _Expansion:
 
 def _expansion(problem: Problem, solution: Solution) -> _Expansion:
     """With the losses' curvature where that is positive definite, else re-weighted."""
-    series: tuple = ()
+    series: tuple[Series, ...] = ()
     for want in ("curvature", "equations"):
         evaluation = problem.evaluate(solution.z, solution.y, want=want)
         if not evaluation.ok:
@@ -112,17 +113,23 @@ def _expansion(problem: Problem, solution: Solution) -> _Expansion:
     return found
 
 
-def _read(problem, solution, kind, covariance, expansion, **extra) -> Uncertainty:
+def _read(
+    problem: Problem, solution: Solution, kind: str, covariance: np.ndarray, expansion: _Expansion,
+    **extra: Any,
+) -> Uncertainty:  # fmt: skip
     """Everything that a covariance (free parameters; NaN elsewhere) lets one say."""
     n, slopes = len(problem.names), problem.value_slopes(solution.z)
-    seen: Identifiability = identifiability(
+    identified: Identifiability = identifiability(
         expansion.data, problem.names, problem.lower, problem.upper,
         logarithmic=problem.logarithmic,
     )  # fmt: skip
     sigma = np.sqrt(np.diagonal(covariance))
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = covariance / np.outer(sigma, sigma)
-    notes, able = [list(filter(None, [note])) for note in seen.notes], list(seen.identifiable)
+    notes, able = (
+        [list(filter(None, [note])) for note in identified.notes],
+        list(identified.identifiable),
+    )
     for i, name in enumerate(problem.names):
         if name in solution.at_bound:
             notes[i].insert(0, f"stopped at its {solution.at_bound[name]} bound")
@@ -134,16 +141,16 @@ def _read(problem, solution, kind, covariance, expansion, **extra) -> Uncertaint
         correlation[i, i] = 1.0
     return Uncertainty(
         kind, problem.names, solution.z, covariance, sigma * np.abs(slopes), correlation,
-        tuple(able), dict(solution.at_bound), tuple("; ".join(s) for s in notes), seen.pairs,
+        tuple(able), dict(solution.at_bound), tuple("; ".join(s) for s in notes), identified.pairs,
         to_values=problem.values, **extra,
     )  # fmt: skip
 
 
-def _free(problem, solution):
+def _free(problem: Problem, solution: Solution) -> np.ndarray:
     return np.array([i for i, n in enumerate(problem.names) if n not in solution.at_bound], int)
 
 
-def bounded_inverse(H):
+def bounded_inverse(H: np.ndarray) -> np.ndarray:
     """Inverse of a positive semi-definite matrix; a direction that nothing determines gets a huge
     but finite variance, so that the parameters in it show it."""
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-12))
@@ -152,7 +159,7 @@ def bounded_inverse(H):
     return inverse * np.outer(scale, scale)
 
 
-def _embedded(n, free, matrix):
+def _embedded(n: int, free: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     out = np.full((n, n), np.nan)
     out[np.ix_(free, free)] = matrix
     return out
@@ -164,8 +171,8 @@ def gauss_newton_covariance(
     """Covariance H^-1 of z, nuisance starts eliminated [Eq. 12].
 
     noise  "known": the residuals were divided by the true sigmas; "estimated": all sigmas share an
-           unknown factor s, told by the residuals, and intervals use t quantiles. Priors and the
-           beliefs about starts are absolute: s scales neither [Eq. 12a].
+           unknown factor s, estimated from the residuals, and intervals use t quantiles. Priors,
+           those of starts too, are absolute: s does not scale them [Eq. 12a].
     A parameter at its bound is held there; its own std_dev is NaN.
     """
     if noise not in ("known", "estimated"):
@@ -177,11 +184,13 @@ def gauss_newton_covariance(
     inverse, H = _covariance(expansion, free, factor)
     expansion = replace(expansion, H=H)
     covariance = _embedded(len(problem.names), free, inverse)
-    told = {"dof": float(dof), "noise": float(np.sqrt(factor))}
-    return _read(problem, solution, "gauss_newton", covariance, expansion, **told)
+    found = {"dof": float(dof), "noise": float(np.sqrt(factor))}
+    return _read(problem, solution, "gauss_newton", covariance, expansion, **found)
 
 
-def _covariance(expansion, free, factor):
+def _covariance(
+    expansion: _Expansion, free: np.ndarray, factor: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Covariance of the free parameters with residuals of `factor` times the variance, and the
     Hessians (K, nz, nz) of the trials that it comes from."""
     _, H, _ = expansion.evaluation.equations.with_noise(factor).eliminated()
@@ -189,28 +198,28 @@ def _covariance(expansion, free, factor):
     return bounded_inverse((0.5 * (whole + whole.T))[np.ix_(free, free)]), H
 
 
-def _noise(expansion, solution, free):
+def _noise(expansion: _Expansion, solution: Solution, free: np.ndarray) -> tuple[float, float]:
     """Factor s^2 on the residuals' variances, and how many of them are left to tell it  [Eq. 12b].
 
-    What priors and beliefs determine is not taken from the residuals.
+    What priors determine, those of starts too, is not taken from the residuals.
     """
     evaluation = expansion.evaluation
     equations, K = evaluation.equations, len(evaluation.trial_costs)
     ny = equations.gy.shape[1]
-    beliefs, cost = equations.beliefs, float(evaluation.trial_costs.sum())
+    start_priors, cost = equations.start_priors, float(evaluation.trial_costs.sum())
     if ny:
-        cost -= 0.5 * float(np.einsum("ki,kij,kj->", solution.y, beliefs, solution.y))
+        cost -= 0.5 * float(np.einsum("ki,kij,kj->", solution.y, start_priors, solution.y))
     count, factor = evaluation.count - K * ny, 1.0
     for _ in range(ROUNDS):
         inverse, _ = _covariance(expansion, free, factor)
-        told = np.trace(inverse @ expansion.prior_H[np.ix_(free, free)])
+        determined = np.trace(inverse @ expansion.prior_H[np.ix_(free, free)])
         scaled = equations.with_noise(factor)
         if ny:
             *_, X = scaled.eliminated()
             X = X[:, :, 1:][:, :, free]
             inner = np.linalg.inv(scaled.Hyy) + np.einsum("kya,ab,kzb->kyz", X, inverse, X)
-            told += np.einsum("kij,kji->", inner, beliefs)
-        dof = count - (len(free) + K * ny - told)
+            determined += np.einsum("kij,kji->", inner, start_priors)
+        dof = count - (len(free) + K * ny - determined)
         if dof < 1:
             rule = "more residuals than variables, to estimate the noise"
             raise InputError("gauss_newton_covariance", "residuals", count, rule)
@@ -226,7 +235,7 @@ def residual_noise(problem: Problem, solution: Solution) -> TimeNoise:
     return _time_noise(expansion, _embedded_inverse(problem, solution, expansion))
 
 
-def _embedded_inverse(problem, solution, expansion):
+def _embedded_inverse(problem: Problem, solution: Solution, expansion: _Expansion) -> np.ndarray:
     """Inverse Hessian of z with zeros for parameters at their bounds."""
     free, n = _free(problem, solution), len(problem.names)
     inverse, H = np.zeros((n, n)), expansion.data + expansion.prior_H
@@ -234,7 +243,7 @@ def _embedded_inverse(problem, solution, expansion):
     return inverse
 
 
-def _time_noise(expansion, inverse):
+def _time_noise(expansion: _Expansion, inverse: np.ndarray) -> TimeNoise:
     return time_noise(expansion.series, expansion.evaluation.equations, inverse)
 
 
@@ -282,7 +291,8 @@ def sandwich_covariance(problem: Problem, solution: Solution) -> Uncertainty:
 
 def bootstrap(
     problem: Problem, solution: Solution, *, samples: int = 1000, seed: int = 0,
-    refit: Callable[[Problem, np.ndarray, np.ndarray], Solution] | None = None, cancel=None,
+    refit: Callable[[Problem, np.ndarray, np.ndarray], Solution] | None = None,
+    cancel: Any = None,
 ) -> Uncertainty:  # fmt: skip
     """Draw the trials again with replacement and estimate again [Eq. 14].
 
@@ -306,12 +316,14 @@ def bootstrap(
             drawn.append(found.z)
     if len(drawn) < 2:
         raise InputError("bootstrap", "samples", len(drawn), "at least 2 that could be estimated")
-    drawn = np.array(drawn)
-    covariance = np.atleast_2d(np.cov(drawn.T))
-    return _read(problem, solution, "bootstrap", covariance, expansion, samples=drawn)
+    found_z = np.array(drawn)
+    covariance = np.atleast_2d(np.cov(found_z.T))
+    return _read(problem, solution, "bootstrap", covariance, expansion, samples=found_z)
 
 
-def _resampled_step(problem, solution, expansion, weights):
+def _resampled_step(
+    problem: Problem, solution: Solution, expansion: _Expansion, weights: np.ndarray
+) -> np.ndarray:
     g = expansion.prior_g + weights @ expansion.g
     H = expansion.prior_H + np.einsum("k,kij->ij", weights, expansion.H)
     H = 0.5 * (H + H.T)

@@ -1,14 +1,15 @@
-"""Slopes over a width instead of at a point, for costs with teeth finer than it.
+"""Slopes over a width instead of at a point, for costs with discontinuities finer than it.
 
-Where touches begin inside a step, residuals have teeth (docs/planning.md): their slope at a point
-is exact and yet not that of the way the cost goes.  Small slopes, such as those of a mean over
-samples, drown in it.  Central differences over a width that spans several teeth see them; they cost
-two rollouts without derivatives per parameter.
+Where a contact begins inside a step, residuals have discontinuities (docs/planning.md): their slope
+at a point is exact and yet not the trend of the cost.  Small slopes, such as those of a mean over
+samples, are lost in it.  Central differences over a width that spans several discontinuities
+resolve them; they cost two rollouts without derivatives per parameter.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,10 @@ class Widened:
             raise AttributeError(name)
         return getattr(self.problem, name)
 
-    def evaluate(self, z, y=None, *, want="value", cancel=None) -> Evaluation:
+    def evaluate(
+        self, z: np.ndarray, y: np.ndarray | None = None, *, want: str = "value",
+        cancel: Any = None,
+    ) -> Evaluation:  # fmt: skip
         """See `Problem.evaluate`; a failed rollout beside z makes a failed evaluation."""
         if want == "value":
             return self.problem.evaluate(z, want=want, cancel=cancel)
@@ -54,11 +58,14 @@ class Widened:
         found = self.problem.residuals([z, *sides[0], *sides[1]], cancel=cancel)
         if getattr(cancel, "cancelled", False):
             return Evaluation(math.inf, cancelled=True)
-        if any(rows is None for rows in found):
+        rows = [row for row in found if row is not None]
+        if len(rows) < len(found):
             return Evaluation(math.inf, ("a rollout beside the point failed",))
-        return self._equations(z, found, upper - lower)
+        return self._equations(z, rows, upper - lower)
 
-    def _equations(self, z, found, apart) -> Evaluation:
+    def _equations(
+        self, z: np.ndarray, found: Sequence[list[np.ndarray]], apart: np.ndarray
+    ) -> Evaluation:
         """Value and equations of the residuals at z, below and above it."""
         here, n, K = found[0], len(z), len(self.problem.trials)
         low, high = found[1 : n + 1], found[n + 1 :]

@@ -25,22 +25,22 @@ class BagRecorder:
         self, node: Node, topics: Iterable[tuple[str, type, QoSProfile]], now: Callable[[], int]
     ) -> None:
         self._now = now
-        self._heard: list[RawMessage] = []
+        self._messages: list[RawMessage] = []
         self._profiles: dict[str, QoSProfile] = {}
         for topic, kind, profile in topics:
             name = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
-            hear = partial(self._hear, topic, name)
-            node.create_subscription(kind, topic, hear, profile, raw=True)
+            on_message = partial(self._on_message, topic, name)
+            node.create_subscription(kind, topic, on_message, profile, raw=True)
             self._profiles[topic] = profile
 
-    def _hear(self, topic: str, kind: str, data: bytes) -> None:
-        self._heard.append(RawMessage(self._now(), topic, kind, bytes(data)))
+    def _on_message(self, topic: str, kind: str, data: bytes) -> None:
+        self._messages.append(RawMessage(self._now(), topic, kind, bytes(data)))
 
     def write(self, path: Path) -> dict[str, int]:
         """Write an .mcap, all of it or none; returns topic -> messages. InputError if it exists."""
-        told = {topic: [offered(profile)] for topic, profile in self._profiles.items()}
-        write_recording(path, self._heard, told)
+        offered_qos = {topic: [offered(profile)] for topic, profile in self._profiles.items()}
+        write_recording(path, self._messages, offered_qos)
         counts: dict[str, int] = {}
-        for message in self._heard:
+        for message in self._messages:
             counts[message.topic] = counts.get(message.topic, 0) + 1
         return counts

@@ -106,20 +106,20 @@ class Calibrator:
             got = f"{len(points)} and {len(flange)}"
             rule = "one of the two"
             raise InputError("calibrate", "parent_points and flange_poses", got, rule)
-        seen, bodies = (
+        measured, bodies = (
             convert_frames.points(request.child_points),
             convert_frames.poses(request.child_poses),
         )
         if request.body:
-            if len(seen) or len(bodies):
+            if len(measured) or len(bodies):
                 raise InputError("calibrate", "body", request.body, "empty with points or poses")
             bodies = _held(self._trials_of(request.body), request.child_frame)
-            seen = bodies[:, :3]
+            measured = bodies[:, :3]
         if len(points):
-            return from_points(*frames, points, seen, **options)
+            return from_points(*frames, points, measured, **options)
         if len(bodies):
             return from_bodies(*frames, flange, bodies, **options)
-        return from_flange(*frames, flange, seen, **options)
+        return from_flange(*frames, flange, measured, **options)
 
 
 def _held(trials: Sequence[PoseTrial], frame: str) -> np.ndarray:

@@ -146,15 +146,15 @@ class Commander:
         self, kind: type, topic: str, profile: QoSProfile | int, *, last: bool = False
     ) -> list:
         """Subscribe; returns the list that grows as messages come, or holds the last one only."""
-        heard: list = []
+        received: list = []
 
-        def hear(message: Any) -> None:
+        def on_message(message: Any) -> None:
             if last:
-                heard.clear()
-            heard.append(message)
+                received.clear()
+            received.append(message)
 
-        self.node.create_subscription(kind, topic, hear, profile)
-        return heard
+        self.node.create_subscription(kind, topic, on_message, profile)
+        return received
 
     def call(self, kind: type, name: str, request: Any, limit: float = DISCOVERY) -> Any:
         """Call a service; CallFailed if it is not there or does not answer."""
@@ -258,13 +258,13 @@ class Commander:
         self, condition: Callable[[], Any], is_there: Callable[[], bool], name: str
     ) -> Callable[[], Any]:
         """The condition; it raises Gone once nobody has been there for GONE seconds."""
-        seen = monotonic()
+        last_there = monotonic()
 
         def look() -> Any:
-            nonlocal seen
-            seen = monotonic() if is_there() else seen
+            nonlocal last_there
+            last_there = monotonic() if is_there() else last_there
             value = condition()
-            if not value and monotonic() - seen > GONE:
+            if not value and monotonic() - last_there > GONE:
                 raise Gone(f"{name} is gone without an answer: what it was doing may go on")
             return value
 

@@ -36,6 +36,7 @@ from rclpy.task import Future
 from rclpy.utilities import remove_ros_args
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.fields import print_warnings_in_one_line
 from diffsim_ros.nodes.starting import heeded
 from diffsim_ros.nodes.usage import help_text
 from diffsim_ros.yaml_file import read_yaml
@@ -186,6 +187,7 @@ def run_node(make: Callable[..., BaseNode], arguments: Sequence[str] | None = No
     raised (the traceback is printed); 2 if an argument, a parameter or an input is unusable (one
     line says which). The process is expected to end then: signals have no effect any more.
     """
+    print_warnings_in_one_line()
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         others = remove_ros_args(given)

@@ -73,7 +73,7 @@ class ControllerServer:
         self.node, self.controller, self.gripper = node, controller, gripper
         self.offer, self._on_gripper = offer or Offer(), on_gripper
         self._goal, self._done, self._due = None, None, {}
-        self._said_scaling = -1.0
+        self._published_scaling = -1.0
         name = self.offer.name
         self._states = node.create_publisher(JointState, JOINT_STATES, STREAM)
         self._scaling = node.create_publisher(Float64, SPEED_SCALING, STREAM)
@@ -101,20 +101,20 @@ class ControllerServer:
         outcome = self.controller.advance(stamp)
         for done, is_open in self.gripper.advance(stamp):
             self._on_gripper(done, is_open)
-        self.tell(stamp, outcome)
+        self.finish_goal(stamp, outcome)
 
-    def tell(self, stamp: int, outcome: Outcome | None) -> None:
+    def finish_goal(self, stamp: int, outcome: Outcome | None) -> None:
         """Publish what is due at a stamp [ns], after whoever let time pass; end what has ended."""
         if outcome:
             self._end(outcome)
         self._publish(stamp)
 
     def set_clock(self) -> None:
-        """The clock was set: what is published is due anew."""
+        """The clock was set: what is published is due again."""
         self._due.clear()
 
     def close(self) -> None:
-        """End a running goal, so that whoever sent it knows; what is published is due anew."""
+        """End a running goal, so that whoever sent it knows; what is published is due again."""
         self._due.clear()
         outcome = self.controller.cancel()
         if outcome:
@@ -138,9 +138,9 @@ class ControllerServer:
             self._states.publish(
                 convert.joint_state_message(mock.names, mock.position, mock.velocity, stamp)
             )
-        changed = mock.scaling != self._said_scaling
+        changed = mock.scaling != self._published_scaling
         if self._is_due("scaling", offer.scaling_rate, stamp) or changed:
-            self._said_scaling = mock.scaling
+            self._published_scaling = mock.scaling
             self._scaling.publish(Float64(data=100.0 * mock.scaling))
         if self._goal is not None and self._is_due("feedback", offer.feedback_rate, stamp):
             self._goal.publish_feedback(

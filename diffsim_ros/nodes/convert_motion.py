@@ -78,7 +78,7 @@ def _duration(time: int) -> Duration:
 
 
 def joint_sample(message: JointState, age: float = 0.0) -> JointSample:
-    """Where joints are said to be; columns of another length than the names are left out."""
+    """Where joints are present to be; columns of another length than the names are left out."""
     columns = []
     for row in (message.position, message.velocity):
         fits = len(row) == len(message.name)
@@ -110,8 +110,8 @@ def tolerances(goal: FollowJointTrajectory.Goal, names: Sequence[str], path: flo
     """
 
     def row(given: Any, default: float) -> np.ndarray:
-        said = {one.name: one.position for one in given}
-        found = [said.get(name, 0.0) or default for name in names]
+        given_positions = {one.name: one.position for one in given}
+        found = [given_positions.get(name, 0.0) or default for name in names]
         return np.array([math.inf if value < 0 else value for value in found])
 
     found: dict[str, Any] = {
@@ -146,12 +146,12 @@ def feedback_rows(
     message: FollowJointTrajectory.Feedback, names: Sequence[str]
 ) -> tuple[int, np.ndarray, np.ndarray] | None:
     """Stamp [ns], desired and actual positions (n,) in the order of `names`; None if unusable."""
-    said = list(message.joint_names)
-    if not set(names) <= set(said):
+    present = list(message.joint_names)
+    if not set(names) <= set(present):
         return None
-    columns = [said.index(name) for name in names]
+    columns = [present.index(name) for name in names]
     rows = [np.array(row.positions, float) for row in (message.desired, message.actual)]
-    if any(len(row) != len(said) or not np.isfinite(row).all() for row in rows):
+    if any(len(row) != len(present) or not np.isfinite(row).all() for row in rows):
         return None
     return nanoseconds(message.header.stamp), rows[0][columns], rows[1][columns]
 

@@ -2,9 +2,9 @@
 
 A twin (node simulator) stands for the lab: a UR5 holds a soft ball before a depth camera and a
 tracker; what its ball and table are like, only the twin knows. The loop, over ROS 2 from end to
-end: planner plans a throw with values of tables, driver checks it and has it carried out: it
+end: planner plans a throw with values of tables, driver checks it and has it executed: it
 misses. observer has recorded that throw and another one, estimator finds the contact's parameters
-in them, and the same task is planned and carried out again. `./run demo cube`: real tosses.
+in them, and the same task is planned and executed again. `./run demo cube`: real tosses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from diffsim_ros.nodes.common import share_folder
 from diffsim_ros.nodes.convert import Answer, EstimationGoal, values_of
 from diffsim_ros.nodes.convert_plan import predicted
 from diffsim_ros.nodes.demo_cube import parameter_table
-from diffsim_ros.nodes.processes import Fleet
+from diffsim_ros.nodes.processes import NodeProcesses
 from diffsim_ros.nodes.rehearsal import Rehearsal
 from diffsim_ros.nodes.session import session
 from diffsim_ros.output import write_bytes, write_json
@@ -63,7 +63,7 @@ SHOWN = 0.1
 
 @dataclass(frozen=True)
 class ExecutedThrow:
-    """A throw as it was carried out: the ball's path, and how far off joints were [rad]."""
+    """A throw as it was executed: the ball's path, and how far off joints were [rad]."""
 
     path: ThrowPath
     tracking_error: float
@@ -72,8 +72,8 @@ class ExecutedThrow:
 class Loop(Rehearsal):
     """The stages of the demo, in the order of `run`."""
 
-    def __init__(self, folder: Path, fleet: Fleet, commander: Commander) -> None:
-        super().__init__(folder, fleet, commander)
+    def __init__(self, folder: Path, processes: NodeProcesses, commander: Commander) -> None:
+        super().__init__(folder, processes, commander)
         config = share_folder() / "config"
         self.twin = config / "twin" / f"{NAME}.yaml"
         self.task = config / "planning" / f"{NAME}.yaml"
@@ -105,7 +105,7 @@ class Loop(Rehearsal):
         self.diagnostics = self.ros.listen(DiagnosticArray, "/diagnostics", 10)
 
     def throw(self, label: str, plan: Plan.Result) -> ExecutedThrow:
-        """Have the driver carry out a plan, record it, and see what the twin says was true."""
+        """Have the driver execute a plan, record it, and see what the twin says was true."""
         number = 1 + len(self.released)
         path = self.folder / "recorded" / f"throw_{number}.mcap"
         self.ros.set_parameters("/observer", {"path": str(path)})
@@ -118,8 +118,10 @@ class Loop(Rehearsal):
         self.ros.trigger("/observer/stop")
         print(f"throw {number}: {self.ros.trigger('/observer/save')}", flush=True)
         truth = self.finish()
-        way = judged(label, truth, predicted(plan), plan.release, self.target, self.goal_time)
-        return ExecutedThrow(way, result.tracking_error)
+        executed = evaluated(
+            label, truth, predicted(plan), plan.release, self.target, self.goal_time
+        )
+        return ExecutedThrow(executed, result.tracking_error)
 
     def _caught_up(self) -> None:
         """Wait until the observer has worked through what was sent to it."""
@@ -156,7 +158,7 @@ class Loop(Rehearsal):
         return answer
 
 
-def judged(
+def evaluated(
     label: str,
     truth: Mapping[str, np.ndarray],
     expected: tuple[np.ndarray, np.ndarray],
@@ -227,8 +229,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     begun = time.monotonic()
 
-    def work(path: Path, fleet: Fleet, commander: Commander) -> int:
-        loop = Loop(path, fleet, commander)
+    def work(path: Path, processes: NodeProcesses, commander: Commander) -> int:
+        loop = Loop(path, processes, commander)
         answer, missed, hit = loop.run()
         show(loop, answer, missed, hit, begun)
         return 0 if hit.path.error <= loop.tolerance else 3

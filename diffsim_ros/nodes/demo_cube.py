@@ -25,7 +25,7 @@ from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import LATCHED, STREAM, share_folder
 from diffsim_ros.nodes.convert import Answer, EstimationGoal
-from diffsim_ros.nodes.processes import Fleet
+from diffsim_ros.nodes.processes import NodeProcesses
 from diffsim_ros.nodes.session import session
 from diffsim_ros.real2sim.comparison import PUBLISHED_NAME
 from diffsim_ros.real2sim.results import REPORT_FILES, RESULT_FILES
@@ -51,8 +51,8 @@ FIGURES = ("position_error_widths", "rotation_error_deg", "e_q")
 class Demo:
     """The steps of the demo, in the order of `run`."""
 
-    def __init__(self, folder: Path, fleet: Fleet, commander: Commander) -> None:
-        self.folder, self.fleet, self.ros = folder, fleet, commander
+    def __init__(self, folder: Path, processes: NodeProcesses, commander: Commander) -> None:
+        self.folder, self.processes, self.ros = folder, processes, commander
         self.data = share_folder() / "data" / "cube_toss" / "tosses.npz"
         self.line = ProgressLine()
         self.diagnostics = commander.listen(DiagnosticArray, "/diagnostics", 10)
@@ -76,16 +76,16 @@ class Demo:
     def start(self) -> None:
         """Start the nodes and wait until the observer hears the replay."""
         self.line.show("starting replay, observer, estimator, visualizer", "start")
-        self.fleet.start("observer", {"reliability": "reliable", "period": 0.2})
+        self.processes.start("observer", {"reliability": "reliable", "period": 0.2})
         replay = {"data": str(self.data), "rate_factor": RATE_FACTOR, "gap": GAP}
-        self.fleet.start("replay", {**replay, "autostart": False, "settle": 0.0})
-        self.fleet.start("estimator")
-        self.fleet.start("visualizer", {"pause": 0.5})
+        self.processes.start("replay", {**replay, "autostart": False, "settle": 0.0})
+        self.processes.start("estimator")
+        self.processes.start("visualizer", {"pause": 0.5})
         names = self.ros.node.get_node_names
         self.ros.wait(lambda: set(NODES) <= set(names()), "the nodes", 60.0)
-        self.ros.wait(lambda: self.heard("publishers") == 1, "the observer to find the replay")
+        self.ros.wait(lambda: self.diagnostic("publishers") == 1, "the observer to find the replay")
 
-    def heard(self, key: str) -> int:
+    def diagnostic(self, key: str) -> int:
         """A figure of the observer's last diagnostic; -1 before the first."""
         for message in self.diagnostics[-1:]:
             for status in message.status:
@@ -95,7 +95,7 @@ class Demo:
         return -1
 
     def record(self, ids: Sequence[int], path: Path) -> None:
-        """Replay tosses and have the observer save what it heard of them."""
+        """Replay tosses and have the observer save what it diagnostic of them."""
         self.ros.set_parameters("/observer", {"path": str(path), "trial_ids": list(ids)})
         self.ros.set_parameters("/replay", {"trials": list(ids)})
         self.ros.trigger("/observer/start")
@@ -105,10 +105,10 @@ class Demo:
         sent = int(convert.values_of(self.status[-1])["sent"])
         # what was sent last may still be on its way
         with contextlib.suppress(CallFailed):
-            self.ros.wait(lambda: self.heard("received") >= sent, "the last samples", 20.0)
+            self.ros.wait(lambda: self.diagnostic("received") >= sent, "the last samples", 20.0)
         saved = self.ros.trigger("/observer/save")
         self.line.close()
-        lost = sent - self.heard("received")
+        lost = sent - self.diagnostic("received")
         print(f"replay sent {sent} poses on {TOPIC}, {lost} were lost; observer saved", flush=True)
         print(f"  {saved}", flush=True)
 
@@ -209,8 +209,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     begun = time.monotonic()
 
-    def work(path: Path, fleet: Fleet, commander: Commander) -> int:
-        answer = Demo(path, fleet, commander).run(options.train, options.validate, options.set)
+    def work(path: Path, processes: NodeProcesses, commander: Commander) -> int:
+        answer = Demo(path, processes, commander).run(options.train, options.validate, options.set)
         if answer.report:
             show(answer, path, begun)
         else:

@@ -1,4 +1,4 @@
-"""Node `driver`: a joint trajectory is checked, and then carried out by the robot's controller.
+"""Node `driver`: a joint trajectory is checked, and then executed by the robot's controller.
 
 action  ~/execute           diffsim_interfaces/Execute: feedback, can be cancelled
 in      ~/joint_trajectory  trajectory_msgs/JointTrajectory: the same, without an answer
@@ -167,7 +167,7 @@ class Driver(BaseNode):
         Declared("gripper_gap", 0.085, "[m] of the open gripper", 0.0, 1.0),
         Declared("io_service", SET_IO, "ur_msgs/SetIO, for gripper: digital_output"),
         Declared("gripper_pin", 16, "digital output that opens the gripper", 0, 17),
-        Declared("lead", 0.05, "[s] from telling the gripper until the object is free", 0.0, 5.0),
+        Declared("lead", 0.05, "[s] from the gripper's command until the object is free", 0.0, 5.0),
         Declared("lag", 0.0, "[s] by which the arm follows its commands", 0.0, 1.0),
         Declared("period", 1.0, "[s] between two diagnostics", 0.05, 60.0),
         *surroundings.PARAMETERS,
@@ -244,7 +244,7 @@ class Driver(BaseNode):
     async def _execute(
         self, name: str, count: int, command: Callable, blend: float, feedback: Callable
     ) -> Report:
-        """Check, and unless it is a dry run carry out; always answers.
+        """Check, and unless it is a dry run execute; always answers.
 
         count  of points: what is too large, or comes while another motion runs, is not even parsed
         """

@@ -108,8 +108,8 @@ class Estimator(JobNode):
         return convert.answer_message(answer, response)
 
     async def _on_goal(self, handle):
-        told = (self["feedback_rate"], lambda progress: progress.phase)
-        feedback = feedback_of(self, handle, convert.feedback_message, *told)
+        how = (self["feedback_rate"], lambda progress: progress.phase)
+        feedback = feedback_of(self, handle, convert.feedback_message, *how)
         work = self._work(convert.goal(handle.request), goal_name(handle), feedback)
         answer = await answered(work, Answer)
         finish(handle, answer.code)

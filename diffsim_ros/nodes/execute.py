@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         figures.append(f"largest tracking error {report.tracking_error:.4g} rad or m")
     if report.release_stamp is not None:
         late = f", {1e3 * report.release_lateness:.0f} ms late"
-        figures.append(f"gripper told at {report.release_stamp:.3f} s{late}")
+        figures.append(f"gripper commanded at {report.release_stamp:.3f} s{late}")
     print("; ".join(filter(None, [report.code, report.message, *figures])))
     return 0 if report.code == "SUCCESS" else 3
 

@@ -1,6 +1,6 @@
 """`./run experiment NAME`: a plan with a robot arm, rehearsed in its twin over ROS, and judged.
 
-The planner plans it, the driver has it carried out by the twin's controller, and the plan's own
+The planner plans it, the driver has it executed by the twin's controller, and the plan's own
 goals judge what the twin says was true. NAME is one of config/planning/ur5_*.yaml, or a PLAN.yaml.
 """
 
@@ -33,17 +33,17 @@ from diffsim_ros.nodes.common import DRIVER, LATCHED, STATIC_TF, STREAM, experim
 from diffsim_ros.nodes.convert_frames import TFMessage
 from diffsim_ros.nodes.convert_motion import command
 from diffsim_ros.nodes.convert_plan import predicted
-from diffsim_ros.nodes.processes import Fleet
+from diffsim_ros.nodes.processes import NodeProcesses
 from diffsim_ros.nodes.rehearsal import DryRun, Rehearsal
 from diffsim_ros.nodes.session import session
 from diffsim_ros.output import write_bytes, write_json
+from diffsim_ros.planning.evaluation import places, tolerances
 from diffsim_ros.planning.executed import distances
-from diffsim_ros.planning.judging import places, tolerances
 from diffsim_ros.planning.load import load_plan
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.twin.execution import limit_shares
-from diffsim_ros.viz.execution_plots import BodyWay, execution_figure
+from diffsim_ros.viz.execution_plots import BodyPath, execution_figure
 from diffsim_ros.viz.style import png_bytes
 from diffsim_ros.yaml_file import read_yaml
 
@@ -52,13 +52,13 @@ FILES = ("metrics.json", PICTURE, BAG, "plan", "truth")
 AFTER = 0.4
 """Seconds that bodies are watched after the end of the plan's scene: when a motion's end is
 answered, the last joint states heard may be 0.1 s old."""
-RATES = {"throw": 0.25, "hand": 1.0}
+RATES = {"release": 0.25, "end_effector": 1.0}
 """Simulated seconds per second: a gripper is told in time on a busy machine as well."""
 
 
 @dataclass(frozen=True)
 class Execution:
-    """A plan as it was carried out in the twin.
+    """A plan as it was executed in the twin.
 
     figures  for metrics.json;  reached  every goal that must be, by what was true
     truth    of the attempt, as the twin writes it;  begins  [s] of it when the plan's scene begins
@@ -79,12 +79,12 @@ class ExperimentRun(Rehearsal):
     def __init__(
         self,
         folder: Path,
-        fleet: Fleet | None,
+        processes: NodeProcesses | None,
         commander: Commander,
         task: Path,
         twin: Path | None = None,
     ) -> None:
-        super().__init__(folder, fleet, commander)
+        super().__init__(folder, processes, commander)
         self.task, self.place = task, twin or task
         self.config = load_plan(task)
         if self.config.task is None:
@@ -95,7 +95,7 @@ class ExperimentRun(Rehearsal):
 
     def begin(self, rate: float | None = None, planner: bool = True) -> None:
         """Start the nodes; rate [1] simulated seconds per second."""
-        kind = "throw" if self.twin.grasp is not None else "hand"
+        kind = "release" if self.twin.grasp is not None else "end_effector"
         lab = {"twin": str(self.place), "rate_factor": float(rate or RATES[kind])}
         driver = {"lead": self.lead, "lag": self.lag}
         self.start(lab, driver, {"planner": {}} if planner else {})
@@ -132,12 +132,12 @@ class ExperimentRun(Rehearsal):
     def carried_out(
         self, trajectory: TrajectoryMessage, release: float, scene_starts: float, label: str
     ) -> Execution:
-        """Have a motion carried out; judge it when the plan's scene is over.
+        """Have a motion executed; judge it when the plan's scene is over.
 
         release, scene_starts  [s] from the motion's start, NaN: nothing is let go
         """
         goal = Execute.Goal(trajectory=trajectory, release=release)
-        said = self.carry_out(goal, label)
+        report = self.carry_out(goal, label)
         sent = command(trajectory).trajectory(self.twin.arm.robot.joint_names)
         scene = self.config.scene
         end = scene_starts + scene.steps * scene.options.step
@@ -150,7 +150,7 @@ class ExperimentRun(Rehearsal):
             sent.names, truth["time"], truth["joint_positions"], truth["joint_velocities"]
         )
         figures = {
-            "executed": away, "reached": reached, "tracking_error": said.tracking_error,
+            "executed": away, "reached": reached, "tracking_error": report.tracking_error,
             "limits": limit_shares(self.twin, moved),
         }  # fmt: skip
         if np.isfinite(release):
@@ -162,7 +162,7 @@ class ExperimentRun(Rehearsal):
 def picture(loop: ExperimentRun, plan: Plan.Result, scene_starts: float, done: Execution) -> bytes:
     """PNG of the first goal's body, planned and executed, and of the joints' differences."""
     config, truth, body = loop.config, done.truth, loop.config.goals[0].body
-    times, ways = predicted(plan)
+    times, predicted_path = predicted(plan)
     time = truth["time"] - done.begins
     last = config.scene.steps * config.scene.options.step + AFTER
     shown = time <= last
@@ -179,15 +179,15 @@ def picture(loop: ExperimentRun, plan: Plan.Result, scene_starts: float, done: E
     away = truth["joint_positions"][inside] - sent.at(clock[inside])[0]
     figure = execution_figure(
         config.name,
-        BodyWay(times - scene_starts, ways),
-        BodyWay(time[shown], truth[f"{body}.position"][shown]),
+        BodyPath(times - scene_starts, predicted_path),
+        BodyPath(time[shown], truth[f"{body}.position"][shown]),
         targets, (time[inside], away),
     )  # fmt: skip
     return png_bytes(figure)
 
 
 def run(loop: ExperimentRun, changes: Sequence[str], rate: float | None) -> int:
-    """Plan, carry out, judge, write; 0: reached, 3: missed."""
+    """Plan, execute, judge, write; 0: reached, 3: missed."""
     begun = time.monotonic()
     loop.begin(rate)
     plan = loop.solved(changes)
@@ -196,8 +196,8 @@ def run(loop: ExperimentRun, changes: Sequence[str], rate: float | None) -> int:
     starts = planned["robot.scene_starts"]
     try:
         done = loop.carried_out(plan.trajectory, plan.release, starts, "execution")
-    except DryRun as said:
-        print(f"planned: {loop.folder / 'plan' / 'report.html'}; {said}")
+    except DryRun as reason:
+        print(f"planned: {loop.folder / 'plan' / 'report.html'}; {reason}")
         return 0
     allowed = tolerances(loop.config)
     goals = {
@@ -231,7 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="experiment", description=__doc__.splitlines()[0],
         epilog=f"NAME: {', '.join(experiments())}",
     )  # fmt: skip
-    parser.add_argument("name", metavar="NAME|PLAN.yaml", help="what is planned and carried out")
+    parser.add_argument("name", metavar="NAME|PLAN.yaml", help="what is planned and executed")
     parser.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
     parser.add_argument(
         "--twin",
@@ -250,9 +250,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = parser.parse_args(remove_ros_args(given))
 
-    def work(path: Path, fleet: Fleet | None, commander: Commander) -> int:
+    def work(path: Path, processes: NodeProcesses | None, commander: Commander) -> int:
         twin = plan_file(options.twin) if options.twin else None
-        loop = ExperimentRun(path, fleet, commander, plan_file(options.name), twin)
+        loop = ExperimentRun(path, processes, commander, plan_file(options.name), twin)
         return run(loop, options.set, options.rate)
 
     files = [name for name in FILES if not (options.here and name == "truth")]

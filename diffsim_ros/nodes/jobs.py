@@ -1,4 +1,4 @@
-"""Long work of a node: one job at a time in a thread, told of, cancelled and ended in order."""
+"""Long work of a node: one job at a time in a thread, with feedback, cancelled in order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Job:
         def body() -> None:
             try:
                 result = work(cancel)
-            except Exception as error:  # whoever waits must hear of it
+            except Exception as error:  # whoever waits must get it
                 self._node.from_thread(done.set_exception, error)
             else:
                 self._node.resolve(done, result)
@@ -121,13 +121,13 @@ def feedback_of(
 
     message, phase  (progress) -> feedback message, text
     """
-    pause, told, last = 1.0 / rate, 0.0, None
+    pause, published, last = 1.0 / rate, 0.0, None
 
     def feedback(*progress: Any) -> None:
-        nonlocal told, last
+        nonlocal published, last
         now, here = time.monotonic(), phase(*progress)
-        if here != last or now - told >= pause:
-            told, last = now, here
+        if here != last or now - published >= pause:
+            published, last = now, here
             node.from_thread(handle.publish_feedback, message(*progress))
 
     return feedback

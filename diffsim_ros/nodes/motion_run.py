@@ -66,7 +66,7 @@ class MotionRun:
         self._release_stamp: float | None = None
         self._release_lateness: float | None = None
         self._fine: Any = None
-        self._told_at = -np.inf
+        self._fed_back_at = -np.inf
         self._logged = 0  # notes
         self._moved: tuple[int, float, Any] = (0, 0.0, None)  # ROS time [ns], wall's, joint state
 
@@ -88,37 +88,37 @@ class MotionRun:
         text = f"{why}; nothing was sent"
         if self._under_way:
             self._output.stop_at_once(*self._rows())
-            text = f"{why}: the controller is told to stop; look at the robot"
+            text = f"{why}: the controller is commanded to stop; look at the robot"
         self._on_abandoned(Report("ABORTED", text, release_stamp=self._release_stamp))
 
     # --- what is received -----------------------------------------------------------------------
 
-    def hear_state(self, state: State) -> None:
+    def on_joint_state(self, state: State) -> None:
         """A new joint state."""
         if self._supervisor is not None:
             rows = state.position, state.velocity
-            self._supervisor.hear_state(
+            self._supervisor.on_joint_state(
                 state.stamp, *rows, compare=not self._output.follows, received=state.received
             )
 
-    def hear_scaling(self, stamp: int, scaling: float) -> None:
+    def on_speed_scaling(self, stamp: int, scaling: float) -> None:
         """The speed scaling, 0 to 1."""
         if self._supervisor is not None:
-            self._supervisor.hear_scaling(stamp, scaling)
+            self._supervisor.on_speed_scaling(stamp, scaling)
             self._log_notes()
 
-    def _hear_feedback(self, message: FollowJointTrajectory.Feedback) -> None:
+    def _on_feedback(self, message: FollowJointTrajectory.Feedback) -> None:
         if self._supervisor is None:
             return
         rows = convert_motion.feedback_rows(message, self._supervisor.trajectory.names)
         if rows is not None:
             now = self._node.now()
             stamp = rows[0] if abs(now - rows[0]) < SKEW else now
-            self._supervisor.hear_feedback(stamp, *rows[1:])
+            self._supervisor.on_feedback(stamp, *rows[1:])
 
     @property
     def lag(self) -> float:
-        """[s] by which the arm followed its commands; NaN where nothing told it."""
+        """[s] by which the arm followed its commands; NaN where nothing known it."""
         return self._supervisor.lag if self._supervisor is not None else np.nan
 
     def shown(self) -> str:
@@ -159,7 +159,7 @@ class MotionRun:
             self._under_way = False
             return Report("CANCELED", f"{self._canceled or self._abandoned}; nothing was sent")
         try:
-            refused = await self._output.start(trajectory, self._hear_feedback, self._halted)
+            refused = await self._output.start(trajectory, self._on_feedback, self._halted)
             if refused is not None:
                 return self._unless_canceled(refused)
             return await self._watched(trajectory)
@@ -176,7 +176,7 @@ class MotionRun:
     async def _watched(self, trajectory: JointTrajectory) -> Report:
         begin = self._node.now()
         supervisor = Supervisor(trajectory, begin, self._watch)
-        supervisor.hear_scaling(begin, self._node.scaling)
+        supervisor.on_speed_scaling(begin, self._node.scaling)
         self._supervisor = supervisor
         self._output.ended.add_done_callback(lambda _: self._tick())
         node = self._node
@@ -212,8 +212,8 @@ class MotionRun:
 
     async def _stopped(self, why: str) -> Report:
         """Stop the controller, because of a cancellation or trouble."""
-        seen = self._supervisor
-        at = seen.reached(self._node.now())
+        supervisor = self._supervisor
+        at = supervisor.reached(self._node.now())
         answer = await self._output.stop(self._current)
         rest = await self._at_rest()
         code = "CANCELED" if self._canceled else "ABORTED"
@@ -237,10 +237,10 @@ class MotionRun:
         """Names, position and velocity of the joints now: measured (True), else as planned; and
         what is planned, for states may be wrong. Nothing where the controller has a goal to cancel.
         """
-        states, now, seen = self._node.states, self._node.now(), self._supervisor
+        states, now, supervisor = self._node.states, self._node.now(), self._supervisor
         if self._output.follows:
             return ()
-        planned = None if seen is None else seen.expected(now)
+        planned = None if supervisor is None else supervisor.expected(now)
         if planned is not None and not self._knows_the_arm():
             return states.names, *planned, False, planned
         last = states.last
@@ -248,10 +248,10 @@ class MotionRun:
         return states.names, last.position + since, last.velocity, self._knows_the_arm(), planned
 
     async def _at_rest(self) -> str:
-        """Wait until a stopped arm rests; what is to be said where it does not."""
+        """Wait until a stopped arm rests; what is to be reasons where it does not."""
         states = self._node.states
         unknown = "; whether the arm rests is not known, its joint states"
-        end, since, told = monotonic() + BRAKING, None, False
+        end, since, known = monotonic() + BRAKING, None, False
         over = self._node.now() + self._output.braking * NANO
         while monotonic() < end:
             if states.age(self._node.now()) > self._watch.state_age:
@@ -259,12 +259,12 @@ class MotionRun:
             if states.doubted(self._node.now()):
                 return f"{unknown} contradict each other"
             last = states.last  # one from before the stop says nothing
-            told = last is not None and min(last.stamp, last.received) >= over
-            since = (since or monotonic()) if told and states.rests(RESTS) else None
+            known = last is not None and min(last.stamp, last.received) >= over
+            since = (since or monotonic()) if known and states.rests(RESTS) else None
             if since is not None and monotonic() - since >= RESTED:
                 return ""
             await within(self._node, Future(), 0.02)
-        return "; the arm still moves" if told else f"{unknown} are silent"
+        return "; the arm still moves" if known else f"{unknown} are silent"
 
     async def _ended(self) -> Report:
         """The controller has ended it."""
@@ -283,20 +283,27 @@ class MotionRun:
     def _releases(self) -> bool:
         return self._gripper is not None and self._supervisor.trajectory.release is not None
 
-    def _report(self, code: str, said: list[str]) -> Report:
-        seen = self._supervisor
+    def _report(self, code: str, reasons: list[str]) -> Report:
+        supervisor = self._supervisor
         self._log_notes()
-        if seen.trajectory.release is not None and code == "SUCCESS" and self._gripper is None:
-            said = [*said, "the gripper was not opened: parameter gripper is none"]
+        if (
+            supervisor.trajectory.release is not None
+            and code == "SUCCESS"
+            and self._gripper is None
+        ):
+            reasons = [*reasons, "the gripper was not opened: parameter gripper is none"]
         elif self._releases() and code != "SUCCESS":
-            said = [*said, f"the gripper {'was told to open' if seen.released else 'stays closed'}"]
+            reasons = [
+                *reasons,
+                f"the gripper {'was commanded to open' if supervisor.released else 'stays closed'}",
+            ]
         return Report(
             code,
-            "; ".join([*said, *seen.notes]),
-            tracking_error=None if np.isnan(seen.worst) else seen.worst,
+            "; ".join([*reasons, *supervisor.notes]),
+            tracking_error=None if np.isnan(supervisor.worst) else supervisor.worst,
             release_stamp=self._release_stamp,
             release_lateness=self._release_lateness,
-            lateness=seen.latest,
+            lateness=supervisor.latest,
         )
 
     # --- while it runs --------------------------------------------------------------------------
@@ -316,8 +323,8 @@ class MotionRun:
 
     def _look(self) -> None:
         """What is wrong, due, or to be reported now."""
-        now, seen = self._node.now(), self._supervisor
-        trouble = self._abandoned or seen.look(now)
+        now, supervisor = self._node.now(), self._supervisor
+        trouble = self._abandoned or supervisor.look(now)
         self._log_notes()
         if self._output.ended.done() and not self._release_is_near(now):
             self._halt("")
@@ -325,15 +332,19 @@ class MotionRun:
         if trouble:
             self._halt(trouble)
             return
-        if not self._output.follows and seen.has_arrived(now) and not self._release_is_near(now):
+        if (
+            not self._output.follows
+            and supervisor.has_arrived(now)
+            and not self._release_is_near(now)
+        ):
             self._output.ended.set_result(Outcome(0, "arrived"))
             return
         self._watch_release(now)
-        if (now - self._told_at) / NANO >= 1.0 / self._node["feedback_rate"]:
-            self._told_at = now
-            error = None if np.isnan(seen.tracking_error) else seen.tracking_error
-            phase, time = seen.phase(now), seen.clock.at(now)
-            self._feedback(convert_motion.execute_feedback(phase, time, error, seen.lateness))
+        if (now - self._fed_back_at) / NANO >= 1.0 / self._node["feedback_rate"]:
+            self._fed_back_at = now
+            error = None if np.isnan(supervisor.tracking_error) else supervisor.tracking_error
+            phase, time = supervisor.phase(now), supervisor.clock.at(now)
+            self._feedback(convert_motion.execute_feedback(phase, time, error, supervisor.lateness))
 
     def _release_is_near(self, now: int) -> bool:
         """A release may lag behind the end of a motion that ended well."""
@@ -343,7 +354,7 @@ class MotionRun:
         return self._supervisor.until_release(now) < self._watch.lag + 0.1
 
     def _watch_release(self, now: int) -> None:
-        """Tell the gripper when it is time; between two ticks by a timer of its own."""
+        """Command the gripper when it is time; between two ticks by a timer of its own."""
         left = self._supervisor.until_release(now)
         if left <= 0.0:
             self._let_go()
@@ -362,9 +373,7 @@ class MotionRun:
         if self._gripper is None or self._canceled or self._node.catches_up():
             return
         begun = -QUICK
-        while (
-            monotonic() - begun >= QUICK
-        ):  # else this process stood still since the clock was read
+        while monotonic() - begun >= QUICK:  # again if this process stood still meanwhile
             begun, now = monotonic(), self._node.now()
             fault = self._supervisor.release_fault(now)
             if fault is None:

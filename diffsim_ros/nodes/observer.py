@@ -3,13 +3,13 @@
 in        `pose_topics` PoseStamped, `odometry_topics` Odometry, `cloud_topics` PointCloud2,
           `joint_topics` JointState; where their packages are installed `named_poses_topics`
           NamedPoseArray, `rigid_bodies_topics` RigidBodies, `markers_topics` Markers, and of /tf
-          the frames of `tf_bodies`; best effort and volatile unless told otherwise.  /tf_static
+          the frames of `tf_bodies`; best effort and volatile unless set otherwise.  /tf_static
 out       ~/saved         std_msgs/String, latched: path of the last saved file
           /diagnostics    diagnostic_msgs/DiagnosticArray: one status per topic and body
           /tf_static      what ~/calibrate found, and the files of `calibrations`
 services  ~/start         std_srvs/Trigger: empty the buffer and record
           ~/stop          stop recording, keep the buffer
-          ~/save          write what was heard to `path`, all of it or none: .mcap every message;
+          ~/save          write what was received to `path`, all of it or none: .mcap every message;
                           .npz the poses of `body` as tosses (and .csv, _markers.csv); .csv tables
           ~/calibrate     diffsim_interfaces/Calibrate: a static transform from pairs
 """
@@ -102,7 +102,7 @@ class Observer(BaseNode):
         self._budget = Budget(self["max_megabytes"] * MEGA)
         self._sources: list[Source] = []
         self._warned: dict[tuple[str, str], tuple[int, str]] = {}
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
         self._calibrator = Calibrator(self, self._trials_of)
         self._profile = quality(SENSOR.depth, reliable=self["reliability"] == "reliable")
         for parameter, (kind, package) in KINDS.items():
@@ -145,7 +145,7 @@ class Observer(BaseNode):
 
     def _on_message(self, source: Source, data: bytes) -> None:
         """Keep a message and what it says of bodies."""
-        source.hear()
+        source.count_message()
         message = self._read(source, data) if self._recording else None
         if message is None:
             return
@@ -175,7 +175,7 @@ class Observer(BaseNode):
                 source.link.children.add(names[1])
             for wanted in self._moving:
                 if wanted.edge.fits(*names):
-                    wanted.hear()
+                    wanted.count_message()
                     if self._recording:
                         alone = serialize_message(convert_frames.TFMessage(transforms=[one]))
                         self._take(wanted, [convert_poses.transform_sample(one)], alone)
@@ -268,11 +268,11 @@ class Observer(BaseNode):
 
     def _stop(self) -> str:
         self._recording = False
-        heard = [f"{one.source}: {one.summary()}" for _, _, one in self._buffers()]
-        return "; ".join(heard) or "nothing was recorded"
+        received = [f"{one.source}: {one.summary()}" for _, _, one in self._buffers()]
+        return "; ".join(received) or "nothing was recorded"
 
     def _save(self) -> str:
-        """Write what was heard; return one line with path, counts and warnings."""
+        """Write what was received; return one line with path, counts and warnings."""
         path = Path(self["path"] or f"out/{datetime.datetime.now():%Y-%m-%d_%H-%M-%S}_recording")
         if path.suffix not in SUFFIXES:
             if path.suffix:
@@ -286,36 +286,36 @@ class Observer(BaseNode):
             written, recorders = self._save_tables(path)
         self._saved.publish(String(data=str(written)))
         trials = max((recorder.trial_count for recorder in recorders), default=0)
-        told = [f"{trials} trials", *self._counts(path, recorders)]
-        told += [f"warning: {w}" for recorder in recorders if (w := recorder.warning())]
-        return f"{written}: " + "; ".join(told)
+        lines = [f"{trials} trials", *self._counts(path, recorders)]
+        lines += [f"warning: {w}" for recorder in recorders if (w := recorder.warning())]
+        return f"{written}: " + "; ".join(lines)
 
     def _counts(self, path: Path, recorders: list[StreamRecorder]) -> list[str]:
         """What is in the file, what was dropped and why, what it has no place for, by topic."""
-        told = [f"{one.source}: {one.summary()}" for one in recorders]
+        lines = [f"{one.source}: {one.summary()}" for one in recorders]
         for source in self._sources:
             whole, own = source.whole, [r for r in source.recorders.values() if r in recorders]
             if path.suffix != ".mcap" and not own and whole not in recorders and source.count:
-                told.append(f"not in this file: {source.title} ({source.count} messages)")
+                lines.append(f"not in this file: {source.title} ({source.count} messages)")
             if path.suffix == ".mcap" and own and whole is not None and whole.overflow:
-                told.append(f"{source.title}: {whole.overflow} of {whole.received} messages did "
+                lines.append(f"{source.title}: {whole.overflow} of {whole.received} messages did "
                             f"not fit into the memory, and are not in the file")  # fmt: skip
             if source.lost:
-                told.append(f"{source.title}: {source.lost} messages were lost on the way here")
-        return told
+                lines.append(f"{source.title}: {source.lost} messages were lost on the way here")
+        return lines
 
     def _more_than_poses(self) -> bool:
         return any(s.whole and len(s.whole) and not s.recorders for s in self._sources)
 
     def _save_bag(self, path: Path) -> tuple[Path, list[StreamRecorder]]:
         """Every message of every topic, and the static transforms."""
-        heard = [s for s in self._sources if s.whole is not None and len(s.whole)]
-        if not heard:
+        received = [s for s in self._sources if s.whole is not None and len(s.whole)]
+        if not received:
             raise self._nothing()
-        messages = [m for s in heard for m in s.whole.messages(s.topic)]
+        messages = [m for s in received for m in s.whole.messages(s.topic)]
         first = min(message.stamp for message in messages)
         messages += [RawMessage(first, *one) for one in self._calibrator.stored()]
-        offered = {s.topic: s.link.offers for s in heard}
+        offered = {s.topic: s.link.offers for s in received}
         if self["world_frame"]:
             topic = self.get_fully_qualified_name() + WORLD
             text = serialize_message(String(data=self["world_frame"]))
@@ -354,17 +354,19 @@ class Observer(BaseNode):
         if not found:
             raise self._nothing()
         if not matches:
-            heard = "heard: " + ", ".join(sorted({body for _, body, _ in found}))
-            raise InputError("node observer", "parameter body", wanted, "one with samples", heard)
-        heard = "heard: " + ", ".join(f"{body} on {s.title}" for s, body, _ in matches)
+            received = "received: " + ", ".join(sorted({body for _, body, _ in found}))
+            raise InputError(
+                "node observer", "parameter body", wanted, "one with samples", received
+            )
+        received = "received: " + ", ".join(f"{body} on {s.title}" for s, body, _ in matches)
         rule = "exactly one body, its topic, or PARENT->CHILD of /tf"
-        raise InputError("node observer", "parameter body", wanted, rule, heard)
+        raise InputError("node observer", "parameter body", wanted, rule, received)
 
     def _nothing(self) -> InputError:
         """Why there is nothing to save, topic by topic."""
         why = "; ".join(f"{s.title}: {self._trouble(s)[1]}" for s in self._sources)
         what = "messages" if self._recording else "messages since ~/start"
-        return InputError("node observer", "buffer", "no samples", what, f"heard: none; {why}")
+        return InputError("node observer", "buffer", "no samples", what, f"received: none; {why}")
 
     # --- diagnostics
 
@@ -390,7 +392,7 @@ class Observer(BaseNode):
     def _status(self, source: Source, body: str, recorder: StreamRecorder | None):
         values = {**source.figures(), "recording": self._recording}
         found = [self._trouble(source)]
-        self._tell(source, *found[0])
+        self._report(source, *found[0])
         if recorder is not None:
             values |= figures_of(recorder)
             found.append(self._judge(source, body, recorder))
@@ -417,11 +419,11 @@ class Observer(BaseNode):
             return ""
         return f"; {child!r} hangs on {known.parent!r} by a static transform: name what moves"
 
-    def _tell(self, source: Source, level: str, words: str) -> None:
+    def _report(self, source: Source, level: str, words: str) -> None:
         """Log what is wrong with a topic, once until it changes."""
         key = re.sub(r"for [0-9.]+ s", "", words) if level != "ok" else level
-        if self._told.get(source.title, "ok") != key:
-            self._told[source.title] = key
+        if self._reported.get(source.title, "ok") != key:
+            self._reported[source.title] = key
             if level != "ok":
                 self.get_logger().warning(f"{source.title}: {words}")
 

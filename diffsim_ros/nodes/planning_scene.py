@@ -1,5 +1,4 @@
-"""MoveIt's planning scene as its messages have told it so far: obstacles, what the arm carries, and
-what may touch.
+"""MoveIt's planning scene as received so far: obstacles, what the arm carries, and what may touch.
 
 Messages are read by their fields only, so that nothing here needs moveit_msgs.
 """
@@ -41,19 +40,19 @@ class _Thing:
 
 @dataclass
 class PlanningScene:
-    """The objects of the messages that `hear` was given, for an arm.
+    """The objects of the messages that `apply` was given, for an arm.
 
     Frames are those of the robot's links that stand still, the world (`world`), and those that the
     scene's fixed_frame_transforms give in one of them.
     """
 
     arm: Arm
-    heard: bool = False
+    received: bool = False
     octomap: bool = False
     world: dict[str, _Thing] = field(default_factory=dict)
     attached: dict[str, _Thing] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
-    """Object -> why nothing may move until it is told anew."""
+    """Object -> why nothing may move until it is allowed again."""
     frames: dict[str, np.ndarray] = field(default_factory=dict)
     allowed: dict[frozenset[str], bool] = field(default_factory=dict)
     defaults: dict[str, bool] = field(default_factory=dict)
@@ -61,27 +60,27 @@ class PlanningScene:
 
     # --- messages -------------------------------------------------------------------------------
 
-    def hear(self, message: Any) -> None:
+    def apply(self, message: Any) -> None:
         """Take in a moveit_msgs/PlanningScene, whole or a difference; never raises.
 
-        What cannot be used is told by `obstacles` and `held`, so that nothing moves.
+        What cannot be used is reported by `obstacles` and `held`, so that nothing moves.
         """
-        self.heard = True
+        self.received = True
         if not message.is_diff:
             self.world, self.lost, self.frames = {}, {}, {}
             self.allowed, self.defaults, self.octomap = {}, {}, False
         if not (message.is_diff or message.robot_state.is_diff):
             self.attached = {}
         for transform in message.fixed_frame_transforms:
-            self._each(transform.child_frame_id, self._hear_frame, transform)
+            self._each(transform.child_frame_id, self._apply_frame, transform)
         for given in message.robot_state.attached_collision_objects:
-            self._each(given.object.id, self._hear_attached, given)
+            self._each(given.object.id, self._apply_attached, given)
         for given in message.world.collision_objects:
-            self._each(given.id, self._hear_object, given)
+            self._each(given.id, self._apply_object, given)
         if len(message.world.octomap.octomap.data):
             self.octomap = True
         if len(message.allowed_collision_matrix.entry_names):
-            self._each("allowed_collision_matrix", self._hear_allowed,
+            self._each("allowed_collision_matrix", self._apply_allowed,
                        message.allowed_collision_matrix)  # fmt: skip
 
     def _each(self, name: str, call: Callable, given: Any) -> None:
@@ -92,13 +91,13 @@ class PlanningScene:
         except (ValueError, TypeError, IndexError, AttributeError) as error:
             self.lost[name] = f"{PLACE}: {name}: {type(error).__name__}: {error}"
 
-    def _hear_frame(self, given: Any) -> None:
+    def _apply_frame(self, given: Any) -> None:
         name = given.header.frame_id
         known = self._frame(given.child_frame_id, name)
         move, turn = given.transform.translation, given.transform.rotation
         self.frames[given.child_frame_id] = known @ _pose(given.child_frame_id, move, turn)
 
-    def _hear_object(self, given: Any) -> None:
+    def _apply_object(self, given: Any) -> None:
         """An object of the world is added, changed, moved or removed; no id: all of them."""
         name, operation = given.id, _number(given.operation)
         if operation == REMOVE:
@@ -127,7 +126,7 @@ class PlanningScene:
         self.world[name] = thing
         self.lost.pop(name, None)
 
-    def _hear_attached(self, given: Any) -> None:
+    def _apply_attached(self, given: Any) -> None:
         name, operation = given.object.id, _number(given.object.operation)
         if operation == REMOVE:
             link = given.link_name
@@ -145,7 +144,7 @@ class PlanningScene:
         self.world.pop(name, None)
         self.lost.pop(name, None)
 
-    def _hear_allowed(self, given: Any) -> None:
+    def _apply_allowed(self, given: Any) -> None:
         names = list(given.entry_names)
         rows = [list(entry.enabled) for entry in given.entry_values]
         if [len(row) for row in rows] != [len(names)] * len(names):
@@ -180,7 +179,7 @@ class PlanningScene:
         return replace(self, **{name: dict(getattr(self, name)) for name in kept})
 
     def check(self) -> None:
-        """InputError for what was told and cannot be used."""
+        """InputError for what was allowed and cannot be used."""
         for name, why in self.lost.items():
             raise InputError(PLACE, name, "not usable", "a scene that can be checked", why)
 
@@ -222,11 +221,11 @@ class PlanningScene:
         for a, b in ((one, other), (other, one)):
             if a in self.attached and b in self.attached[a].touch:
                 return True
-        told = self.allowed.get(frozenset((one, other)))
-        if told is None:
+        allowed = self.allowed.get(frozenset((one, other)))
+        if allowed is None:
             usual = [self.defaults[name] for name in (one, other) if name in self.defaults]
-            told = bool(usual) and all(usual)
-        return told
+            allowed = bool(usual) and all(usual)
+        return allowed
 
     def _frame(self, name: str, frame: str) -> np.ndarray:
         """Pose (4, 4) of a frame in the world."""

@@ -78,7 +78,7 @@ def within(namespace: str) -> list[str]:
     return [word for old, new in rules for word in ("-r", f"{old}:={new}")]
 
 
-class Fleet:
+class NodeProcesses:
     """Processes of nodes; use as a context, which ends them all however it is left.
 
     logs  folder for what they print, NAME.log each
@@ -88,7 +88,7 @@ class Fleet:
         self.logs = logs
         self.running: dict[str, subprocess.Popen] = {}
 
-    def __enter__(self) -> Fleet:
+    def __enter__(self) -> NodeProcesses:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -155,7 +155,7 @@ class Fleet:
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
-    """Signals wait, so that none comes between a process' start and its entry in the fleet.
+    """Signals wait, so that none comes between a process' start and its entry in the processes.
 
     Handlers are exchanged rather than masked: the middleware's threads receive signals as well.
     """

@@ -1,4 +1,4 @@
-"""A twin for a lab: plans are made, carried out and judged there over ROS, node by node.
+"""A twin for a lab: plans are made, executed and judged there over ROS, node by node.
 
 Simulator, planner and driver are processes; this program only calls their actions and services,
 in the namespace of its own node.
@@ -20,7 +20,7 @@ from diffsim_ros.commands.running import ProgressLine
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import STREAM
 from diffsim_ros.nodes.convert import nanoseconds
-from diffsim_ros.nodes.processes import Fleet
+from diffsim_ros.nodes.processes import NodeProcesses
 from diffsim_ros.robots.command import NANO
 
 STALL = 120.0
@@ -37,12 +37,12 @@ class Rehearsal:
     """The nodes that rehearse; `start` them, then `plan`, `carry_out`, `watch`, `finish`.
 
     folder  of all results; what the twin says was true goes to `truth/` in it
-    fleet   that starts the nodes; None: they run already, with `truth_path` so
+    processes   that starts the nodes; None: they run already, with `truth_path` so
     states  [the last of joint_states]
     """
 
-    def __init__(self, folder: Path, fleet: Fleet | None, commander: Commander) -> None:
-        self.folder, self.fleet, self.ros = folder, fleet, commander
+    def __init__(self, folder: Path, processes: NodeProcesses | None, commander: Commander) -> None:
+        self.folder, self.processes, self.ros = folder, processes, commander
         self.line = ProgressLine()
         self.states: list[JointState] = []
 
@@ -62,16 +62,16 @@ class Rehearsal:
                        "use_sim_time": True, **driver},
             **(others or {}),
         }  # fmt: skip
-        for name, parameters in nodes.items() if self.fleet is not None else ():
+        for name, parameters in nodes.items() if self.processes is not None else ():
             self.line.show(f"starting {', '.join(nodes)}", "start")
-            self.fleet.start(name, parameters)
-        self.ros.wait(lambda: set(nodes) <= self._beside(), "the nodes", 60.0)
+            self.processes.start(name, parameters)
+        self.ros.wait(lambda: set(nodes) <= self._other_nodes(), "the nodes", 60.0)
         self.states = self.ros.listen(JointState, "joint_states", STREAM, last=True)
         self.ros.wait(lambda: self.states, "joint_states", 60.0)
-        if self.fleet is None:
+        if self.processes is None:
             self.ros.set_parameters("driver", {k: driver[k] for k in ("lead", "lag")})
 
-    def _beside(self) -> set[str]:
+    def _other_nodes(self) -> set[str]:
         """Names of the nodes in our namespace."""
         here = self.ros.node.get_namespace()
         found = self.ros.node.get_node_names_and_namespaces()

@@ -12,7 +12,7 @@ out       poses of tosses, reliable, depth 1000, as `messages` says:
                           /tf_static, latched
           ~/status        diagnostic_msgs/DiagnosticStatus, latched: trial, sent, total, fraction
           ~/done          std_msgs/Bool, latched: true when all was sent
-services  ~/play ~/stop   std_srvs/Trigger; play reads the parameters anew
+services  ~/play ~/stop   std_srvs/Trigger; play reads the parameters again
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ class Replay(BaseNode):
         self._timer = self.create_timer(TICK, self._tick, autostart=False)
         self._list: Playlist | None = None
         self._state, self._sent, self._origin, self._last = "idle", 0, 0, 0
-        self._begun = self._told = self._since = 0.0
+        self._begun = self._published = self._since = 0.0
         if self["autostart"]:
             self._play()
         else:
             with suppress(InputError):  # ~/play says it
                 self._list = self._read()
             self._advertise()
-            self._tell("idle")
+            self._publish_status("idle")
 
     def _play(self) -> None:
         """Read the recording and begin when there are subscribers; raises InputError."""
@@ -109,7 +109,7 @@ class Replay(BaseNode):
         self._sent, self._begun = 0, time.monotonic()
         self._since = self._begun
         self._done.publish(Bool(data=False))
-        self._tell("waiting")
+        self._publish_status("waiting")
         self._timer.reset()
 
     def _read(self) -> Playlist:
@@ -154,7 +154,7 @@ class Replay(BaseNode):
 
     def _on_stop(self, _request, response):
         self._timer.cancel()
-        self._tell("stopped")
+        self._publish_status("stopped")
         response.success, response.message = True, f"{self._sent} samples sent"
         return response
 
@@ -177,19 +177,19 @@ class Replay(BaseNode):
             self._sent += 1
         if self._sent == len(self._list):
             self._begun = now
-            self._tell("delivering")
-        elif now - self._told >= STATUS_PERIOD:
-            self._tell("playing")
+            self._publish_status("delivering")
+        elif now - self._published >= STATUS_PERIOD:
+            self._publish_status("playing")
 
     def _ready(self, now: float) -> bool:
         """True, and playing, once every topic has its subscribers, or those had time to come."""
         lacking = self._lacking()
         if len(lacking) == len(set(self._live) - {STATIC}):
-            self._since = now  # the others' time begins with the first topic that is heard
+            self._since = now  # the others' time begins with the first topic that has a subscriber
         if lacking and now - self._since < self["wait_at_most"]:
             self._begun = now
-            if now - self._told >= STATUS_PERIOD:
-                self._tell("waiting", f"; no subscriber of {', '.join(lacking)}")
+            if now - self._published >= STATUS_PERIOD:
+                self._publish_status("waiting", f"; no subscriber of {', '.join(lacking)}")
             return False
         if now - self._begun < self["settle"]:
             return False
@@ -198,7 +198,7 @@ class Replay(BaseNode):
         clock = self.get_clock().now().nanoseconds
         self._origin = max(clock, self._last + round(self["gap"] * NANO))
         self._begun = now
-        self._tell("playing")
+        self._publish_status("playing")
         return True
 
     def _deliver(self, now: float) -> None:
@@ -207,14 +207,14 @@ class Replay(BaseNode):
         pending = [t for t in self._live if not self._out[t].wait_for_all_acked(Duration())]
         if pending and waited < self["deliver_within"]:
             return
-        if waited < self["linger"] and any(map(self._heard_at_best, self._live)):
+        if waited < self["linger"] and any(map(self._is_best_effort, self._live)):
             return
         if pending:
             topics = ", ".join(pending)
             self.get_logger().warning(f"{topics}: the last samples were not acknowledged by all")
         self._finish()
 
-    def _heard_at_best(self, topic: str) -> bool:
+    def _is_best_effort(self, topic: str) -> bool:
         """True where a subscriber does not acknowledge what it got."""
         known = self.get_subscriptions_info_by_topic(topic)
         return any(one.qos_profile.reliability == BEST_EFFORT for one in known)
@@ -243,15 +243,15 @@ class Replay(BaseNode):
 
     def _finish(self) -> None:
         self._timer.cancel()
-        self._tell("done")
+        self._publish_status("done")
         self._done.publish(Bool(data=True))
         self.get_logger().info(f"{self._sent} samples sent")
         if self["exit_when_done"]:
             self.finished.set()
 
-    def _tell(self, state: str, more: str = "") -> None:
+    def _publish_status(self, state: str, more: str = "") -> None:
         """Publish the status; `more`: what is added to its message."""
-        self._state, self._told = state, time.monotonic()
+        self._state, self._published = state, time.monotonic()
         total = len(self._list) if self._list else 0
         current = int(self._list.trial[max(self._sent - 1, 0)]) if total else 0
         fraction = self._sent / total if total else 0.0

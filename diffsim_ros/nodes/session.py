@@ -8,24 +8,24 @@ from pathlib import Path
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.commander import CallFailed, Commander, interrupts
-from diffsim_ros.nodes.processes import Fleet, own_domain
+from diffsim_ros.nodes.processes import NodeProcesses, own_domain
 from diffsim_ros.output import OutputFolder
 
 
 def session(
     out: str | None,
     files: Sequence[str],
-    work: Callable[[Path, Fleet | None, Commander], int],
+    work: Callable[[Path, NodeProcesses | None, Commander], int],
     command: str = "demo",
     *,
     here: bool = False,
     arguments: Sequence[str] = (),
 ) -> int:
-    """Call work(folder, fleet, commander) and return its exit code.
+    """Call work(folder, processes, commander) and return its exit code.
 
     out        folder of the results, None: a new, dated one;  files  that it may write there
     command    word for what is run
-    here       True: the nodes run already, in this domain; fleet is None then
+    here       True: the nodes run already, in this domain; processes is None then
     arguments  of the command line for ROS, with `here`: `--ros-args -r __ns:=/robot1`
     Else 1: a node failed, 2: unusable input, 130: Ctrl-C, SIGTERM or a closed terminal, which end
     the wait for a node (`commander.interrupts`). All nodes have ended then.
@@ -41,10 +41,14 @@ def session(
 
             def look() -> None:
                 watch()
-                fleet.check()
+                processes.check()
 
-            with own_domain(), Fleet(path / "logs") as fleet, Commander(look) as commander:
-                return work(path, fleet, commander)
+            with (
+                own_domain(),
+                NodeProcesses(path / "logs") as processes,
+                Commander(look) as commander,
+            ):
+                return work(path, processes, commander)
     except InputError as error:
         print(f"{command}: {error}", file=sys.stderr)
         return 2

@@ -10,7 +10,7 @@ out       /clock            rosgraph_msgs/Clock at 500 Hz of simulated time
 services  ~/reset ~/play ~/pause ~/step   std_srvs/Trigger
 
 Its own time is simulated: others run with use_sim_time. What is true of the bodies is written to
-`truth_path`, and never said.
+`truth_path`, and never published.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Simulator(BaseNode):
         self._stepped: Future | None = None
         self._failure = ""
         self._resets: list[Future] = []
-        self._answers: list[tuple[Future, str]] = []  # of resets, due when the robot is seen anew
+        self._answers: list[tuple[Future, str]] = []  # of resets, due when the robot is seen again
         self._last_tf, self._looked, self._owed = -NANO, time.monotonic(), 0.0
         for name in ("reset", "play", "pause", "step"):
             self.create_service(
@@ -141,7 +141,7 @@ class Simulator(BaseNode):
         return folder
 
     def _advertise(self) -> None:
-        """Publishers of clock, sensors and frames; what stays as it is is said at once."""
+        """Publishers of clock, sensors and frames; what stays as it is is answer at once."""
         config = self.twin.config
         self._ticks = self.create_publisher(Clock, "/clock", quality(10, reliable=False))
         self._out: dict[str, Publisher] = {}
@@ -228,7 +228,7 @@ class Simulator(BaseNode):
         self._opened.clear()
         self.server.controller.speed_scaling = self["speed_scaling"]
         self.server.advance(stamp)
-        self._answer_resets()  # not before joint states say where the robot is now
+        self._answer_resets()  # not before joint states show where the robot is now
         self.world.follow(self._opened)
         self._ticks.publish(Clock(clock=convert.time_message(stamp)))
         if self._tf is not None and self["tf_rate"] > 0:
@@ -252,7 +252,7 @@ class Simulator(BaseNode):
             job.result()
         except (NotConverged, InputError) as error:
             self._playing, self._until = False, self.world.time
-            self._failure = f"time stops, ~/reset begins anew: {error}"
+            self._failure = f"time stops, ~/reset begins again: {error}"
             self.get_logger().error(self._failure)
             return
         self._sense()
@@ -273,7 +273,7 @@ class Simulator(BaseNode):
                 if isinstance(sensor, CloudSensor):
                     self._clouds.append((sensor, self._eyes.submit(sensor.sample, *asked)))
                 else:
-                    self._say(sensor, sensor.sample(*asked))
+                    self._publish(sensor, sensor.sample(*asked))
 
     def _stamp(self, sensor: TwinSensor, number: int) -> int:
         return self._start + round(number * NANO / sensor.rate)
@@ -281,9 +281,9 @@ class Simulator(BaseNode):
     def _send_clouds(self) -> None:
         while self._clouds and self._clouds[0][1].done():
             sensor, job = self._clouds.popleft()
-            self._say(sensor, job.result())
+            self._publish(sensor, job.result())
 
-    def _say(self, sensor: TwinSensor, sample: Any) -> None:
+    def _publish(self, sensor: TwinSensor, sample: Any) -> None:
         if sample is None:
             return
         if isinstance(sample, PoseSample):
@@ -299,8 +299,8 @@ class Simulator(BaseNode):
 
     def _on_play(self, _request, response):
         self._playing = not self._failure
-        said = self._failure or f"playing at {self['rate_factor']:g}"
-        response.success, response.message = self._playing, said
+        answer = self._failure or f"playing at {self['rate_factor']:g}"
+        response.success, response.message = self._playing, answer
         return response
 
     def _on_pause(self, _request, response):
@@ -310,14 +310,14 @@ class Simulator(BaseNode):
 
     async def _on_step(self, _request, response):
         if self._playing or self._stepped is not None or self._failure:
-            said = self._failure or "time passes already: ~/pause it"
-            response.success, response.message = False, said
+            answer = self._failure or "time passes already: ~/pause it"
+            response.success, response.message = False, answer
             return response
         self._until = self.world.time + max(1, round(self["step"] * NANO / TICK)) * TICK
         self._stepped = done = Future()
         await done
-        said = self._failure or f"{self.world.time / NANO:.3f} s"
-        response.success, response.message = not self._failure, said
+        answer = self._failure or f"{self.world.time / NANO:.3f} s"
+        response.success, response.message = not self._failure, answer
         return response
 
     async def _on_reset(self, _request, response):
@@ -328,18 +328,18 @@ class Simulator(BaseNode):
 
     def _reset(self) -> None:
         """Robot and bodies at their places; the last attempt's truth is written."""
-        said = self._save()
+        answer = self._save()
         self.server.close()
         self._failure = ""
         self.world.reset()
         self.server.controller, self.server.gripper = self.world.controller, self.world.gripper
-        said = f"attempt {self.world.number}{said}"
-        self._answers += [(done, said) for done in self._resets]
+        answer = f"attempt {self.world.number}{answer}"
+        self._answers += [(done, answer) for done in self._resets]
         self._resets.clear()
 
     def _answer_resets(self) -> None:
-        for done, said in self._answers:
-            done.set_result(said)
+        for done, answer in self._answers:
+            done.set_result(answer)
         self._answers.clear()
 
     def _save(self) -> str:

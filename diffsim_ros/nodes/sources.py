@@ -30,7 +30,7 @@ class Link:
     """What the middleware says of one subscription, and of those that publish to it.
 
     offers    what the publishers offered when the first message came
-    children  of /tf: child frames that were heard, up to MOST_CHILDREN
+    children  of /tf: child frames that were received, up to MOST_CHILDREN
     """
 
     count: int = 0
@@ -55,7 +55,7 @@ class Source:
         self.node, self.kind, self.profile, self.edge = node, kind, profile, edge
         self.topic = node.resolve_topic_name(name)
         self.link, self.count = Link(), 0
-        self.heard = time.monotonic()
+        self.last_message = time.monotonic()
         self.clear()
 
     def clear(self) -> None:
@@ -104,14 +104,14 @@ class Source:
         self.link.count += 1
         callback(self, data)
 
-    def hear(self) -> None:
+    def count_message(self) -> None:
         """Count a message (of /tf: a transform) of this source."""
-        self.heard = time.monotonic()
+        self.last_message = time.monotonic()
         self.count += 1
 
     def quiet(self) -> float:
         """Seconds of wall time since the last message (or since it was subscribed)."""
-        return time.monotonic() - self.heard
+        return time.monotonic() - self.last_message
 
     def _on_incompatible(self, event) -> None:
         policy = str(event.last_policy_kind).rsplit(".", 1)[-1].lower()
@@ -143,7 +143,7 @@ class Source:
         if self.quiet() > patience:
             return "warn", f"no data for {self.quiet():.1f} s{self._instead()}"
         if self.link.matched > 1 and self.recorders and not self.edge:
-            return "warn", f"{self.link.matched} publishers: their poses cannot be told apart"
+            return "warn", f"{self.link.matched} publishers: their poses cannot be distinguished"
         return "ok", f"{self.count} messages"
 
     def _instead(self) -> str:

@@ -38,7 +38,7 @@ def be_quiet(module: str) -> None:
         for number in heeded():
             signal.signal(number, _leave)
     else:
-        sys.excepthook = _told
+        sys.excepthook = _print_defect
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
@@ -46,7 +46,9 @@ def _leave(*_: object) -> None:
     os._exit(0)
 
 
-def _told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _print_defect(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
 

@@ -40,13 +40,13 @@ PLAYERS = ("rosbag2_player", "replay")
 
 
 class Run(Protocol):
-    """A motion that is carried out (motion_run.MotionRun)."""
+    """A motion that is executed (motion_run.MotionRun)."""
 
-    def hear_state(self, state: State) -> None:
+    def on_joint_state(self, state: State) -> None:
         """A joint state was received."""
         ...
 
-    def hear_scaling(self, now: int, scaling: float) -> None:
+    def on_speed_scaling(self, now: int, scaling: float) -> None:
         """A speed scaling was received at a ROS time [ns]."""
         ...
 
@@ -67,9 +67,9 @@ class Supervision(BaseNode):
     Its parameters are the driver's.
     """
 
-    def __init__(self, driver: BaseNode, arm: Arm, heard: Callable[[], float]) -> None:
-        """heard  () -> monotonic time [s] at which the driver could hear a request last"""
-        self._driver, self._heard = driver, heard
+    def __init__(self, driver: BaseNode, arm: Arm, last_request: Callable[[], float]) -> None:
+        """last_request  () -> monotonic time [s] at which the driver could hear a request last"""
+        self._driver, self._last_request = driver, last_request
         time = Parameter("use_sim_time", value=driver.get_parameter("use_sim_time").value)
         super().__init__(
             "supervision",
@@ -131,9 +131,9 @@ class Supervision(BaseNode):
             return  # simulated time has not begun here: the state would seem old when it does
         self.states.state_age = self["state_age"]
         stamp = convert.nanoseconds(message.header.stamp)
-        state = self.states.hear(stamp, self.now(), convert_motion.joint_sample(message))
+        state = self.states.add(stamp, self.now(), convert_motion.joint_sample(message))
         if state is not None and self.run is not None:
-            self.run.hear_state(state)
+            self.run.on_joint_state(state)
 
     def _on_jump(self, jump: Any) -> None:
         """What was received before a clock was set back is worth nothing after it."""
@@ -145,7 +145,7 @@ class Supervision(BaseNode):
         self.scaling = message.data / 100.0
         if self.run is not None:
             known = self.scaling if math.isfinite(self.scaling) else 0.0  # what is NaN counts as 0
-            self.run.hear_scaling(self.now(), known)
+            self.run.on_speed_scaling(self.now(), known)
 
     def check_speed(self) -> None:
         """InputError where the robot is stopped."""
@@ -225,10 +225,12 @@ class Supervision(BaseNode):
         looks = unheard = 0
         while not self._over.wait(2 * BEAT):
             run, still = self.run, monotonic() - self._beaten
-            deaf = monotonic() - self._heard()
+            deaf = monotonic() - self._last_request()
             unheard = unheard + 1 if run is not None and deaf > self["watchdog"] else 0
             if unheard >= 2:  # at each look: it may not have been sent yet
-                self.from_thread(run.abort, f"a cancellation would not be heard for {deaf:.3g} s")
+                self.from_thread(
+                    run.abort, f"a cancellation would not be received for {deaf:.3g} s"
+                )
             dead = self._spinner.ended.is_set()
             looks = looks + 1 if dead or (run is not None and still > self["watchdog"]) else 0
             if looks != 2:

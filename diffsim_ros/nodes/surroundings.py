@@ -63,11 +63,11 @@ class Surroundings:
         self._topics = [topic for topic in node["planning_scenes"] if topic]
         if SceneMessage is not None:
             for topic in self._topics:
-                node.create_subscription(SceneMessage, topic, self._hear, SCENES)
+                node.create_subscription(SceneMessage, topic, self._on_scene, SCENES)
 
-    def _hear(self, message: Any) -> None:
+    def _on_scene(self, message: Any) -> None:
         with self._lock:
-            self._moveit.hear(message)
+            self._moveit.apply(message)
 
     def check(
         self, trajectory: JointTrajectory, cancelled: Callable[[], bool] = lambda: False
@@ -121,18 +121,18 @@ class Surroundings:
         return self._scenes[file] if file else {}
 
     def _unseen(self, moveit: PlanningScene) -> list[str]:
-        said = []
+        unchecked = []
         if not self._node["scene"]:
             names = ", ".join(self._own) or "nothing"
-            said.append(f"no scene is given: of the surroundings only {names} is checked")
+            unchecked.append(f"no scene is given: of the surroundings only {names} is checked")
         if not self._topics:
-            said.append("no planning scene is heard: planning_scenes is empty")
+            unchecked.append("no planning scene is received: planning_scenes is empty")
         elif SceneMessage is None:
-            said.append("no planning scene is heard: moveit_msgs is not installed")
-        elif not moveit.heard:
-            said.append(f"no planning scene was published on {' or '.join(self._topics)}")
+            unchecked.append("no planning scene is received: moveit_msgs is not installed")
+        elif not moveit.received:
+            unchecked.append(f"no planning scene was published on {' or '.join(self._topics)}")
         elif moveit.octomap:
-            said.append("the octomap of the planning scene is not checked")
+            unchecked.append("the octomap of the planning scene is not checked")
         if self._arm.gripper is None:
-            said.append("the gripper is not checked: the robot's YAML has no key gripper")
-        return said
+            unchecked.append("the gripper is not checked: the robot's YAML has no key gripper")
+        return unchecked

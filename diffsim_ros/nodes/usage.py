@@ -38,14 +38,14 @@ def help_text(node: Any) -> str:
 
 def _parameter(spec: Any) -> list[str]:
     """Name, type, default, what is accepted, and what it means, folded."""
-    said = f"{_type(spec.default)} {_shown(spec.default)}"
+    text = f"{_type(spec.default)} {_shown(spec.default)}"
     if spec.choices:
-        said += ", one of " + ", ".join(map(_shown, spec.choices))
+        text += ", one of " + ", ".join(map(_shown, spec.choices))
     elif spec.lower is not None:
-        said += f", {spec.lower:g} to {spec.upper:g}"
+        text += f", {spec.lower:g} to {spec.upper:g}"
     indent = " " * 6
     return [
-        f"  {spec.name} {said}",
+        f"  {spec.name} {text}",
         *textwrap.wrap(spec.description, WIDTH, initial_indent=indent, subsequent_indent=indent),
     ]
 

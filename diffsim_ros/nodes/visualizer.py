@@ -108,12 +108,12 @@ def _pose_path(path: FilePath, topic: str) -> tuple[np.ndarray, np.ndarray]:
 def _marker_path(path: FilePath, topic: str) -> tuple[np.ndarray, np.ndarray]:
     """The same of the marker that goes farthest, upright; where it was not seen, none."""
     _, _, t, position, _ = bag_markers(path, topic)
-    way = np.nanmax(position, axis=0) - np.nanmin(position, axis=0)
-    places = position[:, int(np.argmax(np.linalg.norm(way, axis=1)))]
-    seen = np.isfinite(places).all(axis=1)
+    extent = np.nanmax(position, axis=0) - np.nanmin(position, axis=0)
+    places = position[:, int(np.argmax(np.linalg.norm(extent, axis=1)))]
+    visible = np.isfinite(places).all(axis=1)
     upright = np.tile([0.0, 0.0, 0.0, 1.0], (len(t), 1))
     stamps = EPOCH_NS + np.rint(t * NANO).astype(np.int64)
-    return stamps[seen], np.hstack([places, upright])[seen]
+    return stamps[visible], np.hstack([places, upright])[visible]
 
 
 def _add_paths(scenes, who: str, stamps: np.ndarray, poses: np.ndarray, frame: str) -> None:

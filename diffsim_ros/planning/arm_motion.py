@@ -74,7 +74,7 @@ def check_clear(clear: Clearance, trajectory: JointTrajectory) -> None:
         raise InputError("motion", place, f"{distances[k]:.4f} m", "a distance of at least 0 m")
 
 
-def roomy(arm: Arm, margin: float) -> Arm:
+def derated(arm: Arm, margin: float) -> Arm:
     """The arm with limits of rates that leave room for a controller's overshoot, and rounding.
 
     margin  share of them that is used
@@ -86,7 +86,8 @@ def roomy(arm: Arm, margin: float) -> Arm:
 
 def shares(arm: Arm, trajectory: JointTrajectory) -> dict[str, Any]:
     """Duration [s] and peaks as shares of the limits, each of the joint that has the largest."""
-    found, out = peaks(trajectory), {"duration": trajectory.duration}
+    found = peaks(trajectory)
+    out: dict[str, Any] = {"duration": trajectory.duration}
     for name in RATES:
         share = found[name] / getattr(arm.limits, name)
         out[f"{name}_share"] = float(share.max())

@@ -1,4 +1,4 @@
-"""From a plan to the arm's motion: within its limits, or planned anew within tighter ones.
+"""From a plan to the arm's motion: within its limits, or planned again within tightened ones.
 
 Where no motion of the arm has what the plan asks of a joint, the plan is made again with less of
 that joint allowed, starting where it ended: the goal is still reached, by another throw or hand.
@@ -24,36 +24,36 @@ def carried_out(
 ) -> PlanResult:
     """The plan with its arm's motion; status "refused" where there is none.
 
-    again  (plan with tighter bounds, controls to start from) -> what is found then
+    again  (plan with tightened bounds, controls to start from) -> what is found then
     """
-    said: list[str] = []
+    rounds: list[str] = []
     for _ in range(ROUNDS):
-        found, bound = _first_carried(result)
-        if found is not None:
-            return replace(found, rounds=tuple(said))
+        found = _first_carried(result)
+        if isinstance(found, PlanResult):
+            return replace(found, rounds=tuple(rounds))
         try:
             task, controls = result.config.task, result.best.controls
-            config, change = task.tightened(result.config, bound, controls, load_plan)
+            config, change = task.tightened(result.config, found, controls, load_plan)
         except InputError as refused:
-            said.append(f"the arm cannot do it: {refused}")
+            rounds.append(f"the arm cannot do it: {refused}")
             break
-        said.append(f"the arm cannot do it ({bound}); planned again with {change}")
-        anew = again(config, result.best.controls)
-        if anew.status != "reached":
-            return replace(anew, rounds=tuple(said))
-        result = anew
-    return replace(result, status="refused", rounds=tuple(said))
+        rounds.append(f"the arm cannot do it ({found}); planned again with {change}")
+        replanned = again(config, result.best.controls)
+        if replanned.status != "reached":
+            return replace(replanned, rounds=tuple(rounds))
+        result = replanned
+    return replace(result, status="refused", rounds=tuple(rounds))
 
 
-def _first_carried(result: PlanResult) -> tuple[PlanResult | None, InputError | None]:
-    """The result with the first candidate that the arm can carry out, or why it cannot the best."""
-    first = None
+def _first_carried(result: PlanResult) -> PlanResult | InputError:
+    """The result with the first candidate that the arm can execute, or why it cannot the best."""
+    refused: list[InputError] = []
     for candidate in (c for c in result.candidates if c.reached):
         try:
             carried = result.config.task.carried(result.config, candidate.controls)
         except InputError as error:
-            first = first or error
+            refused.append(error)
             continue
         others = tuple(c for c in result.candidates if c is not candidate)
-        return replace(result, candidates=(candidate, *others), carried=carried), None
-    return None, first
+        return replace(result, candidates=(candidate, *others), carried=carried)
+    return refused[0]

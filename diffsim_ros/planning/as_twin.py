@@ -46,10 +46,10 @@ def twin_of(
         rule = "an arm that carries the plan out"
         raise InputError(config.place, "robot", None, rule, "only plans with `robot:` have a twin")
     scene, task = _scene(config, friction), config.task
-    shift = {name: _metres(config, name, by) for name, by in (shift or {}).items()}
+    moved = {name: _metres(config, name, by) for name, by in (shift or {}).items()}
     found = {"name": f"twin of: {config.name}", "scene": scene, "robot": _arm(config)}
-    found |= task.to_twin(scene, shift, jitter)
-    for name, by in shift.items():
+    found |= task.to_twin(scene, moved, jitter)
+    for name, by in moved.items():
         if name not in scene["bodies"]:
             near = nearest(name, scene["bodies"])
             raise InputError(config.place, "shift", name, "a body of the scene", near)
@@ -92,7 +92,7 @@ def _metres(config: PlanConfig, name: str, by: Sequence[float]) -> np.ndarray:
     return found
 
 
-def _moved(position: Sequence[float], by: Sequence[float]) -> list[float]:
+def _moved(position: Sequence[float] | np.ndarray, by: Sequence[float] | np.ndarray) -> list[float]:
     return (np.asarray(position, float) + np.asarray(by, float)).tolist()
 
 

@@ -23,8 +23,15 @@ from .robust import Robust
 class GoalObjective(Protocol):
     """An objective of the inverse layer that a plan is to reach (goals/)."""
 
-    body: str
-    name: str
+    @property
+    def body(self) -> str:
+        """Body of the scene that it is about."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """For messages and reports."""
+        ...
 
     @property
     def tolerance(self) -> float:
@@ -50,18 +57,45 @@ class Task(Protocol):
     jitter        [s] standard deviation of a release;  holds  it holds what it lets go
     """
 
-    arm: Arm
-    parameters: tuple[Parameter, ...]
-    controls_key: str
-    margin: float
-    tracking: Settings | None
-    jitter: float
-    holds: bool
+    @property
+    def arm(self) -> Arm:
+        """The arm, in the world."""
+        ...
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """See the class."""
+        ...
+
+    @property
+    def controls_key(self) -> str:
+        """See the class."""
+        ...
+
+    @property
+    def margin(self) -> float:
+        """See the class."""
+        ...
+
+    @property
+    def tracking(self) -> Settings | None:
+        """See the class."""
+        ...
+
+    @property
+    def jitter(self) -> float:
+        """See the class."""
+        ...
+
+    @property
+    def holds(self) -> bool:
+        """See the class."""
+        ...
 
     def bound(
         self, reader: Reader, scene: SceneModel, parameters: list[Parameter]
     ) -> tuple[SceneModel, list[Parameter], list[Any]]:
-        """Scene, controls, and groups of these that set entries of the engine together."""
+        """Scene, controls, and groups of these that set parameters of the engine together."""
         ...
 
     def held(self, scene: SceneModel) -> list[Capsule]:
@@ -99,7 +133,7 @@ class PlanConfig:
     goals      objectives of the inverse layer, tolerances as their sigmas
     search     section `search`
     source     the mapping as read (provenance)
-    together   objectives that keep keys of handles near each other
+    together   objectives that keep keys of kinematic bodies near each other
     limits     of their speed, acceleration and jerk
     guides     names of goals that guide the search and need not be reached
     task       what an arm does to carry it out, None: no arm
@@ -116,8 +150,9 @@ class PlanConfig:
     together: tuple[Any, ...] = ()
     limits: tuple[KeyLimit, ...] = ()
     guides: frozenset[str] = frozenset()
-    task: Task | None = None
-    robust: Robust | None = None
+    # `Any` where None is meant that who asks for it never meets
+    task: Task | Any = None
+    robust: Robust | Any = None
 
     @property
     def objectives(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""How far bodies were from a plan's goals when it was carried out: by a twin, or on a table."""
+"""How far bodies were from a plan's goals when it was executed: by a twin, or on a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..inverse.simulation_problem import body_slots
 from .config import PlanConfig
-from .judging import judged
+from .evaluation import evaluated
 
 ROUNDING = 1e-9
 """Of times [s]."""
@@ -34,7 +34,7 @@ def distances(
 ) -> tuple[dict[str, float], bool]:
     """(goal -> how far from it [m, m/s or rad], whether all that must be are reached).
 
-    Judged as the plan itself is.
+    Evaluated as the plan itself is.
 
     truth   of an attempt, as TwinRecord.arrays gives it and the simulator writes it: time (n,) [s],
             BODY.position, .velocity, .spin (n, 3), .orientation (n, 4), of soft bodies .nodes
@@ -43,11 +43,11 @@ def distances(
     InputError where the attempt was not seen to the end of that scene.
     """
     slots = body_slots(config.scene.engine)
-    seen = _seen(config, slots, truth, begins)
-    return judged(replace(config, limits=()), seen, slots, {})
+    executed = _executed(config, slots, truth, begins)
+    return evaluated(replace(config, limits=()), executed, slots, {})
 
 
-def _seen(
+def _executed(
     config: PlanConfig, slots: Mapping, truth: Mapping[str, np.ndarray], begins: float
 ) -> ExecutedRows:
     scene = config.scene

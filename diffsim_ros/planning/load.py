@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import nearest
-from ..fields import Reader
+from ..fields import Reader, parameter_name
 from ..inverse.guides import KeyLimit
 from ..inverse.parameters import Parameter, ParameterMap
 from ..scene.model import SceneModel, load_scene
@@ -19,7 +19,7 @@ from ..yaml_file import read_mapping
 from . import schema
 from .config import PlanConfig, Task
 from .goals import read_goals
-from .handle_keys import read_keys
+from .kinematic_keys import read_keys
 from .robust import read_robust
 from .tasks import read_task
 
@@ -35,15 +35,16 @@ def load_plan(
     base       folder, or file, from which paths of a mapping count
     estimated  result.yaml of an estimation, in place of the plan's own `estimated`
     """
-    raw, place = read_mapping(source, base)
+    content, place = read_mapping(source, base)
     reader = Reader(place)
+    raw = reader.mapping(content, "")
     top = reader.section(schema.PLAN, raw)
     if not isinstance(top["scene"], (str, Mapping)):
         raise reader.error("scene", top["scene"], "a path or a mapping")
-    beside = Path(place) if not isinstance(source, Mapping) else base
+    folder = Path(place) if not isinstance(source, Mapping) else base
     if estimated is None and top["estimated"] is not None:
         estimated = absolute(reader, top["estimated"])
-    scene = load_scene(top["scene"], base=beside, estimated=estimated)
+    scene = load_scene(top["scene"], base=folder, estimated=estimated)
     search = reader.section(schema.SEARCH, top["search"], "search")
     task = read_task(reader, top["robot"], scene)
     parameters, together, limits = _controls(reader, top["controls"], scene, task)
@@ -59,10 +60,11 @@ def load_plan(
         raise reader.error("goals", [], "at least one goal")
     goals, guides = read_goals(reader, top["goals"], scene)
     known = {info.name for info in scene.engine.parameters}
-    for i, entry in enumerate(search["softened"]):
+    for i, name in enumerate(search["continuation"]):
+        entry = parameter_name(reader.place, "search.continuation", str(name))
         if entry not in known:
-            rule = "an entry of the scene"
-            raise reader.error(f"search.softened[{i}]", entry, rule, nearest(str(entry), known))
+            rule = "a parameter of the scene"
+            raise reader.error(f"search.continuation[{i}]", entry, rule, nearest(str(entry), known))
     for i, factor in enumerate(search["factors"]):
         if not 0 < factor <= 1:
             raise reader.error(f"search.factors[{i}]", factor, "greater than 0, at most 1")
@@ -76,7 +78,8 @@ def load_plan(
 def _controls(
     reader: Reader, values: Mapping, scene: SceneModel, task: Task | None
 ) -> tuple[list[Parameter], list[Any], list[KeyLimit]]:
-    """The controls as parameters, what keeps keys of handles together, and their limits."""
+    """The controls as parameters, what keeps keys of kinematic bodies together, and their
+    limits."""
     parameters = [] if task is None else list(task.parameters)
     if not values and not parameters:
         raise reader.error("controls", {}, "at least one control")
@@ -84,7 +87,7 @@ def _controls(
     limits: list[KeyLimit] = []
     for name, value in values.items():
         key = f"controls.{name}"
-        if isinstance(value, Mapping) and "handle" in value:
+        if isinstance(value, Mapping) and value.keys() & {"body", "handle"}:
             found, kept, limited = read_keys(reader, name, value, scene)
             parameters += found
             together += kept
@@ -99,10 +102,11 @@ def _control(reader: Reader, name: str, value: object, key: str, scene: SceneMod
     known = [info.name for info in scene.engine.parameters]
     control = reader.section(schema.CONTROL, value, key)
     sets = {}
-    for entry, power in control["sets"].items():
+    for written, power in control["sets"].items():
+        entry = parameter_name(reader.place, f"{key}.sets", written)
         if entry not in known:
             near = nearest(entry, known)
-            raise reader.error(f"{key}.sets.{entry}", power, "an entry of the scene", near)
+            raise reader.error(f"{key}.sets.{entry}", power, "a parameter of the scene", near)
         given = power if isinstance(power, Mapping) else {"power": power}
         read = reader.section(ALSO, given, f"{key}.sets.{entry}")
         sets[entry] = (read["factor"], read["power"])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import qmc
@@ -15,32 +16,35 @@ from ..errors import NotConverged
 from ..inverse.continuation import continuation
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
 from ..inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
-from ..inverse.solution import Solution
+from ..inverse.solution import Iteration, Solution
 from ..inverse.trial import Trial
 from ..inverse.wide import Widened
 from ..scene.build import engine_options
+from ..scene.model import SceneModel
 from .arm_plan import carried_out
 from .config import PlanConfig
-from .judging import judged
+from .evaluation import evaluated
 from .load import load_plan
 from .result import Candidate, PlanResult
 from .spread import measured
 
 STAGE_ITERATIONS = 15
-"""Of a stage with softened contact: it only prepares the next."""
+"""Of a stage with compliant contact: it only prepares the next."""
 APART = 0.02
 """Plans are the same if no control differs by more, in halves of its bounds' distance."""
 WIDTH = 0.02
 """Over which slopes of a mean over samples are taken, in halves of the bounds' distance."""
 REST = 0.02
 """Seconds without contact after which a touch is another one."""
+Report = Callable[[int, int, int, float], None]
+"""Called with (start, starts, iteration, objective)."""
 
 
 def plan(
     config: PlanConfig | str | Path | Mapping,
     *,
-    progress: Callable[[int, int, int, float], None] | None = None,
-    cancel=None,
+    progress: Report | None = None,
+    cancel: Any = None,
     first: Mapping[str, float] | None = None,
     options: LMOptions | None = None,
 ) -> PlanResult:
@@ -55,29 +59,32 @@ def plan(
     if not isinstance(config, PlanConfig):
         config = load_plan(config)
     begun = time.perf_counter()
-    settings = {"progress": progress, "cancel": cancel, "options": options}
+    settings: dict[str, Any] = {"progress": progress, "cancel": cancel, "options": options}
     result = _searched(config, first, **settings)
     if config.robust is not None and result.status == "reached":
         result = _hardened(result, **settings)
     if config.task is not None and result.status == "reached":
 
-        def again(tighter: PlanConfig, controls: Mapping[str, float]) -> PlanResult:
-            one = replace(tighter, search={**tighter.search, "starts": 1})
+        def again(tightened: PlanConfig, controls: Mapping[str, float]) -> PlanResult:
+            one = replace(tightened, search={**tightened.search, "starts": 1})
             return _searched(one, controls, **settings)
 
         result = carried_out(result, again)
     return replace(result, seconds=time.perf_counter() - begun)
 
 
-def _searched(config: PlanConfig, first, *, progress, cancel, options) -> PlanResult:
+def _searched(
+    config: PlanConfig, first: Mapping[str, float] | None, *, progress: Report | None, cancel: Any,
+    options: LMOptions | None,
+) -> PlanResult:  # fmt: skip
     """Every start, and what of their ends is distinct."""
     begun, found, failed = time.perf_counter(), [], []
     problem = _problem(config)
     starts = _starts(config, first)
     for k, z in enumerate(starts):
-        told = partial(progress, k, len(starts)) if progress is not None else None
+        on_progress = partial(progress, k, len(starts)) if progress is not None else None
         try:
-            found.append(_candidate(config, problem, z, told, cancel, options))
+            found.append(_candidate(config, problem, z, on_progress, cancel, options))
         except NotConverged as error:
             failed.append(str(error))
         if getattr(cancel, "cancelled", False):
@@ -92,7 +99,9 @@ def _searched(config: PlanConfig, first, *, progress, cancel, options) -> PlanRe
     return PlanResult(config, distinct, status, len(starts), tuple(failed), seconds)
 
 
-def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
+def _hardened(
+    result: PlanResult, *, progress: Report | None, cancel: Any, options: LMOptions | None
+) -> PlanResult:
     """The best plan, moved to where the mean over samples is least; judged on fresh samples.
 
     The slopes of a mean over samples are smaller than teeth: they are taken over a width.
@@ -100,9 +109,11 @@ def _hardened(result: PlanResult, *, progress, cancel, options) -> PlanResult:
     config, robust, best = result.config, result.config.robust, result.best
     trials = robust.trials(config.scene, config.objectives, robust.samples, robust.seed)
     problem = Widened(_problem(config, trials), WIDTH)
-    told = partial(progress, 0, 1) if progress is not None else None
-    plain = replace(config, search={**config.search, "softened": [], "solver": "gauss_newton"})
-    moved = _candidate(plain, problem, config.map.scaled(best.controls), told, cancel, options)
+    on_progress = partial(progress, 0, 1) if progress is not None else None
+    plain = replace(config, search={**config.search, "continuation": [], "solver": "gauss_newton"})
+    moved = _candidate(
+        plain, problem, config.map.scaled(best.controls), on_progress, cancel, options
+    )
     kept = moved if moved.reached else best
     spread = measured(config, _problem, [best.controls, kept.controls], moved.rollouts)
     return replace(result, candidates=(kept, *result.candidates[1:]), spread=spread)
@@ -130,19 +141,23 @@ def _starts(config: PlanConfig, first: Mapping[str, float] | None) -> list[np.nd
     return starts
 
 
-def _candidate(config: PlanConfig, problem, z, told, cancel, given=None) -> Candidate:
-    """One start: stages of softened contact, then the plan's own."""
+def _candidate(
+    config: PlanConfig, problem: SimulationProblem | Widened, z: np.ndarray,
+    on_progress: Callable[[int, float], None] | None, cancel: Any, given: LMOptions | None = None,
+) -> Candidate:  # fmt: skip
+    """One start: stages of compliant contact, then the plan's own."""
     search, begun = config.search, time.perf_counter()
     before = problem.evaluate(z, cancel=cancel)
     if not before.ok:
         raise NotConverged("; ".join(before.failures) or "cancelled")
-    stages = [problem.softened(f, search["softened"]) for f in search["factors"]]
-    stages = stages if search["softened"] else []
+    stages = [problem.compliant(f, search["continuation"]) for f in search["factors"]]
+    stages = stages if search["continuation"] else []
 
-    def progress(entry) -> None:
-        if told is not None:
-            told(entry.iteration, entry.value)
+    def progress(entry: Iteration) -> None:
+        if on_progress is not None:
+            on_progress(entry.iteration, entry.value)
 
+    settings: dict[str, Any]
     gain = search["gain"]
     if search["solver"] == "lbfgs":
         limit = {"max_iterations": search["iterations"], "cost_tolerance": 1e-3 * gain}
@@ -161,10 +176,13 @@ def _candidate(config: PlanConfig, problem, z, told, cancel, given=None) -> Cand
     solutions = continuation([*stages, problem], z=z, callback=progress, cancel=cancel, **settings)
     end = solutions[-1]
     rollouts = 1 + sum(s.evaluations for s in solutions)
-    return _judged(config, problem, (z, before.value), end, rollouts, begun)
+    return _evaluated(config, problem, (z, before.value), end, rollouts, begun)
 
 
-def _judged(config, problem, first, end: Solution, rollouts: int, begun: float) -> Candidate:
+def _evaluated(
+    config: PlanConfig, problem: SimulationProblem | Widened, first: tuple[np.ndarray, float],
+    end: Solution, rollouts: int, begun: float,
+) -> Candidate:  # fmt: skip
     """The motion at the end of a start, how near it comes and what it touches."""
     scene = config.scene
     options = engine_options(scene.description["world"], record_modes=True)
@@ -173,7 +191,7 @@ def _judged(config, problem, first, end: Solution, rollouts: int, begun: float) 
     if not run[0].ok:
         raise NotConverged(run[0].message)
     slots, values = body_slots(scene.engine), config.map.named(end.z)
-    distances, reached = judged(config, run[0], slots, values)
+    distances, reached = evaluated(config, run[0], slots, values)
     touches = touched(scene, run[0])
     shortest = min((steps for _, _, steps in touches), default=None)
     start = dict(zip(config.map.names, config.map.values(first[0]).tolist(), strict=True))
@@ -185,7 +203,7 @@ def _judged(config, problem, first, end: Solution, rollouts: int, begun: float) 
     )  # fmt: skip
 
 
-def touched(scene, run) -> list[tuple[int, str, int]]:
+def touched(scene: SceneModel, run: Any) -> list[tuple[int, str, int]]:
     """(first step, contact, steps) of every touch of a motion with recorded modes, in order."""
     codes, found = np.asarray(run.modes) & 3, []
     rest = max(1, round(REST / scene.options.step))

@@ -73,7 +73,7 @@ class Release:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """Engine entries of the body's start, in the order of `values`."""
+        """engine parameters of the body's start, in the order of `values`."""
         return tuple(f"{self.body}.{kind}.{axis}" for kind in KINDS for axis in AXES)
 
     @cached_property
@@ -83,22 +83,23 @@ class Release:
         frames = {**robot.frames, HELD: Frame(tool.carrier, tool.pose @ self.in_tool)}
         return replace(robot, frames=frames)
 
-    def _split(self, theta: Sequence[float]):
+    def _split(
+        self, theta: Sequence[float] | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
         """q at the very release, qd, delay, shift."""
         theta = np.asarray(theta, float)
         n = len(self.arm.robot.joints)
         q, qd, delay, shift = theta[:n], theta[n : 2 * n], theta[2 * n], theta[2 * n + 1 :]
         return q + delay * qd, qd, delay, shift
 
-    def _turned(self, q: np.ndarray):
+    def _turned(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Pose (4, 4) of the body in the world and its Jacobian (6, n) there."""
-        turn = self.arm.base[:3, :3]
+        base = np.asarray(self.arm.base)
+        turn = base[:3, :3]
         J = jacobian(self.robot, q, HELD)
-        return self.arm.base @ link_pose(self.robot, q, HELD), np.vstack(
-            [turn @ J[:3], turn @ J[3:]]
-        )
+        return base @ link_pose(self.robot, q, HELD), np.vstack([turn @ J[:3], turn @ J[3:]])
 
-    def values(self, theta: Sequence[float]) -> np.ndarray:
+    def values(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
         """Position, rotation vector, velocity, angular velocity (12,) of the body."""
         q, qd, delay, shift = self._split(theta)
         pose, J = self._turned(q)
@@ -108,10 +109,10 @@ class Release:
         rotation = quat_log(quat_from_matrix(back @ pose[:3, :3]))
         return np.concatenate([x, rotation, v - delay * self.gravity, omega])
 
-    def jacobian(self, theta: Sequence[float]) -> np.ndarray:
+    def jacobian(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
         """d(entries)/d(theta) (12, 2 n + 4)."""
         q, qd, delay, _ = self._split(theta)
-        n, turn = len(q), self.arm.base[:3, :3]
+        n, turn = len(q), np.asarray(self.arm.base)[:3, :3]
         _, J = self._turned(q)
         slopes = np.einsum("ijk,j->ik", jacobian_slopes(self.robot, q, HELD), qd)
         slopes = np.vstack([turn @ slopes[:3], turn @ slopes[3:]])
@@ -132,7 +133,7 @@ class Release:
         out[6:9, 2 * n] -= self.gravity
         return out
 
-    def tool_speed(self, theta: Sequence[float]) -> float:
+    def tool_speed(self, theta: Sequence[float] | np.ndarray) -> float:
         """Speed of the body's centre at the release [m/s]."""
         q, qd, _, _ = self._split(theta)
         return float(np.linalg.norm((self._turned(q)[1] @ qd)[:3]))

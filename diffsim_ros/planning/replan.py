@@ -1,15 +1,17 @@
-"""Planning anew for a target that has moved, from where the last plan ended."""
+"""Planning again for a target that has moved, from where the last plan ended."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError, nearest
+from ..inverse.goals import Goal
 from ..inverse.optimizers import LMOptions
-from .config import PlanConfig
+from .config import GoalObjective, PlanConfig
 from .plan import plan
 from .result import PlanResult
 
@@ -24,34 +26,37 @@ def retargeted(
 
     A target of None leaves it where it is.  InputError names the goal, or the coordinates.
     """
-    placed = [g.name for g in config.goals if len(g.targets)]
-    if target is None and goal in (None, "", *placed):
+    with_targets = [g.name for g in config.goals if len(g.targets)]
+    if target is None and goal in (None, "", *with_targets):
         return config
-    if not placed:
+    if not with_targets:
         raise InputError(config.place, "goals", [], "a goal with a position, to move it")
-    name = placed[0] if not goal else goal
-    if name not in placed:
+    name = with_targets[0] if not goal else goal
+    if name not in with_targets:
         rule = "a goal with a position"
-        raise InputError(config.place, "goal", name, rule, nearest(name, placed))
-    place = np.asarray(target, float)
+        raise InputError(config.place, "goal", name, rule, nearest(name, with_targets))
+    given = [] if target is None else list(target)
+    place = np.asarray(given, float)
     if place.shape != (3,) or not np.all(np.isfinite(place)):
-        raise InputError(config.place, "target", list(target), "x, y, z in m, finite")
-    goals = []
+        raise InputError(config.place, "target", given, "x, y, z in m, finite")
+    goals: list[GoalObjective] = []
     for g in config.goals:
-        moved = len(g.targets) and g.name == name
-        goals.append(replace(g, target=np.broadcast_to(place, g.target.shape)) if moved else g)
+        if isinstance(g, Goal) and len(g.targets) and g.name == name:
+            g = replace(g, target=np.broadcast_to(place, g.target.shape))
+        goals.append(g)
     return replace(config, goals=tuple(goals))
 
 
 def replan(
-    result: PlanResult, target: Sequence[float] | None, goal: str | None = None, *, cancel=None
-) -> PlanResult:
-    """A plan for another target, begun at the best of `result`: one start, no softened stages.
+    result: PlanResult, target: Sequence[float] | None, goal: str | None = None, *,
+    cancel: Any = None,
+) -> PlanResult:  # fmt: skip
+    """A plan for another target, begun at the best of `result`: one start, no continuation stages.
 
     target  (3,) [m, world] of `goal`, by default the first with a place
     A plan that holds over samples is not made so again: that takes longer.
     """
     config = retargeted(result.config, target, goal)
-    search = {**config.search, "starts": 1, "softened": []}
+    search = {**config.search, "starts": 1, "continuation": []}
     config = replace(config, search=search, robust=None)
     return plan(config, first=result.best.controls, options=QUICK, cancel=cancel)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .arm_motion import Carried
 from .config import PlanConfig
-from .judging import places, tolerances
+from .evaluation import places, tolerances
 from .spread import Spread
 
 

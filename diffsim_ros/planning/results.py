@@ -56,7 +56,8 @@ def document(result: PlanResult) -> dict:
 
 def robot(result: PlanResult) -> dict:
     """How the arm carries the plan out: where its motion is, and its figures."""
-    return {"trajectory": "trajectory.yaml", **result.carried.figures}
+    own = {} if result.carried is None else result.carried.figures
+    return {"trajectory": "trajectory.yaml", **own}
 
 
 def goals(candidate: Candidate, result: PlanResult) -> dict:
@@ -99,7 +100,7 @@ def notes(result: PlanResult) -> list[str]:
         found.append(
             f"the shortest touch lasts {best.shortest_touch} steps, less than {FINE_TOUCH}: the "
             "cost has teeth, in which a search can end; a smaller step or k_n, or "
-            "search.softened, helps"
+            "search.continuation, helps"
         )
     for name, bound in best.at_bound.items():
         found.append(f"control {name} ended at its {bound} bound")

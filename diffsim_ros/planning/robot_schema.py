@@ -9,7 +9,9 @@ ROBOT: Section = {
     "arm": Field("any", "robots/*.yaml of the arm (relative to this file)", default=REQUIRED),
     "grasp": Field("mapping", "of a body that the tool holds and throws"),
     "release": Field("mapping", "of that body: the joints' state is what the plan chooses"),
-    "hand": Field("mapping", "instead: a handle of the scene that the tool carries"),
+    "end_effector": Field(
+        "mapping", "instead: a kinematic body of the scene that the tool carries", formerly="hand"
+    ),
     "margin": Field(
         "number",
         "share of the limits of velocity, acceleration and jerk that a plan may use, at most 1",
@@ -48,10 +50,14 @@ RELEASE: Section = {
     "jitter": Field("number", "standard deviation of its time", "s", default=0.0, minimum=0),
 }
 
-HAND: Section = {
-    "handle": Field("text", "a handle of the scene with keys", default=REQUIRED),
-    "in_tool": Field("mapping", "pose of the handle in the tool's frame", default={}),
-    "orientation": Field("quaternion", "of the handle held in the world x y z w, else its keys'"),
+END_EFFECTOR: Section = {
+    "body": Field(
+        "text", "a kinematic body of the scene with keys", default=REQUIRED, formerly="handle"
+    ),
+    "in_tool": Field("mapping", "pose of the kinematic body in the tool's frame", default={}),
+    "orientation": Field(
+        "quaternion", "of the kinematic body held in the world x y z w, else its keys'"
+    ),
     "stretch": Field(
         "number",
         "how many times as long the task may take where the arm's limits bind",
@@ -70,7 +76,9 @@ ROBUST: Section = {
     "samples": Field("integer", "the mean over which is minimised", default=6, minimum=1),
     "seed": Field("integer", "of the draws", default=0, minimum=0),
     "fresh": Field("integer", "other samples, on which it is judged", default=60, minimum=1),
-    "spread": Field("mapping", "entry of the scene -> share of its value, each way", default={}),
+    "spread": Field(
+        "mapping", "parameter of the scene -> share of its value, each way", default={}
+    ),
     "placement": Field(
         "number", "of what the arm holds, along each axis each way", "m", default=0.0, minimum=0
     ),
@@ -80,9 +88,9 @@ ROBUST: Section = {
 SECTIONS = {
     "robot": ROBOT,
     "robot.grasp": GRASP,
-    "robot.grasp.in_tool, robot.hand.in_tool": POSE,
+    "robot.grasp.in_tool, robot.end_effector.in_tool": POSE,
     "robot.release": RELEASE,
-    "robot.hand": HAND,
+    "robot.end_effector": END_EFFECTOR,
     "robot.tracking": FOLLOWING,
     "search.robust": ROBUST,
 }

@@ -1,20 +1,24 @@
 """Plans that hold over samples of what is not known: the objective is the mean over a handful.
 
-A sample changes entries of the scene (a share each way, or drawn from an estimation's covariance),
-where the arm's motion happens beside the plan, and when the gripper lets go.  All samples are
-trials of one problem; fresh ones, which the search has not seen, judge the plan before and after.
+A sample changes parameters of the scene (a share each way, or drawn from an estimation's
+covariance), where the arm's motion happens beside the plan, and when the gripper lets go.  All
+samples are trials of one problem; fresh ones, which the search has not seen, judge the plan before
+and after.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.stats import norm, qmc
 
 from ..errors import nearest
-from ..fields import Reader
+from ..fields import Reader, parameter_name
+from ..inverse.parameters import ParameterMap
 from ..inverse.trial import Trial
 from ..scene.model import SceneModel
 from ..yaml_file import read_yaml
@@ -23,7 +27,7 @@ from .release import DELAY, SHIFT
 
 
 @dataclass(frozen=True)
-class Belief:
+class ParameterDistribution:
     """Parameters of an estimation about their values: x = value exp(d) or value + d, d ~ N(0, C).
 
     values (n,), logarithmic (n,), factor (n, n) of C; powers: entry -> (n,) of them
@@ -55,11 +59,11 @@ class Robust:
     spread: Mapping[str, float]
     placement: float
     jitter: float
-    belief: Belief | None = None
+    distribution: ParameterDistribution | None = None
 
     def trials(self, scene: SceneModel, objectives: tuple, count: int, seed: int) -> list[Trial]:
         """`count` trials that fill the uncertainty evenly (Sobol), of equal weight."""
-        known = 0 if self.belief is None else len(self.belief.values)
+        known = 0 if self.distribution is None else len(self.distribution.values)
         size = len(self.spread) + (3 if self.placement else 0) + bool(self.jitter) + known
         draws = qmc.Sobol(size, seed=seed).random_base2(int(np.ceil(np.log2(max(count, 2)))))
         return [
@@ -67,7 +71,9 @@ class Robust:
             for i, u in enumerate(draws[:count])
         ]
 
-    def _trial(self, scene, objectives, name: str, weight: float, u: list[float]) -> Trial:
+    def _trial(
+        self, scene: SceneModel, objectives: tuple, name: str, weight: float, u: list[float]
+    ) -> Trial:
         """One sample of uniform draws."""
         values, held, entries = scene.engine.values, {}, {}
         for entry, share in self.spread.items():
@@ -77,48 +83,73 @@ class Robust:
             held = {axis: self.placement * (2.0 * u.pop() - 1.0) for axis in SHIFT}
         if self.jitter:
             held[DELAY] = self.jitter * float(norm.ppf(min(u.pop(), 1.0 - 1e-6)))
-        if self.belief is not None:
-            for entry, ratio in self.belief.ratios(norm.ppf(np.clip(u, 1e-6, 1 - 1e-6))).items():
+        if self.distribution is not None:
+            for entry, ratio in self.distribution.ratios(
+                norm.ppf(np.clip(u, 1e-6, 1 - 1e-6))
+            ).items():
                 at = float(values[scene.engine.index(entry)])
                 entries[entry] = entries.get(entry, at) * ratio
         return Trial(name, scene.steps, objectives, weight=weight, entries=entries, held=held)
 
 
+class _Holding(Protocol):
+    """What samples need to know of a `config.Task`: how it lets go, if it does."""
+
+    @property
+    def holds(self) -> bool:
+        """It holds what it lets go."""
+        ...
+
+    @property
+    def jitter(self) -> float:
+        """Standard deviation of the release [s]."""
+        ...
+
+
 def read_robust(
-    reader: Reader, value: object, scene: SceneModel, controls, task, estimated
-) -> Robust | None:
+    reader: Reader, value: object, scene: SceneModel, controls: ParameterMap,
+    task: _Holding | None, estimated: str | Path | None,
+) -> Robust | None:  # fmt: skip
     """Section `search.robust`; InputError naming key, value and rule."""
     if value is None:
         return None
     given, key = reader.section(schema.ROBUST, value, "search.robust"), "search.robust"
     names = [info.name for info in scene.engine.parameters]
     chosen = {names[i] for i in controls.active}
-    for entry, share in given["spread"].items():
+    spread = {
+        parameter_name(reader.place, f"{key}.spread", name): share
+        for name, share in given["spread"].items()
+    }
+    for entry, share in spread.items():
         if entry not in names:
             near = nearest(entry, names)
-            raise reader.error(f"{key}.spread.{entry}", share, "an entry of the scene", near)
+            raise reader.error(f"{key}.spread.{entry}", share, "a parameter of the scene", near)
         if entry in chosen:
-            raise reader.error(f"{key}.spread.{entry}", share, "no entry that the plan chooses")
+            raise reader.error(f"{key}.spread.{entry}", share, "no parameter that the plan chooses")
         number = isinstance(share, (int, float)) and not isinstance(share, bool)
         if not number or not 0 < share < 1:
             raise reader.error(f"{key}.spread.{entry}", share, "a share between 0 and 1")
     if given["placement"] and (task is None or not task.holds):
         raise reader.error(f"{key}.placement", given["placement"], "0 where no arm throws")
-    belief = _belief(reader, estimated, set(names) - chosen) if given["estimated"] else None
+    distribution = (
+        _distribution(reader, estimated, set(names) - chosen) if given["estimated"] else None
+    )
     jitter = 0.0 if task is None else task.jitter
-    if not (given["spread"] or given["placement"] or jitter or belief):
+    if not (spread or given["placement"] or jitter or distribution):
         rule = "something uncertain: spread, placement, estimated, or a release with jitter"
         raise reader.error(key, value, rule)
-    return Robust(given["samples"], given["fresh"], given["seed"], given["spread"],
-                  given["placement"], jitter, belief)  # fmt: skip
+    return Robust(given["samples"], given["fresh"], given["seed"], spread,
+                  given["placement"], jitter, distribution)  # fmt: skip
 
 
-def _belief(reader: Reader, file: str | None, names: set[str]) -> Belief:
-    """What the estimation's result.yaml says of entries of the scene."""
+def _distribution(
+    reader: Reader, file: str | Path | None, names: set[str]
+) -> ParameterDistribution:
+    """What the estimation's result.yaml says of parameters of the scene."""
     if file is None:
         rule = "false where there is no `estimated`"
         raise reader.error("search.robust.estimated", True, rule)
-    content = read_yaml(file)
+    content: Any = read_yaml(file)
     try:
         rows, config = content["correlation"], content["config"]["parameters"]
         found = {n: content["parameters"][n] for n in rows}
@@ -137,10 +168,11 @@ def _belief(reader: Reader, file: str | None, names: set[str]) -> Belief:
     factor = sigma[:, None] * turned * np.sqrt(np.maximum(at, 0.0))
     powers: dict[str, np.ndarray] = {}
     for i, name in enumerate(known):
-        for entry, power in sets[name].items():
+        for former, power in sets[name].items():
+            entry = parameter_name(file, "config.parameters", former)
             if entry in names:
                 one = power["power"] if isinstance(power, Mapping) else power
                 powers.setdefault(entry, np.zeros(len(known)))[i] = float(one)
     if not powers:
         raise reader.error("estimated", str(file), "parameters with sigmas that the scene has")
-    return Belief(values, log, factor, powers)
+    return ParameterDistribution(values, log, factor, powers)

@@ -22,7 +22,9 @@ CONTROL: Section = {
     "value": Field("number", "first guess, and where `weight` pulls to", default=REQUIRED),
     "unit": Field("text", "unit of the value", default="1"),
     "bounds": Field("bounds", "smallest and largest value", default=REQUIRED),
-    "sets": Field("mapping", "entry of the scene -> power, or {factor, power}", default=REQUIRED),
+    "sets": Field(
+        "mapping", "parameter of the scene -> power, or {factor, power}", default=REQUIRED
+    ),
     "weight": Field(
         "number",
         "of the square of (value - first guess) / (half the bounds' distance)",
@@ -32,7 +34,12 @@ CONTROL: Section = {
 }
 
 KEYS: Section = {
-    "handle": Field("text", "a handle of the scene with keys or waypoints", default=REQUIRED),
+    "body": Field(
+        "text",
+        "a kinematic body of the scene with keys or waypoints",
+        default=REQUIRED,
+        formerly="handle",
+    ),
     "what": Field("choice", "of its keys", default="position", choices=("position", "rotation")),
     "axes": Field("list", "of them: x, y, z", default=["x", "y", "z"]),
     "first": Field("integer", "number of the first key that moves", default=1, minimum=1),
@@ -67,7 +74,7 @@ KEYS: Section = {
         strict=True,
     ),
 }
-"""A control that stands for many: the keys of a handle."""
+"""A control that stands for many: the keys of a kinematic body."""
 
 
 SEARCH: Section = {
@@ -97,8 +104,13 @@ SEARCH: Section = {
         "integer", "the first guess, and draws within the bounds", default=1, minimum=1
     ),
     "seed": Field("integer", "of the draws", default=0, minimum=0),
-    "softened": Field("list", "entries of the scene, e.g. ground.k_n, that begin soft", default=[]),
-    "factors": Field("numbers", "of these entries, stage by stage", "1", default=[0.03, 0.2]),
+    "continuation": Field(
+        "list",
+        "parameters of the scene, e.g. ground.k_n, that begin compliant",
+        default=[],
+        formerly="softened",
+    ),
+    "factors": Field("numbers", "on these, stage by stage", "1", default=[0.03, 0.2]),
     "threads": Field("integer", "of the engine, 0: every core", default=0, minimum=0),
     "robust": Field("mapping", "samples over which the plan is to hold"),
 }
@@ -106,7 +118,7 @@ SEARCH: Section = {
 SECTIONS = {
     "PLAN": PLAN,
     "controls.NAME": CONTROL,
-    "controls.NAME (of a handle)": KEYS,
+    "controls.NAME (of a kinematic body)": KEYS,
     "goals[i]": GOAL,
     "search": SEARCH,
     **robot_schema.SECTIONS,

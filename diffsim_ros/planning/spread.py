@@ -10,7 +10,7 @@ import numpy as np
 
 from ..inverse.simulation_problem import SimulationProblem, body_slots
 from .config import PlanConfig
-from .judging import judged
+from .evaluation import evaluated
 
 FRESH_SEED = 1
 """Added to the seed: samples that judge are others than those of the search."""
@@ -60,10 +60,11 @@ def measured(
     for controls in plans:
         z = config.map.scaled(controls)
         values = config.map.named(z)
-        rows = [judged(config, run, slots, values)[0] if run.ok else None
+        rows = [evaluated(config, run, slots, values)[0] if run.ok else None
                 for run in problem.rollouts(z)]  # fmt: skip
         names = [goal.name for goal in config.goals]
         found.append({
             n: np.array([np.inf if row is None else row[n] for row in rows]) for n in names
         })  # fmt: skip
-    return Spread(*found, evaluations)
+    before, after = found
+    return Spread(before, after, evaluations)

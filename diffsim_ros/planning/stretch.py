@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..fields import Reader
 from . import schema
@@ -10,30 +11,33 @@ from .config import PlanConfig
 
 
 def stretched(config: PlanConfig, factor: float, load: Callable) -> PlanConfig:
-    """A hand's task `factor` times as long: the scene, the keys of handles, times of goals.
+    """A end effector's task `factor` times as long: the scene, the keys of kinematic bodies, times
+    of goals.
 
-    The controls keep their names and bounds.  It is another task, to be planned anew: what slides,
+    The controls keep their names and bounds.  It is another task, to be planned again: what slides,
     swings or falls does not do so more slowly.
     load  load.load_plan
     """
-    scene, hand = config.scene.description, config.task.handle
-    spline = next(group for group in config.map.groups if group.name == "hand")
+    carrying: Any = config.task  # an EndEffectorTask, whose module imports this one
+    scene, hand = config.scene.description, carrying.body
+    spline: Any = next(group for group in config.map.groups if group.name == "end_effector")
     bodies = {**scene["bodies"], hand: {**scene["bodies"][hand], "keys": spline.keys}}
     for name, body in bodies.items():
-        if body["type"] == "handle" and body.get("keys"):
+        if body["type"] == "kinematic" and body.get("keys"):
             keys = {**body["keys"], "interval": factor * body["keys"]["interval"]}
             bodies[name] = {**body, "keys": keys}
     world = {**scene["world"], "duration": factor * scene["world"]["duration"]}
     interval = world["step"] * world["record_every"]
     end = round(world["duration"] / world["step"]) // world["record_every"] * interval
-    robot = config.source["robot"]
-    left = max(config.task.stretch / factor, 1.0)
+    robot = dict(config.source["robot"])
+    task = robot.pop("end_effector", None) or robot.pop("hand")  # its former name
+    left = max(carrying.stretch / factor, 1.0)
     source = {
         **config.source,
         "scene": {**scene, "world": world, "bodies": bodies},
         "estimated": None,  # the scene has its values
         "goals": [_later(config, goal, factor, end) for goal in config.source["goals"]],
-        "robot": {**robot, "hand": {**robot["hand"], "stretch": left}},
+        "robot": {**robot, "end_effector": {**task, "stretch": left}},
     }
     return load(source, base=config.place)
 

@@ -99,15 +99,15 @@ class _Estimation:
             profiles = profiles_of(fit, uncertainty, self.config, self.reporter, self.cancel)
             notes += [f"profile of {p.name}: {p.note}" for p in profiles if p.note]
             self.reporter.begin("validate")
-            judged = experiment.judge(data, fit, self.reporter, self.cancel)
-            metrics["train"].update(judged.train)
-            metrics["validate"] = judged.validate
+            assessed = experiment.assess(data, fit, self.reporter, self.cancel)
+            metrics["train"].update(assessed.train)
+            metrics["validate"] = assessed.validate
             count = self.config.uncertainty.bands
             bands = bands_of(experiment.model, data.validate, fit, uncertainty, count, self.cancel)
             if bands:
                 metrics["bands"] = band_figures(bands)
-            predictions = judged.predictions
-            notes += judged.notes
+            predictions = assessed.predictions
+            notes += assessed.notes
         status = "cancelled" if self.cancelled else fit.status
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())

@@ -26,7 +26,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Assessment:
     """Predictions with their figures: metrics.json's train and validate, and notes."""
 
     predictions: list
@@ -48,7 +48,7 @@ class Experiment(Protocol):
         """Which trials were fitted, for metrics.json's `train`."""
         ...
 
-    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel: Any) -> Judged:
+    def assess(self, data: Data, fit: Fit, reporter: Reporter, cancel: Any) -> Assessment:
         """Predict the trials of training and validation at the end of the fit."""
         ...
 

@@ -79,20 +79,20 @@ def fit_trials(
 
 def descend(fit: FitOptions, problem, z, y, *, callback=None, cancel=None) -> Solution:
     """One descent from (z, y) by the optimiser and with the settings of the YAML's `fit`."""
-    told = {"callback": callback, "cancel": cancel}
+    hooks = {"callback": callback, "cancel": cancel}
     if fit.optimizer == "lbfgs":
         limits = {"max_iterations": fit.iterations, "cost_tolerance": fit.tolerance}
-        return lbfgs(problem, z, y, **limits, **told)
+        return lbfgs(problem, z, y, **limits, **hooks)
     if fit.optimizer == "adam":
         options = AdamOptions(max_iterations=fit.iterations)
-        return adam(problem, z, y, options=options, **told)
+        return adam(problem, z, y, options=options, **hooks)
     options = LMOptions(
         max_iterations=fit.iterations,
         cost_tolerance=fit.tolerance,
         gradient_tolerance=1e-6,
         step_tolerance=1e-6,
     )
-    return levenberg_marquardt(problem, z, y, options=options, **told)
+    return levenberg_marquardt(problem, z, y, options=options, **hooks)
 
 
 class _Training:
@@ -194,12 +194,14 @@ class _Training:
         problem = self._problem(model, trials, inner, horizon)
         limit, (before, room) = self.options.iterations, share
 
-        def told(p) -> None:
+        def on_iteration(p) -> None:
             done = before + room * p.iteration / limit
             parameters = {**named, **p.parameters}
             self._note("fit", p.iteration, p.value / self.tosses, parameters, done)
 
-        solution = descend(self.options, problem, inner, y, callback=told, cancel=self.cancel)
+        solution = descend(
+            self.options, problem, inner, y, callback=on_iteration, cancel=self.cancel
+        )
         self.evaluations += solution.evaluations
         self.failures += solution.failures
         status = "converged" if solution.converged else "not_converged"
@@ -217,7 +219,7 @@ class _Training:
 
     def _note(self, phase, iteration, objective, parameters, done) -> None:
         self.history.append(Step(phase, iteration, float(objective), dict(parameters)))
-        self.reporter.tell(done, iteration, objective, parameters)
+        self.reporter.update(done, iteration, objective, parameters)
 
     def _search(self, start: Fit) -> Fit:
         """Rounds of draws around the best point so far, which moves to their smooth minimum."""
@@ -279,7 +281,7 @@ class _Training:
         )
 
     def _drawn_costs(self, problem: SimulationProblem, z: np.ndarray, k: int):
-        """Draws of round k that could be simulated, and their costs; told batch by batch."""
+        """Draws of round k that could be simulated, and their costs; reported batch by batch."""
         kept, rows = [], []
         for first in range(0, len(z), BATCH):
             batch = z[first : first + BATCH]
@@ -290,7 +292,7 @@ class _Training:
             if self.cancelled:
                 break
             done = (k + (first + len(batch)) / len(z)) / SEARCH_ROUNDS
-            self.reporter.tell(done, k + 1)
+            self.reporter.update(done, k + 1)
         return np.concatenate(kept), np.concatenate(rows)
 
     def _costs(self, problem: SimulationProblem, z: np.ndarray) -> np.ndarray:

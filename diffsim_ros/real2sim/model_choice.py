@@ -52,10 +52,14 @@ def compare_models(
     given, models = dict(observations or {}), []
     whole = None if progress is None else _Whole(progress, len(configs))
     for i, (name, config) in enumerate(configs.items()):
-        told = None if whole is None else whole.of(name, i)
-        models.append(_Model(name, config, told, cancel, folds))
+        report = None if whole is None else whole.of(name, i)
+        models.append(_Model(name, config, report, cancel, folds))
     found: list[ModelFit] = []
-    for work in (lambda m: m.fit_all(given), lambda m: m.improve(models), lambda m: m.judge(found)):
+    for work in (
+        lambda m: m.fit_all(given),
+        lambda m: m.improve(models),
+        lambda m: m.assess(found),
+    ):
         for model in models:
             if not getattr(cancel, "cancelled", False):
                 work(model)
@@ -124,14 +128,14 @@ class _Whole:
     def of(self, name: str, i: int) -> ProgressCallback:
         """Callback of model i."""
 
-        def told(p: Progress) -> None:
+        def report(p: Progress) -> None:
             self.done = max(self.done, (i + p.fraction_done) / self.count)
             elapsed = time.perf_counter() - self.started
             left = elapsed * (1.0 / self.done - 1.0) if self.done > 0.02 else None
             phase = f"{name}: {p.phase}"
             self.callback(replace(p, phase=phase, fraction_done=self.done, seconds_left=left))
 
-        return told
+        return report
 
 
 @dataclass(frozen=True)
@@ -200,7 +204,7 @@ class _Model:
                     f"its own first guess led to a worse end: fitted from that of {other.name}"
                 )
 
-    def judge(self, found: list[ModelFit]) -> None:
+    def assess(self, found: list[ModelFit]) -> None:
         """Add the model with standard deviations, noise, and what it makes of trials that it did
         not see; nothing where it was cancelled on the way."""
         fit, data = self.fit, self.data
@@ -214,15 +218,15 @@ class _Model:
                 return
             z = self._without(set(fold))
             held |= {i: self._held(fit.kept[i], z) for i in fold}
-            self.reporter.tell((k + 1) / len(self.sets.folds), k + 1)
-        seen = [held[i] for i in sorted(held)]
-        seen += [self._held(trial, fit.z) for trial in data.validate]
+            self.reporter.update((k + 1) / len(self.sets.folds), k + 1)
+        evaluated = [held[i] for i in sorted(held)]
+        evaluated += [self._held(trial, fit.z) for trial in data.validate]
         if getattr(self.cancel, "cancelled", False):
             return
         self.reporter.end()
         notes = (*self.notes, f"std_dev: {sentence}")
-        told = fit, square, sigmas, noise, tuple(seen), notes
-        found.append(ModelFit(self.name, self.config, *told))
+        values = fit, square, sigmas, noise, tuple(evaluated), notes
+        found.append(ModelFit(self.name, self.config, *values))
 
     def _without(self, fold: set[int]) -> np.ndarray:
         """Parameters (nz,) fitted to the trials that are not in the fold."""
@@ -245,14 +249,14 @@ class _Model:
         if y.size:
             pinned = Pinned(problem, dict(enumerate(z)))
             y = levenberg_marquardt(pinned, pinned.start, cancel=self.cancel).y
-        seen = problem.evaluate(z, y, cancel=self.cancel)
-        if not seen.ok:
+        evaluated = problem.evaluate(z, y, cancel=self.cancel)
+        if not evaluated.ok:
             return HeldOut(name, math.nan, {})
         one = replace(self.fit, kept=[trial], z=z, y=y)
-        judged = experiment.judge(Data([], [], []), one, Reporter(None, []), self.cancel)
-        errors = judged.predictions[0].errors if judged.predictions else {}
+        assessed = experiment.assess(Data([], [], []), one, Reporter(None, []), self.cancel)
+        errors = assessed.predictions[0].errors if assessed.predictions else {}
         plain = {k: float(v) for k, v in errors.items() if "." not in k}
-        return HeldOut(name, 2.0 * float(seen.trial_costs.sum()) / seen.count, plain)
+        return HeldOut(name, 2.0 * float(evaluated.trial_costs.sum()) / evaluated.count, plain)
 
 
 def _notes(found: Sequence[ModelFit], sets: _Sets, effective: float) -> list[str]:

@@ -94,7 +94,7 @@ class ModelComparison:
     status: str
 
     @property
-    def told_apart(self) -> bool:
+    def distinguished(self) -> bool:
         """True when the data speak for one model against all others."""
         return self.sentences[0].startswith("the data support")
 
@@ -111,7 +111,7 @@ class ModelComparison:
             }  # fmt: skip
         pairs = {name: asdict(pair) for name, pair in self.pairs.items()}
         return {
-            "best": self.best, "told_apart": int(self.told_apart), "folds": self.folds,
+            "best": self.best, "distinguished": int(self.distinguished), "folds": self.folds,
             "effective_residuals": self.effective, "models": models, "against_best": pairs,
             "status": self.status,
         }  # fmt: skip
@@ -120,7 +120,7 @@ class ModelComparison:
         """Content of result.yaml."""
         models = {m.name: m.document() for m in self.models}
         return {
-            "verdict": list(self.sentences), "best": self.best, "told_apart": self.told_apart,
+            "verdict": list(self.sentences), "best": self.best, "distinguished": self.distinguished,
             "notes": list(self.notes), "status": self.status, "models": models,
         }  # fmt: skip
 
@@ -130,12 +130,12 @@ class Unfinished:
     """A comparison that was cancelled: what had been fitted by then, and no verdict.
 
     fits    name -> (its estimation, where its fit had come to)
-    judged  those that were judged on trials that they had not seen
+    assessed  those that were assessed on trials that they had not seen
     count   of models in all
     """
 
     fits: Mapping[str, tuple[EstimationConfig, Fit]]
-    judged: tuple[ModelFit, ...]
+    assessed: tuple[ModelFit, ...]
     count: int
     status: str = "cancelled"
 
@@ -143,7 +143,7 @@ class Unfinished:
     def sentences(self) -> tuple[str, ...]:
         """What can be said."""
         done = sum(fit.status != "cancelled" for _, fit in self.fits.values())
-        names = ", ".join(m.name for m in self.judged) or "none"
+        names = ", ".join(m.name for m in self.assessed) or "none"
         return (
             f"no verdict: cancelled when {done} of {self.count} models were fitted and {names} "
             "judged on trials that it had not seen",
@@ -160,7 +160,7 @@ class Unfinished:
             name: {"status": fit.status, "objective": finite(fit.value)}
             for name, (_, fit) in self.fits.items()
         }
-        for m in self.judged:
+        for m in self.assessed:
             models[m.name]["held_out"] = held_figures(m.held)
         return {"status": self.status, "best": None, "models": models}
 
@@ -173,18 +173,18 @@ class Unfinished:
                 "provenance": provenance(config.place, [t.source for t in fit.kept]),
                 "config": dict(config.source),
             }  # fmt: skip
-        models |= {m.name: m.document() for m in self.judged}
+        models |= {m.name: m.document() for m in self.assessed}
         verdict = list(self.sentences)
         return {"verdict": verdict, "best": None, "status": self.status, "models": models}
 
 
 def held_figures(held: Sequence[HeldOut]) -> dict:
     """Mean over held-out trials: root of the mean square residual, and the kind's figures."""
-    seen = [h for h in held if math.isfinite(h.square)]
-    found: dict = {"trials": len(seen)}
-    if seen:
-        found["rms_residual"] = math.sqrt(float(np.mean([h.square for h in seen])))
-        keys = set.intersection(*(set(h.errors) for h in seen))
+    usable = [h for h in held if math.isfinite(h.square)]
+    found: dict = {"trials": len(usable)}
+    if usable:
+        found["rms_residual"] = math.sqrt(float(np.mean([h.square for h in usable])))
+        keys = set.intersection(*(set(h.errors) for h in usable))
         for key in sorted(keys):
-            found[key] = float(np.mean([h.errors[key] for h in seen]))
+            found[key] = float(np.mean([h.errors[key] for h in usable]))
     return found

@@ -74,9 +74,9 @@ def preflight(model: Model, trials: Sequence, cancel=None) -> Preflight:
         if chosen:
             evaluation = noisy.problem(chosen, z).evaluate(z, want="equations", cancel=cancel)
     if chosen:
-        seen = _modes(model, runs)
-        figures["excitation"] = seen
-        notes += _excitation(model, seen, len(chosen)) + _swings(model, chosen, figures)
+        shares = _modes(model, runs)
+        figures["excitation"] = shares
+        notes += _excitation(model, shares, len(chosen)) + _swings(model, chosen, figures)
         share = len(trials) / len(chosen)
         sentences, figures["identifiability"] = _information(problem, z, evaluation, share)
         notes += sentences
@@ -112,7 +112,7 @@ def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
         return [], {}
     notes, figures = [], {}
     for stream in streams(trials):
-        one: Examined = examine(stream, judge=False)
+        one: Examined = examine(stream, assess=False)
         name = ": ".join(filter(None, [Path(stream.path).name, stream.name]))
         figures[name] = one.figures()
         for finding in one.found:
@@ -158,7 +158,7 @@ def _throws(trials: Sequence) -> list[Stream]:
     return [
         Stream(
             Path(throw.source), "", "markers", "places of the body", "", throw.t, ("body",),
-            position=np.array([one.place for one in throw.sight.placed])[:, None],
+            position=np.array([one.place for one in throw.detections.registered])[:, None],
         )
         for throw in trials
     ]  # fmt: skip
@@ -203,12 +203,12 @@ def _impacts(codes: np.ndarray) -> int:
     return int(np.sum(touching[1:] & ~touching[:-1]) + touching[:1].sum())
 
 
-def _excitation(model: Model, seen: dict, count: int) -> list[str]:
+def _excitation(model: Model, shares: dict, count: int) -> list[str]:
     """Parameters that need what does not happen."""
     notes = []
     contacts = set(model.scene.engine.contact_names)
     for need, (absent, advice) in MISSING.items():
-        if not seen or seen[need] > RARE:
+        if not shares or shares[need] > RARE:
             continue
         names = [
             name
@@ -258,20 +258,22 @@ def _information(problem: SimulationProblem, z: np.ndarray, evaluation: Evaluati
     H = evaluation.equations.eliminated()[1].sum(axis=0) * share
     H = 0.5 * (H + H.T)
     names = problem.names
-    seen = identifiability(H, names, problem.lower, problem.upper, logarithmic=problem.logarithmic)
+    shares = identifiability(
+        H, names, problem.lower, problem.upper, logarithmic=problem.logarithmic
+    )
     notes = []
-    paired = {name for pair in seen.pairs for name in pair[:2]}
-    for a, b, correlation in seen.pairs:
+    paired = {name for pair in shares.pairs for name in pair[:2]}
+    for a, b, correlation in shares.pairs:
         notes.append(
             f"{a} and {b} are correlated {correlation:+.3f} at the first guess: hold one, give a "
             "prior, or record other motions"
         )
-    for name, note in zip(names, seen.notes, strict=True):
+    for name, note in zip(names, shares.notes, strict=True):
         if note and name not in paired:
             notes.append(f"{name}: {note} (at the first guess): hold it, or give a prior")
-    sigma = seen.sigma * np.abs(problem.value_slopes(z))
+    sigma = shares.sigma * np.abs(problem.value_slopes(z))
     figures = {
         name: {"sigma_by_sensor_noise": float(s) if np.isfinite(s) else None, "seen": int(ok)}
-        for name, s, ok in zip(names, sigma, seen.identifiable, strict=True)
+        for name, s, ok in zip(names, sigma, shares.identifiable, strict=True)
     }
     return notes, figures

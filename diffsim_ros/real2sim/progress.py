@@ -57,14 +57,14 @@ class Reporter:
             self.seconds[self.phase] = self.seconds.get(self.phase, 0.0) + now - self._phase_started
             self.before += self.effort.pop(self.phase, 0.0)
         self.phase, self._phase_started = phase, now
-        self.tell(0.0, 0)
+        self.update(0.0, 0)
 
     def end(self) -> dict[str, float]:
         """Close the last phase; seconds spent in each."""
         self.begin("done")
         return {name: seconds for name, seconds in self.seconds.items() if name != "done"}
 
-    def tell(
+    def update(
         self,
         done: float,
         iteration: int,

@@ -92,7 +92,7 @@ class EstimationResult:
     status       "converged", "not_converged" or "cancelled" (the best so far is in `parameters`)
     message      the optimiser's sentence
     correlation  of the free parameters, in the order of `correlated` (nf, nf)
-    scene        entries of the scene that the parameters set, by name
+    scene        parameters of the scene that the parameters set, by name
     derived      what groups of parameters mean: mass, centre and inertia of payloads
     metrics      nested figures, as in metrics.json
     predictions  validated tosses (or trained ones where none are validated)

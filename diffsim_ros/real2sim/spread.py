@@ -94,13 +94,13 @@ def profiles_of(
             sigma = 0.1
         threshold = chi2.ppf(LEVEL, 1) if np.isinf(dof) else t.ppf(0.5 + 0.5 * LEVEL, dof) ** 2
 
-        def told(share: float, k: int = k) -> None:
-            reporter.tell((k + share) / len(names), k + 1)
+        def report(share: float, k: int = k) -> None:
+            reporter.update((k + share) / len(names), k + 1)
 
         done.append(
             profile(
                 problem, solution, name, float(sigma), unit=config.parameters[name].unit,
-                factor=factor, threshold=float(threshold), told=told, cancel=cancel,
+                factor=factor, threshold=float(threshold), on_progress=report, cancel=cancel,
             )
         )  # fmt: skip
     return tuple(done)
@@ -174,11 +174,11 @@ def _over_surface(fit: Fit, options: UncertaintyOptions) -> Uncertainty:
     free = np.flatnonzero(moved)
     block = correlation[np.ix_(free, free)] + 1e-12 * np.eye(len(free))
     information[np.ix_(free, free)] = np.linalg.inv(block) / np.outer(scale[free], scale[free])
-    seen = identifiability(
+    identified = identifiability(
         information, names, problem.lower, problem.upper, logarithmic=problem.logarithmic
     )
     notes = []
-    for name, note in zip(names, seen.notes, strict=True):
+    for name, note in zip(names, identified.notes, strict=True):
         bound = f"stopped at its {at_bound[name]} bound" if name in at_bound else ""
         notes.append("; ".join(filter(None, [bound, note])))
     return Uncertainty(
@@ -188,10 +188,10 @@ def _over_surface(fit: Fit, options: UncertaintyOptions) -> Uncertainty:
         covariance,
         sigma * np.abs(problem.value_slopes(fit.z)),
         correlation,
-        seen.identifiable,
+        identified.identifiable,
         at_bound,
         tuple(notes),
-        seen.pairs,
+        identified.pairs,
         samples=samples,
         to_values=problem.values,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from ..sensing.flight import check_gravity
 from ..sensing.observation import PoseTrial
 from .estimation import EstimationConfig
-from .experiment import Data, Judged, notes_on_validation
+from .experiment import Assessment, Data, notes_on_validation
 from .fit import Fit
 from .framed import spacing
 from .poses.pivot import Pivot, centred
@@ -71,14 +71,14 @@ class TossExperiment:
         """Tosses that were fitted."""
         return {"tosses": len(fit.kept), "toss_ids": [trial.id for trial in fit.kept]}
 
-    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
+    def assess(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Assessment:
         """Predictions and figures of validation, and of the trained tosses."""
         own = self.config.measurement.own_gravity
         trained = predict(self.model, fit.kept, fit.z, own_gravity=own, role="train", cancel=cancel)
         train = figures(trained)
-        reporter.tell(0.4, 1)
+        reporter.update(0.4, 1)
         if not data.validate:
-            return Judged(trained.predictions, train, None, [])
+            return Assessment(trained.predictions, train, None, [])
         selection = self.config.validate or Selection(self.config.place, "observations", (), "all")
         predicted, found, notes = validated(self.model, data.validate, selection, fit.z, cancel)
-        return Judged(predicted.predictions, train, found, notes)
+        return Assessment(predicted.predictions, train, found, notes)

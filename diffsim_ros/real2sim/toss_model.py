@@ -80,10 +80,10 @@ class TossModel(FramedModel):
         slopes = self._gravity_slopes(z, by_gravity)
         return self._initial(start, covariance=covariance, slopes=slopes)
 
-    def _initial(self, start: Start, **belief) -> InitialState:
-        """The tracked body at this start; belief: covariance and slopes of InitialState."""
+    def _initial(self, start: Start, **prior) -> InitialState:
+        """The tracked body at this start; prior: covariance and slopes of InitialState."""
         pose, twist = (start.position, start.orientation), (start.velocity, start.angular_velocity)
-        return InitialState(self.config.body, *pose, *twist, **belief)
+        return InitialState(self.config.body, *pose, *twist, **prior)
 
     def sample(self, trial: PoseTrial) -> int:
         """Sample of the trial at which its rollout starts."""

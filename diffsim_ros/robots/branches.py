@@ -1,4 +1,4 @@
-"""The branches of an arm along a way of poses: found, followed, smoothed, put into their ranges."""
+"""The branches of an arm along a path of poses: found, followed, smoothed, put into range."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REACHED = 1e-8
 """Largest error of a pose [m] (angles count by a quarter of the arm's length)."""
 MOST = 16  # branches that are followed: a general six-axis arm has no more
 # Of an arm with joints to spare: keys with clouds of joint values, their size, new ones in each,
-# starts again of those beyond their ranges; ways through the clouds that are smoothed, which
+# starts again of those beyond their ranges; paths through the clouds that are smoothed, which
 # differ by so much somewhere [rad or m].
 CLOUDS, CLOUD, FRESH, RETRIES = 24, 32, 8, 2
 ALTERNATIVES, APART = 3, 0.5
@@ -28,7 +28,7 @@ TIGHT = 1e-4  # bounds of velocities and so on are too large by this share at mo
 
 @dataclass
 class BranchMotion:
-    """One joint motion along the way.
+    """One joint motion along the path.
 
     states  q, qd, qdd (3, k, n) at the keys
     lower, upper, rates  (n,), (n,), (3, n): extremes of q; of |qd|, |qdd|, |qddd|, between keys too
@@ -48,7 +48,7 @@ class BranchMotion:
 
 
 class Branches:
-    """An arm's chain to a link, and the way (times (k,), poses (k, 4, 4)) that it is to follow."""
+    """An arm's chain to a link, and the path (times (k,), poses (k, 4, 4)) that it is to follow."""
 
     def __init__(self, arm: Arm, link: str, orientation, times, poses, at_rest: bool) -> None:
         from diffsim_ros import _engine
@@ -76,7 +76,7 @@ class Branches:
         q = start[self.index]
         found, errors = self.chain.reach(self.task, self.poses[:1], q[None])
         if errors[0] > REACHED or np.abs(found[0] - q).max() > 1e-3:
-            raise InputError("way", "start", q.tolist(), "joint values at the first pose")
+            raise InputError("path", "start", q.tolist(), "joint values at the first pose")
         return found, errors
 
     def at(self, key: int, starts: int, rng) -> tuple[np.ndarray, np.ndarray]:
@@ -101,18 +101,18 @@ class Branches:
         """Candidates of the branches at a key that can be followed, and those that cannot."""
         whole, broken = [], []
         for q in found:
-            way = self.chain.follow(self.task, self.poses, key, q)
-            if way["first"] == 0 and way["last"] == len(self.times) - 1:
-                whole.append(self._into_range(way["q"]) if shift else way["q"])
+            path = self.chain.follow(self.task, self.poses, key, q)
+            if path["first"] == 0 and path["last"] == len(self.times) - 1:
+                whole.append(self._into_range(path["q"]) if shift else path["q"])
             else:
-                broken.append(way)
+                broken.append(path)
         return (self._candidates(np.stack(whole)) if whole else []), broken
 
     def threaded(self, first: np.ndarray, rng) -> Iterator[BranchMotion]:
-        """For an arm with joints to spare: the quickest ways through clouds of joint values.
+        """For an arm with joints to spare: the quickest paths through clouds of joint values.
 
         At every few keys there is a cloud: where the last one leads with the least motion, and some
-        new ones.  Dynamic programming picks ways through them with slow joints, which are then
+        new ones.  Dynamic programming picks paths through them with slow joints, which are then
         smoothed.  Where no joint values within the ranges reach a key there is none, and `lost` is
         that key.
         """
@@ -137,15 +137,15 @@ class Branches:
             clouds.append(cloud)
         self.lost, tried = None, []
         for at in np.argsort(costs):
-            way = [clouds[-1][at]]
+            path = [clouds[-1][at]]
             for cloud, origin in zip(clouds[-2::-1], before[::-1], strict=True):
                 at = origin[at]
-                way.append(cloud[at])
-            way = np.stack(way[::-1])
-            if any(np.abs(way - other).max() < APART for other in tried):
+                path.append(cloud[at])
+            path = np.stack(path[::-1])
+            if any(np.abs(path - other).max() < APART for other in tried):
                 continue
-            tried.append(way)
-            q = np.stack([np.interp(self.times, self.times[keys], row) for row in way.T], axis=1)
+            tried.append(path)
+            q = np.stack([np.interp(self.times, self.times[keys], row) for row in path.T], axis=1)
             q, errors = self.chain.reach(self.task, self.poses, q)
             if errors.max() <= REACHED:
                 yield from self._candidates(self._smooth(q)[None])
@@ -175,7 +175,7 @@ class Branches:
         return found if len(found) <= CLOUD else found[rng.choice(len(found), CLOUD, False)]
 
     def _into_range(self, q: np.ndarray) -> np.ndarray:
-        """The way (k, n) by whole turns nearest to the middle of the ranges, or to home."""
+        """The path (k, n) by whole turns nearest to the middle of the ranges, or to home."""
         low, high = q.min(axis=0), q.max(axis=0)
         turns = np.round((self.middle - (low + high) / 2) / (2 * np.pi))
         return np.where(self.turning, q + 2 * np.pi * turns, q)
@@ -185,11 +185,11 @@ class Branches:
             self.task, self.poses, self.times, self._engine_limits, self.at_rest, q
         )
 
-    def _candidates(self, ways: np.ndarray) -> list[BranchMotion]:
-        """Splines of degree 5 through ways (b, k, n), with bounds of what happens between keys."""
-        count, n = len(ways), len(self.names)
+    def _candidates(self, paths: np.ndarray) -> list[BranchMotion]:
+        """Splines of degree 5 through paths (b, k, n), with bounds of what happens between keys."""
+        count, n = len(paths), len(self.names)
         steps = np.diff(self.times)
-        flat = ways.transpose(1, 0, 2).reshape(len(self.times), -1)
+        flat = paths.transpose(1, 0, 2).reshape(len(self.times), -1)
         states = spline_states(self.times, flat, self.at_rest)
         points = quintic.derivatives(quintic.control_points(steps, *states), steps)
         lower, upper = (v.reshape(count, n) for v in quintic.extremes(points[0], TIGHT))
@@ -217,9 +217,9 @@ class Branches:
         found[:, self.index] = q
         return found
 
-    def trajectory(self, way: BranchMotion, rest: np.ndarray) -> JointTrajectory:
+    def trajectory(self, path: BranchMotion, rest: np.ndarray) -> JointTrajectory:
         """Of all the robot's joints."""
-        q, qd, qdd = way.states
+        q, qd, qdd = path.states
         still = np.zeros_like(rest)
         rows = (self.all_joints(q, rest), self.all_joints(qd, still), self.all_joints(qdd, still))
         return JointTrajectory(self.arm.robot.joint_names, self.times, *rows)
@@ -234,7 +234,7 @@ def _kind(orientation) -> tuple[str, tuple[float, ...]]:
         axis = np.asarray(orientation, float)
         if axis.shape == (3,) and np.all(np.isfinite(axis)) and np.linalg.norm(axis) > 1e-9:
             return "axis", tuple(axis / np.linalg.norm(axis))
-    raise InputError("way", "orientation", orientation, "full, free, or an axis (three numbers)")
+    raise InputError("path", "orientation", orientation, "full, free, or an axis (three numbers)")
 
 
 def _different(found: np.ndarray, turning: np.ndarray, apart: float = 1e-3) -> np.ndarray:

@@ -53,7 +53,7 @@ def distances(
     """Lower bounds (m,) [m] of the distances of a solid from a field; < 0: depths.
 
     poses   (m, 4, 4) of the core's frame in the field's
-    enough  (m,) [m]: no more is told where the distance is larger
+    enough  (m,) [m]: the bound is given where the distance is larger
     They are at most NEAR, or SHARE of the distance, too small.
     """
     found = [np.zeros(0)]
@@ -70,7 +70,7 @@ def _distances(solid: Solid, poses: np.ndarray, field: Any, enough: np.ndarray) 
     half = solid.half.copy()  # of all cells of a level
     for _ in range(LEVELS):
         radius = float(np.linalg.norm(half))
-        beside = solid.outside(centres)
+        outside = solid.outside(centres)
         turned = np.einsum("kij,kj->ki", poses[which, :3, :3], centres)
         points = turned + poses[which, :3, 3]
         if isinstance(field, Convex):
@@ -79,13 +79,13 @@ def _distances(solid: Solid, poses: np.ndarray, field: Any, enough: np.ndarray) 
         else:
             gap, spread = field.evaluate(points)[0], radius
         gap = gap - solid.radius
-        np.minimum.at(upper, which, gap + np.maximum(beside, 0.0))
-        wanted = np.minimum(_told(upper), enough)[which]
-        open_ = (beside <= radius) & (gap - spread < wanted)
+        np.minimum.at(upper, which, gap + np.maximum(outside, 0.0))
+        wanted = np.minimum(_lowered(upper), enough)[which]
+        open_ = (outside <= radius) & (gap - spread < wanted)
         if not open_.any():
             break
         if np.count_nonzero(open_) > MOST_CELLS:
-            least = np.minimum(_told(upper), enough)
+            least = np.minimum(_lowered(upper), enough)
             np.minimum.at(least, which[open_], (gap - spread)[open_])
             return least
         which, centres = which[open_], centres[open_]
@@ -94,9 +94,9 @@ def _distances(solid: Solid, poses: np.ndarray, field: Any, enough: np.ndarray) 
         moves = np.unique(CORNERS * np.where(cut, half, 0.0), axis=0)
         centres = (centres[:, None] + moves).reshape(-1, 3)
         which = np.repeat(which, len(moves))
-    return np.minimum(_told(upper), enough)
+    return np.minimum(_lowered(upper), enough)
 
 
-def _told(upper: np.ndarray) -> np.ndarray:
+def _lowered(upper: np.ndarray) -> np.ndarray:
     """The lower bound that is near enough to an upper one."""
     return upper - np.maximum(NEAR, SHARE * np.abs(upper))

@@ -1,8 +1,8 @@
 """The whole of a motion against pairs of things, between its points too.
 
-Between two instants a solid moves no further than the sum of its joints' ways times their lever
-arms; where the distances at both ends leave that much room the motion between is clear, elsewhere
-it is halved [conservative advancement: Mirtich 1996].
+Between two instants a solid moves no further than the sum of its joints' displacements times their
+moment arms; where the distances at both ends leave that much room the motion between is clear,
+elsewhere it is halved [conservative advancement: Mirtich 1996].
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RESOLUTION = 2e-4
 TINY = 1e-9
 """[m] beyond rounding."""
 LEAVING = 1e-3
-"""[m] by which a way that begins too near may come nearer (what distances are uncertain by) ..."""
+"""[m] by which a path that begins too near may come nearer (what distances are uncertain by) ..."""
 LEAVING_SHARE = 0.05
 """... and this share of the depth."""
 CHUNK = 512
@@ -121,12 +121,12 @@ class Sweep:
 
     def sentences(self) -> list[str]:
         """What was not checked; InputError for what comes too near."""
-        least, said = self._start()
+        least, notes = self._start()
         for begin in range(0, max(len(self.times) - 1, 1), CHUNK):
             self.ask()
             rows = np.arange(begin, min(begin + CHUNK + 1, len(self.times)))
             self._chunk(rows, least)
-        return said
+        return notes
 
     def _q(self, times: np.ndarray) -> np.ndarray:
         if len(self.times) == 1:
@@ -139,7 +139,7 @@ class Sweep:
         Those may move apart: until the margin is kept each point's least is the largest distance
         before, less what distances are uncertain by.
         """
-        found, said = {}, []
+        found, notes = {}, []
         world = self.model.world(self._q(self.times[:1]))
         for p, pair in enumerate(self.pairs):
             first, margin = self.capsules.near(world, [p])[0, 0], pair.margin
@@ -150,9 +150,9 @@ class Sweep:
             if first >= margin:
                 continue
             found[p] = self._leaving(p, pair, first)
-            said.append(f"{pair.solid.name} and {pair.name} are {first:.4f} m apart at the start, "
+            notes.append(f"{pair.solid.name} and {pair.name} are {first:.4f} m apart at the start, "
                         f"less than {margin:g} m: only that they part was checked")  # fmt: skip
-        return found, said
+        return found, notes
 
     def _leaving(self, p: int, pair: Pair, first: float) -> np.ndarray:
         margin, far = pair.margin, []
@@ -260,8 +260,8 @@ class Sweep:
         one, other = self.pairs[p].names
         rule = f"at least {self.pairs[p].margin:g} m"
         key = f"{one} and {other} at {time:.3f} s"
-        told = math.floor(1e4 * value) / 1e4  # not up to what is accepted
-        return InputError("trajectory", key, told, rule, remedy)
+        shown = math.floor(1e4 * value) / 1e4  # not up to what is accepted
+        return InputError("trajectory", key, shown, rule, remedy)
 
 
 class _Capsules:

@@ -1,6 +1,6 @@
 """A trajectory through the controller: what joints then do, and what to send so that they do it.
 
-Joints lag behind what they are told by their accelerations (tracking.py), a few mrad in a throw: a
+Joints lag behind their commands by their accelerations (tracking.py), a few mrad in a throw: a
 centimetre or two where the thrown thing comes down. Where the lag is known it can be anticipated.
 """
 
@@ -82,7 +82,7 @@ def executed(
 def anticipated(trajectory: JointTrajectory, settings: Settings) -> JointTrajectory:
     """What to send so that joints of this controller do `trajectory`, the pure delay late.
 
-    The controller is simulated, and what joints lack added to what is told, twice: learning by
+    The controller is simulated, and what joints lack added to the commands, twice: learning by
     repetition on a model [Bristow, Tharayil, Alleyne 2006], with a smooth correction that begins
     at zero and is zero again TAIL after the motion's end. For a trajectory with accelerations.
     """

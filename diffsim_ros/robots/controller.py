@@ -14,7 +14,7 @@ that were read, of 2.x and 4.x, do alike:
   the new trajectory, and it succeeds when that one ends (`replace`).
 - In the first cycle of a trajectory the path's tolerance counts even if that is its last point.
 - A cancelled goal and a violated tolerance hold the measured position at once; late 4.x releases
-  can be told to brake (decelerate_on_cancel), as `deceleration` does here.
+  can be set to brake (decelerate_on_cancel), as `deceleration` does here.
 - Names are looked up, not counted: of a joint named twice the last column counts.  The joint that
   is missing for it gets zeros in 2.x; in 4.x, as here, what the buffer for sorting holds from the
   row before, of whatever field and trajectory.

@@ -172,7 +172,7 @@ class Supervisor:
     notes           what was noticed, in words
     tracking_error  [rad or m] of all joints at present, `worst` so far; NaN before any
     lateness        [s] of the last look, `latest` the largest so far
-    released        True once the gripper was told
+    released        True once the gripper was commanded
     """
 
     def __init__(self, trajectory: JointTrajectory, begin: int, watch: Watch) -> None:
@@ -183,7 +183,7 @@ class Supervisor:
         self.lateness = self.latest = 0.0
         self.released = False
         self._plan = Plan(trajectory)
-        self._heard = self._looked = begin
+        self._received = self._looked = begin
         self._state: tuple[int, np.ndarray, np.ndarray] | None = None
         self._stopped: int | None = None
         self._late = self._silent = False
@@ -198,7 +198,7 @@ class Supervisor:
         """
         return float(self._behind[0] / self._behind[1]) if self._behind[1] > 1e-3 else np.nan
 
-    def hear_feedback(self, stamp: int, desired: np.ndarray, actual: np.ndarray) -> None:
+    def on_feedback(self, stamp: int, desired: np.ndarray, actual: np.ndarray) -> None:
         """The controller's feedback, (n,) in the order of the trajectory."""
         near = None
         if not self.clock.corrected:  # when it began is not known to the instant
@@ -213,7 +213,7 @@ class Supervisor:
             joint, by = self._largest(away)
             self._off = f"the controller runs another trajectory: {joint} is commanded {by} off"
 
-    def hear_state(
+    def on_joint_state(
         self,
         stamp: int,
         position: np.ndarray,
@@ -224,8 +224,10 @@ class Supervisor:
         """A new joint state; compare: it stands for feedback, where there is none."""
         received = stamp if received is None else received
         if self._late:
-            self.notes.append(f"joint states again after {(received - self._heard) / NANO:.3g} s")
-        self._heard, self._late, self._silent = received, False, False
+            self.notes.append(
+                f"joint states again after {(received - self._received) / NANO:.3g} s"
+            )
+        self._received, self._late, self._silent = received, False, False
         velocity = np.zeros_like(position) if velocity is None else velocity
         self._state = stamp, position, velocity
         if compare:
@@ -260,7 +262,7 @@ class Supervisor:
         self.tracking_error = float(np.abs(difference).max())
         self.worst = float(np.fmax(self.worst, self.tracking_error))
 
-    def hear_scaling(self, stamp: int, scaling: float) -> None:
+    def on_speed_scaling(self, stamp: int, scaling: float) -> None:
         """The speed scaling, 0 to 1."""
         if scaling < STOPPED and self._stopped is None:
             self._stopped = stamp
@@ -333,15 +335,15 @@ class Supervisor:
             if np.abs(away).max() > most:
                 joint, by = self._largest(away)
                 return f"at the release {joint} is {by} {what} (at most {most:g})"
-        beside = self._beside(stamp, position)
-        if abs(beside) > watch.release_lateness:
-            side, most = "behind" if beside > 0 else "ahead of", watch.release_lateness
+        ahead = self._time_apart(stamp, position)
+        if abs(ahead) > watch.release_lateness:
+            side, most = "behind" if ahead > 0 else "ahead of", watch.release_lateness
             return (
-                f"at the release the arm is {abs(beside):.3g} s {side} the plan (at most {most:g})"
+                f"at the release the arm is {abs(ahead):.3g} s {side} the plan (at most {most:g})"
             )
         return ""
 
-    def _beside(self, stamp: int, position: np.ndarray) -> float:
+    def _time_apart(self, stamp: int, position: np.ndarray) -> float:
         """[s] that a measured position is behind the plan and the arm's lag; 0 of a slow arm."""
         lag = self.lag if np.isfinite(self.lag) else self.watch.lag
         q, qd, _ = self.trajectory.at(self.clock.at(stamp) - lag)
@@ -349,7 +351,7 @@ class Supervisor:
         return float(qd @ (q - position)) / speed if speed >= FAST**2 else 0.0
 
     def release(self) -> None:
-        """The gripper was told."""
+        """The gripper was commanded."""
         self.released = True
         if self.clock.scaling < 0.99:
             self.notes.append(f"released at a speed scaling of {self.clock.scaling:.2f}")
@@ -369,9 +371,9 @@ class Supervisor:
         before what the robot has sent meanwhile is received. So does a state off the plan: one
         alone may be a measurement's fault.
         """
-        if now < self._heard:
-            return f"the clock was set back by {(self._heard - now) / NANO:.3g} s"
-        silent = (now - self._heard) / NANO
+        if now < self._received:
+            return f"the clock was set back by {(self._received - now) / NANO:.3g} s"
+        silent = (now - self._received) / NANO
         before, self._silent = self._silent, silent > self.watch.state_age
         if before and self._silent:
             if not self._late:

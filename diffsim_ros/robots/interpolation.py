@@ -57,7 +57,7 @@ def approach_rule(version: str) -> str:
 def approach(
     position: np.ndarray, velocity: np.ndarray, target: JointTrajectory, duration: float, rule: str
 ) -> JointTrajectory:
-    """The way from a state (n,), (n,) to the first point of `target`, `duration` [s] later.
+    """The path from a state (n,), (n,) to the first point of `target`, `duration` [s] later.
 
     rule  "cubic" or "quintic"; it counts only where the target gives accelerations.
     """
@@ -79,7 +79,7 @@ def approaches(
 
 
 class Course:
-    """Everything that is commanded: the way to a trajectory's first point, it, and rest.
+    """Everything that is commanded: the path to a trajectory's first point, it, and rest.
 
     position, velocity  (n,) of the joints at `begin` [s] of the trajectory's time
     duration            [s] when the trajectory ends
@@ -95,9 +95,9 @@ class Course:
     ) -> None:
         self._body, self._begin = trajectory, begin
         self.duration = trajectory.duration
-        before, self._way = float(trajectory.times[0]) - begin, None
+        before, self._approach = float(trajectory.times[0]) - begin, None
         if before > 0.0:
-            self._way = approach(position, velocity, trajectory, before, rule)
+            self._approach = approach(position, velocity, trajectory, before, rule)
 
     def at(self, elapsed: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Position, velocity, acceleration (..., n) at times (...) of the trajectory [s].
@@ -107,10 +107,10 @@ class Course:
         times, body = np.asarray(elapsed, float), self._body
         rows = np.zeros((3, *times.shape, len(body.names)))
         rows[0] = body.positions[-1]
-        early = times < (body.times[0] if self._way is not None else -np.inf)
+        early = times < (body.times[0] if self._approach is not None else -np.inf)
         inside = ~early & (times < self.duration)
         if early.any():
-            rows[:, early] = self._way.at(times[early] - self._begin)
+            rows[:, early] = self._approach.at(times[early] - self._begin)
         if inside.any():
             rows[:, inside] = body.at(times[inside])
         return tuple(rows)

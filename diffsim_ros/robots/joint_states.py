@@ -55,7 +55,7 @@ class JointStates:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: the clock was set."""
+        """Begin again: the clock was set."""
         self._state: State | None = None
         self._fault: InputError | None = None
         self._fault_at, self._contradicted_at = -1, -(10**18)
@@ -67,7 +67,7 @@ class JointStates:
         """The last sound state, however old."""
         return self._state
 
-    def hear(self, stamp: int, received: int, sample: JointSample) -> State | None:
+    def add(self, stamp: int, received: int, sample: JointSample) -> State | None:
         """Take a state in; the State if it is sound and new, else None."""
         if not set(self.names) <= set(sample.positions):
             return None  # another publisher's joints
@@ -115,7 +115,7 @@ class JointStates:
         self._elsewhere.append((stamp, position))
         if len(self._elsewhere) >= MOVED:
             self.forget()
-            self._contradicted_at = received  # it is still doubted that they say all
+            self._contradicted_at = received  # it is still doubted that they are complete
             return None
         self._contradicted_at = received
         k = int(np.argmax(beyond))
@@ -131,8 +131,8 @@ class JointStates:
 
     def _taken(self, stamp: int, received: int, sample: JointSample) -> State:
         position, _ = sample.rows(self.names)
-        said = [sample.velocities.get(name, np.nan) for name in self.names]
-        velocity = np.array(said, float)
+        given = [sample.velocities.get(name, np.nan) for name in self.names]
+        velocity = np.array(given, float)
         unknown = ~np.isfinite(velocity)
         if unknown.any():
             velocity[unknown] = self._differenced(stamp, position)[unknown]

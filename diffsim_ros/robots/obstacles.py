@@ -96,14 +96,14 @@ class Clearance:
 
 def joints_between(robot: Robot, one: int, other: int) -> set[int]:
     """Joints that move the bodies of two carriers (-1: the base) relative to each other."""
-    ways = []
+    paths = []
     for at in (one, other):
-        way = set()
+        path = set()
         while at >= 0:
-            way.add(at)
+            path.add(at)
             at = robot.joints[at].parent
-        ways.append(way)
-    return ways[0] ^ ways[1]
+        paths.append(path)
+    return paths[0] ^ paths[1]
 
 
 def segment_distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:

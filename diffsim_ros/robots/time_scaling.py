@@ -39,7 +39,7 @@ class Knots:
         return Knots(times, np.concatenate([self.states, other.states[:, 1:]], axis=1))
 
     def reversed(self) -> Knots:
-        """The same way back: velocities change their sign."""
+        """The same path back: velocities change their sign."""
         signs = np.array([1.0, -1.0, 1.0])[:, None, None]
         return Knots(self.times[-1] - self.times[::-1], signs * self.states[:, ::-1])
 
@@ -74,7 +74,7 @@ def stretch_needed(found: dict[str, np.ndarray], limits: Limits) -> tuple[float,
 
 
 def stretched(trajectory: JointTrajectory, factor: float) -> JointTrajectory:
-    """The same way `factor` times as slowly; an end at rest stays exactly at rest."""
+    """The same path `factor` times as slowly; an end at rest stays exactly at rest."""
     return JointTrajectory(
         trajectory.names,
         factor * trajectory.times,
@@ -86,7 +86,7 @@ def stretched(trajectory: JointTrajectory, factor: float) -> JointTrajectory:
 
 
 def fastest(trajectory: JointTrajectory, limits: Limits) -> JointTrajectory:
-    """The same way at the highest uniform speed that keeps velocity, acceleration and jerk.
+    """The same path at the highest uniform speed that keeps velocity, acceleration and jerk.
 
     A motion at rest all along stays as it is.  InputError: positions beyond their limits.
     """
@@ -117,8 +117,8 @@ def through_state(
 
     limits, q_* (j,) in the order of `names`; q_end None: wherever the arm comes to rest first
     hold    [s] of constant velocity about the release, so that a late gripper changes less
-    The way to the release and the way to the end are each the quicker of one quintic, and of two
-    with a rest between (wind-up, follow-through).  `release` is the time of the state; there the
+    The motions to the release and to the end are each the quicker of one quintic, and of two with
+    a rest between (wind-up, follow-through).  `release` is the time of the state; there the
     acceleration is zero.  InputError names joint and limit: states beyond limits, or no such
     motion.
     """
@@ -142,21 +142,21 @@ def through_state(
 
 
 def _from_rest(names, limits, start, end, speed, part: str) -> Knots:
-    """The quicker of both ways from rest at `start` (None: anywhere) to (end, speed)."""
+    """The quicker of both motions from rest at `start` (None: anywhere) to (end, speed)."""
     if start is None and not speed.any():
         return Knots(np.zeros(1), np.stack([end[None], speed[None], 0 * speed[None]]))
-    ways = [] if start is None else [_one_quintic(limits, start, end, speed)]
+    motions = [] if start is None else [_one_quintic(limits, start, end, speed)]
     turn, swing = _swing(limits, end, speed)
     beyond = np.maximum(turn - limits.upper, limits.lower - turn)
     if np.all(beyond <= 0):
-        ways.append(swing if start is None else _rest_to_rest(limits, start, turn).then(swing))
-    ways = [way for way in ways if way is not None]
-    if not ways:
+        motions.append(swing if start is None else _rest_to_rest(limits, start, turn).then(swing))
+    motions = [motion for motion in motions if motion is not None]
+    if not motions:
         i = int(np.argmax(beyond))
         rule = f"from {limits.lower[i]:g} to {limits.upper[i]:g}"
         remedy = f"it needs a {part} to {turn[i]:.4g}: another release state, or a slower one"
         raise InputError("release", f"{names[i]} {part}", float(turn[i]), rule, remedy)
-    return min(ways, key=lambda way: way.times[-1])
+    return min(motions, key=lambda motion: motion.times[-1])
 
 
 def _one_quintic(limits, start, end, speed) -> Knots | None:
@@ -210,10 +210,11 @@ def _swing(limits, end, speed) -> tuple[np.ndarray, Knots]:
 
 def _rest_to_rest(limits, start, end) -> Knots:
     """One quintic from rest to rest: peaks 15/8 d/T, 10/sqrt(3) d/T^2, 60 d/T^3."""
-    way, still = np.abs(end - start), np.zeros_like(start)
+    displacement, still = np.abs(end - start), np.zeros_like(start)
     need = np.maximum.reduce([
-        15 / 8 * way / limits.velocity, np.sqrt(10 / np.sqrt(3) * way / limits.acceleration),
-        np.cbrt(60 * way / limits.jerk),
+        15 / 8 * displacement / limits.velocity,
+        np.sqrt(10 / np.sqrt(3) * displacement / limits.acceleration),
+        np.cbrt(60 * displacement / limits.jerk),
     ])  # fmt: skip
     duration = float(need.max()) * SLACK
     if duration < 1e-6:

@@ -6,7 +6,7 @@ within the limits of position, velocity and acceleration on the controller's own
 between points.
 
 `check_motion` looks at the motion alone, however long it is; `check_start` at where the robot
-stands and the way to the first point, in a time that does not grow with the number of points, so
+stands and the path to the first point, in a time that does not grow with the number of points, so
 that it can be repeated just before the motion is sent.  `check_trajectory` is both.
 """
 
@@ -127,7 +127,7 @@ def check_start(
 
     trajectory  as `check_motion` returned it: columns in the order of the arm's joints
     wait        [s] from now until its t = 0, where it has a stamp
-    A first point at t = 0 must not jump; on the way to a later one, as the controller goes it, the
+    A first point at t = 0 must not jump; on the path to a later one, as the controller goes it, the
     limits hold.  Raises as `check_trajectory`.
     """
     rules = rules or Rules()
@@ -136,9 +136,9 @@ def check_start(
     position, velocity = start.rows(trajectory.names)
     begin, first = wait + float(trajectory.times[0]), _first_rate(trajectory)
     if begin > 0.0:
-        for way in approaches(position, velocity, trajectory, begin, rules.approach):
-            found = jumps(way, arm.limits, rules.period, velocity, first)
-            _refuse(found + beyond_limits(way, arm.limits, jerk=False), place)
+        for path in approaches(position, velocity, trajectory, begin, rules.approach):
+            found = jumps(path, arm.limits, rules.period, velocity, first)
+            _refuse(found + beyond_limits(path, arm.limits, jerk=False), place)
         return
     for k, name in enumerate(trajectory.names):
         if not abs(trajectory.positions[0, k] - position[k]) <= rules.start_tolerance:

@@ -1,4 +1,4 @@
-"""Resolving `bodies`: shape, pose, mass, inertia and contact proxies with their defaults."""
+"""Resolving `bodies`: shape, pose, mass, inertia and contact spheres with their defaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from diffsim_ros.errors import nearest
 from diffsim_ros.fields import Reader, join, present
 from diffsim_ros.scene import schema, schema_bodies
 from diffsim_ros.scene.placing import box_size, resolve_pose
-from diffsim_ros.scene.soft_bodies import resolve_handle, resolve_soft
+from diffsim_ros.scene.soft_bodies import resolve_kinematic, resolve_soft
 from diffsim_ros.scene.soft_shapes import SOFT
 
 CORNER_SHARE = 0.05  # default corner radius as a share of the smallest half edge
@@ -30,9 +30,9 @@ def resolve_body(reader: Reader, scene: dict, name: str, value: object) -> dict:
     kind = reader.mapping(value, key).get("type") or "rigid"
     kind = reader.value(schema_bodies.TYPE, kind, join(key, "type"))
     body = reader.section(schema_bodies.BODIES[kind], value, key)
-    if kind == "handle":
+    if kind == "kinematic":
         body["shape"] = _shape(reader, body["shape"], join(key, "shape"))
-        return resolve_handle(reader, scene, body, key)
+        return resolve_kinematic(reader, scene, body, key)
     material = _material(reader, scene, body["material"], join(key, "material"))
     body["pose"] = resolve_pose(reader, body["pose"], join(key, "pose"))
     if kind in SOFT:
@@ -42,7 +42,7 @@ def resolve_body(reader: Reader, scene: dict, name: str, value: object) -> dict:
         _check_particle(reader, body, value, key)
     _mass(reader, body, material, key)
     _inertia(reader, body, key)
-    _proxies(reader, body, join(key, "proxies"))
+    _contact_spheres(reader, body, join(key, "contact_spheres"))
     return present(body)
 
 
@@ -114,20 +114,22 @@ def _inertia(reader: Reader, body: dict, key: str) -> None:
             )
 
 
-def _proxies(reader: Reader, body: dict, key: str) -> None:
-    """Evaluate the default proxies of the shape and their default radius."""
+def _contact_spheres(reader: Reader, body: dict, key: str) -> None:
+    """Evaluate the default contact spheres of the shape and their default radius."""
     shape = next(iter(body["shape"].items())) if body["shape"] else (None, None)
     default = {"box": "corners", "sphere": "sphere", None: "point"}[shape[0]]
-    if body["proxies"] is None and default == "point" and body["type"] == "rigid":
+    if body["contact_spheres"] is None and default == "point" and body["type"] == "rigid":
         return
-    kind, values = reader.variant(schema_bodies.PROXIES, body["proxies"] or default, key)
+    kind, values = reader.variant(
+        schema_bodies.CONTACT_SPHERES, body["contact_spheres"] or default, key
+    )
     key = join(key, kind)
     if kind in ("corners", "face_grid") and shape[0] != "box":
         raise reader.error(key, shape[0] or "no shape", "a box as shape")
     if kind == "sphere" and values["radius"] is None:
         if shape[0] != "sphere":
             raise reader.error(
-                join(key, "radius"), None, schema_bodies.PROXIES[kind]["radius"].rule()
+                join(key, "radius"), None, schema_bodies.CONTACT_SPHERES[kind]["radius"].rule()
             )
         values["radius"] = shape[1]["radius"]
     if kind == "corners" and values["radius"] is None:
@@ -140,4 +142,4 @@ def _proxies(reader: Reader, body: dict, key: str) -> None:
                 values["radius"],
                 f"at most the smallest half edge, {limit:g} m",
             )
-    body["proxies"] = {kind: values}
+    body["contact_spheres"] = {kind: values}

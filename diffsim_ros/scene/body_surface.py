@@ -47,8 +47,8 @@ def body_surface(
 
     radius   of a soft ball [m], where its mesh was made with another (for equal volume, say)
 
-    Raises InputError for a body without a surface (a particle, a string, a handle) and for one
-    that is glued to another body.
+    Raises InputError for a body without a surface (a particle, a string, a kinematic body) and for
+    one that is glued to another body.
     """
     body = model.description["bodies"].get(name)
     if body is None:

@@ -17,9 +17,9 @@ Array = np.ndarray
 DEEP = 0.1  # share of a body's smallest extent that may be inside a surface at the start
 
 
-def proxies_name(body: str) -> str:
+def contact_spheres_name(body: str) -> str:
     """Name of a body's contact points in the engine: its parameters are NAME.scale, NAME.radius."""
-    return f"{body}_proxies"
+    return f"{body}_contact_spheres"
 
 
 def shape_of(body: dict) -> tuple[str | None, Array]:
@@ -50,13 +50,13 @@ def inertia_of(body: dict) -> Array:
     return np.array([inertia] * 3 + [0.0] * 3)
 
 
-def proxies_of(body: dict) -> shapes.ProxySet:
-    """Contact proxies of a resolved body, at its start if it is soft."""
-    ((kind, values),) = body["proxies"].items()
+def contact_spheres_of(body: dict) -> shapes.ContactSpheres:
+    """Contact spheres of a resolved body, at its start if it is soft."""
+    ((kind, values),) = body["contact_spheres"].items()
     if body["type"] in SOFT:
         shape = soft_shape(body)
-        return shapes.point_proxies(shape.vertices[shape.contact], values["radius"])
-    return shapes.proxies(kind, values, shape_of(body)[1])
+        return shapes.spheres_at(shape.vertices[shape.contact], values["radius"])
+    return shapes.contact_spheres(kind, values, shape_of(body)[1])
 
 
 def engine_options(world: dict, *, record_modes: bool = False) -> Any:
@@ -95,7 +95,7 @@ def engine_scene(description: dict, place: object) -> tuple[Any, dict[str, Any]]
             _add_contact(scene, contact, body, surfaces[contact["name"]])
         for i, link in enumerate(description["links"]):
             key = f"links[{i}]"
-            build_links.add_link(scene, link, description["bodies"], proxies_name)
+            build_links.add_link(scene, link, description["bodies"], contact_spheres_name)
         key = "links"
         build_links.fill_chosen(description, scene)
         known = {info.name for info in scene.parameters} if description["values"] else set()
@@ -116,10 +116,10 @@ def build_order(bodies: dict) -> list[str]:
 
 
 def _add_body(scene: Any, name: str, body: dict) -> None:
-    if body["type"] == "handle":
-        return build_soft.add_handle(scene, name, body)
+    if body["type"] == "kinematic":
+        return build_soft.add_kinematic_body(scene, name, body)
     if body["type"] in SOFT:
-        return build_soft.add_soft(scene, name, body, proxies_name(name))
+        return build_soft.add_soft(scene, name, body, contact_spheres_name(name))
     _add_lumped(scene, name, body)
 
 
@@ -141,10 +141,10 @@ def _add_lumped(scene: Any, name: str, body: dict) -> None:
             angular_velocity=body["angular_velocity"],
             radius=shapes.torque_radius(kind, size, inertia, mass),
         )
-    if "proxies" in body:
-        points = proxies_of(body)
+    if "contact_spheres" in body:
+        points = contact_spheres_of(body)
         scene.add_points(
-            proxies_name(name),
+            contact_spheres_name(name),
             bodies=[name] * len(points.local),
             local=points.local,
             inset=points.inset,
@@ -161,7 +161,7 @@ def _add_contact(scene: Any, contact: dict, body: dict, sdf: Any) -> None:
         weights = soft_shape(body).weights
     scene.add_contact(
         contact["name"],
-        points=proxies_name(contact["points"]),
+        points=contact_spheres_name(contact["points"]),
         sdf=sdf,
         weights=weights,
         k_n=contact["k_n"],
@@ -183,7 +183,7 @@ def check_start(description: dict, surfaces: dict[str, Any], place: object) -> N
     for contact in description["contact"]:
         name = contact["points"]
         body = description["bodies"][name]
-        points = proxies_of(body)
+        points = contact_spheres_of(body)
         at, turn = start_pose(body)
         centres = at + points.centres() @ turn.T
         if "carrier" in contact:
@@ -200,5 +200,5 @@ def check_start(description: dict, surfaces: dict[str, Any], place: object) -> N
                 f"bodies.{name}.pose.position",
                 body["pose"]["position"],
                 f"a start at most {limit:.3g} m deep in the surface of contact {contact['name']!r}",
-                f"its deepest proxy is {depth:.4g} m inside; move the body out by that much",
+                f"its deepest contact sphere is {depth:.4g} m inside; move the body out by so much",
             )

@@ -35,8 +35,8 @@ def armature_name(joint: str) -> str:
     return f"{joint}_armature"
 
 
-def add_link(scene: Any, link: dict, bodies: dict, proxies: Any) -> None:
-    """Add one resolved link; `proxies` names a body's contact points."""
+def add_link(scene: Any, link: dict, bodies: dict, contact_spheres: Any) -> None:
+    """Add one resolved link; `contact_spheres` names a body's contact points."""
     kind = link["type"]
     if kind == "spring":
         _springs(scene, link)
@@ -60,7 +60,7 @@ def add_link(scene: Any, link: dict, bodies: dict, proxies: Any) -> None:
     elif kind == "torque":
         scene.add_torque(link["name"], body=link["body"], **_controls(link, "torque"))
     else:
-        _drag(scene, link, bodies[link["body"]], proxies)
+        _drag(scene, link, bodies[link["body"]], contact_spheres)
 
 
 def _springs(scene: Any, link: dict) -> None:
@@ -209,7 +209,7 @@ def _controls(link: dict, key: str) -> dict:
     return values | ({"interval": link["interval"]} if "interval" in link else {})
 
 
-def _drag(scene: Any, link: dict, body: dict, proxies: Any) -> None:
+def _drag(scene: Any, link: dict, body: dict, contact_spheres: Any) -> None:
     values = {key: link[key] for key in ("c_linear", "c_quadratic", "wind")}
     if body["type"] in SOFT:
         shape = soft_shape(body)
@@ -217,7 +217,7 @@ def _drag(scene: Any, link: dict, body: dict, proxies: Any) -> None:
         values |= {"index": shape.contact[moving].tolist(), "shares": shape.weights[moving]}
         scene.add_drag(link["name"], points=link["body"], **values)
     else:
-        scene.add_drag(link["name"], points=proxies(link["body"]), **values)
+        scene.add_drag(link["name"], points=contact_spheres(link["body"]), **values)
 
 
 def fill_chosen(description: dict, scene: Any) -> None:

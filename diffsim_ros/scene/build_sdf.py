@@ -80,7 +80,7 @@ def level_set(values: dict, place: object = "scene", key: str = "mesh") -> Any:
     mark.update(vertices.tobytes() + triangles.tobytes())
     kept = mesh_files.cache_folder().parent / "level_sets" / f"{mark.hexdigest()[:24]}.vdb"
     if _engine.has_openvdb and kept.is_file():
-        with contextlib.suppress(_engine.InvalidInput):  # cut short or damaged: made anew below
+        with contextlib.suppress(_engine.InvalidInput):  # cut short or damaged: made again below
             return _engine.LevelSet.load(str(kept))
     mesh = _engine.TriangleMesh(vertices, triangles)
     found = _engine.LevelSet(mesh, settings[0], band=settings[1], smoothing=settings[2])

@@ -1,4 +1,4 @@
-"""Handles, solids, cloth and strings of a resolved scene in the engine's scene."""
+"""Kinematic bodies, solids, cloth and strings of a resolved scene in the engine's scene."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def glued_vertices(body: dict, shape: SoftShape) -> list[tuple[str, list[int]]]:
     return [(carrier, region(where, shape.vertices).tolist()) for carrier, where in held]
 
 
-def add_handle(scene: Any, name: str, body: dict) -> None:
+def add_kinematic_body(scene: Any, name: str, body: dict) -> None:
     keys = body["keys"]
-    scene.add_handle(
+    scene.add_kinematic_body(
         name, interval=keys["interval"], position=keys["positions"], rotation=keys["rotations"]
     )
 
 
-def add_soft(scene: Any, name: str, body: dict, proxies: str) -> None:
-    """A solid, or masses and springs, and its contact points as the set `proxies`."""
+def add_soft(scene: Any, name: str, body: dict, contact_spheres: str) -> None:
+    """A solid, or masses and springs, and its contact points as the set `contact_spheres`."""
     shape = soft_shape(body)
     start = {
         "position": body["pose"]["position"],
@@ -53,9 +53,9 @@ def add_soft(scene: Any, name: str, body: dict, proxies: str) -> None:
         for kind in SPRINGS:
             if kind in body:
                 _add_springs(scene, name, kind, body, shape)
-    if "surface" in body["proxies"]:
-        radius = body["proxies"]["surface"]["radius"]
-        scene.add_subset(proxies, points=name, index=shape.contact.tolist(), radius=radius)
+    if "surface" in body["contact_spheres"]:
+        radius = body["contact_spheres"]["surface"]["radius"]
+        scene.add_subset(contact_spheres, points=name, index=shape.contact.tolist(), radius=radius)
 
 
 def _add_springs(scene: Any, name: str, kind: str, body: dict, shape: SoftShape) -> None:

@@ -16,12 +16,12 @@ DAMPING_VALUES = {"continuous": {"c_n": 0.0}, "ramped": {"k_d": 0.0, "d_0": 5e-4
 def resolve_contact(reader: Reader, scene: dict, value: object, key: str) -> dict:
     contact = reader.section(schema.CONTACT, value, key)
     body = body_named(reader, scene, contact["points"], join(key, "points"))
-    if "proxies" not in body or "none" in body["proxies"]:
+    if "contact_spheres" not in body or "none" in body["contact_spheres"]:
         raise reader.error(
             join(key, "points"),
             contact["points"],
-            "a body with proxies",
-            "give it a shape or proxies",
+            "a body with contact spheres",
+            "give it a shape or contact_spheres",
         )
     contact["against"] = resolve_surface(
         reader, scene["sdfs"], contact["against"], join(key, "against")
@@ -36,7 +36,8 @@ def resolve_contact(reader: Reader, scene: dict, value: object, key: str) -> dic
 
 
 def _carrier(reader: Reader, scene: dict, contact: dict, key: str) -> None:
-    """The body that carries the surface: rigid, or a handle, and not the one that touches it."""
+    """The body that carries the surface: rigid, or a kinematic body, and not the one that touches
+    it."""
     name = contact["carrier"]
     if name is None:
         return
@@ -46,11 +47,11 @@ def _carrier(reader: Reader, scene: dict, contact: dict, key: str) -> None:
         raise reader.error(
             place,
             f"{name} of type {kind}",
-            "a rigid body or handle",
+            "a rigid body or kinematic body",
             "contact of soft bodies with each other is not there yet: one of the two must be rigid",
         )
     if kind == "particle" or name == contact["points"]:
-        raise reader.error(place, name, "another rigid body, or a handle")
+        raise reader.error(place, name, "another rigid body, or a kinematic body")
 
 
 def _contact_values(reader: Reader, scene: dict, contact: dict, body: dict, key: str) -> None:
@@ -91,7 +92,7 @@ def _check_weights(reader: Reader, contact: dict, body: dict, key: str) -> None:
     weights = contact["weights"]
     if weights is None:
         return
-    ((kind, values),) = body["proxies"].items()
+    ((kind, values),) = body["contact_spheres"].items()
     if kind == "surface":
         count = len(soft_shape(body).contact)
     elif kind == "face_grid":
@@ -100,7 +101,7 @@ def _check_weights(reader: Reader, contact: dict, body: dict, key: str) -> None:
         count = {"corners": 8, "points": len(values.get("positions", ()))}.get(kind, 1)
     key = join(key, "weights")
     if len(weights) != count:
-        raise reader.error(key, len(weights), f"one weight for each of the {count} proxies")
+        raise reader.error(key, len(weights), f"one weight for each of the {count} contact_spheres")
     if abs(sum(weights) - 1) > 1e-9:
         raise reader.error(
             key, weights, "weights whose sum is 1", f"their sum is {sum(weights):.12g}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffsim_ros.rotation import quat_matrix
-from diffsim_ros.scene.build import proxies_name, proxies_of
+from diffsim_ros.scene.build import contact_spheres_name, contact_spheres_of
 from diffsim_ros.scene.build_links import (
     armature_name,
     bundle_lengths,
@@ -174,12 +174,12 @@ def _bundle(poses: _Poses, link: dict, values: dict[str, float]) -> Array:
 
 def _penalty(model: SceneModel, poses: _Poses, contact: dict, values: dict[str, float]) -> Array:
     name = contact["points"]
-    body, key = model.description["bodies"][name], proxies_name(name)
+    body, key = model.description["bodies"][name], contact_spheres_name(name)
     if body["type"] in SOFT:
         shape = soft_shape(body)
         world, weights = poses.vertices(name)[:, shape.contact], shape.weights
     else:
-        points = proxies_of(body)
+        points = contact_spheres_of(body)
         local = values[f"{key}.scale"] * points.local + values[f"{key}.radius"] * points.inset
         world, weights = poses.points(name, local), np.full(len(local), 1 / len(local))
     at = world

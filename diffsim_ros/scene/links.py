@@ -201,7 +201,7 @@ def _soft(reader: Reader, scene: dict, name: str, key: str) -> dict:
 def _force(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> None:
     body = body_named(reader, scene, link["body"], join(key, "body"))
     kind = body["type"]
-    if kind == "handle":
+    if kind == "kinematic":
         raise reader.error(join(key, "body"), link["body"], "a body that forces can move")
     if kind in SOFT:
         if link["point"] is not None or link["where"] is None:
@@ -229,17 +229,19 @@ def _torque(reader: Reader, scene: dict, link: dict, key: str, earlier: list) ->
 
 def _drag(reader: Reader, scene: dict, link: dict, key: str, earlier: list) -> None:
     body = body_named(reader, scene, link["body"], join(key, "body"))
-    if body["type"] not in SOFT and "proxies" not in body:
-        raise reader.error(join(key, "body"), link["body"], "a body with proxies", "give it some")
+    if body["type"] not in SOFT and "contact_spheres" not in body:
+        raise reader.error(
+            join(key, "body"), link["body"], "a body with contact spheres", "give it some"
+        )
 
 
 def _frame(reader: Reader, scene: dict, name: str, key: str) -> None:
     kind = body_named(reader, scene, name, key)["type"]
-    if kind not in ("rigid", "handle"):
+    if kind not in ("rigid", "kinematic"):
         raise reader.error(
             key,
             f"{name} of type {kind}",
-            "a rigid body or handle",
+            "a rigid body or kinematic body",
             "glue soft bodies to a rigid body that the joint holds",
         )
 
@@ -287,7 +289,7 @@ def placed_vertices(body: dict) -> np.ndarray:
 
 def start_pose(body: dict) -> tuple[np.ndarray, np.ndarray]:
     """Position (3,) and rotation matrix (3, 3) of a resolved body at the start."""
-    if body["type"] == "handle":
+    if body["type"] == "kinematic":
         keys = body["keys"]
         turn = quat_exp(keys["rotations"][0])
         return np.array(keys["positions"][0]), quat_matrix(turn)
@@ -298,11 +300,11 @@ def start_pose(body: dict) -> tuple[np.ndarray, np.ndarray]:
 
 def standing(scene: dict, contact: dict) -> tuple[np.ndarray, np.ndarray] | None:
     """Position (3,) and rotation (3, 3) of a contact's surface that stands, as in the world or on a
-    handle at its start; None of one that a free body carries."""
+    kinematic body at its start; None of one that a free body carries."""
     if "carrier" not in contact:
         return np.zeros(3), np.eye(3)
     carrier = scene["bodies"][contact["carrier"]]
-    return start_pose(carrier) if carrier["type"] == "handle" else None
+    return start_pose(carrier) if carrier["type"] == "kinematic" else None
 
 
 def place_of(scene: dict, end: dict) -> np.ndarray:

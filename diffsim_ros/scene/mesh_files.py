@@ -66,16 +66,16 @@ def read_triangles(path: Path, scale: float | None, place: object, key: str) -> 
     trimesh = _library("trimesh", place, key)
     rule = "a readable surface of triangles"
     content = read_bytes(path, rule, limit=LARGEST)
-    told = _told(path, content, rb"element\s+(vertex|face)\s+(\S+)", place, key)
+    declared = _declared(path, content, rb"element\s+(vertex|face)\s+(\S+)", place, key)
     try:  # of the bytes alone: what a file refers to (materials, textures) is not looked up
         mesh = trimesh.load(io.BytesIO(content), file_type=suffix[1:], force="mesh", process=True,
                             skip_materials=True)  # fmt: skip
         vertices, triangles = np.array(mesh.vertices, float), np.array(mesh.faces, np.int64)
     except Exception as error:  # trimesh raises whatever its readers do
         raise InputError(place, key, f"{path}: {error}", rule) from error
-    if suffix == ".ply" and len(triangles) < told.get(b"face", 0):
+    if suffix == ".ply" and len(triangles) < declared.get(b"face", 0):
         raise InputError(
-            place, key, f"{path}: {len(triangles)} triangles", f"{told[b'face']}", "cut?"
+            place, key, f"{path}: {len(triangles)} triangles", f"{declared[b'face']}", "cut?"
         )
     if triangles.ndim != 2 or not len(triangles):
         raise InputError(place, key, f"{path} without triangles", "a surface of triangles")
@@ -114,7 +114,7 @@ def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMe
     return TetMesh(vertices, tets)
 
 
-def _told(path: Path, content: bytes, form: bytes, place: object, key: str) -> dict[bytes, int]:
+def _declared(path: Path, content: bytes, form: bytes, place: object, key: str) -> dict[bytes, int]:
     """Counts that a header tells, the first of each name; each thing takes a byte at least."""
     found: dict[bytes, int] = {}
     for name, text in re.findall(form, content[:HEADER]):
@@ -137,7 +137,7 @@ def _tet_format(path: Path, suffix: str, place: object, key: str) -> str:
         raise InputError(place, key, f"{path}: no $MeshFormat", "a .msh of Gmsh")
     if suffix == ".msh":
         try_reading("gmsh", path, place, key, rule)
-    _told(path, content, rb"\n(POINTS|CELLS|CELL_TYPES)\s+(\S+)", place, key)
+    _declared(path, content, rb"\n(POINTS|CELLS|CELL_TYPES)\s+(\S+)", place, key)
     if suffix == ".vtu":
         check_vtu(path, content, place, key)
     return FORMATS[suffix]

@@ -83,7 +83,7 @@ def check_tets(
             key,
             f"{len(slivers)} slivers, the worst is tet {worst} with {angles[worst].min():.3g} deg",
             f"dihedral angles of at least {least_angle:g} deg",
-            "mesh anew, or allow them with least_angle",
+            "mesh again, or allow them with least_angle",
         )
     extent = np.ptp(mesh.vertices, axis=0)
     if not any_size:
@@ -167,7 +167,7 @@ def _oriented(mesh: TetMesh, place: object, key: str) -> tuple[TetMesh, int]:
             key,
             f"{len(flat)} degenerate tets, the first is number {flat[0]}",
             "tets with a volume",
-            "merge or remove them, or mesh anew",
+            "merge or remove them, or mesh again",
         )
     negative = np.flatnonzero(volume < 0)
     if not len(negative):
@@ -179,7 +179,7 @@ def _oriented(mesh: TetMesh, place: object, key: str) -> tuple[TetMesh, int]:
             f"{len(negative)} inverted tets, the first is number {negative[0]} with "
             f"{volume[negative[0]]:.3g} m^3",
             "tets with a positive volume, all numbered alike",
-            "mesh anew",
+            "mesh again",
         )
     swap = [0, 1, 3, 2] if mesh.tets.shape[1] == 4 else [0, 1, 3, 2, 4, 8, 7, 6, 5, 9]
     return TetMesh(mesh.vertices, mesh.tets[:, swap]), len(negative)

@@ -27,7 +27,8 @@ Array = np.ndarray
 class BodyInfo:
     """What a picture needs to know of a body.
 
-    kind       box, sphere, point, frame (a handle without shape), or soft: drawn by its vertices
+    kind       box, sphere, point, frame (a kinematic body without shape), or soft: drawn by its
+               vertices
     size       edges of the box, diameters of the sphere, extent of a soft body, zero for a point;
                body frame [m]  (3,)
     colour     red, green, blue, opacity [0..1]  (4,)
@@ -110,7 +111,7 @@ def _body_info(name: str, body: dict) -> BodyInfo:
     kind, size = build.shape_of(body)
     colour = tuple(body["colour"])
     if kind != "soft":
-        other = "frame" if body["type"] == "handle" else "point"
+        other = "frame" if body["type"] == "kinematic" else "point"
         return BodyInfo(name, kind or other, tuple(size.tolist()), colour)
     shape = soft_shape(body)
     lines = shape.web.pairs["stretch"] if body["type"] == "string" else np.zeros((0, 2), int)

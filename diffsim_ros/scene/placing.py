@@ -1,4 +1,5 @@
-"""Resolving what bodies, surfaces and handles share: boxes by their edges, poses, orientations."""
+"""Resolving what bodies, surfaces and kinematic bodies share: boxes by their edges, poses,
+orientations."""
 
 from __future__ import annotations
 

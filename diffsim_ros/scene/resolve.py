@@ -1,13 +1,14 @@
 """From what a user wrote to the *resolved* scene: same keys, every default evaluated.
 
 The resolved scene is plain data that loads again to the same engine scene; it is written beside
-results.  Defaults that depend on others (k_t = k_n * step, a proxy radius, a rest length, a density
+results.  Defaults that depend on others (k_t = k_n * step, the radius of a contact sphere, a rest
+          length, a density
 taken from a material) are evaluated here, once.
 """
 
 from __future__ import annotations
 
-from diffsim_ros.fields import Field, Reader, present
+from diffsim_ros.fields import Field, Reader, parameter_name, present
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.bodies import resolve_body
 from diffsim_ros.scene.connections import resolve_contact
@@ -84,9 +85,11 @@ def _values(reader: Reader, file: str | None, given: dict) -> dict:
         if not isinstance(entries, dict):
             raise reader.error("estimated", file, "a result.yaml of diffsim estimate")
         for name, value in entries.items():
-            values[name] = reader.value(ENTRY, value, f"estimated ({path}).scene.{name}")
+            new = parameter_name(path, "scene", str(name))
+            values[new] = reader.value(ENTRY, value, f"estimated ({path}).scene.{name}")
     for name, value in given.items():
-        values[name] = reader.value(ENTRY, value, f"values.{name}")
+        new = parameter_name(reader.place, "values", name)
+        values[new] = reader.value(ENTRY, value, f"values.{name}")
     return values
 
 

@@ -41,7 +41,7 @@ SCENE: Section = {
     "bodies": Field("mapping", "body name -> body", default={}),
     "robots": Field("mapping", "robot name -> a URDF and how it stands", default={}),
     "sdfs": Field("mapping", "surface name -> surface (signed distance field)", default={}),
-    "contact": Field("list", "contacts of a body's proxies against a surface", default=[]),
+    "contact": Field("list", "contacts of a body's contact spheres against a surface", default=[]),
     "links": Field("list", "springs between points of bodies and of the world", default=[]),
     "estimated": Field("text", "result.yaml of `diffsim estimate`: its `scene` joins `values`"),
     "values": Field("mapping", "entry of the engine -> number, over all else", default={}),
@@ -94,10 +94,10 @@ MATERIAL: Section = {
 
 CONTACT: Section = {
     "name": Field("name", "absent: BODY_SURFACE"),
-    "points": Field("name", "body whose proxies touch", default=REQUIRED),
+    "points": Field("name", "body whose contact spheres touch", default=REQUIRED),
     "against": Field("any", "surface: a name of `sdfs` or an inline one", default=REQUIRED),
     **CONTACT_VALUES,
-    "carrier": Field("name", "rigid body or handle in whose frame the surface stands"),
+    "carrier": Field("name", "rigid body or kinematic body in whose frame the surface stands"),
     "friction": Field(
         "choice",
         "friction law; `hybrid` holds sticking points exactly",
@@ -113,7 +113,8 @@ CONTACT: Section = {
     ),
     "weights": Field(
         "numbers",
-        "share of each proxy in k_n and k_t, sum 1; absent: equal, of soft bodies by their areas",
+        "share of each contact sphere in k_n and k_t, sum 1; absent: equal, of soft bodies by "
+        "their areas",
         "1",
         minimum=0,
         strict=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section
 
-TYPES = ("rigid", "particle", "solid", "cloth", "string", "handle")
+TYPES = ("rigid", "particle", "solid", "cloth", "string", "kinematic")
 DENSITY = Field("number", "mass per volume of the shape", "kg/m^3", minimum=0, strict=True)
 YOUNG = Field("number", "Young's modulus; absent: the material's", "Pa", minimum=0, strict=True)
 POISSON = Field("number", "Poisson's ratio, below 0.5; absent: the material's", "1", minimum=0)
@@ -16,16 +16,24 @@ POSE: Section = {
     "rotation": Field("vector3", "instead of orientation: rotation vector", "rad"),
 }
 
-TYPE = Field("choice", "kind of body, see the tables of each", default="rigid", choices=TYPES)
+TYPE = Field(
+    "choice",
+    "kind of body, see the tables of each",
+    default="rigid",
+    choices=TYPES,
+    renamed=(("handle", "kinematic"),),
+)
 MASS = Field("number", "mass; or give a density", "kg", minimum=0, strict=True)
 MATERIAL_NAME = Field("name", "material that gives values left out elsewhere")
 START = Field("mapping", "pose at the start", default={})
 VELOCITY = Field("vector3", "of the centre of mass, world frame", "m/s", [0.0, 0.0, 0.0])
 SPIN = Field("vector3", "world frame", "rad/s", [0.0, 0.0, 0.0])
 COLOUR = Field("rgba", "red, green, blue and opacity for pictures", "1", [0.2, 0.4, 0.8, 1.0])
-GLUE = Field("list", "vertices that a rigid body or handle carries: {to, where}", default=[])
+GLUE = Field(
+    "list", "vertices that a rigid body or kinematic body carries: {to, where}", default=[]
+)
 PINNED = Field("list", "regions whose vertices rest where they start", default=[])
-SURFACE = Field("any", "contact points: `surface`; absent: all of it, radius 0")
+SURFACE = Field("any", "contact points: `surface`; absent: all of it, radius 0", formerly="proxies")
 
 BODY: Section = {
     "type": TYPE,
@@ -42,7 +50,11 @@ BODY: Section = {
     "pose": START,
     "velocity": VELOCITY,
     "angular_velocity": SPIN,
-    "proxies": Field("any", "contact points: `corners`, `face_grid`, `sphere`, `points`, `point`"),
+    "contact_spheres": Field(
+        "any",
+        "contact points: `corners`, `face_grid`, `sphere`, `points`, `point`",
+        formerly="proxies",
+    ),
     "colour": COLOUR,
 }
 
@@ -53,7 +65,7 @@ PLACED: Section = {
     "angular_velocity": SPIN,
     "glue": GLUE,
     "pinned": PINNED,
-    "proxies": SURFACE,
+    "contact_spheres": SURFACE,
     "colour": COLOUR,
 }
 
@@ -117,7 +129,7 @@ STRING: Section = {
     "bend": Field("mapping", SPRINGS_OF.format("between every second mass")),
 }
 
-HANDLE: Section = {
+KINEMATIC: Section = {
     "type": TYPE,
     "pose": Field("mapping", "where it rests; or give keys, or waypoints"),
     "keys": Field("mapping", "poses at equal intervals: {interval, positions, rotations}"),
@@ -132,18 +144,18 @@ SPRING_VALUES: Section = {
 }
 KEYS: Section = {
     "interval": Field("number", "time between keys", "s", 1.0, minimum=0, strict=True),
-    "positions": Field("points", "of the handle's origin, world frame", "m", REQUIRED),
+    "positions": Field("points", "of the kinematic body's origin, world frame", "m", REQUIRED),
     "rotations": Field("points", "rotation vectors, shorter than 6.2 rad; absent: none", "rad"),
     "count": Field("integer", "of keys, all alike, where one is given", minimum=1),
 }
 WAYPOINT: Section = {
     "time": Field("number", "a whole number of steps; the first is 0", "s", REQUIRED, minimum=0),
-    "position": Field("vector3", "of the handle's origin, world frame", "m", REQUIRED),
+    "position": Field("vector3", "of the kinematic body's origin, world frame", "m", REQUIRED),
     "rotation": Field("vector3", "rotation vector; absent: none", "rad"),
     "orientation": Field("quaternion", "instead of rotation: x, y, z, w", "1"),
 }
 GLUED: Section = {
-    "to": Field("name", "rigid body or handle that carries the vertices", default=REQUIRED),
+    "to": Field("name", "rigid body or kinematic body that carries the vertices", default=REQUIRED),
     "where": Field(
         "any",
         "region of the body at its start, body frame, or a list of vertices",
@@ -242,7 +254,7 @@ REGIONS: dict[str, Section] = {
 
 RADIUS = Field("number", "radius of the contact spheres", "m", minimum=0)
 SCALE = Field("number", "factor on the nominal shape", "1", 1.0, minimum=0, strict=True)
-PROXIES: dict[str, Section] = {
+CONTACT_SPHERES: dict[str, Section] = {
     "corners": {
         "radius": Field(
             "number",
@@ -265,7 +277,7 @@ PROXIES: dict[str, Section] = {
     },
     "point": {},
 }
-SOFT_PROXIES: dict[str, Section] = {
+SOFT_CONTACT_SPHERES: dict[str, Section] = {
     "surface": {
         "radius": Field("number", "radius of a sphere around each vertex", "m", 0.0, minimum=0)
     },
@@ -278,7 +290,7 @@ BODIES = {
     "solid": SOLID,
     "cloth": CLOTH,
     "string": STRING,
-    "handle": HANDLE,
+    "kinematic": KINEMATIC,
 }
 TABLES: dict[str, Section] = {
     "bodies.NAME": BODY,
@@ -293,6 +305,9 @@ TABLES: dict[str, Section] = {
     **{f"bodies.NAME.shape.{kind} (solid)": section for kind, section in SOLID_SHAPES.items()},
     **{f"bodies.NAME.shape.{kind} (cloth)": section for kind, section in CLOTH_SHAPES.items()},
     **{f"bodies.NAME.shape.{kind} (string)": section for kind, section in STRING_SHAPES.items()},
-    **{f"bodies.NAME.proxies.{kind}": section for kind, section in PROXIES.items()},
-    **{f"bodies.NAME.proxies.{kind} (soft)": section for kind, section in SOFT_PROXIES.items()},
+    **{f"bodies.NAME.contact_spheres.{kind}": section for kind, section in CONTACT_SPHERES.items()},
+    **{
+        f"bodies.NAME.contact_spheres.{kind} (soft)": section
+        for kind, section in SOFT_CONTACT_SPHERES.items()
+    },
 }

@@ -40,8 +40,8 @@ JOINT: Section = {
     "name": NAME,
     "type": TYPE,
     "kind": Field("choice", "what it leaves free", default=REQUIRED, choices=JOINTS),
-    "body_a": Field("name", "rigid body or handle; absent: the world"),
-    "body_b": Field("name", "rigid body or handle", default=REQUIRED),
+    "body_a": Field("name", "rigid body or kinematic body; absent: the world"),
+    "body_b": Field("name", "rigid body or kinematic body", default=REQUIRED),
     "position": Field("vector3", "where, at the start, world frame", "m", REQUIRED),
     "axis": Field(
         "vector3", "of hinge and slider; normal of planar; world frame", "1", [0.0, 0.0, 1.0]
@@ -142,7 +142,7 @@ BUNDLE: Section = {
 FORCE: Section = {
     "name": NAME,
     "type": TYPE,
-    "body": Field("name", "any body but a handle", default=REQUIRED),
+    "body": Field("name", "any body but a kinematic body", default=REQUIRED),
     "point": Field("vector3", "of a rigid body; absent: its centre of mass", "m"),
     "where": Field(
         "any", "region of a solid, cloth or string: the force is shared by its vertices"
@@ -163,7 +163,7 @@ DRAG: Section = {
     "name": NAME,
     "type": TYPE,
     "body": Field(
-        "name", "a body with proxies; on a soft one areas are the shares", default=REQUIRED
+        "name", "a body with contact spheres; on a soft one areas are the shares", default=REQUIRED
     ),
     "c_linear": Field("number", "of the whole body", "N s/m", 0.0, minimum=0),
     "c_quadratic": Field("number", "of the whole body", "N s^2/m^2", 0.0, minimum=0),

@@ -1,4 +1,4 @@
-"""Volumes, uniform inertias and contact proxies of boxes and spheres (body frame, SI units)."""
+"""Volumes, uniform inertias and contact spheres of boxes and spheres (body frame, SI units)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class ProxySet:
+class ContactSpheres:
     """Contact points of a body: xhat_i = scale * local_i + radius * inset_i, spheres of `radius`.
 
     local    nominal points, body frame [m]  (n, 3)
@@ -56,34 +56,39 @@ def torque_radius(kind: str | None, size: Array, inertia: Array, mass: float) ->
     return math.sqrt(float(np.sum(inertia[:3])) / (1.2 * mass))
 
 
-def corner_proxies(size: Array, radius: float, scale: float) -> ProxySet:
+def corner_contact_spheres(size: Array, radius: float, scale: float) -> ContactSpheres:
     """Eight corner spheres, inset so that they touch the three faces of the nominal box."""
     sign = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
-    return ProxySet(sign * np.asarray(size) / 2, -sign, radius, scale)
+    return ContactSpheres(sign * np.asarray(size) / 2, -sign, radius, scale)
 
 
-def face_grid_proxies(size: Array, per_edge: int, radius: float, scale: float) -> ProxySet:
+def face_grid_contact_spheres(
+    size: Array, per_edge: int, radius: float, scale: float
+) -> ContactSpheres:
     """Points on all faces, `per_edge` along each edge, shared ones once (dense faces, [G A.2.3]).
 
     With a radius the spheres' centres lie on the box that is smaller by it on every side.
     """
     ticks = np.linspace(-1.0, 1.0, per_edge)
     unit = np.array([u for u in itertools.product(ticks, repeat=3) if max(map(abs, u)) == 1.0])
-    return ProxySet(unit * np.asarray(size) / 2, -unit, radius, scale)
+    return ContactSpheres(unit * np.asarray(size) / 2, -unit, radius, scale)
 
 
-def point_proxies(positions: Array, radius: float, scale: float = 1.0) -> ProxySet:
+def spheres_at(positions: Array, radius: float, scale: float = 1.0) -> ContactSpheres:
     """Given points as spheres of `radius` around them, not inset."""
     local = np.asarray(positions, float).reshape(-1, 3)
-    return ProxySet(local, np.zeros_like(local), radius, scale)
+    return ContactSpheres(local, np.zeros_like(local), radius, scale)
 
 
-def proxies(kind: str, values: dict, size: Array) -> ProxySet:
-    """Proxy set of a resolved `proxies: {kind: values}` entry for a shape of edges `size`."""
+def contact_spheres(kind: str, values: dict, size: Array) -> ContactSpheres:
+    """Contact spheres of a resolved `contact_spheres: {kind: values}` entry for a shape of edges
+    `size`."""
     if kind == "corners":
-        return corner_proxies(size, values["radius"], values["scale"])
+        return corner_contact_spheres(size, values["radius"], values["scale"])
     if kind == "face_grid":
-        return face_grid_proxies(size, values["per_edge"], values["radius"], values["scale"])
+        return face_grid_contact_spheres(
+            size, values["per_edge"], values["radius"], values["scale"]
+        )
     if kind == "points":
-        return point_proxies(values["positions"], values["radius"], values["scale"])
-    return point_proxies(np.zeros((1, 3)), values.get("radius", 0.0))
+        return spheres_at(values["positions"], values["radius"], values["scale"])
+    return spheres_at(np.zeros((1, 3)), values.get("radius", 0.0))

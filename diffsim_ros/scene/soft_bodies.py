@@ -1,4 +1,5 @@
-"""Resolving deformable bodies and handles: material, mesh, gluing and keys with their defaults."""
+"""Resolving deformable bodies and kinematic bodies: material, mesh, gluing and keys with their
+defaults."""
 
 from __future__ import annotations
 
@@ -21,9 +22,11 @@ def resolve_soft(reader: Reader, scene: dict, body: dict, material: dict, key: s
     """Fill in the defaults of a solid, cloth or string whose keys are checked (bodies.py)."""
     {"solid": _solid, "cloth": _cloth, "string": _string}[body["type"]](reader, body, material, key)
     kind, values = reader.variant(
-        schema.SOFT_PROXIES, body["proxies"] or "surface", join(key, "proxies")
+        schema.SOFT_CONTACT_SPHERES,
+        body["contact_spheres"] or "surface",
+        join(key, "contact_spheres"),
     )
-    body["proxies"] = {kind: values}
+    body["contact_spheres"] = {kind: values}
     shape = soft_shape(body, reader.place, join(key, "shape"))
     _glue(reader, scene, body, shape, key)
     return present(body)
@@ -151,13 +154,13 @@ def _glue(reader: Reader, scene: dict, body: dict, shape: SoftShape, key: str) -
 
 
 def _check_carrier(reader: Reader, scene: dict, name: str, key: str) -> None:
-    """The carrier is a rigid body or handle; it may stand further down in the file."""
+    """The carrier is a rigid body or kinematic body; it may stand further down in the file."""
     bodies = scene["bodies"]
     if name not in bodies:
         raise reader.error(key, name, "a name of `bodies`", nearest(name, bodies))
     kind = reader.mapping(bodies[name], f"bodies.{name}").get("type") or "rigid"
-    if kind not in ("rigid", "handle"):
-        raise reader.error(key, f"{name} of type {kind}", "a rigid body or handle")
+    if kind not in ("rigid", "kinematic"):
+        raise reader.error(key, f"{name} of type {kind}", "a rigid body or kinematic body")
 
 
 def resolve_region(reader: Reader, value: object, shape: SoftShape, key: str) -> dict:
@@ -202,16 +205,16 @@ def _take(
         taken[vertex] = carrier
 
 
-def resolve_handle(reader: Reader, scene: dict, body: dict, key: str) -> dict:
-    """A handle's keys from `pose`, `keys` or `waypoints`."""
-    ways = [name for name in ("pose", "keys", "waypoints") if body[name] is not None]
-    if len(ways) != 1:
-        raise reader.error(key, ways, "one of pose, keys and waypoints", "give exactly one")
-    if ways[0] == "pose":
+def resolve_kinematic(reader: Reader, scene: dict, body: dict, key: str) -> dict:
+    """A kinematic body's keys from `pose`, `keys` or `waypoints`."""
+    given = [name for name in ("pose", "keys", "waypoints") if body[name] is not None]
+    if len(given) != 1:
+        raise reader.error(key, given, "one of pose, keys and waypoints", "give exactly one")
+    if given[0] == "pose":
         pose = resolve_pose(reader, body["pose"], join(key, "pose"))
         turn = quat_log(pose["orientation"]).tolist()
         keys = {"interval": 1.0, "positions": [list(pose["position"])], "rotations": [turn]}
-    elif ways[0] == "keys":
+    elif given[0] == "keys":
         keys = reader.section(schema.KEYS, body["keys"], join(key, "keys"))
         if keys["rotations"] is None:
             keys["rotations"] = [[0.0] * 3 for _ in keys["positions"]]
@@ -233,7 +236,7 @@ def resolve_handle(reader: Reader, scene: dict, body: dict, key: str) -> dict:
     for k, vector in enumerate(keys["rotations"]):
         if math.hypot(*vector) > LONGEST_TURN:
             raise reader.error(
-                f"{key}.{ways[0]}: rotation {k}",
+                f"{key}.{given[0]}: rotation {k}",
                 vector,
                 f"a rotation vector shorter than {LONGEST_TURN} rad",
                 "use the equivalent vector of length <= pi",

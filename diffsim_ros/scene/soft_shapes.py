@@ -67,7 +67,7 @@ def soft_shape(body: dict, place: object = "scene", key: str = "shape") -> SoftS
             f"{key}.{kind}.digest",
             values["digest"],
             f"the fingerprint of the tets, {shape.digest}",
-            "another mesh than then: the file has changed, or a surface was meshed anew (fTetWild "
+            "another mesh than then: the file has changed, or a surface was meshed again (fTetWild "
             "does not repeat itself): write its tets with `diffsim mesh` and name that file",
         )
     return shape

@@ -26,16 +26,16 @@ def together(
     source: str,
     names: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """All obstacles; of two with the same name the later one is told by its source.
+    """All obstacles; of two with the same name the later one is title by its source.
 
     names  gets what each of `others` is called -> its own name
     """
     found = dict(first)
     for name, sdf in others.items():
-        told = f"{name} ({source})" if name in found else name
-        found[told] = sdf
+        title = f"{name} ({source})" if name in found else name
+        found[title] = sdf
         if names is not None:
-            names[told] = name
+            names[title] = name
     return found
 
 

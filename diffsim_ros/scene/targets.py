@@ -57,8 +57,8 @@ def targets(description: dict, engine: Any) -> dict[str, Target]:
     found = {f"world.gravity.{axis}": single(f"gravity.{axis}") for axis in AXES}
     found |= _gravity(description["world"]["gravity"])
     for name, body in description["bodies"].items():
-        if body["type"] == "handle":
-            found |= _handle_targets(name, body, single)
+        if body["type"] == "kinematic":
+            found |= _kinematic_targets(name, body, single)
         elif body["type"] in SOFT:
             found |= _soft_targets(name, body, info, single)
         else:
@@ -105,11 +105,13 @@ def _body_targets(name: str, body: dict, single: Any) -> dict[str, Target]:
     else:
         found[f"{key}.mass"] = Target(mass.value, mass.unit, sets, mass.lower, mass.upper)
     found |= _start_targets(name, single, turns=body["type"] == "rigid")
-    if "proxies" in body:
-        ((kind, values),) = body["proxies"].items()
+    if "contact_spheres" in body:
+        ((kind, values),) = body["contact_spheres"].items()
         for word in ("radius", "scale"):
             if word in values:
-                found[f"{key}.proxies.{kind}.{word}"] = single(f"{build.proxies_name(name)}.{word}")
+                found[f"{key}.contact_spheres.{kind}.{word}"] = single(
+                    f"{build.contact_spheres_name(name)}.{word}"
+                )
     return found
 
 
@@ -148,12 +150,14 @@ def _soft_targets(name: str, body: dict, info: dict, single: Any) -> dict[str, T
     if scales:  # rest lengths were built with the scene's scale: there the engine's scale is 1
         found[f"{key}.rest_scale"] = Target(body["rest_scale"], "1", scales, 0.0)
     found |= _start_targets(name, single, turns=True)
-    if "surface" in body["proxies"]:
-        found[f"{key}.proxies.surface.radius"] = single(f"{build.proxies_name(name)}.radius")
+    if "surface" in body["contact_spheres"]:
+        found[f"{key}.contact_spheres.surface.radius"] = single(
+            f"{build.contact_spheres_name(name)}.radius"
+        )
     return found
 
 
-def _handle_targets(name: str, body: dict, single: Any) -> dict[str, Target]:
+def _kinematic_targets(name: str, body: dict, single: Any) -> dict[str, Target]:
     """Every key: bodies.NAME.keys.positions[k].x, .rotations[k].x."""
     return {
         f"bodies.{name}.keys.{word}s[{k}].{axis}": single(f"{name}.{word}[{k}].{axis}")

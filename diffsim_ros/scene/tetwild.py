@@ -19,7 +19,7 @@ Array = np.ndarray
 def tetrahedralize(vertices: Array, triangles: Array, share: float) -> tuple[Array, Array]:
     """Vertices (n, 3) and tets (m, 4), positive; `share` of the bounding diagonal is the edge.
 
-    Raises RuntimeError with the last line that fTetWild said.
+    Raises RuntimeError with the last line that fTetWild printed.
     """
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
     with tempfile.TemporaryDirectory(prefix="diffsim-tetwild-") as folder:
@@ -31,8 +31,8 @@ def tetrahedralize(vertices: Array, triangles: Array, share: float) -> tuple[Arr
             text=True, check=False,
         )  # fmt: skip
         if done.returncode or not found.is_file():
-            said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-            raise RuntimeError(said[-1] if said else f"it ended with code {done.returncode}")
+            output = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+            raise RuntimeError(output[-1] if output else f"it ended with code {done.returncode}")
         with np.load(found) as mesh:
             return mesh["vertices"], mesh["tets"]
 

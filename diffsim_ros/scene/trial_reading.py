@@ -47,6 +47,6 @@ def try_reading(kind: str, path: str | Path, place: object, key: str, rule: str)
     command = [sys.executable, "-c", code, str(path), *limits]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        reason = said[-1] if done.returncode > 0 and said else "reading it does not end well"
+        output = done.stderr.strip().splitlines()
+        reason = output[-1] if done.returncode > 0 and output else "reading it does not end well"
         raise InputError(place, key, f"{path}: {reason}", rule)

@@ -98,7 +98,7 @@ def _files(path: Path) -> list[tuple[Path, str]]:
     content = read_yaml(place)
     found = content.get("rosbag2_bagfile_information") if isinstance(content, Mapping) else None
     names = found.get("relative_file_paths") if isinstance(found, Mapping) else None
-    if not isinstance(names, list) or len(names) > FILES:
+    if not isinstance(found, Mapping) or not isinstance(names, list) or len(names) > FILES:
         raise InputError(place, "relative_file_paths", names, "a list of files")
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InputError(place, "relative_file_paths", names, "names of files, each once")
@@ -152,20 +152,22 @@ def _check_zstd_file(path: Path) -> None:
         raise InputError(path, "", str(error), "a whole file compressed by zstd") from error
 
 
-def _check_packed(place: object, data: bytes, kind: str, told: int | None) -> None:
-    """Raise InputError where data would unfold to more than is told, or than data do."""
+def _check_packed(place: object, data: bytes, kind: str, declared: int | None) -> None:
+    """Raise InputError where data would unfold to more than is declared, or than data do."""
     most = max(FREE, MOST_UNPACKED * len(data))
-    if told is not None and told > most:
-        check_unpacked(str(place), told, len(data))
+    if declared is not None and declared > most:
+        check_unpacked(str(place), declared, len(data))
     if kind == "":
         return
     try:
-        count = _unfolded(data, kind, most + 1 if told is None else told + 1)
+        count = _unfolded(data, kind, most + 1 if declared is None else declared + 1)
     except Exception as error:  # each library has its own
         raise InputError(place, "", str(error), f"data compressed by {kind}", CUT) from error
-    if count > most or (told is not None and count > told):
+    if count > most or (declared is not None and count > declared):
         got = f"{len(data)} bytes that unfold to {count} or more"
-        raise InputError(place, "", got, f"{told} bytes, as it says" if told else "data", CUT)
+        raise InputError(
+            place, "", got, f"{declared} bytes, as it says" if declared else "data", CUT
+        )
 
 
 def _unfolded(data: bytes, kind: str, most: int) -> int:
@@ -180,7 +182,7 @@ def _unfolded(data: bytes, kind: str, most: int) -> int:
             import lz4.frame
 
             one = lz4.frame.LZ4FrameDecompressor()
-        source: bytes | None = data
+        source = data
         while not one.eof and total < most:
             piece = one.decompress(source, min(2**22, most - total))
             if not piece and one.needs_input:
@@ -240,7 +242,8 @@ class _Mcap:
 
     def _qualities(self, at: int, content: bytes) -> None:
         """The QoS profiles in a channel's metadata (after its topic and encoding)."""
-        place, texts = 4, []
+        place = 4
+        texts: list[bytes] = []
         while place < len(content) and len(texts) < 1000:
             (length,) = struct.unpack_from("<I", content, place)
             if length > len(content) - place - 4:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,7 +148,7 @@ def write_raw(
 
     offered  see bag_messages.write_bag
     """
-    entries = [Entry(m.stamp, m.topic, m.msgtype, lambda m=m: m.data) for m in messages]
+    entries = [Entry(m.stamp, m.topic, m.msgtype, partial(bytes, m.data)) for m in messages]
     build.write_bag(Path(path), entries, offered)
     return Path(path)
 

@@ -113,7 +113,7 @@ class MarkerRecorder(MessageRecorder):
         stream = Stream(Path(self.source), "", *kind, frame, t, names, position=position)
         found = [
             f"{finding.text}; {finding.advice}"
-            for finding in examine(stream, judge=False).found
+            for finding in examine(stream, assess=False).found
             if finding.level == "warning" and finding.about in ("units", "axis", "gravity")
         ]
         return f"{self.source}: {'; '.join(found)}" if found else ""

@@ -96,8 +96,8 @@ class Examined:
         }
 
 
-def examine(stream: Stream, *, judge: bool = True) -> Examined:
-    """Figures and verdicts of a stream; `judge`: also whether estimation's readers take it."""
+def examine(stream: Stream, *, assess: bool = True) -> Examined:
+    """Figures and verdicts of a stream; `assess`: also whether estimation's readers take it."""
     ticks = clock(stream.t, stream.trial)
     found = [Finding("note", "reading", note) for note in stream.notes]
     found += findings.of_clock(ticks, stream.t)
@@ -118,7 +118,7 @@ def examine(stream: Stream, *, judge: bool = True) -> Examined:
         found += findings.of_clouds(stream) + findings.of_planes(stream)
     elif stream.kind == "joints":
         found += findings.of_joints(stream)
-    refusal = _refusal(stream) if judge else None
+    refusal = _refusal(stream) if assess else None
     if refusal is not None:
         found.insert(0, Finding("unusable", "estimate", str(refusal)))
     return Examined(stream, ticks, gravity, metre, heights, tuple(found), refusal)
@@ -152,20 +152,21 @@ def _refusal(stream: Stream) -> InputError | None:
 
 
 def check(
-    paths: Sequence[str | Path], tell: Callable[[str], None] | None = None
+    paths: Sequence[str | Path], on_progress: Callable[[str], None] | None = None
 ) -> tuple[list[Examined], list[InputError]]:
     """Streams of all recordings examined, and the errors of those that cannot be read at all."""
-    tell = tell or (lambda text: None)
-    examined, unreadable = [], []
+    on_progress = on_progress or (lambda text: None)
+    examined: list[Examined] = []
+    unreadable: list[InputError] = []
     for path in paths:
         try:
-            streams = read_streams(path, tell, unreadable.append)
+            streams = read_streams(path, on_progress, unreadable.append)
         except InputError as error:
             unreadable.append(error)
             continue
         own = []
         for stream in streams:
-            tell(f"examining {stream.place}, {len(stream)} samples")
+            on_progress(f"examining {stream.place}, {len(stream)} samples")
             own.append(examine(stream))
         if any(one.refusal is None for one in own):
             own = [replace(one, counts=one.stream.what != TRANSFORMS) for one in own]

@@ -20,7 +20,7 @@ OCCLUDED = 0.2
 FAR = 20.0
 """Extent [recorded units] beyond which they are hardly metres."""
 SIZE_OFF = 0.01
-"""Relative difference of gravity's magnitude from 9.81 m/s^2 that is told, beyond its noise."""
+"""Relative difference of gravity's magnitude from 9.81 m/s^2 that is counted, beyond its noise."""
 PLANE_FRAMES, PLANE_POINTS = 3, 1000
 """Frames that planes are looked for in, and fewest points that are worth it."""
 FEW_POINTS = 64
@@ -78,8 +78,8 @@ def of_places(stream: Stream, clock: Timing) -> list[Finding]:
     for name, share in zip(stream.names, hidden, strict=True):
         if share > 0:
             level = "warning" if share > OCCLUDED else "note"
-            seen = np.isfinite(stream.position[:, stream.names.index(name)]).all(axis=1)
-            first = int(np.argmin(seen))
+            visible = np.isfinite(stream.position[:, stream.names.index(name)]).all(axis=1)
+            first = int(np.argmin(visible))
             text = f"{name} is not seen in {100 * share:.3g} % of the samples (first: {first})"
             advice = "another camera, or more markers" if level == "warning" else ""
             found.append(Finding(level, "occlusion", text, advice))
@@ -191,8 +191,8 @@ def of_clouds(stream: Stream) -> list[Finding]:
     text = f"{int(np.median(counts))} points a frame ({counts.min()} to {counts.max()})"
     found = [Finding("good", "points", text)]
     if dropped:
-        told = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
-        found.append(Finding("note", "returns", f"returns that are not points: {told}"))
+        counted = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+        found.append(Finding("note", "returns", f"returns that are not points: {counted}"))
     if counts.max() <= FEW_POINTS and counts.min() == counts.max():
         text = f"always {counts[0]} points: markers without labels?"
         found.append(

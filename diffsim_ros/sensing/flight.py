@@ -41,7 +41,7 @@ def free_flight(trials: Sequence[PoseTrial]) -> Flight:
     return Flight(per_trial, median, 1.2533 * deviation / np.sqrt(len(per_trial)))
 
 
-def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float]) -> Flight:
+def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.ndarray) -> Flight:
     """Refuse recordings whose free flight contradicts the world's gravity [m/s^2] (3,).
 
     Raises InputError naming the source and a toss: another axis is up, millimetres, g's, or a
@@ -49,7 +49,7 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float]) -> Flig
     """
     flight = free_flight(trials)
     gravity = np.asarray(gravity, dtype=float)
-    g, size = np.linalg.norm(gravity), np.linalg.norm(flight.median)
+    g, size = float(np.linalg.norm(gravity)), float(np.linalg.norm(flight.median))
     if g == 0.0:
         return flight
     slack = 4.0 * np.linalg.norm(flight.spread)

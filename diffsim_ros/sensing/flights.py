@@ -24,7 +24,7 @@ SHARED = 0.1
 CENTRES = 200
 """Windows at most whose accelerations are tried as the shared one."""
 TILT = np.radians(1.0)
-"""Angle between up and an axis that is not told apart from none."""
+"""Angle between up and an axis that is not distinguished from none."""
 REST = 0.003
 """Distance [m] within which a body that rests stays during a window."""
 
@@ -113,7 +113,9 @@ def windows(t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float) -> Windo
     return Windows(first, w, solved[:, 2], np.sqrt(noise * inverse[:, 2, 2]), spread)
 
 
-def gravity(t, p, trial, dt, *, strict: bool = False) -> Gravity | None:
+def gravity(
+    t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float, *, strict: bool = False
+) -> Gravity | None:
     """Acceleration that flights share, None if none is seen.
 
     strict  only one that is about 9.81 m/s^2 in m, cm or mm counts (a soft body's swing has
@@ -141,10 +143,12 @@ def gravity(t, p, trial, dt, *, strict: bool = False) -> Gravity | None:
 
 def _like_gravity(size: np.ndarray) -> np.ndarray:
     ratios = size[:, None] / (G * np.array(list(UNITS.values())))
-    return ((ratios > SIZES[0]) & (ratios < SIZES[1])).any(axis=1)
+    return np.any((ratios > SIZES[0]) & (ratios < SIZES[1]), axis=1)
 
 
-def _flights(t, p, trial, found: Windows, members: np.ndarray) -> Gravity | None:
+def _flights(
+    t: np.ndarray, p: np.ndarray, trial: np.ndarray, found: Windows, members: np.ndarray
+) -> Gravity | None:
     """Runs of windows of the same acceleration, fitted again as a whole."""
     index = found.first[members]
     if not len(index):
@@ -164,10 +168,10 @@ def _flights(t, p, trial, found: Windows, members: np.ndarray) -> Gravity | None
         weights.append(noise * np.linalg.inv(A.T @ A)[2, 2])
     if not fits:
         return None
-    fits, variance = np.array(fits), np.array(weights)
-    middle = np.median(fits, axis=0)
-    if len(fits) > 2:
-        deviation = 1.4826 * np.median(np.abs(fits - middle), axis=0)
+    seen, variance = np.array(fits), np.array(weights)
+    middle = np.median(seen, axis=0)
+    if len(seen) > 2:
+        deviation = 1.4826 * np.median(np.abs(seen - middle), axis=0)
         sigma = 1.2533 * deviation / np.sqrt(len(fits))
     else:
         sigma = np.sqrt(variance.mean(axis=0) / len(fits))
@@ -175,7 +179,9 @@ def _flights(t, p, trial, found: Windows, members: np.ndarray) -> Gravity | None
     return Gravity(middle, sigma, len(fits), seconds, tuple(spans))
 
 
-def resting(t, p, trial, dt, up: np.ndarray, metre: float) -> tuple[np.ndarray, np.ndarray]:
+def resting(
+    t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float, up: np.ndarray, metre: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Height along `up` at the last rest of every trial that has one, and the trials' numbers.
 
     p (n, 3) and the heights in recorded units; metre: how many of them are a metre.

@@ -265,12 +265,12 @@ def mocap_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
     for i, ns in enumerate(stamps(track.t, epoch_ns)):
 
         def build(i: int = i, ns: int = ns) -> Any:
-            seen = [
+            visible = [
                 message("mocap4r2_msgs/msg/Marker", 0, k, name, _point(track.position[i, k]))
                 for k, name in enumerate(track.names)
                 if np.isfinite(track.position[i, k]).all()
             ]
-            return message(MOCAP, _header(ns, track.frame_id), i, seen)
+            return message(MOCAP, _header(ns, track.frame_id), i, visible)
 
         yield Entry(ns, track.topic, MOCAP, build)
 

@@ -99,9 +99,9 @@ def _from_markers(path: Path, wanted: Sequence[int], gap: float) -> Playlist:
     stamps = _in_a_row([t[own] for own in rows], gap)
     frames = []
     for number, row in enumerate(np.concatenate(rows)):
-        seen = np.flatnonzero(np.isfinite(position[row]).all(axis=1))
-        shown = tuple(names[i] for i in seen)
-        frames.append(MarkerFrame(0, "tracker", number, shown, position[row][seen]))
+        visible = np.flatnonzero(np.isfinite(position[row]).all(axis=1))
+        shown = tuple(names[i] for i in visible)
+        frames.append(MarkerFrame(0, "tracker", number, shown, position[row][visible]))
     return Playlist(stamps, trial[np.concatenate(rows)], "tracker", markers=frames)
 
 

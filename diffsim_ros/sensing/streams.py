@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ..tables import read_header, read_rows
 from . import bags
 from .bag_poses import read_bodies
 from .clouds.bag import POINT_CLOUD
+from .clouds.cloud import Cloud
 from .joints.bag import joint_columns
 from .joints.log import JointLog, read_logs
 from .markers.bag import bag_markers
@@ -44,7 +46,7 @@ class Stream:
     kind         "poses", "markers", "clouds" or "joints";  what: the format in words
     frame        name of the frame ("" unknown)
     t            stamps [s]; of clouds since the first                             (n,)
-    trial        number of the trial of each sample, None: not told by the file    (n,)
+    trial        number of the trial of each sample, None: not given by the file    (n,)
     names        bodies, markers or joints
     position     in recorded units; NaN where not seen; None of clouds, joints     (n, m, 3)
     orientation  of poses, x, y, z, w                                              (n, 4)
@@ -63,10 +65,11 @@ class Stream:
     t: np.ndarray
     names: tuple[str, ...]
     trial: np.ndarray | None = None
-    position: np.ndarray | None = None
-    orientation: np.ndarray | None = None
+    # `Any` where None is meant that who knows the kind never meets
+    position: np.ndarray | Any = None
+    orientation: np.ndarray | Any = None
     joints: dict[str, np.ndarray] = field(default_factory=dict)
-    clouds: list = field(default_factory=list)
+    clouds: list[Cloud] = field(default_factory=list)
     notes: tuple[str, ...] = ()
     scale: float = 1.0
     begin: int = 0
@@ -82,22 +85,26 @@ class Stream:
 
 def read_streams(
     path: str | Path,
-    tell: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
     refuse: Callable[[InputError], None] | None = None,
 ) -> list[Stream]:
     """Every stream of a recording.
 
-    tell     given a line before each that may take long
+    on_progress     given a line before each that may take long
     refuse   given the errors of topics that cannot be read, where others of the bag can
     Raises InputError: a missing, damaged or empty file, or one of no known format.
     """
-    path, tell, refuse = Path(path), tell or (lambda text: None), refuse or (lambda error: None)
+    path, on_progress, refuse = (
+        Path(path),
+        on_progress or (lambda text: None),
+        refuse or (lambda error: None),
+    )
     if not exists(path):
         raise InputError(path, "", "no such file", ACCEPTED)
-    tell(f"reading {path}")
+    on_progress(f"reading {path}")
     suffix = path.suffix.lower()
     if bags.is_bag(path):
-        return _bag(path, tell, refuse)
+        return _bag(path, on_progress, refuse)
     if path.is_dir():
         return _clouds(path)
     if suffix == ".npz":
@@ -217,8 +224,8 @@ def _number(cell: str) -> float:
 
 def _markers(path: Path) -> Stream:
     names, t, position, _ = raw_markers(path)
-    trial, what = trials_of(path, t), f"{path.suffix[1:].upper()} of markers"
-    trial = None if len(set(trial.tolist())) < 2 else trial
+    number, what = trials_of(path, t), f"{path.suffix[1:].upper()} of markers"
+    trial = None if len(set(number.tolist())) < 2 else number
     return Stream(path, "", "markers", what, "tracker", t, names, trial, position)
 
 
@@ -250,7 +257,9 @@ def _cloud_files(path: Path, scale: float) -> Stream:
     return _cloud_stream(path, "", "a sequence of clouds", clouds)
 
 
-def _cloud_stream(path, name, what, clouds, notes=()) -> Stream:
+def _cloud_stream(
+    path: Path, name: str, what: str, clouds: list[Cloud], notes: tuple[str, ...] = ()
+) -> Stream:
     stamps = np.array([cloud.stamp for cloud in clouds])
     frame = clouds[0].frame
     return Stream(
@@ -261,7 +270,7 @@ def _cloud_stream(path, name, what, clouds, notes=()) -> Stream:
 # ---------------------------------------------------------------------------- bags
 
 
-def _bag(path: Path, tell: Callable, refuse: Callable) -> list[Stream]:
+def _bag(path: Path, on_progress: Callable, refuse: Callable) -> list[Stream]:
     topics = bags.topics(path)
     known = {
         topic: kind
@@ -275,15 +284,15 @@ def _bag(path: Path, tell: Callable, refuse: Callable) -> list[Stream]:
     for topic, kind in known.items():
         if not topics[topic][1] and any(topics[other][1] for other in known):
             continue  # recorded, but nobody published
-        tell(f"reading {path}: {topic}, {topics[topic][1]} messages")
+        on_progress(f"reading {path}: {topic}, {topics[topic][1]} messages")
         try:
             streams += BAG_READERS[kind](path, topic)
         except InputError as error:
             errors.append(error)
     if not streams:
         raise errors[0]
-    for error in errors:
-        refuse(error)
+    for refused in errors:
+        refuse(refused)
     return streams
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def toss_index(path: Path, arrays: dict[str, np.ndarray]):
+def toss_index(
+    path: Path, arrays: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Checked ids, starts, lengths (N,) and dt of a file."""
     state, dt = arrays["state"], arrays["dt"]
     fits = state.ndim in (2, 3) and state.shape[-1] in (7, 13) and state.dtype.kind in "fiu"
@@ -91,7 +94,7 @@ def write_tosses(path: str | Path, trials: Sequence[PoseTrial]) -> None:
     """
     if not trials:
         raise InputError(path, "trials", [], "at least one toss to write")
-    arrays = arrays_of(trials)
+    arrays: dict[str, Any] = arrays_of(trials)
     columns = np.array(COLUMNS[: arrays["state"].shape[-1]])
     np.savez_compressed(path, **arrays, columns=columns)
 
@@ -120,7 +123,7 @@ def _row(trial: PoseTrial, full: bool) -> np.ndarray:
     """Columns of one body's samples (n, 7 | 13)."""
     q = trial.orientation
     columns = [trial.position, q[:, [3, 0, 1, 2]]]
-    if full:
+    if full and trial.velocity is not None:
         omega = quat_rotate(quat_conjugate(q), trial.velocity[:, 3:])
         columns += [trial.velocity[:, :3], omega]
     return np.concatenate(columns, axis=1)

@@ -133,20 +133,22 @@ def _select(path: Path, ids: np.ndarray, trials: Iterable[int]) -> list[int]:
     return [row[i] for i in wanted]
 
 
-def _poses(place: str, state: np.ndarray, frames: np.ndarray, dt: float):
+def _poses(
+    place: str, state: np.ndarray, frames: np.ndarray, dt: float
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Checked poses (n, 7) and velocities (n, 6) or None of one body's rows (n, 7 | 13)."""
     state = state.astype(np.float64)
     bad = np.argwhere(~np.isfinite(state))
     if len(bad):
         sample, column = bad[0]
-        value = float(state[sample, column])
-        raise InputError(place, f"sample {sample}, {COLUMNS[column]}", value, "a finite number")
+        got = float(state[sample, column])
+        raise InputError(place, f"sample {sample}, {COLUMNS[column]}", got, "a finite number")
     norm = np.linalg.norm(state[:, 3:7], axis=1)
-    bad = np.flatnonzero(np.abs(norm - 1.0) > UNIT_TOLERANCE)
-    if len(bad):
-        got = f"norm {norm[bad[0]]:.6g}"
+    long = np.flatnonzero(np.abs(norm - 1.0) > UNIT_TOLERANCE)
+    if len(long):
+        found = f"norm {norm[long[0]]:.6g}"
         rule = f"a unit quaternion (within {UNIT_TOLERANCE:g}), scalar first"
-        raise InputError(place, f"sample {bad[0]}, qw qx qy qz", got, rule)
+        raise InputError(place, f"sample {long[0]}, qw qx qy qz", found, rule)
     _check_speed(place, state[:, :3], frames, dt)
     orientation = (state[:, 3:7] / norm[:, None])[:, [1, 2, 3, 0]]
     value = np.concatenate([state[:, :3], orientation], axis=1)
@@ -156,7 +158,9 @@ def _poses(place: str, state: np.ndarray, frames: np.ndarray, dt: float):
     return value, np.concatenate([state[:, 7:10], omega], axis=1)
 
 
-def _grid(place: str, n: int, stamps: np.ndarray | None, dt: float):
+def _grid(
+    place: str, n: int, stamps: np.ndarray | None, dt: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Grid index (n,) and stamp [s] (n,) of every sample."""
     if stamps is None:
         frames = np.arange(n)

@@ -136,13 +136,13 @@ def chosen_bodies(
 
 def _together(path: str | Path, streams: Sequence[Stream]) -> list[Stream]:
     """The streams at the stamps at which every body was seen."""
-    seen = [
+    visible = [
         np.isfinite(one.position[:, 0]).all(axis=1) & np.isfinite(one.orientation).all(axis=1)
         for one in streams
     ]
     stamps = [one.begin + np.rint(one.t * NANO).astype(np.int64) for one in streams]
-    common = stamps[0][seen[0]]
-    for own, mask in zip(stamps, seen, strict=True):
+    common = stamps[0][visible[0]]
+    for own, mask in zip(stamps, visible, strict=True):
         common = np.intersect1d(common, own[mask])
     if not len(common):
         names = ", ".join(one.names[0] for one in streams)
@@ -150,7 +150,7 @@ def _together(path: str | Path, streams: Sequence[Stream]) -> list[Stream]:
     t = (common - common[0]) / NANO
     rows = [
         np.flatnonzero(mask)[np.searchsorted(own[mask], common)]
-        for own, mask in zip(stamps, seen, strict=True)
+        for own, mask in zip(stamps, visible, strict=True)
     ]
     return [
         replace(one, t=t, position=one.position[own], orientation=one.orientation[own])

@@ -25,7 +25,7 @@ from .sensors import TwinSensor, read_sensor
 WORLD = "world"
 """Frame of the scene, which every tree of frames hangs on."""
 KEY_INTERVAL = 0.004
-"""Between keys of a driven handle [s], about."""
+"""Between keys of a kinematic body [s], about."""
 MOVING = ("rigid", "particle")
 
 
@@ -40,7 +40,8 @@ class Grasp:
 
 @dataclass(frozen=True)
 class Drive:
-    """link that drives a handle, the handle's pose (4, 4) in it, steps between its keys."""
+    """link that drives a kinematic body, the kinematic body's pose (4, 4) in it, steps between its
+    keys."""
 
     link: str
     in_link: np.ndarray
@@ -100,7 +101,8 @@ def load_twin(source: str | Path | Mapping, *, base: str | Path | None = None) -
     grasp = _grasp(reader, top["grasp"], scene)
     gripper = reader.section(schema.GRIPPER, top["gripper"], "gripper")
     drives = {
-        name: _drive(reader, name, value, scene, arm) for name, value in top["handles"].items()
+        name: _drive(reader, name, value, scene, arm)
+        for name, value in top["kinematic_bodies"].items()
     }
     return TwinConfig(
         place, top["name"], scene, _before(reader, scene, grasp), arm, start, grasp, drives,
@@ -174,9 +176,9 @@ def _grasp(reader: Reader, value: object, scene: SceneModel) -> Grasp | None:
 
 
 def _drive(reader: Reader, name: str, value: object, scene: SceneModel, arm: Arm) -> Drive:
-    key = f"handles.{name}"
-    _body(reader, scene, name, ("handle",), key)
-    given = reader.section(schema.HANDLE, value, key)
+    key = f"kinematic_bodies.{name}"
+    _body(reader, scene, name, ("kinematic",), key)
+    given = reader.section(schema.KINEMATIC, value, key)
     link = given["link"] or arm.tool
     arm.robot.frame(link)
     step = scene.options.step
@@ -211,7 +213,7 @@ def _before(reader: Reader, scene: SceneModel, grasp: Grasp | None) -> SceneMode
         return None
     held, description = grasp.body, scene.description
     bodies = {name: body for name, body in description["bodies"].items() if name != held}
-    moving = {name for name, body in bodies.items() if body["type"] != "handle"}
+    moving = {name for name, body in bodies.items() if body["type"] != "kinematic"}
     if not moving:
         return None
     soft = sorted(name for name in moving if bodies[name]["type"] not in MOVING)

@@ -72,13 +72,13 @@ class DepthCamera:
         """
         distance, cosine = self._cast(meshes, generator)
         w, h = self.size
-        spoilt = distance + generator.normal(size=(h, w)) * self.noise.along(
+        corrupted = distance + generator.normal(size=(h, w)) * self.noise.along(
             np.where(np.isfinite(distance), distance, 0.0)
         )
         blobs = gaussian_filter(generator.normal(size=(h, w)), 3.0)
         lost = (cosine < self.grazing) | (generator.random((h, w)) < self.missing)
         lost |= blobs > np.quantile(blobs, 1 - self.holes)
-        points = self.directions() * np.where(lost, np.nan, spoilt)[..., None]
+        points = self.directions() * np.where(lost, np.nan, corrupted)[..., None]
         points[~np.isfinite(points).all(axis=-1)] = np.nan
         return checked(
             points.reshape(-1, 3), source=f"camera at {stamp:.3f} s", shape=(h, w), stamp=stamp,

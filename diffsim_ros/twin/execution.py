@@ -56,7 +56,7 @@ def simulate_execution(
 
     number     of the episode: another number, other draws
     until      [s] see Episode.play
-    lead       [s] by which the gripper is told before the trajectory's release; absent: its latency
+    lead       [s] by which the gripper is commanded before the release; absent: its latency
     """
     return simulate_executions(
         twin, trajectory, [(number, variation)], until=until, lead=lead

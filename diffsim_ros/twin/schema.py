@@ -15,7 +15,12 @@ TWIN: Section = {
     ),
     "start": Field("any", "joint values at the start [rad or m]; absent: the robot's home"),
     "grasp": Field("mapping", "the body that the gripper holds until it opens; absent: none"),
-    "handles": Field("mapping", "handle of the scene -> the link that drives it", default={}),
+    "kinematic_bodies": Field(
+        "mapping",
+        "kinematic body of the scene -> the link that drives it",
+        default={},
+        formerly="handles",
+    ),
     "spread": Field("mapping", "body -> how differently it is placed each time", default={}),
     "gripper": Field("mapping", "how it opens", default={}),
     "controller": Field("mapping", "how the robot follows", default={}),
@@ -32,9 +37,9 @@ GRASP: Section = {
     "kick_spin": Field("number", "the same", "rad/s", 0.0, minimum=0),
 }
 
-HANDLE: Section = {
+KINEMATIC: Section = {
     "link": Field("text", "link of the robot; absent: its tool"),
-    "in_link": Field("mapping", "pose of the handle in it", default={}),
+    "in_link": Field("mapping", "pose of the kinematic body in it", default={}),
     "interval": Field(
         "number", "between keys; absent: the whole steps nearest to 4 ms", "s", minimum=0,
         strict=True,
@@ -113,7 +118,7 @@ SENSORS: dict[str, Section] = {
 SECTIONS = {
     "TWIN": TWIN,
     "grasp": GRASP,
-    "handles.NAME": HANDLE,
+    "kinematic_bodies.NAME": KINEMATIC,
     "spread.BODY": SPREAD,
     "gripper": GRIPPER,
     "controller": CONTROLLER,

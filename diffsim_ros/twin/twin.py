@@ -1,9 +1,9 @@
 """A robot that moves, what it holds or drives, and what becomes of that.
 
 The engine runs whole motions from a start: of a held body from its release, with the pose and the
-twist that the tool then gives it; of bodies moved by handles from the beginning, with the handles'
-keys put where the robot was.  What changes later (a cancelled motion) changes only later keys, and
-equal keys give equal bits, so a motion that is run again has the same past.
+twist that the tool then gives it; of what kinematic bodies move from the beginning, with their keys
+put where the robot was.  What changes later (a cancelled motion) changes only later keys, and equal
+keys give equal bits, so a motion that is run again has the same past.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from .record import Held, Phase, TwinRecord, rest_nodes
 
 AXES = ("x", "y", "z")
 NEAR = 0.005
-"""A link takes a handle where it passes the handle's place in the scene, as near as this [m]."""
+"""A link takes a kinematic body where it passes the kinematic body's place in the scene, as near
+as this [m]."""
 LOOK = 0.002
 """Seconds between looks where it is."""
 KEY_BLOCK = 256
-"""Keys of handles are built in blocks of so many, so that scenes are used again."""
+"""Keys of kinematic bodies are built in blocks of so many, so that scenes are used again."""
 LONGEST_TURN = 6.2
-"""Of a handle's rotation vector [rad]."""
+"""Of a kinematic body's rotation vector [rad]."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class Twin:
         return self._entries[id(model)][1]
 
     def driven(self, before: bool, keys: int) -> SceneModel:
-        """The scene (or the one before the release) with room for `keys` keys of every handle."""
+        """The scene (or the one before the release) with room for `keys` keys of every kinematic
+        body."""
         model = self.config.before if before else self.config.scene
         if not self.config.drives:
             return model
@@ -180,14 +182,14 @@ class Episode:
     ) -> TwinRecord:
         """What the bodies do while the joints move so.
 
-        The scene of a twin with handles, and nothing held, begins when its links are where the
-        handles are; before that bodies stay where they are.
+        The scene of a twin with kinematic bodies, and nothing held, begins when its links are
+        where the kinematic bodies are; before that bodies stay where they are.
 
         motion   of the joints as executed, from 0 s on; they rest before and after it
         release  [s] when the gripper lets go, without jitter and the variation's delay
         until    [s]; absent: the scene's duration after the release (or the start), or the end of
                  the motion, if that is later
-        taken    refuse a motion that does not take the handles; False: bodies stay then
+        taken    refuse a motion that does not take the kinematic bodies; False: bodies stay then
         Raises InputError, and NotConverged where the engine fails.
         """
         motion = self._ordered(motion)
@@ -212,9 +214,10 @@ class Episode:
         return TwinRecord(motion, free, until, held, tuple(phases))
 
     def _begin(self, motion: JointTrajectory, taken: bool) -> float | None:
-        """When the links first pass their handles' places [s]; None if they never do.
+        """When the links first pass their kinematic bodies' places [s]; None if they never do.
 
-        That is where they come no nearer: taken on the way there, handles would pull at once.
+        That is where they come no nearer: taken on the way there, kinematic bodies would pull at
+        once.
         """
         times = np.arange(0.0, motion.duration + LOOK, LOOK)
         farthest = np.zeros(len(times))
@@ -225,8 +228,8 @@ class Episode:
             away = np.linalg.norm(poses[:, :3, 3] - place, axis=1)
             farthest = np.maximum(farthest, away)
             if taken and farthest.min() > NEAR:
-                rule = f"a motion that comes within {NEAR:g} m of the handle's place in the scene"
-                raise InputError(self.config.place, f"handles.{name}",
+                rule = f"a motion that comes within {NEAR:g} m of its place in the scene"
+                raise InputError(self.config.place, f"kinematic_bodies.{name}",
                                  f"{away.min():.3g} m from {place}", rule)  # fmt: skip
         near = np.flatnonzero(farthest <= NEAR)
         if not len(near):
@@ -260,7 +263,7 @@ class Episode:
         if free is not None and free <= until:
             starts = {held.body: self._let_go(held, free)}
             for name in found[0].model.bodies if found else ():
-                if found[0].model.description["bodies"][name]["type"] != "handle":
+                if found[0].model.description["bodies"][name]["type"] != "kinematic":
                     starts[name] = found[0].state(name, np.array([free]))
             found.append(self._run(motion, False, free, until, starts, cancel))
         return found
@@ -302,7 +305,7 @@ class Episode:
             p[at : at + 3] = value
 
     def _keys(self, model, p, name: str, motion, begin: float, steps: int) -> None:
-        """Put the keys of a handle where its link is, from `begin` on."""
+        """Put the keys of a kinematic body where its link is, from `begin` on."""
         drive = self.config.drives[name]
         positions = model.description["bodies"][name]["keys"]["positions"]
         times = begin + drive.stride * model.options.step * np.arange(len(positions))
@@ -312,7 +315,7 @@ class Episode:
         last = min(steps // drive.stride + 2, len(turns))
         if np.linalg.norm(turns[:last], axis=1).max() > LONGEST_TURN:
             rule = f"a link that turns by less than {LONGEST_TURN} rad from the world's axes"
-            raise InputError(self.config.place, f"handles.{name}", "a whole turn", rule)
+            raise InputError(self.config.place, f"kinematic_bodies.{name}", "a whole turn", rule)
         turns[last:] = turns[last - 1]
         for key, rows in (("position", poses[:, :3, 3]), ("rotation", turns)):
             at = model.engine.index(f"{name}.{key}[0].x")

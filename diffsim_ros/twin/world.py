@@ -87,9 +87,9 @@ class World:
         if opened and self.release is None and self.config.grasp is not None:
             self.release = (opened[0] - self.origin) / NANO
             self._record = None
-        self._feel(sample)
+        self._append(sample)
 
-    def _feel(self, sample: _Sample) -> None:
+    def _append(self, sample: _Sample) -> None:
         """Remember where the joints are, and whether that was foreseen."""
         if not self.moved:
             self._samples = [replace(sample, time=0.0)]
@@ -153,14 +153,14 @@ class World:
     def _played(self, ahead: Controller | None, cancel) -> TwinRecord:
         motion = self._motion(self._samples[-RECENT:])
         if ahead is not None:
-            self._foresee(ahead)
+            self._predict(ahead)
             motion = self._motion([*self._samples, *self._foreseen])
         release, until = (self.release, None) if self._freed() else (None, None)
         if self.config.grasp is not None and release is None:
             until = max(self.config.scene.description["world"]["duration"], 2 * self.elapsed)
         return self.episode.play(motion, release, until, cancel, taken=False)
 
-    def _foresee(self, ahead: Controller) -> None:
+    def _predict(self, ahead: Controller) -> None:
         """Let a copy of the controller run until the joints rest."""
         self._foreseen = []
         for k in range(1, round(AHEAD * NANO) // TICK):

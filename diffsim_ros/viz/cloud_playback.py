@@ -61,8 +61,8 @@ def write_cloud_playback(
             for name, columns in extra.items():
                 columns.append(getattr(prediction, name)[k])
         reel.end(max(prediction.clock[-1], prediction.t[-1]))
-    seen = RecordedClouds(CLOUD_TOPIC, frame_id, stamps, clouds, extra)
-    return write_motion(path, [], markers=reel.tracks(), clouds=[seen])
+    recorded = RecordedClouds(CLOUD_TOPIC, frame_id, stamps, clouds, extra)
+    return write_motion(path, [], markers=reel.tracks(), clouds=[recorded])
 
 
 def _drawn(prediction: Any, i: int, frame_id: str) -> list[Marker]:

@@ -65,8 +65,8 @@ def _view(prediction: Any, k: int):
     axes = np.stack([right, np.cross(right, forward), forward])
 
     def pixels(places):
-        seen = (places - eye) @ axes.T
-        return far * seen[:, :2] / seen[:, 2:]
+        in_camera = (places - eye) @ axes.T
+        return far * in_camera[:, :2] / in_camera[:, 2:]
 
     corners = x[prediction.triangles]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

@@ -39,7 +39,7 @@ def _content(result: Any) -> dict[str, Any]:
         "motions": [motion_data(prediction) for prediction in shown],
         "curves": [curves_of(prediction) for prediction in shown],
         "distances": [_row(prediction) for prediction in shown],
-        "sensors": [_sensor(p, seen) for p in shown for seen in p.sensors],
+        "sensors": [_sensor(p, sensor) for p in shown for sensor in p.sensors],
         "single": [_single(prediction, i) for i, prediction in enumerate(shown)],
     }
 
@@ -79,7 +79,7 @@ def curves_of(prediction: Any) -> dict[str, Any]:
     """Return the view of a recording: where the body is, and how far its points are off."""
     clock, t = prediction.clock, prediction.t
     middle = prediction.vertices.astype(float).mean(axis=1)
-    seen = _at(clock, middle[:, None], t)[:, 0] + prediction.shift
+    measured = _at(clock, middle[:, None], t)[:, 0] + prediction.shift
     rms = {"simulated": prediction.rms}
     if prediction.before is not None:
         rms["first guess"] = prediction.before
@@ -88,7 +88,7 @@ def curves_of(prediction: Any) -> dict[str, Any]:
     groups = {
         "middle of the body": [
             curves.panel(f"{axis} [mm]", [
-                curves.line("measured", t, 1e3 * seen[:, k]),
+                curves.line("measured", t, 1e3 * measured[:, k]),
                 curves.line("simulated", clock, 1e3 * middle[:, k]),
             ])
             for k, axis in enumerate(curves.AXES)
@@ -98,25 +98,25 @@ def curves_of(prediction: Any) -> dict[str, Any]:
             curves.panel("rms distance [σ]", [curves.line("simulated", t, sigma)]),
         ],
     }  # fmt: skip
-    for seen in prediction.sensors:
-        for k, marker in enumerate(seen.names):
-            both = {"measured": seen.measured[:, k], "simulated": seen.simulated[:, k]}
-            panels = curves.paths(seen.t, {who: 1e3 * x for who, x in both.items()})
-            if seen.angle is not None:
+    for sensor in prediction.sensors:
+        for k, marker in enumerate(sensor.names):
+            both = {"measured": sensor.measured[:, k], "simulated": sensor.simulated[:, k]}
+            panels = curves.paths(sensor.t, {who: 1e3 * x for who, x in both.items()})
+            if sensor.angle is not None:
                 look = style.INK, "line"
-                line = curves.line("apart", seen.t, seen.angle, look)
+                line = curves.line("apart", sensor.t, sensor.angle, look)
                 panels.append(curves.panel("angle between them [°]", [line]))
-            groups[f"{seen.name}, {marker}"] = panels
+            groups[f"{sensor.name}, {marker}"] = panels
     name = f"{prediction.name} ({prediction.role})"
     return curves.view(name, "time since the start [s]", groups)
 
 
-def _sensor(prediction: Any, seen: Any) -> list[str]:
+def _sensor(prediction: Any, sensor: Any) -> list[str]:
     """One line of the table of other sensors."""
-    e = seen.errors
+    e = sensor.errors
     angle = f"{e['rotation_error_deg']:.3g}" if "rotation_error_deg" in e else "–"
     numbers = [f"{1e3 * e['position_error_m']:.3g}", f"{e['rms_over_sigma']:.3g}", angle]
-    return [prediction.name, prediction.role, seen.name, str(e["samples"]), *numbers]
+    return [prediction.name, prediction.role, sensor.name, str(e["samples"]), *numbers]
 
 
 def _padded(points: np.ndarray, count: int) -> np.ndarray:

@@ -34,8 +34,8 @@ def write_comparison_report(path: str | Path, found: Any) -> list[Path]:
     context = {
         "title": " or ".join(m.name for m in found.models),
         "kind": "comparison of models",
-        "status": "told apart" if found.told_apart else "not told apart",
-        "status_class": "good" if found.told_apart else "bad",
+        "status": "distinguished" if found.distinguished else "not distinguished",
+        "status_class": "good" if found.distinguished else "bad",
         "lead": found.sentences[0],
         "cards": _cards(found),
         "sentences": found.sentences,
@@ -72,8 +72,8 @@ def _number(value: float | None, digits: int = 4) -> str:
 
 
 def _cards(found: Any) -> list[dict[str, str]]:
-    tone = "good" if found.told_apart else "bad"
-    best = found.best if found.told_apart else "not told apart"
+    tone = "good" if found.distinguished else "bad"
+    best = found.best if found.distinguished else "not distinguished"
     cards = [card("Supported", best, tone=tone)]
     for name, pair in found.pairs.items():
         detail = f"of {found.best}; 95 % {_number(pair.low, 3)} to {_number(pair.high, 3)}"

@@ -15,7 +15,7 @@ AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
-class BodyWay:
+class BodyPath:
     """A body's centre: times (n,) [s] from the start of the plan's scene and places (n, 3) [m]."""
 
     times: np.ndarray
@@ -25,8 +25,8 @@ class BodyWay:
 @in_style
 def execution_figure(
     title: str,
-    planned: BodyWay,
-    executed: BodyWay,
+    planned: BodyPath,
+    executed: BodyPath,
     targets: Mapping[str, tuple[float, np.ndarray, float]],
     joints: tuple[np.ndarray, np.ndarray],
 ) -> Figure:

@@ -66,10 +66,10 @@ def joint_residuals(prediction: Any) -> Figure:
             apart = apart / prediction.sigma[signal][row]
             axis.axhspan(-2, 2, color="#EEF2F6", lw=0)
             axis.plot(prediction.t, apart, ".", ms=2, mew=0, color=style.SIMULATED)
-            seen = apart[np.isfinite(apart)]
-            worst = max(4.0, 1.1 * float(np.abs(seen).max(initial=0.0)))
+            finite = apart[np.isfinite(apart)]
+            worst = max(4.0, 1.1 * float(np.abs(finite).max(initial=0.0)))
             axis.set_ylim(-worst, worst)
-            rms = float(np.sqrt(np.mean(seen**2))) if len(seen) else np.nan
+            rms = float(np.sqrt(np.mean(finite**2))) if len(finite) else np.nan
             axis.text(0.99, 0.93, f"rms {rms:.2f}", transform=axis.transAxes, ha="right", va="top",
                       fontsize=7, color=style.MUTED)  # fmt: skip
         line[0].set_ylabel(name.removesuffix("_joint"), fontsize=8)

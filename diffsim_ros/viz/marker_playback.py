@@ -38,7 +38,7 @@ def write_marker_playback(
         rows = rows_of(prediction, RATE)
         t = prediction.t - prediction.t[rows[0]]
         drawn = [_drawn(prediction, row, frame_id) for row in rows]
-        reel.draw(t[rows], [_ways(prediction, rows, frame_id) + drawn[0], *drawn[1:]])
+        reel.draw(t[rows], [_paths(prediction, rows, frame_id) + drawn[0], *drawn[1:]])
         span = slice(rows[0], rows[-1] + 1)
         for who, topic in MOCAP_TOPICS.items():
             track = t[span] + reel.start, prediction.markers, getattr(prediction, who)[span]
@@ -48,8 +48,8 @@ def write_marker_playback(
     return write_motion(path, [], markers=reel.tracks(), mocap=mocap)
 
 
-def _ways(prediction: Any, rows: np.ndarray, frame_id: str) -> list[Marker]:
-    """The way of every marker, measured and simulated, as lines that stay."""
+def _paths(prediction: Any, rows: np.ndarray, frame_id: str) -> list[Marker]:
+    """The path of every marker, measured and simulated, as lines that stay."""
     found = []
     for who, colour in COLOURS.items():
         places = getattr(prediction, who)[rows]

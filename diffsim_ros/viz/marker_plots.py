@@ -35,9 +35,9 @@ def marker_curves(prediction: Any) -> Figure:
             if prediction.before is not None:
                 early = prediction.t <= prediction.t[: len(prediction.before)][-1]
                 guess = 1e3 * (prediction.before[:, row, column] - held[row, column])
-                seen = prediction.t[early] >= WINDOW[0]
+                after = prediction.t[early] >= WINDOW[0]
                 axis.plot(
-                    prediction.t[early][seen], guess[seen], color=style.MUTED, lw=0.7, alpha=0.7,
+                    prediction.t[early][after], guess[after], color=style.MUTED, lw=0.7, alpha=0.7,
                     label="first guess",
                 )  # fmt: skip
             axis.plot(t, simulated, color=style.SIMULATED, lw=1.3, label="simulated")

@@ -91,11 +91,11 @@ def curves_of(prediction: Any) -> dict[str, Any]:
 
 def _filled(path: np.ndarray) -> np.ndarray | None:
     """A marker's path (n, 3) with the last seen place where it is hidden; None: never seen."""
-    seen = np.flatnonzero(np.isfinite(path).all(axis=1))
-    if not len(seen):
+    visible = np.flatnonzero(np.isfinite(path).all(axis=1))
+    if not len(visible):
         return None
-    last = np.maximum(np.searchsorted(seen, np.arange(len(path)), side="right") - 1, 0)
-    return path[seen[last]]
+    last = np.maximum(np.searchsorted(visible, np.arange(len(path)), side="right") - 1, 0)
+    return path[visible[last]]
 
 
 def _lead(predictions: Sequence[Any]) -> str:

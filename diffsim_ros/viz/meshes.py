@@ -36,12 +36,13 @@ def focal_length(camera: Viewpoint, height: int) -> float:
 
 def project(points: np.ndarray, camera: Viewpoint, width: int, height: int):
     """World points (..., 3) -> pixels (..., 2) and depth along the view [m] (...)."""
-    seen = (points - np.asarray(camera.eye)) @ camera.axes().T
-    depth = seen[..., 2]
+    in_camera = (points - np.asarray(camera.eye)) @ camera.axes().T
+    depth = in_camera[..., 2]
     safe = np.where(np.abs(depth) < 1e-9, 1e-9, depth)
     f = focal_length(camera, height)
     pixels = np.stack(
-        [0.5 * width + f * seen[..., 0] / safe, 0.5 * height - f * seen[..., 1] / safe], -1
+        [0.5 * width + f * in_camera[..., 0] / safe, 0.5 * height - f * in_camera[..., 1] / safe],
+        -1,
     )
     return pixels, depth
 

@@ -61,7 +61,7 @@ def lead(summary: Summary) -> str:
     """Return the verdict in one or two sentences."""
     unseen = "validate" in summary.roles
     if not summary.means:
-        return "No toss was predicted; the parameters below are what the training tosses say."
+        return "No toss was predicted; the parameters below are those of the training tosses."
     parts = [
         f"{factor * summary.means[q][0]:.3g} {unit if unit != 'm + rad²' else ''}".strip()
         + f" {title}"

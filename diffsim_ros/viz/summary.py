@@ -189,7 +189,7 @@ def _warnings(result: Any, rows: Sequence[ParameterRow]) -> tuple[str, ...]:
             found.append(f"{row.name} ended at a bound; its true value may lie beyond.")
         if not row.identifiable:
             reason = f": {row.note}" if row.note else "."
-            found.append(f"{row.name} cannot be told from these data{reason}")
+            found.append(f"{row.name} cannot be identified from these data{reason}")
     return tuple(found)
 
 

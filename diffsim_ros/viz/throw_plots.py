@@ -1,4 +1,4 @@
-"""Throws as planned and as carried out, from plain arrays."""
+"""Throws as planned and as executed, from plain arrays."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ SIGMA = (1e-3, np.deg2rad(0.5))
 
 
 def make_trial(generator, truth, steps, *, name="toss", noise=True, prior=True, **trial):
-    """A synthetic recording: start ~ belief, measured with noise; `truth`: engine entries."""
+    """A synthetic recording: start ~ prior, measured with noise; `truth`: engine parameters."""
     state = [generator.normal(size=3) for _ in range(4)]
     p = FakeScene().values
     for entry, value in truth.items():

@@ -94,7 +94,7 @@ def test_verdicts_in_words():
     assert "2.0" in words[1] and "0 of 5" in words[1]
     mixed = {"a": [1.0, 2.0, 0.5, 1.0, 3.0], "b": [2.0, 1.0, 1.0, 0.5, 3.1]}
     best, pairs, words = verdict(mixed, 0.25, criteria_of(a=500, b=510))
-    assert "do not tell the models apart" in words[0] and len(words) == 2
+    assert "do not distinguish the models" in words[0] and len(words) == 2
     _, _, words = verdict(mixed, 0.25, criteria_of(a=500, b=1500))
     assert "held-out trials do not confirm" in words[-1] and "prefers a" in words[-1]
     _, _, words = verdict(SQUARES, 0.25, criteria_of(a=1000, b=500))
@@ -104,7 +104,7 @@ def test_verdicts_in_words():
 def test_three_models():
     squares = {**SQUARES, "c": [1.05, 1.0, 1.0, 0.95, 1.05]}
     _, pairs, words = verdict(squares, 0.25, criteria_of(a=500, b=2000, c=500))
-    assert "do not tell" in words[0] and "against b" in words[0] and len(pairs) == 2
+    assert "do not distinguish" in words[0] and "against b" in words[0] and len(pairs) == 2
 
 
 def test_without_held_out_trials_the_fit_alone_speaks():
@@ -114,6 +114,6 @@ def test_without_held_out_trials_the_fit_alone_speaks():
     best, pairs, words = verdict({"a": [1.0], "b": [9.0]}, 0.0, criteria_of(a=500, b=2000))
     assert best == "a" and words[0].startswith("the data support a") and "3 times" in words[1]
     _, _, words = verdict({"a": [9.0], "b": [1.0]}, 0.0, criteria_of(a=500, b=2000))
-    assert "do not tell b and a apart: AIC prefers a" in words[0]
+    assert "do not distinguish b and a: AIC prefers a" in words[0]
     _, _, words = verdict({"a": [math.nan], "b": [1.0]}, 0.0, criteria_of(a=500, b=505))
-    assert "do not tell a and b apart" in words[0]
+    assert "do not distinguish a and b" in words[0]

@@ -252,7 +252,7 @@ def test_deterministic(tosses):
 
 def test_continuation_ends_at_the_problem_itself(tosses):
     stages = []
-    problems = [tosses.softened(f, ["cube.drag"]) for f in (0.25, 0.5)] + [tosses]
+    problems = [tosses.compliant(f, ["cube.drag"]) for f in (0.25, 0.5)] + [tosses]
     solutions = continuation(problems, on_stage=stages.append)
     assert stages == [0, 1, 2]
     drags = [s.parameters["cube.drag"] for s in solutions]

@@ -57,13 +57,15 @@ def test_an_asymmetric_interval_is_that_of_brute_force():
     solution = levenberg_marquardt(problem)
     sigma = gauss_newton_covariance(problem, solution).std_dev[1]
     for factor in (1.0, 2.5):
-        told = []
-        found = profile(problem, solution, "b", sigma, unit="1/s", factor=factor, told=told.append)
+        reported = []
+        found = profile(
+            problem, solution, "b", sigma, unit="1/s", factor=factor, on_progress=reported.append
+        )
         low, high = brute(problem, solution.value, found.threshold * factor)
         assert found.low == pytest.approx(low, abs=2e-3 * (high - low))
         assert found.high == pytest.approx(high, abs=2e-3 * (high - low))
         assert found.note == "" and np.all(np.diff(found.values) > 0)
-        assert told[-1] == 1.0 and told == sorted(told)
+        assert reported[-1] == 1.0 and reported == sorted(reported)
     up, down = found.high - found.value, found.value - found.low
     assert up > 1.05 * down, "the case is not asymmetric"
     assert found.document()["interval"] == [found.low, found.high]

@@ -88,9 +88,9 @@ def test_starts_are_the_belief_moved_by_the_nuisance(build):
     for trial, row, (estimated,), run in zip(
         problem.trials, y, problem.starts(z, y), problem.rollouts(z, y), strict=True
     ):
-        belief = trial.starts[0]
-        offset = belief.factor @ row
-        np.testing.assert_allclose(estimated.position, belief.position + offset[:3])
+        prior = trial.starts[0]
+        offset = prior.factor @ row
+        np.testing.assert_allclose(estimated.position, prior.position + offset[:3])
         np.testing.assert_allclose(run.position[0, 1], estimated.position, atol=1e-14)
         np.testing.assert_allclose(run.velocity[0, 1], estimated.velocity, atol=1e-14)
         np.testing.assert_allclose(run.angular_velocity[0, 1], estimated.angular_velocity)
@@ -135,8 +135,8 @@ def test_weights_repeat_trials(build, trials):
     np.testing.assert_allclose(a.equations.reduced()[1], b.equations.reduced()[1])
 
 
-def test_softened_entries(build, scene):
-    problem = build().softened(0.5, ["cube.drag"])
+def test_compliant_parameters(build, scene):
+    problem = build().compliant(0.5, ["cube.drag"])
     z, y = point(problem)
     assert problem._vector(0, z, y[0])[scene.index("cube.drag")] == pytest.approx(
         0.5 * problem.map.named(z)["cube.drag"]

@@ -67,7 +67,7 @@ def test_estimated_noise_scales_the_covariance():
     assert ratio[0] == pytest.approx(3.0, rel=0.15)
 
 
-class Believed:
+class WithPriors:
     """r_k = A_k z + B_k y_k - d_k with a prior on z and y_k ~ N(0, 1), a stand-in for rollouts."""
 
     names, lower, upper = ("a", "b"), np.full(2, -np.inf), np.full(2, np.inf)
@@ -116,7 +116,7 @@ class Believed:
 @pytest.mark.parametrize("noise", [0.7, 5.0])
 def test_estimated_noise_scales_neither_priors_nor_beliefs(noise):
     """(J^T J / s^2 + P)^-1 of everything together, and s^2 (N - p + tr C P) = |r|^2."""
-    problem = Believed(noise)
+    problem = WithPriors(noise)
     solution = levenberg_marquardt(problem)
     found = gauss_newton_covariance(problem, solution, noise="estimated")
     J, P = problem.joint()

@@ -162,7 +162,7 @@ def pulled():
                      velocity=[0.05, 0.1, 0], angular_velocity=[0, 0, 1.0],
                      radius=0.05)  # fmt: skip
     way = np.hstack([0.2 + 0.5 * t, 0.1 * t, 0.06 + 0 * t])
-    s.add_handle("hand", interval=0.1, position=way)
+    s.add_kinematic_body("hand", interval=0.1, position=way)
     s.add_points("feet", bodies=["cube"] * 8, local=CORNERS * 0.05)
     s.add_points("hook", bodies=["cube"], local=[[0.05, 0.01, 0.01]])
     s.add_points("grip", bodies=["hand"], local=[[0, 0, 0]])
@@ -242,7 +242,7 @@ def test_who_is_held_hangs_on_neither_rounding_nor_k_t():
 
 
 def ride(carrier):
-    """A box on a slab that is shaken: a rigid body on springs, or a handle."""
+    """A box on a slab that is shaken: a rigid body on springs, or a kinematic body."""
     s = _engine.Scene()
     s.set_gravity([0, 0, -G])
     s.add_rigid_body("box", mass=0.4, inertia=[0.00067] * 3 + [0] * 3, position=[0, 0, 0.08],
@@ -257,7 +257,7 @@ def ride(carrier):
         s.add_springs("mount", points_a="under", index_a=range(4), points_b="frame",
                       index_b=range(4), stiffness=400.0, damping=2.0, rest_length=0.0)  # fmt: skip
     else:
-        s.add_handle("slab", interval=0.1, radius=0.3,
+        s.add_kinematic_body("slab", interval=0.1, radius=0.3,
                      position=0.04 * np.sin(20 * t) * [1, 0.5, 0.0],
                      rotation=0.1 * np.sin(5 * t) * [0, 1, 1])  # fmt: skip
     s.add_points("feet", bodies=["box"] * 8, local=CORNERS * 0.05)

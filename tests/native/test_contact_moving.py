@@ -1,4 +1,4 @@
-"""Obstacles carried by rigid bodies and handles: derivatives, balance, pairs, refusals."""
+"""Obstacles carried by rigid bodies and kinematic bodies: derivatives, balance, pairs, refusals."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def scene_of(carrier):
     if carrier == "rigid":
         s.add_rigid_body("c", mass=1.1, inertia=2 * np.array(INERTIA), radius=0.3)
     else:
-        s.add_handle("c", interval=0.1, position=np.zeros((2, 3)), radius=0.3)
+        s.add_kinematic_body("c", interval=0.1, position=np.zeros((2, 3)), radius=0.3)
     s.add_points("corners", bodies=["a"] * 8, local=0.12 * CORNERS, inset=-CORNERS, radius=0.03,
                  scale=0.95)  # fmt: skip
     s.add_points("point", bodies=["b"], local=np.zeros((1, 3)), radius=0.02)
@@ -107,7 +107,7 @@ def cube_on(carrier, friction="linear", **motion):
                          radius=0.3)  # fmt: skip
     else:
         t = np.arange(6)[:, None] * 0.1
-        s.add_handle("slab", interval=0.1, position=0.05 * np.sin(3 * t) * [1, 0.5, 1],
+        s.add_kinematic_body("slab", interval=0.1, position=0.05 * np.sin(3 * t) * [1, 0.5, 1],
                      rotation=0.4 * np.sin(4 * t) * [1, -1, 0.5], radius=0.3)  # fmt: skip
     s.add_points("corners", bodies=["cube"] * 8, local=0.0524 * CORNERS, inset=-CORNERS,
                  radius=0.004)  # fmt: skip
@@ -239,7 +239,7 @@ def test_a_leap_over_half_an_obstacle_warns(carrier):
         s.add_particle("dot", mass=1, position=[0, 0, height], velocity=[0, 0, velocity])
         s.add_points("dots", bodies=["dot"], local=np.zeros((1, 3)))
         if carrier:
-            s.add_handle(carrier, interval=1, position=np.zeros((1, 3)))
+            s.add_kinematic_body(carrier, interval=1, position=np.zeros((1, 3)))
         s.add_contact(
             "sheet", points="dots", sdf=sdf or _engine.Box([0.5, 0.5, 0.025]), k_n=100, k_t=0,
             c_f=0, carrier=carrier,

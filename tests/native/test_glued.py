@@ -11,7 +11,7 @@ STEP = 0.01
 
 
 def block_on_box(element="p1", model="neo_hookean", host="rigid", viscosity=30.0, **more):
-    """A soft block whose lower face sits on a turned rigid box (or handle) and one vertex on the
+    """A soft block whose lower face sits on a turned rigid or kinematic box, and one vertex on the
     world."""
     s = _engine.Scene()
     pose = [0.1, -0.2, 0.3]
@@ -21,7 +21,9 @@ def block_on_box(element="p1", model="neo_hookean", host="rigid", viscosity=30.0
                          velocity=[0.1, 0.2, 0.3], angular_velocity=[1, -2, 0.5])  # fmt: skip
     else:
         turn = 0.3 * np.random.default_rng(0).normal(size=(3, 3))
-        s.add_handle("base", interval=0.1, position=pose + 0.05 * turn, rotation=turn, radius=0.1)
+        s.add_kinematic_body(
+            "base", interval=0.1, position=pose + 0.05 * turn, rotation=turn, radius=0.1
+        )
     vertices, tets = box((0.2, 0.1, 0.2), (2, 1, 2))
     if element == "p2":
         vertices, tets = quadratic(vertices, tets)
@@ -131,7 +133,7 @@ def test_a_glued_vertex_moves_with_its_frame_and_with_the_world():
     [
         ({"glued": [("base", [99])]}, r"glued: vertex must be in \[0, 3\], got 99"),
         ({"glued": [("nobody", [0])]}, "must be one of"),
-        ({"glued": [("ball", [0])]}, "must be to rigid bodies, handles or the world"),
+        ({"glued": [("ball", [0])]}, "must be to rigid bodies, kinematic bodies or the world"),
         ({"glued": [("base", [0]), ("", [0])]}, "must name a vertex once"),
         ({"glued": [("base", [0, 1, 2, 3])]}, "must leave a vertex free"),
         ({"shares": [0.5, 0.5]}, "must be one per vertex"),

@@ -146,7 +146,7 @@ def test_gradients_through_joints(kind, order):
     """A driven body a drags b by the joint: stiffnesses, dampings, friction, keys, start of b."""
     rng = np.random.default_rng(5)
     s = _engine.Scene()
-    s.add_handle("a", interval=0.1, position=0.05 * rng.normal(size=(3, 3)), radius=0.1,
+    s.add_kinematic_body("a", interval=0.1, position=0.05 * rng.normal(size=(3, 3)), radius=0.1,
                  rotation=0.2 * rng.normal(size=(3, 3)))  # fmt: skip
     s.add_rigid_body("b", mass=0.4, inertia=[0.004, 0.005, 0.006, 0, 0, 0.0005], radius=0.1,
                      position=[0.3, 0.2, 0], angular_velocity=[1, -2, 1.5])  # fmt: skip
@@ -213,6 +213,6 @@ def test_bad_joints_are_refused(change, text):
 
 def test_joints_between_handles_are_refused():
     s = two_links()
-    s.add_handle("h", interval=1.0, position=[[0, 0, 0]])
+    s.add_kinematic_body("h", interval=1.0, position=[[0, 0, 0]])
     with pytest.raises(_engine.InvalidInput, match="moves freely"):
         s.add_joint("joint", kind="weld", body_a="h", body_b="", position=[0, 0, 0])

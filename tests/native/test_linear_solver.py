@@ -315,7 +315,7 @@ def test_singular_and_non_finite_matrices_are_reported(method):
 
 @pytest.mark.parametrize("columns", [1, 3])
 def test_lagged_factor_serves_neighbouring_matrices(columns, rng):
-    """Contacts come and go and the step changes; the factor is made anew only when it is poor."""
+    """Contacts come and go and the step changes; the factor is made again only when it is poor."""
     sizes, pairs, _, _ = elastic_ball(480)
     solver = _engine.LinearSolver(sizes, pairs, "lagged")
     products = []

@@ -11,10 +11,12 @@ SHARES = np.array([0.1, 0.2, 0.3, 0.2, 0.2])
 
 
 def hanging(carrier="hand", glued=(0,)):
-    """A string whose first vertices hang on a handle that moves, or on a rigid body that falls."""
+    """A string whose first vertices hang on a kinematic body that moves, or on a rigid body that
+    falls."""
     s = _engine.Scene()
     s.set_gravity([0, 0, -9.81])
-    s.add_handle("hand", interval=0.05, position=[[0.3, 0, 1], [0.4, 0.1, 1], [0.3, 0, 1.1]],
+    s.add_kinematic_body("hand", interval=0.05,
+                 position=[[0.3, 0, 1], [0.4, 0.1, 1], [0.3, 0, 1.1]],
                  rotation=[[0, 0, 0.3], [0.5, 0, 0.3], [0, 0.4, 0.3]])  # fmt: skip
     s.add_rigid_body("rod", mass=1, inertia=[0.01, 0.02, 0.02, 0, 0, 0], radius=0.1,
                      position=[0.3, 0, 0.9], orientation=[0.1, 0.2, 0.3, 0.9],
@@ -34,7 +36,7 @@ def test_masses_and_start():
     assert count == 3
     masses = s.masses(s.values)
     assert masses[first : first + 3] == pytest.approx(0.5 * SHARES[2:])
-    assert masses[0] == 0 and masses[1] == 1  # handle, rod
+    assert masses[0] == 0 and masses[1] == 1  # kinematic body, rod
     r = _engine.rollout(s, s.values, 1, _engine.Options(step=1e-3))
     angle = 2 * np.arctan2(0.1, 1)
     turned = 0.2 * np.array([np.cos(angle), 0, -np.sin(angle)])
@@ -101,7 +103,7 @@ def test_gradients_of_a_glued_string(carrier, order):
         ({"shares": [1, 0, 0, 0, 0.0]}, "> 0 and sum to 1"),
         ({"shares": [0.1] * 5}, "sum to 1"),
         ({"glued": [("hnd", [0])]}, "hnd"),
-        ({"glued": [("dot", [0])]}, "rigid bodies, handles or the world"),
+        ({"glued": [("dot", [0])]}, "rigid bodies, kinematic bodies or the world"),
         ({"glued": [("hand", [5])]}, "in [0, 4]"),
         ({"glued": [("hand", [0]), ("hand", [0])]}, "name a vertex once"),
         ({"glued": [("hand", [0, 1, 2, 3, 4])]}, "a vertex free"),
@@ -109,7 +111,7 @@ def test_gradients_of_a_glued_string(carrier, order):
 )
 def test_what_is_wrong_is_refused(change, text):
     s = _engine.Scene()
-    s.add_handle("hand", interval=1.0, position=[[0, 0, 1]])
+    s.add_kinematic_body("hand", interval=1.0, position=[[0, 0, 1]])
     s.add_particle("dot", mass=1)
     with pytest.raises(_engine.InvalidInput) as caught:
         s.add_mass_points("rope", **{"vertices": LINE, "mass": 0.5, **change})

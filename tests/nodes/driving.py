@@ -105,7 +105,7 @@ class Bench:
         return self.ros.accepted(self.client, message, hear)
 
     def send(self, motion=MOTION, blend=0.0):
-        """Have a motion carried out."""
+        """Have a motion executed."""
         self.handle = self.goal(motion, blend)
         self.result = self.ros.asked(self.handle.get_result_async)
         return self

@@ -226,7 +226,7 @@ def test_calibrate_finds_publishes_saves_and_refuses(bench, tmp_path):
         (asked(places, 1000 * seen), "millimetres"),
         (asked(places), "child_points: got 0"),
         (asked([]), "parent_points and flange_poses: got '0 and 0'"),
-        (asked(places, body="wand"), "heard: none; /wand/pose: no publisher"),
+        (asked(places, body="wand"), "received: none; /wand/pose: no publisher"),
     ):
         answer = call(request)
         assert answer.error_code == convert.CODES["INVALID_DATA"], words

@@ -85,13 +85,13 @@ def test_a_signal_ends_all_processes(tmp_path, number):
 
 def test_a_node_that_dies_is_named_with_its_last_words(tmp_path):
     from diffsim_ros.errors import InputError
-    from diffsim_ros.nodes.processes import Fleet
+    from diffsim_ros.nodes.processes import NodeProcesses
 
-    with Fleet(tmp_path / "logs") as fleet:
-        fleet.start("replay", {"data": "/no/such.npz"})
-        fleet.running["replay"].wait(30.0)
+    with NodeProcesses(tmp_path / "logs") as processes:
+        processes.start("replay", {"data": "/no/such.npz"})
+        processes.running["replay"].wait(30.0)
         with pytest.raises(InputError, match=r"node replay.*exit code 2.*such\.npz"):
-            fleet.check()
+            processes.check()
 
 
 def test_the_table_compares_on_the_same_tosses():

@@ -22,7 +22,7 @@ def path(label="x", late=0.0):
              "ball.position": (time - free)[:, None] * VELOCITY}  # fmt: skip
     expected = np.arange(0.4, 2.0, 0.1)
     places = (expected - RELEASE)[:, None] * VELOCITY
-    return demo.judged(label, truth, (expected, places), RELEASE, TARGET, GOAL)
+    return demo.evaluated(label, truth, (expected, places), RELEASE, TARGET, GOAL)
 
 
 def test_a_throw_as_planned_is_on_its_target_at_the_goals_time():

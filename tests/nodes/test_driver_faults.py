@@ -171,11 +171,11 @@ def test_an_arm_that_passes_the_goal_has_not_arrived():
     supervisor = Supervisor(FAST, 0, Watch())
     late = NANO + NANO // 2
     for velocity, arrived in ((0.2, False), (0.01, True)):
-        supervisor.hear_state(late, FAST.positions[-1] - 0.05, np.full(6, velocity))
+        supervisor.on_joint_state(late, FAST.positions[-1] - 0.05, np.full(6, velocity))
         assert supervisor.has_arrived(late) is arrived
 
     creeps = round((FAST.duration + 0.05) * NANO)  # and is silent from then on
-    supervisor.hear_state(creeps, FAST.positions[-1] - 0.05, np.full(6, 0.01))
+    supervisor.on_joint_state(creeps, FAST.positions[-1] - 0.05, np.full(6, 0.01))
     assert not supervisor.has_arrived(late)
 
 
@@ -183,8 +183,8 @@ def test_a_motion_does_not_begin_from_where_the_arm_was(bench):
     """Joint states that are fresh, but all 0.15 s old."""
     bench.drive(gripper="none").known()
     bench.ros.until(lambda: bench.lab.time > NANO // 2, "a while")  # stamps must be positive
-    states, hear = bench.watching.states, bench.watching.states.hear
-    states.hear = lambda stamp, received, sample: hear(stamp - 3 * NANO // 20, received, sample)
+    states, add = bench.watching.states, bench.watching.states.add
+    states.add = lambda stamp, received, sample: add(stamp - 3 * NANO // 20, received, sample)
     bench.ros.until(lambda: states.last.received - states.last.stamp > NANO // 10, "an old one")
     report = bench.send(FAST).report()
     assert report.code == "REFUSED" and "old (at most 0.08 at the start)" in report.message, report
@@ -244,13 +244,13 @@ def test_a_stop_by_topic_keeps_the_limits_also_where_the_states_are_another_robo
     """Which rests where the arm just passes."""
     bench.drive(output="topic", gripper="none").known().send(FAST)
     bench.until(0.4)
-    states, hear = bench.watching.states, bench.watching.states.hear
+    states, add = bench.watching.states, bench.watching.states.add
     rest = dict.fromkeys(NAMES, 0.0)
 
     def another(stamp, received, sample):
-        hear(stamp, received, replace(sample, velocities=rest))  # and nobody is told of it
+        add(stamp, received, replace(sample, velocities=rest))  # and nobody is told of it
 
-    states.hear = another
+    states.add = another
     bench.ros.until(lambda: not states.last.velocity.any(), "a state of the other")
     bench.ros.asked(bench.handle.cancel_goal_async)
     assert bench.report().code == "CANCELED"

@@ -29,7 +29,8 @@ def huge(count):
 def test_a_huge_goal_of_a_second_client_does_not_delay_the_release(ros, processes):
     """Robot, driver and clients are processes of their own, in the wall's time."""
     processes.start("mock_controller")
-    driver = processes.start("driver", dry_run=False, gripper="command")
+    # a busy machine may keep joint states waiting, which is another test's affair
+    driver = processes.start("driver", dry_run=False, gripper="command", late_state="tell")
     client = ros.action(Execute, "/driver/execute")
     goal = huge(40_000)
     motion = swing(size=0.2, duration=4.0, release=2.5)
@@ -87,7 +88,9 @@ def test_a_driver_that_hears_no_cancellation_stops_the_robot(ros):
     bench.until(0.5)
     bench.driver.executor.create_task(time.sleep, 2.0)
     report = bench.report()
-    assert report.code == "ABORTED" and "a cancellation would not be heard for 0." in report.message
+    assert (
+        report.code == "ABORTED" and "a cancellation would not be received for 0." in report.message
+    )
     assert "gripper stays closed" in report.message
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.mock.elapsed < 2.0

@@ -231,7 +231,7 @@ def test_a_stop_of_the_process_while_the_gripper_is_commanded_is_in_the_result(r
     monkeypatch.setattr(gripper, "open", lambda: (time.sleep(0.15), command()))
     report = bench.send().report()
     assert report.code == "ABORTED" and "ms late (at most 50)" in report.message, report
-    assert report.release_lateness > 0.1 and "was told to open" in report.message
+    assert report.release_lateness > 0.1 and "was commanded to open" in report.message
 
 
 def test_the_supervision_is_a_real_time_thread_where_the_system_permits_it(bench):

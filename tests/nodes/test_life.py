@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from diffsim_ros.nodes import starting
-from diffsim_ros.nodes.processes import Fleet
+from diffsim_ros.nodes.processes import NodeProcesses
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 60.0
@@ -146,10 +146,10 @@ def test_an_interrupted_command_has_no_traceback(installed):
 
 
 def test_a_fleet_may_be_ended_before_its_nodes_have_begun(ros_domain, tmp_path):
-    with Fleet(tmp_path) as fleet:
-        fleet.start("planner")
-        fleet.start("planner", namespace="robot1")
-        assert fleet.end() == {"planner": 0, "robot1.planner": 0}
+    with NodeProcesses(tmp_path) as processes:
+        processes.start("planner")
+        processes.start("planner", namespace="robot1")
+        assert processes.end() == {"planner": 0, "robot1.planner": 0}
     assert not any("Traceback" in log.read_text() for log in tmp_path.glob("*.log"))
 
 

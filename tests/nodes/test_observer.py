@@ -195,7 +195,7 @@ def test_start_empties_and_stop_holds(bench):
         publisher.publish(convert.pose_message(sample))
     bench.status(lambda s: bench.values(s)["messages"] == "115")
     nothing = bench.save()
-    assert not nothing.success and "heard: none" in nothing.message
+    assert not nothing.success and "received: none" in nothing.message
     assert bench.ros.call(Trigger, "/observer/start").success
     bench.send(publisher, second)
     assert "111 of 111 samples" in bench.ros.call(Trigger, "/observer/stop").message

@@ -119,10 +119,10 @@ def scene(*things, held=(), diff=True, transforms=(), names=(), rows=(), usual=N
     )
 
 
-def heard(*messages):
+def received(*messages):
     found = PlanningScene(ARM)
     for message in messages:
-        found.hear(message)
+        found.apply(message)
     return found
 
 
@@ -143,11 +143,11 @@ def at(obstacle, *points):
 
 def test_the_table_of_the_robots_yaml_is_checked_and_what_is_not_is_said(robot):
     around = robot().around
-    said = around.check(SWEEP)
-    assert "base_link has no <collision>: it is not checked" in said
-    assert "no scene is given: of the surroundings only table is checked" in said
-    assert "the gripper is not checked: the robot's YAML has no key gripper" in said
-    assert any(s.startswith("no planning scene ") for s in said)
+    unchecked = around.check(SWEEP)
+    assert "base_link has no <collision>: it is not checked" in unchecked
+    assert "no scene is given: of the surroundings only table is checked" in unchecked
+    assert "the gripper is not checked: the robot's YAML has no key gripper" in unchecked
+    assert any(s.startswith("no planning scene ") for s in unchecked)
     with pytest.raises(InputError, match=r"wrist_3_link and table at 0\.\d+ s"):
         around.check(DOWN)
 
@@ -178,9 +178,9 @@ def test_surfaces_of_a_scene_stand_around_it_and_carried_ones_do_not(robot, tmp_
 world: {{step: 1/100, duration: 0.1}}
 bodies:
   ball: {{shape: {{sphere: {{radius: 0.03}}}}, mass: 0.1, pose: {{position: [2, 0, 1]}},
-         proxies: {{sphere: {{}}}}}}
+         contact_spheres: {{sphere: {{}}}}}}
   other: {{shape: {{sphere: {{radius: 0.03}}}}, mass: 0.1, pose: {{position: [3, 0, 1]}},
-         proxies: {{sphere: {{}}}}}}
+         contact_spheres: {{sphere: {{}}}}}}
 sdfs:
   table: {{plane: {{offset: -0.1}}}}
   post:
@@ -229,7 +229,7 @@ def test_shapes_of_the_planning_scene_are_where_they_are_said_to_be():
     turn = TransformStamped()
     turn.header.frame_id, turn.child_frame_id = "base_link", "camera"
     turn.transform.translation.x = 2.0
-    found = heard(scene(
+    found = received(scene(
         thing("box", primitive(1, 0.2, 0.4, 0.6), at=(1, 0, 0)),
         thing("ball", primitive(2, 0.1), frame="world"),
         thing("rod", primitive(3, 1.0, 0.1)),
@@ -255,16 +255,16 @@ def test_shapes_of_the_planning_scene_are_where_they_are_said_to_be():
 
 def test_differences_add_move_append_and_remove():
     ball = primitive(2, 0.1)
-    found = heard(scene(thing("a", ball), thing("b", ball), diff=False))
-    found.hear(scene(thing("a", at=(1, 0, 0), operation=3)))
+    found = received(scene(thing("a", ball), thing("b", ball), diff=False))
+    found.apply(scene(thing("a", at=(1, 0, 0), operation=3)))
     assert at(found.obstacles()["a"], (1, 0, 0)) == [-0.1]
-    found.hear(scene(thing("a", ball, at=(0, 0, 0), operation=2)))
+    found.apply(scene(thing("a", ball, at=(0, 0, 0), operation=2)))
     assert at(found.obstacles()["a"], (0, 0, 0), (1, 0, 0)) == [-0.1, -0.1]
-    found.hear(scene(thing("b", operation=1)))
+    found.apply(scene(thing("b", operation=1)))
     assert list(found.obstacles()) == ["a"]
-    found.hear(scene(thing("c", ball), diff=False))
+    found.apply(scene(thing("c", ball), diff=False))
     assert list(found.obstacles()) == ["c"], "a whole scene replaces all"
-    found.hear(scene(thing("", operation=1)))
+    found.apply(scene(thing("", operation=1)))
     assert found.obstacles() == {}
 
 
@@ -285,31 +285,31 @@ def test_differences_add_move_append_and_remove():
     ],
 )
 def test_what_cannot_be_used_refuses_motions_until_it_is_told_anew(given, why):
-    found = heard(scene(given))
+    found = received(scene(given))
     with pytest.raises(InputError, match=why):
         found.obstacles()
-    found.hear(scene(thing("a", primitive(2, 0.1))))
+    found.apply(scene(thing("a", primitive(2, 0.1))))
     assert list(found.obstacles()) == ["a"]
-    found = heard(scene(given), scene(thing("a", operation=1)))
+    found = received(scene(given), scene(thing("a", operation=1)))
     assert found.obstacles() == {}
 
 
 def test_attached_objects_are_carried_and_detached_ones_must_be_told():
     box = thing("box", primitive(1, 0.1, 0.1, 0.1), at=(0, 0, 0.2), frame="tool0")
-    found = heard(scene(box))
+    found = received(scene(box))
     with pytest.raises(InputError, match="frame"):
         found.obstacles()  # a frame that moves is no place of the world
-    found.hear(scene(held=[attached(box, touch=["wrist_1_link"])]))
+    found.apply(scene(held=[attached(box, touch=["wrist_1_link"])]))
     assert found.obstacles() == {}
     (held,) = found.held()
     assert held.name == "box" and held.carrier == 5
     np.testing.assert_allclose(held.pose[:3, 3], [0, 0, 0.2])
     assert found.may_touch("wrist_1_link", "box") and found.may_touch("box", "tool0")
     assert not found.may_touch("box", "forearm_link")
-    found.hear(scene(held=[attached(thing("box", operation=1))]))
+    found.apply(scene(held=[attached(thing("box", operation=1))]))
     with pytest.raises(InputError, match="detached"):
         found.held()
-    found.hear(scene(thing("box", primitive(1, 0.1, 0.1, 0.1))))
+    found.apply(scene(thing("box", primitive(1, 0.1, 0.1, 0.1))))
     assert found.held() == [] and list(found.obstacles()) == ["box"]
     for bad in (
         attached(box, link="hand"),
@@ -318,16 +318,18 @@ def test_attached_objects_are_carried_and_detached_ones_must_be_told():
         attached(thing("box", frame="tool0")),
     ):
         with pytest.raises(InputError, match="attached object box"):
-            heard(scene(held=[bad])).held()
+            received(scene(held=[bad])).held()
 
 
 def test_the_allowed_collision_matrix():
     names, rows = ("box", "forearm_link", "table"), [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
-    found = heard(scene(names=names, rows=rows, usual={"octomap": True, "box": True, "rod": False}))
+    found = received(
+        scene(names=names, rows=rows, usual={"octomap": True, "box": True, "rod": False})
+    )
     assert found.may_touch("forearm_link", "box") and not found.may_touch("box", "table")
     assert found.may_touch("octomap", "post") and not found.may_touch("rod", "octomap")
     assert not found.may_touch("post", "pole")
-    found = heard(scene(names=names, rows=rows[:2]))
+    found = received(scene(names=names, rows=rows[:2]))
     with pytest.raises(InputError, match="allowed_collision_matrix"):
         found.check()
 
@@ -337,20 +339,20 @@ def test_the_planning_scene_counts_in_a_check(robot):
     around = robot().around
     ball = thing("ball", primitive(2, 0.05), at=AHEAD)
     around.check(SWEEP)
-    around._hear(scene(ball, octomap=[1]))
+    around._on_scene(scene(ball, octomap=[1]))
     with pytest.raises(InputError, match="_link and ball at"):
         around.check(SWEEP)
     links = ["ball", *ARM.robot.frames]
     rows = [[True] * len(links)] * len(links)
-    around._hear(scene(names=links, rows=rows))
+    around._on_scene(scene(names=links, rows=rows))
     around.check(SWEEP)
     table = thing("table", Plane(coef=[0.0, 0.0, 1.0, 0.5]))
     names = ["table", *links]
-    around._hear(scene(table, names=names, rows=[[True] * len(names)] * len(names)))
+    around._on_scene(scene(table, names=names, rows=[[True] * len(names)] * len(names)))
     with pytest.raises(InputError, match="_link and table at"):
         around.check(DOWN)  # the matrix is about MoveIt's things, not about the YAML's table
     rod = attached(thing("rod", primitive(3, 0.6, 0.02), at=(0, 0, 0.35), frame="tool0"))
-    around._hear(scene(diff=False, held=[rod]))
+    around._on_scene(scene(diff=False, held=[rod]))
     with pytest.raises(InputError, match="rod and table"):
         around.check(between(ARM.home, turned(shoulder_lift=0.4)))
 

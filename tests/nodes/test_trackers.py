@@ -53,7 +53,7 @@ UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 CAMERA = Transform(
     "world", "camera", np.array([0.3, -1.2, 1.5]), quat_exp(np.array([1.1, -0.4, 0.7]))
 )
-HEARD = {
+SOURCES = {
     "pose": {"pose_topics": ["cube/pose"]},
     "odometry": {"odometry_topics": ["cube/odom"]},
     "named_poses": {"named_poses_topics": ["poses"]},
@@ -150,12 +150,12 @@ def fitted(tosses, tmp_path_factory):
     return {one.name: one.value for one in estimate(config).parameters}
 
 
-@pytest.mark.parametrize("carrier", HEARD)
+@pytest.mark.parametrize("carrier", SOURCES)
 def test_measured_tosses_of_every_tracker_are_recorded_and_fitted(lab, tosses, fitted, carrier):
     """Live over ROS: tracker, observer, both kinds of file, estimator; /tf by a tilted camera."""
     source = read_tosses(tosses, TRIALS)
     samples = list(measured(tosses))
-    lab.observe(**HEARD[carrier], world_frame="world" if carrier == "tf" else "")
+    lab.observe(**SOURCES[carrier], world_frame="world" if carrier == "tf" else "")
     if carrier == "tf":
         lab.stand(CAMERA)
         samples = [replace(CAMERA.inverse().of_sample(one), frame="camera") for one in samples]
@@ -195,7 +195,7 @@ def test_measured_tosses_of_every_tracker_are_recorded_and_fitted(lab, tosses, f
 @pytest.mark.parametrize("carrier", ["odometry", "named_poses", "tf"])
 def test_replay_sends_what_such_trackers_send_and_plays_their_bags(lab, tosses, carrier):
     topic = SENT[carrier][1]
-    lab.observe(**HEARD[carrier])
+    lab.observe(**SOURCES[carrier])
     quick = {"rate_factor": 500.0, "settle": 0.0, "autostart": False}
     replay = lab.ros.start_with(Replay, data=str(tosses), trials=TRIALS, messages=carrier, **quick)
 
@@ -218,7 +218,7 @@ def test_replay_sends_what_such_trackers_send_and_plays_their_bags(lab, tosses, 
 
 
 def test_bodies_of_one_marker_have_no_orientation_and_are_named(lab, tosses):
-    lab.observe(**HEARD["named_poses"])
+    lab.observe(**SOURCES["named_poses"])
     tracker = lab.publisher(convert_poses.NamedPoseArray, "/poses")
     nan = float("nan")
     samples = list(measured(tosses))[:115]
@@ -268,7 +268,9 @@ def test_one_frame_of_two_trackers_is_kept_apart(lab, tosses):
     send()
     lab.ros.until(lambda: [s.count for s in both._sources] == [115, 115], "both trackers")
     both.flush()  # a sample counts before it is kept
-    with pytest.raises(InputError, match=r"heard: cube on /tf \(left->cube\), cube on /tf \(right"):
+    with pytest.raises(
+        InputError, match=r"received: cube on /tf \(left->cube\), cube on /tf \(right"
+    ):
         both._chosen("")
     for edge in ("left->cube", "right->cube"):
         (trial,) = both._chosen(edge).trials()
@@ -312,11 +314,11 @@ def test_a_bag_holds_of_tf_what_is_wanted_alone(lab, tosses):
 
 
 def test_two_publishers_of_one_topic_are_told(lab, tosses):
-    lab.observe(**HEARD["pose"])
+    lab.observe(**SOURCES["pose"])
     trackers = [lab.publisher(PoseStamped, "/cube/pose") for _ in range(2)]
     for tracker, sample in zip(trackers, measured(tosses), strict=False):
         tracker.publish(convert.pose_message(sample))
-    status = lab.status(lambda s: "cannot be told apart" in s.message)
+    status = lab.status(lambda s: "cannot be distinguished" in s.message)
     assert "2 publishers: their poses" in status.message
 
 
@@ -354,7 +356,7 @@ def test_bags_say_what_was_offered(lab, tosses):
         "/tf_static": [("TRANSIENT_LOCAL", "RELIABLE")],
         "/observer/world_frame": [("TRANSIENT_LOCAL", "RELIABLE")],
     }
-    lab.ros.until(lambda: len(recorder._heard) == 2, "the recorder")
+    lab.ros.until(lambda: len(recorder._messages) == 2, "the recorder")
     recorder.write(lab.folder / "own.mcap")
     assert durabilities(lab.folder / "own.mcap") == {
         "/scene": [("TRANSIENT_LOCAL", "RELIABLE")],

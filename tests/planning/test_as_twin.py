@@ -47,7 +47,7 @@ def test_a_twin_can_be_otherwise_and_its_strings_keep_their_length():
     np.testing.assert_allclose(
         found["scene"]["bodies"]["cube"]["pose"]["position"], np.add(cube, (0.01, 0, 0))
     )
-    (handle,), keys = found["handles"], found["scene"]["bodies"][config.task.handle]["keys"]
+    (handle,), keys = found["kinematic_bodies"], found["scene"]["bodies"][config.task.body]["keys"]
     planned = config.scene.description["bodies"][handle]["keys"]
     assert keys["positions"] == [list(planned["positions"][0])] * 2  # the arm moves it there
     (link,), (same,) = found["scene"]["links"], twin_of(config)["scene"]["links"]

@@ -28,7 +28,7 @@ scene:
       velocity: [1, 0.3, -1]
     cube: {shape: {box: {size: [0.1, 0.1, 0.1]}}, mass: 0.1, pose: {position: [1, 0, 0.3]}}
     hand:
-      type: handle
+      type: kinematic
       keys: {interval: 0.05, positions: [&h [0, 1, 0.3], *h, *h, *h, *h, *h]}
     flag:
       type: cloth
@@ -43,7 +43,7 @@ controls:
   vz: {value: -1, bounds: [-5, 5], sets: {jelly.velocity.z: 1}}
   wy: {value: 3, bounds: [-9, 9], sets: {jelly.angular_velocity.y: 1}}
   wx: {value: 3, bounds: [-9, 9], sets: {cube.angular_velocity.x: 1}}
-  hand: {handle: hand, bounds: [-0.2, 0.2], smooth: 0.3, speed: 0.1, acceleration: 1, weight: 0.01}
+  hand: {body: hand, bounds: [-0.2, 0.2], smooth: 0.3, speed: 0.1, acceleration: 1, weight: 0.01}
 """
 )
 GOALS = yaml.safe_load(
@@ -102,7 +102,7 @@ def test_every_goal_is_judged_but_guides_do_not_have_to_be_reached():
 
 def test_a_cloth_is_held_by_a_slow_hand():
     goal = {"body": "flag", "at": 0.25, "vertices": [8], "position": [0.3, 1, 0.3]}
-    controls = {"hand": {"handle": "hand", "bounds": [-0.5, 0.5], "smooth": 1}}
+    controls = {"hand": {"body": "hand", "bounds": [-0.5, 0.5], "smooth": 1}}
     free = plan(changed([goal], controls=controls))
     controls["hand"] |= {"speed": 0.3, "acceleration": 8}
     slow = plan(changed([goal], controls=controls))

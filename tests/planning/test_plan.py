@@ -149,13 +149,13 @@ def test_ends_that_are_the_same_plan_are_listed_once():
     )
 
 
-def test_softened_stages_lead_past_the_teeth():
+def test_continuation_leads_past_discontinuities():
     raw = yaml.safe_load((ROOT / "config" / "planning" / "throw_one_bounce.yaml").read_text())
     raw["scene"]["world"] |= {"step": 1e-3, "record_every": 5}
     raw["scene"]["contact"][0]["k_n"] = 3e3  # a touch of few steps
     plain = plan(raw)
     assert plain.status == "not_reached"
-    raw["search"] = {"softened": ["floor.k_n", "floor.k_t"], "factors": [0.1, 0.3]}
+    raw["search"] = {"continuation": ["floor.k_n", "floor.k_t"], "factors": [0.1, 0.3]}
     assert plan(raw).best.objective < 0.01 * plain.best.objective
 
 
@@ -189,7 +189,7 @@ def test_the_gradient_by_keys_is_that_of_differences():
 @pytest.mark.parametrize(
     ("control", "words"),
     [
-        ({"handle": "hnd"}, "handle with keys or waypoints: hand"),
+        ({"body": "hnd"}, "kinematic body with keys or waypoints: hand"),
         ({"axes": ["x", "w"]}, "x, y or z"),
         ({"first": 9}, "keys 1 to 8"),
         ({"last": 9}, "keys 1 to 8"),
@@ -211,8 +211,8 @@ def test_keys_that_are_not_there_are_refused(control, words):
         ({"controls": {"vx": {"value": 9, "bounds": [0, 5], "sets": {"ball.velocity.x": 1}}}},
          "within the bounds"),
         ({"controls": {"vx": {"value": 1, "bounds": [0, 5], "sets": {"ball.velocity.u": 1}}}},
-         "an entry of the scene"),
-        ({"search": {"softened": ["floor.kn"]}}, "search.softened.0..*floor.k_n"),
+         "a parameter of the scene"),
+        ({"search": {"continuation": ["floor.kn"]}}, "search.continuation.0..*floor.k_n"),
         ({"search": {"factors": [2]}}, "at most 1"),
     ],
 )  # fmt: skip

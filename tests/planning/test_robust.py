@@ -1,4 +1,4 @@
-"""Plans that hold over samples, and plans made anew for a target that has moved."""
+"""Plans that hold over samples, and plans made again for a target that has moved."""
 
 import copy
 from pathlib import Path
@@ -140,7 +140,7 @@ def test_samples_of_an_estimation_have_its_covariance(tmp_path):
     ("change", "words"),
     [
         ({"spread": {"floor.cf": 0.1}}, "spread.floor.cf.*floor.c_f"),
-        ({"spread": {"ball.velocity.x": 0.1}}, "no entry that the plan chooses"),
+        ({"spread": {"ball.velocity.x": 0.1}}, "no parameter that the plan chooses"),
         ({"spread": {"floor.c_f": 2}}, "a share between 0 and 1"),
         ({"placement": 0.01}, "0 where no arm throws"),
         ({"spread": {}}, "something uncertain"),
@@ -164,6 +164,15 @@ def test_a_target_that_moved_takes_few_rollouts():
     assert np.linalg.norm(motion[300] - target) < 0.003
     np.testing.assert_array_equal(again.targets["target"], target)
     np.testing.assert_array_equal(replan(first, None).targets["target"], first.targets["target"])
+
+
+@pytest.mark.parametrize("name", ["throw_soft_ball", "throw_stiff_cube"])
+def test_goals_of_centres_and_points_take_another_target(name):
+    """Of a soft body its centre of mass, of a rigid one a `point`."""
+    config = load_plan(ROOT / "config" / "planning" / f"{name}.yaml")
+    moved = retargeted(config, [0.1, 0.2, 0.3]).goals[0]
+    np.testing.assert_array_equal(moved.target, [[0.1, 0.2, 0.3]])
+    assert moved.points is config.goals[0].points and moved.frames is not None
 
 
 def test_targets_that_cannot_be_are_refused():

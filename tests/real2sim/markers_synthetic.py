@@ -38,7 +38,7 @@ def scene() -> dict:
                 "viscosity": 30,
                 "pose": {"position": [0.05, 0, 0]},
                 "pinned": [{"plane": {"normal": [1, 0, 0], "offset": -0.05}}],
-                "proxies": "none",
+                "contact_spheres": "none",
             },
             "weight": {"type": "particle", "mass": 0.02, "pose": {"position": [0.1, 0, -0.1]}},
         },

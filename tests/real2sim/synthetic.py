@@ -38,7 +38,7 @@ SCENE = {
             "mass": 0.4,
             "inertia": 0.0008,
             "pose": {"position": [0.0, 0.0, 0.3]},
-            "proxies": {"corners": {"radius": 0.005}},
+            "contact_spheres": {"corners": {"radius": 0.005}},
         }
     },
     "sdfs": {"table": {"plane": {}}},

@@ -15,7 +15,7 @@ pytest.importorskip("open3d", exc_type=ImportError)
 from diffsim_ros import meshes
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.clouds import kind_options
-from diffsim_ros.real2sim.clouds.placing import free_spin, posed
+from diffsim_ros.real2sim.clouds.registration import free_spin, posed
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of

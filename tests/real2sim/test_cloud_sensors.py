@@ -38,7 +38,7 @@ CORNERS = {f"m{k}": (place + HELD).tolist() for k, place in enumerate(MARKERS)}
 def both(seed=0, name="box", frames=13, markers=False):
     """A recording of the camera with the tracker's beside it."""
     samples = tracked(seed, MARKERS if markers else None)
-    return replace(recording(seed, name, frames), beside={"tracker": samples})
+    return replace(recording(seed, name, frames), auxiliary={"tracker": samples})
 
 
 def experiment(content):
@@ -73,8 +73,8 @@ def test_stamps_of_another_epoch_need_a_first_guess(result):
     content = sensor_estimation()
     content["parameters"]["late"] |= {"value": -1e6, "bounds": [-1e6 - 0.03, -1e6 + 0.03]}
     whole = both()
-    shifted = replace(whole.beside["tracker"], t=whole.beside["tracker"].t - 1e6)
-    given = {"train": [replace(whole, beside={"tracker": shifted})], "validate": []}
+    shifted = replace(whole.auxiliary["tracker"], t=whole.auxiliary["tracker"].t - 1e6)
+    given = {"train": [replace(whole, auxiliary={"tracker": shifted})], "validate": []}
     again = estimate(load_estimation(content), observations=given)
     found, plain = ({p.name: p for p in r.parameters} for r in (again, result))
     assert found["late"].value + 1e6 == pytest.approx(plain["late"].value, abs=1e-4)
@@ -95,10 +95,10 @@ def test_what_it_shows_is_in_the_report(result):
 def test_markers_with_gaps_do_as_well():
     content = sensor_estimation(kind="markers", markers=CORNERS, pivot=[0] * 6)
     whole = both(markers=True)
-    samples = whole.beside["tracker"]
+    samples = whole.auxiliary["tracker"]
     place = samples.position.copy()
     place[5:15, 1] = np.nan
-    whole = replace(whole, beside={"tracker": replace(samples, position=place)})
+    whole = replace(whole, auxiliary={"tracker": replace(samples, position=place)})
     given = {"train": [whole], "validate": []}
     found = truth_of(estimate(load_estimation(content), observations=given))
     assert max(map(abs, found.values())) < 3.5, found
@@ -132,8 +132,8 @@ def test_a_soft_body_is_followed_by_its_middle():
     model = experiment(content).model
     (_, sensor), scene = model.sensors, model.scene
     run = _engine.rollout(scene.engine, scene.engine.values, 4, scene.options)
-    sight = sensor.sight(tracked(0), model.outline, "world", None)
-    track = sensor.track(sight, model.outline, 5.0, 0.4, model.interval)
+    detections = sensor.detections(tracked(0), model.outline, "world", None)
+    track = sensor.track(detections, model.outline, 5.0, 0.4, model.interval)
     slot, values = body_slots(scene.engine)["box"], {"late": 0.0, "slow": 0.0, "sx": 0.1}
     values |= {"sy": 0.0, "sz": 0.0}
     seen = track.predicted(run, slot, values)
@@ -184,7 +184,9 @@ def test_clouds_and_poses_of_one_bag(tmp_path):
 def test_a_frame_that_nothing_places_is_refused():
     content = sensor_estimation(position=[0, 0, 0])
     whole = both()
-    named = replace(whole, beside={"tracker": replace(whole.beside["tracker"], frame="mocap")})
+    named = replace(
+        whole, auxiliary={"tracker": replace(whole.auxiliary["tracker"], frame="mocap")}
+    )
     with pytest.raises(InputError, match=r"frame_id: got 'mocap'; accepted: poses in 'world'"):
         experiment(content).read({"train": [named], "validate": ()})
 
@@ -209,11 +211,11 @@ def test_bad_sensors_are_named(change, says):
 
 def test_bad_recordings_are_named(tmp_path):
     model, whole = experiment(sensor_estimation()), both()
-    samples = whole.beside["tracker"]
+    samples = whole.auxiliary["tracker"]
 
     def read(**changed):
         beside = {"tracker": replace(samples, **changed)} if changed else {}
-        return model.read({"train": [replace(whole, beside=beside)], "validate": ()})
+        return model.read({"train": [replace(whole, auxiliary=beside)], "validate": ()})
 
     with pytest.raises(InputError, match=r"sensor tracker: got \[\]"):
         read()

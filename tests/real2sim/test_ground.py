@@ -21,11 +21,11 @@ OFFSET = [0.03, -0.02, 0.015, 0.2, -0.1, 0.4]
 
 
 def carried(height: float = 0.0, tilt: float = 0.0) -> dict:
-    """The scene with its floor on a handle."""
+    """The scene with its floor on a kinematic body."""
     scene = copy.deepcopy(SCENE)
     half = 0.5 * tilt
     pose = {"position": [0, 0, height], "orientation": [np.sin(half), 0, 0, np.cos(half)]}
-    scene["bodies"]["ground"] = {"type": "handle", "pose": pose}
+    scene["bodies"]["ground"] = {"type": "kinematic", "pose": pose}
     scene["contact"][0]["carrier"] = "ground"
     return scene
 

@@ -183,7 +183,7 @@ def test_release_and_crossing():
 def test_a_recording_that_hardly_moves_tells_no_clock(files):
     content = estimation([files["free_1"]], [])
     content["measurement"]["align_distance"] = 0.5
-    with pytest.raises(InputError, match=r"a way of 0\.\d+ m .* more than 0\.5 m"):
+    with pytest.raises(InputError, match=r"a displacement of 0\.\d+ m .* more than 0\.5 m"):
         estimate(content)
 
 

@@ -54,7 +54,7 @@ def found(file):
 def test_the_wrong_model_is_named_and_the_same_ones_are_not_told_apart(found):
     result, _ = found
     metrics = result.metrics()
-    assert not result.told_apart, "right and twin are the same"
+    assert not result.distinguished, "right and twin are the same"
     assert "speak against slippery" in result.sentences[0], result.sentences
     pair = result.pairs["slippery"]
     assert pair.clear and pair.low > 1.2 and pair.better == 0 and pair.trials == 4
@@ -62,7 +62,7 @@ def test_the_wrong_model_is_named_and_the_same_ones_are_not_told_apart(found):
     assert 0.98 < result.pairs[other].ratio < 1.02
     assert metrics["models"]["slippery"]["delta_aic"] > 20
     assert abs(metrics["models"]["twin"]["delta_aic"]) < 4
-    assert metrics["folds"] == 4 and metrics["told_apart"] == 0
+    assert metrics["folds"] == 4 and metrics["distinguished"] == 0
 
 
 def test_what_the_figures_are(found):
@@ -153,7 +153,7 @@ def test_what_was_judged_is_kept_when_it_is_cancelled(file):
 
     found = compare_models(configs, progress=told, cancel=token, folds=2)
     assert found.status == "cancelled" and len(found.fits) == 3
-    assert [m.name for m in found.judged] == ["right"]
+    assert [m.name for m in found.assessed] == ["right"]
     assert "3 of 3 models were fitted and right judged" in found.sentences[0]
     right, other = (found.document()["models"][name] for name in ("right", "slippery"))
     assert right["parameters"]["friction"]["std_dev"] > 0 and len(right["held_out"]) >= 2

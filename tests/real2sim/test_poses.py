@@ -39,7 +39,7 @@ def link(position) -> dict:
         "mass": 0.37,
         "inertia": 0.0006,
         "pose": {"position": position},
-        "proxies": {"corners": {"radius": 0.004}},
+        "contact_spheres": {"corners": {"radius": 0.004}},
     }
 
 
@@ -143,9 +143,9 @@ def elbow(path: Path, **changes) -> dict:
 
 
 def test_the_height_of_the_ground_is_a_parameter(elbow_file):
-    """The plane is carried by a handle, whose keys are parameters by name."""
+    """The plane is carried by a kinematic body, whose keys are parameters by name."""
     scene = copy.deepcopy(SCENE)
-    scene["bodies"]["ground"] = {"type": "handle", "pose": {"position": [0, 0, -0.001]}}
+    scene["bodies"]["ground"] = {"type": "kinematic", "pose": {"position": [0, 0, -0.001]}}
     for contact in scene["contact"]:
         contact["carrier"] = "ground"
     height = {"value": -0.001, "bounds": [-0.02, 0.02], "sets": {"ground.position[0].z": 1}}

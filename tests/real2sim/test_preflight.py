@@ -1,4 +1,4 @@
-"""The pre-flight check: what the data cannot tell is said by name, before any optimisation."""
+"""The pre-flight check: what the data do not identify is named, before any optimisation."""
 
 import copy
 

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 pytest.importorskip("open3d", exc_type=ImportError)
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim.clouds.placing import free_spin
+from diffsim_ros.real2sim.clouds.registration import free_spin
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of
@@ -58,8 +58,8 @@ def right(samples, late=0.0):
 @cache
 def trackers(late=0.0):
     """Poses, and markers of another tracker whose stamps are late; no camera."""
-    beside = {"poses": right(tracked(0)), "mocap": right(tracked(1, MARKERS), late)}
-    return CloudRecording("box", (), "box", beside=beside)
+    auxiliary = {"poses": right(tracked(0)), "mocap": right(tracked(1, MARKERS), late)}
+    return CloudRecording("box", (), "box", auxiliary=auxiliary)
 
 
 def without_cloud(delay=None, **sensors):
@@ -96,8 +96,8 @@ def test_two_trackers_without_a_camera_know_more_than_either():
 
 def test_trackers_are_read_from_tables_and_their_trials_told_apart(tmp_path):
     """Two throws in one table, three seconds apart; the markers' table has both as well."""
-    beside, names = trackers().beside, list(CORNERS)
-    poses, mocap = beside["poses"], beside["mocap"]
+    auxiliary, names = trackers().auxiliary, list(CORNERS)
+    poses, mocap = auxiliary["poses"], auxiliary["mocap"]
     rows = [np.column_stack([poses.t + 3 * k, poses.position[:, 0], poses.orientation])
             for k in range(2)]  # fmt: skip
     head = "t,px,py,pz,qx,qy,qz,qw"
@@ -139,7 +139,7 @@ def two_cameras():
 
 @pytest.fixture(scope="module")
 def cameras():
-    return fitted(two_cameras(), replace(recording(0), beside={"side": side(LATE)}))
+    return fitted(two_cameras(), replace(recording(0), auxiliary={"side": side(LATE)}))
 
 
 def test_two_cameras_know_more_than_either(cameras):
@@ -167,15 +167,21 @@ def test_derivatives_with_every_sensor_at_once():
     }  # fmt: skip
     sensors["mocap"] = {**MOCAP, "delay": "mocap_late"}
     content["parameters"] |= {"side_late": dict(DELAY), "mocap_late": dict(DELAY)}
-    beside = {"tracker": tracked(0), "side": side(LATE), "mocap": tracked(1, MARKERS)}
+    auxiliary = {"tracker": tracked(0), "side": side(LATE), "mocap": tracked(1, MARKERS)}
     model = kind_of("clouds").experiment(load_estimation(content))
-    given = {"train": [replace(recording(0, "box", 9), beside=beside)], "validate": ()}
+    given = {"train": [replace(recording(0, "box", 9), auxiliary=auxiliary)], "validate": ()}
     trials = model.read(given).train
     problem = model.model.problem(trials, model.model.map.start).exact()
     names = [o.name for o in problem.trials[0].objectives]
     assert names == ["cloud", "tracker", "side", "mocap"]
     (side_camera,) = [s for s in model.model.sensors if s.name == "side"]
-    seen = trials[0].beside["side"], model.model.outline, trials[0].sight.stamps[0], 0.2, 0.01
+    seen = (
+        trials[0].auxiliary["side"],
+        model.model.outline,
+        trials[0].detections.stamps[0],
+        0.2,
+        0.01,
+    )
     light, whole = (replace(side_camera, weight=w).track(*seen).sigma for w in (0.25, 1.0))
     np.testing.assert_allclose(light, 2.0 * whole)  # weights are of squares
     z, y = problem.start + 1e-3, np.zeros(problem.nuisance_shape)
@@ -190,10 +196,10 @@ def test_derivatives_with_every_sensor_at_once():
 
 
 def on_unknown_ground(content):
-    """The same over a plane that a handle carries, 12 mm too low and tilted by 1 degree."""
+    """The same over a plane that a kinematic body carries, 12 mm too low and tilted by 1 degree."""
     content = copy.deepcopy(content)
     tilt = Rotation.from_rotvec([0.02, -0.015, 0]).as_quat().tolist()
-    ground = {"type": "handle", "pose": {"position": [0, 0, -0.012], "orientation": tilt}}
+    ground = {"type": "kinematic", "pose": {"position": [0, 0, -0.012], "orientation": tilt}}
     content["scene"]["bodies"]["table"] = ground
     content["scene"]["contact"][0]["carrier"] = "table"
     content["measurement"].pop("floor", None)
@@ -222,7 +228,7 @@ def test_the_ground_is_a_parameter_by_name(seen):
 def ball(content, **measurement):
     """The same with a ball in place of the box."""
     content["scene"]["bodies"]["box"] |= {"shape": {"sphere": {"radius": 0.07}}}
-    content["scene"]["bodies"]["box"]["proxies"] = {"sphere": {}}
+    content["scene"]["bodies"]["box"]["contact_spheres"] = {"sphere": {}}
     content["measurement"] |= measurement
     return content
 
@@ -245,7 +251,7 @@ def test_a_ball_turns_as_its_tracker_says_and_what_nothing_sees_is_named(tmp_pat
     content["parameters"]["c_f"]["scale"] = "log"
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        result = fitted(content, CloudRecording("ball", (), "ball", beside={"poses": samples}))
+        result = fitted(content, CloudRecording("ball", (), "ball", auxiliary={"poses": samples}))
         write_results(result, tmp_path / "out")
     (friction,) = result.parameters
     assert not friction.identifiable and "do not depend on it" in friction.note
@@ -279,7 +285,7 @@ def test_bad_lists_of_sensors_are_named(sensors, says):
 
 
 def test_another_camera_of_another_time_is_named():
-    throw = replace(recording(0), beside={"side": side(late=60.0)})
+    throw = replace(recording(0), auxiliary={"side": side(late=60.0)})
     model = kind_of("clouds").experiment(load_estimation(two_cameras()))
     with pytest.raises(InputError, match=r"sensor side: got .clouds from 65\.0.*are clocks apart"):
         model.read({"train": [throw], "validate": ()})

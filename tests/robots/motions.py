@@ -1,4 +1,4 @@
-"""A sound motion of the UR5 that tests spoil, and ways to spoil it."""
+"""A sound motion of the UR5 that tests corrupt, and ways to corrupt it."""
 
 from dataclasses import replace
 from functools import cache

@@ -41,7 +41,7 @@ def test_feedback_that_says_nothing_of_time_is_left_alone():
 def test_the_first_feedback_corrects_a_start_that_is_known_late():
     """The plan is at rest where the clock believes it is."""
     found = Supervisor(swing(), at(0.195), Watch())
-    found.hear_feedback(at(0.2), swing().at(0.2)[0], swing().at(0.2)[0])
+    found.on_feedback(at(0.2), swing().at(0.2)[0], swing().at(0.2)[0])
     assert found.clock.at(at(0.4)) == pytest.approx(0.4, abs=1e-6)
 
 
@@ -93,14 +93,14 @@ def test_the_gripper_is_told_ahead_of_the_release_in_trajectory_time(scaling):
     mock = Controller(NAMES, ARM.home, time=NOW)
     mock.speed_scaling = mock.scaling = scaling
     watch = Supervisor(swing(), NOW, Watch(lead=0.05, lag=0.01))
-    watch.hear_scaling(NOW, scaling)
+    watch.on_speed_scaling(NOW, scaling)
     mock.start(command())
     told = None
     while told is None:
         mock.step(0.002)
         if mock.time % (48 * MILLI) == 0:
-            watch.hear_feedback(mock.time, mock.desired.position, mock.position)
-        watch.hear_state(mock.time, mock.position)
+            watch.on_feedback(mock.time, mock.desired.position, mock.position)
+        watch.on_joint_state(mock.time, mock.position)
         assert watch.trouble(mock.time) == ""
         told = mock.elapsed if watch.until_release(mock.time) <= 0.0 else None
     assert told == pytest.approx(0.6 - scaling * 0.04, abs=0.009)  # a control cycle
@@ -112,12 +112,12 @@ def test_the_gripper_is_told_ahead_of_the_release_in_trajectory_time(scaling):
 
 def test_nothing_is_released_while_stopped_and_a_long_stop_is_trouble():
     watch = Supervisor(swing(), NOW, Watch(stop_timeout=2.0, state_age=99.0))
-    watch.hear_scaling(at(0.595), 0.0)
+    watch.on_speed_scaling(at(0.595), 0.0)
     assert watch.phase(at(0.7)) == "waiting"
     assert watch.until_release(at(1.0)) == np.inf
     assert watch.trouble(at(2.5)) == ""
     assert "stopped for 2.1" in watch.trouble(at(2.7))
-    watch.hear_scaling(at(2.7), 1.0)
+    watch.on_speed_scaling(at(2.7), 1.0)
     assert watch.trouble(at(2.7)) == "" and watch.until_release(at(2.7)) == pytest.approx(0.005)
     assert "stopped at 0.595 s" in watch.notes[0] and "went on after 2.1" in watch.notes[1]
 
@@ -125,11 +125,11 @@ def test_nothing_is_released_while_stopped_and_a_long_stop_is_trouble():
 @pytest.mark.parametrize("abort", [True, False])
 def test_a_late_joint_state_is_told(abort):
     watch = Supervisor(swing(), NOW, Watch(abort_late=abort))
-    watch.hear_state(at(0.1), ARM.home)
+    watch.on_joint_state(at(0.1), ARM.home)
     assert watch.trouble(at(0.3)) == ""
     assert watch.trouble(at(0.39)) == ""
     assert ("no joint state for 0.3 s" in watch.trouble(at(0.4))) == abort
-    watch.hear_state(at(0.5), ARM.home)
+    watch.on_joint_state(at(0.5), ARM.home)
     assert watch.trouble(at(0.5)) == ""
     assert "no joint state" in watch.notes[0] and "again after 0.4 s" in watch.notes[1]
 
@@ -138,7 +138,7 @@ def test_what_waits_to_be_heard_after_a_hiccup_is_no_silence():
     watch = Supervisor(swing(), NOW, Watch())
     for now in (0.4, 0.8, 1.2):
         assert watch.trouble(at(now)) == ""
-        watch.hear_state(at(now), swing().at(now)[0])
+        watch.on_joint_state(at(now), swing().at(now)[0])
     assert watch.trouble(at(1.3)) == "" and not watch.notes
 
 
@@ -147,7 +147,7 @@ def watched(seconds, off=0.0, rate=0.0, **bounds):
     found = Supervisor(swing(), NOW, Watch(state_age=99.0, **bounds))
     for time in (seconds - 0.008, seconds):
         q, qd, _ = swing().at(time)
-        found.hear_state(at(time), q + off, qd + rate)
+        found.on_joint_state(at(time), q + off, qd + rate)
     return found
 
 
@@ -169,13 +169,13 @@ def test_the_arm_is_held_against_the_plan(off, rate, told):
 
 def test_one_odd_state_is_no_trouble_and_a_slowed_arm_is_none():
     found = watched(0.5)
-    found.hear_state(at(0.508), swing().at(0.5)[0] - 1.0, np.zeros(6))
+    found.on_joint_state(at(0.508), swing().at(0.5)[0] - 1.0, np.zeros(6))
     assert found.trouble(at(0.508)) == ""
-    found.hear_state(at(0.516), *swing().at(0.516)[:2])
+    found.on_joint_state(at(0.516), *swing().at(0.516)[:2])
     assert found.trouble(at(0.516)) == ""
     slowed = Supervisor(swing(), NOW, Watch(state_age=99.0))
     for time in (0.5, 0.508):  # a protective stop that is not known yet
-        slowed.hear_state(at(time), swing().at(0.4)[0], np.zeros(6))
+        slowed.on_joint_state(at(time), swing().at(0.4)[0], np.zeros(6))
     assert slowed.trouble(at(0.508)) == ""
 
 
@@ -183,7 +183,7 @@ def test_a_controller_that_runs_another_trajectory_is_trouble():
     found = watched(0.5)
     for time in (0.5, 0.55):
         assert found.trouble(at(time)) == ""
-        found.hear_feedback(at(time), swing().at(time)[0] - 0.2 * np.eye(6)[1], ARM.home)
+        found.on_feedback(at(time), swing().at(time)[0] - 0.2 * np.eye(6)[1], ARM.home)
     assert "the controller runs another trajectory" in found.trouble(at(0.55))
 
 
@@ -215,7 +215,7 @@ def test_the_gripper_opens_only_within_bounds(now, off, rate, told):
 def test_the_gripper_opens_only_where_the_arm_is_in_time(beside, told):
     """Wide bounds of place and velocity allow another time of the plan."""
     found = Supervisor(swing(), NOW, Watch(release_path=1.0, release_velocity=9.0))
-    found.hear_state(at(0.596), *swing().at(0.596 + beside)[:2])
+    found.on_joint_state(at(0.596), *swing().at(0.596 + beside)[:2])
     fault = found.release_fault(at(0.6))
     assert (told in fault) if told else fault == ""
 
@@ -223,20 +223,20 @@ def test_the_gripper_opens_only_where_the_arm_is_in_time(beside, told):
 def test_the_lag_that_feedback_tells_does_not_count_as_late():
     found, lag = Supervisor(swing(), NOW, Watch(release_path=1.0, release_velocity=9.0)), 0.07
     for time in (0.4, 0.45, 0.5, 0.55):
-        found.hear_feedback(at(time), swing().at(time)[0], swing().at(time - lag)[0])
-    found.hear_state(at(0.596), *swing().at(0.596 - lag)[:2])
+        found.on_feedback(at(time), swing().at(time)[0], swing().at(time - lag)[0])
+    found.on_joint_state(at(0.596), *swing().at(0.596 - lag)[:2])
     assert found.release_fault(at(0.6)) == ""
 
 
 def test_a_release_waits_for_a_joint_state_and_not_at_low_speed():
     found = watched(0.52)
     assert found.release_fault(at(0.61)) is None
-    found.hear_state(at(0.612), *swing().at(0.612)[:2])
+    found.on_joint_state(at(0.612), *swing().at(0.612)[:2])
     assert found.release_fault(at(0.615)) == ""
     slow = Supervisor(swing(), NOW, Watch(state_age=99.0))
-    slow.hear_scaling(NOW, 0.25)
+    slow.on_speed_scaling(NOW, 0.25)
     q, qd, _ = swing().at(0.6)
-    slow.hear_state(at(2.4), q, 0.25 * qd)
+    slow.on_joint_state(at(2.4), q, 0.25 * qd)
     assert "off its velocity" in slow.release_fault(at(2.4))
 
 
@@ -249,6 +249,6 @@ def test_lateness_is_what_a_look_came_later_than_due():
 
 def test_a_robot_that_does_not_arrive_is_trouble():
     watch = Supervisor(swing(), NOW, Watch(settle=1.0, state_age=99.0))
-    watch.hear_state(at(1.5), ARM.home, compare=True)
+    watch.on_joint_state(at(1.5), ARM.home, compare=True)
     assert watch.phase(at(1.5)) == "settling" and watch.trouble(at(1.5)) == ""
     assert "0.5 off" in watch.trouble(at(2.1)) and watch.worst == pytest.approx(0.5)

@@ -39,7 +39,7 @@ def test_poses_and_jacobians_are_those_of_pinocchio(name):
     assert jacobian(arm.robot, q, arm.tool)[:, :, index] == pytest.approx(slopes, abs=1e-13)
 
 
-def way(arm, seed, orientation="full", keys=60):
+def path(arm, seed, orientation="full", keys=60):
     """A motion's times, the tool's poses in the world, and the motion."""
     motion = random_motion(arm, np.random.default_rng(seed))
     times = np.linspace(0, motion.duration, keys)
@@ -52,7 +52,7 @@ def poses_of(arm, found):
 
 
 def test_orientation_is_free_or_free_about_an_axis():
-    times, poses, _ = way(UR5, 2)
+    times, poses, _ = path(UR5, 2)
     free = follow(UR5, times, poses[:, :3, 3], orientation="free")
     assert poses_of(UR5, free)[:, :3, 3] == pytest.approx(poses[:, :3, 3], abs=1e-7)
     assert kept(free.trajectory, UR5)
@@ -64,7 +64,7 @@ def test_orientation_is_free_or_free_about_an_axis():
 
 
 def test_the_motion_begins_where_the_arm_stands():
-    times, poses, motion = way(UR5, 3)
+    times, poses, motion = path(UR5, 3)
     start = motion.positions[0]
     found = follow(UR5, times, poses, start=start)
     assert found.trajectory.positions[0] == pytest.approx(start, abs=1e-6)
@@ -75,7 +75,7 @@ def test_the_motion_begins_where_the_arm_stands():
 
 def test_the_branch_with_the_largest_margins_is_taken():
     """Among branches that pass, none has a larger smallest margin; all margins are told."""
-    times, poses, _ = way(UR5, 4)
+    times, poses, _ = path(UR5, 4)
     found = follow(UR5, times, poses)
     assert found.branches >= 2
     assert set(found.margins) == {"position", "velocity", "acceleration", "jerk", "singular"}
@@ -85,7 +85,7 @@ def test_the_branch_with_the_largest_margins_is_taken():
 
 
 def line(points, count=40, duration=3.0):
-    """Times and positions of a straight way from rest to rest."""
+    """Times and positions of a straight path from rest to rest."""
     share = np.linspace(0, 1, count)
     smooth = 10 * share**3 - 15 * share**4 + 6 * share**5
     a, b = np.asarray(points, float)
@@ -147,7 +147,7 @@ def test_obstacles_choose_the_branch_or_refuse():
     assert around.branches < alone.branches
     assert clearance(around.trajectory.positions)[0].min() == around.margins["clearance"] > 0
     wall = Clearance(UR5, {"wall": _engine.Plane((-1, 0, 0), -0.35)})  # beyond x = 0.35 m
-    with pytest.raises(InputError, match=r"way: wrist_\d_link and wall at \d\.\d+ s: got '-0\.0"):
+    with pytest.raises(InputError, match=r"path: wrist_\d_link and wall at \d\.\d+ s: got '-0\.0"):
         follow(UR5, times, poses, clearance=wall)
 
 
@@ -165,7 +165,7 @@ def test_without_rest_the_ends_move():
 
 def test_a_smoothed_way_of_a_spare_joint_has_less_acceleration():
     arm = ARMS["seven_axis"]
-    times, poses, motion = way(arm, 1, keys=80)
+    times, poses, motion = path(arm, 1, keys=80)
     found = follow(arm, times, poses)
     assert kept(found.trajectory, arm)
     assert poses_of(arm, found) == pytest.approx(poses, abs=1e-7)
@@ -186,7 +186,7 @@ def test_a_spare_joint_does_not_help_out_of_reach():
 
 
 def test_short_arms_follow_what_they_can(tmp_path):
-    """A sliding hinge: position in its plane has a way, one beside it has not."""
+    """A sliding hinge: position in its plane has a path, one beside it has not."""
     (tmp_path / "arm.urdf").write_text(CRANE)
     given = {"urdf": "arm.urdf", "base": {"position": [0, 0, 1]}, "home": [0.1, 0.3]}
     arm = load_arm(given, tmp_path)

@@ -27,11 +27,11 @@ def states(**options):
 def test_a_sound_state_is_known_and_ages_by_stamp_and_by_receipt():
     known = states()
     assert np.isnan(known.age(NOW))
-    assert known.hear(at(0.0), at(0.1), sample()) is not None
+    assert known.add(at(0.0), at(0.1), sample()) is not None
     found = known.present(at(0.2))
     assert found.positions == {"a": 0.0, "b": 1.0} and found.age == pytest.approx(0.2)
     assert known.is_fresh(at(0.25)) and not known.is_fresh(at(0.26))
-    known.hear(at(0.5), at(0.4), sample())  # a clock 0.1 s ahead
+    known.add(at(0.5), at(0.4), sample())  # a clock 0.1 s ahead
     assert known.present(at(0.41)).age == pytest.approx(0.01)
     with pytest.raises(InputError, match=r"age: got 0\.4"):
         known.present(at(0.8))
@@ -49,29 +49,29 @@ def test_a_sound_state_is_known_and_ages_by_stamp_and_by_receipt():
 )
 def test_what_is_unsound_is_named_and_never_present(stamp, received, given, told):
     known = states()
-    known.hear(stamp, received, given)
+    known.add(stamp, received, given)
     with pytest.raises(InputError, match=told):
         known.present(received)
-    known.hear(at(1.0), at(1.0), sample())
+    known.add(at(1.0), at(1.0), sample())
     assert known.is_fresh(at(1.0))
-    known.hear(stamp + NANO + 1000 if stamp else 0, at(1.001), given)
+    known.add(stamp + NANO + 1000 if stamp else 0, at(1.001), given)
     differenced = told == "velocity of a: got nan"
     assert known.is_fresh(at(1.001)) == differenced
 
 
 def test_other_joints_old_news_and_what_was_overtaken_are_passed_over():
     known = states()
-    assert known.hear(at(0), at(0), sample(names=("a", "gripper"))) is None
-    assert known.hear(at(0.1), at(0.1), sample()) is not None
-    assert known.hear(at(0.1), at(0.12), sample((0.03, 1.0))) is None
-    assert known.hear(at(0.09), at(0.13), sample((0.03, 1.0))) is None
+    assert known.add(at(0), at(0), sample(names=("a", "gripper"))) is None
+    assert known.add(at(0.1), at(0.1), sample()) is not None
+    assert known.add(at(0.1), at(0.12), sample((0.03, 1.0))) is None
+    assert known.add(at(0.09), at(0.13), sample((0.03, 1.0))) is None
     assert known.present(at(0.13)).positions["a"] == 0.0
 
 
 def test_missing_velocities_are_differenced():
     known = states()
     for k in range(20):
-        known.hear(at(0.008 * k), at(0.008 * k), sample((0.008 * k, 1.0), None))
+        known.add(at(0.008 * k), at(0.008 * k), sample((0.008 * k, 1.0), None))
     velocity = known.last.velocity
     np.testing.assert_allclose(velocity, [1.0, 0.0], atol=1e-9)
     assert not known.rests(0.05) and known.rests(1.1)
@@ -80,29 +80,29 @@ def test_missing_velocities_are_differenced():
 def test_states_that_contradict_each_other_are_doubted_for_a_while():
     known = states()
     for k in range(4):
-        known.hear(at(0.01 * k), at(0.01 * k), sample((0.5 * (k % 2), 1.0)))
+        known.add(at(0.01 * k), at(0.01 * k), sample((0.5 * (k % 2), 1.0)))
     assert known.last.position[0] == 0.0
     with pytest.raises(InputError, match="more than one robot"):
         known.present(at(0.03))
     for k in range(4, 200):
-        known.hear(at(0.01 * k), at(0.01 * k), sample())
+        known.add(at(0.01 * k), at(0.01 * k), sample())
     assert known.is_fresh(at(2.0))
 
 
 def test_a_robot_that_was_moved_elsewhere_is_believed_again():
     known = states()
-    known.hear(at(0), at(0), sample())
+    known.add(at(0), at(0), sample())
     for k in range(1, 6):
         assert not known.is_fresh(at(0.008 * k)) or k == 1
-        known.hear(at(0.008 * k), at(0.008 * k), sample((2.0, 1.0)))
+        known.add(at(0.008 * k), at(0.008 * k), sample((2.0, 1.0)))
     assert known.present(at(0.04)).positions["a"] == 2.0
 
 
 def test_a_clock_that_is_set_back_begins_anew():
     known = states()
-    known.hear(at(9), at(9), sample())
+    known.add(at(9), at(9), sample())
     assert known.age(at(1)) == pytest.approx(-8.0)
     with pytest.raises(InputError, match="the clock was set back"):
         known.present(at(1))
-    known.hear(at(1), at(1), sample((0.4, 1.0)))
+    known.add(at(1), at(1), sample((0.4, 1.0)))
     assert known.present(at(1)).positions["a"] == 0.4

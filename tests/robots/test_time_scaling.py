@@ -36,7 +36,7 @@ def seen(trajectory, points=20_001):
     """Largest |q'|, |q''|, |q'''| (3, j) and range of q (2, j) of SciPy's curve, at many points."""
     rows = [trajectory.positions, trajectory.velocities, trajectory.accelerations]
     curve = BPoly.from_derivatives(trajectory.times, np.stack(rows, axis=1))
-    knots = trajectory.times[1:-1]  # where the jerk leaps: both sides
+    knots = trajectory.times[1:-1]  # where the jerk jumps: both sides
     times = np.linspace(0, trajectory.duration, points)
     times = np.concatenate([times, knots - 1e-9, knots + 1e-9])
     q = curve(times)

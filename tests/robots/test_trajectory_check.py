@@ -52,7 +52,7 @@ def turning(**values):
     return replace(HOME, velocities={**HOME.velocities, **values})
 
 
-def leap(size, duration):
+def jump(size, duration):
     """Two points at rest: every limit is kept at them."""
     q = np.stack([ARM.home, ARM.home + size])
     still = np.zeros_like(q)
@@ -105,8 +105,8 @@ WRONG = {
     "beyond position": (swing(size=-4.0, duration=8.0), "elbow_joint at 5."),
     "too fast": (swing(size=2.5, duration=1.5), "velocity: got"),
     "accelerates too much": (swing(size=0.4, duration=0.4, release=None), "acceleration: got"),
-    "too fast between points": (leap(2.2, 1.2), f"{PAN} at 0.6 s: velocity"),
-    "acceleration between points": (leap(0.4, 0.4), f"{PAN} at 0.08"),
+    "too fast between points": (jump(2.2, 1.2), f"{PAN} at 0.6 s: velocity"),
+    "acceleration between points": (jump(0.4, 0.4), f"{PAN} at 0.08"),
     "straight lines with a corner": (bump(0.01), "velocity jump: got"),
     "straight lines at speed": (without(command(count=4), "velocities", "accelerations"), "jump"),
     "too near to reach": (later(shifted(GOOD, 0.2), 0.02), "at 0"),
@@ -324,7 +324,7 @@ def test_a_long_motion_is_checked_in_a_fraction_of_a_second():
 
 
 def test_pieces_that_only_seem_to_leave_a_limit_are_looked_at_closely():
-    """Hulls of all pieces leave the limits, their curves do not, but for the one spoilt."""
+    """Hulls of all pieces leave the limits, their curves do not, but for the one corrupted."""
     times = np.linspace(0.0, 3.0, 31)
     q = np.tile(ARM.home, (31, 1))
     v = np.zeros_like(q)

@@ -10,7 +10,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.scene.energy import energies
 from diffsim_ros.scene.model import load_scene
 
-BOX = {"type": "solid", "density": 500, "young": 2e4, "poisson": 0.3, "proxies": "none",
+BOX = {"type": "solid", "density": 500, "young": 2e4, "poisson": 0.3, "contact_spheres": "none",
        "shape": {"box": {"size": [0.1, 0.1, 0.1], "cells": [2, 2, 2]}}}  # fmt: skip
 HELD = {"plane": {"normal": [0, 0, -1], "offset": -0.05}}  # the upper face
 BOTTOM = {"plane": {"normal": [0, 0, 1], "offset": -0.05}}

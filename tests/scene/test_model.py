@@ -29,7 +29,7 @@ bodies:
     velocity: [1, 2, 3]
     angular_velocity: [4, 5, 6]
   ball: {shape: {sphere: {radius: 0.05}}, mass: 0.2, pose: {position: [0, 0, 1.5]}}
-  block: {mass: 2, inertia: 0.01, proxies: {points: {positions: [[0, 0, 0], [0.1, 0, 0]]}},
+  block: {mass: 2, inertia: 0.01, contact_spheres: {points: {positions: [[0, 0, 0], [0.1, 0, 0]]}},
           pose: {position: [1, 0, 1]}}
   dot: {type: particle, mass: 0.1, pose: {position: [0.3, 0, 1]}}
 contact:
@@ -68,7 +68,7 @@ def test_engine_values_are_those_of_the_file():
     assert [value[f"cube.rotation.{a}"] for a in "xyz"] == pytest.approx([0.3, -0.2, 0.9])
     assert [value[f"cube.angular_velocity.{a}"] for a in "xyz"] == [4, 5, 6]
     assert [value[f"gravity.{a}"] for a in "xyz"] == [1, 0, -9]
-    assert value["cube_proxies.radius"] == pytest.approx(0.05 * 0.05)
+    assert value["cube_contact_spheres.radius"] == pytest.approx(0.05 * 0.05)
     assert (value["floor.k_t"], value["hit.k_d"], value["hit.c_f"]) == (10, 2, 0)
     assert value["ball.inertia.yy"] == pytest.approx(0.4 * 0.2 * 0.05**2)
     assert value["block.inertia.zz"] == 0.01
@@ -267,8 +267,8 @@ def test_examples_run(path):
     assert (energy["contact"].max() > 0) == bool(model.description["contact"])
     driven = {"motor", "force", "torque"} & {link["type"] for link in model.description["links"]}
     bodies = model.description["bodies"].values()
-    handles = [body["keys"]["positions"] for body in bodies if body["type"] == "handle"]
-    if not driven and not any(np.ptp(keys, axis=0).any() for keys in handles):
+    driven_keys = [body["keys"]["positions"] for body in bodies if body["type"] == "kinematic"]
+    if not driven and not any(np.ptp(keys, axis=0).any() for keys in driven_keys):
         assert energy["total"].max() <= energy["total"][0] + 0.01 * np.ptp(energy["kinetic"])
 
 

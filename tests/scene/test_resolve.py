@@ -56,8 +56,8 @@ def test_defaults_are_evaluated_once_and_written():
     scene = resolve(SCENE, "x.yaml")
     cube, ball = scene["bodies"]["cube"], scene["bodies"]["ball"]
     assert cube["density"] == 1000 and "mass" not in cube  # from the material
-    assert cube["proxies"] == {"corners": {"radius": 0.05 * 0.05, "scale": 1.0}}
-    assert ball["proxies"] == {"sphere": {"radius": 0.05}}
+    assert cube["contact_spheres"] == {"corners": {"radius": 0.05 * 0.05, "scale": 1.0}}
+    assert ball["contact_spheres"] == {"sphere": {"radius": 0.05}}
     first, second = scene["contact"]
     assert first["name"] == "cube_table"
     assert (first["k_n"], first["k_t"], first["c_f"]) == (5000, 5000 * 0.002, 0.4)
@@ -140,10 +140,12 @@ def test_a_resolved_scene_resolves_to_itself_to_the_bit(seed):
         ("bodies/cube/material", "ruber", "bodies.cube.material", "did you mean 'rubber'?"),
         ("bodies/cube/pose/orientation", [0, 0, 0, 2], "bodies.cube.pose.orientation", "norm is 2"),
         ("bodies/cube/pose/orientation", [0, 0, 0, 0], "bodies.cube.pose.orientation", "not all"),
-        ("bodies/cube/proxies", {"corners": {"radius": 0.06}}, "bodies.cube.proxies.corners.radius",
-         "at most the smallest half edge"),
-        ("bodies/ball/proxies", "corners", "bodies.ball.proxies.corners", "a box as shape"),
-        ("bodies/ball/proxies", {"point": {}, "sphere": {}}, "bodies.ball.proxies", "exactly one"),
+        ("bodies/cube/contact_spheres", {"corners": {"radius": 0.06}},
+         "bodies.cube.contact_spheres.corners.radius", "at most the smallest half edge"),
+        ("bodies/ball/contact_spheres", "corners", "bodies.ball.contact_spheres.corners",
+         "a box as shape"),
+        ("bodies/ball/contact_spheres", {"point": {}, "sphere": {}},
+         "bodies.ball.contact_spheres", "exactly one"),
         ("bodies/dot/angular_velocity", [0, 0, 1], "bodies.dot.angular_velocity", "type: rigid"),
         ("bodies/dot/pose/rotation", [0, 0, 1], "bodies.dot.pose.rotation", "type: rigid"),
         ("bodies/bad name", {}, "bodies.bad name", "a name made of letters"),
@@ -162,7 +164,7 @@ def test_a_resolved_scene_resolves_to_itself_to_the_bit(seed):
         ("contact/1/f_0", 5, "contact[1].c_s", "f_0 needs it; give both"),
         ("contact/1/friction", "cone", "contact[1].friction", "linear or tanh"),
         ("contact/1/name", "string", "links[0].name", "contact[1].name has it already"),
-        ("contact/1/weights", [0.5, 0.5], "contact[1].weights", "each of the 1 proxies"),
+        ("contact/1/weights", [0.5, 0.5], "contact[1].weights", "each of the 1 contact_spheres"),
         ("contact/0/weights", [0.1] * 8, "contact[0].weights", "their sum is 0.8"),
         ("links/0/stiffness", -10, "links[0].stiffness", ">= 0 [N/m]"),
         ("links/0/pairs", [], "links[0].pairs", "at least one"),
@@ -233,7 +235,7 @@ def test_uniform_inertia_and_volume_match_sampling():
 
 def test_corner_spheres_touch_the_nominal_faces():
     size, radius, scale = np.array([0.1, 0.2, 0.3]), 0.01, 1.02
-    corners = shapes.corner_proxies(size, radius, scale)
+    corners = shapes.corner_contact_spheres(size, radius, scale)
     centres = corners.centres()
     assert len(np.unique(np.sign(centres), axis=0)) == 8
     assert np.abs(centres) + radius == pytest.approx(np.tile(scale * size / 2, (8, 1)))
@@ -242,7 +244,7 @@ def test_corner_spheres_touch_the_nominal_faces():
 @pytest.mark.parametrize("per_edge", [2, 3, 6])
 def test_face_grid_covers_all_faces_once(per_edge):
     size, radius = np.array([0.1, 0.2, 0.3]), 0.01
-    grid = shapes.face_grid_proxies(size, per_edge, radius, 1.0)
+    grid = shapes.face_grid_contact_spheres(size, per_edge, radius, 1.0)
     assert len(grid.local) == per_edge**3 - max(per_edge - 2, 0) ** 3
     assert len(np.unique(np.round(grid.local, 12), axis=0)) == len(grid.local)
     outermost = np.max(np.abs(grid.centres()) + radius - size / 2, axis=1)

@@ -1,4 +1,5 @@
-"""Soft bodies, handles and links as the engine sees them: values, paths, motions, energy."""
+"""Soft bodies, kinematic bodies and links as the engine sees them: values, paths, motions,
+energy."""
 
 import copy
 import math
@@ -38,7 +39,7 @@ bodies:
   rod: {shape: {box: {size: [0.1, 0.1, 0.5]}}, mass: 1, pose: {position: [2, 1, 3]}}
   bob: {shape: {sphere: {radius: 0.05}}, mass: 1, pose: {position: [2, 1, 2.5]}}
   hand:
-    type: handle
+    type: kinematic
     waypoints:
       - {time: 0, position: [2, 0, 2]}
       - {time: 0.04, position: [2, 0, 2.1], rotation: [0, 0, 0.5]}
@@ -141,7 +142,7 @@ def test_a_parameter_path_means_what_the_file_means(model):
                  "bodies.hand.keys.rotations[1].z", "links.drive.keys[2]", "links.air.wind.y",
                  "links.push.force[0].z", "links.shove.force[1].y", "links.twist.torque[0].z",
                  "links.knee.limits.upper", "links.top.stiffness", "links.stay.rest_length",
-                 "bodies.ball.proxies.surface.radius", "contact.held.k_n"):  # fmt: skip
+                 "bodies.ball.contact_spheres.surface.radius", "contact.held.k_n"):  # fmt: skip
         assert some in tried
     assert len(tried) > 90
 
@@ -252,7 +253,7 @@ def test_a_solid_from_a_file_keeps_its_fingerprint(tmp_path):
 def test_more_surfaces_are_the_engines():
     scene = {
         "world": SCENE["world"],
-        "bodies": {"dot": {"type": "particle", "mass": 1, "proxies": "point",
+        "bodies": {"dot": {"type": "particle", "mass": 1, "contact_spheres": "point",
                            "pose": {"position": [0, 0, 3]}}},
         "contact": [],
     }  # fmt: skip
@@ -294,7 +295,8 @@ def test_a_surface_from_a_mesh_file_is_a_level_set(tmp_path, monkeypatch):
     lines += [f"f {a} {b} {c}" for a, b, c in (ball.boundary() + 1).tolist()]
     (tmp_path / "ball.obj").write_text("\n".join(lines))
     scene = copy.deepcopy({"world": SCENE["world"], "bodies": {"dot": {
-        "type": "particle", "mass": 1, "proxies": "point", "pose": {"position": [0, 0, 3]}}},
+        "type": "particle", "mass": 1, "contact_spheres": "point",
+        "pose": {"position": [0, 0, 3]}}},
         "contact": [{"name": "touch", "points": "dot", "k_n": 1,
                      "against": {"mesh": {"file": "ball.obj", "voxel": 0.01}}}]})  # fmt: skip
     x = np.array([[0.12, 0, 0], [0, 0.09, 0], [0, 0, 0.2]])

@@ -1,4 +1,5 @@
-"""Scene files with soft bodies, handles, links and more surfaces: defaults, and errors by name."""
+"""Scene files with soft bodies, kinematic bodies, links and more surfaces: defaults, and errors by
+name."""
 
 import copy
 import math
@@ -41,7 +42,7 @@ bodies:
   rod: {shape: {box: {size: [0.1, 0.1, 0.5]}}, mass: 1, pose: {position: [2, 0, 3]}}
   bob: {shape: {sphere: {radius: 0.05}}, mass: 1, pose: {position: [2, 0, 3.5]}}
   hand:
-    type: handle
+    type: kinematic
     waypoints:
       - {time: 0, position: [0, 0, 0.1]}
       - {time: 0.2, position: [0, 0, 0.3], rotation: [0, 0, 3]}
@@ -78,7 +79,7 @@ def test_defaults_are_evaluated():
     assert (cube["young"], cube["density"], cube["model"]) == (3e4, 1000, "neo_hookean")
     assert cube["glue"][0]["where"]["plane"] == {"normal": [0, 0, -1], "offset": -0.1}
     assert ball["shape"]["ball"] == {"radius": 0.1, "layers": 2} and ball["young"] == 1e5
-    assert ball["proxies"] == {"surface": {"radius": 0.0}}
+    assert ball["contact_spheres"] == {"surface": {"radius": 0.0}}
     assert scene["contact"][0]["k_t"] == 100 and scene["contact"][0]["c_f"] == 0.3
     assert scene["contact"][1]["carrier"] == "rod"
     knee, drive, stay, *_ = scene["links"]
@@ -155,9 +156,9 @@ CUBE, SHEET, ROPE, HAND = (f"bodies/{n}" for n in ("cube", "sheet", "rope", "han
         (f"{CUBE}/shape", {"mesh": {"file": "a.step"}}, "bodies.cube.shape.mesh.file", ".obj"),
         (f"{CUBE}/shape", {"mesh": {"file": "a.vtk", "edge": 1}}, "bodies.cube.shape.mesh.edge",
          "remove it"),
-        (f"{CUBE}/proxies", "corners", "bodies.cube.proxies.corners", "'surface:'"),
+        (f"{CUBE}/contact_spheres", "corners", "bodies.cube.contact_spheres.corners", "'surface:'"),
         (f"{CUBE}/glue/0/to", "hnd", "bodies.cube.glue[0].to", "did you mean 'hand'?"),
-        (f"{CUBE}/glue/0/to", "ball", "bodies.cube.glue[0].to", "a rigid body or handle"),
+        (f"{CUBE}/glue/0/to", "ball", "bodies.cube.glue[0].to", "a rigid body or kinematic body"),
         (f"{CUBE}/glue/0/where", {"sphere": {"centre": [9, 9, 9], "radius": 1}},
          "bodies.cube.glue[0].where", "its vertices lie within [-0.05, -0.05, -0.1]"),
         (f"{CUBE}/glue/0/where", {"all": {}}, "bodies.cube.glue", "at least one free vertex"),
@@ -178,7 +179,7 @@ CUBE, SHEET, ROPE, HAND = (f"bodies/{n}" for n in ("cube", "sheet", "rope", "han
         (f"{HAND}/waypoints/1/rotation", [0, 0, 7], "bodies.hand.waypoints", "shorter than 6.2"),
         ("contact/1/carrier", "ball", "contact[1].carrier", "one of the two must be rigid"),
         ("contact/1/carrier", "rodd", "contact[1].carrier", "did you mean 'rod'?"),
-        ("contact/0/weights", [1], "contact[0].weights", "each of the 42 proxies"),
+        ("contact/0/weights", [1], "contact[0].weights", "each of the 42 contact_spheres"),
         ("contact/0/friction", "hybird", "contact[0].friction", "did you mean 'hybrid'?"),
         ("contact/0/c_roll", -1, "contact[0].c_roll", ">= 0 [m]"),
         ("sdfs/ring/torus/tube_radius", 0.6, "sdfs.ring.torus.tube_radius", "thinner"),
@@ -209,7 +210,7 @@ CUBE, SHEET, ROPE, HAND = (f"bodies/{n}" for n in ("cube", "sheet", "rope", "han
         ("links/3/frame", "body", "links[3].frame", "has no frame"),
         ("links/3/force", [0, 1], "links[3].force[0]", "three finite numbers"),
         ("links/4/body", "ball", "links[4].body", "a rigid body"),
-        ("links/5/body", "hand", "links[5].body", "a body with proxies"),
+        ("links/5/body", "hand", "links[5].body", "a body with contact spheres"),
         ("links/5/name", "push", "links[5].name", "links[3].name has it already"),
     ],
 )  # fmt: skip

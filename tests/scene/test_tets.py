@@ -114,7 +114,7 @@ def in_millimetres(vertices, cells):
 @pytest.mark.parametrize(
     ("change", "got", "remedy"),
     [
-        (inverted, "1 inverted tets, the first is number 3", "mesh anew"),
+        (inverted, "1 inverted tets, the first is number 3", "mesh again"),
         (flat, "6 degenerate tets", "merge or remove"),
         (sliver, "6 slivers", "least_angle"),
         (in_two, "2 loose parts", "a body of its own"),

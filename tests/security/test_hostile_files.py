@@ -75,7 +75,7 @@ def _refuse(value: object) -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
-def test_spoilt_files_are_read_or_refused(first: int):
+def test_corrupted_files_are_read_or_refused(first: int):
     for seed in range(first, first + 50):
         fuzz_readers.program(seed)
 

@@ -283,7 +283,9 @@ def test_recorded_transforms_place_the_camera_unless_the_yaml_does(tmp_path):
 
     by_bag = read("tf.mcap", "world", {})
     by_yaml = read("yaml.mcap", "map", {"position": pose[0], "orientation": pose[1]})
-    np.testing.assert_allclose(by_bag.sight.seen[0].points, by_yaml.sight.seen[0].points, atol=1e-9)
+    np.testing.assert_allclose(
+        by_bag.detections.clouds[0].points, by_yaml.detections.clouds[0].points, atol=1e-9
+    )
     with pytest.raises(InputError, match=r"unknown\.mcap: frame: got 'optical'.*'world'.*link"):
         read("unknown.mcap", "map", {})
 

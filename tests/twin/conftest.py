@@ -14,7 +14,8 @@ def ball_twin(**more):
         "world": {"step": 0.001, "duration": 0.8, "record_every": 2},
         "bodies": {
             "ball": {
-                "shape": {"sphere": {"radius": 0.04}}, "mass": 0.06, "proxies": {"sphere": {}},
+                "shape": {"sphere": {"radius": 0.04}}, "mass": 0.06,
+                "contact_spheres": {"sphere": {}},
                 "pose": {"position": [0, 0, 0.5]},
             }
         },

@@ -111,7 +111,7 @@ def pushed(**more):
     scene = {
         "world": {"step": 0.002, "duration": 0.8, "record_every": 2},
         "bodies": {
-            "hand": {"type": "handle", "pose": {"position": [-0.487, -0.109, 0.332]}},
+            "hand": {"type": "kinematic", "pose": {"position": [-0.487, -0.109, 0.332]}},
             "cube": {"shape": {"box": {"size": [0.06] * 3}}, "mass": 0.2,
                      "pose": {"position": [-0.487, -0.109, 0.0295]}},
         },
@@ -122,7 +122,7 @@ def pushed(**more):
     }  # fmt: skip
     return {
         "scene": scene, "robot": "config/robots/ur5.yaml",
-        "handles": {"hand": {"in_link": {"position": [0, 0, 0.1]}}}, **more,
+        "kinematic_bodies": {"hand": {"in_link": {"position": [0, 0, 0.1]}}}, **more,
     }  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def test_handles_follow_the_tool_and_a_late_cancel_keeps_the_past(swing):
         velocities=-0.25 * swing.velocities,
     )  # fmt: skip
     whole = twin.episode().play(motion)
-    begin = whole.phases[0].begin  # home is 0.3 mm beside the handle's place, which it passes
+    begin = whole.phases[0].begin  # home is 0.3 mm beside the body's place, which it passes
     assert 0.0 < begin < 0.1
     times = np.linspace(begin, 0.8, 30)
     pose = tool_pose(config, motion.at(times)[0]) @ config.drives["hand"].in_link
@@ -154,14 +154,15 @@ def test_handles_follow_the_tool_and_a_late_cancel_keeps_the_past(swing):
 def test_a_scene_waits_until_the_link_is_at_its_handle(swing):
     twin = Twin(pushed(), base=ROOT)
     away = 0.25 * (swing.positions - swing.positions[0])
-    # from elsewhere to the handle's place, and up again
+    # from elsewhere to the kinematic body's place, and up again
     rows = np.concatenate([away[::-1], -away[1:]]) + twin.config.arm.home
     rates = 0.25 * np.concatenate([-swing.velocities[::-1], -swing.velocities[1:]])
     times = np.concatenate([swing.times, 0.8 + swing.times[1:]])
     motion = replace(swing, times=times, positions=rows, velocities=rates)
     record = twin.episode().play(motion)
     begin = record.phases[0].begin
-    # where it comes no nearer, not 5 mm before that: a handle taken there would pull at once
+    # where it comes no nearer, not 5 mm before that: a kinematic body taken there would pull at
+    # once
     assert 0.75 < begin < 0.9
     hand = tool_pose(twin.config, motion.at(begin)[0]) @ twin.config.drives["hand"].in_link
     place = twin.config.scene.description["bodies"]["hand"]["keys"]["positions"][0]
@@ -173,7 +174,7 @@ def test_a_scene_waits_until_the_link_is_at_its_handle(swing):
     never = replace(motion, positions=motion.positions + np.eye(6)[1] * 0.2)
     still = twin.episode().play(never, taken=False).centre("cube", [0.0, 0.8, 1.6, 3.0])
     np.testing.assert_allclose(still, np.tile(still[0], (4, 1)), atol=1e-4)
-    with pytest.raises(InputError, match=r"handles\.hand"):
+    with pytest.raises(InputError, match=r"kinematic_bodies\.hand"):
         twin.episode().play(never)
 
 
@@ -242,7 +243,7 @@ def test_rotation_vectors_do_not_jump_beyond_half_a_turn():
         ({"controller": {"bandwidth": [1]}}, r"^((?!urdf).)*: controller.bandwidth"),
         ({"start": {"elbow_joint": 5}}, "start.elbow_joint: got 5.0; accepted: from -3"),
         ({"spread": {"cube": {}}}, "spread.cube: got 'cube'"),
-        ({"handles": {"ball": {}}}, "handles.ball: got 'ball, a rigid'"),
+        ({"kinematic_bodies": {"ball": {}}}, "kinematic_bodies.ball: got 'ball, a rigid'"),
         ({"start": [0, 1]}, "start: got"),
         ({"robot": 3}, "robot: got 3"),
     ],
@@ -256,7 +257,7 @@ def test_unusable_motions_are_refused_by_name(twin, swing):
     with pytest.raises(InputError, match="trajectory: joints"):
         twin.episode().play(replace(swing, names=("a", "b", "c", "d", "e", "f")))
     far = Twin(pushed(), base=ROOT)
-    with pytest.raises(InputError, match=r"handles\.hand"):
+    with pytest.raises(InputError, match=r"kinematic_bodies\.hand"):
         far.episode().play(swing)
     with pytest.raises(InputError, match="release"):
         far.episode().play(swing, release=0.1)

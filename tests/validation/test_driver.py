@@ -4,7 +4,7 @@ from validation.driver import events, rules
 
 
 def test_nothing_that_the_real_controller_refuses_leaves():
-    assert rules(0.1)["spoilt"] == 500
+    assert rules(0.1)["corrupted"] == 500
 
 
 def test_motions_end_as_they_should_whatever_happens():

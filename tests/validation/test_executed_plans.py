@@ -1,4 +1,4 @@
-"""Plans carried out by the twin through the mock controller reach what they are planned for."""
+"""Plans executed by the twin through the mock controller reach what they are planned for."""
 
 from validation import executed_plans as study
 

@@ -1,4 +1,4 @@
-"""A tenth of the random ways: 100 of each arm, and what counts as kept."""
+"""A tenth of the random paths: 100 of each arm, and what counts as kept."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from validation.inverse_kinematics import arms, kept, random_motion, study
 def test_ways_are_solved_within_limits():
     figures = study(0.1)
     assert figures["ur5"]["solved"] >= 0.99 and figures["ur5"]["branches_median"] >= 2
-    assert {found["ways"] for found in figures.values()} == {100}
+    assert {found["paths"] for found in figures.values()} == {100}
 
 
 def test_random_motions_keep_limits_and_kept_sees_what_does_not():

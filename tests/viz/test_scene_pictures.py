@@ -32,8 +32,8 @@ SCENE = {
                  "stretch": {"stiffness": 50}, "pose": {"position": [2, 0, 1]}},
         "block": {"shape": {"box": {"size": [0.1, 0.1, 0.1]}}, "mass": 1,
                   "pose": {"position": [3, 0, 1]}, "angular_velocity": [0, 0, 5]},
-        "hand": {"type": "handle", "pose": {"position": [0, 0, 2]}},
-        "dot": {"type": "particle", "mass": 1, "proxies": "point",
+        "hand": {"type": "kinematic", "pose": {"position": [0, 0, 2]}},
+        "dot": {"type": "particle", "mass": 1, "contact_spheres": "point",
                 "pose": {"position": [4, 0, 1]}},
     },
     "contact": [

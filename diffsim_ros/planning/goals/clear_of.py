@@ -9,7 +9,7 @@ import numpy as np
 from ...fields import Field, Section
 from ...inverse.guides import ClearanceGuide
 from ...inverse.marker_track import Carrier, RigidPoints, SoftPoints
-from ...scene.build import proxies_of
+from ...scene.build import contact_spheres_of
 from ...scene.build_sdf import engine_sdf
 from ...scene.surfaces import resolve_surface
 from .entry import GoalEntry
@@ -41,11 +41,11 @@ def _touching(entry: GoalEntry) -> tuple[Carrier, np.ndarray | float]:
     """Points that keep clear, and their radii [m]."""
     if entry.soft or entry.goal["points"] is not None:
         return entry.points()[0], 0.0
-    if "proxies" in entry.body:
-        proxies = proxies_of(entry.body)
+    if "contact_spheres" in entry.body:
+        contact_spheres = contact_spheres_of(entry.body)
         if entry.body["type"] == "rigid":
-            return RigidPoints(proxies.centres()), proxies.radius
-        return ONE_NODE, proxies.radius
+            return RigidPoints(contact_spheres.centres()), contact_spheres.radius
+        return ONE_NODE, contact_spheres.radius
     return ONE_NODE if entry.body["type"] == "particle" else entry.points()[0], 0.0
 
 

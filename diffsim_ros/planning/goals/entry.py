@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError, nearest
 from ...fields import REQUIRED, Field, Reader, Section
 from ...inverse.marker_track import Carrier, RigidPoints, SoftPoints
-from ...scene.build import proxies_of, shape_of
+from ...scene.build import contact_spheres_of, shape_of
 from ...scene.build_soft import glued_vertices
 from ...scene.model import SceneModel
 from ...scene.soft_bodies import resolve_region
@@ -64,7 +64,7 @@ class GoalEntry:
         if name not in bodies:
             raise self.error("body", "a body of the scene", nearest(name, bodies))
         self.body = bodies[name]
-        if self.body["type"] == "handle":
+        if self.body["type"] == "kinematic":
             raise self.error("body", "a body that moves freely")
         self.soft = self.body["type"] in SOFT
         self.frames, self.sigma = self._frames(), self.goal["tolerance"]
@@ -114,9 +114,9 @@ class GoalEntry:
             return 0.5 * size * np.array(np.meshgrid(*[(-1, 1)] * 3)).reshape(3, -1).T
         if kind == "sphere":
             return 0.5 * size * np.concatenate([np.eye(3), -np.eye(3)])
-        if "proxies" in self.body:
-            return proxies_of(self.body).centres()
-        rule = "of a body with a shape or proxies"
+        if "contact_spheres" in self.body:
+            return contact_spheres_of(self.body).centres()
+        rule = "of a body with a shape or contact_spheres"
         raise self.reader.error(self.key, self.asked, rule, "or give `points`")
 
     def vertices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -18,8 +18,8 @@ KEYS: Section = {
     "positions": Field("points", "of `points` or `vertices`, each its own", "m"),
     "pose": Field(
         "mapping",
-        "position, orientation or rotation: each vertex (of a rigid body corners, poles, proxies "
-        "or `points`) where it is in a copy of the body placed so",
+        "position, orientation or rotation: each vertex (of a rigid body corners, poles, contact "
+        "spheres or `points`) where it is in a copy of the body placed so",
     ),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...fields import Reader
@@ -13,7 +13,9 @@ from .. import robot_schema as schema
 from ..config import Task
 from . import end_effector_task, release_task
 
-TASKS = {"grasp": release_task.read, "hand": end_effector_task.read}
+TASKS: dict[str, Callable[[Reader, Mapping, Arm, SceneModel], Task]] = {
+    "grasp": release_task.read, "end_effector": end_effector_task.read,
+}  # fmt: skip
 """Key of section `robot` that asks for a task -> (reader, section, arm, scene) -> Task."""
 
 

@@ -1,8 +1,8 @@
-"""An arm's tool carries a handle: smooth paths between the controls' keys.
+"""An arm's tool carries a kinematic body: smooth paths between the controls' keys.
 
 The keys of the plan are knots of quintic splines (at rest at both ends, continuous up to the
-fourth derivative); the scene's handle gets their values at small intervals.  So the planned motion
-is one that an arm can carry out, and slopes go through the spline's constant matrix.
+fourth derivative); the scene's body gets their values at small intervals.  So the planned motion
+is one that an arm can execute, and slopes go through the spline's constant matrix.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...robots.trajectory import JointTrajectory
 from ...rotation import quat_exp, quat_from_matrix, quat_log, quat_matrix
 from ...scene.model import SceneModel, load_scene
 from .. import robot_schema as schema
-from ..arm_motion import LESS, RATES, Carried, clearance, roomy, sent
+from ..arm_motion import LESS, RATES, Carried, clearance, derated, sent
 from ..config import PlanConfig
 from ..stretch import stretched
 from .parts import pose_mapping, read_pose, read_tracking
@@ -35,28 +35,28 @@ from .parts import pose_mapping, read_pose, read_tracking
 LONGER = 1.15
 """By which a task takes longer in the next round, where it may."""
 PERIOD = 0.024
-"""Longest interval of the handle's keys and of the tool's poses [s]."""
+"""Longest interval of the kinematic body's keys and of the tool's poses [s]."""
 APPROACH = (0.25, 1.0)
 """Largest speed [m/s] and rate of turning [rad/s] from home to the first pose."""
 SHORTEST = 1.0
-"""Least time from home to the first pose [s]: a short way at full speed would be all jerk."""
+"""Least time from home to the first pose [s]: a short path at full speed would be all jerk."""
 STEMS = ("position", "rotation")
 AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
 class EndEffectorTask:
-    """An arm whose tool carries a handle of the scene.
+    """An arm whose tool carries a kinematic body of the scene.
 
-    in_tool      pose (4, 4) of the handle in the tool's frame
-    turn         (3, 3) of the handle in the world, or None: as its keys say
+    in_tool      pose (4, 4) of the kinematic body in the tool's frame
+    turn         (3, 3) of the kinematic body in the world, or None: as its keys say
     stretch      how many times as long the task may take where limits bind
     margin       share of the arm's limits of rates that the plan may use
     tracking     controller whose lag is anticipated, None: none is
     """
 
     arm: Arm
-    handle: str
+    body: str
     in_tool: np.ndarray
     turn: np.ndarray | None
     stretch: float
@@ -71,20 +71,20 @@ class EndEffectorTask:
     def bound(
         self, reader: Reader, scene: SceneModel, parameters: list[Parameter]
     ) -> tuple[SceneModel, list[Parameter], list[Any]]:
-        """See Task.bound: the keys of the handle become a spline's."""
+        """See Task.bound: the keys of the kinematic body become a spline's."""
         scene, parameters, spline = smoothed(reader, scene, self, parameters)
         return scene, parameters, [spline]
 
     def held(self, scene: SceneModel) -> list[Capsule]:
-        """Nothing: the handle is what the scene says."""
+        """Nothing: the body is what the scene says."""
         return []
 
     def carried(self, config: PlanConfig, controls: Mapping[str, float]) -> Carried:
         """The tool straight from home to the first pose, then along its path."""
         values = config.map.engine(config.map.scaled(controls), config.scene.engine.values)
-        task = replace(self, arm=roomy(self.arm, self.margin))
+        task = replace(self, arm=derated(self.arm, self.margin))
         clear = clearance(config.scene, self.arm, [])
-        trajectory, begins = hand_motion(task, config.scene, values, clear)
+        trajectory, begins = end_effector_motion(task, config.scene, values, clear)
         return sent(self.arm, self.tracking, trajectory, clear, {"scene_starts": begins})
 
     def tightened(
@@ -109,36 +109,38 @@ class EndEffectorTask:
     def to_twin(
         self, scene: dict[str, Any], shift: dict[str, np.ndarray], jitter: float
     ) -> dict[str, Any]:
-        """See Task.to_twin: the arm moves the handle; its keys say where it begins."""
-        keys = scene["bodies"][self.handle]["keys"]
+        """See Task.to_twin: the arm moves the body; its keys say where it begins."""
+        keys = scene["bodies"][self.body]["keys"]
         for name in ("positions", "rotations"):
             keys[name] = [list(keys[name][0]) for _ in range(2)]
-        return {"handles": {self.handle: {"in_link": pose_mapping(self.in_tool)}}}
+        return {"kinematic_bodies": {self.body: {"in_link": pose_mapping(self.in_tool)}}}
 
 
 def read(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> EndEffectorTask:
-    """Key `hand` of section `robot`."""
+    """Key `end_effector` of section `robot`."""
     if robot["release"] is not None:
         raise reader.error("robot.release", robot["release"], "given together with `grasp`")
-    hand = reader.section(schema.HAND, robot["hand"], "robot.hand")
-    handles = [n for n, b in scene.description["bodies"].items() if b["type"] == "handle"]
-    if hand["handle"] not in handles:
-        near = nearest(hand["handle"], handles)
-        raise reader.error("robot.hand.handle", hand["handle"], "a handle of the scene", near)
+    hand = reader.section(schema.END_EFFECTOR, robot["end_effector"], "robot.end_effector")
+    kinematic = [n for n, b in scene.description["bodies"].items() if b["type"] == "kinematic"]
+    if hand["body"] not in kinematic:
+        near = nearest(hand["body"], kinematic)
+        raise reader.error(
+            "robot.end_effector.body", hand["body"], "a kinematic body of the scene", near
+        )
     turn = None
     if hand["orientation"] is not None:
         q = np.array(hand["orientation"], float)
         turn = quat_matrix(q / np.linalg.norm(q))
-    in_tool = read_pose(reader, hand["in_tool"], "robot.hand.in_tool")
+    in_tool = read_pose(reader, hand["in_tool"], "robot.end_effector.in_tool")
     tracking = read_tracking(reader, robot["tracking"], arm)
     return EndEffectorTask(
-        arm, hand["handle"], in_tool, turn, hand["stretch"], robot["margin"], tracking
+        arm, hand["body"], in_tool, turn, hand["stretch"], robot["margin"], tracking
     )
 
 
 @dataclass(frozen=True)
 class Spline:
-    """Knots that are parameters set all keys of a handle: entries = offset + matrix theta.
+    """Knots that are parameters set all keys of a kinematic body: entries = offset + matrix theta.
 
     keys  the knots as the scene gave them: {interval, positions, rotations}
     """
@@ -148,7 +150,7 @@ class Spline:
     matrix: np.ndarray
     offset: np.ndarray
     keys: Mapping
-    name: str = "hand"
+    name: str = "end_effector"
 
     def values(self, theta: Sequence[float]) -> np.ndarray:
         """Keys' coordinates (k,)."""
@@ -174,15 +176,17 @@ def smoothed(
 ) -> tuple[SceneModel, list[Parameter], Spline]:
     """The scene with small intervals, the parameters without entries, and what sets the entries.
 
-    InputError where no control moves the hand.
+    InputError where no control moves the end effector.
     """
-    keys = scene.description["bodies"][task.handle]["keys"]
+    keys = scene.description["bodies"][task.body]["keys"]
     knots = {"position": np.array(keys["positions"], float),
              "rotation": np.array(keys["rotations"], float)}  # fmt: skip
     matrix, interval = splined(len(knots["position"]), keys["interval"])
-    moved = _knots_of(task.handle, parameters)
+    moved = _knots_of(task.body, parameters)
     if not moved:
-        raise reader.error("controls", [p.name for p in parameters], "keys of the hand's handle")
+        raise reader.error(
+            "controls", [p.name for p in parameters], "keys of the end effector's kinematic body"
+        )
     names = tuple(dict.fromkeys(moved.values()))
     entries, rows, offsets, fine = [], [], [], {}
     for stem in STEMS:
@@ -196,48 +200,48 @@ def smoothed(
             by_name = np.zeros((len(matrix), len(names)))
             for k, name in chosen.items():
                 by_name[:, names.index(name)] = matrix[:, k]
-            entries += [f"{task.handle}.{stem}[{k}].{axis}" for k in range(len(matrix))]
+            entries += [f"{task.body}.{stem}[{k}].{axis}" for k in range(len(matrix))]
             rows.append(by_name)
             offsets.append(matrix @ still)
-    refined = _refined(scene, task.handle, fine, interval)
+    refined = _refined(scene, task.body, fine, interval)
     free = [replace(p, sets={}) if p.name in names else p for p in parameters]
     spline = Spline(names, tuple(entries), np.vstack(rows), np.concatenate(offsets), keys)
     return refined, free, spline
 
 
-def _knots_of(handle: str, parameters: Sequence[Parameter]) -> dict[tuple[str, int, int], str]:
+def _knots_of(body: str, parameters: Sequence[Parameter]) -> dict[tuple[str, int, int], str]:
     """(stem, knot, axis) -> name of the parameter that is this coordinate."""
     found = {}
     for p in parameters:
         for entry in p.sets:
             for stem in STEMS:
-                if entry.startswith(f"{handle}.{stem}["):
-                    number, axis = entry[len(handle) + len(stem) + 2 :].split("].")
+                if entry.startswith(f"{body}.{stem}["):
+                    number, axis = entry[len(body) + len(stem) + 2 :].split("].")
                     found[stem, int(number), AXES.index(axis)] = p.name
     return found
 
 
-def _refined(scene: SceneModel, handle: str, fine: Mapping, interval: float) -> SceneModel:
-    """The scene with other keys of a handle."""
+def _refined(scene: SceneModel, body: str, fine: Mapping, interval: float) -> SceneModel:
+    """The scene with other keys of a kinematic body."""
     keys = {"interval": interval, "positions": fine["position"].tolist(),
             "rotations": fine["rotation"].tolist()}  # fmt: skip
     bodies = scene.description["bodies"]
-    bodies = {**bodies, handle: {**bodies[handle], "keys": keys}}
+    bodies = {**bodies, body: {**bodies[body], "keys": keys}}
     return load_scene({**scene.description, "bodies": bodies}, base=Path(scene.place))
 
 
-def tool_way(
+def tool_path(
     task: EndEffectorTask, scene: SceneModel, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times (k,) from the scene's start, and poses (k, 4, 4) of the tool in the world.
 
-    values  entries of the engine (np,) of the plan
+    values  parameters of the engine (np,) of the plan
     """
-    keys = scene.description["bodies"][task.handle]["keys"]
+    keys = scene.description["bodies"][task.body]["keys"]
     index, count = scene.engine.index, len(keys["positions"])
 
     def read(stem: str) -> np.ndarray:
-        names = [[f"{task.handle}.{stem}[{k}].{axis}" for axis in AXES] for k in range(count)]
+        names = [[f"{task.body}.{stem}[{k}].{axis}" for axis in AXES] for k in range(count)]
         return np.array([[values[index(name)] for name in row] for row in names])
 
     poses = np.tile(np.eye(4), (count, 1, 1))
@@ -247,36 +251,37 @@ def tool_way(
     return keys["interval"] * np.arange(count), poses @ np.linalg.inv(task.in_tool)
 
 
-def hand_motion(
+def end_effector_motion(
     task: EndEffectorTask, scene: SceneModel, values: np.ndarray, clearance: Callable | None = None
 ) -> tuple[JointTrajectory, float]:
-    """The arm's motion: the tool goes straight from home, then its way; when that begins [s].
+    """The arm's motion: the tool goes straight from home, then its path; when that begins [s].
 
     clearance  as of `follow`
     InputError names joint, time, value and limit.
     """
-    times, poses = tool_way(task, scene, values)
+    times, poses = tool_path(task, scene, values)
     arm = task.arm
     home = arm.base @ link_pose(arm.robot, arm.home, arm.tool)
     before, straight = approach(home, poses[0])
     whole = np.concatenate([before, before[-1] + times[1:]])
-    ways = np.concatenate([straight, poses[1:]])
-    way = follow(arm, whole, ways, start=arm.home, clearance=clearance)
-    return way.trajectory, float(before[-1])
+    poses_of_path = np.concatenate([straight, poses[1:]])
+    motion = follow(arm, whole, poses_of_path, start=arm.home, clearance=clearance)
+    return motion.trajectory, float(before[-1])
 
 
 def approach(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Times (k,) [s] and poses (k, 4, 4) straight from rest to rest, as gently as APPROACH says."""
     turn = quat_log(quat_from_matrix(end[:3, :3] @ start[:3, :3].T))
-    way = end[:3, 3] - start[:3, 3]
-    longest = max(np.linalg.norm(way) / APPROACH[0], np.linalg.norm(turn) / APPROACH[1])
+    displacement = end[:3, 3] - start[:3, 3]
+    far, wide = float(np.linalg.norm(displacement)), float(np.linalg.norm(turn))
+    longest = max(far / APPROACH[0], wide / APPROACH[1])
     time = max(15 / 8 * longest, SHORTEST if longest > 0 else 0.0)  # a quintic's peak is 15/8
     count = int(np.ceil(time / PERIOD))  # of its mean
     s = np.arange(count + 1) / max(count, 1)
     share = s**3 * (10 + s * (6 * s - 15))
     poses = np.tile(end, (count + 1, 1, 1))
     poses[:, :3, :3] = quat_matrix(quat_exp(share[:, None] * turn)) @ start[:3, :3]
-    poses[:, :3, 3] = start[:3, 3] + share[:, None] * way
+    poses[:, :3, 3] = start[:3, 3] + share[:, None] * displacement
     if count:
         poses[-1] = end
     return PERIOD * np.arange(count + 1), poses

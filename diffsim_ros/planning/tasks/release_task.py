@@ -13,11 +13,11 @@ from ...fields import Reader
 from ...inverse.parameters import Parameter, ParameterMap
 from ...robots.arm import Arm
 from ...robots.controller import Settings
-from ...robots.robot import Capsule
+from ...robots.robot import Capsule, Robot
 from ...robots.time_scaling import through_state
 from ...scene.model import SceneModel
 from .. import robot_schema as schema
-from ..arm_motion import LESS, Carried, clearance, roomy, sent
+from ..arm_motion import LESS, Carried, clearance, derated, sent
 from ..config import PlanConfig
 from ..release import DELAY, SHIFT, Release, rate_name, value_name
 from .parts import pose_mapping, read_pose, read_tracking
@@ -62,23 +62,24 @@ class ReleaseTask:
         """A ball about what the arm throws."""
         info, frame = scene.bodies[self.release.body], self.arm.robot.frame(self.arm.tool)
         centre = (frame.pose @ self.release.in_tool)[:3, 3]
-        radius = 0.5 * (max(info.size) if info.kind == "sphere" else np.linalg.norm(info.size))
-        return [Capsule(self.release.body, frame.carrier, np.stack([centre, centre]), radius)]
+        size = max(info.size) if info.kind == "sphere" else float(np.linalg.norm(info.size))
+        return [Capsule(self.release.body, frame.carrier, np.stack([centre, centre]), 0.5 * size)]
 
     def carried(self, config: PlanConfig, controls: Mapping[str, float]) -> Carried:
         """Through the release at constant rates; the gripper is commanded `lead` before."""
         named = config.map.named(config.map.scaled(controls))
         names = self.arm.robot.joint_names
         q, qd = (np.array([named[of(name)] for name in names]) for of in (value_name, rate_name))
-        limits = roomy(self.arm, self.margin).limits
+        limits = derated(self.arm, self.margin).limits
         trajectory = through_state(limits, self.arm.home, q, qd, names=names, hold=self.hold)
-        if self.lead > trajectory.release:
-            rule = f"at most the {trajectory.release:.3g} s until the release"
+        release: Any = trajectory.release  # a number, of through_state
+        if self.lead > release:
+            rule = f"at most the {release:.3g} s until the release"
             raise InputError(config.place, "robot.release.lead", self.lead, rule)
         figures = {
-            "scene_starts": trajectory.release,
-            "release": trajectory.release,
-            "gripper": trajectory.release - self.lead,
+            "scene_starts": release,
+            "release": release,
+            "gripper": release - self.lead,
             "release_speed": self.release.tool_speed([named[n] for n in self.release.names]),
         }
         clear = clearance(config.scene, self.arm, self.held(config.scene))
@@ -135,10 +136,10 @@ def read(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Release
             for name in (DELAY, *SHIFT)]  # fmt: skip
     share = min(given["share"], robot["margin"])
     found = (*_joint_controls(reader, given, arm, share), *held)
-    times = (given[key] for key in ("hold", "lead", "jitter"))
     return ReleaseTask(
-        release, found, *times, robot["margin"], read_tracking(reader, robot["tracking"], arm)
-    )
+        release, found, given["hold"], given["lead"], given["jitter"], robot["margin"],
+        read_tracking(reader, robot["tracking"], arm),
+    )  # fmt: skip
 
 
 def _joint_controls(reader: Reader, given: Mapping, arm: Arm, share: float) -> list[Parameter]:
@@ -168,15 +169,16 @@ def _joint_controls(reader: Reader, given: Mapping, arm: Arm, share: float) -> l
         robot.joint_names, at, limits.lower, limits.upper, strict=True
     ):
         near, far = max(low, value - width), min(high, value + width)
-        bounds = (near, far) if low <= value <= high else (low, high)
-        control(value_name(name), "rad", float(value), *map(float, bounds), name in free["chosen"])
+        low, high = (near, far) if low <= value <= high else (low, high)
+        chosen = name in free["chosen"]
+        control(value_name(name), "rad", float(value), float(low), float(high), chosen)
     for name, rate, most in zip(robot.joint_names, rates, limits.velocity, strict=True):
         most = float(share * most)
         control(rate_name(name), "rad/s", float(rate), -most, most, name in free["swung"])
     return found
 
 
-def _joints(reader: Reader, names: list | None, key: str, robot) -> tuple[str, ...]:
+def _joints(reader: Reader, names: list | None, key: str, robot: Robot) -> tuple[str, ...]:
     if names is None:
         return robot.joint_names
     for name in names:

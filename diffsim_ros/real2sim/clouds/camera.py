@@ -17,9 +17,9 @@ from ...rotation import quat_between, quat_matrix
 from ...sensing.clouds.options import CLOUD, CloudOptions
 from ...sensing.clouds.pipeline import CloudPipeline, stage_table
 from ...sensing.clouds.recording import CloudRecording, read_recordings
-from .placing import followed
-from .sight import Outline, Sight
-from .track import cloud_track, sightings
+from .detections import Detections, Outline
+from .registration import followed
+from .track import cloud_track, detected_clouds
 
 EARLY = 0.5
 """Seconds before and after a throw of which another camera's clouds are looked at too."""
@@ -45,7 +45,7 @@ class Camera:
     weight: float = 1.0
     clock: Clock = field(default_factory=Clock)
     slack: tuple[float, float] = (0.0, 0.0)
-    surety: ClassVar[int] = 1
+    priority: ClassVar[int] = 1
 
     def throws(self, path: str | Path, rate: float | None, topic: str) -> list[CloudRecording]:
         """Recordings of a file, as the first of the sensors."""
@@ -73,44 +73,44 @@ class Camera:
         """Its own stamps at stamps t of the first sensor, at the first guess of its delay."""
         return t + self.clock.reference
 
-    def sight(self, recording: CloudRecording, outline: Outline) -> Sight:
+    def detections(self, recording: CloudRecording, outline: Outline) -> Detections:
         """The recording behind the pipeline; InputError if it does not show the body."""
         pipeline = CloudPipeline(self._placed(recording))
         frames = pipeline.run(recording.clouds)
         turn, shift = self._onto_floor(recording.source, pipeline.planes)
         world = self.options.values["frame"]
-        seen = [c.moved(turn, shift, world) for c in sightings(frames, recording.source)]
-        placed = followed(
-            outline.vertices, outline.skin.triangles, seen, outline.turn, turning=self.turning
+        clouds = [c.moved(turn, shift, world) for c in detected_clouds(frames, recording.source)]
+        registered = followed(
+            outline.vertices, outline.skin.triangles, clouds, outline.turn, turning=self.turning
         )
-        return Sight(
-            seen, placed, len(frames), pipeline.planes, turn, shift, stage_table(frames)
+        return Detections(
+            clouds, registered, len(frames), pipeline.planes, turn, shift, stage_table(frames)
         )  # fmt: skip
 
-    def turns_seen(self, sight: Sight) -> tuple[np.ndarray, np.ndarray] | None:
+    def rotations_measured(self, detections: Detections) -> tuple[np.ndarray, np.ndarray] | None:
         """Stamps (n,) by the first sensor's clock and orientations (n, 3, 3) of the body, None
-        where the camera cannot tell them."""
+        where the camera does not show them."""
         if not self.turning:
             return None
-        turns = np.array([one.turn for one in sight.placed])
-        return sight.stamps - self.clock.reference, turns
+        turns = np.array([one.turn for one in detections.registered])
+        return detections.stamps - self.clock.reference, turns
 
     def track(
-        self, sight: Sight, outline: Outline, first: float, last: float, interval: float
+        self, detections: Detections, outline: Outline, first: float, last: float, interval: float
     ) -> CloudTrack | None:
         """Objective of the frames from stamp `first` of the first sensor on, for `last` seconds.
 
         None where there is none.
         """
-        t = sight.stamps - first - self.clock.reference
+        t = detections.stamps - first - self.clock.reference
         inside = within(self.clock, self.slack, t, last)
         if not inside.any():
             return None
         kept = np.flatnonzero(inside)
-        seen = [sight.seen[k] for k in kept]
-        incidence = np.concatenate([sight.placed[k].cosine for k in kept])
+        clouds = [detections.clouds[k] for k in kept]
+        incidence = np.concatenate([detections.registered[k].cosine for k in kept])
         return cloud_track(
-            outline.name, seen, outline.skin, self.options.noise,
+            outline.name, clouds, outline.skin, self.options.noise,
             start=first + self.clock.reference, interval=interval, loss=Huber(self.outlier),
             incidence=incidence, name=self.name, clock=self.clock, weight=self.weight,
         )  # fmt: skip

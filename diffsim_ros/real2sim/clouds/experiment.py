@@ -11,14 +11,14 @@ from ...inverse.optimizers import LMOptions, levenberg_marquardt
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...sensing.clouds.recording import CloudRecording
 from ..estimation import EstimationConfig
-from ..experiment import Data, Judged, notes_on_validation, refuse_twice
+from ..experiment import Assessment, Data, notes_on_validation, refuse_twice
 from ..fit import Fit
 from ..progress import Reporter
 from ..starts import StartEstimate, start_estimates
 from .camera import Camera
 from .kind import CloudFiles
 from .model import CloudModel, ThrowRecording
-from .seen import SensorComparison, frames_of, seen_by
+from .sensor_comparison import SensorComparison, frames_of, predicted_for
 from .skin import skin_of
 
 DRAWN = 120.0
@@ -96,16 +96,16 @@ class CloudExperiment:
         both = [throw.name for throw in validate if throw.source in known]
         notes = notes_on_validation(both, len(validate))
         for throw in (*train, *validate):
-            floor = next((p for p in throw.sight.planes if p.name == "floor"), None)
+            floor = next((p for p in throw.detections.planes if p.name == "floor"), None)
             if floor is not None and self.config.measurement.floor:
-                tilt = np.degrees(np.arccos(min(1.0, np.trace(throw.sight.turn) / 2 - 0.5)))
+                tilt = np.degrees(np.arccos(min(1.0, np.trace(throw.detections.turn) / 2 - 0.5)))
                 notes.append(
                     f"{throw.name}: put onto the floor found, {tilt:.2f} deg and "
-                    f"{1e3 * np.linalg.norm(throw.sight.shift):.1f} mm from the pose of the "
+                    f"{1e3 * np.linalg.norm(throw.detections.shift):.1f} mm from the pose of the "
                     f"camera; the floor is known to {np.degrees(floor.sigma_normal):.3f} deg and "
                     f"{1e3 * floor.sigma_height():.2f} mm"
                 )
-        missing = sum(throw.sight.frames - len(throw.t) for throw in (*train, *validate))
+        missing = sum(throw.detections.frames - len(throw.t) for throw in (*train, *validate))
         return Data(train, validate, notes, missing)
 
     def _role(
@@ -123,10 +123,10 @@ class CloudExperiment:
         return {
             "recordings": len(fit.kept),
             "names": [throw.name for throw in fit.kept],
-            "points": sum(len(cloud) for throw in fit.kept for cloud in throw.sight.seen),
+            "points": sum(len(cloud) for throw in fit.kept for cloud in throw.detections.clouds),
         }
 
-    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
+    def assess(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Assessment:
         """Predictions and figures of the trained recordings and of those to validate on.
 
         A validated recording starts as its free flight says, fitted with the parameters held;
@@ -135,9 +135,9 @@ class CloudExperiment:
         problem = self.model.problem(fit.kept, fit.z)
         trained, sentences = self._predicted(problem, fit.kept, (fit.z, fit.y), "train", cancel)
         train = {p.name: _figures(p) for p in trained}
-        reporter.tell(0.4, 1)
+        reporter.update(0.4, 1)
         if not data.validate:
-            return Judged(trained, train, None, sentences)
+            return Assessment(trained, train, None, sentences)
         held = self.model.held(self.model.map.named(fit.z))
         flights = held.problem_of(data.validate, [throw.flight for throw in data.validate])
         found = levenberg_marquardt(flights, options=FLIGHT_FIT, cancel=cancel)
@@ -145,7 +145,7 @@ class CloudExperiment:
         at = (found.z, found.y)
         predicted, more = self._predicted(whole, data.validate, at, "validate", cancel, flights)
         figures = {p.name: _figures(p) for p in predicted}
-        return Judged([*predicted, *trained], train, figures, sentences + more)
+        return Assessment([*predicted, *trained], train, figures, sentences + more)
 
     def _predicted(self, problem: SimulationProblem, throws, at, role, cancel, starts=None):
         """Predictions of the recordings that can be simulated, and sentences about the others.
@@ -167,19 +167,21 @@ class CloudExperiment:
 
     def _prediction(self, throw: ThrowRecording, run, guess, start, role, named) -> CloudPrediction:
         model, slot = self.model, body_slots(self.model.scene.engine)[self.config.body]
-        tracks, sight = model.tracks(throw), throw.sight
+        tracks, detections = model.tracks(throw), throw.detections
         reference = model.reference
-        seen = reference, sight, tracks[reference.name]
-        frames = frames_of(*seen, run, slot, named)
-        before = frames_of(*seen, guess, slot, self._first).rms if guess.ok else None
+        arguments = reference, detections, tracks[reference.name]
+        frames = frames_of(*arguments, run, slot, named)
+        before = frames_of(*arguments, guess, slot, self._first).rms if guess.ok else None
         clock, vertices, drawn = self._drawn(run, float(throw.t[-1]))
         sensors = [
-            seen_by(sensor, tracks[sensor.name], run, slot, named) for sensor in model.sensors[1:]
+            predicted_for(sensor, tracks[sensor.name], run, slot, named)
+            for sensor in model.sensors[1:]
         ]
         return CloudPrediction(
             throw.name, role, throw.source, reference.name, isinstance(reference, Camera), throw.t,
             frames.points, frames.distance, frames.residual, before, frames.shift, throw.flight,
-            clock, vertices, drawn, sight.seen[0].eye, self._floor(), start, sight.stages, sensors,
+            clock, vertices, drawn, detections.clouds[0].eye, self._floor(), start,
+            detections.stages, sensors,
             _errors(frames.distance, frames.residual, frames.shift, throw.flight),
         )  # fmt: skip
 
@@ -222,7 +224,7 @@ def _errors(distances, residuals, shift, flight: int) -> dict[str, float]:
 
 def _figures(prediction: CloudPrediction) -> dict:
     """Content of metrics.json for one recording."""
-    sensors = {seen.name: dict(seen.errors) for seen in prediction.sensors}
+    sensors = {arguments.name: dict(arguments.errors) for arguments in prediction.sensors}
     return {
         **prediction.errors,
         "frames": len(prediction.t),

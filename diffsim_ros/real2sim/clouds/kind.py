@@ -53,11 +53,13 @@ class CloudFiles:
                 raise InputError(self.place, place, name, rule, near)
         for k, file in enumerate(self.files):
             throws = first.throws(file, self.rate, self.topic)
-            beside = {s.name: s.read(self.sensors.get(s.name, self.files)[k]) for s in others}
+            auxiliary = {s.name: s.read(self.sensors.get(s.name, self.files)[k]) for s in others}
             if self.begin:
                 throws = [self._begun(throw, self.begin[k], f"{self.key}.begin[{k}]")
                           for throw in throws]  # fmt: skip
-            found += [replace(throw, beside={**throw.beside, **beside}) for throw in throws]
+            found += [
+                replace(throw, auxiliary={**throw.auxiliary, **auxiliary}) for throw in throws
+            ]
         return found
 
     def _begun(self, throw: CloudRecording, begin: float, key: str) -> CloudRecording:

@@ -79,8 +79,8 @@ class CloudMeasurementOptions:
     sensors: dict = option("mapping", "name -> another sensor of the same throws, see below", {})
     start_sigma: tuple = option(
         "numbers",
-        "belief in what the free flight says of the start: place [m], velocity [m/s], orientation "
-        "[rad], spin [rad/s]; wide, as the same frames are fitted",
+        "standard deviations of the start that the free flight gives: place [m], velocity [m/s], "
+        "orientation [rad], spin [rad/s]; wide, as the same frames are fitted",
         (0.03, 0.3, 0.3, 3.0),
         minimum=0,
         strict=True,

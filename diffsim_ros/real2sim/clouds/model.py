@@ -3,7 +3,7 @@
 Every recording is put into the scene's frame by the pose of its camera and, where the YAML names a
 floor, by the floor that was found in it.  Its simulation starts at the first frame of the first
 sensor that shows the body; place, velocity (and orientation, spin) there are variables of the
-recording, believed to be about what the frames of free flight say.
+recording, with a prior from the frames of free flight.
 """
 
 from __future__ import annotations
@@ -25,9 +25,15 @@ from ...sensing.clouds.recording import CloudRecording
 from ..estimation import EstimationConfig
 from ..model import Model, scene_and_map
 from .camera import Camera
-from .placing import RegisteredSurface, flight_acceleration, free_flight, free_frames, free_spin
+from .detections import Detections, Outline
+from .registration import (
+    RegisteredSurface,
+    flight_acceleration,
+    free_flight,
+    free_frames,
+    free_spin,
+)
 from .sensors import Sensor, read_sensors, refuse_apart
-from .sight import Outline, Sight
 from .skin import skin_of
 
 FLIGHT = 3
@@ -40,23 +46,23 @@ OTHER = 0.3
 class ThrowRecording:
     """One recording, made ready.
 
-    sight       what the first sensor saw;  beside  the others, by name
+    detections  of the first sensor;  auxiliary  those of the others, by name
     flight      how many of its frames from the first on are of the free flight
-    start       what they say of the start, and the belief in it; rms of the flight [m]
+    start       the start that they give, and its prior; rms of the flight [m]
     """
 
     name: str
     source: str
-    sight: Sight
+    detections: Detections
     flight: int
     start: InitialState
     rms: float
-    beside: Mapping[str, Sight]
+    auxiliary: Mapping[str, Detections]
 
     @property
     def further(self) -> list[str]:
         """Sources of the other sensors."""
-        return [sight.seen[0].source for sight in self.beside.values()]
+        return [detections.clouds[0].source for detections in self.auxiliary.values()]
 
     @property
     def place(self) -> str:
@@ -66,7 +72,7 @@ class ThrowRecording:
     @property
     def t(self) -> np.ndarray:
         """Times of the first sensor's frames since the first of them [s] (F,)."""
-        return self.sight.stamps - self.sight.stamps[0]
+        return self.detections.stamps - self.detections.stamps[0]
 
 
 @dataclass(frozen=True)
@@ -126,49 +132,51 @@ class CloudModel(Model):
     def ready(self, recording: CloudRecording) -> ThrowRecording:
         """The recording made ready, its flight and start; InputError if it has none."""
         options, source = self.config.measurement, recording.source
-        sight = self._sight(self.reference, recording)
-        placed, stamps = sight.placed, sight.stamps
-        flight = free_frames(placed, self._gap, options.clear, stamps - stamps[0], self.gravity)
+        detections = self._detections(self.reference, recording)
+        registered, stamps = detections.registered, detections.stamps
+        flight = free_frames(registered, self._gap, options.clear, stamps - stamps[0], self.gravity)
         if flight < FLIGHT:
             rule = f"at least {FLIGHT} frames of free flight before the first contact"
             remedy = "let the recording begin earlier, or lower measurement.clear"
             raise InputError(source, "flight", flight, rule, remedy)
         if options.check_gravity and flight > FLIGHT:
-            self._check_gravity(source, stamps, placed[:flight])
-        beside = self._beside(recording, stamps)
-        start, rms = self._start(source, sight, flight, beside)
-        return ThrowRecording(recording.name, source, sight, flight, start, rms, beside)
+            self._check_gravity(source, stamps, registered[:flight])
+        auxiliary = self._auxiliary(recording, stamps)
+        start, rms = self._start(source, detections, flight, auxiliary)
+        return ThrowRecording(recording.name, source, detections, flight, start, rms, auxiliary)
 
-    def _sight(self, sensor: Camera | Sensor, recording: CloudRecording, stamps=None) -> Sight:
+    def _detections(
+        self, sensor: Camera | Sensor, recording: CloudRecording, stamps=None
+    ) -> Detections:
         """What a sensor saw of a throw, of which the first one's stamps are known (or its own)."""
         own = recording
         if not isinstance(sensor, Camera) or sensor is not self.reference:
-            if sensor.name not in recording.beside:
-                got, rule = sorted(recording.beside), "recordings of all of measurement.sensors"
+            if sensor.name not in recording.auxiliary:
+                got, rule = sorted(recording.auxiliary), "recordings of all of measurement.sensors"
                 raise InputError(recording.source, f"sensor {sensor.name}", got, rule)
-            own = recording.beside[sensor.name]
+            own = recording.auxiliary[sensor.name]
         if isinstance(sensor, Camera):
             own = own if stamps is None else sensor.meanwhile(own, stamps[0], stamps[-1])
-            return sensor.sight(own, self.outline)
-        found = sensor.sight(own, self.outline, self.world, recording.frames)
-        if stamps is None and not len(found.placed):
+            return sensor.detections(own, self.outline)
+        found = sensor.detections(own, self.outline, self.world, recording.frames)
+        if stamps is None and not len(found.registered):
             got, rule = 0, "samples that show where the body is: poses, or three markers at once"
             raise InputError(own.source, f"sensor {sensor.name}", got, rule)
         return found
 
-    def _beside(self, recording: CloudRecording, stamps: np.ndarray) -> dict[str, Sight]:
+    def _auxiliary(self, recording: CloudRecording, stamps: np.ndarray) -> dict[str, Detections]:
         """What every other sensor saw; InputError if it has too few samples of the throw."""
         first, span, found = stamps[0], stamps[-1] - stamps[0], {}
         for sensor in self.sensors[1:]:
-            sight = self._sight(sensor, recording, stamps)
-            if sensor.track(sight, self.outline, first, span, self.interval) is None:
-                refuse_apart(sensor, sight, first, span, recording.source)
-            found[sensor.name] = sight
+            detections = self._detections(sensor, recording, stamps)
+            if sensor.track(detections, self.outline, first, span, self.interval) is None:
+                refuse_apart(sensor, detections, first, span, recording.source)
+            found[sensor.name] = detections
         return found
 
-    def _gap(self, placed: RegisteredSurface) -> float:
+    def _gap(self, registered: RegisteredSurface) -> float:
         """Least distance of the undeformed surface to what the body may touch [m]."""
-        x = self.outline.vertices @ placed.turn.T + placed.place
+        x = self.outline.vertices @ registered.turn.T + registered.place
         gaps = [np.inf]
         for contact in self.scene.description["contact"]:
             stands = standing(self.scene.description, contact)
@@ -178,10 +186,10 @@ class CloudModel(Model):
                 gaps.append(float(np.min(surface.evaluate((x - at) @ turn)[0])))
         return min(gaps)
 
-    def _check_gravity(self, source: str, stamps, placed) -> None:
+    def _check_gravity(self, source: str, stamps, registered) -> None:
         """Refuse another axis, unit or clock, by the acceleration of the flight."""
-        t = stamps[: len(placed)] - stamps[0]
-        found, sigma = flight_acceleration(t, [one.place for one in placed])
+        t = stamps[: len(registered)] - stamps[0]
+        found, sigma = flight_acceleration(t, [one.place for one in registered])
         gravity = self.gravity
         if np.linalg.norm(found - gravity) > OTHER * np.linalg.norm(gravity) + 5.0 * sigma:
             got = ", ".join(f"{a:.2f}" for a in found) + f" +- {sigma:.2g} m/s^2 in free flight"
@@ -189,34 +197,38 @@ class CloudModel(Model):
             remedy = "is another axis up, another unit or rate given, or the body still held?"
             raise InputError(source, "gravity", got, rule, remedy)
 
-    def _start(self, source, sight: Sight, flight: int, beside) -> tuple[InitialState, float]:
-        """Belief about the start from the flight, and the flight's rms [m]."""
+    def _start(
+        self, source, detections: Detections, flight: int, auxiliary
+    ) -> tuple[InitialState, float]:
+        """Prior of the start from the flight, and the flight's rms [m]."""
         options = self.config.measurement
-        t = sight.stamps[:flight] - sight.stamps[0]
-        places = [one.place for one in sight.placed[:flight]]
+        t = detections.stamps[:flight] - detections.stamps[0]
+        places = [one.place for one in detections.registered[:flight]]
         place, velocity, rms = free_flight(t, places, self.gravity)
         at, speed, angle, spin = options.start_sigma
         sigma, orientation, rate = [at] * 3 + [speed] * 3, None, None
         if options.turning:
-            turn, rate = self._turning(source, sight, t[-1], beside)
+            turn, rate = self._turning(source, detections, t[-1], auxiliary)
             orientation = Rotation.from_matrix(turn).as_quat()
             sigma = [at] * 3 + [angle] * 3 + [speed] * 3 + [spin] * 3
         return InitialState(
             self.config.body, place, orientation, velocity, rate, np.diag(np.square(sigma))
         ), rms  # fmt: skip
 
-    def _turning(self, source, sight: Sight, last: float, beside) -> tuple[np.ndarray, np.ndarray]:
+    def _turning(
+        self, source, detections: Detections, last: float, auxiliary
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Orientation and spin at the start, by the first tracker that shows them in the flight,
         else by a camera's points, else by a tracker whose pivot's turn is estimated."""
-        sights = {self.reference.name: sight, **beside}
-        for sensor in sorted(self.sensors, key=lambda one: one.surety):
-            seen = sensor.turns_seen(sights[sensor.name])
-            if seen is None:
+        sights = {self.reference.name: detections, **auxiliary}
+        for sensor in sorted(self.sensors, key=lambda one: one.priority):
+            measured = sensor.rotations_measured(sights[sensor.name])
+            if measured is None:
                 continue
-            t = seen[0] - sight.stamps[0]
+            t = measured[0] - detections.stamps[0]
             flying = (t >= 0) & (t <= last)
             if np.count_nonzero(flying) >= FLIGHT:
-                return free_spin(t[flying], seen[1][flying])
+                return free_spin(t[flying], measured[1][flying])
         rule = f"{FLIGHT} samples in the free flight that show how the body is turned"
         names, remedy = ", ".join(sights), "or measurement.turning: false"
         raise InputError(source, "flight", f"fewer of {names}", rule, remedy)
@@ -239,10 +251,10 @@ class CloudModel(Model):
 
     def tracks(self, throw: ThrowRecording, frames: int | None = None) -> dict[str, Objective]:
         """What every sensor saw until the first one's frame number `frames`, as objectives."""
-        first, t, found = throw.sight.stamps[0], throw.t[:frames], {}
+        first, t, found = throw.detections.stamps[0], throw.t[:frames], {}
         for sensor in self.sensors:
-            sight = throw.beside.get(sensor.name, throw.sight)
-            track = sensor.track(sight, self.outline, first, float(t[-1]), self.interval)
+            detections = throw.auxiliary.get(sensor.name, throw.detections)
+            track = sensor.track(detections, self.outline, first, float(t[-1]), self.interval)
             if track is not None:
                 found[sensor.name] = track
         return found

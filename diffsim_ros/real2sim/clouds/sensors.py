@@ -31,9 +31,9 @@ from ..estimation import EstimationConfig
 from ..markers.attach import carrier_of, rigid_fit
 from ..options import read_options
 from .camera import Camera, within
+from .detections import Detections, Outline
 from .kind_options import CloudSensorOptions
-from .placing import RegisteredSurface
-from .sight import Outline, Sight
+from .registration import RegisteredSurface
 
 LEAST = 4
 """Samples of a throw that a sensor needs at least."""
@@ -66,12 +66,12 @@ class Sensor:
     slack: tuple[float, float]
 
     @property
-    def surety(self) -> int:
+    def priority(self) -> int:
         """Place among the sensors that may tell the orientation: the lower, the sooner asked."""
         return 2 if any(self.pivot.names[3:]) else 0
 
     def throws(self, path: str | Path, rate: float | None, topic: str) -> list[CloudRecording]:
-        """Recordings of a file, as the first of the sensors: trials are told apart by holes."""
+        """Recordings of a file, as the first of the sensors: trials are related apart by holes."""
         path = Path(path)
         whole = read_samples(path, self.options.kind, topic or self.options.topic)
         trial, names = trials(path.name if path.is_dir() else path.stem, whole.t)
@@ -85,18 +85,18 @@ class Sensor:
         """The sensor's recording; InputError naming file, topic and sample."""
         return read_samples(path, self.options.kind, self.options.topic)
 
-    def placed(self, samples: Samples, world: str, frames: Frames | None) -> Samples:
+    def registered(self, samples: Samples, world: str, frames: Frames | None) -> Samples:
         """The samples in the frame that the YAML's position and orientation are of.
 
         world   name of the scene's frame;  frames  static transforms recorded along
         Raises InputError for a frame that is not the scene's and that nothing places in it.
         """
-        told = (
+        related = (
             any(self.origin.numbers)
             or any(self.origin.names)
             or not np.allclose(self.turn, np.eye(3))
         )
-        if told or samples.frame in ("", world):
+        if related or samples.frame in ("", world):
             return samples
         if frames is None:
             key = f"measurement.sensors.{self.name}.position"
@@ -109,22 +109,24 @@ class Sensor:
             q = quat_multiply(np.broadcast_to(found.orientation, q.shape), q)
         return replace(samples, position=place, orientation=q, frame=world)
 
-    def sight(self, samples: Samples, outline: Outline, world: str, frames: Frames | None) -> Sight:
+    def detections(
+        self, samples: Samples, outline: Outline, world: str, frames: Frames | None
+    ) -> Detections:
         """The samples and the undeformed body put onto each of them; onto none by two markers."""
-        samples = self.placed(samples, world, frames)
+        samples = self.registered(samples, world, frames)
         origin = np.array(self.origin.numbers)
         x = samples.position[:, self._columns(samples)] @ self.turn.T + origin
-        placed = self._by_markers if self.markers else self._by_poses
-        kept, found = placed(samples, x, outline)
+        registered = self._by_markers if self.markers else self._by_poses
+        kept, found = registered(samples, x, outline)
         eye = x[kept[0]][0] + VIEW * outline.size if len(kept) else VIEW
-        seen = [
+        measured = [
             Cloud(
                 x[k][np.isfinite(x[k]).all(axis=1)], stamp=float(samples.t[k]), frame=world,
                 eye=eye, source=samples.source,
             )
             for k in kept
         ]  # fmt: skip
-        return Sight(seen, found, len(samples.t), samples=samples)
+        return Detections(measured, found, len(samples.t), samples=samples)
 
     def _by_poses(self, samples: Samples, x: np.ndarray, outline: Outline):
         """Samples (all), and the body by a pose of its pivot, or by the middle of a soft one."""
@@ -136,8 +138,8 @@ class Sensor:
             away = pivot[:3]
             if self.turns:
                 back = Rotation.from_rotvec(pivot[3:]).inv()
-                seen = Rotation.from_matrix(self.turn) * Rotation.from_quat(samples.orientation)
-                turn = (seen * back).as_matrix()
+                measured = Rotation.from_matrix(self.turn) * Rotation.from_quat(samples.orientation)
+                turn = (measured * back).as_matrix()
         place = x[:, 0] - turn @ away
         return np.arange(count), [
             RegisteredSurface(R, p, NOTHING) for R, p in zip(turn, place, strict=True)
@@ -146,44 +148,48 @@ class Sensor:
     def _by_markers(self, samples: Samples, x: np.ndarray, outline: Outline):
         """Samples that show three markers, and the body by a rigid fit to each of them."""
         local = (self.places - outline.at) @ outline.turn
-        seen = np.isfinite(x).all(axis=2)
-        kept = np.flatnonzero(seen.sum(axis=1) >= 3)
-        fits = [rigid_fit(local[seen[k]], x[k][seen[k]]) for k in kept]
+        measured = np.isfinite(x).all(axis=2)
+        kept = np.flatnonzero(measured.sum(axis=1) >= 3)
+        fits = [rigid_fit(local[measured[k]], x[k][measured[k]]) for k in kept]
         return kept, [RegisteredSurface(turn, place, NOTHING) for turn, place in fits]
 
-    def turns_seen(self, sight: Sight) -> tuple[np.ndarray, np.ndarray] | None:
+    def rotations_measured(self, detections: Detections) -> tuple[np.ndarray, np.ndarray] | None:
         """Stamps (n,) by the first sensor's clock and orientations (n, 3, 3) of the body, None
-        where the sensor cannot tell them."""
-        tells = self.turns if self.options.kind == "poses" else self.turning
-        if not tells or not len(sight.placed):
+        where the sensor does not show them."""
+        informative = self.turns if self.options.kind == "poses" else self.turning
+        if not informative or not len(detections.registered):
             return None
-        return sight.stamps - self.clock.reference, np.array([one.turn for one in sight.placed])
+        return detections.stamps - self.clock.reference, np.array(
+            [one.turn for one in detections.registered]
+        )
 
-    def track(self, sight: Sight, outline: Outline, first: float, last: float, interval: float):
+    def track(
+        self, detections: Detections, outline: Outline, first: float, last: float, interval: float
+    ):
         """Objective of the samples from stamp `first` of the first sensor on, for `last` seconds.
 
         None where there are too few of them.  The clock may move within its bounds without a sample
         coming before the start.
         """
-        samples, body = sight.samples, outline.name
+        samples, body = detections.samples, outline.name
         t = samples.t - first - self.clock.reference
         inside = within(self.clock, self.slack, t, last)
         if np.count_nonzero(inside) < LEAST:
             return None
         o, own = self.options, {"clock": self.clock, "origin": self.origin, "name": self.name}
         own["loss"], share = Huber(o.outlier), o.weight**-0.5
-        seen = samples.position[inside] @ self.turn.T
+        measured = samples.position[inside] @ self.turn.T
         if self.carrier is not None:
-            seen = seen[:, self._columns(samples)]
+            measured = measured[:, self._columns(samples)]
             sigma = share * o.sigma_position
-            return MarkerTrack(body, t[inside], interval, self.carrier, seen, sigma, **own)
+            return MarkerTrack(body, t[inside], interval, self.carrier, measured, sigma, **own)
         q = None
         if self.turns:
             turn = np.broadcast_to(o.orientation, (len(t), 4))
             q = quat_multiply(turn, samples.orientation)[inside]
         sigmas = share * o.sigma_position, share * np.radians(o.sigma_rotation)
         return PoseStream(
-            body, t[inside], interval, seen[:, 0], q, *sigmas, pivot=self.pivot, **own
+            body, t[inside], interval, measured[:, 0], q, *sigmas, pivot=self.pivot, **own
         )
 
     def _columns(self, samples: Samples) -> list[int]:
@@ -338,14 +344,14 @@ def _placed(config: EstimationConfig, values: object, count: int, key: str) -> N
     return NamedNumbers(numbers, names)
 
 
-def refuse_apart(sensor, sight: Sight, first: float, span: float, place: str) -> None:
+def refuse_apart(sensor, detections: Detections, first: float, span: float, place: str) -> None:
     """InputError where a sensor's samples are not of the time of a throw."""
-    samples = sight.samples
-    stamps = sight.stamps if samples is None else samples.t
+    samples = detections.samples
+    stamps = detections.stamps if samples is None else samples.t
     own = stamps - first - sensor.clock.delay
     got = f"samples from {own[0]:.3f} to {own[-1]:.3f} s of the throw" if len(own) else "no sample"
     least = 1 if samples is None else LEAST
     rule = f"at least {least} within its {span:.3f} s ({place})"
     remedy = f"are clocks apart (measurement.sensors.{sensor.name}.delay), or its bounds too wide?"
-    source = sight.seen[0].source if samples is None else samples.source
+    source = detections.measured[0].source if samples is None else samples.source
     raise InputError(source, f"sensor {sensor.name}", got, rule, remedy)

@@ -45,7 +45,7 @@ class View:
     """Where the camera stands and what it sees of the body, world frame: z up, the floor at 0.
 
     position [m], orientation (x, y, z, w) of the sensor;  rms of the floor's points [m]
-    low, high   box around the body's way [m];  radius of a ball through its points [m]
+    low, high   box around the body's path [m];  radius of a ball through its points [m]
     frames      that see it
     """
 
@@ -108,16 +108,16 @@ def view_of(stream: Stream) -> View:
     position = np.array([0.0, 0.0, -floor.offset])
     moved = [cloud.moved(turn, position, "world") for cloud in clouds]
     moving = _moving(moved, 3.0 * floor.rms)
-    seen = [part for part in moving if len(part) >= ENOUGH]
-    if len(seen) < LEAST:
+    detected = [part for part in moving if len(part) >= ENOUGH]
+    if len(detected) < LEAST:
         rule = f"at least {LEAST} in which {ENOUGH} points or more move above the floor"
-        got = f"{len(seen)} of {len(moving)}, at most {max(map(len, moving))} points"
+        got = f"{len(detected)} of {len(moving)}, at most {max(map(len, moving))} points"
         raise InputError(stream.place, "frames that show a moving body", got, rule,
                          "record the whole throw, the body not at rest in most frames")  # fmt: skip
-    middles = np.array([np.median(part, axis=0) for part in seen])
+    middles = np.array([np.median(part, axis=0) for part in detected])
     low, high = middles.min(axis=0) - 2.0 * MARGIN, middles.max(axis=0) + 2.0 * MARGIN
-    radius = float(np.median([_ball(part) for part in seen]))
-    return View(position, orientation, floor.rms, low, high, radius, len(seen))
+    radius = float(np.median([_ball(part) for part in detected]))
+    return View(position, orientation, floor.rms, low, high, radius, len(detected))
 
 
 def _moving(clouds: Sequence[Cloud], above: float) -> list[np.ndarray]:
@@ -204,7 +204,7 @@ measurement:
     scale: {stream.scale:g}            # metres per recorded unit
     position: [{numbers(view.position)}]          # of the camera: from the floor
     orientation: [{numbers(view.orientation)}]
-    boxes:              # around the way of what moves
+    boxes:              # around the path of what moves
       - {{low: [{numbers([*view.low[:2], -0.1])}], high: [{numbers(view.high)}]}}
     planes: {{distance: {max(4.0 * view.rms, 0.01):.3g}, frames: 3}}
     outliers: {{radius: {0.4 * max(size):.3g}, least: 5}}

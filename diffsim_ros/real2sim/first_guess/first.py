@@ -23,7 +23,7 @@ KINDS = {
 
 def streams_of(
     paths: Sequence[str | Path],
-    tell: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
     joints: bool = False,
     body: str = "",
 ) -> list[Stream]:
@@ -33,7 +33,7 @@ def streams_of(
     body    whose poses are wanted, where a recording has several bodies
     Raises InputError where there are none, several kinds, or several bodies and none is named.
     """
-    found = [stream for path in paths for stream in _of_one_body(path, tell, body)]
+    found = [stream for path in paths for stream in _of_one_body(path, on_progress, body)]
     robots = [stream for stream in found if stream.kind == "joints"]
     others = [stream for stream in found if stream.kind in KINDS and stream not in robots]
     usable = robots if joints else others or robots
@@ -48,9 +48,11 @@ def streams_of(
     return usable
 
 
-def _of_one_body(path: str | Path, tell: Callable[[str], None] | None, body: str) -> list[Stream]:
+def _of_one_body(
+    path: str | Path, on_progress: Callable[[str], None] | None, body: str
+) -> list[Stream]:
     """The streams of a recording, with the poses of one body; frames of /tf where they are all."""
-    streams = read_streams(path, tell)
+    streams = read_streams(path, on_progress)
     others = [stream for stream in streams if stream.kind != "poses"]
     if len(others) == len(streams):
         return streams

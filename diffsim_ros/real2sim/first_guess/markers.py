@@ -26,7 +26,7 @@ from .tosses import listing
 DENSITY = 1070.0
 """Guess [kg/m^3] where no mass is given: silicone rubber."""
 STAYS = 0.1
-"""Markers that move less than this share of the farthest's way are on the clamp."""
+"""Markers that move less than this share of the farthest's displacement are on the clamp."""
 STRAIGHT = np.cos(np.radians(25.0))
 """Directions nearer than this to an axis are the axis."""
 RELEASE = 5e-4
@@ -78,7 +78,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     paths = [os.path.relpath(one.stream.path.resolve(), folder.resolve()) for one in examined]
     notes = [
         f"clamped at x = {beam.centre[0] - beam.size[0] / 2:.4g} m; world x is along the beam, "
-        f"gravity along the way {beam.release} has sunk",
+        f"gravity along the path {beam.release} has sunk",
         f"the swing of {beam.release} is {beam.swing.frequency:.4g} Hz, decay "
         f"{beam.swing.decay:.3g} 1/s: stiffness and viscosity are first a slender beam's",
     ]
@@ -105,15 +105,15 @@ def beam_of(stream: Stream, given: Given) -> Beam:
     Raises InputError where it is not released, or no marker stays where it was held.
     """
     p, place = stream.position, stream.place
-    way = np.nanmax(np.linalg.norm(p - np.nanmean(p[:20], axis=0), axis=2), axis=0)
-    far = int(np.argmax(way))
+    displacement = np.nanmax(np.linalg.norm(p - np.nanmean(p[:20], axis=0), axis=2), axis=0)
+    far = int(np.argmax(displacement))
     frame = release_frame(f"{place}: {stream.names[far]}", p[:, far], RELEASE)
     held = np.nanmean(p[:frame], axis=0)
-    stays = way < STAYS * way[far]
+    stays = displacement < STAYS * displacement[far]
     if not stays.any() or not np.isfinite(held).all():
-        got = {name: float(w) for name, w in zip(stream.names, way, strict=True)}
+        got = {name: float(w) for name, w in zip(stream.names, displacement, strict=True)}
         rule = "at least one marker that stays: on the clamp, so that its end is known"
-        raise InputError(place, "way of markers [m]", got, rule)
+        raise InputError(place, "displacement of markers [m]", got, rule)
     t = stream.t - stream.t[frame]
     later = t >= AFTER
     sunk = np.nanmean(p[-max(len(t) // 5, 1) :, far], axis=0) - held[far]
@@ -186,7 +186,7 @@ bodies:
     viscosity: {viscosity:.4g}            # Pa s, likewise from the decay
     pose: {{position: [{centre}]}}
     pinned: [{{plane: {{normal: [1, 0, 0], offset: {-beam.size[0] / 2.0:.6g}}}}}]
-    proxies: none
+    contact_spheres: none
 """
 
 

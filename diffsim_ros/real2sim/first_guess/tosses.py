@@ -21,7 +21,7 @@ from .draft import First, Given
 DENSITY = 500.0
 """Guess [kg/m^3] where no mass is given."""
 SIZES = (0.004, 1.0)
-"""Edges [m] that a rest above ground level is believed to show."""
+"""Edges [m] that a rest above ground level is taken to show."""
 STIFFNESS = 1.35e5
 """k_n per mass [1/s^2]: a body at rest sinks in by 0.07 mm."""
 STEP = 0.9e-3
@@ -80,10 +80,10 @@ def _turn(one: Examined, notes: list[str]) -> np.ndarray:
     if one.gravity is None:
         notes.append(f"{one.stream.place}: no free flight is seen; z is taken for up, metres")
         return identity
-    told = findings.of_axis(one.gravity)
-    if not told:
+    tilted = findings.of_axis(one.gravity)
+    if not tilted:
         return identity
-    notes.append(f"{one.stream.place}: {told[0].text}; it is turned")
+    notes.append(f"{one.stream.place}: {tilted[0].text}; it is turned")
     up = one.gravity.upright
     quaternion = np.array([*np.cross(up, UP), 1.0 + up @ UP])
     if np.linalg.norm(quaternion) < 1e-6:  # upside down
@@ -164,8 +164,8 @@ bodies:
     shape: {{box: {{size: [{size}]}}}}   # m: MEASURE IT
     mass: {mass:.6g}          # kg: WEIGH IT. A motion shows only stiffness and inertia over mass
     pose: {{position: [0, 0, {3 * max(edges):.6g}]}}
-    # what touches: small spheres at the corners. Others: docs/scene.md, proxies
-    proxies: {{corners: {{radius: {0.03 * min(edges):.3g}}}}}
+    # what touches: small spheres at the corners. Others: docs/scene.md, contact_spheres
+    contact_spheres: {{corners: {{radius: {0.03 * min(edges):.3g}}}}}
 
 sdfs:
   ground: {{plane: {{normal: [0, 0, 1], offset: 0}}}}
@@ -285,5 +285,5 @@ def _length_scale(scale: float | None) -> str:
     value: {scale:.6g}
     fixed: true
     bounds: [{0.9 * scale:.6g}, {1.1 * scale:.6g}]
-    sets: {{body_proxies.scale: -1, gravity.z: {{factor: -9.81, power: -1}}}}
+    sets: {{body_contact_spheres.scale: -1, gravity.z: {{factor: -9.81, power: -1}}}}
 """

@@ -11,7 +11,7 @@ import numpy as np
 from ...robots.kinematics import joint_poses
 from ...sensing.joints.log import JointLog
 from ..estimation import EstimationConfig
-from ..experiment import Data, Judged, notes_on_validation
+from ..experiment import Assessment, Data, notes_on_validation
 from ..fit import Fit
 from ..progress import Reporter
 from .model import JointModel, simulated
@@ -83,15 +83,15 @@ class JointExperiment:
         """Trials that were fitted."""
         return {"trials": len(fit.kept), "names": [log.place for log in fit.kept]}
 
-    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
+    def assess(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Assessment:
         """Predictions and figures of the trained trials and of those to validate on."""
         trained, sentences = self._predicted(fit.kept, fit.z, "train", cancel)
-        reporter.tell(0.4, 1)
+        reporter.update(0.4, 1)
         train = _figures(trained)
         if not data.validate:
-            return Judged(trained, train, None, sentences)
+            return Assessment(trained, train, None, sentences)
         predicted, more = self._predicted(data.validate, fit.z, "validate", cancel)
-        return Judged([*predicted, *trained], train, _figures(predicted), sentences + more)
+        return Assessment([*predicted, *trained], train, _figures(predicted), sentences + more)
 
     def _predicted(self, logs: Sequence[JointLog], z: np.ndarray, role: str, cancel):
         """Predictions of the trials that can be simulated, and sentences about the others."""

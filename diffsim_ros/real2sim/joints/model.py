@@ -149,7 +149,7 @@ class JointModel(Model):
         return CubicSpline(log.t, columns)(t)
 
     def entries_of(self, log: JointLog) -> dict[str, float]:
-        """Engine entries of a trial alone: its commands."""
+        """engine parameters of a trial alone: its commands."""
         keys, found = self.commands(log), {}
         for joint, name, values in zip(self.robot.joints, self.names, keys.T, strict=True):
             word = "target" if self.follows else "torque" if joint.turns else "force"

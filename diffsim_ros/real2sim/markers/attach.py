@@ -25,8 +25,8 @@ def carrier_of(scene: SceneModel, body: str, places: np.ndarray) -> Carrier:
 
     On a solid they follow the tetrahedron that reaches them with the least extension: their
     barycentric coordinates in it at the start, below 0 or above 1 where they stand off.  Exact for
-    affine motions, hence for rotations; differentiable.  Vertices that a handle carries count as
-    resting where they start, like pinned ones.
+    affine motions, hence for rotations; differentiable.  Vertices that a kinematic body carries
+    count as resting where they start, like pinned ones.
     """
     description = scene.description["bodies"]
     position, rotation = start_pose(description[body])
@@ -37,7 +37,7 @@ def carrier_of(scene: SceneModel, body: str, places: np.ndarray) -> Carrier:
     free, pinned = np.ones(len(vertices), bool), np.zeros(len(vertices), bool)
     for carrier, glued in glued_vertices(description[body], shape):
         free[glued] = False
-        pinned[glued] = not carrier or description[carrier]["type"] == "handle"
+        pinned[glued] = not carrier or description[carrier]["type"] == "kinematic"
     corners = np.asarray(shape.tets)[:, :4]
     corners = corners[(free | pinned)[corners].all(axis=1)]  # not those that move with other bodies
     origin = vertices[corners[:, 0]]

@@ -12,7 +12,7 @@ from ...scene.vertices import vertex_positions
 from ...sensing.markers.files import read_recordings
 from ...sensing.observation import Observation
 from ..estimation import EstimationConfig
-from ..experiment import Data, Judged, notes_on_validation, refuse_twice
+from ..experiment import Assessment, Data, notes_on_validation, refuse_twice
 from ..fit import Fit
 from ..progress import Reporter
 from .kind import MarkerFiles
@@ -81,9 +81,11 @@ class MarkerExperiment:
         if files is None:
             return []
         sigma = self.config.measurement.sigma
-        seen = given or [one for file in files.files for one in read_recordings(file, sigma)]
+        observations = given or [
+            one for file in files.files for one in read_recordings(file, sigma)
+        ]
         found = []
-        for observation in seen:
+        for observation in observations:
             name = observation.name
             found.append(self.model.release(observation, name, files.condition(name)))
         refuse_twice([release.name for release in found], self.config.place, files.key)
@@ -93,16 +95,16 @@ class MarkerExperiment:
         """Recordings that were fitted."""
         return {"recordings": len(fit.kept), "names": [release.name for release in fit.kept]}
 
-    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
+    def assess(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Assessment:
         """Predictions and figures of the trained recordings and of those to validate on."""
         trained, sentences = self._predicted(fit.kept, fit.z, "train", cancel)
-        reporter.tell(0.4, 1)
+        reporter.update(0.4, 1)
         train = {p.name: _figures(p) for p in trained}
         if not data.validate:
-            return Judged(trained, train, None, sentences)
+            return Assessment(trained, train, None, sentences)
         predicted, more = self._predicted(data.validate, fit.z, "validate", cancel)
         found = {p.name: _figures(p) for p in predicted}
-        return Judged([*predicted, *trained], train, found, sentences + more)
+        return Assessment([*predicted, *trained], train, found, sentences + more)
 
     def _predicted(self, releases: Sequence[ReleaseRecording], z, role: str, cancel):
         """Predictions of the recordings that can be simulated, and sentences about the others."""

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...errors import InputError
-from ...fields import Field, Reader
+from ...fields import Field, Reader, parameter_name
 from ..kinds import Kind, by_role, imported
 from ..options import FitOptions, read_options, read_paths
 from .options import (
@@ -24,7 +24,7 @@ NUMBER = Field("number", "value of a scene parameter")
 
 @dataclass(frozen=True)
 class Condition:
-    """Engine entries of the recordings whose names fit a pattern."""
+    """engine parameters of the recordings whose names fit a pattern."""
 
     records: str
     sets: Mapping[str, float]
@@ -40,7 +40,7 @@ class MarkerFiles:
     conditions: tuple[Condition, ...] = ()
 
     def condition(self, name: str) -> Mapping[str, float]:
-        """Engine entries of a recording; InputError if no pattern fits its name."""
+        """engine parameters of a recording; InputError if no pattern fits its name."""
         if not self.conditions:
             return {}
         for condition in self.conditions:
@@ -64,7 +64,8 @@ def _condition(reader: Reader, value: object, key: str) -> Condition:
     options = read_options(ConditionOptions, reader, value, key)
     sets = {}
     for name, number in options.sets.items():
-        sets[name] = reader.value(NUMBER, number, f"{key}.sets.{name}")
+        new = parameter_name(reader.place, f"{key}.sets", name)
+        sets[new] = reader.value(NUMBER, number, f"{key}.sets.{name}")
     return Condition(options.records, sets)
 
 

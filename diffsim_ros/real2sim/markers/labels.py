@@ -79,8 +79,8 @@ def labelled(
     for way in (slice(frame, None), slice(frame, None, -1)):
         found, taken = followed(t[way], points[way], columns, gate, own)
         position[way], column[way] = found, taken
-    seen = np.isfinite(points).all(axis=2).sum()
-    left = int(seen - (column >= 0).sum())
+    visible = np.isfinite(points).all(axis=2).sum()
+    left = int(visible - (column >= 0).sum())
     if own is None:
         return Labelled(position, (), 0, left)
     return Labelled(position, _changes(column, own), left, 0)
@@ -90,10 +90,10 @@ def _changes(column: np.ndarray, own: np.ndarray) -> tuple[int, ...]:
     """Frames in which a marker has another label than when it was last seen."""
     last, frames = np.array(own), []
     for k, taken in enumerate(column):
-        seen = taken >= 0
-        if (taken[seen] != last[seen]).any():
+        visible = taken >= 0
+        if (taken[visible] != last[visible]).any():
             frames.append(k)
-        last[seen] = taken[seen]
+        last[visible] = taken[visible]
     return tuple(frames)
 
 
@@ -138,14 +138,14 @@ def assignments(points: np.ndarray, places: np.ndarray, tolerance: float) -> lis
 
     Those with most markers, least error first; none is CLEARLY better than another.
     """
-    seen = np.flatnonzero(np.isfinite(points).all(axis=1))
+    visible = np.flatnonzero(np.isfinite(points).all(axis=1))
     found: dict[tuple[int, ...], tuple[int, float]] = {}
     for triple in _triples(places):
-        for guess in _matching(points[seen], places[triple], tolerance):
-            columns, error = _completed(points, places, triple, seen[guess], seen, tolerance)
+        for guess in _matching(points[visible], places[triple], tolerance):
+            columns, error = _completed(points, places, triple, visible[guess], visible, tolerance)
             if np.isfinite(error):
                 found[tuple(columns)] = int((columns >= 0).sum()), error
-        if any(count == min(len(places), len(seen)) for count, _ in found.values()):
+        if any(count == min(len(places), len(visible)) for count, _ in found.values()):
             break
     most = max((count for count, _ in found.values()), default=0)
     ranked = sorted((error, columns) for columns, (count, error) in found.items() if count == most)
@@ -175,17 +175,17 @@ def _matching(points: np.ndarray, corner: np.ndarray, tolerance: float) -> np.nd
     return np.column_stack([pairs[k], third])
 
 
-def _completed(points, places, triple, guess, seen, tolerance) -> tuple[np.ndarray, float]:
+def _completed(points, places, triple, guess, visible, tolerance) -> tuple[np.ndarray, float]:
     """The other markers of an assignment of three, and the rms distance after the rigid fit [m]."""
     chosen, columns = np.array(triple), np.array(guess)
     for _ in range(2):  # the second fit is that of all
         R, shift = rigid_fit(places[chosen], points[columns])
-        distance = np.linalg.norm((places @ R.T + shift)[:, None] - points[seen][None], axis=2)
+        distance = np.linalg.norm((places @ R.T + shift)[:, None] - points[visible][None], axis=2)
         rows, taken = linear_sum_assignment(np.minimum(distance, 2 * tolerance))
         good = distance[rows, taken] < tolerance
         if good.sum() < 3:
             return np.full(len(places), -1), np.inf
-        chosen, columns = rows[good], seen[taken[good]]
+        chosen, columns = rows[good], visible[taken[good]]
     result = np.full(len(places), -1)
     result[chosen] = columns
     return result, float(np.sqrt(np.mean(distance[rows, taken][good] ** 2)))
@@ -209,12 +209,12 @@ def followed(
             known = np.isfinite(position[shape]).all(axis=1)
             chosen = np.full(m, -1)
             chosen[known] = _nearest(points[k], position[shape, known], gate)
-        seen = chosen >= 0
-        position[k, seen], taken[k] = points[k, chosen[seen]], chosen
-        last[seen, 1], last[seen, 0] = last[seen, 0], k
+        visible = chosen >= 0
+        position[k, visible], taken[k] = points[k, chosen[visible]], chosen
+        last[visible, 1], last[visible, 0] = last[visible, 0], k
         if home is not None:
-            home[seen] = chosen[seen]
-        if seen.sum() >= 3:
+            home[visible] = chosen[visible]
+        if visible.sum() >= 3:
             shape = k
     return position, taken
 

@@ -37,8 +37,8 @@ def crossing(t: np.ndarray, position: np.ndarray, held: np.ndarray, distance: fl
     The root of the distance is nearly linear in time after a release from rest: interpolated so.
     """
     root = np.sqrt(np.linalg.norm(position - held, axis=1))
-    seen = np.isfinite(root)
-    t, root = np.asarray(t)[seen], root[seen]
+    visible = np.isfinite(root)
+    t, root = np.asarray(t)[visible], root[visible]
     beyond = np.flatnonzero(root > np.sqrt(distance))
     if not len(beyond) or beyond[0] == 0:
         return float("nan")

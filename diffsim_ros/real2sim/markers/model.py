@@ -38,7 +38,7 @@ class ReleaseRecording:
     turn, shift    world = turn @ tracker + shift, of the resting markers onto their places
     fit_error      distance of each from its place after that [m] (m,)
     first, frame   from which the release was looked for; the first one after it
-    sets           engine entries of this recording alone
+    sets           engine parameters of this recording alone
     note           what was done about its labels, or empty
     """
 
@@ -110,8 +110,8 @@ class MarkerModel(Model):
         """Build the scene and bind the parameters; InputError naming what does not fit."""
         scene, parameters = scene_and_map(config)
         description = scene.description["bodies"][config.body]
-        if description["type"] not in ("solid", "rigid", "handle"):
-            raise config.error("body", config.body, "a solid, a rigid body or a handle")
+        if description["type"] not in ("solid", "rigid", "kinematic"):
+            raise config.error("body", config.body, "a solid, a rigid body or a kinematic body")
         options, places = config.measurement, []
         for name, place in options.markers.items():
             good = isinstance(place, (list, tuple)) and len(place) == 3
@@ -138,14 +138,16 @@ class MarkerModel(Model):
         names = tuple(options.markers)
         return cls(config, scene, parameters, names, np.array(places, float))
 
-    def release(self, seen: Observation, name: str, sets: Mapping[str, float]) -> ReleaseRecording:
+    def release(
+        self, observation: Observation, name: str, sets: Mapping[str, float]
+    ) -> ReleaseRecording:
         """A recording with its release found and its markers fitted to their places."""
-        options, source = self.config.measurement, seen.source
+        options, source = self.config.measurement, observation.source
         for entry in sets:
             self._check_entry(entry)
-        position, note = self._markers(seen)
+        position, note = self._markers(observation)
         self._check_scale(source, position[:BEFORE])
-        first, frame = self._released(seen, position)
+        first, frame = self._released(observation, position)
         resting = BEFORE if first else frame
         for since, last in ((0, resting), (first, frame)):
             hidden = np.flatnonzero(~np.isfinite(position[since:last]).all(axis=2).any(axis=0))
@@ -155,7 +157,9 @@ class MarkerModel(Model):
         rest = np.nanmean(position[:resting], axis=0)
         held = np.nanmean(position[first:frame], axis=0)
         marker = self.names.index(options.release_marker)
-        self._check_way(source, seen.t[first:], position[first:, marker], held[marker])
+        self._check_displacement(
+            source, observation.t[first:], position[first:, marker], held[marker]
+        )
         turn, shift = rigid_fit(rest, self.places)
         error = np.linalg.norm(rest @ turn.T + shift - self.places, axis=1)
         worst = int(np.argmax(error))
@@ -166,16 +170,18 @@ class MarkerModel(Model):
             raise InputError(source, self.names[worst], got, rule, remedy)
         fit = turn, shift, error
         return ReleaseRecording(
-            name, source, seen.t, position, rest, held, *fit, first, frame, sets, note
+            name, source, observation.t, position, rest, held, *fit, first, frame, sets, note
         )
 
-    def _released(self, seen: Observation, position: np.ndarray) -> tuple[int, int]:
+    def _released(self, observation: Observation, position: np.ndarray) -> tuple[int, int]:
         """Frame from which the release is looked for, and the first one after it."""
-        options, source = self.config.measurement, seen.source
-        first = int(np.searchsorted(seen.t, options.release_after - 1e-9)) if self._loaded else 0
-        if len(seen.t) - first <= BEFORE:
+        options, source = self.config.measurement, observation.source
+        first = (
+            int(np.searchsorted(observation.t, options.release_after - 1e-9)) if self._loaded else 0
+        )
+        if len(observation.t) - first <= BEFORE:
             got, rule = options.release_after, f"a stamp more than {BEFORE} frames before the end"
-            remedy = f"the recording ends at {seen.t[-1]:g} s"
+            remedy = f"the recording ends at {observation.t[-1]:g} s"
             raise InputError(source, "measurement.release_after", got, rule, remedy)
         marker = position[first:, self.names.index(options.release_marker)]
         place = f"{source}: {options.release_marker}"
@@ -186,26 +192,28 @@ class MarkerModel(Model):
         """True where recording and scene bring the body to where it is held."""
         return self.config.measurement.loading > 0
 
-    def _markers(self, seen: Observation) -> tuple[np.ndarray, str]:
+    def _markers(self, observation: Observation) -> tuple[np.ndarray, str]:
         """The YAML's markers (n, m, 3) of a recording, and what was done about their labels."""
         options, own = self.config.measurement, None
-        every = seen.value.reshape(len(seen.t), -1, 3)
+        every = observation.value.reshape(len(observation.t), -1, 3)
         if options.labels != "none":
             for marker in self.names:
-                if marker not in seen.names:
+                if marker not in observation.names:
                     rule = "the markers of the YAML: " + ", ".join(self.names)
-                    remedy = nearest(marker, seen.names) or "or measurement.labels: none"
-                    raise InputError(seen.source, "markers", ", ".join(seen.names), rule, remedy)
-            own = np.array([seen.names.index(marker) for marker in self.names])
+                    remedy = nearest(marker, observation.names) or "or measurement.labels: none"
+                    raise InputError(
+                        observation.source, "markers", ", ".join(observation.names), rule, remedy
+                    )
+            own = np.array([observation.names.index(marker) for marker in self.names])
         if options.labels == "given":
             return every[:, own], ""
         if own is not None:
-            self._check_scale(seen.source, every[:BEFORE, own])
+            self._check_scale(observation.source, every[:BEFORE, own])
         found = labelled(
-            seen.source, seen.t, every, self.places, own=own,
+            observation.source, observation.t, every, self.places, own=own,
             tolerance=options.fit_tolerance, gate=options.label_gate,
         )  # fmt: skip
-        return found.position, found.sentence(seen.source)
+        return found.position, found.sentence(observation.source)
 
     def _check_entry(self, entry: str) -> None:
         try:
@@ -215,13 +223,15 @@ class MarkerModel(Model):
             rule = "a parameter of the scene"
             raise self.config.error("data.conditions", entry, rule, nearest(entry, known)) from None
 
-    def _check_way(self, source: str, t: np.ndarray, marker: np.ndarray, held: np.ndarray) -> None:
+    def _check_displacement(
+        self, source: str, t: np.ndarray, marker: np.ndarray, held: np.ndarray
+    ) -> None:
         """Refuse a release whose marker (n, 3) never comes as far as clocks are aligned by."""
         options = self.config.measurement
         distance = options.align_distance
         if not np.isfinite(crossing(t, marker, held, distance)):
-            way = float(np.nanmax(np.linalg.norm(marker - held, axis=1)))
-            got = f"a way of {way:.3g} m from where it was held"
+            displacement = float(np.nanmax(np.linalg.norm(marker - held, axis=1)))
+            got = f"a displacement of {displacement:.3g} m from where it was held"
             rule = f"more than {distance:g} m (measurement.align_distance)"
             raise InputError(source, options.release_marker, got, rule)
 
@@ -346,11 +356,13 @@ class MarkerModel(Model):
             kept = kept[:horizon]
         if len(kept) < 2:
             raise InputError(release.place, "t", len(kept), "two frames after the release")
-        t, seen = release.t[kept] - start, release.world(release.position[kept])
-        seen[:, self.still] = np.nan
-        count = np.isfinite(seen).sum() / min(options.position_count, np.isfinite(seen).sum())
+        t, measured = release.t[kept] - start, release.world(release.position[kept])
+        measured[:, self.still] = np.nan
+        count = np.isfinite(measured).sum() / min(
+            options.position_count, np.isfinite(measured).sum()
+        )
         sigma, body = options.sigma * math.sqrt(count), self.config.body
-        track = MarkerTrack(body, t, self.interval, self.carrier(release), seen, sigma)
+        track = MarkerTrack(body, t, self.interval, self.carrier(release), measured, sigma)
         # a horizon is too short for a swing
         alone = horizon or not options.swing_sigma
         tracks = (track,) if alone else (track, self._swing_track(release, t, kept))

@@ -93,7 +93,7 @@ class MarkerMeasurementOptions:
         minimum=0,
         strict=True,
     )
-    release_marker: str = option("text", "marker whose motion tells the release", REQUIRED)
+    release_marker: str = option("text", "marker whose motion shows the release", REQUIRED)
     release_distance: float = option(
         "number", "motion from where it was held that counts", 5e-4, "m", minimum=0, strict=True
     )

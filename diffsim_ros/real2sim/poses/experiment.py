@@ -14,7 +14,7 @@ from ...sensing.flight import WINDOW, check_gravity
 from ...sensing.observation import MIN_SAMPLES, PoseTrial
 from ..comparison import interval
 from ..estimation import EstimationConfig
-from ..experiment import Data, Judged, notes_on_validation
+from ..experiment import Assessment, Data, notes_on_validation
 from ..fit import Fit
 from ..framed import spacing
 from ..progress import Reporter
@@ -146,17 +146,17 @@ class PoseExperiment:
         """Recordings that were fitted."""
         return {"recordings": len(fit.kept), "ids": [trial.id for trial in fit.kept]}
 
-    def judge(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Judged:
+    def assess(self, data: Data, fit: Fit, reporter: Reporter, cancel) -> Assessment:
         """Predictions and figures of the trained recordings and of those to validate on."""
         trained, notes = self.predicted(fit.kept, fit.z, "train", cancel)
-        reporter.tell(0.4, 1)
+        reporter.update(0.4, 1)
         train = figures(trained, len(notes))
         if not data.validate:
-            return Judged(trained, train, None, notes)
+            return Assessment(trained, train, None, notes)
         predicted, more = self.predicted(data.validate, fit.z, "validate", cancel)
         found = figures(predicted, len(more))
         found["per_recording"] = [{"id": p.id, **p.errors} for p in predicted]
-        return Judged(predicted, train, found, notes + more)
+        return Assessment(predicted, train, found, notes + more)
 
     def predicted(self, trials: Sequence[PoseTrial], z: np.ndarray, role: str, cancel=None):
         """Open-loop predictions at z, and sentences about recordings without one."""
@@ -178,7 +178,7 @@ class PoseExperiment:
 
     def _prediction(self, trial: PoseTrial, bodies: PoseTrial, run, role: str) -> PosePrediction:
         flight = self.model.flight(trial)
-        keep, _ = self.model.judged(trial)
+        keep, _ = self.model.kept_frames(trial)
         rows = np.arange(flight.start, keep[-1] + 1)
         frames = trial.frames[rows] - trial.frames[flight.start]
         at = [body_slots(self.model.scene.engine)[body].index for body in trial.bodies]

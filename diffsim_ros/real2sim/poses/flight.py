@@ -17,13 +17,13 @@ from ...inverse.optimizers import LMOptions, levenberg_marquardt
 from ...inverse.simulation_problem import body_slots
 from ...inverse.trial import InitialState, Trial
 from ...rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
-from ...scene.build import proxies_of
+from ...scene.build import contact_spheres_of
 from ...scene.links import standing
 from ...scene.model import SceneModel
 from ...sensing.observation import PoseTrial
 
 WIDE = np.repeat([5e-3, 0.1, 0.5, 10.0], 3)
-"""Belief about a start before its flight is looked at: [m], [rad], [m/s], [rad/s]."""
+"""Prior of a start before its flight is looked at: [m], [rad], [m/s], [rad/s]."""
 GUESS = 8
 """Samples at most of the parabola that a first velocity is read from."""
 TURN = 3
@@ -78,13 +78,13 @@ def flight_of(
 
 def gaps(scene: SceneModel, trial: PoseTrial) -> np.ndarray:
     """Gap (n,) [m] of the nearest contact point of the trial's bodies to a fixed surface, or to one
-    that a handle carries, as it stands at the start."""
+    that a kinematic body carries, as it stands at the start."""
     least = np.full(len(trial), np.inf)
     for contact in scene.description["contact"]:
         stands = standing(scene.description, contact)
         if stands is None or contact["points"] not in trial.bodies:
             continue
-        points = proxies_of(scene.description["bodies"][contact["points"]])
+        points = contact_spheres_of(scene.description["bodies"][contact["points"]])
         one = trial.of(contact["points"])
         arms = quat_rotate(one.orientation[:, None], points.centres()[None])
         centres = (one.position[:, None] + arms - stands[0]) @ stands[1]

@@ -68,7 +68,7 @@ class PoseModel(FramedModel):
         most, values = int(options.flight_frames[1]), self.map.named(self.map.start)
         return flight_of(self.scene, centred(trial, self.pivots, values), options.clearance, most)
 
-    def judged(self, trial: PoseTrial, horizon: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def kept_frames(self, trial: PoseTrial, horizon: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Samples that count, and their frames since the start; horizon: last frame, 0: all."""
         flight = self.flight(trial)
         frames = trial.frames - trial.frames[flight.start]
@@ -117,17 +117,17 @@ class PoseModel(FramedModel):
             rule = "13 columns (measurement.start: file)"
             raise InputError(trial.place, "state", "poses alone", rule)
         noise = (*trial.poses.sigma, options.sigma_velocity, options.sigma_spin)
-        belief, found = np.diag(np.repeat(noise, 3) ** 2), []
+        covariance, found = np.diag(np.repeat(noise, 3) ** 2), []
         for body in trial.bodies:
             one = trial.of(body)
             motion = one.velocity[0, :3], one.velocity[0, 3:]
             pose = one.position[0], one.orientation[0]
-            found.append(InitialState(body, *pose, *motion, belief))
+            found.append(InitialState(body, *pose, *motion, covariance))
         return tuple(found)
 
     def fitted(self, trial: PoseTrial, z: np.ndarray, horizon: int, spf: int) -> Trial:
         """The recording as a trial of the inverse layer; horizon: last frame that counts."""
-        keep, frames = self.judged(trial, horizon)
+        keep, frames = self.kept_frames(trial, horizon)
         tracks = tuple(self._track(trial.of(body), keep, frames) for body in trial.bodies)
         loss = Loss() if self.nuisance else self.loss
         steps = int(frames[-1]) * spf

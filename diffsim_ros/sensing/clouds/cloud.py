@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -41,15 +42,17 @@ class Cloud:
     def __len__(self) -> int:
         return len(self.points)
 
-    def kept(self, which) -> Cloud:
+    def kept(self, which: np.ndarray) -> Cloud:
         """The cloud with only the points of a mask (n,) or of indices."""
-        some = {
+        some: dict[str, Any] = {
             key: None if getattr(self, key) is None else getattr(self, key)[which]
             for key in ("points", "colour", "pixel")
         }
         return replace(self, **some)
 
-    def moved(self, rotation, translation, frame: str) -> Cloud:
+    def moved(
+        self, rotation: np.ndarray, translation: np.ndarray | Sequence[float], frame: str
+    ) -> Cloud:
         """The cloud in another frame: x -> rotation (3, 3) x + translation (3,) [m]."""
         turn, shift = np.asarray(rotation, float), np.asarray(translation, float)
         return replace(
@@ -57,7 +60,10 @@ class Cloud:
         )
 
 
-def checked(points, colour=None, *, source: str, shape=None, scale: float = 1.0, **rest) -> Cloud:
+def checked(
+    points: np.ndarray, colour: np.ndarray | None = None, *, source: str,
+    shape: tuple[int, int] | None = None, scale: float = 1.0, **rest: Any,
+) -> Cloud:  # fmt: skip
     """A Cloud of raw returns (n, 3), any of them NaN, infinite or exactly zero (no return).
 
     scale   metres per unit of the points
@@ -76,12 +82,12 @@ def checked(points, colour=None, *, source: str, shape=None, scale: float = 1.0,
         what = f"{len(raw)} returns, {dropped['not finite']} not finite, {dropped['zero']} zero"
         raise InputError(source, "points", what, "at least one finite point", "nothing in range?")
     kept = scale * raw[good]
-    organised = shape is not None and shape[0] > 1
+    grid = shape if shape is not None and shape[0] > 1 else None
     cloud = Cloud(
         kept,
         None if colour is None else np.asarray(colour, np.float64)[good],
-        shape=tuple(shape) if organised else None,
-        pixel=np.flatnonzero(good) if organised else None,
+        shape=None if grid is None else (grid[0], grid[1]),
+        pixel=None if grid is None else np.flatnonzero(good),
         source=source,
         dropped={reason: count for reason, count in dropped.items() if count},
         **rest,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,9 @@ SUFFIXES = (".pcd", ".ply")
 KEYS = ("points", "count", "t")
 
 
-def read_cloud(path: str | Path, *, scale: float = 1.0, stamp: float = 0.0, frame="") -> Cloud:
+def read_cloud(
+    path: str | Path, *, scale: float = 1.0, stamp: float = 0.0, frame: str = ""
+) -> Cloud:
     """One cloud of a .pcd or .ply file; scale: metres per unit of the file.
 
     Raises InputError: a missing, damaged or cut file, no x, y, z, nothing but NaN, millimetres.
@@ -76,15 +79,16 @@ def read_sequence(
     return clouds
 
 
-def _folder(path, rate, scale, frame):
+def _folder(path: Path, rate: float | None, scale: float, frame: str) -> list[Cloud]:
     files = sorted(f for f in path.iterdir() if f.suffix.lower() in SUFFIXES)
     if not files:
         raise InputError(path, "", "no .pcd or .ply file", "a folder of point clouds")
-    stamps = [_stamp(f.stem) for f in files]
-    if None in stamps:
+    named = [_stamp(f.stem) for f in files]
+    stamps = [stamp for stamp in named if stamp is not None]
+    if len(stamps) < len(files):
         if rate is None:
             rule = "stamps as file names (1.033.pcd, or nanoseconds), or a rate [Hz]"
-            raise InputError(path, "file names", files[stamps.index(None)].name, rule)
+            raise InputError(path, "file names", files[named.index(None)].name, rule)
         stamps = [i / rate for i in range(len(files))]
     order = np.argsort(stamps, kind="stable")
     return [read_cloud(files[i], scale=scale, stamp=stamps[i], frame=frame) for i in order]
@@ -96,7 +100,7 @@ def _stamp(stem: str) -> float | None:
     return int(stem) * 1e-9 if re.fullmatch(r"\d{16,19}", stem) else None
 
 
-def _npz(path, scale, frame):
+def _npz(path: Path, scale: float, frame: str) -> list[Cloud]:
     rule = "a readable, whole .npz file of clouds"
     table = read_npz(path, rule)
     missing = [key for key in KEYS if key not in table]
@@ -143,7 +147,7 @@ def write_sequence(path: str | Path, clouds: Sequence[Cloud], kind: type = np.fl
     kind   of the points' numbers: np.int16 halves the file of whole millimetres
     """
     first = clouds[0]
-    table = {
+    table: dict[str, Any] = {
         "points": np.concatenate([c.points for c in clouds]).astype(kind),
         "count": np.array([len(c) for c in clouds]),
         "t": np.array([c.stamp for c in clouds]),

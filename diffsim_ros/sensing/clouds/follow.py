@@ -26,23 +26,23 @@ class Follower:
 
     Predicts by constant acceleration `gravity`; the velocity is that of the last two sightings.
     missed   frames since it was last seen; after `patience` of them it is `lost` and looked for
-             anew, as at first
+             again, as at first
     """
 
     options: Mapping
     place: np.ndarray | None = None
     velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    seen: float = 0.0
+    last_detected: float = 0.0
     missed: int = 0
 
     def predicted(self, stamp: float) -> np.ndarray | None:
         """Where its centre should be at a time [s], None before it was seen."""
         if self.place is None:
             return None if self.options["start"] is None else np.array(self.options["start"])
-        wait = stamp - self.seen
+        wait = stamp - self.last_detected
         return self.place + wait * self.velocity + 0.5 * wait**2 * self._pull()
 
-    def _pull(self):
+    def _pull(self) -> np.ndarray:
         return np.asarray(self.options["gravity"], float)
 
     def find(self, cloud: Cloud) -> Cloud | None:
@@ -67,11 +67,11 @@ class Follower:
         self._move_to(found.points.mean(axis=0), cloud.stamp)
         return found
 
-    def _move_to(self, place, stamp):
+    def _move_to(self, place: np.ndarray, stamp: float) -> None:
         """Take the sighting; the velocity at its end under constant acceleration."""
-        wait = stamp - self.seen
+        wait = stamp - self.last_detected
         if self.place is not None and wait > 0:
             self.velocity = (place - self.place) / wait + 0.5 * wait * self._pull()
         else:
             self.velocity = np.zeros(3)
-        self.place, self.seen, self.missed = place, stamp, 0
+        self.place, self.last_detected, self.missed = place, stamp, 0

@@ -6,8 +6,10 @@ held against the header before it is read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
@@ -47,7 +49,7 @@ def read_header(path: Path) -> Header:
     return header
 
 
-def _pcd(path, head, size) -> Header:
+def _pcd(path: Path, head: bytes, size: int) -> Header:
     words: dict[str, list[str]] = {}
     used = 0
     for line in head.split(b"\n"):
@@ -92,7 +94,7 @@ def _pcd(path, head, size) -> Header:
     return Header(count, tuple(words["FIELDS"]), shape, np.array(place))
 
 
-def _ply(path, head, size) -> Header:
+def _ply(path: Path, head: bytes, size: int) -> Header:
     end = head.find(b"end_header")
     lines = [line.split() for line in head[: max(end, 0)].decode("ascii", "replace").splitlines()]
     if not lines or lines[0] != ["ply"]:
@@ -100,7 +102,8 @@ def _ply(path, head, size) -> Header:
     used = head.find(b"\n", end) + 1
     if not used:
         raise InputError(path, "header", head[end : end + 12], "a line that ends after end_header")
-    kind, elements = "", []
+    kind = ""
+    elements: list[tuple[str, int, dict[str, int]]] = []
     for key, *words in filter(None, lines):
         if key in ("format", "element", "property") and len(words) < 1 + (key != "format"):
             raise InputError(path, "header", " ".join([key, *words]), "a name and its value")
@@ -119,7 +122,7 @@ def _ply(path, head, size) -> Header:
     return Header(count, tuple(properties), (1, count), np.zeros(3))
 
 
-def _body(path, text, used, size, count, point):
+def _body(path: Path, text: bool, used: int, size: int, count: int, point: int) -> None:
     """Raise unless the file holds `count` points of `point` bytes, or as many lines."""
     if not text:
         _long_enough(path, size - used, count * point)
@@ -131,16 +134,20 @@ def _body(path, text, used, size, count, point):
         raise InputError(path, "data", f"{lines} points", f"the {count} of its header", "cut?")
 
 
-def _long_enough(path, got, wanted):
+def _long_enough(path: Path, got: int, wanted: int) -> None:
     if got < wanted:
         raise InputError(path, "data", f"{got} bytes", f"the {wanted} of its header", "cut?")
 
 
-def _whole(path, words, key) -> int:
+def _whole(path: Path, words: Mapping[str, list[str]], key: str) -> int:
     return _number(path, key, words[key][0])
 
 
-def _number(path, key, word, kind=int):
+@overload
+def _number(path: Path, key: str, word: str) -> int: ...
+@overload
+def _number(path: Path, key: str, word: str, kind: type[float]) -> float: ...
+def _number(path: Path, key: str, word: str, kind: type[float] = int) -> float:
     try:
         return kind(word)
     except ValueError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from ...errors import InputError
 
 
@@ -19,7 +21,7 @@ def open3d() -> Any:
     return module
 
 
-def o3d_cloud(points) -> Any:
+def o3d_cloud(points: np.ndarray) -> Any:
     """Open3D's cloud of points (n, 3) [m]."""
     module = open3d()
     cloud = module.geometry.PointCloud()

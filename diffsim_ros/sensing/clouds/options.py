@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...fields import REQUIRED, Field, Reader, Section, tables
 from ...rotation import quat_matrix
 
-LENGTH = {"minimum": 0, "strict": True}
+LENGTH: dict[str, Any] = {"minimum": 0, "strict": True}
 
 CLOUD: Section = {
     "sensor_frame": Field("text", "frame that clouds must be given in; absent: any"),
@@ -59,7 +60,7 @@ OBJECT: Section = {
     "least": Field("integer", "neighbours of a core point (DBSCAN)", default=10, minimum=1),
     "points": Field("integer", "points of the object at least", default=30, minimum=1),
     "start": Field("vector3", "where it is at first; absent: the largest cluster", "m"),
-    "gate": Field("number", "distance from the prediction that is believed", "m", 0.3, **LENGTH),
+    "gate": Field("number", "largest accepted distance from the prediction", "m", 0.3, **LENGTH),
     "gravity": Field("vector3", "used to predict", "m/s^2", [0.0, 0.0, 0.0]),
     "whole": Field(
         "flag",
@@ -91,11 +92,11 @@ class DepthNoise:
     reference: float = 0.0
     lateral: float = 0.0
 
-    def along(self, distance) -> np.ndarray:
+    def along(self, distance: np.ndarray | float) -> np.ndarray:
         """[m], (n,)."""
         return self.constant + self.quadratic * (np.asarray(distance) - self.reference) ** 2
 
-    def across(self, distance) -> np.ndarray:
+    def across(self, distance: np.ndarray | float) -> np.ndarray:
         """[m], (n,)."""
         return self.lateral * np.asarray(distance)
 
@@ -110,9 +111,10 @@ class CloudOptions:
     values: Mapping
     boxes: tuple[Mapping, ...]
     colours: tuple[Mapping, ...]
-    planes: Mapping | None
-    outliers: Mapping | None
-    object: Mapping | None
+    # `Any` where None is meant that who asks for it never meets
+    planes: Mapping | Any
+    outliers: Mapping | Any
+    object: Mapping | Any
     noise: DepthNoise
 
     @property
@@ -125,14 +127,14 @@ def read_cloud_options(mapping: object, place: object, key: str = "cloud") -> Cl
     """Read the section; raises InputError naming file, key, value and what is accepted."""
     reader = Reader(place)
     values = reader.section(CLOUD, mapping, key)
-    lists = {
+    lists: dict[str, Any] = {
         name: tuple(
             _box(reader, section, one, f"{key}.{name}[{i}]")
             for i, one in enumerate(values[name] or ())
         )
         for name, section in (("boxes", BOX), ("colours", COLOUR))
     }
-    parts = {
+    parts: dict[str, Any] = {
         name: None
         if values[name] is None
         else reader.section(section, values[name], f"{key}.{name}")
@@ -142,7 +144,7 @@ def read_cloud_options(mapping: object, place: object, key: str = "cloud") -> Cl
     return CloudOptions(values, noise=noise, **lists, **parts)
 
 
-def _box(reader, section, value, key):
+def _box(reader: Reader, section: Section, value: object, key: str) -> dict[str, Any]:
     box = reader.section(section, value, key)
     wraps = box.get("space") == "hsv"
     for i in range(1 if wraps else 0, 3):

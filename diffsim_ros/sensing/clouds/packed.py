@@ -6,7 +6,7 @@ attributes; `decode` and `encode` alone know what the bytes mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,12 +31,12 @@ class PointField(NamedTuple):
     name: str
     offset: int
     datatype: int
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]  # hides tuple.count, as PointField's is called so
 
 
 def decode(
     fields: Sequence[Any], data: Any, *, width: int, height: int, point_step: int, row_step: int,
-    is_bigendian: bool, source: str, scale: float = 1.0, thin: int = 1, **rest,
+    is_bigendian: bool, source: str, scale: float = 1.0, thin: int = 1, **rest: Any,
 ) -> Cloud:  # fmt: skip
     """The cloud in `data` (bytes, array or memoryview); `fields` have PointField's attributes.
 
@@ -80,7 +80,7 @@ def decode(
 
 
 def decode_message(
-    message: Any, source: str, *, scale: float = 1.0, stamp=None, thin: int = 1
+    message: Any, source: str, *, scale: float = 1.0, stamp: float | None = None, thin: int = 1
 ) -> Cloud:
     """The cloud of a PointCloud2, whoever read it; `stamp` [s] instead of the header's."""
     time = message.header.stamp
@@ -93,7 +93,7 @@ def decode_message(
     )  # fmt: skip
 
 
-def _require(table, name, datatypes, source):
+def _require(table: Mapping[str, Any], name: str, datatypes: Sequence[int], source: str) -> None:
     accepted = " or ".join(NAMES[d] for d in datatypes)
     if name not in table:
         rule = f"a field {name!r} of type {accepted}"
@@ -103,7 +103,9 @@ def _require(table, name, datatypes, source):
         raise InputError(source, f"field {name}", f"datatype {got}", accepted)
 
 
-def _colour(table, column, source):
+def _colour(
+    table: Mapping[str, Any], column: Callable[..., np.ndarray], source: str
+) -> np.ndarray | None:
     """(n, 3) from 0 to 1, or None where there is no colour."""
     for name in ("rgb", "rgba"):
         if name in table:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class _Counter:
     cloud: Cloud | None
     stages: list[Stage] = field(default_factory=list)
 
-    def run(self, name, function):
+    def run(self, name: str, function: Callable[[Cloud], Cloud | None]) -> None:
         """Replace the cloud by function(cloud)."""
         if self.cloud is None:
             return
@@ -65,7 +66,7 @@ class CloudPipeline:
              the points that lie in them
     """
 
-    def __init__(self, options: CloudOptions):
+    def __init__(self, options: CloudOptions) -> None:
         self.options = options
         self.planes: list[Plane] = []
         self._first: list[np.ndarray] = []
@@ -79,23 +80,23 @@ class CloudPipeline:
             raise InputError(cloud.source, "frame_id", cloud.frame, f"the frame {wanted!r}")
         stages.run("transform", self._transformed)
         for i, box in enumerate(o.boxes):
-            stages.run(f"box {i}", lambda c, box=box: crop_space(c, box))
+            stages.run(f"box {i}", partial(crop_space, box=box))
         for i, box in enumerate(o.colours):
-            stages.run(f"colour {i}", lambda c, box=box: crop_colour(c, box))
+            stages.run(f"colour {i}", partial(crop_colour, box=box))
         if o.values["voxel"]:
             stages.run("voxel", lambda c: voxels(c, o.values["voxel"]))
         if o.planes:
             stages.run("planes", self._without_planes)
         if o.outliers:
-            stages.run("outliers", lambda c: without_outliers(c, o.outliers))
+            stages.run("outliers", partial(without_outliers, options=o.outliers))
         if self._follower:
             stages.run("object", self._follower.find)
-            if o.object["whole"]:
+            if self._follower.options["whole"]:
                 stages.run("whole", self._whole)
         if o.values["sample"]:
             stages.run("sample", lambda c: sampled(c, o.values["sample"]))
-        seen = stages.cloud if stages.cloud is not None and len(stages.cloud) else None
-        return ProcessedCloud(seen, cloud.stamp, tuple(stages.stages))
+        detected = stages.cloud if stages.cloud is not None and len(stages.cloud) else None
+        return ProcessedCloud(detected, cloud.stamp, tuple(stages.stages))
 
     def run(self, clouds: Iterable[Cloud]) -> list[ProcessedCloud]:
         """All frames in turn; planes are found in the first ones before any is processed."""
@@ -105,16 +106,16 @@ class CloudPipeline:
                 self._look_for_planes(self._cropped(self._transformed(cloud)))
         return [self.process(cloud) for cloud in clouds]
 
-    def _transformed(self, cloud):
+    def _transformed(self, cloud: Cloud) -> Cloud:
         o = self.options
         return cloud.moved(o.rotation, o.values["position"], o.values["frame"])
 
-    def _cropped(self, cloud):
+    def _cropped(self, cloud: Cloud) -> Cloud:
         for box in self.options.boxes:
             cloud = crop_space(cloud, box)
         return cloud
 
-    def _whole(self, cloud):
+    def _whole(self, cloud: Cloud) -> Cloud | None:
         """Nothing of an object that a box or the image's rim may have cut.
 
         Half a ball is not where the ball is.
@@ -123,7 +124,7 @@ class CloudPipeline:
         cut = any(cut_by(cloud.points, box, margin) for box in self.options.boxes)
         return None if cut or at_rim(cloud) else cloud
 
-    def _look_for_planes(self, cloud):
+    def _look_for_planes(self, cloud: Cloud) -> None:
         """Planes of all points so far, until enough frames were seen."""
         options = self.options.planes
         if len(self._first) >= options["frames"] or not len(cloud):
@@ -131,7 +132,7 @@ class CloudPipeline:
         self._first.append(cloud.points)
         self.planes = find_planes(np.concatenate(self._first), cloud.eye, options)
 
-    def _without_planes(self, cloud):
+    def _without_planes(self, cloud: Cloud) -> Cloud:
         self._look_for_planes(cloud)
         keep = np.ones(len(cloud), bool)
         for plane in self.planes:
@@ -151,7 +152,7 @@ def voxels(cloud: Cloud, edge: float) -> Cloud:
     return replace(cloud, points=np.asarray(thin.points), colour=colour, pixel=None, shape=None)
 
 
-def without_outliers(cloud: Cloud, options) -> Cloud:
+def without_outliers(cloud: Cloud, options: Mapping) -> Cloud:
     """Points that are not lonely, by distance statistics and by neighbours within a radius."""
     if options["ratio"] and len(cloud):
         packed = o3d_cloud(cloud.points)

@@ -44,7 +44,7 @@ class Plane:
     extent: np.ndarray
     name: str = "plane"
 
-    def distance(self, points) -> np.ndarray:
+    def distance(self, points: np.ndarray) -> np.ndarray:
         """Signed distances (n,) [m], > 0 on the sensor's side."""
         return np.asarray(points) @ self.normal - self.offset
 
@@ -53,7 +53,7 @@ class Plane:
         """Standard deviation of the normal's direction [rad], the larger of the two tilts."""
         return float(np.sqrt(np.linalg.eigvalsh(self.covariance[:2, :2])[-1]))
 
-    def sigma_height(self, place=None) -> float:
+    def sigma_height(self, place: np.ndarray | None = None) -> float:
         """Standard deviation of the plane's height [m] at a place (3,), by default its centre."""
         arm = np.zeros(2) if place is None else self.axes @ (np.asarray(place) - self.centre)
         slope = np.array([-arm[0], -arm[1], 1.0])
@@ -85,14 +85,16 @@ def find_planes(points: np.ndarray, eye: np.ndarray, options: Mapping) -> list[P
     return _named(found, np.asarray(options["up"], float))
 
 
-def refined(points, normal, offset, eye, distance: float) -> Plane:
+def refined(
+    points: np.ndarray, normal: np.ndarray, offset: float, eye: np.ndarray, distance: float
+) -> Plane:
     """The least squares plane of the points within `distance` [m], from a first guess.
 
     Raises InputError if these points do not span a plane.
     """
-    size = np.linalg.norm(normal)
+    size = float(np.linalg.norm(normal))
     normal, offset = np.asarray(normal, float) / size, offset / size
-    inside = None
+    inside: np.ndarray | None = None
     for _ in range(ROUNDS):
         before, inside = inside, np.abs(points @ normal - offset) <= distance
         if before is not None and np.array_equal(before, inside):
@@ -116,7 +118,7 @@ def refined(points, normal, offset, eye, distance: float) -> Plane:
     )  # fmt: skip
 
 
-def _covariance(flat, residual):
+def _covariance(flat: np.ndarray, residual: np.ndarray) -> np.ndarray:
     """(3, 3) of (a_1, a_2, b) by patches of the plane; flat (n, 2) places about the centre."""
     slopes = np.column_stack([-flat, np.ones(len(flat))])
     inverse = np.linalg.inv(slopes.T @ slopes)

@@ -26,7 +26,7 @@ class CloudRecording:
     name    as reports and metrics call it;  source  file or topic, for messages
     clouds  of the first sensor, where it is a camera
     frames  static transforms that were recorded along, None: none
-    beside  what other sensors recorded meanwhile (measurement.sensors), by their names; of the
+    auxiliary  what other sensors recorded meanwhile (measurement.sensors), by their names; of the
             first one too, where it is no camera
     """
 
@@ -34,24 +34,24 @@ class CloudRecording:
     clouds: Sequence[Cloud]
     source: str
     frames: Frames | None = None
-    beside: Mapping[str, Samples | CloudRecording] = field(default_factory=dict)
+    auxiliary: Mapping[str, Samples | CloudRecording] = field(default_factory=dict)
 
     @property
     def stamps(self) -> np.ndarray:
         """Of the first sensor, whichever it is [s]."""
         if self.clouds:
             return np.array([cloud.stamp for cloud in self.clouds])
-        own = [one.t for one in self.beside.values() if isinstance(one, Samples)]
+        own = [one.t for one in self.auxiliary.values() if isinstance(one, Samples)]
         return own[0] if own else np.zeros(0)
 
     def begun(self, begin: float) -> CloudRecording:
         """The recording from a stamp on."""
         clouds = [cloud for cloud in self.clouds if cloud.stamp >= begin]
-        beside = {
+        auxiliary = {
             name: own.since(begin) if isinstance(own, Samples) else own
-            for name, own in self.beside.items()
+            for name, own in self.auxiliary.items()
         }
-        return replace(self, clouds=clouds, beside=beside)
+        return replace(self, clouds=clouds, auxiliary=auxiliary)
 
 
 def read_recordings(
@@ -86,7 +86,7 @@ def read_recordings(
 
 
 def trials(name: str, t: np.ndarray) -> tuple[np.ndarray, dict[int, str]]:
-    """Which trial each of stamps t (n,) is of, told apart by holes, and what each is called."""
+    """Which trial each of stamps t (n,) is of, separated by holes, and what each is called."""
     trial = clock(t, None).trial
     numbers = list(dict.fromkeys(trial.tolist()))
     alone = len(numbers) == 1

@@ -36,7 +36,7 @@ class Samples:
     names: tuple[str, ...] = ()
     frame: str = ""
 
-    def kept(self, which) -> Samples:
+    def kept(self, which: np.ndarray) -> Samples:
         """Those of a mask (n,)."""
         turns = None if self.orientation is None else self.orientation[which]
         return replace(self, t=self.t[which], position=self.position[which], orientation=turns)

@@ -16,9 +16,13 @@ from ..timing import clock
 STATE = "control_msgs/msg/JointTrajectoryControllerState"
 COMMANDS = "command"
 """A topic of JointState with this word in its name holds commands."""
+Columns = dict[str, np.ndarray]
+"""Signal -> values of every joint (n, m)."""
+Tables = tuple[np.ndarray, np.ndarray, tuple[str, ...], Columns, Columns]
+"""Times (n,), trials (n,), joints (m,), measured and commanded columns."""
 
 
-def bag_tables(path: Path):
+def bag_tables(path: Path) -> Tables:
     """Times [s] (n,), trials (n,), joints, measured and command columns (n, m), by signal.
 
     Measured is the only topic of JointState that is not one of commands. Commands are a topic of
@@ -39,7 +43,7 @@ def bag_tables(path: Path):
     ]
     if len(sources) > 1:
         raise InputError(path, "topics", ", ".join(sources), "one of commands at most")
-    command: dict[str, np.ndarray] = {}
+    command: Columns = {}
     kept = np.arange(len(ns))
     for source in sources:
         kept, command = _held(path, source, known[source], ns, joints)
@@ -47,7 +51,7 @@ def bag_tables(path: Path):
     return t, clock(t, None).trial, joints, {k: v[kept] for k, v in measured.items()}, command
 
 
-def _columns(path: Path, topic: str, kind: str):
+def _columns(path: Path, topic: str, kind: str) -> tuple[np.ndarray, tuple[str, ...], Columns]:
     """Stamps [ns] (n,), names and columns of a topic; of a controller those of its reference."""
     _, samples = bags.read_messages(path, kind, topic)
     ns = np.array([bags.nanoseconds(m.header.stamp) or arrival for arrival, m in samples])
@@ -64,7 +68,9 @@ class _Reference:
         self.position, self.velocity, self.effort = point.positions, point.velocities, point.effort
 
 
-def _held(path: Path, topic: str, kind: str, ns: np.ndarray, joints: tuple[str, ...]):
+def _held(
+    path: Path, topic: str, kind: str, ns: np.ndarray, joints: tuple[str, ...]
+) -> tuple[np.ndarray, Columns]:
     """Samples that have a command before them, and its position and effort for each joint."""
     stamps, names, columns = _columns(path, topic, kind)
     missing = [joint for joint in joints if joint not in names]
@@ -80,7 +86,9 @@ def _held(path: Path, topic: str, kind: str, ns: np.ndarray, joints: tuple[str, 
     return kept, found
 
 
-def joint_columns(path: Path, topic: str, samples: Sequence[tuple[int, Any]]):
+def joint_columns(
+    path: Path, topic: str, samples: Sequence[tuple[int, Any]]
+) -> tuple[tuple[str, ...], Columns]:
     """Names of JointState messages and column -> values (n, m), those that are there.
 
     Raises InputError naming file, topic and sample for joints that come and go.
@@ -94,7 +102,10 @@ def joint_columns(path: Path, topic: str, samples: Sequence[tuple[int, Any]]):
     return names, columns
 
 
-def _table(path, topic, names, key, samples, rows) -> np.ndarray:
+def _table(
+    path: Path, topic: str, names: tuple[str, ...], key: str, samples: Sequence[tuple[int, Any]],
+    rows: Sequence[np.ndarray],
+) -> np.ndarray:  # fmt: skip
     """(n, m) of rows that may name the joints in another order."""
     table = np.full((len(rows), len(names)), np.nan)
     for k, ((_, message), row) in enumerate(zip(samples, rows, strict=True)):

@@ -14,7 +14,7 @@ from ...files import exists
 from ...npz import numbers, read_npz, whole_numbers
 from ...tables import read_rows
 from ..bags import is_bag
-from .bag import bag_tables
+from .bag import Columns, Tables, bag_tables
 
 SIGNALS = ("position", "velocity", "effort")
 COMMANDS = ("position", "effort")
@@ -93,7 +93,7 @@ def read_logs(path: str | Path, wanted: tuple[int, ...] | None = None) -> list[J
     return logs
 
 
-def _npz(path: Path):
+def _npz(path: Path) -> Tables:
     arrays = read_npz(path, "a complete .npz file")
     missing = [key for key in ("t", "q", "joints") if key not in arrays]
     if missing:
@@ -105,9 +105,9 @@ def _npz(path: Path):
         raise InputError(path, "joints", got, "the names of the joints (m,)")
     joints = tuple(str(name) for name in names)
     shape = (len(t), len(joints))
-    found: tuple[dict, dict] = ({}, {})
-    for names, into in zip((ARRAYS, COMMAND_ARRAYS), found, strict=True):
-        for key, signal in names.items():
+    found: tuple[Columns, Columns] = ({}, {})
+    for signals, into in zip((ARRAYS, COMMAND_ARRAYS), found, strict=True):
+        for key, signal in signals.items():
             if key in arrays:
                 into[signal] = numbers(path, arrays, key, shape)
     trial = np.zeros(len(t), int)
@@ -116,7 +116,7 @@ def _npz(path: Path):
     return t, trial, joints, *found
 
 
-def _csv(path: Path):
+def _csv(path: Path) -> Tables:
     head, rows = read_rows(path, "a readable CSV file")
     if "t" not in head:
         raise InputError(path, "line 1", head, "a column t [s]")
@@ -134,7 +134,7 @@ def _csv(path: Path):
     if not joints or "" in joints:
         rule = "columns JOINT.position, .velocity, .effort, .command_position, .command_effort"
         raise InputError(path, "line 1", head, rule)
-    found: tuple[dict, dict] = ({}, {})
+    found: tuple[Columns, Columns] = ({}, {})
     for into, prefix, signals in zip(found, ("", "command_"), (SIGNALS, COMMANDS), strict=True):
         for signal in signals:
             names = [f"{joint}.{prefix}{signal}" for joint in joints]
@@ -160,14 +160,14 @@ def _check(log: JointLog) -> None:
         got = f"{log.t[bad[0]]:g} s, then {log.t[bad[0] + 1]:g} s"
         raise InputError(log.place, f"t of sample {bad[0] + 1}", got, "increasing stamps [s]")
     for signal, table in log.command.items():
-        bad = np.argwhere(~np.isfinite(table))
-        if len(bad):
-            key = f"command of {log.joints[bad[0][1]]}, sample {bad[0][0]}"
+        cells = np.argwhere(~np.isfinite(table))
+        if len(cells):
+            key = f"command of {log.joints[cells[0][1]]}, sample {cells[0][0]}"
             raise InputError(log.place, key, "not a number", f"finite {signal} commands")
     for signal, table in log.measured.items():
-        bad = np.argwhere(np.isinf(table))
-        if len(bad):
-            key = f"{signal} of {log.joints[bad[0][1]]}, sample {bad[0][0]}"
+        cells = np.argwhere(np.isinf(table))
+        if len(cells):
+            key = f"{signal} of {log.joints[cells[0][1]]}, sample {cells[0][0]}"
             raise InputError(log.place, key, "inf", "a finite number, or nothing")
     rate = np.abs(np.diff(log.measured["position"], axis=0)) / np.diff(log.t)[:, None]
     rate = np.nan_to_num(rate)

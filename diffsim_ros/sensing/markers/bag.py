@@ -17,9 +17,11 @@ from ..messages import BODIES, CLOUD, MOCAP
 KINDS = (MOCAP, BODIES)
 MOST = 64
 """Points of a cloud whose points are markers."""
+Labelled = tuple[str, tuple[str, ...], np.ndarray, np.ndarray, tuple[str, ...]]
+"""Frame, names, times (n,), places (n, m, 3) and notes."""
 
 
-def bag_markers(path: str | Path, topic: str = ""):
+def bag_markers(path: str | Path, topic: str = "") -> Labelled:
     """Frame, names, times [s] (n,), places [m] (n, m, 3) and notes of one topic.
 
     topic   of Markers, or of RigidBodies (their labelled markers); "": the only one, or the only
@@ -37,7 +39,7 @@ def bag_markers(path: str | Path, topic: str = ""):
     return labelled(f"{path}: {topic}", samples)
 
 
-def labelled(place: str, samples: Sequence[tuple[int, Any]]):
+def labelled(place: str, samples: Sequence[tuple[int, Any]]) -> Labelled:
     """The same of messages with their times of arrival [ns]; place: file and topic, for errors."""
     t, notes = bags.clock(samples)
     frame_id, frames = samples[0][1].header.frame_id, []

@@ -25,6 +25,8 @@ TRIAL = "trial"
 MOST_TRIALS = 10**9
 TABLE = "a readable file of markers"
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}
+RawMarkers = tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray | None]
+"""Names (m,), times (n,), places (n, m, 3), residuals (n, m) where the file has them."""
 
 
 def read_markers(path: str | Path, sigma: float) -> Observation:
@@ -99,7 +101,7 @@ def _whole(path: Path, line: int, cell: str) -> int:
     return number
 
 
-def raw_markers(path: str | Path):
+def raw_markers(path: str | Path) -> RawMarkers:
     """Names, times [s] (n,), places [m] (n, m, 3) and residuals of a file, as they stand in it.
 
     Raises InputError for what cannot be read; clocks and occlusions are not judged.
@@ -135,13 +137,13 @@ def _check(place: str, t: np.ndarray) -> None:
 
 def _check_names(path: Path, names: tuple[str, ...], position: np.ndarray) -> None:
     """Refuse markers that are never seen."""
-    seen = np.isfinite(position).all(axis=2)
-    for name, column in zip(names, seen.T, strict=True):
+    visible = np.isfinite(position).all(axis=2)
+    for name, column in zip(names, visible.T, strict=True):
         if len(column) and not column.any():
             raise InputError(path, name, "never seen", "a marker that is seen in some frame")
 
 
-def _csv(path: Path):
+def _csv(path: Path) -> RawMarkers:
     """Columns t, and NAME_x, NAME_y, NAME_z [m], NAME_res [m] per marker; empty: not seen."""
     header, rows = read_rows(path, TABLE)
     names = tuple(name[:-2] for name in header if name.endswith(AXES[0]))
@@ -157,8 +159,8 @@ def _csv(path: Path):
     table = table.reshape(-1, len(header))
     column = {name: i for i, name in enumerate(header)}
     position = table[:, [column[c] for c in expected]].reshape(len(table), len(names), 3)
-    residuals = [column.get(name + RESIDUAL) for name in names]
-    residual = None if None in residuals else table[:, residuals]
+    residuals = [column[name + RESIDUAL] for name in names if name + RESIDUAL in column]
+    residual = table[:, residuals] if len(residuals) == len(names) else None
     return names, table[:, column["t"]], position, residual
 
 
@@ -177,7 +179,7 @@ def _numbers(path: Path, line: int, row: list[str], header: list[str]) -> list[f
     return numbers
 
 
-def _c3d(path: Path):
+def _c3d(path: Path) -> RawMarkers:
     """Points of a C3D file, in metres; names in small letters and digits only ("Tip - 1": tip1)."""
     try:
         import c3d
@@ -192,13 +194,13 @@ def _c3d(path: Path):
             unit = reader.get("POINT:UNITS")
             unit = "mm" if unit is None else unit.string_value.strip().lower()
             frames = [(k, points.copy()) for k, points, _ in reader.read_frames()]
-            rate, told = float(reader.point_rate), int(reader.frame_count)
+            rate, declared = float(reader.point_rate), int(reader.frame_count)
     except OSError:
         raise
     except Exception as error:  # the library has no error of its own
         raise InputError(path, "", f"{type(error).__name__}: {error}", "a whole C3D file") from None
-    if len(frames) != told:
-        raise InputError(path, "frames", len(frames), f"the {told} of its header", "cut?")
+    if len(frames) != declared:
+        raise InputError(path, "frames", len(frames), f"the {declared} of its header", "cut?")
     if unit not in METRES:
         raise InputError(path, "POINT:UNITS", unit, " or ".join(METRES))
     if not frames or rate <= 0 or len(names) != frames[0][1].shape[0] or len(set(names)) < 1:
@@ -211,4 +213,4 @@ def _c3d(path: Path):
     return names, (t - t[0]) / rate, position, residual
 
 
-READERS: dict[str, Callable] = {".csv": _csv, ".c3d": _c3d}
+READERS: dict[str, Callable[[Path], RawMarkers]] = {".csv": _csv, ".c3d": _c3d}

@@ -1,4 +1,4 @@
-"""A handle that an arm's tool carries: smooth ways, the arm on them, limits that bind."""
+"""A kinematic body that an arm's tool carries: smooth ways, the arm on them, limits that bind."""
 
 import copy
 from dataclasses import replace
@@ -14,7 +14,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.planning import load_plan, plan
 from diffsim_ros.planning.plan import _problem
-from diffsim_ros.planning.tasks.end_effector_task import approach, splined, tool_way
+from diffsim_ros.planning.tasks.end_effector_task import approach, splined, tool_path
 from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.kinematics import link_pose
 
@@ -29,7 +29,7 @@ PLANS = ROOT / "config" / "planning"
 
 def changed(**hand):
     raw = copy.deepcopy(DRAG)
-    raw["robot"]["hand"].update(hand)
+    raw["robot"]["end_effector"].update(hand)
     return raw
 
 
@@ -81,7 +81,7 @@ def test_a_bar_that_turns_drags_by_two_strings():
     for name in ("velocity", "acceleration", "jerk"):
         assert 0 < result.carried.figures[f"{name}_share"] < config.task.margin
     values = config.map.engine(config.map.scaled(result.best.controls), config.scene.engine.values)
-    _, poses = tool_way(config.task, config.scene, values)
+    _, poses = tool_path(config.task, config.scene, values)
     down = poses[:, :3, :3] @ [0, 0, 1]
     assert np.all(down[:, 2] < -0.9)  # the tool
 
@@ -114,7 +114,7 @@ def test_the_arm_carries_the_hand_along_its_way():
     config, arm, carried = result.config, load_arm(UR5), result.carried
     begins, motion = carried.figures["scene_starts"], carried.trajectory
     values = config.map.engine(config.map.scaled(result.best.controls), config.scene.engine.values)
-    times, poses = tool_way(config.task, config.scene, values)
+    times, poses = tool_path(config.task, config.scene, values)
     assert times[-1] == pytest.approx(1.4)  # eight knots, 0.2 s apart
     q, _, _ = motion.at(begins + times)
     tool = arm.base @ link_pose(arm.robot, q, arm.tool)
@@ -165,11 +165,11 @@ def test_a_task_that_may_take_longer_is_planned_anew_over_more_time():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"robot": {"hand": {"handle": "hnd"}}}, "robot.hand.handle.*hand"),
+        ({"robot": {"end_effector": {"body": "hnd"}}}, "robot.end_effector.body.*hand"),
         ({"robot": {"grasp": {"body": "cube"}}}, "either `grasp`"),
         ({"robot": {"release": {}}}, "together with `grasp`"),
         ({"controls": {"mu": {"value": 0.3, "bounds": [0.1, 0.5], "sets": {"table.c_f": 1}}}},
-         "keys of the hand's handle"),
+         "keys of the end effector's kinematic body"),
     ],
 )  # fmt: skip
 def test_hands_that_cannot_be_are_refused(change, words):

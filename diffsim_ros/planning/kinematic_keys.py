@@ -1,8 +1,9 @@
-"""A control that stands for the keys of a handle: its parameters, and what the keys keep to."""
+"""A control that stands for the keys of a kinematic body: its parameters, and what the keys keep
+to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,12 +20,12 @@ AXES = ("x", "y", "z")
 def read_keys(
     reader: Reader, name: str, value: Mapping, scene: SceneModel
 ) -> tuple[list[Parameter], list[Smooth], list[KeyLimit]]:
-    """Parameters of a handle's keys, what keeps them near each other, and their limits."""
+    """Parameters of a kinematic body's keys, what keeps them near each other, and their limits."""
     key = f"controls.{name}"
     keys = reader.section(schema.KEYS, value, key)
     at = _places(reader, keys, key, scene)
     first, last = _span(reader, keys, key, len(at))
-    stem, unit = f"{keys['handle']}.{keys['what']}", "m" if keys["what"] == "position" else "rad"
+    stem, unit = f"{keys['body']}.{keys['what']}", "m" if keys["what"] == "position" else "rad"
     low, high = keys["bounds"]
     half, weight = 0.5 * (high - low), keys["weight"]
     found, names = [], [["", "", ""] for _ in at]
@@ -43,16 +44,18 @@ def read_keys(
 
 
 def _places(reader: Reader, keys: Mapping, key: str, scene: SceneModel) -> np.ndarray:
-    """Values (K, 3) of a handle's keys in the scene."""
+    """Values (K, 3) of a kinematic body's keys in the scene."""
     entries = {info.name: i for i, info in enumerate(scene.engine.parameters)}
-    stem, at = f"{keys['handle']}.{keys['what']}", scene.engine.values
-    found = []
+    stem, at = f"{keys['body']}.{keys['what']}", scene.engine.values
+    found: list[list[float]] = []
     while f"{stem}[{len(found)}].x" in entries:
         found.append([at[entries[f"{stem}[{len(found)}].{axis}"]] for axis in AXES])
     if len(found) < 2:
-        handles = [n for n, b in scene.description["bodies"].items() if b["type"] == "handle"]
-        rule = "a handle with keys or waypoints" + (f": {', '.join(handles)}" if handles else "")
-        raise reader.error(f"{key}.handle", keys["handle"], rule)
+        kinematic = [n for n, b in scene.description["bodies"].items() if b["type"] == "kinematic"]
+        rule = "a kinematic body with keys or waypoints" + (
+            f": {', '.join(kinematic)}" if kinematic else ""
+        )
+        raise reader.error(f"{key}.body", keys["body"], rule)
     return np.array(found)
 
 
@@ -68,7 +71,9 @@ def _span(reader: Reader, keys: Mapping, key: str, count: int) -> tuple[int, int
     return keys["first"], last
 
 
-def _smooth(name, keys, at, names, span) -> list[Smooth]:
+def _smooth(
+    name: str, keys: Mapping, at: np.ndarray, names: Sequence[Sequence[str]], span: tuple[int, int]
+) -> list[Smooth]:
     """Keys near the one before each."""
     if keys["smooth"] is None:
         return []
@@ -76,16 +81,18 @@ def _smooth(name, keys, at, names, span) -> list[Smooth]:
     axes = [AXES.index(axis) for axis in keys["axes"]]
     rows = tuple(tuple(names[k][a] for a in axes) for k in range(first, last + 1))
     after = at[last + 1, axes] if last + 1 < len(at) else None
-    return [Smooth(keys["handle"], rows, at[first - 1, axes], keys["smooth"], after, name=name)]
+    return [Smooth(keys["body"], rows, at[first - 1, axes], keys["smooth"], after, name=name)]
 
 
-def _limits(name, keys, at, names, scene) -> list[KeyLimit]:
+def _limits(
+    name: str, keys: Mapping, at: np.ndarray, names: Sequence[Sequence[str]], scene: SceneModel
+) -> list[KeyLimit]:
     """Speed, acceleration and jerk of the keys."""
-    handle, found = keys["handle"], []
-    interval = scene.description["bodies"][handle]["keys"]["interval"]
+    body, found = keys["body"], []
+    interval = scene.description["bodies"][body]["keys"]["interval"]
     rows = tuple(tuple(row) for row in names)
     for order, entry in ((1, "speed"), (2, "acceleration"), (3, "jerk")):
         if keys[entry] is not None:
-            found.append(KeyLimit(handle, rows, at, interval, keys[entry], order,
+            found.append(KeyLimit(body, rows, at, interval, keys[entry], order,
                                   name=f"{name} {entry}"))  # fmt: skip
     return found

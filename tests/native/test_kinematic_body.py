@@ -1,4 +1,4 @@
-"""Driven handles: a prescribed pose, what hangs on it, and derivatives by every key."""
+"""Driven kinematic bodies: a prescribed pose, what hangs on it, and derivatives by every key."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def hand_and_box():
     """A box on a string from a hand that moves and turns through five keys."""
     rng = np.random.default_rng(0)
     s = _engine.Scene()
-    s.add_handle("hand", interval=INTERVAL, position=0.1 * rng.normal(size=(KEYS, 3)),
+    s.add_kinematic_body("hand", interval=INTERVAL, position=0.1 * rng.normal(size=(KEYS, 3)),
                  rotation=0.3 * rng.normal(size=(KEYS, 3)), radius=0.1)  # fmt: skip
     s.add_rigid_body("box", mass=1.0, inertia=[0.01, 0.012, 0.014, 0, 0, 0],
                      position=[0, 0, -0.3], radius=0.1)  # fmt: skip
@@ -75,7 +75,7 @@ def test_derivatives_by_keys_match_differences_and_the_adjoint(order):
 
 
 def test_forces_on_a_handle_move_nothing():
-    """Momentum of the box alone obeys the string's force; the handle's rows are its own."""
+    """Momentum of the box alone obeys the string's force; the kinematic body's rows are its own."""
     s = hand_and_box()
     out = _engine.rollout(s, s.values, 10, _engine.Options(step=STEP))
     s2 = hand_and_box()
@@ -98,7 +98,7 @@ def test_forces_on_a_handle_move_nothing():
 def test_bad_handles_are_refused(change, text):
     s = _engine.Scene()
     with pytest.raises(ValueError, match=text):
-        s.add_handle("h", **({"interval": 0.1, "position": np.zeros((3, 3))} | change))
+        s.add_kinematic_body("h", **({"interval": 0.1, "position": np.zeros((3, 3))} | change))
 
 
 def test_sensitivities_along_directions_are_those_of_all_keys_combined():

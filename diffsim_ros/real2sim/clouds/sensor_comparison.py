@@ -13,9 +13,9 @@ from ...inverse.marker_track import MarkerTrack
 from ...inverse.pose_stream import PoseStream
 from ...sensing.clouds.cloud import Cloud
 from .camera import Camera
-from .placing import placed
+from .detections import Detections
+from .registration import registered
 from .sensors import Sensor
-from .sight import Sight
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class SensorComparison:
     errors: Mapping[str, float] = field(default_factory=dict)
 
 
-def seen_by(
+def predicted_for(
     sensor: Sensor | Camera, track: MarkerTrack | PoseStream | CloudTrack, run, slot, values
 ) -> SensorComparison:
     """A sensor's track beside a rollout, at values of the parameters."""
@@ -107,17 +107,19 @@ class CloudResiduals:
         return np.array([np.sqrt(np.mean(d**2)) for d in self.distance])
 
 
-def frames_of(sensor: Sensor | Camera, sight: Sight, track, run, slot, values) -> CloudResiduals:
+def frames_of(
+    sensor: Sensor | Camera, detections: Detections, track, run, slot, values
+) -> CloudResiduals:
     """The first sensor's frames beside a rollout."""
     if isinstance(track, CloudTrack):
         return points_by_frame(sensor, track, run, slot, values)
-    seen = seen_by(sensor, track, run, slot, values)
-    rows = np.searchsorted(seen.t, sight.stamps - sight.stamps[0] - 1e-9)
+    comparison = predicted_for(sensor, track, run, slot, values)
+    rows = np.searchsorted(comparison.t, detections.stamps - detections.stamps[0] - 1e-9)
     points, away = [], []
     for row in rows:
-        shown = np.isfinite(seen.measured[row]).all(axis=1)
-        points.append(seen.measured[row][shown])
-        away.append(seen.measured[row][shown] - seen.simulated[row][shown])
+        shown = np.isfinite(comparison.measured[row]).all(axis=1)
+        points.append(comparison.measured[row][shown])
+        away.append(comparison.measured[row][shown] - comparison.simulated[row][shown])
     distance = [np.linalg.norm(d, axis=1) for d in away]
     # per axis, as the noise is said: a distance has three
     residual = [d / (np.sqrt(3.0) * sensor.options.sigma_position) for d in distance]
@@ -130,7 +132,7 @@ def points_by_frame(camera: Camera, track: CloudTrack, run, slot, values) -> Clo
     distance = track.nearest(run, slot, values).distance
     surface, points = track.surface(run, slot, values), np.split(track.points, cuts)
     shift = np.array([
-        placed(x, track.skin.triangles, Cloud(own, eye=track.eye), np.zeros(3))
+        registered(x, track.skin.triangles, Cloud(own, eye=track.eye), np.zeros(3))
         for x, own in zip(surface, points, strict=True)
     ])  # fmt: skip
     residual = np.split(distance / (track.sigma * camera.weight**0.5), cuts)

@@ -13,7 +13,7 @@ SHOWN = 40
 """Points of a goal that are drawn at most."""
 
 
-def judged(
+def evaluated(
     config: PlanConfig, run: Any, slots: Mapping[str, Any], values: Mapping[str, float]
 ) -> tuple[dict[str, float], bool]:
     """(goal or limit -> distance [m, m/s, m/s^2 or rad], whether all that must be are reached)."""

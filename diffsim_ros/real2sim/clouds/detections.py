@@ -11,7 +11,7 @@ from ...inverse.cloud_track import RigidSkin, SoftSkin
 from ...sensing.clouds.cloud import Cloud
 from ...sensing.clouds.planes import Plane
 from ...sensing.clouds.samples import Samples
-from .placing import RegisteredSurface
+from .registration import RegisteredSurface
 
 ROUND = 0.04
 """Share of its radius within which the surface of a body lies that looks alike from all sides."""
@@ -47,10 +47,10 @@ class Outline:
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class Detections:
     """See the module; everything in the scene's frame.
 
-    seen        points of the body in every frame that shows it, by the sensor's stamps
+    clouds      points of the body in every frame that shows it, by the sensor's stamps
     placed      the undeformed body put onto each of them
     frames      of the recording, also those without the body
     planes      found in it, sensor's pose as the YAML says
@@ -59,8 +59,8 @@ class Sight:
     samples     of a sensor that is no camera
     """
 
-    seen: Sequence[Cloud]
-    placed: Sequence[RegisteredSurface]
+    clouds: Sequence[Cloud]
+    registered: Sequence[RegisteredSurface]
     frames: int
     planes: Sequence[Plane] = ()
     turn: np.ndarray = None
@@ -75,5 +75,5 @@ class Sight:
 
     @property
     def stamps(self) -> np.ndarray:
-        """Of `seen` [s] (F,)."""
-        return np.array([cloud.stamp for cloud in self.seen])
+        """Of `clouds` [s] (F,)."""
+        return np.array([cloud.stamp for cloud in self.clouds])

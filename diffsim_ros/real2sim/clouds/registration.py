@@ -64,7 +64,7 @@ def posed(
     return RegisteredSurface(turn, place, np.abs(np.einsum("ni,ni->n", ray, normal)))
 
 
-def placed(vertices, triangles, cloud: Cloud, guess=None) -> np.ndarray:
+def registered(vertices, triangles, cloud: Cloud, guess=None) -> np.ndarray:
     """Translation (3,) [m] alone of `posed`."""
     return posed(vertices, triangles, cloud, guess).place
 
@@ -84,14 +84,14 @@ def _distances(x, triangles, cloud):
 
 
 def followed(
-    vertices, triangles, seen: Sequence[Cloud], turn, *, turning: bool = False
+    vertices, triangles, clouds: Sequence[Cloud], turn, *, turning: bool = False
 ) -> list[RegisteredSurface]:
     """The surface put onto every frame in turn, its orientation starting from `turn` (3, 3).
 
     A turning object is expected to go on turning as it did between the last two frames.
     """
     found: list[RegisteredSurface] = []
-    for cloud in seen:
+    for cloud in clouds:
         expected = turn
         if turning and len(found) > 1:
             expected = found[-1].turn @ found[-2].turn.T @ found[-1].turn

@@ -1,0 +1,87 @@
+"""Names that files used before are read, each with a warning that gives the new one."""
+
+import copy
+import re
+
+import numpy as np
+import pytest
+import yaml
+
+from diffsim_ros.errors import InputError
+from diffsim_ros.fields import Field, Reader, parameter_name
+from diffsim_ros.planning.load import load_plan
+from diffsim_ros.scene.model import load_scene
+from tests.nodes.conftest import ROOT
+
+PLANS = ROOT / "config" / "planning"
+SCENE = {
+    "world": {"step": 0.01, "duration": 0.1},
+    "bodies": {
+        "cube": {
+            "shape": {"box": {"size": [0.1, 0.1, 0.1]}}, "mass": 1.0,
+            "contact_spheres": {"corners": {"radius": 0.01}},
+        },
+        "hand": {"type": "kinematic", "pose": {"position": [0, 0, 1]}},
+    },
+    "values": {"cube_contact_spheres.radius": 0.02},
+}  # fmt: skip
+NEW_TO_OLD = {"contact_spheres": "proxies", "cube_contact_spheres.radius": "cube_proxies.radius"}
+
+
+def renamed(value, names):
+    """The mapping with keys and words under other names."""
+    if isinstance(value, dict):
+        return {names.get(key, key): renamed(one, names) for key, one in value.items()}
+    if isinstance(value, list):
+        return [renamed(one, names) for one in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def warned(call):
+    """The result, and the warnings one by one."""
+    with pytest.warns(FutureWarning) as caught:
+        result = call()
+    return result, sorted({str(one.message) for one in caught})
+
+
+def test_a_scene_with_former_names_is_the_same_scene():
+    new = load_scene(copy.deepcopy(SCENE))
+    old = renamed(SCENE, NEW_TO_OLD | {"kinematic": "handle"})
+    found, messages = warned(lambda: load_scene(old))
+    assert [info.name for info in found.engine.parameters] == [
+        info.name for info in new.engine.parameters
+    ]
+    np.testing.assert_array_equal(found.engine.values, new.engine.values)
+    assert len(messages) == 3
+    assert any("bodies.cube.proxies: is called `contact_spheres` now" in m for m in messages)
+    assert any("bodies.hand.type: handle: is called `kinematic` now" in m for m in messages)
+    assert any(
+        "cube_proxies.radius: is called `cube_contact_spheres.radius`" in m for m in messages
+    )
+
+
+@pytest.mark.parametrize("name", ["ur5_drag", "throw_backspin"])
+def test_a_plan_with_former_names_is_the_same_plan(name):
+    raw = yaml.safe_load((PLANS / f"{name}.yaml").read_text())
+    new = load_plan(copy.deepcopy(raw), base=PLANS)
+    old = copy.deepcopy(raw)
+    if name == "ur5_drag":
+        old["robot"]["hand"] = old["robot"].pop("end_effector")
+        old["robot"]["hand"]["handle"] = old["robot"]["hand"].pop("body")
+        old["scene"]["bodies"]["hand"]["type"] = "handle"
+        old["controls"]["hand"]["handle"] = old["controls"]["hand"].pop("body")
+    else:
+        old["search"]["softened"] = old["search"].pop("continuation")
+    found, messages = warned(lambda: load_plan(old, base=PLANS))
+    assert found.map.names == new.map.names and found.search == new.search
+    assert len(messages) == (4 if name == "ur5_drag" else 1)
+
+
+def test_both_names_at_once_are_refused():
+    reader, section = Reader("file"), {"body": Field("text", "a body", formerly="handle")}
+    with pytest.raises(InputError, match=re.escape("handle: got 'a'; accepted: `body` alone")):
+        reader.section(section, {"handle": "a", "body": "b"})
+
+
+def test_parameters_keep_their_names_where_these_have_not_changed():
+    assert parameter_name("file", "sets", "ground.k_n") == "ground.k_n"
