@@ -404,7 +404,6 @@ def test_importing_the_command_line_is_quick_and_light():
 def test_only_contacts_count_as_contact_modes():
     """Not the joint's limit, nor the string that hangs taut."""
     from diffsim_ros._engine import CancelToken
-
     from diffsim_ros.commands.simulate import modes, roll_out
     from diffsim_ros.scene import load_scene
 
