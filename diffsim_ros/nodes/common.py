@@ -82,6 +82,7 @@ class Declared:
     """One parameter: name, default (whose type is its type), description, what is accepted.
 
     lower, upper  range of a number;  choices  accepted texts
+    renamed       (former, present) texts: the former is taken too, with a warning
     """
 
     name: str
@@ -90,6 +91,7 @@ class Declared:
     lower: float | None = None
     upper: float | None = None
     choices: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def descriptor(self) -> ParameterDescriptor:
         """The ROS description with range and constraints."""
@@ -151,7 +153,11 @@ class BaseNode(Node):
     def _check(self, parameters: Sequence[Parameter]) -> SetParametersResult:
         for parameter in parameters:
             spec = self._declared.get(parameter.name)
-            if spec and spec.choices and parameter.value not in spec.choices:
+            now = dict(spec.renamed).get(parameter.value) if spec and spec.renamed else None
+            if now is not None:
+                old = f"{parameter.name}: {parameter.value}"
+                self.get_logger().warning(f"{old}: is called {now!r} now")
+            elif spec and spec.choices and parameter.value not in spec.choices:
                 accepted = ", ".join(map(repr, spec.choices))
                 reason = f"{parameter.name}: got {parameter.value!r}; accepted: {accepted}"
                 return SetParametersResult(successful=False, reason=reason)

@@ -1,8 +1,8 @@
-"""`./run demo`: from what tables say of a ball, by its recorded throws, to a throw that hits.
+"""`./run demo`: from handbook values of a ball, by its recorded throws, to a throw that hits.
 
 A twin (node simulator) stands for the lab: a UR5 holds a soft ball before a depth camera and a
 tracker; what its ball and table are like, only the twin knows. The loop, over ROS 2 from end to
-end: planner plans a throw with values of tables, driver checks it and has it executed: it
+end: planner plans a throw with handbook values, driver checks it and has it executed: it
 misses. observer has recorded that throw and another one, estimator finds the contact's parameters
 in them, and the same task is planned and executed again. `./run demo cube`: real tosses.
 """
@@ -86,7 +86,7 @@ class Loop(Rehearsal):
     def run(self) -> tuple[Answer, ExecutedThrow, ExecutedThrow]:
         """Everything: what was estimated, the throw before, the throw after."""
         self.begin()
-        before = self.throw("values of tables", self.plan(self.task, "prior"))
+        before = self.throw("handbook values", self.plan(self.task, "prior"))
         self.throw("aside", self.plan(self.task, "aside", target=self.target + ASIDE))
         self.ros.trigger("/simulator/pause")  # the estimator has the machine to itself
         answer = self.estimate()
@@ -182,7 +182,7 @@ def evaluated(
 
 
 def figures(answer: Answer, before: ExecutedThrow, after: ExecutedThrow, tolerance: float) -> dict:
-    """metrics.json: how far off, with values of tables and with those estimated."""
+    """metrics.json: how far off, with handbook values and with those estimated."""
     return {
         "hit_error_m": after.path.error,
         "miss_error_m": before.path.error,

@@ -140,7 +140,7 @@ class Driver(BaseNode):
         Declared("state_age", 0.25, "[s] after which a joint state is late", 0.01, 60.0),
         Declared(
             "late_state", "abort", "what a late joint state does to a motion",
-            choices=("abort", "tell"),
+            choices=("abort", "warn"), renamed=(("tell", "warn"),),
         ),
         Declared("path_tolerance", 0.1, "[rad] of the arm from the plan", 1e-3, 10.0),
         Declared("velocity_tolerance", 1.0, "[rad/s] of the arm beyond the plan's", 1e-2, 100.0),

@@ -281,6 +281,12 @@ def test_the_topic_serves_as_well_and_stops(bench):
     assert np.abs(bench.lab.mock.position - ARM.home).max() > 0.02
 
 
+def test_a_former_word_of_a_parameter_is_taken(ros, capfd):
+    driver = ros.start_with(Driver, late_state="tell")
+    assert not driver._watch().abort_late
+    assert "late_state: tell: is called 'warn' now" in capfd.readouterr().err
+
+
 def test_a_killed_driver_stops_the_robot_first(bench, processes):
     process = processes.start(
         "driver", dry_run=False, use_sim_time=True, gripper="command", lead=LATENCY

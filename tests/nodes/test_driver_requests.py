@@ -30,7 +30,7 @@ def test_a_huge_goal_of_a_second_client_does_not_delay_the_release(ros, processe
     """Robot, driver and clients are processes of their own, in the wall's time."""
     processes.start("mock_controller")
     # a busy machine may keep joint states waiting, which is another test's affair
-    driver = processes.start("driver", dry_run=False, gripper="command", late_state="tell")
+    driver = processes.start("driver", dry_run=False, gripper="command", late_state="warn")
     client = ros.action(Execute, "/driver/execute")
     goal = huge(40_000)
     motion = swing(size=0.2, duration=4.0, release=2.5)
