@@ -38,6 +38,8 @@ JUMP = NANO
 """[ns] A clock that goes further at once, or back, was set."""
 REST = 1e-3
 """[rad/s] below which nothing moves."""
+REAL_TIME = 50
+"""Priority of a controller's thread among real-time ones, where the system permits it."""
 
 
 class RecordedController(Controller):
@@ -102,6 +104,10 @@ class Robot(BaseNode):
 
     def __init__(self, given: dict, **options) -> None:
         super().__init__("robot", **options)
+        with contextlib.suppress(OSError):  # as ros2_control's: no stalls but those asked for
+            os.sched_setscheduler(
+                0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(REAL_TIME)
+            )
         arm = load_arm(share_folder() / "config" / "robots" / "ur5.yaml")
         self.names, self._events = arm.robot.joint_names, given["events"]
         self._record = Record(Path(given["folder"]) / "rows.bin")

@@ -258,22 +258,22 @@ def _information(problem: SimulationProblem, z: np.ndarray, evaluation: Evaluati
     H = evaluation.equations.eliminated()[1].sum(axis=0) * share
     H = 0.5 * (H + H.T)
     names = problem.names
-    shares = identifiability(
+    identified = identifiability(
         H, names, problem.lower, problem.upper, logarithmic=problem.logarithmic
     )
     notes = []
-    paired = {name for pair in shares.pairs for name in pair[:2]}
-    for a, b, correlation in shares.pairs:
+    paired = {name for pair in identified.pairs for name in pair[:2]}
+    for a, b, correlation in identified.pairs:
         notes.append(
             f"{a} and {b} are correlated {correlation:+.3f} at the first guess: hold one, give a "
             "prior, or record other motions"
         )
-    for name, note in zip(names, shares.notes, strict=True):
+    for name, note in zip(names, identified.notes, strict=True):
         if note and name not in paired:
             notes.append(f"{name}: {note} (at the first guess): hold it, or give a prior")
-    sigma = shares.sigma * np.abs(problem.value_slopes(z))
+    sigma = identified.sigma * np.abs(problem.value_slopes(z))
     figures = {
         name: {"sigma_by_sensor_noise": float(s) if np.isfinite(s) else None, "seen": int(ok)}
-        for name, s, ok in zip(names, sigma, shares.identifiable, strict=True)
+        for name, s, ok in zip(names, sigma, identified.identifiable, strict=True)
     }
     return notes, figures

@@ -6,6 +6,7 @@ import copy
 import warnings
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ pytest.importorskip("open3d", exc_type=ImportError)
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.clouds.registration import free_spin
+from diffsim_ros.real2sim.clouds.sensors import refuse_apart
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.kinds import kind_of
@@ -289,3 +291,12 @@ def test_another_camera_of_another_time_is_named():
     model = kind_of("clouds").experiment(load_estimation(two_cameras()))
     with pytest.raises(InputError, match=r"sensor side: got .clouds from 65\.0.*are clocks apart"):
         model.read({"train": [throw], "validate": ()})
+
+
+def test_clouds_that_none_of_a_throw_are_named_by_their_source():
+    sensor = SimpleNamespace(name="side", clock=SimpleNamespace(delay=0.0))
+    late = SimpleNamespace(
+        samples=None, stamps=np.array([65.0, 65.1]), clouds=[SimpleNamespace(source="side.mcap")]
+    )
+    with pytest.raises(InputError, match=r"side\.mcap: sensor side: got .samples from 60\.000"):
+        refuse_apart(sensor, late, 5.0, 0.4, "front.mcap")

@@ -353,5 +353,5 @@ def refuse_apart(sensor, detections: Detections, first: float, span: float, plac
     least = 1 if samples is None else LEAST
     rule = f"at least {least} within its {span:.3f} s ({place})"
     remedy = f"are clocks apart (measurement.sensors.{sensor.name}.delay), or its bounds too wide?"
-    source = detections.measured[0].source if samples is None else samples.source
+    source = detections.clouds[0].source if samples is None else samples.source
     raise InputError(source, f"sensor {sensor.name}", got, rule, remedy)
