@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from diffsim_ros.errors import InputError, nearest
 
@@ -36,6 +37,8 @@ class Field:
     choices   words accepted, for kind "choice"
     formerly  what the key was called; a file that uses it is read, with a FutureWarning
     renamed   (old, new) words of a choice, likewise
+    of_names  True: keys (of a mapping) or items (of a list) are names of parameters of a scene,
+              of which a file may have former ones
     """
 
     kind: str
@@ -47,6 +50,7 @@ class Field:
     choices: tuple[str, ...] = ()
     formerly: str = ""
     renamed: tuple[tuple[str, str], ...] = ()
+    of_names: bool = False
 
     def rule(self) -> str:
         """What is accepted, in words, e.g. "a finite number > 0 [kg]"."""
@@ -163,7 +167,28 @@ class Reader:
     def value(self, field: Field, value: object, key: str) -> object:
         """Check one value against its field and return it as a plain Python value."""
         read = getattr(self, f"_{field.kind}", None)
-        return value if read is None else read(field, value, key)
+        value = value if read is None else read(field, value, key)
+        return self.present_names(value, key) if field.of_names else value
+
+    def present_names(self, value: Any, key: str) -> Any:
+        """A mapping by, or a list of, names of parameters of a scene, under their present names."""
+        if isinstance(value, list):
+            return [self._present_name(key, one) for one in value]
+        found: dict = {}
+        for name, one in value.items():
+            new = self._present_name(key, name)
+            if new in found:
+                raise self.error(join(key, name), one, f"`{new}` once, by its present name")
+            found[new] = one
+        return found
+
+    def _present_name(self, key: str, name: object) -> object:
+        new = name
+        for old, now in FORMER_PARAMETERS if isinstance(name, str) else ():
+            new = new.replace(old, now)
+        if new != name:
+            deprecated(self.place, f"{key}: {name}", new)
+        return new
 
     def _fail(self, field: Field, value: object, key: str, remedy: str = "") -> InputError:
         return self.error(key, value, field.rule(), remedy)
@@ -311,16 +336,6 @@ def deprecated(place: object, old: str, new: str) -> None:
 def print_warnings_in_one_line() -> None:
     """For programs: what `deprecated` warns of, without the place in our code."""
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
-
-
-def parameter_name(place: object, key: str, name: str) -> str:
-    """The engine's name of a parameter, of which a file may have a former one."""
-    new = name
-    for old, now in FORMER_PARAMETERS:
-        new = new.replace(old, now)
-    if new != name:
-        deprecated(place, f"{key}: {name}", new)
-    return new
 
 
 def join(key: str, name: object) -> str:

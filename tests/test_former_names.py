@@ -8,8 +8,10 @@ import pytest
 import yaml
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.fields import Field, Reader, parameter_name
+from diffsim_ros.fields import Field, Reader
 from diffsim_ros.planning.load import load_plan
+from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.model import scene_and_map
 from diffsim_ros.scene.model import load_scene
 from tests.nodes.conftest import ROOT
 
@@ -83,5 +85,48 @@ def test_both_names_at_once_are_refused():
         reader.section(section, {"handle": "a", "body": "b"})
 
 
-def test_parameters_keep_their_names_where_these_have_not_changed():
-    assert parameter_name("file", "sets", "ground.k_n") == "ground.k_n"
+def test_a_parameter_by_both_names_is_refused():
+    scene = copy.deepcopy(SCENE)
+    scene["values"]["cube_proxies.radius"] = 0.03
+    with (
+        pytest.warns(FutureWarning),
+        pytest.raises(InputError, match=r"`cube_contact_spheres\.radius` once"),
+    ):
+        load_scene(scene)
+
+
+def test_a_result_with_former_names_sets_the_scenes_parameters(tmp_path):
+    file = tmp_path / "result.yaml"
+    file.write_text("scene: {cube_proxies.radius: 0.03}")
+    scene = {key: value for key, value in SCENE.items() if key != "values"}
+    found, messages = warned(lambda: load_scene(scene, estimated=file))
+    index = found.engine.index("cube_contact_spheres.radius")
+    assert found.engine.values[index] == 0.03 and str(file) in messages[0]
+
+
+def test_paths_of_a_scenes_parameters_may_be_former_ones():
+    scene = copy.deepcopy(SCENE)
+    path = "bodies.cube.contact_spheres.corners.radius"
+    scene["parameters"] = {path.replace("contact_spheres", "proxies"): {"bounds": [0.01, 0.03]}}
+    found, _ = warned(lambda: load_scene(scene))
+    assert [spec.path for spec in found.parameters] == [path]
+
+
+def test_an_estimation_with_former_names_is_the_same_estimation():
+    file = ROOT / "config" / "estimation" / "cube_toss.yaml"
+    text = file.read_text().replace("../..", str(ROOT))
+    (new_scene, new) = scene_and_map(load_estimation(text))
+    old = re.sub(r"\bcontact_spheres\b", "proxies", text)
+    old = old.replace("cube_contact_spheres", "cube_proxies")
+    assert old.count("proxies") == 3
+    (old_scene, found), messages = warned(lambda: scene_and_map(load_estimation(old)))
+    assert [p.sets for p in found.parameters] == [p.sets for p in new.parameters]
+    np.testing.assert_array_equal(old_scene.engine.values, new_scene.engine.values)
+    assert len(messages) == 3
+
+
+def test_samples_of_a_plan_may_name_former_parameters():
+    raw = yaml.safe_load((PLANS / "ur5_throw.yaml").read_text())
+    raw["search"] = {"robust": {"spread": {"ball_proxies.radius": 0.1}}}
+    found, _ = warned(lambda: load_plan(raw, base=PLANS))
+    assert found.robust.spread == {"ball_contact_spheres.radius": 0.1}

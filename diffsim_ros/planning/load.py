@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import nearest
-from ..fields import Reader, parameter_name
+from ..fields import Reader
 from ..inverse.guides import KeyLimit
 from ..inverse.parameters import Parameter, ParameterMap
 from ..scene.model import SceneModel, load_scene
@@ -60,8 +60,7 @@ def load_plan(
         raise reader.error("goals", [], "at least one goal")
     goals, guides = read_goals(reader, top["goals"], scene)
     known = {info.name for info in scene.engine.parameters}
-    for i, name in enumerate(search["continuation"]):
-        entry = parameter_name(reader.place, "search.continuation", str(name))
+    for i, entry in enumerate(search["continuation"]):
         if entry not in known:
             rule = "a parameter of the scene"
             raise reader.error(f"search.continuation[{i}]", entry, rule, nearest(str(entry), known))
@@ -102,8 +101,7 @@ def _control(reader: Reader, name: str, value: object, key: str, scene: SceneMod
     known = [info.name for info in scene.engine.parameters]
     control = reader.section(schema.CONTROL, value, key)
     sets = {}
-    for written, power in control["sets"].items():
-        entry = parameter_name(reader.place, f"{key}.sets", written)
+    for entry, power in control["sets"].items():
         if entry not in known:
             near = nearest(entry, known)
             raise reader.error(f"{key}.sets.{entry}", power, "a parameter of the scene", near)

@@ -77,7 +77,10 @@ ROBUST: Section = {
     "seed": Field("integer", "of the draws", default=0, minimum=0),
     "fresh": Field("integer", "other samples, on which it is judged", default=60, minimum=1),
     "spread": Field(
-        "mapping", "parameter of the scene -> share of its value, each way", default={}
+        "mapping",
+        "parameter of the scene -> share of its value, each way",
+        default={},
+        of_names=True,
     ),
     "placement": Field(
         "number", "of what the arm holds, along each axis each way", "m", default=0.0, minimum=0

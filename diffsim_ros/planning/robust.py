@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import norm, qmc
 
 from ..errors import nearest
-from ..fields import Reader, parameter_name
+from ..fields import Reader
 from ..inverse.parameters import ParameterMap
 from ..inverse.trial import Trial
 from ..scene.model import SceneModel
@@ -116,11 +116,7 @@ def read_robust(
     given, key = reader.section(schema.ROBUST, value, "search.robust"), "search.robust"
     names = [info.name for info in scene.engine.parameters]
     chosen = {names[i] for i in controls.active}
-    spread = {
-        parameter_name(reader.place, f"{key}.spread", name): share
-        for name, share in given["spread"].items()
-    }
-    for entry, share in spread.items():
+    for entry, share in given["spread"].items():
         if entry not in names:
             near = nearest(entry, names)
             raise reader.error(f"{key}.spread.{entry}", share, "a parameter of the scene", near)
@@ -135,10 +131,10 @@ def read_robust(
         _distribution(reader, estimated, set(names) - chosen) if given["estimated"] else None
     )
     jitter = 0.0 if task is None else task.jitter
-    if not (spread or given["placement"] or jitter or distribution):
+    if not (given["spread"] or given["placement"] or jitter or distribution):
         rule = "something uncertain: spread, placement, estimated, or a release with jitter"
         raise reader.error(key, value, rule)
-    return Robust(given["samples"], given["fresh"], given["seed"], spread,
+    return Robust(given["samples"], given["fresh"], given["seed"], given["spread"],
                   given["placement"], jitter, distribution)  # fmt: skip
 
 
@@ -168,8 +164,8 @@ def _distribution(
     factor = sigma[:, None] * turned * np.sqrt(np.maximum(at, 0.0))
     powers: dict[str, np.ndarray] = {}
     for i, name in enumerate(known):
-        for former, power in sets[name].items():
-            entry = parameter_name(file, "config.parameters", former)
+        known_sets = Reader(file).present_names(sets[name], f"config.parameters.{name}.sets")
+        for entry, power in known_sets.items():
             if entry in names:
                 one = power["power"] if isinstance(power, Mapping) else power
                 powers.setdefault(entry, np.zeros(len(known)))[i] = float(one)

@@ -23,7 +23,10 @@ CONTROL: Section = {
     "unit": Field("text", "unit of the value", default="1"),
     "bounds": Field("bounds", "smallest and largest value", default=REQUIRED),
     "sets": Field(
-        "mapping", "parameter of the scene -> power, or {factor, power}", default=REQUIRED
+        "mapping",
+        "parameter of the scene -> power, or {factor, power}",
+        default=REQUIRED,
+        of_names=True,
     ),
     "weight": Field(
         "number",
@@ -109,6 +112,7 @@ SEARCH: Section = {
         "parameters of the scene, e.g. ground.k_n, that begin compliant",
         default=[],
         formerly="softened",
+        of_names=True,
     ),
     "factors": Field("numbers", "on these, stage by stage", "1", default=[0.03, 0.2]),
     "threads": Field("integer", "of the engine, 0: every core", default=0, minimum=0),

@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 
 from ..errors import nearest
-from ..fields import parameter_name
 from ..inverse.losses import Cauchy, Loss, SoftL1
 from ..inverse.parameters import Parameter, ParameterMap
 from ..inverse.simulation_problem import SimulationProblem
@@ -105,9 +104,7 @@ def _parameter(config: EstimationConfig, name: str, options: ParameterOptions) -
     key = f"parameters.{name}"
     low, high = options.bounds or (-np.inf, np.inf)
     sets = {
-        parameter_name(config.place, f"{key}.sets", entry): _factor_power(
-            config, f"{key}.sets.{entry}", value
-        )
+        entry: _factor_power(config, f"{key}.sets.{entry}", value)
         for entry, value in options.sets.items()
     }
     return Parameter(

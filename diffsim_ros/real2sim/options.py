@@ -225,6 +225,7 @@ class ParameterOptions:
         "mapping",
         "scene parameter -> power, or {factor, power}: factor * product of powers",
         REQUIRED,
+        of_names=True,
     )
     doc: str = option("text", "what it is, for the report", "")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diffsim_ros.errors import nearest
-from diffsim_ros.fields import Reader, parameter_name
+from diffsim_ros.fields import Reader
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.targets import Target, targets
 
@@ -92,7 +92,6 @@ def _spec(reader: Reader, known: dict[str, Target], path: str, value: object) ->
 
 
 def _target(reader: Reader, known: dict[str, Target], path: str, key: str) -> Target:
-    path = parameter_name(reader.place, key, path)
     if path not in known:
         accepted = "a path of this scene that can be a parameter"
         raise reader.error(key, path, accepted, nearest(path, known))

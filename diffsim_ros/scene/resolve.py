@@ -8,7 +8,7 @@ taken from a material) are evaluated here, once.
 
 from __future__ import annotations
 
-from diffsim_ros.fields import Field, Reader, parameter_name, present
+from diffsim_ros.fields import Field, Reader, present
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.bodies import resolve_body
 from diffsim_ros.scene.connections import resolve_contact
@@ -84,12 +84,10 @@ def _values(reader: Reader, file: str | None, given: dict) -> dict:
         entries = content.get("scene") if isinstance(content, dict) else None
         if not isinstance(entries, dict):
             raise reader.error("estimated", file, "a result.yaml of diffsim estimate")
-        for name, value in entries.items():
-            new = parameter_name(path, "scene", str(name))
-            values[new] = reader.value(ENTRY, value, f"estimated ({path}).scene.{name}")
+        for name, value in Reader(path).present_names(entries, "scene").items():
+            values[name] = reader.value(ENTRY, value, f"estimated ({path}).scene.{name}")
     for name, value in given.items():
-        new = parameter_name(reader.place, "values", name)
-        values[new] = reader.value(ENTRY, value, f"values.{name}")
+        values[name] = reader.value(ENTRY, value, f"values.{name}")
     return values
 
 

@@ -44,8 +44,10 @@ SCENE: Section = {
     "contact": Field("list", "contacts of a body's contact spheres against a surface", default=[]),
     "links": Field("list", "springs between points of bodies and of the world", default=[]),
     "estimated": Field("text", "result.yaml of `diffsim estimate`: its `scene` joins `values`"),
-    "values": Field("mapping", "entry of the engine -> number, over all else", default={}),
-    "parameters": Field("mapping", "path into the scene -> parameter", default={}),
+    "values": Field(
+        "mapping", "parameter of the engine -> number, over all else", default={}, of_names=True
+    ),
+    "parameters": Field("mapping", "path into the scene -> parameter", default={}, of_names=True),
 }
 
 WORLD: Section = {
@@ -134,7 +136,10 @@ PARAMETER: Section = {
     "factor": Field("number", "scene value = factor * value ** power", "", 1.0),
     "power": Field("number", "see factor", "1", 1.0),
     "also": Field(
-        "mapping", "further paths with the same parameter: path -> {factor, power}", default={}
+        "mapping",
+        "further paths with the same parameter: path -> {factor, power}",
+        default={},
+        of_names=True,
     ),
 }
 

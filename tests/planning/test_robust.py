@@ -166,10 +166,15 @@ def test_a_target_that_moved_takes_few_rollouts():
     np.testing.assert_array_equal(replan(first, None).targets["target"], first.targets["target"])
 
 
-@pytest.mark.parametrize("name", ["throw_soft_ball", "throw_stiff_cube"])
-def test_goals_of_centres_and_points_take_another_target(name):
+@pytest.mark.parametrize("point", [False, True])
+def test_goals_of_centres_and_points_take_another_target(point):
     """Of a soft body its centre of mass, of a rigid one a `point`."""
-    config = load_plan(ROOT / "config" / "planning" / f"{name}.yaml")
+    if point:
+        raw = copy.deepcopy(BOUNCE)
+        raw["goals"][0]["point"] = [0.01, 0.0, 0.0]
+        config = load_plan(raw)
+    else:
+        config = load_plan(ROOT / "config" / "planning" / "throw_soft_ball.yaml")
     moved = retargeted(config, [0.1, 0.2, 0.3]).goals[0]
     np.testing.assert_array_equal(moved.target, [[0.1, 0.2, 0.3]])
     assert moved.points is config.goals[0].points and moved.frames is not None

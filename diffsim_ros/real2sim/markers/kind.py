@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...errors import InputError
-from ...fields import Field, Reader, parameter_name
+from ...fields import Field, Reader
 from ..kinds import Kind, by_role, imported
 from ..options import FitOptions, read_options, read_paths
 from .options import (
@@ -64,8 +64,7 @@ def _condition(reader: Reader, value: object, key: str) -> Condition:
     options = read_options(ConditionOptions, reader, value, key)
     sets = {}
     for name, number in options.sets.items():
-        new = parameter_name(reader.place, f"{key}.sets", name)
-        sets[new] = reader.value(NUMBER, number, f"{key}.sets.{name}")
+        sets[name] = reader.value(NUMBER, number, f"{key}.sets.{name}")
     return Condition(options.records, sets)
 
 

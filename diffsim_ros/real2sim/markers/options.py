@@ -32,7 +32,9 @@ class ConditionOptions:
     """One of `data.conditions`; the first whose pattern fits counts."""
 
     records: str = option("text", "pattern of file names without extension, * and ?", REQUIRED)
-    sets: dict = option("mapping", "scene parameter -> value in these recordings", {})
+    sets: dict = option(
+        "mapping", "scene parameter -> value in these recordings", {}, of_names=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
