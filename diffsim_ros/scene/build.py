@@ -11,6 +11,7 @@ from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene import build_links, build_soft, shapes
 from diffsim_ros.scene.build_sdf import engine_sdf
 from diffsim_ros.scene.links import start_pose
+from diffsim_ros.scene.schema import CONTACT_VALUES
 from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
 
 Array = np.ndarray
@@ -154,7 +155,7 @@ def _add_lumped(scene: Any, name: str, body: dict) -> None:
 
 
 def _add_contact(scene: Any, contact: dict, body: dict, sdf: Any) -> None:
-    keys = ("c_n", "k_d", "d_0", "c_s", "f_0", "c_roll", "c_spin", "k_roll", "carrier")
+    keys = (*CONTACT_VALUES, "friction", "damping")
     law = {key: contact[key] for key in keys if key in contact}
     weights = contact.get("weights")
     if weights is None and body["type"] in SOFT:
@@ -163,12 +164,8 @@ def _add_contact(scene: Any, contact: dict, body: dict, sdf: Any) -> None:
         contact["name"],
         points=contact_spheres_name(contact["points"]),
         sdf=sdf,
+        carrier=contact.get("carrier", ""),
         weights=weights,
-        k_n=contact["k_n"],
-        k_t=contact["k_t"],
-        c_f=contact["c_f"],
-        friction=contact["friction"],
-        damping=contact["damping"],
         **law,
     )
 

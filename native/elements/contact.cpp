@@ -14,42 +14,31 @@ constexpr int kChunk = 64;  // points whose samples stay in the nearest cache
 
 }  // namespace
 
-ContactStiffness Contact::stiffness(int i, const VectorXd& p) const {
-  const double weight = weights_[i];
-  const double damping = p[params_.damping];
-  auto optional = [&](int parameter) { return parameter < 0 ? 0 : p[parameter]; };
-  return {p[params_.k_n] * weight,
-          p[params_.k_t] * weight,
-          params_.damping_law == Damping::continuous ? damping : damping * weight,
-          optional(params_.d_0),
-          p[params_.c_f],
-          optional(params_.c_s),
-          optional(params_.f_0)};
-}
-
-RollingStiffness Contact::rolling(int i, const VectorXd& p) const {
-  return {p[params_.c_roll], p[params_.c_spin], weights_[i] * p[params_.k_roll]};
-}
-
 bool Contact::touch(int i, const Window& window, const VectorXd& p, const SdfSample& sample,
                     Touch& t) const {
-  const State& s = window.now();
   t.radius = points_->radius(p);
   t.d = t.radius - sample.g;
   if (!(t.d > 0)) return false;
   t.point = i;
+  t.sdf = sample;
+  evaluate_geometry(window.now(), p, t);
+  evaluate_law(window, p, t);
+  return true;
+}
+
+void Contact::evaluate_geometry(const State& s, const VectorXd& p, Touch& t) const {
+  const int i = t.point;
   t.node = points_->node[i];
   t.frame = points_->on_frame(i);
-  t.sdf = sample;
   Vector3d& n = t.sdf.n;
   if (carrier_.node >= 0) {
     const Matrix3d& R = s.R[carrier_.frame];
-    n = R * sample.n;
-    t.sdf.kappa = R * sample.kappa * R.transpose();
+    n = R * n;
+    t.sdf.kappa = R * t.sdf.kappa * R.transpose();
   }
   t.rho = points_->moment_arm(i, s, p);
   const bool point = t.node >= 0 && !t.frame;
-  t.offset = point ? 0 : params_.friction_law == Friction::hybrid ? sample.g : t.radius;
+  t.offset = point ? 0 : hybrid() ? t.sdf.g : t.radius;
   t.rho_c = t.rho - t.offset * n;
   t.omega_a = t.frame ? s.w[points_->nodes[t.node].frame] : Vector3d::Zero();
   t.w = points_->velocity(i, s, t.rho_c);
@@ -61,39 +50,37 @@ bool Contact::touch(int i, const Window& window, const VectorXd& p, const SdfSam
     t.sigma_c = t.sigma - t.offset * n;
     t.w -= s.v.col(carrier_.node) + t.omega_b.cross(t.sigma_c);
   }
-  t.rate = -n.dot(t.w);
-  t.m = n;
+}
+
+void Contact::evaluate_law(const Window& window, const VectorXd& p, Touch& t) const {
+  const ContactLaw law = law_at(law_, p, weights_[t.point]);
+  evaluate_tangent_velocity(t);
+  t.rate = -t.sdf.n.dot(t.w);
+  t.normal = normal_force(law, t.d, t.rate);
+  t.limit = friction_limit(law, t.normal.f);
+  evaluate_friction(window, law, t);
+  t.f = t.normal.f * t.sdf.n - t.slope.s * t.v_t;
+  if (rolls()) t.rolling = rolling_torque(law, t.m, t.omega_a - t.omega_b, t.normal.f);
+}
+
+void Contact::evaluate_tangent_velocity(Touch& t) {
+  t.m = t.sdf.n;
   t.m_x = t.sdf.kappa;
-  if (const double squared = n.squaredNorm(); std::abs(squared - 1) > 1e-12) {
+  if (const double squared = t.m.squaredNorm(); std::abs(squared - 1) > 1e-12) {
     t.m /= std::sqrt(squared);
     t.m_x = (t.sdf.kappa - t.m * (t.m.transpose() * t.sdf.kappa)) / std::sqrt(squared);
   }
   t.v_t = t.w - t.m.dot(t.w) * t.m;
   t.v_t -= t.m.dot(t.v_t) * t.m;  // what rounding has left, which a sticking point would feel
-  evaluate_law(window, p, t);
-  return true;
 }
 
-void Contact::evaluate_law(const Window& window, const VectorXd& p, Touch& t) const {
-  const ContactStiffness k = stiffness(t.point, p);
-  t.normal = normal_force(k, params_.damping_law, t.d, t.rate);
-  t.limit = friction_limit(k, t.normal.f);
-  evaluate_friction(window, k, t);
-  t.f = t.normal.f * t.sdf.n - t.slope.s * t.v_t;
-  if (params_.k_roll >= 0) {
-    const Vector3d spin = t.omega_a - t.omega_b;
-    t.rolling = rolling_torque(rolling(t.point, p), sliding_law(), t.m, spin, t.normal.f);
-  }
-}
-
-void Contact::evaluate_friction(const Window& window, const ContactStiffness& k, Touch& t) const {
+void Contact::evaluate_friction(const Window& window, const ContactLaw& law, Touch& t) const {
   const int i = t.point;
-  const bool hybrid = params_.friction_law == Friction::hybrid;
   const std::vector<std::uint8_t>& stick = window.now().stick;
-  t.stick = StickState(hybrid && !stick.empty() ? stick[first_stick() + i] : 0);
-  t.k_t = k.k_t;
-  if (hybrid) {
-    t.k_t = std::max(k.k_t, kSlipMass * mass_[i] * window.scheme.gamma[0]);
+  t.stick = StickState(hybrid() && !stick.empty() ? stick[first_stick() + i] : 0);
+  t.k_t = law.k_t;
+  if (hybrid()) {
+    t.k_t = std::max(law.k_t, kSlipMass * mass_[i] * window.scheme.gamma[0]);
     t.k_t *= std::pow(kStiffening, t.stick.releases());
   }
   const double speed = t.v_t.norm();
@@ -101,9 +88,9 @@ void Contact::evaluate_friction(const Window& window, const ContactStiffness& k,
     t.slope = stick_slope(t.limit.f);
   } else {
     const double k_t = t.stick.binds() ? kInfinity : t.k_t;
-    t.slope = friction_slope(k_t, sliding_law(), speed, t.limit.f);
+    t.slope = friction_slope(k_t, law.friction, speed, t.limit.f);
   }
-  if (t.k_t > k.k_t) t.slope.by_kt = 0;
+  if (t.k_t > law.k_t) t.slope.by_kt = 0;
   t.by_fn = t.slope.by_limit * t.limit.by_fn;
 }
 
@@ -162,13 +149,12 @@ void Contact::gather(int begin, int count, const State& s, const VectorXd& p,
 
 void Contact::add_residual(const Touch& t, VectorXd& r) const {
   add_force(*points_, t.point, t.f, t.rho_c, r);
-  const bool rolls = params_.k_roll >= 0;
-  if (rolls && t.frame) r.segment<3>(points_->dof(t.point) + 3) -= t.rolling.tau;
+  if (rolls() && t.frame) r.segment<3>(points_->dof(t.point) + 3) -= t.rolling.tau;
   if (carrier_.node < 0) return;
   const int dof = carrier_.dof;
   r.segment<3>(dof) += t.f;
   r.segment<3>(dof + 3) += t.sigma_c.cross(t.f);
-  if (rolls) r.segment<3>(dof + 3) += t.rolling.tau;
+  if (rolls()) r.segment<3>(dof + 3) += t.rolling.tau;
 }
 
 void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) const {
@@ -240,7 +226,7 @@ void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out)
   for_each_touch(window, p, [&](const Touch& t) {
     unsigned code = t.slope.slip ? kSlip : t.stick.binds() ? kStatic : kStick;
     if (t.normal.clamped) code |= kClamped;
-    if (params_.k_roll >= 0) {
+    if (rolls()) {
       if (t.rolling.rolling.slip) code |= kRolls;
       if (t.rolling.spinning.slip) code |= kSpins;
     }
@@ -262,7 +248,7 @@ void Contact::forces(const Window& window, const VectorXd& p, Matrix3X& force,
 }
 
 int Contact::stick_count() const {
-  return params_.friction_law == Friction::hybrid ? points_->size() : 0;
+  return hybrid() ? points_->size() : 0;
 }
 
 void Contact::begin_stick(const Window& last, const VectorXd& p, std::uint8_t* stick) const {

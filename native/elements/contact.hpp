@@ -17,14 +17,6 @@
 
 namespace diffsim {
 
-struct ContactParameters {
-  int k_n, k_t, damping, c_f;        // indices into p
-  int d_0 = -1, c_s = -1, f_0 = -1;  // likewise; -1 where the law has none
-  int c_roll = -1, c_spin = -1, k_roll = -1;
-  Friction friction_law = Friction::linear;
-  Damping damping_law = Damping::continuous;
-};
-
 /// The frame node in whose frame an sdf is given.
 struct Carrier {
   int node = -1;             // -1 = the world
@@ -35,14 +27,14 @@ class Contact : public ContactElement {
  public:
   /// mass: what friction at each point has to stop [kg], hybrid only.
   Contact(std::string name, const PointSet* points, SdfPtr sdf, Carrier carrier, VectorXd weights,
-          VectorXd mass, ContactParameters params)
+          VectorXd mass, const ContactParameters& law)
       : ContactElement(std::move(name)),
         points_(points),
         sdf_(std::move(sdf)),
         carrier_(carrier),
         weights_(std::move(weights)),
         mass_(std::move(mass)),
-        params_(params),
+        law_(law),
         only_point_nodes_(std::all_of(points->node.begin(), points->node.end(), [&](int node) {
           return node >= 0 && points->nodes[node].kind == NodeKind::point;
         })) {}
@@ -85,16 +77,15 @@ class Contact : public ContactElement {
   struct End;    // and with one of the two nodes
   bool touch(int i, const Window& window, const VectorXd& p, const SdfSample& sample,
              Touch& t) const;
-  /// Forces of a touch whose geometry and relative velocity are known: normal force, friction
-  /// limit, friction, rolling torque, in that order.
+  /// Where the surface touches the point, and how both move there.
+  void evaluate_geometry(const State& s, const VectorXd& p, Touch& t) const;
+  /// The law at a touch whose geometry is known: tangent velocity, normal force, friction limit,
+  /// friction, rolling torque, in that order.
   void evaluate_law(const Window& window, const VectorXd& p, Touch& t) const;
-  void evaluate_friction(const Window& window, const ContactStiffness& k, Touch& t) const;
-  /// Of hybrid friction, whose sticking is a constraint, the linear law.
-  Friction sliding_law() const {
-    return params_.friction_law == Friction::hybrid ? Friction::linear : params_.friction_law;
-  }
-  ContactStiffness stiffness(int i, const VectorXd& p) const;
-  RollingStiffness rolling(int i, const VectorXd& p) const;
+  static void evaluate_tangent_velocity(Touch& t);
+  void evaluate_friction(const Window& window, const ContactLaw& law, Touch& t) const;
+  bool hybrid() const { return law_.friction == Friction::hybrid; }
+  bool rolls() const { return law_.k_roll >= 0; }
   void gather(int begin, int count, const State& s, const VectorXd& p,
               const Eigen::AlignedBox3d* box, Near& near) const;
   void to_frame_of_sdf(const State& s, Matrix3X& x) const;
@@ -121,7 +112,7 @@ class Contact : public ContactElement {
   SdfPtr sdf_;
   Carrier carrier_;
   VectorXd weights_, mass_;
-  ContactParameters params_;
+  ContactParameters law_;
   bool only_point_nodes_;
   std::vector<std::pair<int, int>> blocks_;  // (point, carrier) and (carrier, point), per point
 };
@@ -134,17 +125,7 @@ struct ContactSet {
   VectorXd weights;  // sum 1; empty = equal
 };
 
-/// What the two directions of a pair share.
-struct ContactLaw {
-  double k_n, k_t, c_f;
-  double damping;            // c_n [s/m] (continuous) or k_d [N s/m] (ramped, thesis)
-  double d_0;                // ramped damping only [m]
-  double c_s, f_0;           // load-dependent friction where f_0 > 0 [N]
-  RollingStiffness rolling;  // frame nodes only; k_roll = 0: k_t radius^2
-  Friction friction_law;
-  Damping damping_law;
-};
-
+/// k_roll = 0 with rolling friction: k_t radius^2. Refuses a law that cannot be.
 void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
                  const ContactLaw& law);
 

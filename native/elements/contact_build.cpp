@@ -51,10 +51,9 @@ VectorXd weights_of(const std::string& place, const VectorXd& given, int count) 
 /// The slope of rolling friction, 0 where there is none.
 double rolling_slope_of(const std::string& place, const ContactLaw& law, const PointSet& points,
                         const VectorXd& p) {
-  const RollingStiffness& rolling = law.rolling;
-  if (rolling.c_roll == 0 && rolling.c_spin == 0) {
-    if (rolling.k_roll == 0) return 0;
-    refuse(place + ": k_roll", "goes with c_roll or c_spin only", rolling.k_roll);
+  if (law.c_roll == 0 && law.c_spin == 0) {
+    if (law.k_roll == 0) return 0;
+    refuse(place + ": k_roll", "goes with c_roll or c_spin only", law.k_roll);
   }
   for (int i = 0; i < points.size(); ++i) {
     if (points.on_frame(i)) continue;
@@ -62,35 +61,9 @@ double rolling_slope_of(const std::string& place, const ContactLaw& law, const P
            "point " + std::to_string(i) + " of " + quoted(points.name) + ", which cannot turn");
   }
   const double radius = points.radius(p);
-  const double slope = rolling.k_roll != 0 ? rolling.k_roll : law.k_t * radius * radius;
+  const double slope = law.k_roll != 0 ? law.k_roll : law.k_t * radius * radius;
   if (slope > 0) return slope;
   refuse(place + ": k_roll", "must be > 0 [N m s] where k_t radius^2 is 0", slope);
-}
-
-ContactParameters add_parameters(ParameterTable& table, const std::string& name,
-                                 const ContactLaw& law, double k_roll) {
-  ContactParameters params;
-  params.k_n = table.add(name + ".k_n", "N/m", law.k_n, 0, kInfinity);
-  params.k_t = table.add(name + ".k_t", "N s/m", law.k_t, 0, kInfinity);
-  const bool continuous = law.damping_law == Damping::continuous;
-  params.damping = table.add(name + (continuous ? ".c_n" : ".k_d"), continuous ? "s/m" : "N s/m",
-                             law.damping, 0, kInfinity);
-  if (law.damping_law == Damping::ramped) {
-    params.d_0 = table.add(name + ".d_0", "m", law.d_0, 1e-9, kInfinity);
-  }
-  params.c_f = table.add(name + ".c_f", "1", law.c_f, 0, kInfinity);
-  if (law.f_0 > 0) {
-    params.c_s = table.add(name + ".c_s", "1", law.c_s, 0, kInfinity);
-    params.f_0 = table.add(name + ".f_0", "N", law.f_0, 1e-9, kInfinity);
-  }
-  if (k_roll > 0) {
-    params.c_roll = table.add(name + ".c_roll", "m", law.rolling.c_roll, 0, kInfinity);
-    params.c_spin = table.add(name + ".c_spin", "m", law.rolling.c_spin, 0, kInfinity);
-    params.k_roll = table.add(name + ".k_roll", "N m s", k_roll, 0, kInfinity);
-  }
-  params.friction_law = law.friction_law;
-  params.damping_law = law.damping_law;
-  return params;
 }
 
 /// Mass [kg] that friction at each point has to stop, of both ends; 0 where both are driven.
@@ -130,18 +103,20 @@ Direction direction(const Scene& scene, const std::string& place, const ContactS
 
 void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
                  const ContactLaw& law) {
-  scene.check_new("contact", name);
   const std::string place = "contact '" + name + "'";
+  check_law(place, law);
+  scene.check_new("contact", name);
   Direction side = direction(scene, place, set, 1);
-  const double k_roll = rolling_slope_of(place, law, *side.points, scene.values());
-  const ContactParameters params = add_parameters(scene.table(), name, law, k_roll);
+  ContactLaw own = law;
+  own.k_roll = rolling_slope_of(place, law, *side.points, scene.values());
   scene.add_contact(std::make_unique<Contact>(name, side.points, set.sdf, side.carrier,
                                               std::move(side.weights), std::move(side.mass),
-                                              params));
+                                              add_law(scene.table(), name, own)));
 }
 
 void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a,
                       const ContactSet& b, const ContactLaw& law) {
+  check_law("contact '" + name + "'", law);
   scene.check_new("contact", name);
   const ContactSet* set[2] = {&a, &b};
   const char* end[2] = {".a", ".b"};
@@ -161,12 +136,14 @@ void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a
              quoted(set[m]->points));
     }
   }
-  double k_roll = 0;
+  ContactLaw own = law;
+  own.k_roll = 0;
   for (int m = 0; m < 2; ++m) {
-    k_roll = std::max(k_roll, rolling_slope_of("contact '" + name + end[m] + "'", law,
-                                               *side[m].points, scene.values()));
+    const std::string place = "contact '" + name + end[m] + "'";
+    own.k_roll = std::max(own.k_roll,
+                          rolling_slope_of(place, law, *side[m].points, scene.values()));
   }
-  const ContactParameters params = add_parameters(scene.table(), name, law, k_roll);
+  const ContactParameters params = add_law(scene.table(), name, own);
   for (int m = 0; m < 2; ++m) {
     scene.add_contact(std::make_unique<Contact>(name + end[m], side[m].points, set[m]->sdf,
                                                 side[m].carrier, std::move(side[m].weights),

@@ -83,7 +83,7 @@ Contact::Slope Contact::slope(const Touch& t, const RollingSlope* rolling, Slope
 Matrix3d Contact::lag(const Touch& t) const {
   Matrix3d lag = t.offset * t.sdf.kappa;
   const bool turns = t.frame || t.node < 0;
-  if (turns && params_.friction_law == Friction::hybrid) lag += t.sdf.n * t.sdf.n.transpose();
+  if (turns && hybrid()) lag += t.sdf.n * t.sdf.n.transpose();
   return lag;
 }
 
@@ -103,11 +103,10 @@ void Contact::move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End:
 }
 
 void Contact::add_jacobian(const Touch& t, const VectorXd& p, const Assembly& out) const {
-  const bool rolls = params_.k_roll >= 0;
   RollingSlope rolling;
-  if (rolls) rolling = rolling_slope(this->rolling(t.point, p), t.rolling, t.m);
+  if (rolls()) rolling = rolling_slope(law_at(law_, p, weights_[t.point]), t.rolling, t.m);
   Slope torque;
-  const Slope force = slope(t, rolls ? &rolling : nullptr, &torque);
+  const Slope force = slope(t, rolls() ? &rolling : nullptr, &torque);
   if (carrier_.node < 0 && !t.frame) {  // a free node, a fixed obstacle: xi = dx, zeta = dv
     Eigen::Map<Matrix3d>(out.K->block(t.node)) -= force.x;
     Eigen::Map<Matrix3d>(out.B->block(t.node)) -= force.w;
@@ -116,7 +115,7 @@ void Contact::add_jacobian(const Touch& t, const VectorXd& p, const Assembly& ou
   End a{t.node, t.frame, 1, t.rho_c, {}, {}, {}, {}, {}, {}};
   End b{carrier_.node, true, -1, t.sigma_c, {}, {}, {}, {}, {}, {}};
   move(t, force, t.f, &End::f_x, &End::f_v, a, b);
-  if (rolls) move(t, torque, t.rolling.tau, &End::tau_x, &End::tau_v, a, b);
+  if (rolls()) move(t, torque, t.rolling.tau, &End::tau_x, &End::tau_v, a, b);
   const Matrix3d lag = this->lag(t), P = Matrix3d::Identity() - lag, rho = skew(t.rho);
   a.arm_a << -lag, -P * rho;
   a.arm_b << P, -P * rho;
@@ -139,7 +138,7 @@ void Contact::add_blocks(const Touch& t, const End& row, const End& column, int 
     const Matrix3d arm = skew(row.moment_arm);
     turn_x = arm * column.f_x - skew(t.f) * row.arm_by(column);
     turn_v = arm * column.f_v;
-    if (params_.k_roll >= 0) {
+    if (rolls()) {
       turn_x += column.tau_x;
       turn_v += column.tau_v;
     }
@@ -153,27 +152,27 @@ void Contact::add_columns(const Touch& t, const State& s, const VectorXd& p,
   const double weight = weights_[t.point];
   const Vector3d zero = Vector3d::Zero();
   RollingSlope rolling{Matrix3d::Zero(), Matrix3d::Zero(), zero};
-  if (params_.k_roll >= 0) rolling = rolling_slope(this->rolling(t.point, p), t.rolling, t.m);
+  if (rolls()) rolling = rolling_slope(law_at(law_, p, weight), t.rolling, t.m);
   auto add = [&](int parameter, double dfn, const Vector3d& df_t, const Vector3d& dtau) {
     const int c = out.column(parameter);
     if (c < 0) return;
     const Vector3d along = t.sdf.n - t.by_fn * t.v_t;  // df/df_n
     add_column(t, dfn * along + df_t, dfn * rolling.by_fn + dtau, zero, c, out);
   };
-  const double damping_weight = params_.damping_law == Damping::continuous ? 1 : weight;
-  add(params_.k_n, weight * t.normal.by_k, zero, zero);
-  add(params_.damping, damping_weight * t.normal.by_damping, zero, zero);
-  add(params_.d_0, t.normal.by_d_0, zero, zero);
-  add(params_.k_t, 0, -weight * t.slope.by_kt * t.v_t, zero);
-  add(params_.c_f, 0, -t.slope.by_limit * t.limit.by_cf * t.v_t, zero);
-  add(params_.c_s, 0, -t.slope.by_limit * t.limit.by_cs * t.v_t, zero);
-  add(params_.f_0, 0, -t.slope.by_limit * t.limit.by_f0 * t.v_t, zero);
-  if (params_.k_roll >= 0) {
+  add(law_.k_n, weight * t.normal.by_k_n, zero, zero);
+  add(law_.c_n, t.normal.by_c_n, zero, zero);
+  add(law_.k_d, weight * t.normal.by_k_d, zero, zero);
+  add(law_.d_0, t.normal.by_d_0, zero, zero);
+  add(law_.k_t, 0, -weight * t.slope.by_kt * t.v_t, zero);
+  add(law_.c_f, 0, -t.slope.by_limit * t.limit.by_cf * t.v_t, zero);
+  add(law_.c_s, 0, -t.slope.by_limit * t.limit.by_cs * t.v_t, zero);
+  add(law_.f_0, 0, -t.slope.by_limit * t.limit.by_f0 * t.v_t, zero);
+  if (rolls()) {
     const FrictionSlope &roll = t.rolling.rolling, &spin = t.rolling.spinning;
     const Vector3d spun = t.rolling.spin * t.m;
-    add(params_.c_roll, 0, zero, -t.normal.f * roll.by_limit * t.rolling.roll);
-    add(params_.c_spin, 0, zero, -t.normal.f * spin.by_limit * spun);
-    add(params_.k_roll, 0, zero, -weight * (roll.by_kt * t.rolling.roll + spin.by_kt * spun));
+    add(law_.c_roll, 0, zero, -t.normal.f * roll.by_limit * t.rolling.roll);
+    add(law_.c_spin, 0, zero, -t.normal.f * spin.by_limit * spun);
+    add(law_.k_roll, 0, zero, -weight * (roll.by_kt * t.rolling.roll + spin.by_kt * spun));
   }
   if (const int c = out.column(points_->p_scale); c >= 0) {
     add_shape_column(t, rolling, points_->arm_by_scale(t.point, s), 0, c, out);
@@ -186,7 +185,7 @@ void Contact::add_columns(const Touch& t, const State& s, const VectorXd& p,
 void Contact::add_column(const Touch& t, const Vector3d& df, const Vector3d& dtau,
                          const Vector3d& dx_c, int column, ParameterColumns& out) const {
   add_force_column(*points_, t.point, t.f, df, t.rho_c, dx_c, column, out);
-  if (t.frame && params_.k_roll >= 0) out.add(points_->dof(t.point) + 3, column, -dtau);
+  if (t.frame && rolls()) out.add(points_->dof(t.point) + 3, column, -dtau);
   if (carrier_.node < 0) return;
   out.add(carrier_.dof, column, df);
   out.add(carrier_.dof + 3, column, t.sigma_c.cross(df) + dx_c.cross(t.f) + dtau);
@@ -197,7 +196,7 @@ void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, cons
   const Vector3d& n = t.sdf.n;
   const Vector3d dn = t.sdf.kappa * drho;
   const double dd = dradius - n.dot(drho);
-  const bool grows = params_.friction_law != Friction::hybrid && (t.node < 0 || t.frame);
+  const bool grows = !hybrid() && (t.node < 0 || t.frame);
   const Vector3d dx_c = drho - lag(t) * drho - (grows ? dradius : 0.) * n;
   const Vector3d dw = (t.omega_a - t.omega_b).cross(dx_c);
   const double drate = -n.dot(dw) - t.w.dot(dn);

@@ -1,31 +1,81 @@
-// The scalar law of frictional contact at one point: forces and their derivatives, no geometry.
+// The law of frictional contact at one point: parameters, forces and their derivatives, no
+// geometry.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "../math.hpp"
 
 namespace diffsim {
 
+class ParameterTable;
+
 enum class Friction { linear, tanh, hybrid };
 enum class Damping { continuous, ramped, thesis };
 
-/// Stiffnesses at one point: the contact set's totals times the point's weight.
-struct ContactStiffness {
-  double k_n;      // [N/m]
-  double k_t;      // [N s/m]
-  double damping;  // c_n [s/m] (continuous) or k_d [N s/m] (ramped, thesis)
-  double d_0;      // depth over which the ramped law switches its damping on [m]
-  double c_f;      // friction at high load [-]
-  double c_s;      // friction at no load [-]
-  double f_0;      // load over which it falls [N] at this point; 0 = c_f at any load
-};
+/// What stands for a parameter that a law has not: 0, or no index into p.
+template <class T>
+constexpr T kAbsent = 0;
+template <>
+inline constexpr int kAbsent<int> = -1;
 
-/// Rolling and spinning friction at one point.
-struct RollingStiffness {
-  double c_roll = 0, c_spin = 0;  // largest torque by normal force [m]
-  double k_roll = 0;              // torque by angular velocity [N m s]
+/// Parameters of the law: of a whole contact or of one point's share of it (ContactLaw), or where
+/// they stand in p (ContactParameters).
+template <class T>
+struct LawParameters {
+  T k_n = kAbsent<T>;     // normal stiffness [N/m]
+  T k_t = kAbsent<T>;     // tangential damping [N s/m]
+  T c_n = kAbsent<T>;     // normal damping, continuous [s/m]
+  T k_d = kAbsent<T>;     // normal damping, ramped and thesis [N s/m]
+  T d_0 = kAbsent<T>;     // depth over which the ramped law switches its damping on [m]
+  T c_f = kAbsent<T>;     // friction, at high load where f_0 > 0 [-]
+  T c_s = kAbsent<T>;     // friction at no load [-]
+  T f_0 = kAbsent<T>;     // load at one point over which it falls [N]; 0: c_f at any load
+  T c_roll = kAbsent<T>;  // largest rolling torque by normal force [m]; points on frames only
+  T c_spin = kAbsent<T>;  // largest torque about the normal by normal force [m]
+  T k_roll = kAbsent<T>;  // slope of both by angular velocity [N m s]
+  Friction friction = Friction::linear;
+  Damping damping = Damping::continuous;
 };
+using ContactLaw = LawParameters<double>;
+using ContactParameters = LawParameters<int>;
+
+/// What scenes say of one parameter.
+struct LawParameter {
+  const char* name;
+  const char* unit;
+  bool required;
+  double lower;
+  double ContactLaw::* value;
+  int ContactParameters::* index;
+  bool (*used)(const ContactLaw&);  // whether a law has it
+};
+const std::vector<LawParameter>& law_parameters();
+
+/// Refuses values that do not go together, as c_n with damping ramped.
+void check_law(const std::string& place, const ContactLaw& law);
+
+/// Adds those that the law has, as NAME.k_n and so on.
+ContactParameters add_law(ParameterTable& table, const std::string& name, const ContactLaw& law);
+
+/// The law of a point with this weight: it has that share of k_n, k_t, k_d and k_roll.
+inline ContactLaw law_at(const ContactParameters& at, const VectorXd& p, double weight) {
+  const auto optional = [&](int parameter) { return parameter < 0 ? 0. : p[parameter]; };
+  return {p[at.k_n] * weight,
+          p[at.k_t] * weight,
+          optional(at.c_n),
+          optional(at.k_d) * weight,
+          optional(at.d_0),
+          p[at.c_f],
+          optional(at.c_s),
+          optional(at.f_0),
+          optional(at.c_roll),
+          optional(at.c_spin),
+          optional(at.k_roll) * weight,
+          at.friction,
+          at.damping};
+}
 
 enum ContactMode : unsigned {
   kOpen = 0,
@@ -44,21 +94,22 @@ enum ContactMode : unsigned {
 /// ramped:     f_n = max(0, k_n d + k_d d' d/(d + d_0)): the thesis' dashpot, made continuous: the
 ///             continuous law with c_n = k_d/(k_n d_0) while d << d_0, the thesis' once d >> d_0.
 struct NormalForce {
-  double f, by_d, by_rate, by_k, by_damping, by_d_0;
+  double f, by_d, by_rate, by_k_n, by_c_n, by_k_d, by_d_0;
   bool clamped;
 };
-NormalForce normal_force(const ContactStiffness& k, Damping law, double d, double rate);
+NormalForce normal_force(const ContactLaw& law, double d, double rate);
 
 /// Coulomb's limit [N]: c_f f_n, or with f_0 > 0 the load-dependent
 /// (c_f + (c_s - c_f) exp(-f_n/f_0)) f_n: c_s sliding under its weight, c_f in hard impacts.
 struct FrictionLimit {
   double f, by_fn, by_cf, by_cs, by_f0;
 };
-FrictionLimit friction_limit(const ContactStiffness& k, double f_n);
+FrictionLimit friction_limit(const ContactLaw& law, double f_n);
 
 /// Friction f_t = -s v_t with the slope s(|v_t|, limit) [N s/m].
 /// linear: s = min(k_t, limit / |v_t|) [G 4.13];  tanh: s |v_t| = limit tanh(k_t |v_t| / limit)
-/// [G 4.14]. by_speed is ds/d|v_t| divided by |v_t| (finite at rest).
+/// [G 4.14];  hybrid, whose sticking is a constraint, slides as linear does.
+/// by_speed is ds/d|v_t| divided by |v_t| (finite at rest).
 struct FrictionSlope {
   double s, by_speed, by_limit, by_kt;
   bool slip;

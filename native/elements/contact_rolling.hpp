@@ -15,14 +15,14 @@ struct RollingTorque {
   FrictionSlope rolling, spinning;
   Vector3d tau;  // on the sphere's body [N m]
 };
-RollingTorque rolling_torque(const RollingStiffness& k, Friction law, const Vector3d& n,
-                             const Vector3d& omega, double f_n);
+RollingTorque rolling_torque(const ContactLaw& law, const Vector3d& n, const Vector3d& omega,
+                             double f_n);
 
 /// d tau = by_n dn + by_omega dOmega + by_fn df_n.
 struct RollingSlope {
   Matrix3d by_n, by_omega;
   Vector3d by_fn;
 };
-RollingSlope rolling_slope(const RollingStiffness& k, const RollingTorque& t, const Vector3d& n);
+RollingSlope rolling_slope(const ContactLaw& law, const RollingTorque& t, const Vector3d& n);
 
 }  // namespace diffsim
