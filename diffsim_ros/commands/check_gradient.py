@@ -56,19 +56,14 @@ def problems_of(path: str) -> list[tuple[str, Any]]:
 def _scene_problem(path: str) -> Any:
     """Problem of a scene: its parameters, and the mean final position as the objective."""
     from diffsim_ros.inverse.objectives import LinearFunctional
-    from diffsim_ros.inverse.parameters import Parameter, ParameterMap
+    from diffsim_ros.inverse.parameters import ParameterMap
     from diffsim_ros.inverse.simulation_problem import SimulationProblem
     from diffsim_ros.inverse.trial import Trial
     from diffsim_ros.scene import load_scene
 
     model = load_scene(path)
     if model.parameters:
-        given = [
-            Parameter(s.name, s.unit, s.value, s.lower, s.upper, s.scale, s.prior_mean,
-                      s.prior_sigma, s.sets)
-            for s in model.parameters
-        ]  # fmt: skip
-        chosen = ParameterMap(given, model.engine)
+        chosen = ParameterMap(model.parameters, model.engine)
     else:
         usual = usual_changes(model.engine)
         chosen = ParameterMap.of_entries(model.engine, usual, usual)

@@ -1,5 +1,6 @@
 """The inverse layer: from measurements to parameters with uncertainty.  See docs/inverse.md."""
 
+from ..parameter import Parameter
 from .adam import AdamOptions, adam
 from .bands import Band, prediction_bands
 from .cloud_track import CloudTrack, RigidSkin, SoftSkin
@@ -9,7 +10,7 @@ from .identifiability import identifiability
 from .losses import Cauchy, Huber, Loss, SoftL1, StudentT
 from .objectives import LinearFunctional, PointTrack, PoseTrack, Term, metric_track
 from .optimizers import LMOptions, lbfgs, levenberg_marquardt
-from .parameters import Parameter, ParameterMap
+from .parameters import ParameterMap
 from .pinned import Pinned
 from .polish import polish
 from .problem import Evaluation, LeastSquaresProblem, Problem

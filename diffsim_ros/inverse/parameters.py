@@ -1,4 +1,4 @@
-"""Named, scaled, bounded parameters and how they set the engine's parameters [Eqs. 1, 2].
+"""Parameters, and how together they set the engine's [Eqs. 1, 2].
 
 The solvers see only z: one number per free parameter, of order one, in which a parameter is
 linear (value = typical * z) or logarithmic (value = exp(z)).
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn, Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.parameter import Parameter, Sets
 
 
 class Group(Protocol):
@@ -46,66 +47,6 @@ class Group(Protocol):
     def jacobian(self, theta: Sequence[float]) -> np.ndarray:
         """Their slopes by the parameters."""
         ...
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One number to be estimated, in its natural unit.
-
-    lower, upper  bounds on the value; `scale` "log" needs value, lower >= 0 (0: no lower bound)
-    typical       size of a usual change of a linear parameter; default: prior_sigma, |value| or 1
-    prior_*       Gaussian prior in value units; on a log scale log(value) has sigma/mean
-    sets          engine parameter -> (factor, power); entry = product over parameters of
-                  factor * value^power.  Empty: the entry of the same name; if there is
-                  none, an objective or a start must read the value
-    free          False: held at `value`
-    """
-
-    name: str
-    unit: str
-    value: float
-    lower: float = -math.inf
-    upper: float = math.inf
-    scale: str = "linear"
-    prior_mean: float | None = None
-    prior_sigma: float | None = None
-    sets: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    typical: float | None = None
-    free: bool = True
-
-    def __post_init__(self) -> None:
-        def refuse(key: str, accepted: str) -> NoReturn:
-            raise InputError(f"parameter {self.name}", key, getattr(self, key), accepted)
-
-        if self.scale not in ("linear", "log"):
-            refuse("scale", '"linear" or "log"')
-        if not math.isfinite(self.value):
-            refuse("value", f"a finite number [{self.unit}]")
-        if not self.lower < self.upper:
-            refuse("lower", f"less than upper = {self.upper}")
-        if not self.lower <= self.value <= self.upper:
-            refuse("value", f"within the bounds [{self.lower}, {self.upper}]")
-        if self.scale == "log" and self.value <= 0:
-            refuse("value", "greater than 0 on a log scale")
-        if (self.prior_mean is None) != (self.prior_sigma is None):
-            refuse("prior_sigma", "given together with prior_mean")
-        if self.prior_sigma is not None and not 0 < self.prior_sigma < math.inf:
-            refuse("prior_sigma", "a finite number > 0")
-        if self.scale == "log" and self.prior_mean is not None and self.prior_mean <= 0:
-            refuse("prior_mean", "greater than 0 on a log scale")
-        if self.typical is not None and not 0 < self.typical < math.inf:
-            refuse("typical", "a finite number > 0")
-
-    @property
-    def step(self) -> float:
-        """Value change of a linear parameter per unit of z."""
-        return float(self.typical or self.prior_sigma or abs(self.value) or 1.0)
-
-    def to_z(self, value: float) -> float:
-        """Scaled variable of a value; -inf for 0 or less on a log scale."""
-        if self.scale == "log":
-            return math.log(value) if value > 0 else -math.inf
-        return value / self.step
 
 
 class ParameterMap:
@@ -171,7 +112,7 @@ class ParameterMap:
     def _count(self, name: str) -> int:
         return sum(p.name == name for p in self.parameters)
 
-    def _entries(self, parameter: Parameter) -> Mapping[str, tuple[float, float]]:
+    def _entries(self, parameter: Parameter) -> Sets:
         if parameter.sets:
             return parameter.sets
         try:

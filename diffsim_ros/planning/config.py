@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import InputError
 from ..fields import Reader
 from ..inverse.guides import KeyLimit
-from ..inverse.parameters import Parameter, ParameterMap
+from ..inverse.parameters import ParameterMap
+from ..parameter import Parameter
 from ..robots.arm import Arm
 from ..robots.controller import Settings
 from ..robots.robot import Capsule

@@ -10,9 +10,10 @@ import numpy as np
 from ..fields import Reader
 from ..inverse.goals import Smooth
 from ..inverse.guides import KeyLimit
-from ..inverse.parameters import Parameter
+from ..parameter import Parameter
 from ..scene.model import SceneModel
 from . import schema
+from .controls import control
 
 AXES = ("x", "y", "z")
 
@@ -27,18 +28,15 @@ def read_keys(
     first, last = _span(reader, keys, key, len(at))
     stem, unit = f"{keys['body']}.{keys['what']}", "m" if keys["what"] == "position" else "rad"
     low, high = keys["bounds"]
-    half, weight = 0.5 * (high - low), keys["weight"]
+    half = 0.5 * (high - low)
     found, names = [], [["", "", ""] for _ in at]
     for k in range(first, last + 1):
         for axis in keys["axes"]:
             here, a = float(at[k, AXES.index(axis)]), AXES.index(axis)
             names[k][a] = f"{name}[{k}].{axis}"
-            found.append(
-                Parameter(names[k][a], unit, here, here + low, here + high,
-                          sets={f"{stem}[{k}].{axis}": (1.0, 1.0)}, typical=half,
-                          prior_mean=here if weight else None,
-                          prior_sigma=half / np.sqrt(weight) if weight else None)
-            )  # fmt: skip
+            sets = {f"{stem}[{k}].{axis}": (1.0, 1.0)}
+            found.append(control(names[k][a], unit, here, (here + low, here + high), half=half,
+                                 weight=keys["weight"], sets=sets))  # fmt: skip
     smooth = _smooth(name, keys, at, names, (first, last))
     return found, smooth, _limits(name, keys, at, names, scene)
 

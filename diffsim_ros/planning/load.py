@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..errors import nearest
 from ..fields import Reader
 from ..inverse.guides import KeyLimit
-from ..inverse.parameters import Parameter, ParameterMap
+from ..inverse.parameters import ParameterMap
+from ..parameter import Parameter
 from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute
-from ..scene.schema import ALSO
 from ..yaml_file import read_mapping
 from . import schema
 from .config import PlanConfig, Task
+from .controls import read_control
 from .goals import read_goals
 from .kinematic_keys import read_keys
 from .robust import read_robust
@@ -84,34 +83,13 @@ def _controls(
         raise reader.error("controls", {}, "at least one control")
     together: list[Any] = []
     limits: list[KeyLimit] = []
+    known = [info.name for info in scene.engine.parameters]
     for name, value in values.items():
-        key = f"controls.{name}"
         if isinstance(value, Mapping) and value.keys() & {"body", "handle"}:
             found, kept, limited = read_keys(reader, name, value, scene)
             parameters += found
             together += kept
             limits += limited
         else:
-            parameters.append(_control(reader, name, value, key, scene))
+            parameters.append(read_control(reader, name, value, known))
     return parameters, together, limits
-
-
-def _control(reader: Reader, name: str, value: object, key: str, scene: SceneModel) -> Parameter:
-    """One number, with a weak prior where it has a weight."""
-    known = [info.name for info in scene.engine.parameters]
-    control = reader.section(schema.CONTROL, value, key)
-    sets = {}
-    for entry, power in control["sets"].items():
-        if entry not in known:
-            near = nearest(entry, known)
-            raise reader.error(f"{key}.sets.{entry}", power, "a parameter of the scene", near)
-        given = power if isinstance(power, Mapping) else {"power": power}
-        read = reader.section(ALSO, given, f"{key}.sets.{entry}")
-        sets[entry] = (read["factor"], read["power"])
-    low, high = control["bounds"]
-    half, weight = 0.5 * (high - low), control["weight"]
-    return Parameter(
-        name, control["unit"], control["value"], low, high, sets=sets, typical=half,
-        prior_mean=control["value"] if weight else None,
-        prior_sigma=half / np.sqrt(weight) if weight else None,
-    )  # fmt: skip

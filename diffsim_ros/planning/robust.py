@@ -20,6 +20,7 @@ from ..errors import nearest
 from ..fields import Reader
 from ..inverse.parameters import ParameterMap
 from ..inverse.trial import Trial
+from ..parameter import read_sets
 from ..scene.model import SceneModel
 from ..yaml_file import read_yaml
 from . import robot_schema as schema
@@ -164,11 +165,11 @@ def _distribution(
     factor = sigma[:, None] * turned * np.sqrt(np.maximum(at, 0.0))
     powers: dict[str, np.ndarray] = {}
     for i, name in enumerate(known):
-        known_sets = Reader(file).present_names(sets[name], f"config.parameters.{name}.sets")
-        for entry, power in known_sets.items():
-            if entry in names:
-                one = power["power"] if isinstance(power, Mapping) else power
-                powers.setdefault(entry, np.zeros(len(known)))[i] = float(one)
+        key = f"config.parameters.{name}.sets"
+        given = Reader(file).present_names(sets[name], key)
+        here = {entry: power for entry, power in given.items() if entry in names}
+        for entry, (_, power) in read_sets(Reader(file), here, key, names).items():
+            powers.setdefault(entry, np.zeros(len(known)))[i] = power
     if not powers:
         raise reader.error("estimated", str(file), "parameters with sigmas that the scene has")
     return ParameterDistribution(values, log, factor, powers)

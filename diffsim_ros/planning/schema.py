@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.planning import robot_schema
+from diffsim_ros.planning.controls import CONTROL
 from diffsim_ros.planning.goals import GOAL
 
 PLAN: Section = {
@@ -16,24 +17,6 @@ PLAN: Section = {
     "goals": Field("list", "what the motion is to reach", default=REQUIRED),
     "search": Field("mapping", "optimiser and starts", default={}),
     "robot": Field("mapping", "an arm that carries it out"),
-}
-
-CONTROL: Section = {
-    "value": Field("number", "first guess, and where `weight` pulls to", default=REQUIRED),
-    "unit": Field("text", "unit of the value", default="1"),
-    "bounds": Field("bounds", "smallest and largest value", default=REQUIRED),
-    "sets": Field(
-        "mapping",
-        "parameter of the scene -> power, or {factor, power}",
-        default=REQUIRED,
-        of_names=True,
-    ),
-    "weight": Field(
-        "number",
-        "of the square of (value - first guess) / (half the bounds' distance)",
-        default=0.0,
-        minimum=0,
-    ),
 }
 
 KEYS: Section = {

@@ -9,9 +9,11 @@ from typing import Self
 import numpy as np
 
 from ..errors import nearest
+from ..fields import Reader
 from ..inverse.losses import Cauchy, Loss, SoftL1
-from ..inverse.parameters import Parameter, ParameterMap
+from ..inverse.parameters import ParameterMap
 from ..inverse.simulation_problem import SimulationProblem
+from ..parameter import Parameter, read_sets
 from ..scene.model import SceneModel, load_scene
 from .estimation import EstimationConfig
 from .inertias import inertia_groups
@@ -90,45 +92,31 @@ def scene_and_map(
         if body not in scene.bodies:
             remedy = nearest(body, scene.bodies)
             raise config.error("body", body, "a body of the scene", remedy)
+    known = {info.name for info in scene.engine.parameters}
     parameters = [
         # sorted, so that the order of the keys in a YAML changes no digit
-        _parameter(config, name, options)
+        _parameter(config, name, options, known)
         for name, options in sorted(config.parameters.items())
     ]
     groups = inertia_groups(config, scene.description)
     return scene, ParameterMap(parameters, scene.engine, groups)
 
 
-def _parameter(config: EstimationConfig, name: str, options: ParameterOptions) -> Parameter:
-    """One Parameter of the inverse layer."""
-    key = f"parameters.{name}"
-    low, high = options.bounds or (-np.inf, np.inf)
-    sets = {
-        entry: _factor_power(config, f"{key}.sets.{entry}", value)
-        for entry, value in options.sets.items()
-    }
+def _parameter(
+    config: EstimationConfig, name: str, options: ParameterOptions, known: set[str]
+) -> Parameter:
+    """One Parameter of the inverse layer; `known` are those of the scene."""
+    unbounded = options.fixed or options.bounds is None
+    low, high = (-np.inf, np.inf) if unbounded else options.bounds
     return Parameter(
         name,
         options.unit,
         options.value,
-        low if not options.fixed else -np.inf,
-        high if not options.fixed else np.inf,
+        low,
+        high,
         options.scale,
         options.prior_mean,
         options.prior_sigma,
-        sets,
+        read_sets(Reader(config.place), options.sets, f"parameters.{name}.sets", known),
         free=not options.fixed,
     )
-
-
-def _factor_power(config: EstimationConfig, key: str, value: object) -> tuple[float, float]:
-    """(factor, power) of a number (the power), or of {factor, power}."""
-    numbers = {"factor": 1.0, "power": 1.0}
-    given = value if isinstance(value, Mapping) else {"power": value}
-    for name, number in given.items():
-        if name not in numbers:
-            raise config.error(f"{key}.{name}", number, "factor, power", nearest(name, numbers))
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise config.error(f"{key}.{name}", number, "a number")
-        numbers[name] = float(number)
-    return numbers["factor"], numbers["power"]

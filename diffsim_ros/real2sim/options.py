@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..fields import REQUIRED, Field, Reader
+from ..parameter import SCALE, SETS, UNIT
 
 T = TypeVar("T")
 
@@ -25,12 +26,15 @@ KINDS = {
 
 def option(kind: str, doc: str, default: object, unit: str = "", **rules) -> object:
     """A dataclass field that is also a checked key of the YAML (docs/real2sim.md lists them)."""
-    entry = Field(kind, doc, unit, default=default, **rules)
-    if isinstance(default, dict):
-        return dataclasses.field(default_factory=dict, metadata={"field": entry})
-    return dataclasses.field(
-        default=None if default is REQUIRED else default, metadata={"field": entry}
-    )
+    return keyed(Field(kind, doc, unit, default=default, **rules))
+
+
+def keyed(key: Field) -> object:
+    """A dataclass field that is this key of the YAML."""
+    if isinstance(key.default, dict):
+        return dataclasses.field(default_factory=dict, metadata={"field": key})
+    default = None if key.default is REQUIRED else key.default
+    return dataclasses.field(default=default, metadata={"field": key})
 
 
 def fields_of(section: type) -> dict[str, Field]:
@@ -214,19 +218,14 @@ class UncertaintyOptions:
 class ParameterOptions:
     """Section `parameters.<name>`."""
 
-    unit: str = option("text", "unit of the value", "1")
+    unit: str = keyed(UNIT)
     value: float = option("number", "first guess, or the value of a fixed parameter", REQUIRED)
     bounds: tuple = option("bounds", "smallest and largest value", None)
-    scale: str = option("choice", "what is optimised", "linear", choices=("linear", "log"))
+    scale: str = keyed(SCALE)
     fixed: bool = option("flag", "hold it at its value", False)
     prior_mean: float = option("number", "mean of a Gaussian prior", None)
     prior_sigma: float = option("number", "its standard deviation", None, minimum=0, strict=True)
-    sets: dict = option(
-        "mapping",
-        "scene parameter -> power, or {factor, power}: factor * product of powers",
-        REQUIRED,
-        of_names=True,
-    )
+    sets: dict = keyed(SETS)
     doc: str = option("text", "what it is, for the report", "")
 
 

@@ -1,7 +1,6 @@
 """Scene files: read, checked, resolved and built into an engine scene (docs/scene.md)."""
 
 from diffsim_ros.scene.model import BodyInfo, SceneModel, load_scene
-from diffsim_ros.scene.parameters import ParameterSpec
 from diffsim_ros.scene.sdf_infos import SdfInfo
 
-__all__ = ["BodyInfo", "ParameterSpec", "SceneModel", "SdfInfo", "load_scene"]
+__all__ = ["BodyInfo", "SceneModel", "SdfInfo", "load_scene"]

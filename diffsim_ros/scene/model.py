@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from diffsim_ros.parameter import Parameter
 from diffsim_ros.scene import build
 from diffsim_ros.scene.mesh_report import MeshReport
-from diffsim_ros.scene.parameters import ParameterSpec, read_parameters
+from diffsim_ros.scene.parameters import read_parameters
 from diffsim_ros.scene.resolve import resolve, steps_of
 from diffsim_ros.scene.sdf_infos import SdfInfo, sdf_infos
 from diffsim_ros.scene.soft_shapes import soft_shape
@@ -65,7 +66,7 @@ class SceneModel:
     steps: int
     bodies: dict[str, BodyInfo]
     sdfs: list[SdfInfo]
-    parameters: list[ParameterSpec]
+    parameters: list[Parameter]
     description: dict
     path: Path | None = None
     place: str = "scene"

@@ -1,58 +1,41 @@
-"""The `parameters:` section: paths into the scene, and the engine parameters they stand for.
+"""The `parameters:` section of a scene: paths into it, and what of the engine they stand for.
 
 A path means the value at that place of the file, with all that follows from it: `bodies.cube.mass`
 also scales an inertia that is `uniform`, `bodies.cube.density` sets mass and inertia.  Every path
-is a set of engine parameters p_j = factor_j * value ** power.
+is a `Parameter` that sets p_j = factor_j * value ** power.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 from diffsim_ros.errors import nearest
 from diffsim_ros.fields import Reader
+from diffsim_ros.parameter import FACTOR_POWER, Parameter
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.targets import Target, targets
 
 
-@dataclass(frozen=True)
-class ParameterSpec:
-    """One entry of `parameters:`; `sets` maps engine parameters to (factor, power)."""
-
-    path: str
-    name: str
-    unit: str
-    value: float
-    lower: float
-    upper: float
-    scale: str
-    prior_mean: float | None
-    prior_sigma: float | None
-    support: str
-    sets: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-
-def read_parameters(description: dict, engine: Any, place: object) -> list[ParameterSpec]:
+def read_parameters(description: dict, engine: Any, place: object) -> list[Parameter]:
     """Read the `parameters:` section of a resolved scene; raises InputError."""
     reader, known = Reader(place), targets(description, engine)
-    specs, names = [], {}
+    found, names = [], {}
     for path, value in description["parameters"].items():
-        spec = _spec(reader, known, path, value)
-        if spec.name in names:
+        parameter = _parameter(reader, known, path, value)
+        if parameter.name in names:
             raise reader.error(
                 f"parameters.{path}.name",
-                spec.name,
+                parameter.name,
                 "a name of its own",
-                f"{names[spec.name]} has it already; use `also` to share one parameter",
+                f"{names[parameter.name]} has it already; use `also` to share one parameter",
             )
-        names[spec.name] = path
-        specs.append(spec)
-    return specs
+        names[parameter.name] = path
+        found.append(parameter)
+    return found
 
 
-def _spec(reader: Reader, known: dict[str, Target], path: str, value: object) -> ParameterSpec:
+def _parameter(reader: Reader, known: dict[str, Target], path: str, value: object) -> Parameter:
     key = f"parameters.{path}"
     target = _target(reader, known, path, key)
     entry = reader.section(schema.PARAMETER, value, key)
@@ -70,14 +53,13 @@ def _spec(reader: Reader, known: dict[str, Target], path: str, value: object) ->
     sets = _sets(target, entry)
     for other, shared in entry["also"].items():
         also_key = f"{key}.also.{other}"
-        again = reader.section(schema.ALSO, shared, also_key)
+        again = reader.section(FACTOR_POWER, shared, also_key)
         for name, pair in _sets(_target(reader, known, other, also_key), again).items():
             if name in sets:
                 raise reader.error(also_key, other, "a path that is not set already")
             sets[name] = pair
     prior = reader.section(schema.PRIOR, entry["prior"], f"{key}.prior") if entry["prior"] else {}
-    return ParameterSpec(
-        path=path,
+    return Parameter(
         name=entry["name"] or path,
         unit=entry["unit"] or (target.unit if plain else ""),
         value=start,
@@ -86,7 +68,6 @@ def _spec(reader: Reader, known: dict[str, Target], path: str, value: object) ->
         scale=entry["scale"],
         prior_mean=prior.get("mean"),
         prior_sigma=prior.get("sigma"),
-        support=target.support,
         sets=sets,
     )
 

@@ -6,6 +6,7 @@ docs/scene.md prints these tables (`python -m diffsim_ros.scene.schema`); a test
 from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section, tables
+from diffsim_ros.parameter import FACTOR_POWER, SCALE
 from diffsim_ros.scene import schema_bodies, schema_links, schema_robots, schema_sdfs
 from diffsim_ros.scene.schema_bodies import DENSITY, POISSON, VISCOSITY, YOUNG
 
@@ -128,13 +129,12 @@ PARAMETER: Section = {
     "unit": Field("text", "must be the unit of the path"),
     "value": Field("number", "start value; absent: what the scene has"),
     "bounds": Field("bounds", "lower and upper bound; absent: the physical ones"),
-    "scale": Field("choice", "scale of the search", default="linear", choices=("linear", "log")),
+    "scale": SCALE,
     "prior": Field("mapping", "Gaussian prior: {mean, sigma}"),
     "support": Field(
         "choice", "must fit the path; absent: what the path has", choices=("always", "start")
     ),
-    "factor": Field("number", "scene value = factor * value ** power", "", 1.0),
-    "power": Field("number", "see factor", "1", 1.0),
+    **FACTOR_POWER,
     "also": Field(
         "mapping",
         "further paths with the same parameter: path -> {factor, power}",
@@ -142,8 +142,6 @@ PARAMETER: Section = {
         of_names=True,
     ),
 }
-
-ALSO: Section = {"factor": PARAMETER["factor"], "power": PARAMETER["power"]}
 
 PRIOR: Section = {
     "mean": Field("number", "in the unit of the parameter", default=REQUIRED),
@@ -167,7 +165,7 @@ TABLES: dict[str, Section] = {
     **schema_robots.TABLES,
     "parameters.PATH": PARAMETER,
     "parameters.PATH.prior": PRIOR,
-    "parameters.PATH.also.PATH": ALSO,
+    "parameters.PATH.also.PATH": FACTOR_POWER,
 }
 
 

@@ -137,7 +137,7 @@ def test_parameters_section():
     assert density.sets["cube.mass"] == pytest.approx((0.006, 1))
     assert density.sets["dot.mass"] == (1e-4, 1.0) and "cube.inertia.zz" in density.sets
     assert kappa.sets["gravity.z"] == pytest.approx((-9 * 9 / math.hypot(1, 9), -1))
-    assert velocity.support == "start" and mu.support == "always"
+    assert velocity.sets == {"cube.velocity.x": (1.0, 1.0)}
     assert density.value == 1000 and density.scale == "log"
 
 

@@ -17,7 +17,7 @@ from scipy.interpolate import make_interp_spline
 
 from ...errors import InputError, nearest
 from ...fields import Reader
-from ...inverse.parameters import Parameter
+from ...parameter import Parameter
 from ...robots.arm import Arm
 from ...robots.controller import Settings
 from ...robots.inverse_kinematics import follow

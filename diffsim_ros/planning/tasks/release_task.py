@@ -10,7 +10,8 @@ import numpy as np
 
 from ...errors import InputError, nearest
 from ...fields import Reader
-from ...inverse.parameters import Parameter, ParameterMap
+from ...inverse.parameters import ParameterMap
+from ...parameter import Parameter
 from ...robots.arm import Arm
 from ...robots.controller import Settings
 from ...robots.robot import Capsule, Robot
@@ -19,6 +20,7 @@ from ...scene.model import SceneModel
 from .. import robot_schema as schema
 from ..arm_motion import LESS, Carried, clearance, derated, sent
 from ..config import PlanConfig
+from ..controls import control
 from ..release import DELAY, SHIFT, Release, rate_name, value_name
 from .parts import pose_mapping, read_pose, read_tracking
 
@@ -156,14 +158,11 @@ def _joint_controls(reader: Reader, given: Mapping, arm: Arm, share: float) -> l
             for key in ("chosen", "swung")}  # fmt: skip
     found, width, weight = [], given["range"], given["weight"]
 
-    def control(name: str, unit: str, value: float, low: float, high: float, free: bool) -> None:
+    def add(name: str, unit: str, value: float, low: float, high: float, free: bool) -> None:
         if not low <= value <= high:
             rule = f"from {low:.4g} to {high:.4g} {unit}"
             raise InputError(reader.place, f"robot.release: {name}", value, rule)
-        half = 0.5 * (high - low)
-        prior = {"prior_mean": value, "prior_sigma": half / np.sqrt(weight)} if weight else {}
-        found.append(Parameter(name, unit, value, low, high, typical=half, free=free,
-                               **(prior if free else {})))  # fmt: skip
+        found.append(control(name, unit, value, (low, high), weight=weight, free=free))
 
     for name, value, low, high in zip(
         robot.joint_names, at, limits.lower, limits.upper, strict=True
@@ -171,10 +170,10 @@ def _joint_controls(reader: Reader, given: Mapping, arm: Arm, share: float) -> l
         near, far = max(low, value - width), min(high, value + width)
         low, high = (near, far) if low <= value <= high else (low, high)
         chosen = name in free["chosen"]
-        control(value_name(name), "rad", float(value), float(low), float(high), chosen)
+        add(value_name(name), "rad", float(value), float(low), float(high), chosen)
     for name, rate, most in zip(robot.joint_names, rates, limits.velocity, strict=True):
         most = float(share * most)
-        control(rate_name(name), "rad/s", float(rate), -most, most, name in free["swung"])
+        add(rate_name(name), "rad/s", float(rate), -most, most, name in free["swung"])
     return found
 
 
