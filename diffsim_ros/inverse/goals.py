@@ -12,8 +12,8 @@ which is smooth, and small only if the body comes near x* at some time  [Eq. 7d]
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,13 +21,14 @@ from diffsim_ros.errors import InputError
 
 from .losses import Loss
 from .marker_track import Carrier, RigidPoints, SoftPoints
-from .objectives import BodySlot, PoseTrack, Term, _checked, _shortened
+from .objectives import AtFrames, BodySlot, PoseTrack, Term, _checked
 
 
 class Aim:
     """What a goal of a plan tells besides its residual, unless it says otherwise."""
 
     sigma: float
+    called: ClassVar[str] = "goal"
 
     @property
     def tolerance(self) -> float:
@@ -39,9 +40,18 @@ class Aim:
         """Places (n, 3) [m, world] that are aimed at: none."""
         return np.zeros((0, 3))
 
+    @property
+    def row(self) -> int | None:
+        """Row of the rollout at which the body itself is to be at one place; None: another goal."""
+        return None
+
+    def aimed_at(self, place: np.ndarray) -> Self:
+        """Return the goal with this place (3,) [m, world] for all `targets`."""
+        return self
+
 
 @dataclass(frozen=True)
-class Goal(Aim):
+class Goal(Aim, AtFrames):
     """Places, or velocities, of n points: r = (x - x*)/sigma, the mean square over rows and points.
 
     frames    (M,)    rows of the rollout
@@ -55,8 +65,6 @@ class Goal(Aim):
     softness  [m]     s of the soft minimum over the rows; None: all rows count
     """
 
-    body: str
-    frames: np.ndarray
     target: np.ndarray
     sigma: float
     rate: bool = False
@@ -65,14 +73,12 @@ class Goal(Aim):
     softness: float | None = None
     points: Carrier | None = None
     across: np.ndarray | None = None
-    loss: Loss = field(default_factory=Loss)
-    name: str = "goal"
-    parameters: tuple[str, ...] = ()
+    name: str = field(default="goal", kw_only=True)
     soft: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        put, place = object.__setattr__, f"goal {self.name!r} of {self.body!r}"
-        put(self, "frames", np.atleast_1d(np.asarray(self.frames, np.int64)))
+        super().__post_init__()
+        put, place = object.__setattr__, self.place
         _checked(place, "sigma", self.sigma, (), positive=True)
         if self.softness is not None:
             _checked(place, "softness", self.softness, (), positive=True)
@@ -117,6 +123,16 @@ class Goal(Aim):
         """Places (n, 3) [m, world] that are aimed at; none of velocities."""
         return self.target[:0] if self.rate else self.target
 
+    @property
+    def row(self) -> int | None:
+        """See `Aim.row`."""
+        one = len(self.frames) == 1 and self.points is None and not self.rate
+        return int(self.frames[0]) if one else None
+
+    def aimed_at(self, place: np.ndarray) -> Self:
+        """See `Aim.aimed_at`."""
+        return self if self.rate else replace(self, target=np.broadcast_to(place, self.target.shape))
+
     def reached(self, rollout: Any, slot: BodySlot) -> float:
         """Distance [m, m/s] from the target: of the nearest passage, else the mean square's root.
 
@@ -151,10 +167,6 @@ class Goal(Aim):
         dofs = None if self.points is None else self.points.dofs(slot)
         return Term(residual, frames, jx=parts[0], jv=parts[1], dofs=dofs)
 
-    def until(self, frame: int) -> Goal | None:
-        """See `Objective.until`."""
-        return _shortened(self, frame, ())
-
 
 @dataclass(frozen=True)
 class OrientationGoal(Aim, PoseTrack):
@@ -173,8 +185,28 @@ class OrientationGoal(Aim, PoseTrack):
         return float(np.linalg.norm(residual, axis=1).max() * sigma[0])
 
 
+class OfParameters:
+    """What objectives of parameters alone have in common: the motion does not enter.
+
+    names  rows of parameters; "": none
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    frames: ClassVar[np.ndarray] = np.zeros(1, np.int64)
+    soft: ClassVar[bool] = True
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """See `Objective`."""
+        return tuple(name for row in self.names for name in row if name)
+
+    def until(self, frame: int) -> Self:
+        """See `Objective.until`."""
+        return self
+
+
 @dataclass(frozen=True)
-class Smooth:
+class Smooth(OfParameters):
     """Keys of a driven motion near each other: r_i = (p_i - p_{i-1})/sigma, i = 1 ... n  [G 4.7.5].
 
     names  (n, a)  parameters: keys by axes, in the order of time
@@ -189,13 +221,6 @@ class Smooth:
     last: np.ndarray | None = None
     loss: Loss = field(default_factory=Loss)
     name: str = "smooth"
-    frames: ClassVar[np.ndarray] = np.zeros(1, np.int64)
-    soft: ClassVar[bool] = True
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
-        return tuple(name for row in self.names for name in row)
 
     def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (1, steps a) and its partials by the keys; the motion does not enter."""
@@ -211,7 +236,3 @@ class Smooth:
                     partial[i + 1, j] = -1.0
                 own[name] = partial.reshape(1, -1) / self.sigma
         return Term(steps.reshape(1, -1) / self.sigma, self.frames, own=own, moves=False)
-
-    def until(self, frame: int) -> Smooth:
-        """See `Objective.until`."""
-        return self

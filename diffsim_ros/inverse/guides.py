@@ -13,17 +13,17 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
-from .goals import Aim
+from .goals import Aim, OfParameters
 from .losses import Loss
 from .marker_track import Carrier
-from .objectives import BodySlot, Term, _checked, _shortened
+from .objectives import AtFrames, BodySlot, Term, _checked
 
 MARGIN = 0.02
 """Share of a limit at which its penalty begins, so that the limit itself is kept."""
 
 
 @dataclass(frozen=True)
-class Heading(Aim):
+class Heading(Aim, AtFrames):
     """An axis of a body near a direction: r = (u/|u| - d)/sigma, the mean square over the rows.
 
     u = x_1 - x_0 of two points: of a rigid body its origin and the axis' end; of a soft one what
@@ -33,19 +33,15 @@ class Heading(Aim):
     axis       where x_0 and x_1 are fixed;  direction (3,) world, unit
     """
 
-    body: str
-    frames: np.ndarray
     axis: Carrier
     direction: np.ndarray
     sigma: float
-    loss: Loss = field(default_factory=Loss)
-    name: str = "heading"
-    parameters: tuple[str, ...] = ()
+    name: str = field(default="heading", kw_only=True)
     soft: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        put, place = object.__setattr__, f"goal {self.name!r} of {self.body!r}"
-        put(self, "frames", np.atleast_1d(np.asarray(self.frames, np.int64)))
+        super().__post_init__()
+        put, place = object.__setattr__, self.place
         direction = _checked(place, "direction", self.direction, (3,))
         length = np.linalg.norm(direction)
         if not length > 0:
@@ -77,10 +73,6 @@ class Heading(Aim):
         residual = (unit - self.direction) * scale
         return Term(residual, self.frames, jx=jx, dofs=self.axis.dofs(slot))
 
-    def until(self, frame: int) -> Heading | None:
-        """See `Objective.until`."""
-        return _shortened(self, frame, ())
-
 
 def affine_axis(vertices: np.ndarray, masses: np.ndarray, axis: np.ndarray) -> np.ndarray | None:
     """Weights w (n,) with sum_i w_i x_i = F axis, F the best affine fit of x_i to vertices (n, 3).
@@ -96,7 +88,7 @@ def affine_axis(vertices: np.ndarray, masses: np.ndarray, axis: np.ndarray) -> n
 
 
 @dataclass(frozen=True)
-class ClearanceGuide(Aim):
+class ClearanceGuide(Aim, AtFrames):
     """Points of a body at a distance from a surface at rest: r = max(0, distance - g(x))/sigma.
 
     frames    (M,)  rows of the rollout;  sigma [m]
@@ -104,20 +96,16 @@ class ClearanceGuide(Aim):
     distance  () or (n,) [m]: the clearance, and the radius of a point
     """
 
-    body: str
-    frames: np.ndarray
     points: Carrier
     surface: Any
     distance: np.ndarray | float
     sigma: float
-    loss: Loss = field(default_factory=Loss)
-    name: str = "clearance"
-    parameters: tuple[str, ...] = ()
+    name: str = field(default="clearance", kw_only=True)
     soft: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        put, place = object.__setattr__, f"goal {self.name!r} of {self.body!r}"
-        put(self, "frames", np.atleast_1d(np.asarray(self.frames, np.int64)))
+        super().__post_init__()
+        put, place = object.__setattr__, self.place
         distance = _checked(place, "distance", self.distance, np.shape(self.distance))
         put(self, "distance", np.broadcast_to(distance, (len(self.points),)))
         _checked(place, "sigma", self.sigma, (), positive=True)
@@ -140,13 +128,9 @@ class ClearanceGuide(Aim):
         residual = np.where(near, lacking, 0.0) / self.sigma
         return Term(residual, self.frames, jx=jx, dofs=self.points.dofs(slot))
 
-    def until(self, frame: int) -> ClearanceGuide | None:
-        """See `Objective.until`."""
-        return _shortened(self, frame, ())
-
 
 @dataclass(frozen=True)
-class KeyLimit:
+class KeyLimit(OfParameters):
     """Largest speed, acceleration or jerk of a kinematic body through keys at equal intervals.
 
     r_i = max(0, |D_i|/limit - (1 - MARGIN))/sigma; D_i are first differences over the interval
@@ -169,13 +153,6 @@ class KeyLimit:
     usual: float | None = None
     loss: Loss = field(default_factory=Loss)
     name: str = "limit"
-    frames: ClassVar[np.ndarray] = np.zeros(1, np.int64)
-    soft: ClassVar[bool] = True
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
-        return tuple(name for row in self.names for name in row if name)
 
     def _map(self) -> np.ndarray:
         """Differences (m, K) of keys."""
@@ -220,7 +197,3 @@ class KeyLimit:
             return above / self.sigma
         even = all_of_it.reshape(*above.shape[:-1], -1) / (self.usual or self.limit)
         return np.concatenate([above / self.sigma, even], axis=-1)
-
-    def until(self, frame: int) -> KeyLimit:
-        """See `Objective.until`."""
-        return self

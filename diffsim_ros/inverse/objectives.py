@@ -2,17 +2,17 @@
 
 An objective gives one `Term` per rollout: residuals (M, q) at M frames and their partials with
 respect to the pose tangent (dc, dphi) and the velocity tangent (dv, domega) of its body, which
-serve Gauss-Newton (through S) and the adjoint alike.  To add one: a frozen dataclass with `name`,
-`body`, `loss`, `parameters` and `term`, and a case in tests/inverse/test_objectives.py.  Markers on
-soft and rigid bodies at any time: marker_track.  Velocities: twist_track.
+serve Gauss-Newton (through S) and the adjoint alike.  To add one: a frozen dataclass on `AtFrames`
+with a `term`, and a case in tests/inverse/test_objectives.py.  Markers on soft and rigid bodies at
+any time: marker_track.  Velocities: twist_track.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -178,18 +178,6 @@ class Objective(Protocol):
         ...
 
 
-class _Framed(Protocol):
-    """A dataclass with measurements at `frames` (M,)."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    @property
-    def frames(self) -> np.ndarray: ...
-
-
-_F = TypeVar("_F", bound=_Framed)
-
-
 def _checked(
     place: str, key: str, value: ArrayLike, shape: tuple[int, ...], *, positive: bool = False
 ) -> np.ndarray:
@@ -217,21 +205,51 @@ def _checked_times(place: str, t: np.ndarray) -> np.ndarray:
     return t
 
 
-def _shortened(objective: _F, frame: int, keys: Sequence[str]) -> _F | None:
-    """The objective with only the frames up to `frame`, `keys` cut alike; None if none is left."""
-    kept = objective.frames <= frame
-    if kept.all():
-        return objective
-    cut = {k: getattr(objective, k)[kept] for k in keys if getattr(objective, k) is not None}
-    return replace(objective, frames=objective.frames[kept], **cut) if kept.any() else None
-
-
 def _sigma(place: str, key: str, value: ArrayLike, count: int) -> np.ndarray:
     return np.broadcast_to(_checked(place, key, value, np.shape(value), positive=True), (count,))
 
 
 @dataclass(frozen=True)
-class PoseTrack:
+class AtFrames:
+    """What objectives at rows of a rollout have in common.
+
+    frames     (M,)  rows of the rollout
+    each_frame names of the fields with one row a frame, which `until` cuts
+    """
+
+    body: str
+    frames: np.ndarray
+    loss: Loss = field(default_factory=Loss, kw_only=True)
+    name: str = field(default="", kw_only=True)
+    soft: ClassVar[bool] = False
+    each_frame: ClassVar[tuple[str, ...]] = ()
+    called: ClassVar[str] = "objective"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frames", np.atleast_1d(np.asarray(self.frames, np.int64)))
+
+    @property
+    def place(self) -> str:
+        """For messages."""
+        return f"{self.called} {self.name!r} of {self.body!r}"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """See `Objective`: none."""
+        return ()
+
+    def until(self, frame: int) -> Self | None:
+        """See `Objective.until`."""
+        kept = self.frames <= frame
+        if kept.all():
+            return self
+        rows = {key: getattr(self, key) for key in self.each_frame}
+        cut = {key: value[kept] for key, value in rows.items() if value is not None}
+        return replace(self, frames=self.frames[kept], **cut) if kept.any() else None
+
+
+@dataclass(frozen=True)
+class PoseTrack(AtFrames):
     """Measured poses of a body's pivot: r = [(P_sim - P)/sigma_p, log(R_sim R^T)/sigma_r]  [Eq. 4].
 
     frames          (M,)    rows of the rollout
@@ -242,22 +260,18 @@ class PoseTrack:
     offset_names    ()      or 6 parameters to read the offset from, "": the number of `offset`
     """
 
-    body: str
-    frames: np.ndarray
     position: np.ndarray | None
     orientation: np.ndarray | None
     sigma_position: np.ndarray | float = 1e-3
     sigma_rotation: np.ndarray | float = 0.5 * math.pi / 180
     offset: tuple[float, ...] | None = None
     offset_names: tuple[str, ...] = ()
-    loss: Loss = field(default_factory=Loss)
-    name: str = "pose"
-    soft: ClassVar[bool] = False
+    name: str = field(default="pose", kw_only=True)
+    each_frame = ("position", "orientation", "sigma_position", "sigma_rotation")
 
     def __post_init__(self) -> None:
-        count = len(self.frames)
-        put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
-        put(self, "frames", np.asarray(self.frames, np.int64))
+        super().__post_init__()
+        put, place, count = object.__setattr__, self.place, len(self.frames)
         if self.position is None and self.orientation is None:
             raise InputError(place, "position", None, "a position or an orientation track")
         if self.position is not None:
@@ -280,11 +294,6 @@ class PoseTrack:
     def parameters(self) -> tuple[str, ...]:
         """Parameters that the objective itself reads."""
         return tuple(name for name in self.offset_names if name)
-
-    def until(self, frame: int) -> PoseTrack | None:
-        """See `Objective.until`."""
-        keys = ("position", "orientation", "sigma_position", "sigma_rotation")
-        return _shortened(self, frame, keys)
 
     def _offset(self, values: Mapping[str, float]) -> np.ndarray | None:
         if not self.offset_names:
@@ -359,7 +368,7 @@ def metric_track(
 
 
 @dataclass(frozen=True)
-class PointTrack:
+class PointTrack(AtFrames):
     """Measured points fixed in a body (markers; the centre of a particle): r = (x_sim - x)/sigma.
 
     frames    (M,)       rows of the rollout
@@ -368,21 +377,16 @@ class PointTrack:
     sigma     () or (M,) [m]
     """
 
-    body: str
-    frames: np.ndarray
     local: np.ndarray
     position: np.ndarray
     sigma: np.ndarray | float = 1e-3
     visible: np.ndarray | None = None
-    loss: Loss = field(default_factory=Loss)
-    name: str = "points"
-    parameters: tuple[str, ...] = ()
-    soft: ClassVar[bool] = False
+    name: str = field(default="points", kw_only=True)
+    each_frame = ("position", "visible", "sigma")
 
     def __post_init__(self) -> None:
-        count, put = len(self.frames), object.__setattr__
-        place = f"objective {self.name!r} of {self.body!r}"
-        put(self, "frames", np.asarray(self.frames, np.int64))
+        super().__post_init__()
+        put, place, count = object.__setattr__, self.place, len(self.frames)
         put(self, "local", _checked(place, "local", self.local, (-1, 3)))
         n = len(self.local)
         shown = (
@@ -413,10 +417,6 @@ class PointTrack:
         residual = (x - self.position) * weight[..., None]
         jx *= weight[..., None, None]
         return Term(residual.reshape(count, 3 * n), self.frames, jx=jx.reshape(count, 3 * n, -1))
-
-    def until(self, frame: int) -> PointTrack | None:
-        """See `Objective.until`."""
-        return _shortened(self, frame, ("position", "visible", "sigma"))
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from .losses import Loss
-from .objectives import BodySlot, Term, _checked, _shortened, _sigma
+from .objectives import AtFrames, BodySlot, Term, _checked, _sigma
 
 
 @dataclass(frozen=True)
-class TwistTrack:
+class TwistTrack(AtFrames):
     """Measured velocities of a rigid body: r = [(v_sim - v)/sigma_v, (w_sim - w)/sigma_w].
 
     frames            (M,)    rows of the rollout
@@ -22,21 +21,16 @@ class TwistTrack:
     sigma_velocity    () or (M,) [m/s];  sigma_spin () or (M,) [rad/s]
     """
 
-    body: str
-    frames: np.ndarray
     velocity: np.ndarray
     angular_velocity: np.ndarray
     sigma_velocity: np.ndarray | float = 0.05
     sigma_spin: np.ndarray | float = 0.5
-    loss: Loss = field(default_factory=Loss)
-    name: str = "twist"
-    parameters: tuple[str, ...] = ()
-    soft: ClassVar[bool] = False
+    name: str = field(default="twist", kw_only=True)
+    each_frame = ("velocity", "angular_velocity", "sigma_velocity", "sigma_spin")
 
     def __post_init__(self) -> None:
-        count, put = len(self.frames), object.__setattr__
-        place = f"objective {self.name!r} of {self.body!r}"
-        put(self, "frames", np.asarray(self.frames, np.int64))
+        super().__post_init__()
+        put, place, count = object.__setattr__, self.place, len(self.frames)
         for key in ("velocity", "angular_velocity"):
             put(self, key, _checked(place, key, getattr(self, key), (count, 3)))
         for key in ("sigma_velocity", "sigma_spin"):
@@ -49,9 +43,3 @@ class TwistTrack:
         off = (rollout.velocity[at] - self.velocity, rollout.angular_velocity[at])
         residual = np.concatenate([off[0], off[1] - self.angular_velocity], axis=1) * weight
         return Term(residual, self.frames, jv=np.eye(6) * weight[..., None])
-
-    def until(self, frame: int) -> TwistTrack | None:
-        """See `Objective.until`."""
-        return _shortened(
-            self, frame, ("velocity", "angular_velocity", "sigma_velocity", "sigma_spin")
-        )

@@ -170,9 +170,8 @@ def picture(loop: ExperimentRun, plan: Plan.Result, scene_starts: float, done: E
     interval = config.scene.options.step * config.scene.options.record_every
     for goal in (g for g in config.goals if g.body == body):
         found = places(goal)
-        if len(found) == 1 and len(goal.frames) == 1 and goal.points is None:
-            at = float(goal.frames[0]) * interval
-            targets[goal.name] = at, found[0][1], allowed[goal.name]
+        if goal.row is not None and len(found) == 1:
+            targets[goal.name] = goal.row * interval, found[0][1], allowed[goal.name]
     sent = command(plan.trajectory).trajectory(loop.twin.arm.robot.joint_names)
     clock = time + scene_starts  # of the trajectory
     inside = (clock >= 0.0) & (clock <= sent.duration)

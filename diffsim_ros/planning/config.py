@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..fields import Reader
 from ..inverse.guides import KeyLimit
+from ..inverse.objectives import BodySlot, Objective
 from ..inverse.parameters import ParameterMap
 from ..parameter import Parameter
 from ..robots.arm import Arm
@@ -21,18 +22,8 @@ from .arm_motion import Carried
 from .robust import Robust
 
 
-class GoalObjective(Protocol):
+class GoalObjective(Objective, Protocol):
     """An objective of the inverse layer that a plan is to reach (goals/)."""
-
-    @property
-    def body(self) -> str:
-        """Body of the scene that it is about."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """For messages and reports."""
-        ...
 
     @property
     def tolerance(self) -> float:
@@ -44,7 +35,16 @@ class GoalObjective(Protocol):
         """Places (n, 3) [m, world] that are aimed at, none where it is about something else."""
         ...
 
-    def reached(self, rollout: Any, slot: Any) -> float:
+    @property
+    def row(self) -> int | None:
+        """Row of the rollout at which the body itself is to be at one place; None: another goal."""
+        ...
+
+    def aimed_at(self, place: np.ndarray) -> GoalObjective:
+        """Return the goal with this place (3,) [m, world] for all `targets`."""
+        ...
+
+    def reached(self, rollout: Any, slot: BodySlot) -> float:
         """How far from it a motion is, in the unit of the tolerance."""
         ...
 
@@ -148,7 +148,7 @@ class PlanConfig:
     goals: tuple[GoalObjective, ...]
     search: Mapping[str, Any]
     source: Mapping
-    together: tuple[Any, ...] = ()
+    together: tuple[Objective, ...] = ()
     limits: tuple[KeyLimit, ...] = ()
     guides: frozenset[str] = frozenset()
     # `Any` where None is meant that who asks for it never meets
@@ -156,6 +156,6 @@ class PlanConfig:
     robust: Robust | Any = None
 
     @property
-    def objectives(self) -> tuple[Any, ...]:
+    def objectives(self) -> tuple[Objective, ...]:
         """All that the search minimises."""
         return (*self.goals, *self.together, *self.limits)

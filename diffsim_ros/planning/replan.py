@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..inverse.goals import Goal
 from ..inverse.optimizers import LMOptions
-from .config import GoalObjective, PlanConfig
+from .config import PlanConfig
 from .plan import plan
 from .result import PlanResult
 
@@ -39,12 +38,8 @@ def retargeted(
     place = np.asarray(given, float)
     if place.shape != (3,) or not np.all(np.isfinite(place)):
         raise InputError(config.place, "target", given, "x, y, z in m, finite")
-    goals: list[GoalObjective] = []
-    for g in config.goals:
-        if isinstance(g, Goal) and len(g.targets) and g.name == name:
-            g = replace(g, target=np.broadcast_to(place, g.target.shape))
-        goals.append(g)
-    return replace(config, goals=tuple(goals))
+    goals = tuple(g.aimed_at(place) if g.name == name else g for g in config.goals)
+    return replace(config, goals=goals)
 
 
 def replan(

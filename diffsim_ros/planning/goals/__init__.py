@@ -8,10 +8,10 @@ objective (config.GoalObjective).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ...fields import Reader, Section
 from ...scene.model import SceneModel
+from ..config import GoalObjective
 from . import axis, clear_of, orientation, places, position, velocity
 from .entry import HEAD, TAIL, GoalEntry
 
@@ -21,9 +21,11 @@ GOAL: Section = {**HEAD, **{k: f for kind in KINDS for k, f in kind.KEYS.items()
 ASKED = tuple(key for kind in KINDS for key in kind.ASKED)
 
 
-def read_goals(reader: Reader, values: Iterable, scene: SceneModel) -> tuple[list[Any], set[str]]:
+def read_goals(
+    reader: Reader, values: Iterable, scene: SceneModel
+) -> tuple[list[GoalObjective], set[str]]:
     """Objectives of all entries of `goals`, and the names of those that only guide the search."""
-    found: list[Any] = []
+    found: list[GoalObjective] = []
     guides: set[str] = set()
     names: set[str] = set()
     for i, value in enumerate(values):
@@ -40,7 +42,7 @@ def read_goals(reader: Reader, values: Iterable, scene: SceneModel) -> tuple[lis
     return found, guides
 
 
-def _objectives(reader: Reader, goal: dict, key: str, scene: SceneModel) -> list[Any]:
+def _objectives(reader: Reader, goal: dict, key: str, scene: SceneModel) -> list[GoalObjective]:
     """One objective for each thing that an entry asks for."""
     asked = [name for name in ASKED if goal[name] is not None]
     entry = GoalEntry(reader, goal, key, scene, asked)
