@@ -66,7 +66,7 @@ def _scene_problem(path: str) -> Any:
         chosen = ParameterMap(model.parameters, model.engine)
     else:
         usual = usual_changes(model.engine)
-        chosen = ParameterMap.of_entries(model.engine, usual, usual)
+        chosen = ParameterMap.of_scene(model.engine, usual, usual)
     bodies = model.engine.body_names
     weights = tuple(w / len(bodies) for w in WEIGHTS)
     objectives = tuple(LinearFunctional(name, position=weights) for name in bodies)

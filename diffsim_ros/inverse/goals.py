@@ -131,7 +131,9 @@ class Goal(Aim, AtFrames):
 
     def aimed_at(self, place: np.ndarray) -> Self:
         """See `Aim.aimed_at`."""
-        return self if self.rate else replace(self, target=np.broadcast_to(place, self.target.shape))
+        if self.rate:
+            return self
+        return replace(self, target=np.broadcast_to(place, self.target.shape))
 
     def reached(self, rollout: Any, slot: BodySlot) -> float:
         """Distance [m, m/s] from the target: of the nearest passage, else the mean square's root.

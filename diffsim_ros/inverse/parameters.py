@@ -20,9 +20,10 @@ from diffsim_ros.parameter import Parameter, Sets
 class Group(Protocol):
     """Parameters that set parameters of the engine together, by a formula of their own.
 
-    names     of its parameters, all of which the map must have;  entries  that they set
-    values    theta (m,), the parameters' natural values -> entries (k,)
-    jacobian  theta (m,) -> d(entries)/d(theta) (k, m), exact
+    names     of its parameters, all of which the map must have
+    scene_parameters  that they set
+    values    theta (m,), the parameters' natural values -> those of the scene (k,)
+    jacobian  theta (m,) -> d(values)/d(theta) (k, m), exact
     """
 
     @property
@@ -36,12 +37,12 @@ class Group(Protocol):
         ...
 
     @property
-    def entries(self) -> tuple[str, ...]:
-        """Names of the engine's parameters."""
+    def scene_parameters(self) -> tuple[str, ...]:
+        """Names of the scene's parameters."""
         ...
 
     def values(self, theta: Sequence[float]) -> np.ndarray:
-        """Entries of the parameters' values."""
+        """Values of the scene's parameters."""
         ...
 
     def jacobian(self, theta: Sequence[float]) -> np.ndarray:
@@ -56,7 +57,7 @@ class ParameterMap:
     logarithmic                 (nz,) bool
     active                      engine indices that the free parameters move, ascending (na,)
     unset                       names of parameters that set no engine parameter
-    groups                      parameters that set entries together (`Group`)
+    groups                      parameters that set those of the scene together (`Group`)
     """
 
     def __init__(
@@ -78,11 +79,11 @@ class ParameterMap:
         self._factors: dict[int, list[tuple[int, float, float]]] = {}
         grouped = {name for group in self.groups for name in group.names}
         self.unset = tuple(
-            p.name for p in self.parameters if p.name not in grouped and not self._entries(p)
+            p.name for p in self.parameters if p.name not in grouped and not self._sets(p)
         )
         for i, p in enumerate(self.parameters):
-            for entry, (factor, power) in self._entries(p).items():
-                index = self._index(p, entry)
+            for name, (factor, power) in self._sets(p).items():
+                index = self._index(p, name)
                 self._factors.setdefault(index, []).append((i, float(factor), float(power)))
         free = [i for i, p in enumerate(self.parameters) if p.free]
         self._column = {i: column for column, i in enumerate(free)}
@@ -95,24 +96,25 @@ class ParameterMap:
         self.active = tuple(sorted(moving))
 
     def _bound(self, group: Group) -> tuple[Group, list[int], list[int]]:
-        """A group with the places of its parameters and entries; InputError if it clashes."""
+        """A group with the places of its parameters and the scene's; InputError if it clashes."""
         places = {p.name: i for i, p in enumerate(self.parameters)}
         missing = [name for name in group.names if name not in places]
         if missing:
             raise InputError(f"group {group.name}", "parameters", missing, "all of its parameters")
         members = [places[name] for name in group.names]
-        indices = [self._index(self.parameters[members[0]], entry) for entry in group.entries]
+        first = self.parameters[members[0]]
+        indices = [self._index(first, name) for name in group.scene_parameters]
         both = sorted(set(indices) & set(self._factors))
         if both:
-            entry = self.scene.parameters[both[0]].name
+            name = self.scene.parameters[both[0]].name
             rule = "a parameter that nothing else sets"
-            raise InputError(f"group {group.name}", "sets", entry, rule)
+            raise InputError(f"group {group.name}", "sets", name, rule)
         return group, members, indices
 
     def _count(self, name: str) -> int:
         return sum(p.name == name for p in self.parameters)
 
-    def _entries(self, parameter: Parameter) -> Sets:
+    def _sets(self, parameter: Parameter) -> Sets:
         if parameter.sets:
             return parameter.sets
         try:
@@ -121,18 +123,18 @@ class ParameterMap:
             return {}
         return {parameter.name: (1.0, 1.0)}
 
-    def _index(self, parameter: Parameter, entry: str) -> int:
+    def _index(self, parameter: Parameter, name: str) -> int:
         try:
-            return int(self.scene.index(entry))
+            return int(self.scene.index(name))
         except KeyError:
             known = [info.name for info in self.scene.parameters]
             raise InputError(
-                f"parameter {parameter.name}", "sets", entry, "a parameter of the scene",
-                nearest(entry, known),
+                f"parameter {parameter.name}", "sets", name, "a parameter of the scene",
+                nearest(name, known),
             ) from None  # fmt: skip
 
     @classmethod
-    def of_entries(
+    def of_scene(
         cls, scene: Any, names: Iterable[str], typical: Mapping[str, float] | None = None
     ) -> ParameterMap:
         """One linear, unbounded parameter per engine parameter (for gradient checks)."""
@@ -170,7 +172,7 @@ class ParameterMap:
         return np.array([p.to_z(float(values.get(p.name, p.value))) for p in self.free])
 
     def engine(self, z: np.ndarray, base: np.ndarray) -> np.ndarray:
-        """Engine parameter vector (np,): `base` with every entry set that a parameter sets."""
+        """Engine parameter vector (np,): `base` with all set that a parameter sets."""
         named, p = self.named(z), np.array(base, float)
         value = [named[q.name] for q in self.parameters]
         for index, factors in self._factors.items():

@@ -110,6 +110,7 @@ class LeastSquaresProblem:
 
     residuals   z -> list of blocks, each (M, q): M samples of q residuals that share one loss value
     jacobians   z -> list of their Jacobians (M, q, nz), arrays or scipy.sparse (M*q, nz)
+    lower, upper  (nz,), or one number for all
     A non-finite residual is a failure of the block, not a NaN.
     """
 
@@ -117,16 +118,16 @@ class LeastSquaresProblem:
     start: np.ndarray
     residuals: Callable[[np.ndarray], Sequence[np.ndarray]]
     jacobians: Callable[[np.ndarray], Sequence[Any]]
-    lower: np.ndarray | None = None
-    upper: np.ndarray | None = None
+    lower: np.ndarray = field(default_factory=lambda: np.array(-np.inf))
+    upper: np.ndarray = field(default_factory=lambda: np.array(np.inf))
     loss: Loss = field(default_factory=Loss)
     weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         n, put = len(self.names), object.__setattr__
-        for key, default in (("start", 0.0), ("lower", -np.inf), ("upper", np.inf)):
-            given = getattr(self, key)
-            put(self, key, np.full(n, default) if given is None else np.asarray(given, float))
+        for key in ("start", "lower", "upper"):
+            given = np.asarray(getattr(self, key), float)
+            put(self, key, given if given.ndim else np.full(n, given))
             if getattr(self, key).shape != (n,):
                 raise InputError("LeastSquaresProblem", key, getattr(self, key).shape, f"({n},)")
 

@@ -118,7 +118,7 @@ class InertiaGroup:
         return tuple(f"{self.name}.{word}" for word in WORDS)
 
     @property
-    def entries(self) -> tuple[str, ...]:
+    def scene_parameters(self) -> tuple[str, ...]:
         """engine parameters, in the order of `values`."""
         words = ["mass", *(f"moment.{a}" for a in "xyz")]
         words += [f"inertia.{k}" for k in ("xx", "yy", "zz", "xy", "xz", "yz")]
@@ -129,5 +129,5 @@ class InertiaGroup:
         return ten(about_point(pseudo_inertia(theta)[0], self.origin))
 
     def jacobian(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
-        """d(entries)/d(theta) (10, 10)."""
+        """d(values)/d(theta) (10, 10)."""
         return ten(about_point(pseudo_inertia(theta)[1], self.origin)).T

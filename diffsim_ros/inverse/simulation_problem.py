@@ -24,7 +24,7 @@ from .problem import Evaluation
 from .trial import InitialState, Trial
 
 FEWER = 2
-"""Times fewer variables than entries they move: S is then carried for the variables alone."""
+"""Times fewer variables than parameters they move: S is then carried for the variables alone."""
 MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
 
 Simulator = Callable[
@@ -60,12 +60,12 @@ class SimulationProblem:
         self._slots = body_slots(scene)
         self._check()
         moving = set(parameters.active)
-        self._start_index = [self._start_entries(t) for t in self.trials]
+        self._start_index = [self._start_parameters(t) for t in self.trials]
         for trial, index in zip(self.trials, self._start_index, strict=True):
             if nuisance or any(s.slopes for s in trial.starts):
                 moving.update(index)
         self.active = sorted(moving)
-        self._row = {entry: row for row, entry in enumerate(self.active)}
+        self._row = {parameter: row for row, parameter in enumerate(self.active)}
         reads = {n for t in self.trials for o in t.objectives for n in o.parameters}
         self._own = sorted(reads & set(self.names))
         fewer = FEWER * len(self.names) <= len(self.active)
@@ -85,9 +85,9 @@ class SimulationProblem:
         read |= {n for t in self.trials for s in t.starts for n in s.slopes}
         for name in self.map.unset:
             if name not in read:
-                entries = [info.name for info in self.scene.parameters]
+                near = nearest(name, [info.name for info in self.scene.parameters])
                 rule = "a parameter of the scene, or a name that an objective or start reads"
-                raise InputError("parameters", "name", name, rule, nearest(name, entries))
+                raise InputError("parameters", "name", name, rule, near)
 
     def _check_trial(self, trial: Trial, known: set[str]) -> None:
         place = f"trial {trial.name}"
@@ -112,17 +112,17 @@ class SimulationProblem:
                 rule = "a covariance, as starts are nuisance variables"
                 raise InputError(place, f"start of {start.body!r}", None, rule)
 
-    def _start_entries(self, trial: Trial) -> list[int]:
+    def _start_parameters(self, trial: Trial) -> list[int]:
         try:
-            index = [int(self.scene.index(n)) for s in trial.starts for n in s.entry_names()]
+            index = [int(self.scene.index(n)) for s in trial.starts for n in s.parameter_names()]
         except KeyError as error:
             rule = "a body of the scene, rigid if it has an orientation"
             raise InputError(f"trial {trial.name}", "starts", str(error), rule) from None
         both = set(index) & set(self.map.active)
         if both:
-            entry = self.scene.parameters[min(both)].name
+            parameter = self.scene.parameters[min(both)].name
             rule = "set by the trial's start or by a parameter, not both"
-            raise InputError(f"trial {trial.name}", "starts", entry, rule)
+            raise InputError(f"trial {trial.name}", "starts", parameter, rule)
         return index
 
     @property
@@ -166,10 +166,10 @@ class SimulationProblem:
         other._last = None
         return other
 
-    def compliant(self, factor: float, entries: Sequence[str]) -> SimulationProblem:
+    def compliant(self, factor: float, parameters: Sequence[str]) -> SimulationProblem:
         """Return the problem with these engine parameters (k_n, k_t ...) multiplied by `factor`."""
         other = self._copy()
-        other._scales = {int(self.scene.index(name)): float(factor) for name in entries}
+        other._scales = {int(self.scene.index(name)): float(factor) for name in parameters}
         return other
 
     def shortened(self, frames: int | Sequence[int] | np.ndarray) -> SimulationProblem:
@@ -290,11 +290,11 @@ class SimulationProblem:
         """Engine parameter vector of trial k."""
         trial, named = self.trials[k], self._maps[k].named(z)
         p = self._base.copy()
-        for name, value in trial.entries.items():
+        for name, value in trial.parameters.items():
             p[self.scene.index(name)] = value
         p = self._maps[k].engine(z, p)
         if trial.starts:
-            parts = [s.entries(s.offset(u, named))[0] for s, u in self._split(trial, row)]
+            parts = [s.parameter_values(s.offset(u, named))[0] for s, u in self._split(trial, row)]
             p[self._start_index[k]] = np.concatenate(parts)
         for index, factor in self._scales.items():
             p[index] *= factor
@@ -303,7 +303,7 @@ class SimulationProblem:
     def _slopes(
         self, k: int, z: np.ndarray, row: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """T_z (na + own, nz) and T_y (na + own, ny): d(active entries, own values)/d(z, u_k)."""
+        """T_z (na + own, nz) and T_y (na + own, ny): d(active parameters, own values)/d(z, u_k)."""
         nz, ny, na = len(self.names), self.nuisance_shape[1], len(self.active)
         T_z, T_y = np.zeros((na + len(self._own), nz)), np.zeros((na + len(self._own), ny))
         T_z[[self._row[i] for i in self.map.active]] = self._maps[k].jacobian(z)
@@ -317,7 +317,7 @@ class SimulationProblem:
             first += start.size
             if u is None and not start.slopes:
                 continue
-            _, by_offset = start.entries(start.offset(u, named))
+            _, by_offset = start.parameter_values(start.offset(u, named))
             rows = [self._row[i] for i in index[span]]
             if u is not None:
                 T_y[rows, span] = by_offset @ start.factor
@@ -325,9 +325,9 @@ class SimulationProblem:
                 if name in self.names:
                     column = self.names.index(name)
                     T_z[rows, column] += by_offset @ np.asarray(slope, float) * value_slopes[column]
-        for entry, factor in self._scales.items():
-            if entry in self._row:
-                T_z[self._row[entry]] *= factor
+        for parameter, factor in self._scales.items():
+            if parameter in self._row:
+                T_z[self._row[parameter]] *= factor
         return T_z, T_y
 
     def _assembled(
@@ -341,7 +341,6 @@ class SimulationProblem:
         ]
         if failures:
             return Evaluation(math.inf, tuple(failures))
-        named = self.map.named(z)
         ndof = int(self.scene.ndof)
         branches: list[int] = []
         parts = Assembly(self.nuisance_shape, len(self.names), want)
@@ -382,7 +381,7 @@ def engine_rollouts(
     scene: Any, P: np.ndarray, steps: np.ndarray, options: Any, active: Sequence[int] | None,
     mode: str, threads: int, cancel: Any, directions: Sequence[np.ndarray] | None = None,
 ) -> list[Any]:  # fmt: skip
-    """Rollouts of the engine, one per row of P; `directions` of the active entries, one per row."""
+    """Rollouts of the engine, one a row of P; `directions` of the active parameters, likewise."""
     from diffsim_ros import _engine
 
     settings = {"active": active, "mode": mode, "threads": threads, "cancel": cancel}

@@ -77,8 +77,8 @@ class InitialState:
         """Numbers of the start: 12 for a rigid body, 6 for a particle."""
         return 6 if self.orientation is None else 12
 
-    def entry_names(self) -> list[str]:
-        """engine parameters that the start sets, in the order of `entries`."""
+    def parameter_names(self) -> list[str]:
+        """Parameters of the scene that the start sets."""
         kinds = ["position", "velocity"]
         if self.orientation is not None:
             kinds = ["position", "rotation", "velocity", "angular_velocity"]
@@ -91,8 +91,8 @@ class InitialState:
             o = o + np.asarray(slope, float) * (named[name] - reference)
         return o
 
-    def entries(self, o: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """engine parameters (size,) at the offset o and their Jacobian (size, size) by o."""
+    def parameter_values(self, o: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Their values (size,) at the offset o and the Jacobian (size, size) by o."""
         if self.orientation is None:
             return np.concatenate([self.position, self.velocity]) + o, np.eye(6)
         turned = quat_log(quat_multiply(quat_exp(o[3:6]), self.orientation))
@@ -122,7 +122,7 @@ class Trial:
     starts      starts of bodies; the others start as the scene says
     loss        of the trial's total (a chaotic trial is an outlier as a whole)
     weight      how often it counts
-    entries     further engine parameters of this trial alone
+    parameters  further parameters of the scene, in this trial alone
     held        values of parameters that are not free, in this trial alone
     """
 
@@ -132,7 +132,7 @@ class Trial:
     starts: tuple[InitialState, ...] = ()
     loss: Loss = field(default_factory=Loss)
     weight: float = 1.0
-    entries: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, float] = field(default_factory=dict)
     held: Mapping[str, float] = field(default_factory=dict)
 
     def until(self, frame: int, record_every: int) -> Trial:

@@ -72,7 +72,7 @@ class Release:
         return (*map(value_name, joints), *map(rate_name, joints), DELAY, *SHIFT)
 
     @property
-    def entries(self) -> tuple[str, ...]:
+    def scene_parameters(self) -> tuple[str, ...]:
         """engine parameters of the body's start, in the order of `values`."""
         return tuple(f"{self.body}.{kind}.{axis}" for kind in KINDS for axis in AXES)
 
@@ -110,7 +110,7 @@ class Release:
         return np.concatenate([x, rotation, v - delay * self.gravity, omega])
 
     def jacobian(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
-        """d(entries)/d(theta) (12, 2 n + 4)."""
+        """d(values)/d(theta) (12, 2 n + 4)."""
         q, qd, delay, _ = self._split(theta)
         n, turn = len(q), np.asarray(self.arm.base)[:3, :3]
         _, J = self._turned(q)

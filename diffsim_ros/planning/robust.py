@@ -31,7 +31,7 @@ from .release import DELAY, SHIFT
 class ParameterDistribution:
     """Parameters of an estimation about their values: x = value exp(d) or value + d, d ~ N(0, C).
 
-    values (n,), logarithmic (n,), factor (n, n) of C; powers: entry -> (n,) of them
+    values (n,), logarithmic (n,), factor (n, n) of C; powers: parameter -> (n,) of them
     """
 
     values: np.ndarray
@@ -44,14 +44,14 @@ class ParameterDistribution:
         d = self.factor @ normal
         ratio = np.where(self.logarithmic, np.exp(d), 1.0 + d / self.values)
         ratio = np.maximum(ratio, 1e-3)  # what is a positive number stays one
-        return {entry: float(np.prod(ratio**power)) for entry, power in self.powers.items()}
+        return {name: float(np.prod(ratio**power)) for name, power in self.powers.items()}
 
 
 @dataclass(frozen=True)
 class Robust:
     """What is uncertain and over how many samples; see `schema.ROBUST`.
 
-    spread  entry -> share of its value each way;  jitter  standard deviation of the release [s]
+    spread  parameter -> share of its value each way;  jitter  standard deviation of the release [s]
     """
 
     samples: int
@@ -76,21 +76,21 @@ class Robust:
         self, scene: SceneModel, objectives: tuple, name: str, weight: float, u: list[float]
     ) -> Trial:
         """One sample of uniform draws."""
-        values, held, entries = scene.engine.values, {}, {}
-        for entry, share in self.spread.items():
-            at = float(values[scene.engine.index(entry)])
-            entries[entry] = at * (1.0 + share * (2.0 * u.pop() - 1.0))
+        values, held, changed = scene.engine.values, {}, {}
+        for parameter, share in self.spread.items():
+            at = float(values[scene.engine.index(parameter)])
+            changed[parameter] = at * (1.0 + share * (2.0 * u.pop() - 1.0))
         if self.placement:
             held = {axis: self.placement * (2.0 * u.pop() - 1.0) for axis in SHIFT}
         if self.jitter:
             held[DELAY] = self.jitter * float(norm.ppf(min(u.pop(), 1.0 - 1e-6)))
         if self.distribution is not None:
-            for entry, ratio in self.distribution.ratios(
+            for parameter, ratio in self.distribution.ratios(
                 norm.ppf(np.clip(u, 1e-6, 1 - 1e-6))
             ).items():
-                at = float(values[scene.engine.index(entry)])
-                entries[entry] = entries.get(entry, at) * ratio
-        return Trial(name, scene.steps, objectives, weight=weight, entries=entries, held=held)
+                at = float(values[scene.engine.index(parameter)])
+                changed[parameter] = changed.get(parameter, at) * ratio
+        return Trial(name, scene.steps, objectives, weight=weight, parameters=changed, held=held)
 
 
 class _Holding(Protocol):

@@ -55,7 +55,7 @@ class Model:
         """Scene entries that the parameters set at z, by name, in the units of the scene."""
         p = self.map.engine(z, self.scene.engine.values)
         names = dict.fromkeys(entry for q in self.map.parameters for entry in q.sets)
-        names |= dict.fromkeys(entry for group in self.map.groups for entry in group.entries)
+        names |= dict.fromkeys(n for group in self.map.groups for n in group.scene_parameters)
         return {name: float(p[self.scene.engine.index(name)]) for name in names}
 
     @property

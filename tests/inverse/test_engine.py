@@ -118,10 +118,9 @@ def test_gradient_of_a_functional_by_every_kind_of_entry(scene, options, tosses)
     typical = {n: 1e-4 for n in names if "inertia" in n} | {"corners.radius": 0.01}
     end = LinearFunctional("cube", (1, 0.5, 0.25), (0.1, 0.2, 0.3), (0.01, 0.02, 0.03))
     start = tosses[0].starts[0]
-    values = {
-        n: v for n, v in zip(start.entry_names(), start.entries(np.zeros(12))[0], strict=True)
-    }
-    base = ParameterMap.of_entries(scene, names, typical).starting_at(values)
+    numbers, _ = start.parameter_values(np.zeros(12))
+    values = dict(zip(start.parameter_names(), numbers, strict=True))
+    base = ParameterMap.of_scene(scene, names, typical).starting_at(values)
     problem = SimulationProblem(scene, options, base, [Trial("end", 120, (end,))])
     report = check_problem(problem, directions=6)
     assert report.passed, report.summary()

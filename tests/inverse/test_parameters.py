@@ -78,8 +78,8 @@ def test_prior_is_a_standardised_residual(scene):
     np.testing.assert_allclose((moved - residual) / 1e-6, slope, rtol=1e-8, atol=1e-8)
 
 
-def test_of_entries(scene):
-    all_entries = ParameterMap.of_entries(scene, ["cube.mass", "gravity.z"], {"cube.mass": 0.1})
+def test_of_scene(scene):
+    all_entries = ParameterMap.of_scene(scene, ["cube.mass", "gravity.z"], {"cube.mass": 0.1})
     np.testing.assert_allclose(all_entries.start, [5.0, -1.0])
     assert all_entries.active == (scene.index("gravity.z"), scene.index("cube.mass"))
 

@@ -62,7 +62,7 @@ def all_kinds(trials):
             replace(
                 trial, objectives=(pose, ball, end), starts=(start,), weight=1.0 + k,
                 loss=[StudentT(4.0, 90.0), Cauchy(9.0)][k // 2],
-                entries={"ball.velocity.x": 0.1 * k},
+                parameters={"ball.velocity.x": 0.1 * k},
             )
         )  # fmt: skip
     pivots = [Parameter(n, "m", 0.01 * i, typical=0.1) for i, n in enumerate(names)]

@@ -26,7 +26,7 @@ DRAG = Parameter("cube.drag", "kg/s", 0.6, 0.01, 5.0, "log")
 GRAVITY = Parameter("g", "m/s^2", 9.8, 5.0, 12.0, sets={"gravity.z": (-1, 1)})
 
 
-def line(noise, K=30, m=8, seed=0, lower=None, loss=None):
+def line(noise, K=30, m=8, seed=0, lower=-np.inf, loss=None):
     """Blocks of y = a + b t, a = 1, b = 2; `noise(generator, K, m)` is added; sigma is 1."""
     generator = np.random.default_rng(seed)
     t = generator.uniform(-1, 1, (K, m))

@@ -91,13 +91,13 @@ def test_samples_fill_what_is_uncertain_and_nothing_else():
     raw = changed(THROW, spread={"table.c_f": 0.2}, placement=0.01)
     config = load_plan(raw)
     trials = config.robust.trials(config.scene, config.goals, 64, 3)
-    shares = np.array([t.entries["table.c_f"] / 0.4 - 1 for t in trials])
+    shares = np.array([t.parameters["table.c_f"] / 0.4 - 1 for t in trials])
     assert np.abs(shares).max() <= 0.2 and np.ptp(shares) > 0.35 and abs(shares.mean()) < 0.02
     held = np.array([[t.held[name] for name in (*SHIFT, DELAY)] for t in trials])
     assert np.abs(held[:, :3]).max() <= 0.01 and np.ptp(held[:, :3], axis=0).min() > 0.018
     assert held[:, 3].std() == pytest.approx(0.004, rel=0.1)
     assert sum(t.weight for t in trials) == pytest.approx(1.0)
-    assert set(trials[0].entries) == {"table.c_f"}
+    assert set(trials[0].parameters) == {"table.c_f"}
 
 
 def test_the_gradient_over_samples_is_that_of_differences():
@@ -125,7 +125,8 @@ def test_samples_of_an_estimation_have_its_covariance(tmp_path):
     raw = {**BOUNCE, "estimated": str(tmp_path / "result.yaml")}
     config = load_plan(changed(raw, spread={}, estimated=True))
     trials = config.robust.trials(config.scene, config.goals, 256, 0)
-    rows = np.array([[t.entries["floor.c_f"], np.log(t.entries["floor.k_n"])] for t in trials])
+    drawn = [t.parameters for t in trials]
+    rows = np.array([[p["floor.c_f"], np.log(p["floor.k_n"])] for p in drawn])
     np.testing.assert_allclose(rows.mean(axis=0), [0.3, np.log(400)], rtol=0.01)
     np.testing.assert_allclose(rows.std(axis=0), [0.03, 0.1], rtol=0.05)
     assert np.corrcoef(rows.T)[0, 1] == pytest.approx(0.8, abs=0.05)

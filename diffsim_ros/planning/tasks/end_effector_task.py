@@ -140,13 +140,13 @@ def read(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> EndEffe
 
 @dataclass(frozen=True)
 class Spline:
-    """Knots that are parameters set all keys of a kinematic body: entries = offset + matrix theta.
+    """Knots that are parameters set all keys of a kinematic body: offset + matrix theta.
 
     keys  the knots as the scene gave them: {interval, positions, rotations}
     """
 
     names: tuple[str, ...]
-    entries: tuple[str, ...]
+    scene_parameters: tuple[str, ...]
     matrix: np.ndarray
     offset: np.ndarray
     keys: Mapping
@@ -174,7 +174,7 @@ def splined(count: int, interval: float) -> tuple[np.ndarray, float]:
 def smoothed(
     reader: Reader, scene: SceneModel, task: EndEffectorTask, parameters: Sequence[Parameter]
 ) -> tuple[SceneModel, list[Parameter], Spline]:
-    """The scene with small intervals, the parameters without entries, and what sets the entries.
+    """The scene with small intervals, the parameters with no `sets` of their own, and their spline.
 
     InputError where no control moves the end effector.
     """

@@ -181,7 +181,7 @@ class JointModel(Model):
         steps = last * self.scene.options.record_every
         starts = self.starts(self.start(log))
         name = f"{Path(log.source).stem} {log.id}"
-        return Trial(name, steps, tracks, starts, self.loss, entries=self.entries_of(log))
+        return Trial(name, steps, tracks, starts, self.loss, parameters=self.entries_of(log))
 
     def tracks(self, log: JointLog, rows: np.ndarray):
         """One JointTrack per joint that has readings."""

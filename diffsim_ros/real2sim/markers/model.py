@@ -367,7 +367,7 @@ class MarkerModel(Model):
         alone = horizon or not options.swing_sigma
         tracks = (track,) if alone else (track, self._swing_track(release, t, kept))
         steps = self._rows(t[-1]) * self.scene.options.record_every
-        return Trial(release.name, steps, tracks, loss=self.loss, entries=release.sets)
+        return Trial(release.name, steps, tracks, loss=self.loss, parameters=release.sets)
 
     def _swing_track(
         self, release: ReleaseRecording, t: np.ndarray, kept: np.ndarray

@@ -146,8 +146,8 @@ def _states(problem, z, y, equations, row: int) -> tuple[InitialState, ...]:
     for part in problem.trials[0].starts:
         span = slice(first, first + part.size)
         first += part.size
-        _, by_offset = part.entries(part.offset(y[0, span], {}))
-        rows = [column[int(problem.scene.index(name))] for name in part.entry_names()]
+        _, by_offset = part.parameter_values(part.offset(y[0, span], {}))
+        rows = [column[int(problem.scene.index(name))] for name in part.parameter_names()]
         by_u[rows, span] = by_offset @ part.factor
     by_z -= by_u @ covariance @ equations.Hyz[0]
     slots, named, states = body_slots(problem.scene), problem.map.named(z), []
