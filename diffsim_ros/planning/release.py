@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from ..robots.arm import Arm
-from ..robots.kinematics import jacobian, jacobian_slopes, link_pose
+from ..robots.kinematics import jacobian_slopes, link_pose, moving_jacobian
 from ..robots.robot import Frame, Robot
 from ..rotation import (
     left_jacobian,
@@ -95,9 +95,8 @@ class Release:
     def _turned(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Pose (4, 4) of the body in the world and its Jacobian (6, n) there."""
         base = np.asarray(self.arm.base)
-        turn = base[:3, :3]
-        J = jacobian(self.robot, q, HELD)
-        return base @ link_pose(self.robot, q, HELD), np.vstack([turn @ J[:3], turn @ J[3:]])
+        J = moving_jacobian(self.robot, q, HELD, base)[:, 6:]
+        return link_pose(self.robot, q, HELD, base), J
 
     def values(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
         """Position, rotation vector, velocity, angular velocity (12,) of the body."""

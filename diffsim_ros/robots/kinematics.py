@@ -9,18 +9,23 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from ..rotation import skew
 from .robot import Robot
 
 GRAVITY = (0.0, 0.0, -9.81)
 
 
-def joint_poses(robot: Robot, q: np.ndarray) -> list[np.ndarray]:
-    """Poses (..., 4, 4) of the bodies that the joints move, in the base frame."""
+def joint_poses(robot: Robot, q: np.ndarray, base: np.ndarray | None = None) -> list[np.ndarray]:
+    """Poses (..., 4, 4) of the bodies that the joints move.
+
+    base  pose (4, 4), or one a configuration (..., 4, 4), of a base that may move: they are in its
+          outer frame then, else in the base frame
+    """
     q, poses = np.asarray(q, float), []
     for i, joint in enumerate(robot.joints):
         at = joint.origin @ _motion(joint, q[..., i])
         poses.append(at if joint.parent < 0 else poses[joint.parent] @ at)
-    return poses
+    return poses if base is None else [base @ pose for pose in poses]
 
 
 def _motion(joint, q: np.ndarray) -> np.ndarray:
@@ -36,12 +41,14 @@ def _motion(joint, q: np.ndarray) -> np.ndarray:
     return pose
 
 
-def link_pose(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
-    """Pose (..., 4, 4) of a link in the base frame."""
+def link_pose(robot: Robot, q: np.ndarray, link: str, base: np.ndarray | None = None) -> np.ndarray:
+    """Pose (..., 4, 4) of a link; `base` as of `joint_poses`."""
     frame, q = robot.frame(link), np.asarray(q, float)
     if frame.carrier < 0:
-        return np.broadcast_to(frame.pose, (*q.shape[:-1], 4, 4))
-    return joint_poses(robot, q)[frame.carrier] @ frame.pose
+        pose = np.broadcast_to(frame.pose, (*q.shape[:-1], 4, 4))
+    else:
+        pose = joint_poses(robot, q)[frame.carrier] @ frame.pose
+    return pose if base is None else base @ pose
 
 
 def jacobian(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
@@ -52,8 +59,7 @@ def jacobian(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
     q, frame = np.asarray(q, float), robot.frame(link)
     out = np.zeros((*q.shape[:-1], 6, q.shape[-1]))
     poses, tip = joint_poses(robot, q), link_pose(robot, q, link)[..., :3, 3]
-    i = frame.carrier
-    while i >= 0:
+    for i in robot.branch(frame.carrier):
         joint = robot.joints[i]
         axis = poses[i][..., :3, :3] @ joint.axis
         if joint.turns:
@@ -61,7 +67,20 @@ def jacobian(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
             out[..., 3:, i] = axis
         else:
             out[..., :3, i] = axis
-        i = joint.parent
+    return out
+
+
+def moving_jacobian(robot: Robot, q: np.ndarray, link: str, base: np.ndarray) -> np.ndarray:
+    """(..., 6, 6 + n): as `jacobian`, for a base at a pose (..., 4, 4), all in its outer frame.
+
+    The first six columns are by the velocity of the base's origin and its angular velocity.
+    """
+    J, turn = jacobian(robot, q, link), base[..., :3, :3]
+    arm = link_pose(robot, q, link, base)[..., :3, 3] - base[..., :3, 3]
+    out = np.zeros((*J.shape[:-1], 6 + J.shape[-1]))
+    out[..., :6] = np.eye(6)
+    out[..., :3, 3:6] = -skew(arm)
+    out[..., :3, 6:], out[..., 3:, 6:] = turn @ J[..., :3, :], turn @ J[..., 3:, :]
     return out
 
 
@@ -73,10 +92,8 @@ def jacobian_slopes(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
     """
     J = jacobian(robot, q, link)
     linear, angular = np.moveaxis(J[..., :3, :], -1, 0), np.moveaxis(J[..., 3:, :], -1, 0)
-    out, along, i = np.zeros((*J.shape, J.shape[-1])), [], robot.frame(link).carrier
-    while i >= 0:
-        along.append(i)  # from the tool to the base
-        i = robot.joints[i].parent
+    out = np.zeros((*J.shape, J.shape[-1]))
+    along = robot.branch(robot.frame(link).carrier)[::-1]  # from the tool to the base
     for place, k in enumerate(along):
         for j in along[: place + 1]:  # k carries j
             out[..., :3, j, k] = np.cross(angular[k], linear[j])
@@ -94,21 +111,18 @@ def chain(robot: Robot, link: str):
     """
     from diffsim_ros import _engine
 
-    frame, indices = robot.frame(link), []
-    at = frame.carrier
-    while at >= 0:
-        indices.append(at)
-        at = robot.joints[at].parent
+    frame = robot.frame(link)
+    indices = robot.branch(frame.carrier)
     if not indices:
         raise InputError(robot.place, "link", link, "a link that joints move")
-    joints = [robot.joints[i] for i in reversed(indices)]
+    joints = [robot.joints[i] for i in indices]
     made = _engine.Chain(
         np.stack([joint.origin for joint in joints]),
         np.stack([joint.axis for joint in joints]),
         [joint.turns for joint in joints],
         frame.pose[None],
     )
-    return made, np.array(indices[::-1])
+    return made, np.array(indices)
 
 
 def body_motions(robot: Robot, q, qd, qdd=None) -> list[tuple[np.ndarray, ...]]:

@@ -70,7 +70,7 @@ class Clearance:
 
     def _ends(self, q: np.ndarray) -> np.ndarray:
         """Ends of all capsules in the world (m, capsules, 2, 3)."""
-        poses = [self.arm.base @ pose for pose in joint_poses(self.arm.robot, q)]
+        poses = joint_poses(self.arm.robot, q, self.arm.base)
         still = np.broadcast_to(self.arm.base, (len(q), 4, 4))
         rows = []
         for shape in self.shapes:
@@ -96,14 +96,7 @@ class Clearance:
 
 def joints_between(robot: Robot, one: int, other: int) -> set[int]:
     """Joints that move the bodies of two carriers (-1: the base) relative to each other."""
-    paths = []
-    for at in (one, other):
-        path = set()
-        while at >= 0:
-            path.add(at)
-            at = robot.joints[at].parent
-        paths.append(path)
-    return paths[0] ^ paths[1]
+    return set(robot.branch(one)) ^ set(robot.branch(other))
 
 
 def segment_distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A robot as plain data: links and joints of a tree whose base stands still.
+"""A robot as plain data: links and joints of a tree on a base, which stands still or moves.
 
 A frame pose is a (4, 4) matrix [R t; 0 1] that takes coordinates of the inner frame to the outer
 one.  Joints stand in the order of the tree, every parent before its children; all arrays of joint
@@ -116,7 +116,7 @@ class Capsule:
 
 @dataclass(frozen=True)
 class Robot:
-    """A tree of joints on a fixed base.
+    """A tree of joints on a base.
 
     place   file it came from, for messages
     base    name of the root link
@@ -149,6 +149,14 @@ class Robot:
             remedy = nearest(link, self.frames)
             raise InputError(self.place, "link", link, "a link of the robot", remedy)
         return self.frames[link]
+
+    def branch(self, carrier: int) -> tuple[int, ...]:
+        """Joints from the base to the body that joint `carrier` moves, itself included."""
+        found: list[int] = []
+        while carrier >= 0:
+            found.append(carrier)
+            carrier = self.joints[carrier].parent
+        return tuple(reversed(found))
 
     def values(
         self, given: object, key: str, default: float = 0.0, place: object = ""

@@ -262,4 +262,4 @@ def link_tree(config: TwinConfig, q: np.ndarray) -> list[LinkPose]:
 
 def tool_pose(config: TwinConfig, q: np.ndarray, link: str | None = None) -> np.ndarray:
     """Pose (..., 4, 4) in the world of the tool, or a link, at joint values (..., n)."""
-    return config.arm.base @ link_pose(config.arm.robot, q, link or config.arm.tool)
+    return link_pose(config.arm.robot, q, link or config.arm.tool, config.arm.base)

@@ -59,7 +59,7 @@ class Held:
     def poses(self, times: np.ndarray) -> np.ndarray:
         """(k, 4, 4), world."""
         q, *_ = self.motion.at(times)
-        return self.arm.base @ link_pose(self.arm.robot, q, self.arm.tool) @ self.in_tool
+        return link_pose(self.arm.robot, q, self.arm.tool, self.arm.base) @ self.in_tool
 
     def state(self, times: np.ndarray) -> BodyState:
         """Pose and twist at times (k,)."""

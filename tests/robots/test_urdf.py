@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.robots.kinematics import inverse_dynamics, jacobian, link_pose
+from diffsim_ros.robots.kinematics import (
+    inverse_dynamics,
+    jacobian,
+    link_pose,
+    moving_jacobian,
+)
 from diffsim_ros.robots.urdf import load_robot
+from diffsim_ros.rotation import quat_matrix
 
 pytest.importorskip("urchin")
 UR5 = Path(__file__).resolve().parents[2] / "urdf" / "ur5.urdf"
@@ -195,3 +201,66 @@ def test_meshes_may_be_found_in_packages_or_ignored(arm, tmp_path):
     assert load_robot(arm, packages={"arm_description": tmp_path}).name == "arm"
     with pytest.raises(InputError, match="did you mean"):
         load_robot(tmp_path / "arn.urdf")
+
+
+LEGS = """<robot name="legs">
+  <link name="trunk">
+    <inertial><mass value="5"/>
+      <inertia ixx="0.1" iyy="0.2" izz="0.2" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  {legs}
+</robot>
+"""
+LEG = """
+  <joint name="{side}_hip" type="revolute">
+    <parent link="trunk"/><child link="{side}_thigh"/><origin xyz="0.1 {y} 0" rpy="{y} 0.1 0"/>
+    <axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="3" effort="10"/>
+  </joint>
+  <link name="{side}_thigh">
+    <inertial><mass value="1"/>
+      <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="{side}_knee" type="revolute">
+    <parent link="{side}_thigh"/><child link="{side}_shank"/><origin xyz="0 0 -0.3"/>
+    <axis xyz="0 1 0"/><limit lower="-2" upper="0" velocity="4" effort="10"/>
+  </joint>
+  <link name="{side}_shank">
+    <inertial><mass value="0.5"/>
+      <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="{side}_ankle" type="fixed">
+    <parent link="{side}_shank"/><child link="{side}_foot"/><origin xyz="0.05 0 -0.3"/>
+  </joint>
+  <link name="{side}_foot"/>
+"""
+
+
+def test_branches_on_a_base_that_moves_are_those_of_pinocchio(tmp_path):
+    """Poses and Jacobians by the base's twist and by the joints, in the world's axes."""
+    pin = pytest.importorskip("pinocchio")
+    path = tmp_path / "legs.urdf"
+    legs = LEG.format(side="left", y=0.2) + LEG.format(side="right", y=-0.2)
+    path.write_text(LEGS.format(legs=legs))
+    robot = load_robot(path)
+    assert robot.joint_names == ("left_hip", "left_knee", "right_hip", "right_knee")
+    assert robot.branch(robot.frame("right_foot").carrier) == (2, 3)
+    assert robot.branch(robot.frame("trunk").carrier) == ()
+    np.testing.assert_array_equal(robot.limits["velocity"], [3, 4, 3, 4])
+    model = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
+    data, generator = model.createData(), np.random.default_rng(3)
+    q, place = generator.normal(size=(3, 4)), generator.normal(size=(3, 3))
+    turn = generator.normal(size=(3, 4))
+    turn /= np.linalg.norm(turn, axis=1, keepdims=True)
+    base = np.tile(np.eye(4), (3, 1, 1))
+    base[:, :3, :3], base[:, :3, 3] = quat_matrix(turn), place
+    for link in ("left_foot", "right_foot", "right_thigh", "trunk"):
+        pose, J = link_pose(robot, q, link, base), moving_jacobian(robot, q, link, base)
+        for k in range(len(q)):
+            full = np.concatenate([place[k], turn[k], q[k]])
+            pin.framesForwardKinematics(model, data, full)
+            frame = model.getFrameId(link)
+            assert pose[k] == pytest.approx(data.oMf[frame].homogeneous, abs=1e-13)
+            wanted = pin.computeFrameJacobian(model, data, full, frame, pin.LOCAL_WORLD_ALIGNED)
+            R = base[k, :3, :3]
+            wanted[:, :3], wanted[:, 3:6] = wanted[:, :3] @ R.T, wanted[:, 3:6] @ R.T
+            assert J[k] == pytest.approx(wanted, abs=1e-13)

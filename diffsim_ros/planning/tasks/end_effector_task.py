@@ -261,7 +261,7 @@ def end_effector_motion(
     """
     times, poses = tool_path(task, scene, values)
     arm = task.arm
-    home = arm.base @ link_pose(arm.robot, arm.home, arm.tool)
+    home = link_pose(arm.robot, arm.home, arm.tool, arm.base)
     before, straight = approach(home, poses[0])
     whole = np.concatenate([before, before[-1] + times[1:]])
     poses_of_path = np.concatenate([straight, poses[1:]])
