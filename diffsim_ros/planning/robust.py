@@ -17,14 +17,29 @@ import numpy as np
 from scipy.stats import norm, qmc
 
 from ..errors import nearest
-from ..fields import Reader
+from ..fields import Field, Reader, Section
 from ..inverse.parameters import ParameterMap
 from ..inverse.trial import Trial
 from ..parameter import read_sets
 from ..scene.model import SceneModel
 from ..yaml_file import read_yaml
-from . import robot_schema as schema
 from .release import DELAY, SHIFT
+
+ROBUST: Section = {
+    "samples": Field("integer", "the mean over which is minimised", default=6, minimum=1),
+    "seed": Field("integer", "of the draws", default=0, minimum=0),
+    "fresh": Field("integer", "other samples, on which it is judged", default=60, minimum=1),
+    "spread": Field(
+        "mapping",
+        "parameter of the scene -> share of its value, each way",
+        default={},
+        of_names=True,
+    ),
+    "placement": Field(
+        "number", "of what the arm holds, along each axis each way", "m", default=0.0, minimum=0
+    ),
+    "estimated": Field("flag", "draw from the covariance of `estimated` as well", default=False),
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +64,7 @@ class ParameterDistribution:
 
 @dataclass(frozen=True)
 class Robust:
-    """What is uncertain and over how many samples; see `schema.ROBUST`.
+    """What is uncertain and over how many samples; see `ROBUST`.
 
     spread  parameter -> share of its value each way;  jitter  standard deviation of the release [s]
     """
@@ -114,7 +129,7 @@ def read_robust(
     """Section `search.robust`; InputError naming key, value and rule."""
     if value is None:
         return None
-    given, key = reader.section(schema.ROBUST, value, "search.robust"), "search.robust"
+    given, key = reader.section(ROBUST, value, "search.robust"), "search.robust"
     names = [info.name for info in scene.engine.parameters]
     chosen = {names[i] for i in controls.active}
     for entry, share in given["spread"].items():

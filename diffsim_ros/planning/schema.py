@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section, tables
-from diffsim_ros.planning import robot_schema
+from diffsim_ros.planning import tasks
 from diffsim_ros.planning.controls import CONTROL
 from diffsim_ros.planning.goals import GOAL
+from diffsim_ros.planning.robust import ROBUST
 
 PLAN: Section = {
     "name": Field("text", "title for reports", default="plan"),
@@ -108,7 +109,8 @@ SECTIONS = {
     "controls.NAME (of a kinematic body)": KEYS,
     "goals[i]": GOAL,
     "search": SEARCH,
-    **robot_schema.SECTIONS,
+    **tasks.SECTIONS,
+    "search.robust": ROBUST,
 }
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..fields import Reader
-from . import schema
 from .config import PlanConfig
+from .goals import GOAL
 
 
 def stretched(config: PlanConfig, factor: float, load: Callable) -> PlanConfig:
@@ -44,7 +44,7 @@ def stretched(config: PlanConfig, factor: float, load: Callable) -> PlanConfig:
 
 def _later(config: PlanConfig, goal: Mapping, factor: float, end: float) -> dict:
     """An entry of `goals` at later times, the end [s] of the scene at most."""
-    read = Reader(config.place).section(schema.GOAL, goal, "goals")
+    read = Reader(config.place).section(GOAL, goal, "goals")
     times = {} if read["at"] is None else {"at": min(factor * read["at"], end)}
     if read["during"] is not None:
         times["during"] = [min(factor * time, end) for time in read["during"]]

@@ -1,37 +1,67 @@
-"""What an arm does in a plan: one file a task, and its line in TASKS."""
+"""What an arm does in a plan: one file a kind of task, and its name in KINDS.
+
+A kind has ASKED, the key of section `robot` that asks for it; KEYS, all that are its own there;
+SECTIONS, the tables of these; read(reader, robot, arm, scene), its config.Task.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from ...fields import Reader
+from ...fields import REQUIRED, Field, Reader, Section
 from ...robots.arm import Arm, load_arm
+from ...scene.controllers import FOLLOWING
 from ...scene.model import SceneModel
 from ...scene.placing import absolute
-from .. import robot_schema as schema
 from ..config import Task
 from . import end_effector_task, release_task
+from .parts import POSE
 
-TASKS: dict[str, Callable[[Reader, Mapping, Arm, SceneModel], Task]] = {
-    "grasp": release_task.read, "end_effector": end_effector_task.read,
-}  # fmt: skip
-"""Key of section `robot` that asks for a task -> (reader, section, arm, scene) -> Task."""
+KINDS = (release_task, end_effector_task)
+ROBOT: Section = {
+    "arm": Field("any", "robots/*.yaml of the arm (relative to this file)", default=REQUIRED),
+    **{key: field for kind in KINDS for key, field in kind.KEYS.items()},
+    "margin": Field(
+        "number",
+        "share of the limits of velocity, acceleration and jerk that a plan may use, at most 1",
+        "1",
+        default=0.9,
+        minimum=0,
+        strict=True,
+    ),
+    "tracking": Field(
+        "mapping",
+        "how joints follow the controller, which is anticipated in what is sent; absent: not",
+    ),
+}
+SECTIONS: dict[str, Section] = {
+    "robot": ROBOT,
+    **{key: section for kind in KINDS for key, section in kind.SECTIONS.items()},
+    "robot.TASK.in_tool": POSE,
+    "robot.tracking": FOLLOWING,
+}
 
 
 def read_task(reader: Reader, value: object, scene: SceneModel) -> Task | None:
     """Section `robot` of a plan; InputError naming key, value and rule."""
     if value is None:
         return None
-    robot = reader.section(schema.ROBOT, value, "robot")
+    robot = reader.section(ROBOT, value, "robot")
     arm = _arm(reader, robot["arm"])
     if robot["margin"] > 1:
         raise reader.error("robot.margin", robot["margin"], "greater than 0, at most 1")
-    asked = [key for key in TASKS if robot[key] is not None]
+    asked = [kind for kind in KINDS if robot[kind.ASKED] is not None]
     if len(asked) != 1:
-        rule = "either " + " or ".join(f"`{key}`" for key in TASKS)
+        rule = "either " + " or ".join(f"`{kind.ASKED}`" for kind in KINDS)
         raise reader.error("robot", sorted(k for k in robot if robot[k]), rule, "give exactly one")
-    return TASKS[asked[0]](reader, robot, arm, scene)
+    (kind,) = asked
+    for other in KINDS:
+        for key in other.KEYS if other is not kind else ():
+            if robot[key] is not None:
+                rule = f"given together with `{other.ASKED}`"
+                raise reader.error(f"robot.{key}", robot[key], rule)
+    return kind.read(reader, robot, arm, scene)
 
 
 def _arm(reader: Reader, value: object) -> Arm:

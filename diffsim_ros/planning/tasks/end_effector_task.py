@@ -16,7 +16,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from ...errors import InputError, nearest
-from ...fields import Reader
+from ...fields import REQUIRED, Field, Reader, Section
 from ...parameter import Parameter
 from ...robots.arm import Arm
 from ...robots.controller import Settings
@@ -26,7 +26,6 @@ from ...robots.robot import Capsule
 from ...robots.trajectory import JointTrajectory
 from ...rotation import quat_exp, quat_from_matrix, quat_log, quat_matrix
 from ...scene.model import SceneModel, load_scene
-from .. import robot_schema as schema
 from ..arm_motion import LESS, RATES, Carried, clearance, derated, sent
 from ..config import PlanConfig
 from ..stretch import stretched
@@ -42,6 +41,29 @@ SHORTEST = 1.0
 """Least time from home to the first pose [s]: a short path at full speed would be all jerk."""
 STEMS = ("position", "rotation")
 AXES = ("x", "y", "z")
+ASKED = "end_effector"
+KEYS: Section = {
+    "end_effector": Field(
+        "mapping", "instead: a kinematic body of the scene that the tool carries", formerly="hand"
+    ),
+}
+END_EFFECTOR: Section = {
+    "body": Field(
+        "text", "a kinematic body of the scene with keys", default=REQUIRED, formerly="handle"
+    ),
+    "in_tool": Field("mapping", "pose of the kinematic body in the tool's frame", default={}),
+    "orientation": Field(
+        "quaternion", "of the kinematic body held in the world x y z w, else its keys'"
+    ),
+    "stretch": Field(
+        "number",
+        "how many times as long the task may take where the arm's limits bind",
+        "1",
+        default=1.0,
+        minimum=1,
+    ),
+}
+SECTIONS = {"robot.end_effector": END_EFFECTOR}
 
 
 @dataclass(frozen=True)
@@ -118,24 +140,28 @@ class EndEffectorTask:
 
 def read(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> EndEffectorTask:
     """Key `end_effector` of section `robot`."""
-    if robot["release"] is not None:
-        raise reader.error("robot.release", robot["release"], "given together with `grasp`")
-    hand = reader.section(schema.END_EFFECTOR, robot["end_effector"], "robot.end_effector")
+    given = reader.section(END_EFFECTOR, robot["end_effector"], "robot.end_effector")
+    carried = read_carried(reader, robot, arm, scene, given, "robot.end_effector")
+    return EndEffectorTask(**carried, stretch=given["stretch"])
+
+
+def read_carried(
+    reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel, given: Mapping, key: str
+) -> dict[str, Any]:
+    """Fields of an EndEffectorTask but `stretch`: body, in_tool, orientation of section `key`."""
     kinematic = [n for n, b in scene.description["bodies"].items() if b["type"] == "kinematic"]
-    if hand["body"] not in kinematic:
-        near = nearest(hand["body"], kinematic)
-        raise reader.error(
-            "robot.end_effector.body", hand["body"], "a kinematic body of the scene", near
-        )
+    if given["body"] not in kinematic:
+        near = nearest(given["body"], kinematic)
+        raise reader.error(f"{key}.body", given["body"], "a kinematic body of the scene", near)
     turn = None
-    if hand["orientation"] is not None:
-        q = np.array(hand["orientation"], float)
+    if given["orientation"] is not None:
+        q = np.array(given["orientation"], float)
         turn = quat_matrix(q / np.linalg.norm(q))
-    in_tool = read_pose(reader, hand["in_tool"], "robot.end_effector.in_tool")
-    tracking = read_tracking(reader, robot["tracking"], arm)
-    return EndEffectorTask(
-        arm, hand["body"], in_tool, turn, hand["stretch"], robot["margin"], tracking
-    )
+    return {
+        "arm": arm, "body": given["body"], "turn": turn, "margin": robot["margin"],
+        "in_tool": read_pose(reader, given["in_tool"], f"{key}.in_tool"),
+        "tracking": read_tracking(reader, robot["tracking"], arm),
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -203,7 +229,7 @@ def smoothed(
             entries += [f"{task.body}.{stem}[{k}].{axis}" for k in range(len(matrix))]
             rows.append(by_name)
             offsets.append(matrix @ still)
-    refined = _refined(scene, task.body, fine, interval)
+    refined = with_keys(scene, task.body, fine, interval)
     free = [replace(p, sets={}) if p.name in names else p for p in parameters]
     spline = Spline(names, tuple(entries), np.vstack(rows), np.concatenate(offsets), keys)
     return refined, free, spline
@@ -221,7 +247,7 @@ def _knots_of(body: str, parameters: Sequence[Parameter]) -> dict[tuple[str, int
     return found
 
 
-def _refined(scene: SceneModel, body: str, fine: Mapping, interval: float) -> SceneModel:
+def with_keys(scene: SceneModel, body: str, fine: Mapping, interval: float) -> SceneModel:
     """The scene with other keys of a kinematic body."""
     keys = {"interval": interval, "positions": fine["position"].tolist(),
             "rotations": fine["rotation"].tolist()}  # fmt: skip

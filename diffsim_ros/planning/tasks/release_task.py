@@ -3,29 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import InputError, nearest
-from ...fields import Reader
-from ...inverse.parameters import ParameterMap
+from ...fields import REQUIRED, Field, Reader, Section
 from ...parameter import Parameter
 from ...robots.arm import Arm
 from ...robots.controller import Settings
 from ...robots.robot import Capsule, Robot
 from ...robots.time_scaling import through_state
 from ...scene.model import SceneModel
-from .. import robot_schema as schema
-from ..arm_motion import LESS, Carried, clearance, derated, sent
+from ..arm_motion import Carried, clearance, derated, sent
 from ..config import PlanConfig
 from ..controls import control
 from ..release import DELAY, SHIFT, Release, rate_name, value_name
-from .parts import pose_mapping, read_pose, read_tracking
+from .parts import pose_mapping, read_pose, read_tracking, slower
 
 HELD = ("rigid", "solid")
 """Types of bodies that a tool can hold: those that start as rigid ones do."""
+ASKED = "grasp"
+KEYS: Section = {
+    "grasp": Field("mapping", "of a body that the tool holds and throws"),
+    "release": Field("mapping", "of that body: the joints' state is what the plan chooses"),
+}
+GRASP: Section = {
+    "body": Field("text", "a rigid body or solid of the scene", default=REQUIRED),
+    "in_tool": Field("mapping", "pose of its centre in the tool's frame", default={}),
+}
+
+RELEASE: Section = {
+    "positions": Field("any", "joint values there, first guess: list or {joint: rad}; else home"),
+    "rates": Field("any", "joint rates there, first guess [rad/s]", default=0.0),
+    "chosen": Field("list", "joints whose values the plan chooses; absent: all"),
+    "swung": Field("list", "joints whose rates it chooses; absent: all"),
+    "range": Field(
+        "number", "of a value from the first guess", "rad", default=0.5, minimum=0, strict=True
+    ),
+    "share": Field(
+        "number", "of the velocity limits, at most", "1", default=0.9, minimum=0, strict=True
+    ),
+    "weight": Field(
+        "number", "of the squares of (state - first guess) / range", default=1e-3, minimum=0
+    ),
+    "hold": Field("number", "constant velocity about the release", "s", default=0.04, minimum=0),
+    "lead": Field("number", "of the gripper's command before it", "s", default=0.0, minimum=0),
+    "jitter": Field("number", "standard deviation of its time", "s", default=0.0, minimum=0),
+}
+SECTIONS = {"robot.grasp": GRASP, "robot.release": RELEASE}
 
 
 @dataclass(frozen=True)
@@ -93,19 +120,7 @@ class ReleaseTask:
         """Less of the rate of the joint that a limit stopped; of all where no joint is named."""
         joints = self.arm.robot.joint_names
         meant = [name for name in joints if name in bound.key] or list(joints)
-        rates = {rate_name(name) for name in meant}
-        parameters, changed = [], []
-        for p in config.map.parameters:
-            if p.name in rates and p.free:
-                most = LESS * abs(controls[p.name])
-                low, high = max(p.lower, -most), min(p.upper, most)
-                p = replace(p, lower=low, upper=high, value=float(np.clip(p.value, low, high)))
-                changed.append(f"|{p.name}| <= {most:.3g} {p.unit}")
-            parameters.append(p)
-        if not changed:
-            raise bound
-        tight = ParameterMap(parameters, config.scene.engine, config.map.groups)
-        return replace(config, map=tight), ", ".join(changed)
+        return slower(config, bound, controls, {rate_name(name) for name in meant})
 
     def to_twin(
         self, scene: dict[str, Any], shift: dict[str, np.ndarray], jitter: float
@@ -121,8 +136,8 @@ class ReleaseTask:
 
 def read(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> ReleaseTask:
     """Keys `grasp` and `release` of section `robot`."""
-    grasp = reader.section(schema.GRASP, robot["grasp"], "robot.grasp")
-    given = reader.section(schema.RELEASE, robot["release"], "robot.release")
+    grasp = reader.section(GRASP, robot["grasp"], "robot.grasp")
+    given = reader.section(RELEASE, robot["release"], "robot.release")
     bodies = scene.description["bodies"]
     known = [n for n, b in bodies.items() if b["type"] in HELD]
     if grasp["body"] not in known:
