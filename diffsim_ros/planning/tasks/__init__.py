@@ -15,10 +15,10 @@ from ...scene.controllers import FOLLOWING
 from ...scene.model import SceneModel
 from ...scene.placing import absolute
 from ..config import Task
-from . import end_effector_task, release_task
+from . import end_effector_task, release_task, strike_task
 from .parts import POSE
 
-KINDS = (release_task, end_effector_task)
+KINDS = (release_task, end_effector_task, strike_task)
 ROBOT: Section = {
     "arm": Field("any", "robots/*.yaml of the arm (relative to this file)", default=REQUIRED),
     **{key: field for kind in KINDS for key, field in kind.KEYS.items()},
