@@ -2,6 +2,7 @@
 
 from ..parameter import Parameter
 from .adam import AdamOptions, adam
+from .apex import Apex
 from .bands import Band, prediction_bands
 from .cloud_track import CloudTrack, RigidSkin, SoftSkin
 from .continuation import EARLY, continuation, growing, horizons, three_phases
@@ -29,9 +30,9 @@ from .uncertainty import (
 )
 
 __all__ = [
-    "EARLY", "AdamOptions", "Band", "Cauchy", "CloudTrack", "Evaluation", "GradientReport", "Huber",
-    "InitialState", "Iteration", "LMOptions", "LeastSquaresProblem", "LinearFunctional", "Loss",
-    "Parameter", "ParameterMap", "Pinned", "PointTrack", "PoseTrack", "Problem", "Profile",
+    "EARLY", "AdamOptions", "Apex", "Band", "Cauchy", "CloudTrack", "Evaluation", "GradientReport",
+    "Huber", "InitialState", "Iteration", "LMOptions", "LeastSquaresProblem", "LinearFunctional",
+    "Loss", "Parameter", "ParameterMap", "Pinned", "PointTrack", "PoseTrack", "Problem", "Profile",
     "RigidSkin", "SimulationProblem", "SoftL1", "SoftSkin", "Solution", "StudentT", "Term", "Trial",
     "TwistTrack", "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem",
     "continuation", "correlated_covariance", "gauss_newton_covariance", "growing", "horizons",
