@@ -24,7 +24,7 @@ import numpy as np
 
 from diffsim_ros.inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.markers.experiment import MarkerExperiment
+from diffsim_ros.real2sim.sensors.marker.experiment import MarkerExperiment
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "config" / "estimation" / "silicone_beam.yaml"

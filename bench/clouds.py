@@ -26,7 +26,7 @@ import numpy as np
 
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.sensing.clouds.pipeline import CloudPipeline, stage_table
 
 CONFIG = Path(__file__).resolve().parent.parent / "config" / "estimation" / "foam_ball.yaml"
@@ -106,7 +106,7 @@ def pipeline(model, clouds, passes: int) -> dict:
 def main(out: Path | None = None, *, repeats: int = REPEATS, passes: int = PASSES, set=()) -> dict:
     """Figures of the objective and of the pipeline; set: changes of the YAML, KEY=VALUE."""
     config = load_estimation(CONFIG, set=["simulation.threads=1", *set])
-    experiment = kind_of(config.kind).experiment(config)
+    experiment = kind_of(config.kind)(config)
     model = experiment.model
     recording = config.train.read(model.sensors)[0]
     throw = experiment.read({"train": [recording], "validate": ()}).train[0]

@@ -25,7 +25,7 @@ from diffsim_ros.inverse.optimizers import LMOptions, levenberg_marquardt
 from diffsim_ros.inverse.problem import LeastSquaresProblem
 from diffsim_ros.inverse.simulation_problem import SimulationProblem
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.toss_model import TossModel
+from diffsim_ros.real2sim.sensors.pose.model import PoseModel
 
 CONFIG = Path(__file__).resolve().parent.parent / "config" / "estimation" / "cube_toss.yaml"
 TOSSES = 50
@@ -69,7 +69,7 @@ def problem_of(tosses: int, horizon: int) -> tuple[SimulationProblem, Counted]:
     """The estimation problem of the configuration's first training tosses, and its counter."""
     names = contact_names(load_estimation(CONFIG))
     config = load_estimation(CONFIG, parameters=names)
-    model = TossModel.build(config)
+    model = PoseModel.build(config)
     sigma = (config.measurement.sigma_position, np.radians(config.measurement.sigma_rotation))
     trials = config.train.read(config.body, sigma)[:tosses]
     template = model.problem(trials, model.map.start, horizon=horizon)

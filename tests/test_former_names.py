@@ -130,3 +130,21 @@ def test_samples_of_a_plan_may_name_former_parameters():
     raw["search"] = {"robust": {"spread": {"ball_proxies.radius": 0.1}}}
     found, _ = warned(lambda: load_plan(raw, base=PLANS))
     assert found.robust.spread == {"ball_contact_spheres.radius": 0.1}
+
+
+def test_tosses_are_poses_that_start_by_height():
+    file = ROOT / "config" / "estimation" / "cube_toss.yaml"
+    raw = yaml.safe_load(file.read_text().replace("../..", str(ROOT)))
+    assert raw["measurement"].pop("start") == "height"
+    new = load_estimation(file)
+    (old, messages) = warned(lambda: load_estimation(
+        {**raw, "kind": "tosses", "fit": {**raw["fit"], "initial_state": "metric"}}
+    ))  # fmt: skip
+    assert messages == [
+        "estimation: fit.initial_state: metric: is called `held` now",
+        "estimation: kind: tosses: is called `poses` with `measurement.start: height` now",
+    ]
+    del raw["kind"]  # a file that names no kind is one of tosses too
+    for found in (old, load_estimation(raw)):
+        assert (found.kind, found.measurement, found.fit) == (new.kind, new.measurement, new.fit)
+        assert found.train.trials == new.train.trials

@@ -23,7 +23,7 @@ import numpy as np
 from diffsim_ros import _engine
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.estimation import EstimationConfig
+from diffsim_ros.real2sim.options import EstimationConfig
 from diffsim_ros.real2sim.results import EstimationResult, ParameterResult
 from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply
 from diffsim_ros.scene.model import SceneModel, load_scene

@@ -18,12 +18,18 @@ from dataclasses import asdict
 
 import numpy as np
 
-from diffsim_ros.real2sim.comparison import QUANTITIES, as_rows, interval
+from diffsim_ros.real2sim.comparison import (
+    QUANTITIES,
+    TossErrors,
+    as_rows,
+    interval,
+    toss_errors,
+)
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.estimation import EstimationConfig
-from diffsim_ros.real2sim.metric import MetricOptions, TossErrors, start_state, toss_errors
+from diffsim_ros.real2sim.options import EstimationConfig
 from diffsim_ros.real2sim.results import EstimationResult
+from diffsim_ros.real2sim.scenarios.height import MetricOptions, start_state
 from diffsim_ros.sensing.observation import PoseTrial
 from diffsim_ros.sensing.tosses import toss_ids
 from diffsim_ros.yaml_file import read_yaml

@@ -25,12 +25,12 @@ from diffsim_ros import _engine, meshes
 from diffsim_ros.inverse import Loss, SimulationProblem, gauss_newton_covariance
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.inverse.solution import Solution
-from diffsim_ros.real2sim.clouds.model import ThrowRecording
-from diffsim_ros.real2sim.clouds.skin import skin_of
 from diffsim_ros.real2sim.config import load_estimation
+from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.real2sim.fit import Fit, fit_trials
-from diffsim_ros.real2sim.kinds import kind_of
 from diffsim_ros.real2sim.progress import Reporter
+from diffsim_ros.real2sim.sensors.cloud.detections import skin_of
+from diffsim_ros.real2sim.sensors.cloud.model import ThrowRecording
 from diffsim_ros.real2sim.starts import StartEstimate, start_estimates
 from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing.clouds.cloud import Cloud
@@ -163,7 +163,7 @@ def estimation(how: Numerics) -> dict:
 def estimated(clouds: Sequence[Cloud], truth: Mapping, how: Numerics) -> dict:
     """Figures of one recording; the truth is used for nothing but the bound and the comparison."""
     begin, cpu = time.perf_counter(), time.process_time()
-    experiment = kind_of("clouds").experiment(load_estimation(estimation(how)))
+    experiment = kind_of("clouds")(load_estimation(estimation(how)))
     recording = CloudRecording("rendered", clouds, "rendered")
     throw = experiment.read({"train": [recording], "validate": ()}).train[0]
     fit = fit_trials(experiment.model, [throw], Reporter(None, []), None)

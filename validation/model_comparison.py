@@ -19,8 +19,8 @@ from diffsim_ros import _engine
 from diffsim_ros.inverse.marker_track import interpolated
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.markers.attach import carrier_of
 from diffsim_ros.real2sim.model_choice import ModelComparison, compare_models
+from diffsim_ros.real2sim.sensors.marker.attach import carrier_of
 from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing.observation import Observation
 

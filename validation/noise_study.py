@@ -31,7 +31,7 @@ from diffsim_ros.inverse import (
 )
 from diffsim_ros.inverse.marker_track import MarkerTrack, interpolated
 from diffsim_ros.inverse.simulation_problem import body_slots
-from diffsim_ros.real2sim.markers.attach import carrier_of
+from diffsim_ros.real2sim.sensors.marker.attach import carrier_of
 from diffsim_ros.scene import load_scene
 
 from .common import ROOT, share

@@ -25,9 +25,14 @@ import numpy as np
 from diffsim_ros.real2sim.comparison import interval
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.estimation import EstimationConfig
-from diffsim_ros.real2sim.poses.experiment import POSES, VELOCITIES, PoseExperiment, errors_of
+from diffsim_ros.real2sim.options import EstimationConfig
 from diffsim_ros.real2sim.results import EstimationResult
+from diffsim_ros.real2sim.sensors.pose.experiment import (
+    POSES,
+    VELOCITIES,
+    PoseExperiment,
+    errors_of,
+)
 from diffsim_ros.sensing.observation import PoseTrial
 
 from .common import ROOT, judged, share

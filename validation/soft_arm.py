@@ -18,7 +18,7 @@ import numpy as np
 from diffsim_ros.inverse.swing import damped_sinusoid
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.markers.measures import release_frame
+from diffsim_ros.real2sim.scenarios.release import release_frame
 from diffsim_ros.sensing.markers.files import read_markers
 
 from .common import ROOT

@@ -20,7 +20,7 @@ from scipy.interpolate import CubicSpline
 from diffsim_ros.inverse.pseudo_inertia import physical, theta_of
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.joints.experiment import JointExperiment
+from diffsim_ros.real2sim.sensors.joint.experiment import JointExperiment
 from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.sensing.joints.log import JointLog
 

@@ -13,11 +13,11 @@ from copy import deepcopy
 
 import numpy as np
 
-from diffsim_ros.real2sim.comparison import QUANTITIES, as_rows, interval
+from diffsim_ros.real2sim.comparison import QUANTITIES, as_rows, interval, toss_errors
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.metric import start_state, toss_errors
-from diffsim_ros.real2sim.toss_model import TossModel
+from diffsim_ros.real2sim.scenarios.height import start_state
+from diffsim_ros.real2sim.sensors.pose.model import PoseModel
 from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
 from diffsim_ros.yaml_file import read_yaml
 
@@ -102,7 +102,7 @@ class Theirs:
         import mujoco
 
         self.config = load_estimation(description)
-        self.model = TossModel.build(self.config)
+        self.model = PoseModel.build(self.config)
         self.spf = self.config.simulation.steps_per_frame
         scale = self.config.parameters["length_scale"].value
         self.dt = train[0].dt

@@ -33,8 +33,8 @@ from diffsim_ros.inverse import (
 from diffsim_ros.inverse.marker_track import MarkerTrack, interpolated
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.inverse.trial import InitialState
-from diffsim_ros.real2sim.clouds.registration import free_flight, free_spin
-from diffsim_ros.real2sim.markers.attach import carrier_of, rigid_fit
+from diffsim_ros.real2sim.scenarios.throw import free_flight, free_spin
+from diffsim_ros.real2sim.sensors.marker.attach import carrier_of, rigid_fit
 from diffsim_ros.real2sim.starts import KINDS, start_estimates
 from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.model import SceneModel

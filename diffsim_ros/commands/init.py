@@ -11,8 +11,7 @@ from diffsim_ros.output import OutputFolder, write_text
 
 def run(options: argparse.Namespace) -> int:
     """Write scene.yaml, estimation.yaml and, where they had to be converted, recordings; 0."""
-    from diffsim_ros.real2sim.first_guess.draft import Given
-    from diffsim_ros.real2sim.first_guess.first import YAMLS, first, streams_of
+    from diffsim_ros.real2sim.first_guess import YAMLS, Given, first, streams_of
     from diffsim_ros.sensing.toss_file import write_tosses
 
     given, line = Given(tuple(options.size or ()), options.mass, options.urdf), ProgressLine()

@@ -21,7 +21,7 @@ from ..errors import InputError
 from ..rotation import left_jacobian_inverse, quat_exp, quat_log, quat_matrix, skew
 from ..sensing.frames import Transform
 from ..sensing.observation import SIGMA
-from .markers.attach import rigid_fit
+from .sensors.marker.attach import rigid_fit
 
 ACROSS = 0.02
 """Least spread of points across their line, over that along it."""

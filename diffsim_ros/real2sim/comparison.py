@@ -1,4 +1,4 @@
-"""Comparison with published simulators on exactly the same tosses, paired by toss id."""
+"""Errors of predicted tosses, and those of published simulators on the same ones, paired by id."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..rotation import quat_angle
 from ..tables import read_rows
-from .metric import TossErrors
+from .scenarios.height import MetricOptions
 
 PUBLISHED_NAME = "anchor_errors_per_toss.csv"
 """Name of the table that is looked for beside a file of tosses."""
@@ -23,6 +24,36 @@ QUANTITIES = {"position": "position_error_widths", "rotation": "rotation_error_d
 """Field of TossErrors -> its name in metrics.json."""
 SAMPLES = 10_000
 LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class TossErrors:
+    """Errors of one predicted toss, means over its frames from the start on.
+
+    position  |dp| in widths;  rotation  angle of R_sim R_meas^T [deg]
+    e_q       |dp|^2 / half + angle^2  [m + rad^2], the training loss of the data's authors
+    """
+
+    position: float
+    rotation: float
+    e_q: float
+
+
+def toss_errors(
+    position: np.ndarray,
+    orientation: np.ndarray,
+    measured_position: np.ndarray,
+    measured_orientation: np.ndarray,
+    options: MetricOptions,
+) -> TossErrors:
+    """Errors of simulated poses (n, 3), (n, 4) against measured ones at the same frames."""
+    dp = np.linalg.norm(position - measured_position, axis=-1)
+    turn = quat_angle(measured_orientation, orientation)
+    return TossErrors(
+        float(dp.mean() / options.width),
+        float(np.degrees(turn.mean())),
+        float((dp**2 / options.half + turn**2).mean()),
+    )
 
 
 @dataclass(frozen=True)

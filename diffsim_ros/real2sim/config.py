@@ -8,21 +8,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import InputError, nearest
-from ..fields import Reader
+from ..fields import Reader, deprecated
 from ..files import is_regular
 from ..yaml_file import parse_yaml, read_yaml
-from .estimation import EstimationConfig
+from .experiment import Experiment, kind_of
 from .inertias import inertia_parameters
-from .kinds import Kind, kind_of
 from .options import (
+    EstimationConfig,
     FitOptions,
     ParameterOptions,
     TopOptions,
     UncertaintyOptions,
+    is_number,
     read_options,
 )
 
 TEXT = "YAML text"
+FORMER_KIND = "tosses"
 QUOTED = "\0"
 """Stands for a dot inside a quoted part of a --set key."""
 
@@ -44,17 +46,15 @@ def load_estimation(
     """
     content, place, base = read_content(source, set)
     reader = Reader(place)
-    top = read_options(TopOptions, reader, content, "")
+    top = read_options(TopOptions, reader, _with_present_kind(reader, content), "")
     grouped = inertia_parameters(reader, top.inertias)
     chosen = _parameters(reader, top.parameters, grouped, parameters)
     kind = kind_of(top.kind)
-    own, other = kind.selections(reader, top.data, base)
+    own, other = kind.recordings.roles(reader, top.data, base)
     if train:
-        own, content["data"]["train"] = kind.whole_files(own, place, "--train", train)
+        own, content["data"]["train"] = own.others("--train", train)
     if validate:
-        other, content["data"]["validate"] = kind.whole_files(
-            other or own, place, "--validate", validate
-        )
+        other, content["data"]["validate"] = (other or own).others("--validate", validate)
     return EstimationConfig(
         place=place,
         base=base,
@@ -72,6 +72,18 @@ def load_estimation(
         source=content,
         inertias=tuple(top.inertias),
     )
+
+
+def _with_present_kind(reader: Reader, content: Mapping) -> dict:
+    """The mapping without the former kind: tosses were poses that start by height, and the kind of
+    a file that names none."""
+    if content.get("kind", FORMER_KIND) != FORMER_KIND:
+        return dict(content)
+    if "kind" in content:
+        new = "poses` with `measurement.start: height"
+        deprecated(reader.place, f"kind: {FORMER_KIND}", new)
+    measurement = reader.mapping(content.get("measurement"), "measurement")
+    return {**content, "kind": "poses", "measurement": {"start": "height", **measurement}}
 
 
 def read_content(source: str | Path | Mapping, set: Iterable[str] = ()) -> tuple[dict, str, Path]:
@@ -131,7 +143,7 @@ def _assign(content: dict, assignment: str, base: Path) -> None:
             )
 
 
-def _bodies(reader: Reader, kind: Kind, value: object) -> tuple[str, ...]:
+def _bodies(reader: Reader, kind: type[Experiment], value: object) -> tuple[str, ...]:
     """Names of the tracked bodies; several only where the kind knows them."""
     names = tuple(value) if kind.several and isinstance(value, tuple) else (value,)
     if not names or not all(isinstance(name, str) and name for name in names):
@@ -140,12 +152,11 @@ def _bodies(reader: Reader, kind: Kind, value: object) -> tuple[str, ...]:
     return names
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _fit(
-    reader: Reader, kind: Kind, value: object, parameters: Mapping[str, ParameterOptions]
+    reader: Reader,
+    kind: type[Experiment],
+    value: object,
+    parameters: Mapping[str, ParameterOptions],
 ) -> FitOptions:
     """Section fit, its rules between keys checked."""
     fit = read_options(kind.fit, reader, value, "fit")
@@ -160,7 +171,7 @@ def _fit(
             raise reader.error(key, name, "an estimated parameter", nearest(name, free))
         low, high = options.bounds
         good = isinstance(values, (list, tuple)) and values
-        if not good or not all(_is_number(v) and low <= v <= high for v in values):
+        if not good or not all(is_number(v) and low <= v <= high for v in values):
             raise reader.error(key, values, f"a list of numbers from {low:g} to {high:g}")
     if len({len(values) for values in fit.continuation.values()}) > 1:
         raise reader.error("fit.continuation", fit.continuation, "lists of one length")

@@ -14,16 +14,21 @@ from ..inverse.solution import bounds_reached
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
 from .config import load_estimation
-from .estimation import EstimationConfig
-from .experiment import Data, Experiment
+from .experiment import Data, Experiment, kind_of
 from .fit import Fit, fit_trials
 from .inertias import read_back
-from .kinds import kind_of
 from .model import Model
+from .options import EstimationConfig
 from .preflight import preflight
 from .progress import ProgressCallback, Reporter
-from .provenance import provenance
-from .results import EstimationResult, ParameterResult, Prediction, open_folder, write_results
+from .results import (
+    EstimationResult,
+    ParameterResult,
+    Prediction,
+    open_folder,
+    provenance,
+    write_results,
+)
 from .spread import band_figures, bands_of, profiles_of, uncertainty_of
 
 Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
@@ -81,7 +86,7 @@ class _Estimation:
     def run(self, observations: Observations | None) -> EstimationResult:
         self.reporter.begin("read")
         given = observations or {}
-        experiment = kind_of(self.config.kind).experiment(self.config)
+        experiment = kind_of(self.config.kind)(self.config)
         data = experiment.read(given if isinstance(given, Mapping) else {"train": given})
         before = preflight(experiment.model, data.train, self.cancel)
         fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel, before.problem)
@@ -112,8 +117,9 @@ class _Estimation:
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())
         metrics["status"] = status
-        model = experiment.model
-        result = self._result(model, data, fit, uncertainty, metrics, predictions, notes, status)
+        result = self._result(
+            experiment, data, fit, uncertainty, metrics, predictions, notes, status
+        )
         return replace(result, profiles=profiles, bands=bands)
 
     def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:
@@ -129,7 +135,7 @@ class _Estimation:
 
     def _result(
         self,
-        model: Model,
+        experiment: Experiment,
         data: Data,
         fit: Fit,
         uncertainty: Uncertainty | None,
@@ -138,6 +144,7 @@ class _Estimation:
         notes: Sequence[str],
         status: str,
     ) -> EstimationResult:
+        model, page = experiment.model, experiment.page or self.config.kind
         names = model.map.names
         correlation = np.eye(len(names)) if uncertainty is None else uncertainty.correlation
         sources = [
@@ -148,6 +155,7 @@ class _Estimation:
         return EstimationResult(
             name=self.config.name,
             kind=self.config.kind,
+            page=page,
             status=status,
             message=fit.message,
             parameters=tuple(_parameters(model, fit, uncertainty)),
@@ -157,7 +165,7 @@ class _Estimation:
             history=tuple(fit.history),
             predictions=tuple(predictions),
             dropped={
-                f"{self.config.kind} not fitted": len(fit.dropped),
+                f"{page} not fitted": len(fit.dropped),
                 "failed rollouts": len(fit.failures),
                 "missing frames": data.missing,
             },

@@ -1,15 +1,23 @@
-"""An experiment reads recordings, makes trials of them, and judges predictions."""
+"""An experiment reads recordings, makes trials of them, and assesses predictions.
+
+What an estimation YAML's `kind` chooses is one of its subclasses (options.KINDS): it brings the
+sections of the YAML that are its own, a Model, and predictions with their figures.  Everything else
+is shared: parameters, optimiser, standard deviations, results.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any, ClassVar
 
 from ..errors import InputError
+from ..fields import Reader
 from .fit import Fit
-from .model import Model
+from .options import KINDS, EstimationConfig, FitOptions, SimulationOptions
 from .progress import Reporter
+from .recordings import Recordings
 
 
 @dataclass(frozen=True)
@@ -35,22 +43,120 @@ class Assessment:
     notes: list[str]
 
 
-class Experiment(Protocol):
-    """One estimation's recordings and how they are simulated."""
+class Experiment:
+    """One estimation's recordings and how they are simulated.
 
-    model: Model
+    measurement, simulation, fit  options of these sections of the YAML
+    recordings  what section `data` names
+    several     several bodies may be tracked at once
+    what        the trials' name in figures and notes;  named  what lists them there
+    page        of the report, where it is not that of the kind
+    """
+
+    measurement: ClassVar[type]
+    simulation: ClassVar[type] = SimulationOptions
+    fit: ClassVar[type[FitOptions]] = FitOptions
+    recordings: ClassVar[type[Recordings]]
+    several: ClassVar[bool] = False
+    what: str = "recordings"
+    named: str = "names"
+    page: str = ""
+
+    config: EstimationConfig
+    model: Any
+
+    @classmethod
+    def check_fit(cls, reader: Reader, fit: Any) -> None:
+        """Refuse section `fit` where it breaks rules between keys."""
 
     def read(self, observations: Mapping[str, Sequence]) -> Data:
-        """Recordings handed over, else the YAML's; InputError if they contradict the scene."""
-        ...
+        """Recordings handed over by role, else the YAML's; InputError if they contradict the
+        scene."""
+        notes: list[str] = []
+        train = self.role(observations.get("train"), self.config.train, notes)
+        validate: list = []
+        if "validate" not in observations or observations["validate"]:
+            given = observations.get("validate")
+            validate = self.role(given, self.config.validate, notes)
+        known = {trial.place for trial in train}
+        both = [self.title(trial) for trial in validate if trial.place in known]
+        notes += notes_on_validation(both, len(validate), self.what)
+        return Data(train, validate, notes, sum(map(self.missing, (*train, *validate))))
+
+    def role(self, given: Sequence | None, recordings: Any, notes: list[str]) -> list:
+        """Trials of a role, from what is handed over or read; adds sentences to `notes`.
+
+        recordings  of the YAML, None: it has none of this role
+        """
+        raise NotImplementedError
+
+    def missing(self, trial: Any) -> int:
+        """Samples that a trial lacks."""
+        raise NotImplementedError
+
+    def title(self, trial: Any) -> str:
+        """What figures and notes call a trial."""
+        return trial.place
 
     def counts(self, fit: Fit) -> dict:
         """Which trials were fitted, for metrics.json's `train`."""
-        ...
+        return {self.what: len(fit.kept), self.named: [self.title(trial) for trial in fit.kept]}
 
     def assess(self, data: Data, fit: Fit, reporter: Reporter, cancel: Any) -> Assessment:
         """Predict the trials of training and validation at the end of the fit."""
-        ...
+        trained, notes = self.predictions(fit.kept, fit, "train", cancel)
+        reporter.update(0.4, 1)
+        train = self.figures(trained, len(notes), "train")
+        if not data.validate:
+            return Assessment(trained, train, None, notes)
+        predicted, more = self.predictions(data.validate, fit, "validate", cancel)
+        found = self.figures(predicted, len(more), "validate")
+        return Assessment(self.shown(predicted, trained), train, found, notes + more)
+
+    def shown(self, predicted: list, trained: list) -> list:
+        """Which predictions the result keeps, of those validated and those trained on."""
+        return [*predicted, *trained]
+
+    def predictions(
+        self, trials: Sequence, fit: Fit, role: str, cancel: Any
+    ) -> tuple[list, list[str]]:
+        """Predictions at the end of a fit, and sentences about trials without one."""
+        raise NotImplementedError
+
+    def figures(self, predictions: Sequence, failed: int, role: str) -> dict:
+        """Content of metrics.json for the predictions of a role, train or validate."""
+        return {p.name: self.figures_of(p) for p in predictions}
+
+    def figures_of(self, prediction: Any) -> dict:
+        """Content of metrics.json for one recording."""
+        raise NotImplementedError
+
+
+def kind_of(name: str) -> type[Experiment]:
+    """The experiment of a kind, one of KINDS."""
+    module, _, title = KINDS[name].rpartition(".")
+    return getattr(import_module(module, __package__), title)
+
+
+def predicted(
+    predict: Callable,
+    trials: Sequence,
+    runs: Sequence,
+    *further: Sequence,
+    said: list[str] | None = None,
+) -> tuple[list, list[str]]:
+    """predict(trial, run, ...) of every trial that could be simulated, and sentences on others.
+
+    runs  None for trials whose simulation was cancelled;  said  sentences so far
+    """
+    found, sentences = [], [] if said is None else said
+    for trial, run, *more in zip(trials, runs, *further, strict=True):
+        if run is not None and run.ok:
+            found.append(predict(trial, run, *more))
+        else:
+            what = "cancelled" if run is None else f"{run.status}: {run.message}"
+            sentences.append(f"no prediction for {trial.place}: {what}")
+    return found, sentences
 
 
 def refuse_twice(names: Sequence[str], place: object, key: str) -> None:

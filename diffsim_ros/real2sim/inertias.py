@@ -15,7 +15,7 @@ from ..inverse.pseudo_inertia import SHEARS, WORDS, InertiaGroup, physical, root
 from .options import InertiaOptions, ParameterOptions, read_options
 
 if TYPE_CHECKING:
-    from .estimation import EstimationConfig
+    from .options import EstimationConfig
 
 STRETCH = 3.0  # the radii's logarithms, and shears as shares, are bounded by so many prior sigmas
 PHYSICAL = (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,10 +15,11 @@ from ..inverse.losses import Cauchy, Loss, SoftL1
 from ..inverse.parameters import ParameterMap
 from ..inverse.simulation_problem import SimulationProblem
 from ..parameter import Parameter, read_sets
+from ..inverse.trial import Trial
 from ..scene.model import SceneModel, load_scene
-from .estimation import EstimationConfig
+from ..sensing.streams import Stream
 from .inertias import inertia_groups
-from .options import ParameterOptions
+from .options import EstimationConfig, ParameterOptions
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,28 @@ class Model:
         horizon  last frame after the start that counts, 0: all
         """
         raise NotImplementedError
+
+    def of_trials(
+        self, trials: Sequence[Trial], options: Any = None, *, nuisance: bool = False
+    ) -> SimulationProblem:
+        """The problem of trials of the inverse layer; options: the engine's, by default the
+        scene's."""
+        return SimulationProblem(
+            self.scene.engine,
+            options or self.scene.options,
+            self.map,
+            trials,
+            nuisance=nuisance,
+            threads=self.config.simulation.threads,
+        )
+
+    def streams(self, trials: Sequence) -> list[Stream]:
+        """The very samples that are fitted, where a flight or rest before them can be checked."""
+        return []
+
+    def look(self, trials: Sequence) -> tuple[list[str], dict]:
+        """Sentences and figures of the pre-flight that are the kind's own."""
+        return [], {}
 
     def held(self, values: Mapping[str, float]) -> Self:
         """The same model with these parameters held at values."""
@@ -57,6 +81,20 @@ class Model:
         names = dict.fromkeys(entry for q in self.map.parameters for entry in q.sets)
         names |= dict.fromkeys(n for group in self.map.groups for n in group.scene_parameters)
         return {name: float(p[self.scene.engine.index(name)]) for name in names}
+
+    @property
+    def interval(self) -> float:
+        """Time between recorded rows of a rollout by the scene's own steps [s]."""
+        return self.scene.options.step * self.scene.options.record_every
+
+    def rows(self, span: float) -> int:
+        """Rows of a rollout that reaches one beyond `span` seconds."""
+        return math.floor(span / self.interval + 1e-9) + 1
+
+    def gravity(self, z: np.ndarray) -> np.ndarray:
+        """Gravity of the model at z, recorded lengths [m/s^2] (3,)."""
+        p = self.map.engine(z, self.scene.engine.values)
+        return p[[self.scene.engine.index(f"gravity.{axis}") for axis in "xyz"]]
 
     @property
     def loss(self) -> Loss:

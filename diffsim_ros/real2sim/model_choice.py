@@ -4,7 +4,7 @@ Every model is fitted to all training trials, as `estimate` does it, and once mo
 others ended if that is lower, so that a poor first guess is not taken for a poor model.  Then it is
 fitted without each fold of the trials, from the end of the whole fit, and judged on what it did not
 see.  Trials to validate on count as held out from the whole fit.  Nothing here knows what was
-recorded (kinds).
+recorded (experiment.py).
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from ..inverse.model_comparison import information_criteria, verdict
 from ..inverse.optimizers import levenberg_marquardt
 from ..inverse.pinned import Pinned
 from ..inverse.uncertainty import residual_noise
-from .estimation import EstimationConfig
-from .experiment import Data
+from .experiment import Data, kind_of
 from .fit import Fit, descend, fit_trials
-from .kinds import kind_of
 from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
+from .options import EstimationConfig
 from .progress import Progress, ProgressCallback, Reporter
 from .spread import solution_of, uncertainty_of
 
@@ -166,7 +165,7 @@ class _Model:
                 ("search", float(fit.search_evaluations)),
                 ("held out", 4.0 * fit.iterations)]  # fmt: skip
         self.reporter = Reporter(progress, plan)
-        self.experiment = kind_of(config.kind).experiment(config)  # refused before any work
+        self.experiment = kind_of(config.kind)(config)  # refused before any work
         self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
         self.fit: Fit | None = None
 

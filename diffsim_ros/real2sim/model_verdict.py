@@ -11,10 +11,9 @@ import numpy as np
 from ..inverse.model_comparison import Criteria, FitFigures, Paired
 from ..inverse.time_correlation import TimeNoise
 from ..inverse.uncertainty import Uncertainty
-from .estimation import EstimationConfig
 from .fit import Fit
-from .provenance import provenance
-from .results import finite
+from .options import EstimationConfig
+from .results import finite, provenance
 
 
 @dataclass(frozen=True)

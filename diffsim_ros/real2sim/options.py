@@ -4,37 +4,46 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeGuard, TypeVar
 
+import numpy as np
+
+from ..errors import InputError, nearest
 from ..fields import REQUIRED, Field, Reader
 from ..parameter import SCALE, SETS, UNIT
 
 T = TypeVar("T")
 
 KINDS = {
-    "tosses": ".toss_kind",
-    "poses": ".poses.kind",
-    "markers": ".markers.kind",
-    "clouds": ".clouds.kind",
-    "sensors": ".clouds.kind",
-    "joints": ".joints.kind",
+    "poses": ".sensors.pose.experiment.PoseExperiment",
+    "markers": ".sensors.marker.experiment.MarkerExperiment",
+    "clouds": ".sensors.cloud.experiment.CloudExperiment",
+    "sensors": ".sensors.cloud.experiment.CloudExperiment",
+    "joints": ".sensors.joint.experiment.JointExperiment",
 }
-"""Kind of an estimation -> module with its KIND (kinds.py)."""
+"""Kind of an estimation -> its experiment (experiment.py)."""
 
 
-def option(kind: str, doc: str, default: object, unit: str = "", **rules) -> object:
+def option(kind: str, doc: str, default: object, unit: str = "", **rules: Any) -> Any:
     """A dataclass field that is also a checked key of the YAML (docs/real2sim.md lists them)."""
     return keyed(Field(kind, doc, unit, default=default, **rules))
 
 
-def keyed(key: Field) -> object:
+def keyed(key: Field) -> Any:
     """A dataclass field that is this key of the YAML."""
     if isinstance(key.default, dict):
         return dataclasses.field(default_factory=dict, metadata={"field": key})
     default = None if key.default is REQUIRED else key.default
     return dataclasses.field(default=default, metadata={"field": key})
+
+
+def positive(doc: str, default: object, unit: str = "") -> Any:
+    """An option that is a number > 0."""
+    return option("number", doc, default, unit, minimum=0, strict=True)
 
 
 def fields_of(section: type) -> dict[str, Field]:
@@ -48,85 +57,25 @@ def read_options(section: type[T], reader: Reader, value: object, key: str) -> T
     return section(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
 
 
-def read_paths(reader: Reader, names: tuple, base: Path, key: str, what: str) -> tuple[Path, ...]:
-    """Files of a section, relative to `base`; InputError unless there is one. what: "npz file"."""
-    for i, name in enumerate(names):
-        if not isinstance(name, str):
-            raise reader.error(f"{key}.files[{i}]", name, f"the path of {what}")
-    if not names:
-        raise reader.error(f"{key}.files", [], f"at least one {what.split(' ', 1)[1]}")
-    return tuple(base / name for name in names)
-
-
 @dataclass(frozen=True, kw_only=True)
 class DataOptions:
     """Section `data`: the recordings of training and of validation."""
 
-    train: dict = option("mapping", "files, and which of their tosses are trained on", REQUIRED)
-    validate: dict = option("mapping", "files, and which of their tosses are predicted", None)
+    train: dict = option("mapping", "recordings that are trained on", REQUIRED)
+    validate: dict = option("mapping", "recordings that are predicted", None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectionOptions:
-    """Sections `data.train` and `data.validate` of tosses."""
+class FilesOptions:
+    """Sections `data.train` and `data.validate`."""
 
-    files: tuple = option("list", "npz files, or bags, relative to the YAML", REQUIRED)
-    trials: object = option("any", "all, a list of ids, or {random: COUNT, seed: SEED}", "all")
-    exclude_train: bool = option("flag", "leave out tosses that the YAML trains on", True)
-    published: object = option(
-        "any", "beside (a table next to each file), none, or a list of tables", "beside"
-    )
+    files: tuple = option("list", "files, folders or bags, relative to the YAML", REQUIRED)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomOptions:
-    """Section `data.*.trials` when tosses are drawn."""
+class SimulationOptions:
+    """Section `simulation`; steps are the scene's."""
 
-    random: int = option("integer", "how many tosses", REQUIRED, minimum=1)
-    seed: int = option("integer", "seed of the draw", 0, minimum=0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TossMeasurementOptions:
-    """Section `measurement` of tosses: what was recorded, and how a prediction is judged."""
-
-    sigma_position: float = option(
-        "number", "noise of a position", 1e-3, "m", minimum=0, strict=True
-    )
-    sigma_rotation: float = option(
-        "number", "noise of a rotation, per axis", 0.5, "deg", minimum=0, strict=True
-    )
-    half_edge: float = option(
-        "number", "half edge of the cube, recorded lengths", 0.0524, "m", minimum=0, strict=True
-    )
-    start_gravity: float = option(
-        "number", "gravity of the metric's refit of v_z", 9.81, "m/s^2", minimum=0
-    )
-    own_gravity: bool = option(
-        "flag",
-        "refit v_z with the model's gravity (the metric's figures are reported too)",
-        False,
-    )
-    frames_before: int = option(
-        "integer", "frames from the start to the first below sqrt(3) half edges", 3, minimum=0
-    )
-    body_offset: tuple = option(
-        "numbers",
-        "the tracker's pivot in the body: x, y, z [m, recorded lengths] and a rotation vector "
-        "[rad]; one that is to be estimated: kind poses",
-        (),
-    )
-    check_gravity: bool = option("flag", "compare free flight with the world's gravity", True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TossSimulationOptions:
-    """Section `simulation` of tosses."""
-
-    steps_per_frame: int = option("integer", "time steps per frame", 8, minimum=1)
-    validate_steps_per_frame: int = option(
-        "integer", "the same when predicting (default: as in training)", None, minimum=1
-    )
     threads: int = option("integer", "0 uses every core; results do not change", 0, minimum=0)
 
 
@@ -140,9 +89,7 @@ class FitOptions:
         "soft_l1",
         choices=("squared", "soft_l1", "cauchy"),
     )
-    loss_scale: float = option(
-        "number", "root of the total beyond which a trial counts less", 0.1, minimum=0, strict=True
-    )
+    loss_scale: float = positive("root of the total beyond which a trial counts less", 0.1)
     horizons: tuple = option(
         "numbers",
         "frames after the start that are fitted, stage by stage (0: all)",
@@ -171,25 +118,6 @@ class FitOptions:
         "objectives evaluated by the final search without gradients (0: none)",
         0,
         minimum=0,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TossFitOptions(FitOptions):
-    """Section `fit` of tosses."""
-
-    initial_state: str = option(
-        "choice",
-        "metric: open loop from the metric's start; nuisance: 12 numbers per toss are fitted too",
-        "metric",
-        choices=("metric", "nuisance"),
-    )
-    position_weight: float = option(
-        "number",
-        "factor on the square of the position error in a toss's e_q (1: the metric's e_q)",
-        1.0,
-        minimum=0,
-        strict=True,
     )
 
 
@@ -246,15 +174,9 @@ class InertiaOptions:
     mass_factor: float = option(
         "number", "bounds of the mass are this factor off", 10.0, minimum=1, strict=True
     )
-    reach: float = option(
-        "number", "bounds of the centre's coordinates", 0.3, "m", minimum=0, strict=True
-    )
-    stretch_sigma: float = option(
-        "number",
-        "prior of the logarithms of the three radii, and of their shears as shares of these",
-        0.7,
-        minimum=0,
-        strict=True,
+    reach: float = positive("bounds of the centre's coordinates", 0.3, "m")
+    stretch_sigma: float = positive(
+        "prior of the logarithms of the three radii, and of their shears as shares of these", 0.7
     )
 
 
@@ -263,7 +185,7 @@ class TopOptions:
     """Top level of an estimation YAML."""
 
     name: str = option("name", "name of the estimation", "estimation")
-    kind: str = option("choice", "what was recorded, see above", "tosses", choices=tuple(KINDS))
+    kind: str = option("choice", "what was recorded, see above", "poses", choices=tuple(KINDS))
     scene: object = option(
         "any", "scene YAML (relative to this file), or a scene mapping", REQUIRED
     )
@@ -277,3 +199,72 @@ class TopOptions:
     inertias: dict = option("mapping", "payload of the scene -> its whole inertia is estimated", {})
     fit: dict = option("mapping", "objective and optimiser", None)
     uncertainty: dict = option("mapping", "standard deviations", None)
+
+
+@dataclass(frozen=True)
+class EstimationConfig:
+    """What an estimation YAML says, checked (config.py reads it).
+
+    place         the file (or "YAML text") that messages name
+    base          folder that relative paths of the YAML start from
+    scene         scene mapping, or the path of a scene YAML
+    bodies        names of the tracked bodies
+    kind          what was recorded; train, validate, measurement and simulation are its
+    train         recordings that are fitted;  validate: those that are predicted (None: none)
+    parameters    name -> ParameterOptions, in the order of the YAML, those of inertias behind
+    inertias      payloads whose ten parameters are among them
+    source        the mapping as read, with every --set, --train and --validate in it (provenance)
+    """
+
+    place: str
+    base: Path
+    name: str
+    kind: str
+    scene: Mapping | Path
+    bodies: tuple[str, ...]
+    train: Any
+    validate: Any
+    measurement: Any
+    simulation: Any
+    parameters: Mapping[str, ParameterOptions]
+    fit: FitOptions
+    uncertainty: UncertaintyOptions
+    source: Mapping
+    inertias: tuple[str, ...] = ()
+
+    def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
+        """An InputError that names this estimation's file."""
+        return InputError(self.place, key, value, accepted, remedy)
+
+    @property
+    def body(self) -> str:
+        """The tracked body, of several the first."""
+        return self.bodies[0]
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Names of the parameters that are estimated."""
+        return tuple(name for name, p in self.parameters.items() if not p.fixed)
+
+    def number(
+        self, value: object, key: str, rule: str = "a finite number, or the name of a parameter"
+    ) -> tuple[float, str]:
+        """(number, "") or (first guess, name of the parameter); InputError for anything else."""
+        if is_number(value):
+            return float(value), ""
+        if not isinstance(value, str) or value not in self.parameters:
+            raise self.error(key, value, rule, nearest(str(value), self.parameters))
+        return self.parameters[value].value, value
+
+    def places(self, markers: Mapping, key: str) -> np.ndarray:
+        """Places of markers (n, 3) [m]; InputError naming one that is none."""
+        for name, place in markers.items():
+            good = isinstance(place, (list, tuple)) and len(place) == 3
+            if not good or not all(is_number(x) for x in place):
+                raise self.error(f"{key}.{name}", place, "three finite numbers [m]")
+        return np.array(list(markers.values()), float).reshape(-1, 3)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """True for a finite number."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)

@@ -18,7 +18,6 @@ from ..inverse.identifiability import identifiability
 from ..inverse.problem import Evaluation
 from ..inverse.simulation_problem import SimulationProblem
 from ..sensing.check import Examined, examine
-from ..sensing.streams import Stream, joint_stream
 from .model import Model
 
 MOST = 16
@@ -35,8 +34,6 @@ MISSING = {
     "stick": ("no sticking", "let it come to rest, or roll"),
     "contact": ("no contact", "record until it touches the ground"),
 }
-CYCLES = 3.0
-"""Fewer cycles than this before a swing has decayed to 1/e leave its frequency and decay vague."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,10 @@ def preflight(model: Model, trials: Sequence, cancel=None) -> Preflight:
     if chosen:
         shares = _modes(model, runs)
         figures["excitation"] = shares
-        notes += _excitation(model, shares, len(chosen)) + _swings(model, chosen, figures)
+        notes += _excitation(model, shares, len(chosen))
+        sentences, more = model.look(chosen)
+        notes += sentences
+        figures |= more
         share = len(trials) / len(chosen)
         sentences, figures["identifiability"] = _information(problem, z, evaluation, share)
         notes += sentences
@@ -98,20 +98,11 @@ def _noise_model(model: Model) -> Model:
 
 def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
     """Verdicts of `diffsim check` on the very samples that are fitted."""
-    kinds = {
-        "tosses": _tosses,
-        "poses": _tosses,
-        "markers": _releases,
-        "clouds": _throws,
-        "sensors": _throws,
-        "joints": _logs,
-    }
-    streams = kinds.get(model.config.kind)
-    # other starts than flights have no flight to be judged by
-    if streams is None or getattr(model.config.measurement, "start", "flight") != "flight":
+    streams = model.streams(trials)
+    if not streams:
         return [], {}
     notes, figures = [], {}
-    for stream in streams(trials):
+    for stream in streams:
         one: Examined = examine(stream, assess=False)
         name = ": ".join(filter(None, [Path(stream.path).name, stream.name]))
         figures[name] = one.figures()
@@ -120,54 +111,6 @@ def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
                 advice = f"; {finding.advice}" if finding.advice else ""
                 notes.append(f"{name}: {finding.text}{advice}")
     return notes, {"recordings": figures}
-
-
-def _tosses(trials: Sequence) -> list[Stream]:
-    """One stream per source and body, its trials one after the other."""
-    streams = []
-    for source in dict.fromkeys(trial.source for trial in trials):
-        every = [trial for trial in trials if trial.source == source]
-        number = np.concatenate([np.full(len(trial), trial.id) for trial in every])
-        t = np.concatenate([trial.frames * trial.dt for trial in every])
-        for body in every[0].bodies:
-            own = [trial.of(body) for trial in every]
-            position = np.concatenate([trial.position for trial in own])[:, None]
-            q = np.concatenate([trial.orientation for trial in own])
-            alone = len(every[0].bodies) == 1
-            name, names = ("", ("body",)) if alone else (body, (body,))
-            streams.append(
-                Stream(Path(source), name, "poses", "tosses", "", t, names, number, position, q)
-            )
-    return streams
-
-
-def _releases(trials: Sequence) -> list[Stream]:
-    """One stream per recording."""
-    return [
-        Stream(
-            Path(release.source), "", "markers", "markers", "", release.t,
-            tuple(f"marker {k + 1}" for k in range(release.position.shape[1])),
-            position=release.position,
-        )
-        for release in trials
-    ]  # fmt: skip
-
-
-def _throws(trials: Sequence) -> list[Stream]:
-    """One stream per recording: where its body was seen."""
-    return [
-        Stream(
-            Path(throw.source), "", "markers", "places of the body", "", throw.t, ("body",),
-            position=np.array([one.place for one in throw.detections.registered])[:, None],
-        )
-        for throw in trials
-    ]  # fmt: skip
-
-
-def _logs(trials: Sequence) -> list[Stream]:
-    """One stream per joint log."""
-    sources = dict.fromkeys(log.source for log in trials)
-    return [joint_stream([log for log in trials if log.source == s], "joints") for s in sources]
 
 
 # ---------------------------------------------------------------------------- excitation
@@ -228,23 +171,6 @@ def _contact_keys(model: Model, name: str, contacts: set[str]) -> list[str]:
     entries = model.config.parameters[name].sets
     pairs = (entry.rsplit(".", 1) for entry in entries if "." in entry)
     return [key for owner, key in pairs if owner in contacts]
-
-
-def _swings(model: Model, trials: Sequence, figures: dict) -> list[str]:
-    """Cycles of every release before its swing has decayed."""
-    if model.config.kind != "markers":
-        return []
-    notes, cycles = [], {}
-    for release in trials:
-        fit = model.swing(release, release.position).fit
-        cycles[release.name] = fit.frequency / fit.decay if fit.decay > 0 else None
-        if fit.decay > 0 and fit.frequency < CYCLES * fit.decay:
-            notes.append(
-                f"{release.name} swings {fit.frequency / fit.decay:.2g} times before it decays "
-                "to 1/e: its frequency and decay are vague; release it from farther"
-            )
-    figures["cycles"] = cycles
-    return notes
 
 
 # ---------------------------------------------------------------------------- information

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import platform
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
+import scipy
 
+from .. import __version__
 from ..errors import InputError
 from ..inverse.bands import TrialBand
 from ..inverse.profile import Profile
@@ -88,7 +93,7 @@ class Step:
 class EstimationResult:
     """Everything that was estimated.
 
-    kind         what was recorded (kinds.py)
+    kind, page   what was recorded (experiment.py), and whose page the report is
     status       "converged", "not_converged" or "cancelled" (the best so far is in `parameters`)
     message      the optimiser's sentence
     correlation  of the free parameters, in the order of `correlated` (nf, nf)
@@ -117,7 +122,8 @@ class EstimationResult:
     provenance: Mapping
     config: Mapping
     scene: Mapping[str, float] = field(default_factory=dict)
-    kind: str = "tosses"
+    kind: str = "poses"
+    page: str = "tosses"
     derived: tuple[ParameterResult, ...] = ()
     profiles: tuple[Profile, ...] = ()
     bands: tuple[TrialBand, ...] = ()
@@ -234,3 +240,28 @@ def count_by(values: Iterable[str]) -> dict[str, int]:
     for value in values:
         counts[value] = counts.get(value, 0) + 1
     return counts
+
+
+def file_hash(path: str | Path) -> str:
+    """SHA-256 of a file, "" if it cannot be read (a topic, say)."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def provenance(place: str, sources: Iterable[str]) -> dict:
+    """Plain data that names every input and version."""
+    return {
+        "configuration": place,
+        "data": [
+            {"source": source, "sha256": file_hash(source) or None}
+            for source in dict.fromkeys(sources)
+        ],
+        "diffsim_ros": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "machine": platform.machine(),
+        "platform": sys.platform,
+    }

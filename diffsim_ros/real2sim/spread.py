@@ -21,10 +21,9 @@ from ..inverse.uncertainty import (
     gauss_newton_covariance,
     sandwich_covariance,
 )
-from .estimation import EstimationConfig
 from .fit import Fit
 from .model import Model
-from .options import UncertaintyOptions
+from .options import EstimationConfig, UncertaintyOptions
 from .progress import Reporter
 
 LEVEL = 0.95

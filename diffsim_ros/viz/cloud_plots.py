@@ -1,6 +1,6 @@
 """Figures of clouds against simulated surfaces: what the camera saw, distances, residuals.
 
-They read real2sim.clouds.experiment.CloudPrediction by its attributes.
+They read real2sim.sensors.cloud.experiment.CloudPrediction by its attributes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Figures of joint logs: readings, commands and simulation by joint, and what is left over.
 
-They read real2sim.joints.experiment.JointPrediction by its attributes.
+They read real2sim.sensors.joint.experiment.JointPrediction by its attributes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Figures of recordings of markers: curves measured against simulated, swings, errors over time.
 
-They read real2sim.markers.experiment.MarkerPrediction by its attributes.
+They read real2sim.sensors.marker.experiment.MarkerPrediction by its attributes.
 """
 
 from __future__ import annotations

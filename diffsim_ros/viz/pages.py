@@ -1,4 +1,4 @@
-"""Which report and playback an estimation's kind has (real2sim.kinds)."""
+"""Which report and playback an estimation has (its result's `page`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRITERS = {
 
 def write_pages(result: Any, folder: Path) -> None:
     """Write report.html, its pictures and motion.mcap of an EstimationResult into a folder."""
-    report, playback = WRITERS[result.kind]
+    report, playback = WRITERS[result.page]
     report(result, folder / "report.html")
     if result.predictions:
         playback(folder / "motion.mcap", result)

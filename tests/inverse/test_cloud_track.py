@@ -225,7 +225,7 @@ def bouncing(young, layers=2):
 def recorded(model, generator, noise):
     """A CloudTrack of points that a camera at EYE would have of the model's own motion."""
     from diffsim_ros import _engine
-    from diffsim_ros.real2sim.clouds.skin import skin_of
+    from diffsim_ros.real2sim.sensors.cloud.detections import skin_of
 
     skin = skin_of(model, "ball", refine=1)
     slot = BodySlot(*_slot(model))

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from diffsim_ros.inverse.simulation_problem import body_slots
-from diffsim_ros.real2sim.clouds.skin import skin_of
+from diffsim_ros.real2sim.sensors.cloud.detections import skin_of
 from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing import bags
 from diffsim_ros.sensing.clouds.cloud import Cloud

@@ -8,7 +8,7 @@ import numpy as np
 
 from diffsim_ros import _engine
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.experiment import kind_of
 
 TRUTH = {"young": 1.2e5, "viscosity": 40.0}
 PLACES = {
@@ -101,10 +101,10 @@ def record(path: Path, *, noise: float, seed: int, truth=TRUTH, after: float = 0
     """Write a recording made by the simulator, in another frame and with noise [m]."""
     from diffsim_ros.inverse.marker_track import interpolated
     from diffsim_ros.inverse.simulation_problem import body_slots
-    from diffsim_ros.real2sim.markers.attach import carrier_of
+    from diffsim_ros.real2sim.sensors.marker.attach import carrier_of
 
     config = load_estimation(estimation([path]))
-    model = kind_of("markers").experiment(config).model
+    model = kind_of("markers")(config).model
     engine, p = model.scene.engine, model.scene.engine.values
     for name, value in truth.items():
         p[engine.index(f"beam.{name}")] = value

@@ -14,13 +14,14 @@ pytest.importorskip("open3d", exc_type=ImportError)
 
 from diffsim_ros import meshes
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim.clouds import kind_options
-from diffsim_ros.real2sim.clouds.registration import free_spin, posed
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.real2sim.options import fields_of
 from diffsim_ros.real2sim.results import write_results
+from diffsim_ros.real2sim.scenarios.throw import free_spin
+from diffsim_ros.real2sim.sensors.cloud import options as kind_options
+from diffsim_ros.real2sim.sensors.cloud.registration import posed
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.clouds.recording import read_recordings
 from tests.real2sim.clouds_synthetic import TRUTH, estimation, recording
@@ -60,7 +61,7 @@ def test_a_validated_recording_is_predicted_from_its_flight(result):
 
 
 def test_derivatives_of_the_objective_by_parameters_and_start():
-    experiment = kind_of("clouds").experiment(load_estimation(estimation()))
+    experiment = kind_of("clouds")(load_estimation(estimation()))
     trials = experiment.read({"train": [recording(0, frames=9)], "validate": ()}).train
     problem = experiment.model.problem(trials, experiment.model.map.start).exact()
     z, y = problem.start, np.zeros(problem.nuisance_shape)
@@ -77,12 +78,12 @@ def test_derivatives_of_the_objective_by_parameters_and_start():
 
 def test_a_wrong_pose_of_the_camera_is_put_right_by_the_floor():
     content = estimation()
-    right = kind_of("clouds").experiment(load_estimation(content))
+    right = kind_of("clouds")(load_estimation(content))
     cloud = content["measurement"]["cloud"]
     tilt = Rotation.from_euler("xyz", [1.0, -1.5, 0.0], degrees=True)
     cloud["orientation"] = (tilt * Rotation.from_quat(cloud["orientation"])).as_quat().tolist()
     cloud["position"] = np.add(tilt.apply(cloud["position"]), [0, 0, 0.03]).tolist()
-    wrong = kind_of("clouds").experiment(load_estimation(content))
+    wrong = kind_of("clouds")(load_estimation(content))
     a, b = (e.read({"train": [recording(0)], "validate": ()}) for e in (right, wrong))
     one, other = a.train[0], b.train[0]
     # turned about the level axes only: heights and the fall are the same to the floor's sigma
@@ -161,11 +162,11 @@ def test_bad_estimations_are_named(change, says):
     content = estimation()
     change(content)
     with pytest.raises(InputError, match=says):
-        kind_of("clouds").experiment(load_estimation(content))
+        kind_of("clouds")(load_estimation(content))
 
 
 def test_recordings_without_a_floor_or_a_flight_are_refused():
-    experiment = kind_of("clouds").experiment(load_estimation(estimation()))
+    experiment = kind_of("clouds")(load_estimation(estimation()))
     whole = recording(0)
     late = replace(whole, clouds=whole.clouds[5:])
     with pytest.raises(InputError, match="3 frames of free flight before the first contact"):
@@ -176,7 +177,7 @@ def test_recordings_without_a_floor_or_a_flight_are_refused():
     with pytest.raises(InputError, match=r"-9\.\d\d .* in free flight.* 9\.81, 0\.00, 0\.00"):
         content = estimation()
         content["scene"]["world"]["gravity"] = [9.81, 0, 0]
-        other = kind_of("clouds").experiment(load_estimation(content))
+        other = kind_of("clouds")(load_estimation(content))
         other.read({"train": [whole], "validate": ()})
     with pytest.raises(InputError, match="recordings of different names"):
         experiment.read({"train": [whole, whole], "validate": ()})
@@ -188,7 +189,7 @@ def test_files_of_the_command_line_replace_those_of_the_yaml(tmp_path):
     assert config.validate.files == (tmp_path / "a.npz",)
     assert config.source["data"]["train"] == {"files": [str(tmp_path / "bag")]}
     with pytest.raises(InputError, match="no such file or folder"):
-        kind_of("clouds").experiment(config).read({})
+        kind_of("clouds")(config).read({})
 
 
 def test_keys_of_the_yaml_are_documented():

@@ -15,7 +15,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.sensing import bags
 from diffsim_ros.sensing.clouds.samples import read_samples
 from diffsim_ros.viz.cloud_report import PAGE
@@ -42,7 +42,7 @@ def both(seed=0, name="box", frames=13, markers=False):
 
 
 def experiment(content):
-    return kind_of("clouds").experiment(load_estimation(content))
+    return kind_of("clouds")(load_estimation(content))
 
 
 def truth_of(result):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim.clouds.camera import Camera
-from diffsim_ros.real2sim.clouds.kind import CloudFiles
-from diffsim_ros.real2sim.clouds.registration import RegisteredSurface, free_frames
+from diffsim_ros.real2sim.scenarios.throw import free_frames
+from diffsim_ros.real2sim.sensors.cloud.camera import Camera
+from diffsim_ros.real2sim.sensors.cloud.options import CloudFiles
+from diffsim_ros.real2sim.sensors.cloud.registration import RegisteredSurface
 from diffsim_ros.sensing.clouds.cloud import checked
 from diffsim_ros.sensing.clouds.crop import at_rim, cut_by
 from diffsim_ros.sensing.clouds.files import write_sequence

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim.comparison import best_of, compare, interval, read_published
-from diffsim_ros.real2sim.metric import TossErrors
+from diffsim_ros.real2sim.comparison import TossErrors, best_of, compare, interval, read_published
 
 TABLE = Path(__file__).parents[2] / "data" / "cube_toss" / "anchor_errors_per_toss.csv"
 

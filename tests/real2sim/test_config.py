@@ -12,9 +12,10 @@ import pytest
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim import options
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.experiment import notes_on_validation, refuse_twice
-from diffsim_ros.real2sim.options import RandomOptions, fields_of
-from diffsim_ros.real2sim.selection import overlap
+from diffsim_ros.real2sim.experiment import Experiment, notes_on_validation, refuse_twice
+from diffsim_ros.real2sim.options import fields_of
+from diffsim_ros.real2sim.sensors.pose import options as pose_options
+from diffsim_ros.real2sim.sensors.pose.options import RandomOptions
 from tests.real2sim.synthetic import arrays
 
 ROOT = Path(__file__).parents[2]
@@ -116,10 +117,31 @@ def test_relative_files_start_at_the_yaml_or_at_the_current_folder(folder, monke
     assert ids(config.train) and ids(config.validate) == [10, 11, 12]
 
 
+class Tosses(Experiment):
+    """Reads a role, and nothing else."""
+
+    what = "tosses"
+
+    def __init__(self, config):
+        self.config = config
+
+    def role(self, given, recordings, notes):
+        return recordings.read("cube", SIGMA)
+
+    def missing(self, trial):
+        return 0
+
+
 def test_validated_tosses_that_were_trained_on_are_noticed(folder):
     config = load_estimation(content(folder), validate=[folder / "a.npz"])
-    train, validate = config.train.read("cube", SIGMA), config.validate.read("cube", SIGMA)
-    assert sorted(t.id for t in overlap(train, validate)) == sorted(ids(config.train))
+    data = Tosses(config).read({})
+    known = {trial.id for trial in data.train}
+    assert known == set(ids(config.train)) and len(data.validate) == 10
+    first = next(trial.place for trial in data.validate if trial.id in known)
+    (note,) = data.notes
+    assert note.startswith(
+        f"4 of 10 validated tosses were trained on too (first: {first}): the validation is no test"
+    )
 
 
 def test_text_file_and_mapping_read_the_same(folder):
@@ -252,9 +274,9 @@ def test_duplicate_keys_of_a_file_are_refused(folder):
 
 
 def sections() -> list[type]:
-    return [
-        c for c in vars(options).values() if isinstance(c, type) and c.__name__.endswith("Options")
-    ]
+    shared = [c for name, c in vars(options).items() if name.endswith("Options")]
+    own = ("SelectionOptions", "RandomOptions", "PoseSimulationOptions")
+    return [*shared, *(getattr(pose_options, name) for name in own)]
 
 
 @pytest.mark.parametrize("section", sections(), ids=lambda c: c.__name__)

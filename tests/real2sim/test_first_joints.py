@@ -10,9 +10,9 @@ import pytest
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.first_guess import joints as first_joints
-from diffsim_ros.real2sim.first_guess.draft import Given
-from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.experiment import kind_of
+from diffsim_ros.real2sim.first_guess import Given
+from diffsim_ros.real2sim.sensors.joint import first_guess as first_joints
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.sensing.check import examine
 from diffsim_ros.sensing.streams import read_streams
@@ -28,7 +28,7 @@ def test_a_joint_log_gives_a_first_estimation_of_its_robot(tmp_path):
     assert len(config.free) == 6 * 5 + 3 + 10
     sigma = config.measurement.effort["sigma"]
     assert sigma["elbow_joint"] == pytest.approx(0.4, rel=0.5)  # what its README says
-    experiment = kind_of("joints").experiment(config)
+    experiment = kind_of("joints")(config)
     data = experiment.read({})
     assert [t.id for t in data.train] == [0, 1, 2] and [t.id for t in data.validate] == [3]
     model = experiment.model

@@ -10,8 +10,8 @@ import pytest
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.kinds import kind_of
-from diffsim_ros.real2sim.poses.experiment import PoseExperiment
+from diffsim_ros.real2sim.experiment import kind_of
+from diffsim_ros.real2sim.sensors.pose.experiment import PoseExperiment
 from diffsim_ros.rotation import quat_angle, quat_exp, quat_multiply, quat_rotate
 from tests.real2sim.synthetic import SCENE, TRUTH, estimation, recorded
 
@@ -90,10 +90,10 @@ def test_tosses_of_a_pivot_are_those_of_the_body(tmp_path):
     for name, offset in (("plain", []), ("pivot", OFFSET)):
         raw = estimation(str(tmp_path / f"{name}.npz"))
         raw["measurement"]["body_offset"] = offset
-        read[name] = kind_of("tosses").experiment(load_estimation(raw)).read({}).train
+        read[name] = kind_of("poses")(load_estimation(raw)).read({}).train
     for a, b in zip(read["plain"], read["pivot"], strict=True):
         assert b.position == pytest.approx(a.position, abs=1e-12) and b.velocity is None
         assert quat_angle(a.orientation, b.orientation).max() < 1e-7
     raw["measurement"]["body_offset"] = OFFSET[:3]
     with pytest.raises(InputError, match=r"measurement.body_offset: got \[0.03.*six numbers"):
-        kind_of("tosses").experiment(load_estimation(raw))
+        kind_of("poses")(load_estimation(raw))

@@ -10,9 +10,9 @@ from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.joints import options
-from diffsim_ros.real2sim.joints.experiment import JointExperiment
 from diffsim_ros.real2sim.options import fields_of
+from diffsim_ros.real2sim.sensors.joint import options
+from diffsim_ros.real2sim.sensors.joint.experiment import JointExperiment
 from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing.check import examine
 from diffsim_ros.sensing.joints.log import read_logs
@@ -273,7 +273,7 @@ def test_the_ur5_configuration_loads():
 
 @pytest.mark.parametrize(
     "section",
-    ["JointDataOptions", "JointFilesOptions", "JointMeasurementOptions", "ReadingOptions",
+    ["JointFilesOptions", "JointMeasurementOptions", "ReadingOptions",
      "JointSimulationOptions"],
 )  # fmt: skip
 def test_keys_are_documented(section):

@@ -6,8 +6,8 @@ from scipy.spatial.transform import Rotation
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.kinds import kind_of
-from diffsim_ros.real2sim.markers.labels import identified, labelled
+from diffsim_ros.real2sim.experiment import kind_of
+from diffsim_ros.real2sim.sensors.marker.labels import identified, labelled
 from tests.real2sim.markers_synthetic import estimation, record
 
 PLACES = np.array(
@@ -101,7 +101,7 @@ def test_an_estimation_reads_points_without_names_and_tells_of_swaps(tmp_path, r
         rows = np.column_stack([t, points.reshape(len(t), -1)])
         np.savetxt(tmp_path / name, rows, delimiter=",", header=header, comments="", fmt="%.9f")
         config = load_estimation(estimation([tmp_path / name], measurement={"labels": labels}))
-        data = kind_of("markers").experiment(config).read({})
+        data = kind_of("markers")(config).read({})
         return data.train[0], data.notes
 
     markers = path.read_text().splitlines()[0].split(",")[1::3]

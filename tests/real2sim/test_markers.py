@@ -13,12 +13,12 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.swing import damped_sinusoid, slopes
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.kinds import kind_of
-from diffsim_ros.real2sim.markers import model as model_module
-from diffsim_ros.real2sim.markers import options
-from diffsim_ros.real2sim.markers.attach import carrier_of, rigid_fit
-from diffsim_ros.real2sim.markers.measures import crossing, release_frame
+from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.real2sim.options import fields_of
+from diffsim_ros.real2sim.scenarios.release import crossing, release_frame
+from diffsim_ros.real2sim.sensors.marker import model as model_module
+from diffsim_ros.real2sim.sensors.marker import options
+from diffsim_ros.real2sim.sensors.marker.attach import carrier_of, rigid_fit
 from diffsim_ros.scene.model import load_scene
 from diffsim_ros.sensing.markers.files import read_markers
 from tests.real2sim.markers_synthetic import (
@@ -83,7 +83,7 @@ def test_results_and_report_are_written(result, tmp_path):
 
 
 def test_derivatives_of_the_objective(files):
-    experiment = kind_of("markers").experiment(load_estimation(estimation([files["load_1"]])))
+    experiment = kind_of("markers")(load_estimation(estimation([files["load_1"]])))
     trials = experiment.read({"validate": ()}).train
     problem = experiment.model.problem(trials, experiment.model.map.start).exact()
     z = problem.start
@@ -98,7 +98,7 @@ def test_derivatives_of_the_objective(files):
 
 
 def test_hidden_markers_do_not_count(files):
-    model = kind_of("markers").experiment(load_estimation(estimation([files["load_1"]]))).model
+    model = kind_of("markers")(load_estimation(estimation([files["load_1"]]))).model
     seen = read_markers(files["load_1"], 1e-3)
     hidden = seen.value.copy()
     hidden[60:70, :3] = np.nan
@@ -188,7 +188,7 @@ def test_a_recording_that_hardly_moves_tells_no_clock(files):
 
 
 def test_a_simulation_that_hardly_moves_starts_at_the_release(files, monkeypatch):
-    experiment = kind_of("markers").experiment(load_estimation(estimation([files["free_1"]], [])))
+    experiment = kind_of("markers")(load_estimation(estimation([files["free_1"]], [])))
     (release,) = experiment.read({}).train
     monkeypatch.setattr(model_module, "EARLY", 0.01)
     assert experiment.model.delays([release], experiment.model.map.start) == [release.released]
@@ -241,7 +241,7 @@ def test_other_endings_are_refused(tmp_path):
 
 @pytest.fixture(scope="module")
 def small(files):
-    return kind_of("markers").experiment(load_estimation(estimation([files["load_1"]]))).model
+    return kind_of("markers")(load_estimation(estimation([files["load_1"]]))).model
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_keys_of_the_yaml_are_documented():
 
 def test_the_shipped_configuration_reads_the_development_recordings():
     config = load_estimation(ROOT / "config" / "estimation" / "silicone_beam.yaml")
-    experiment = kind_of("markers").experiment(config)
+    experiment = kind_of("markers")(config)
     data = experiment.read({})
     frames = {r.name: r.frame for r in (*data.train, *data.validate)}
     known = {"gravity_a": 72, "gravity_b": 66, "load52_a": 45}  # README of the data

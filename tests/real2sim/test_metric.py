@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diffsim_ros.real2sim.metric import MetricOptions, start_state, toss_errors
+from diffsim_ros.real2sim.comparison import toss_errors
+from diffsim_ros.real2sim.scenarios.height import MetricOptions, start_state
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
 from diffsim_ros.sensing.observation import Observation, PoseTrial
 from diffsim_ros.sensing.tosses import read_tosses

@@ -83,7 +83,7 @@ def test_what_the_figures_are(found):
 
 @pytest.mark.parametrize(("change", "says"), [
     ({"measurement": {"half_edge": 0.05, "sigma_position": 2e-3}}, "measurement"),
-    ({"fit": {**FIT["fit"], "initial_state": "metric"}}, "fit.initial_state"),
+    ({"fit": {**FIT["fit"], "initial_state": "held"}}, "fit.initial_state"),
     ({"data": {"train": {"files": ["another.npz"]}}}, "data.train"),
 ])  # fmt: skip
 def test_other_data_cannot_be_compared(file, change, says):

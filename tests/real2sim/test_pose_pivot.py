@@ -7,7 +7,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.inverse import check_problem
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.poses.experiment import PoseExperiment
+from diffsim_ros.real2sim.sensors.pose.experiment import PoseExperiment
 from diffsim_ros.rotation import quat_exp, quat_multiply, quat_rotate
 from tests.real2sim.test_poses import elbow, elbow_arrays
 

@@ -15,9 +15,9 @@ from diffsim_ros.inverse import check_problem
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.options import FitOptions, fields_of
-from diffsim_ros.real2sim.poses.experiment import PoseExperiment
-from diffsim_ros.real2sim.poses.flight import flight_of
-from diffsim_ros.real2sim.poses.options import PoseFitOptions, PoseMeasurementOptions
+from diffsim_ros.real2sim.scenarios.flight import flight_of
+from diffsim_ros.real2sim.sensors.pose.experiment import PoseExperiment
+from diffsim_ros.real2sim.sensors.pose.options import PoseFitOptions, PoseMeasurementOptions
 from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply, quat_rotate
 from diffsim_ros.scene.model import load_scene
 from diffsim_ros.sensing.toss_file import write_tosses
@@ -182,10 +182,14 @@ def test_bodies_that_are_not_there_are_named(elbow_file, tmp_path):
         read_tosses(tmp_path / "names.npz", body="link_1")
 
 
-def test_several_bodies_only_where_the_kind_knows_them(elbow_file):
-    content = elbow(elbow_file, kind="tosses", measurement={})
+def test_several_bodies_only_where_they_are_known(elbow_file):
+    alone = elbow(elbow_file, kind="clouds", measurement={}, simulation={}, fit={})
+    alone["data"] = {"train": {"files": [str(elbow_file)]}}
     with pytest.raises(InputError, match=r"body: got .*; accepted: the name of a body"):
-        load_estimation({**content, "measurement": {}, "fit": {}})
+        load_estimation({**alone, "measurement": {}, "fit": {}})
+    by_height = elbow(elbow_file, measurement={"start": "height"})
+    with pytest.raises(InputError, match=r"measurement\.start: got 'height'; accepted: flight"):
+        PoseExperiment(load_estimation(by_height))
     with pytest.raises(InputError, match="a body of the scene"):
         PoseExperiment(load_estimation(elbow(elbow_file, body=["link_1", "link_9"])))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.real2sim.preflight import preflight
 from tests.real2sim.synthetic import arrays, estimation, recorded
 
@@ -21,7 +21,7 @@ def tosses(tmp_path_factory):
 def looked(source):
     """The pre-flight of an estimation."""
     config = load_estimation(source)
-    experiment = kind_of(config.kind).experiment(config)
+    experiment = kind_of(config.kind)(config)
     return preflight(experiment.model, experiment.read({}).train)
 
 
@@ -112,7 +112,7 @@ def test_the_fit_begins_with_the_evaluation_of_the_pre_flight(tmp_path, monkeypa
 
 def test_an_evaluation_is_kept_for_its_very_point_alone(tosses):
     config = load_estimation(estimation(str(tosses)))
-    experiment = kind_of(config.kind).experiment(config)
+    experiment = kind_of(config.kind)(config)
     z = experiment.model.map.start
     problem = experiment.model.problem(experiment.read({}).train, z)
     found = problem.evaluate(z, want="equations")

@@ -15,12 +15,12 @@ from scipy.spatial.transform import Rotation
 pytest.importorskip("open3d", exc_type=ImportError)
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim.clouds.registration import free_spin
-from diffsim_ros.real2sim.clouds.sensors import refuse_apart
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
-from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.real2sim.results import write_results
+from diffsim_ros.real2sim.scenarios.throw import free_spin
+from diffsim_ros.real2sim.sensors.cloud.trackers import refuse_apart
 from diffsim_ros.sensing.clouds.recording import CloudRecording
 from diffsim_ros.viz.cloud_report import PAGE
 from tests.real2sim.clouds_synthetic import (
@@ -113,7 +113,7 @@ def test_trackers_are_read_from_tables_and_their_trials_told_apart(tmp_path):
     content["data"]["train"] = {
         "files": [str(tmp_path / "lab.csv")], "sensors": {"mocap": [str(tmp_path / "mocap.csv")]},
     }  # fmt: skip
-    model = kind_of("sensors").experiment(load_estimation(content))
+    model = kind_of("sensors")(load_estimation(content))
     throws = model.read({}).train
     assert [throw.name for throw in throws] == ["lab_1", "lab_2"]
     given = model.read({"train": [trackers()], "validate": ()}).train[0]
@@ -125,7 +125,7 @@ def test_trackers_are_read_from_tables_and_their_trials_told_apart(tmp_path):
             np.testing.assert_allclose(track.position, wanted.position, atol=1e-9)
     content["data"]["train"]["begin"] = [7.0]  # the first throw is not looked at
     with pytest.raises(InputError, match=r"begin\[0\]: got 7\.0; .*from 5\.000 to"):
-        kind_of("sensors").experiment(load_estimation(content)).read({})
+        kind_of("sensors")(load_estimation(content)).read({})
 
 
 def side(late=0.0):
@@ -170,7 +170,7 @@ def test_derivatives_with_every_sensor_at_once():
     sensors["mocap"] = {**MOCAP, "delay": "mocap_late"}
     content["parameters"] |= {"side_late": dict(DELAY), "mocap_late": dict(DELAY)}
     auxiliary = {"tracker": tracked(0), "side": side(LATE), "mocap": tracked(1, MARKERS)}
-    model = kind_of("clouds").experiment(load_estimation(content))
+    model = kind_of("clouds")(load_estimation(content))
     given = {"train": [replace(recording(0, "box", 9), auxiliary=auxiliary)], "validate": ()}
     trials = model.read(given).train
     problem = model.model.problem(trials, model.model.map.start).exact()
@@ -260,7 +260,7 @@ def test_a_ball_turns_as_its_tracker_says_and_what_nothing_sees_is_named(tmp_pat
     spin = result.predictions[0].start.state.angular_velocity
     np.testing.assert_allclose(spin, [2.0, -30.0, 5.0], atol=0.3)
     with pytest.raises(InputError, match=r"measurement\.turning: got True.*a ball looks alike"):
-        kind_of("clouds").experiment(load_estimation(ball(estimation())))
+        kind_of("clouds")(load_estimation(ball(estimation())))
 
 
 def test_a_fast_spin_is_told_from_steps_of_less_than_half_a_revolution():
@@ -283,12 +283,12 @@ def test_a_fast_spin_is_told_from_steps_of_less_than_half_a_revolution():
 )
 def test_bad_lists_of_sensors_are_named(sensors, says):
     with pytest.raises(InputError, match=says):
-        kind_of("clouds").experiment(load_estimation(without_cloud(**sensors)))
+        kind_of("clouds")(load_estimation(without_cloud(**sensors)))
 
 
 def test_another_camera_of_another_time_is_named():
     throw = replace(recording(0), auxiliary={"side": side(late=60.0)})
-    model = kind_of("clouds").experiment(load_estimation(two_cameras()))
+    model = kind_of("clouds")(load_estimation(two_cameras()))
     with pytest.raises(InputError, match=r"sensor side: got .clouds from 65\.0.*are clocks apart"):
         model.read({"train": [throw], "validate": ()})
 

@@ -79,7 +79,7 @@ def test_only_estimated_parameters_have_profiles(content):
 @pytest.mark.parametrize("optimizer", ["lbfgs", "adam"])
 def test_other_optimisers_can_be_chosen(content, optimizer):
     """From the metric's starts: both go down, and stay within the bounds."""
-    fit = {"initial_state": "metric", "loss": "squared", "optimizer": optimizer, "iterations": 25}
+    fit = {"initial_state": "held", "loss": "squared", "optimizer": optimizer, "iterations": 25}
     changed = {**content, "fit": fit, "uncertainty": {"method": "none"}}
     result = estimate(changed, report=False)
     assert result.history[-1].objective < 0.9 * result.history[0].objective

@@ -5,7 +5,7 @@ import pytest
 
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
-from diffsim_ros.real2sim.first_guess.first import streams_of
+from diffsim_ros.real2sim.first_guess import streams_of
 from diffsim_ros.rotation import quat_exp, quat_multiply
 from diffsim_ros.sensing import messages as build
 from diffsim_ros.sensing.bags import EPOCH_NS

@@ -6,7 +6,7 @@ import pytest
 from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.kinds import kind_of
+from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.sensing import bags, cdr
 from diffsim_ros.sensing import messages as build
 from diffsim_ros.sensing.bags import EPOCH_NS, MocapTrack, RawMessage, RecordedClouds
@@ -125,7 +125,7 @@ def test_init_of_a_bag_of_markers_with_two_trials(tmp_path, capsys):
     assert main(["init", "--from", str(path), "--size", "0.1", "0.03", "0.02", "--mass", "0.06",
                  "--out", str(out)]) == 0  # fmt: skip
     config = load_estimation(out / "estimation.yaml")
-    data = kind_of(config.kind).experiment(config).read({})
+    data = kind_of(config.kind)(config).read({})
     assert [release.name for release in data.train] == ["lab_1", "lab_2"]
     assert all(release.frame in (40, 41, 42) for release in data.train)
 
@@ -164,7 +164,7 @@ def test_markers_without_names_of_a_tracker_that_sends_clouds():
         train=[root / "ros2_bags" / "beam_markers_db3"],
         validate=[root / "silicone_beam" / "gravity_a.csv"],
     )  # fmt: skip
-    data = kind_of(config.kind).experiment(config).read({})
+    data = kind_of(config.kind)(config).read({})
     (bag,), (table,) = data.train, data.validate
     n = len(bag.t)
     np.testing.assert_allclose(bag.position, table.position[:n], atol=1e-6)
@@ -279,7 +279,7 @@ def test_recorded_transforms_place_the_camera_unless_the_yaml_does(tmp_path):
         build.write_bag(tmp_path / name, [static, *build.cloud_entries(seen, EPOCH_NS)])
         content["measurement"]["cloud"] = {**given, **section}
         config = load_estimation(content, train=[tmp_path / name])
-        return kind_of("clouds").experiment(config).read({}).train[0]
+        return kind_of("clouds")(config).read({}).train[0]
 
     by_bag = read("tf.mcap", "world", {})
     by_yaml = read("yaml.mcap", "map", {"position": pose[0], "orientation": pose[1]})

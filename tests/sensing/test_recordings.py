@@ -234,7 +234,7 @@ def test_check_writes_its_results_says_what_is_unusable_and_exits_2(tmp_path, ca
 def test_init_gives_an_estimation_that_reads_its_recording(tmp_path, change):
     """Units and axes are put right; the estimation's own reader and gravity check take it."""
     from diffsim_ros.real2sim.config import load_estimation
-    from diffsim_ros.real2sim.kinds import kind_of
+    from diffsim_ros.real2sim.experiment import kind_of
 
     arrays = bounces()
     if change == "mm":
@@ -246,7 +246,7 @@ def test_init_gives_an_estimation_that_reads_its_recording(tmp_path, change):
     converted = change != "none"
     assert (out / "tosses.npz").exists() == converted
     config = load_estimation(out / "estimation.yaml")
-    data = kind_of(config.kind).experiment(config).read({})
+    data = kind_of(config.kind)(config).read({})
     assert len(data.train) == 4 and len(data.validate) == 2
     assert data.train[0].position[:, 2].max() == pytest.approx(0.46, abs=0.02)
     size = yaml.safe_load((out / "scene.yaml").read_text())["bodies"]["body"]["shape"]["box"][
@@ -284,7 +284,7 @@ def test_init_refuses_what_it_cannot_know(tmp_path, capsys):
 
 def test_init_of_a_released_beam_guesses_frame_size_and_stiffness(tmp_path):
     from diffsim_ros.real2sim.config import load_estimation
-    from diffsim_ros.real2sim.kinds import kind_of
+    from diffsim_ros.real2sim.experiment import kind_of
 
     path, out = marker_table(tmp_path), tmp_path / "out"
     sizes = ["--size", "0.1", "0.03", "0.02", "--mass", "0.06"]
@@ -297,7 +297,7 @@ def test_init_of_a_released_beam_guesses_frame_size_and_stiffness(tmp_path):
     wanted = 12 * 1000 * 0.1**4 * omega2 / (1.8751**4 * 0.02**2)
     assert float(beam["young"]) == pytest.approx(wanted, rel=0.02)
     config = load_estimation(out / "estimation.yaml")
-    data = kind_of(config.kind).experiment(config).read({})
+    data = kind_of(config.kind)(config).read({})
     release = data.train[0]
     assert release.frame in (40, 41, 42) and np.max(release.fit_error) < 1e-5
     moved = release.world(release.position[-1]) - release.world(release.held)
@@ -344,7 +344,7 @@ def test_init_of_a_silicone_beam_is_an_estimation_that_runs(tmp_path):
 def test_init_of_a_thrown_ball_finds_camera_floor_and_size(tmp_path, capsys):
     """The shipped recordings, in millimetres: the camera stands 0.7 m high, the ball has 0.2 m."""
     from diffsim_ros.real2sim.config import load_estimation
-    from diffsim_ros.real2sim.kinds import kind_of
+    from diffsim_ros.real2sim.experiment import kind_of
 
     pytest.importorskip("open3d")
     out = tmp_path / "out"
@@ -357,7 +357,7 @@ def test_init_of_a_thrown_ball_finds_camera_floor_and_size(tmp_path, capsys):
     body = yaml.safe_load((out / "scene.yaml").read_text())["bodies"]["body"]
     assert body["shape"]["ball"]["radius"] == pytest.approx(0.1, abs=0.005)
     config = load_estimation(out / "estimation.yaml")
-    data = kind_of(config.kind).experiment(config).read({})
+    data = kind_of(config.kind)(config).read({})
     assert [len(throw.t) for throw in (*data.train, *data.validate)] == [15, 15]
     assert "wei" not in capsys.readouterr().out  # the mass is given
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.poses.experiment import PoseExperiment
+from diffsim_ros.real2sim.sensors.pose.experiment import PoseExperiment
 from validation.real_tosses import FOLDER, exchanged, study
 from validation.rigid_impacts import PlanarBody, dropped, ellipse, planar, polygon, poses, struck
 

@@ -9,7 +9,7 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
-from diffsim_ros.real2sim.markers.experiment import MarkerExperiment
+from diffsim_ros.real2sim.sensors.marker.experiment import MarkerExperiment
 from validation.soft_arm import (
     AWAY,
     CONFIG,

@@ -1,0 +1,107 @@
+"""`diffsim init`: a commented scene and estimation of one's own recordings, by what these hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from ..sensing.check import Examined, examine
+from ..sensing.observation import PoseTrial
+from ..sensing.streams import TRANSFORMS, Stream, read_streams
+from ..sensing.trials import chosen_bodies
+
+YAMLS = ("scene.yaml", "estimation.yaml")
+KINDS = {
+    "poses": "a tossed rigid body",
+    "markers": "a body released from rest, with markers",
+    "clouds": "a soft body thrown onto a floor, seen by a depth camera",
+    "joints": "a robot that was commanded, of known URDF",
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the person who asks knows: edges of the body [m] (1 or 3), its mass [kg]; of a robot
+    its URDF."""
+
+    size: tuple[float, ...] = ()
+    mass: float | None = None
+    urdf: Path | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.size) not in (0, 1, 3) or not all(s > 0 and np.isfinite(s) for s in self.size):
+            rule = "one or three lengths > 0 [m]"
+            raise InputError("diffsim init", "--size", list(self.size), rule)
+        if self.mass is not None and not (self.mass > 0 and np.isfinite(self.mass)):
+            raise InputError("diffsim init", "--mass", self.mass, "a number > 0 [kg]")
+
+
+@dataclass(frozen=True)
+class First:
+    """Texts of the YAMLs, recordings that were converted (name -> trials), and what was assumed."""
+
+    scene: str
+    estimation: str
+    tosses: dict[str, list[PoseTrial]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def streams_of(
+    paths: Sequence[str | Path],
+    on_progress: Callable[[str], None] | None = None,
+    joints: bool = False,
+    body: str = "",
+) -> list[Stream]:
+    """The streams of recordings that an estimation can be made of, all of one kind.
+
+    joints  those of a robot's joints are wanted; else they count only where nothing else is there
+    body    whose poses are wanted, where a recording has several bodies
+    Raises InputError where there are none, several kinds, or several bodies and none is named.
+    """
+    found = [stream for path in paths for stream in _of_one_body(path, on_progress, body)]
+    robots = [stream for stream in found if stream.kind == "joints"]
+    others = [stream for stream in found if stream.kind in KINDS and stream not in robots]
+    usable = robots if joints else others or robots
+    place = ", ".join(map(str, paths))
+    if not usable:
+        got = ", ".join(f"{s.what} ({s.kind})" for s in found)
+        rule = " or ".join(f"{kind} of {what}" for kind, what in KINDS.items())
+        raise InputError(place, "streams", got, rule)
+    kinds = sorted({stream.kind for stream in usable})
+    if len(kinds) > 1:
+        raise InputError(place, "streams", kinds, "recordings of one kind", "name them apart")
+    return usable
+
+
+def _of_one_body(
+    path: str | Path, on_progress: Callable[[str], None] | None, body: str
+) -> list[Stream]:
+    """The streams of a recording, with the poses of one body; frames of /tf where they are all."""
+    streams = read_streams(path, on_progress)
+    others = [stream for stream in streams if stream.kind != "poses"]
+    if len(others) == len(streams):
+        return streams
+    if not body and others and all(s in others or s.what == TRANSFORMS for s in streams):
+        return others
+    return [*others, *chosen_bodies(path, streams, (body,) if body else ())]
+
+
+def first(streams: Sequence[Stream], folder: Path, given: Given) -> First:
+    """The first estimation of streams of one kind, to be written into `folder`.
+
+    Raises InputError for recordings that cannot be used even so, naming file, sample and value.
+    """
+    examined: list[Examined] = [examine(stream) for stream in streams]
+    sensor = streams[0].kind.removesuffix("s")
+    maker = import_module(f".sensors.{sensor}.first_guess", __package__)
+    return maker.make(examined, folder, given)
+
+
+def listing(files: Sequence[str]) -> str:
+    """A YAML list of file names."""
+    return "[" + ", ".join(f'"{file}"' for file in files) + "]"

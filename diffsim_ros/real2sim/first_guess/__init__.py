@@ -1,1 +1,0 @@
-"""A commented scene and estimation of a recording, for `diffsim init`; one file a kind."""

@@ -1,0 +1,1 @@
+"""Where a rollout starts: in a flight, by height, at a release, in a throw."""

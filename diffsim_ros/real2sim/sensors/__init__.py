@@ -1,0 +1,1 @@
+"""Kinds of recordings: options, trials, predictions and a first guess of each."""

@@ -1,0 +1,238 @@
+"""A first estimation of a foam ball (or box) thrown onto a floor that a depth camera sees.
+
+The floor tells how the camera stands, what moves tells where the body flies, and its points how
+large a ball it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ....errors import InputError
+from ....rotation import quat_between, quat_matrix
+from ....sensing.check import Examined
+from ....sensing.clouds.cloud import Cloud
+from ....sensing.flights import G
+from ....sensing.streams import Stream
+from ...first_guess import First, Given, listing
+
+CELL = 0.05
+"""Edge of the cells [m] in which frames are compared."""
+STAYS = 0.4
+"""Share of the frames in which a cell is occupied that holds no moving body."""
+MARGIN = 0.15
+"""Of the box around what moves [m]."""
+ENOUGH = 10
+"""Points above the floor that tell of a body in a frame."""
+LEAST = 4
+"""Frames that must see the body."""
+UP, LEVEL = 0.5, 0.9
+"""Least cosine between a floor's normal and up: -y of an optical frame, z of a level one."""
+DENSITY = 100.0
+"""Guess [kg/m^3] where no mass is given: foam."""
+YOUNG = 2.0e4
+"""Guess [Pa]: soft foam."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Where the camera stands and what it sees of the body, world frame: z up, the floor at 0.
+
+    position [m], orientation (x, y, z, w) of the sensor;  rms of the floor's points [m]
+    low, high   box around the body's path [m];  radius of a ball through its points [m]
+    frames      that see it
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    rms: float
+    low: np.ndarray
+    high: np.ndarray
+    radius: float
+    frames: int
+
+
+def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
+    """See first.first."""
+    views = [view_of(one.stream) for one in examined]
+    low = np.min([view.low for view in views], axis=0)
+    high = np.max([view.high for view in views], axis=0)
+    view = replace(views[0], low=low, high=high)
+    size = given.size or (2.0 * view.radius,)
+    volume = np.pi / 6.0 * size[0] ** 3 if len(size) == 1 else float(np.prod(size))
+    density = DENSITY if given.mass is None else given.mass / volume
+    paths = [os.path.relpath(one.stream.path.resolve(), folder.resolve()) for one in examined]
+    notes = [
+        f"the camera stands {view.position[2]:.3f} m above the floor that it sees, whose normal is "
+        "the world's z",
+        f"the body is what moves: seen in {view.frames} frames of the first recording, all between "
+        f"{np.round(view.low, 2).tolist()} and {np.round(view.high, 2).tolist()} m",
+    ]
+    if not given.size:
+        notes.append(
+            f"a ball of diameter {size[0]:.3f} m, through the points seen, is assumed (--size)"
+        )
+    if given.mass is None:
+        notes.append(f"the density is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
+    notes.append(f"stiffness starts at a guess, {YOUNG:g} Pa; its bounds span 1 kPa to 10 MPa")
+    scene = _scene(size, density, float(examined[0].stream.t[-1]))
+    return First(scene, _estimation(view, size, paths, examined[0].stream), {}, tuple(notes))
+
+
+def view_of(stream: Stream) -> View:
+    """How the camera of a recording stands, and what moves before it.
+
+    Raises InputError where no floor is seen, or nothing moves.
+    """
+    from ....sensing.clouds.options import read_cloud_options
+    from ....sensing.clouds.planes import find_planes
+
+    clouds = stream.clouds
+    options = read_cloud_options({"planes": {"count": 3}}, stream.place).planes
+    points = np.concatenate([cloud.points for cloud in clouds[:3]])
+    planes = find_planes(points, clouds[0].eye, options)
+    floors = [p for p in planes if -p.normal[1] > UP or p.normal[2] > LEVEL]
+    if not floors:
+        got = "; ".join(np.array2string(p.normal, precision=2) for p in planes) or "no plane"
+        rule = "a floor: a plane whose normal is about -y (optical frame) or z (level frame)"
+        raise InputError(stream.place, "planes", got, rule, "let the camera see the floor")
+    floor = max(floors, key=lambda plane: plane.inliers)
+    orientation = quat_between(floor.normal, (0.0, 0.0, 1.0))
+    turn = quat_matrix(orientation)
+    position = np.array([0.0, 0.0, -floor.offset])
+    moved = [cloud.moved(turn, position, "world") for cloud in clouds]
+    moving = _moving(moved, 3.0 * floor.rms)
+    detected = [part for part in moving if len(part) >= ENOUGH]
+    if len(detected) < LEAST:
+        rule = f"at least {LEAST} in which {ENOUGH} points or more move above the floor"
+        got = f"{len(detected)} of {len(moving)}, at most {max(map(len, moving))} points"
+        raise InputError(stream.place, "frames that show a moving body", got, rule,
+                         "record the whole throw, the body not at rest in most frames")  # fmt: skip
+    middles = np.array([np.median(part, axis=0) for part in detected])
+    low, high = middles.min(axis=0) - 2.0 * MARGIN, middles.max(axis=0) + 2.0 * MARGIN
+    radius = float(np.median([_ball(part) for part in detected]))
+    return View(position, orientation, floor.rms, low, high, radius, len(detected))
+
+
+def _moving(clouds: Sequence[Cloud], above: float) -> list[np.ndarray]:
+    """Points of every frame, above the floor, in cells that most frames leave empty."""
+    cells = [np.floor(cloud.points / CELL).astype(np.int64) for cloud in clouds]
+    each = [np.unique(cell, axis=0) for cell in cells]
+    known, count = np.unique(np.concatenate(each), axis=0, return_counts=True)
+    often = {tuple(cell) for cell in known[count > STAYS * len(clouds)]}
+    found = []
+    for cloud, cell in zip(clouds, cells, strict=True):
+        free = np.array([tuple(one) not in often for one in cell], bool)
+        points = cloud.points[free & (cloud.points[:, 2] > above)]
+        middle = np.median(points, axis=0) if len(points) else np.zeros(3)
+        near = np.linalg.norm(points - middle, axis=1) < 2.0 * MARGIN
+        found.append(points[near])
+    return found
+
+
+def _ball(points: np.ndarray) -> float:
+    """Radius [m] of the sphere through points (n, 3), by linear least squares."""
+    rows = np.column_stack([2.0 * points, np.ones(len(points))])
+    solution = np.linalg.lstsq(rows, np.sum(points**2, axis=1), rcond=None)[0]
+    return float(np.sqrt(max(solution[3] + solution[:3] @ solution[:3], 0.0)))
+
+
+def _scene(size: Sequence[float], density: float, duration: float) -> str:
+    shape = f"{{ball: {{radius: {size[0] / 2:.5g}, layers: 3}}}}"
+    if len(size) == 3:
+        edges = ", ".join(f"{edge:.5g}" for edge in size)
+        shape = f"{{box: {{size: [{edges}], cells: [4, 4, 4]}}}}"
+    return f"""\
+# Written by `diffsim init`: a soft body that is thrown onto a floor. Every key: docs/scene.md.
+# World: z up, the floor at z = 0. Where it starts and how fast is found from each recording.
+name: own throw
+
+world:
+  gravity: [0, 0, -{G}]     # m/s^2
+  step: 1/480                # s
+  duration: {duration + 0.05:.4g}
+
+bodies:
+  body:
+    type: solid
+    shape: {shape}   # m: MEASURE IT
+    element: p2
+    density: {density:.5g}             # kg/m^3: WEIGH IT
+    young: {YOUNG:g}             # Pa, a guess
+    poisson: 0.3               # foam; 0.49 for rubber
+    viscosity: 20              # Pa s, a guess
+    pose: {{position: [0, 0, {max(size):.4g}]}}
+
+sdfs:
+  floor: {{plane: {{}}}}
+
+contact:
+  - {{name: ground, points: body, against: floor, k_n: 1.0e+6, k_t: 4.0e+3, c_f: 0.4}}
+"""
+
+
+def _estimation(view: View, size: Sequence[float], paths: Sequence[str], stream: Stream) -> str:
+    train = paths if len(paths) == 1 else paths[:-1]
+    validate = "" if len(paths) == 1 else f"\n  validate:\n    files: {listing(paths[-1:])}"
+
+    def numbers(values) -> str:
+        return ", ".join(f"{value:.6g}" for value in values)
+
+    turning = "  turning: true         # a box turns: its orientation and spin are found too\n"
+    return f"""\
+# Written by `diffsim init`: stiffness, viscosity and friction of a thrown body that a depth camera
+# saw. Keys: docs/pointclouds.md.    diffsim estimate estimation.yaml
+name: own_throw
+kind: clouds
+scene: scene.yaml
+body: body
+
+data:
+  train:
+    files: {listing(train)}{validate}
+
+measurement:
+  floor: floor          # the floor that is seen is put onto this surface of the scene
+{turning if len(size) == 3 else ""}\
+  cloud:
+    scale: {stream.scale:g}            # metres per recorded unit
+    position: [{numbers(view.position)}]          # of the camera: from the floor
+    orientation: [{numbers(view.orientation)}]
+    boxes:              # around the path of what moves
+      - {{low: [{numbers([*view.low[:2], -0.1])}], high: [{numbers(view.high)}]}}
+    planes: {{distance: {max(4.0 * view.rms, 0.01):.3g}, frames: 3}}
+    outliers: {{radius: {0.4 * max(size):.3g}, least: 5}}
+    object: {{distance: {0.3 * max(size):.3g}, gravity: [0, 0, -{G}]}}
+    sample: 150
+    noise: {{constant: {max(view.rms, 5e-4):.3g}}}      # m along a ray: the floor's
+
+parameters:
+  young:
+    unit: Pa
+    value: {YOUNG:g}
+    bounds: [1.0e+3, 1.0e+7]
+    scale: log
+    sets: {{body.young: 1}}
+  viscosity:
+    unit: Pa s
+    value: 20
+    bounds: [0.5, 2000]
+    scale: log
+    sets: {{body.viscosity: 1}}
+  friction:
+    value: 0.4
+    bounds: [0.01, 1.5]
+    sets: {{ground.c_f: 1}}
+
+fit:
+  horizons: [8, 11, 0]  # frames: to a little after the first contact, further, all of it
+  iterations: 20
+
+uncertainty:
+  method: covariance
+"""

@@ -1,0 +1,272 @@
+"""A thrown body before any list of sensors, simulated and compared with what each of them saw.
+
+Every recording is put into the scene's frame by the pose of its camera and, where the YAML names a
+floor, by the floor that was found in it.  Its simulation starts at the first frame of the first
+sensor that shows the body; place, velocity (and orientation, spin) there are variables of the
+recording, with a prior from the frames of free flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from ....errors import InputError, nearest
+from ....inverse.objectives import Objective
+from ....inverse.simulation_problem import SimulationProblem, body_slots
+from ....inverse.trial import InitialState, Trial
+from ....scene.links import standing, start_pose
+from ....sensing.clouds.options import CLOUD
+from ....sensing.clouds.recording import CloudRecording
+from ....sensing.streams import Stream
+from ...model import Model, scene_and_map
+from ...options import EstimationConfig
+from ...scenarios.throw import flight_acceleration, free_flight, free_frames, free_spin
+from .camera import Camera
+from .detections import Detections, Outline, skin_of
+from .registration import RegisteredSurface
+from .trackers import Sensor, read_sensors, refuse_apart
+
+FLIGHT = 3
+"""Frames of free flight that a start needs at least."""
+OTHER = 0.3
+"""Share of gravity, beyond five sigmas, by which a flight's acceleration may differ from it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ThrowRecording:
+    """One recording, made ready.
+
+    detections  of the first sensor;  auxiliary  those of the others, by name
+    flight      how many of its frames from the first on are of the free flight
+    start       the start that they give, and its prior; rms of the flight [m]
+    """
+
+    name: str
+    source: str
+    detections: Detections
+    flight: int
+    start: InitialState
+    rms: float
+    auxiliary: Mapping[str, Detections]
+
+    @property
+    def further(self) -> list[str]:
+        """Sources of the other sensors."""
+        return [detections.clouds[0].source for detections in self.auxiliary.values()]
+
+    @property
+    def place(self) -> str:
+        """For messages."""
+        return self.source
+
+    @property
+    def t(self) -> np.ndarray:
+        """Times of the first sensor's frames since the first of them [s] (F,)."""
+        return self.detections.stamps - self.detections.stamps[0]
+
+
+@dataclass(frozen=True)
+class CloudModel(Model):
+    """Scene and parameters of a thrown body, and how it is seen.
+
+    outline   its surface as the scene starts
+    sensors   of the throws; the first is the reference
+    """
+
+    outline: Outline
+    sensors: tuple[Camera | Sensor, ...]
+
+    @classmethod
+    def build(cls, config: EstimationConfig) -> CloudModel:
+        """Build the scene and bind the parameters; InputError naming what does not fit."""
+        scene, parameters = scene_and_map(config)
+        options = config.measurement
+        if len(options.start_sigma) != 4:
+            rule = "four numbers: of place, velocity, orientation and spin"
+            raise config.error("measurement.start_sigma", list(options.start_sigma), rule)
+        known = scene.description["sdfs"]
+        if options.floor and "plane" not in known.get(options.floor, {}):
+            planes = [name for name, sdf in known.items() if "plane" in sdf]
+            rule = "a plane of the scene's sdfs: " + (", ".join(planes) or "it has none")
+            remedy = nearest(options.floor, planes)
+            raise config.error("measurement.floor", options.floor, rule, remedy)
+        skin = skin_of(scene, config.body, options.refine, options.radius)
+        at, turn = start_pose(scene.description["bodies"][config.body])
+        vertices = _rest(scene, config.body, skin, at, turn)
+        outline = Outline(config.body, skin, vertices, at, turn)
+        return cls(config, scene, parameters, outline, read_sensors(config, scene, outline))
+
+    @property
+    def reference(self) -> Camera | Sensor:
+        """The sensor whose clock is the simulation's."""
+        return self.sensors[0]
+
+    @property
+    def world(self) -> str:
+        """Name of the scene's frame."""
+        cameras = [one for one in self.sensors if isinstance(one, Camera)]
+        return cameras[0].options.values["frame"] if cameras else CLOUD["frame"].default
+
+    @property
+    def start_gravity(self) -> np.ndarray:
+        """(3,) [m/s^2], at the first guess."""
+        return self.gravity(self.map.start)
+
+    def ready(self, recording: CloudRecording) -> ThrowRecording:
+        """The recording made ready, its flight and start; InputError if it has none."""
+        options, source = self.config.measurement, recording.source
+        detections = self._detections(self.reference, recording)
+        registered, stamps = detections.registered, detections.stamps
+        t = stamps - stamps[0]
+        flight = free_frames(registered, self._gap, options.clear, t, self.start_gravity)
+        if flight < FLIGHT:
+            rule = f"at least {FLIGHT} frames of free flight before the first contact"
+            remedy = "let the recording begin earlier, or lower measurement.clear"
+            raise InputError(source, "flight", flight, rule, remedy)
+        if options.check_gravity and flight > FLIGHT:
+            self._check_gravity(source, stamps, registered[:flight])
+        auxiliary = self._auxiliary(recording, stamps)
+        start, rms = self._start(source, detections, flight, auxiliary)
+        return ThrowRecording(recording.name, source, detections, flight, start, rms, auxiliary)
+
+    def _detections(
+        self, sensor: Camera | Sensor, recording: CloudRecording, stamps=None
+    ) -> Detections:
+        """What a sensor saw of a throw, of which the first one's stamps are known (or its own)."""
+        own = recording
+        if not isinstance(sensor, Camera) or sensor is not self.reference:
+            if sensor.name not in recording.auxiliary:
+                got, rule = sorted(recording.auxiliary), "recordings of all of measurement.sensors"
+                raise InputError(recording.source, f"sensor {sensor.name}", got, rule)
+            own = recording.auxiliary[sensor.name]
+        if isinstance(sensor, Camera):
+            own = own if stamps is None else sensor.meanwhile(own, stamps[0], stamps[-1])
+            return sensor.detections(own, self.outline)
+        found = sensor.detections(own, self.outline, self.world, recording.frames)
+        if stamps is None and not len(found.registered):
+            got, rule = 0, "samples that show where the body is: poses, or three markers at once"
+            raise InputError(own.source, f"sensor {sensor.name}", got, rule)
+        return found
+
+    def _auxiliary(self, recording: CloudRecording, stamps: np.ndarray) -> dict[str, Detections]:
+        """What every other sensor saw; InputError if it has too few samples of the throw."""
+        first, span, found = stamps[0], stamps[-1] - stamps[0], {}
+        for sensor in self.sensors[1:]:
+            detections = self._detections(sensor, recording, stamps)
+            if sensor.track(detections, self.outline, first, span, self.interval) is None:
+                refuse_apart(sensor, detections, first, span, recording.source)
+            found[sensor.name] = detections
+        return found
+
+    def _gap(self, registered: RegisteredSurface) -> float:
+        """Least distance of the undeformed surface to what the body may touch [m]."""
+        x = self.outline.vertices @ registered.turn.T + registered.place
+        gaps = [np.inf]
+        for contact in self.scene.description["contact"]:
+            stands = standing(self.scene.description, contact)
+            known = contact["name"] in self.scene.surfaces
+            if contact["points"] == self.config.body and known and stands is not None:
+                surface, (at, turn) = self.scene.surfaces[contact["name"]], stands
+                gaps.append(float(np.min(surface.evaluate((x - at) @ turn)[0])))
+        return min(gaps)
+
+    def _check_gravity(self, source: str, stamps, registered) -> None:
+        """Refuse another axis, unit or clock, by the acceleration of the flight."""
+        t = stamps[: len(registered)] - stamps[0]
+        found, sigma = flight_acceleration(t, [one.place for one in registered])
+        gravity = self.start_gravity
+        if np.linalg.norm(found - gravity) > OTHER * np.linalg.norm(gravity) + 5.0 * sigma:
+            got = ", ".join(f"{a:.2f}" for a in found) + f" +- {sigma:.2g} m/s^2 in free flight"
+            rule = "the world's gravity, " + ", ".join(f"{a:.2f}" for a in gravity)
+            remedy = "is another axis up, another unit or rate given, or the body still held?"
+            raise InputError(source, "gravity", got, rule, remedy)
+
+    def _start(
+        self, source, detections: Detections, flight: int, auxiliary
+    ) -> tuple[InitialState, float]:
+        """Prior of the start from the flight, and the flight's rms [m]."""
+        options = self.config.measurement
+        t = detections.stamps[:flight] - detections.stamps[0]
+        places = [one.place for one in detections.registered[:flight]]
+        place, velocity, rms = free_flight(t, places, self.start_gravity)
+        at, speed, angle, spin = options.start_sigma
+        sigma, orientation, rate = [at] * 3 + [speed] * 3, None, None
+        if options.turning:
+            turn, rate = self._turning(source, detections, t[-1], auxiliary)
+            orientation = Rotation.from_matrix(turn).as_quat()
+            sigma = [at] * 3 + [angle] * 3 + [speed] * 3 + [spin] * 3
+        return InitialState(
+            self.config.body, place, orientation, velocity, rate, np.diag(np.square(sigma))
+        ), rms  # fmt: skip
+
+    def _turning(
+        self, source, detections: Detections, last: float, auxiliary
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Orientation and spin at the start, by the first tracker that shows them in the flight,
+        else by a camera's points, else by a tracker whose pivot's turn is estimated."""
+        sights = {self.reference.name: detections, **auxiliary}
+        for sensor in sorted(self.sensors, key=lambda one: one.priority):
+            measured = sensor.rotations_measured(sights[sensor.name])
+            if measured is None:
+                continue
+            t = measured[0] - detections.stamps[0]
+            flying = (t >= 0) & (t <= last)
+            if np.count_nonzero(flying) >= FLIGHT:
+                return free_spin(t[flying], measured[1][flying])
+        rule = f"{FLIGHT} samples in the free flight that show how the body is turned"
+        names, remedy = ", ".join(sights), "or measurement.turning: false"
+        raise InputError(source, "flight", f"fewer of {names}", rule, remedy)
+
+    def problem(
+        self, trials: Sequence[ThrowRecording], z: np.ndarray, *, horizon: int = 0
+    ) -> SimulationProblem:
+        """Estimation problem of these recordings, each with a start of its own."""
+        return self.problem_of(trials, [horizon or len(throw.t) for throw in trials])
+
+    def problem_of(
+        self, trials: Sequence[ThrowRecording], frames: Sequence[int]
+    ) -> SimulationProblem:
+        """The same with so many frames of each."""
+        fitted = [self._fitted(throw, n) for throw, n in zip(trials, frames, strict=True)]
+        return self.of_trials(fitted, nuisance=True)
+
+    def tracks(self, throw: ThrowRecording, frames: int | None = None) -> dict[str, Objective]:
+        """What every sensor saw until the first one's frame number `frames`, as objectives."""
+        first, t, found = throw.detections.stamps[0], throw.t[:frames], {}
+        for sensor in self.sensors:
+            detections = throw.auxiliary.get(sensor.name, throw.detections)
+            track = sensor.track(detections, self.outline, first, float(t[-1]), self.interval)
+            if track is not None:
+                found[sensor.name] = track
+        return found
+
+    def _fitted(self, throw: ThrowRecording, frames: int) -> Trial:
+        span = float(throw.t[:frames][-1])
+        needed = max(sensor.needed(span) for sensor in self.sensors)
+        steps = self.rows(needed) * self.scene.options.record_every
+        tracks = tuple(self.tracks(throw, frames).values())
+        return Trial(throw.name, steps, tracks, (throw.start,), loss=self.loss)
+
+    def streams(self, trials: Sequence[ThrowRecording]) -> list[Stream]:
+        """One stream per recording: where its body was seen."""
+        return [
+            Stream(
+                Path(throw.source), "", "markers", "places of the body", "", throw.t, ("body",),
+                position=np.array([one.place for one in throw.detections.registered])[:, None],
+            )
+            for throw in trials
+        ]  # fmt: skip
+
+
+def _rest(scene, body: str, skin, at: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Vertices (n, 3) of the skin as the scene starts, in the body's frame [m]."""
+    from diffsim_ros import _engine
+
+    run = _engine.rollout(scene.engine, scene.engine.values, 1, scene.options)
+    x, _ = skin.motion(run, body_slots(scene.engine)[body], np.array([0]))
+    return (x[0] - at) @ turn

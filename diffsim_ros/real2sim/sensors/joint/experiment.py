@@ -1,0 +1,153 @@
+"""Joint logs as an experiment: read, checked against the robot, predicted and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....robots.kinematics import joint_poses
+from ....sensing.joints.log import JointLog
+from ...experiment import Experiment, predicted
+from ...fit import Fit
+from ...options import EstimationConfig
+from .model import JointModel, simulated
+from .options import JointFiles, JointFitOptions, JointMeasurementOptions, JointSimulationOptions
+
+UNITS = {"position": "rad", "velocity": "rad_s", "effort": "Nm"}
+
+
+@dataclass(frozen=True)
+class JointPrediction:
+    """One trial, measured and simulated at the same samples.
+
+    t          since its first sample [s] (n,)
+    joints     names
+    command    "position" and/or "effort" -> (n, m)
+    measured, simulated  signal -> (n, m);  before: the same at the first guess, or None
+    places     who -> origins of the joints and of the flange (n, m + 1, 3) [m, base frame], who of
+               "measured", "simulated", "first guess"
+    errors     root mean square of every signal that was read, and by joint
+    sigma      signal -> noise (m,)
+    """
+
+    name: str
+    role: str
+    source: str
+    t: np.ndarray
+    joints: tuple[str, ...]
+    command: Mapping[str, np.ndarray]
+    measured: Mapping[str, np.ndarray]
+    simulated: Mapping[str, np.ndarray]
+    before: Mapping[str, np.ndarray] | None
+    places: Mapping[str, np.ndarray]
+    sigma: Mapping[str, np.ndarray]
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Name, as pictures sort by."""
+        return self.name
+
+
+class JointExperiment(Experiment):
+    """See experiment.Experiment; trials are JointLogs."""
+
+    measurement, simulation, fit = JointMeasurementOptions, JointSimulationOptions, JointFitOptions
+    recordings = JointFiles
+    what = "trials"
+
+    def __init__(self, config: EstimationConfig) -> None:
+        self.config = config
+        roles = [files for files in (config.train, config.validate) if files is not None]
+        self._logs = {files.key: files.read() for files in roles}
+        every = [log for logs in self._logs.values() for log in logs]
+        self.model = JointModel.build(config, every)
+
+    def role(
+        self, given: Sequence[JointLog] | None, recordings: JointFiles | None, notes: list[str]
+    ) -> list[JointLog]:
+        """Trials of one role, checked against the robot."""
+        if not given and recordings is None:
+            return []
+        logs = list(given or self._logs[recordings.key])
+        for log in logs:
+            self.model.check(log)
+        return logs
+
+    def missing(self, trial: JointLog) -> int:
+        """Readings that a trial lacks."""
+        return sum(int(np.sum(~np.isfinite(table))) for table in trial.measured.values())
+
+    def predictions(
+        self, trials: Sequence[JointLog], fit: Fit, role: str, cancel: Any
+    ) -> tuple[list, list[str]]:
+        """Predictions of the trials that can be simulated, and sentences about the others."""
+        model = self.model
+        first = np.clip(model.map.start, model.map.lower, model.map.upper)
+        runs, guesses = (model.rollouts(trials, z, cancel) for z in (fit.z, first))
+
+        def predict(log: JointLog, run: Any, guess: Any) -> JointPrediction:
+            before = simulated(model, log, guess, first) if guess.ok else None
+            return self._prediction(log, simulated(model, log, run, fit.z), before, role)
+
+        return predicted(predict, trials, runs, guesses)
+
+    def figures(self, predictions: Sequence[JointPrediction], failed: int, role: str) -> dict:
+        """Content of metrics.json: every trial, and root mean squares over all of them."""
+        found: dict = {"per_trial": {p.name: dict(p.errors) for p in predictions}}
+        keys = {key for p in predictions for key in p.errors if "." not in key}
+        for key in sorted(keys):
+            squares = [p.errors[key] ** 2 * len(p.t) for p in predictions if key in p.errors]
+            counts = [len(p.t) for p in predictions if key in p.errors]
+            found[key] = float(np.sqrt(sum(squares) / sum(counts)))
+        return found
+
+    def _prediction(self, log: JointLog, ours: Mapping, before, role: str) -> JointPrediction:
+        order = [log.joints.index(name) for name in self.model.names]
+        measured = {s: table[:, order] for s, table in log.measured.items()}
+        command = {s: table[:, order] for s, table in log.command.items()}
+        sigma = {
+            signal: np.array([joints[n].sigma if n in joints else np.nan for n in self.model.names])
+            for signal, joints in self.model.readings.items()
+            if joints
+        }
+        places = {}
+        motions = {"measured": measured, "simulated": ours, "first guess": before}
+        for who, signals in motions.items():
+            q = None if signals is None else signals.get("position")
+            if q is not None and np.isfinite(q).all():
+                places[who] = self._places(q)
+        return JointPrediction(
+            f"{Path(log.source).stem} {log.id}", role, log.source, log.t,
+            tuple(self.model.names), command, measured, ours, before, places, sigma,
+            _errors(self.model.names, measured, ours),
+        )  # fmt: skip
+
+    def _places(self, q: np.ndarray) -> np.ndarray:
+        """Origins of the joints' frames and of the last link, base frame (n, m + 1, 3)."""
+        poses = joint_poses(self.model.robot, q)
+        last = poses[-1][..., :3, 3]
+        tip = [f.pose for f in self.model.robot.frames.values() if f.carrier == len(poses) - 1][-1]
+        tips = last + poses[-1][..., :3, :3] @ tip[:3, 3]
+        return np.stack([*(pose[..., :3, 3] for pose in poses), tips], axis=1)
+
+
+def _errors(names: Sequence[str], measured: Mapping, ours: Mapping) -> dict[str, float]:
+    """Root mean squares: SIGNAL_rms_UNIT, and by joint behind a dot."""
+    found = {}
+    for signal, values in ours.items():
+        apart = values - measured[signal]
+        if signal == "position":  # whole turns apart is the same place
+            apart = apart - 2 * np.pi * np.round(np.nanmedian(apart, axis=0) / (2 * np.pi))
+        if not np.isfinite(apart).any():
+            continue
+        key = f"{signal}_rms_{UNITS[signal]}"
+        found[key] = float(np.sqrt(np.nanmean(apart**2)))
+        for name, column in zip(names, apart.T, strict=True):
+            if np.isfinite(column).any():
+                found[f"{key}.{name}"] = float(np.sqrt(np.nanmean(column**2)))
+    return found

@@ -1,0 +1,234 @@
+"""A first estimation of a robot from its joint log: friction, rotors and gains of its drives.
+
+The URDF gives geometry and masses; of what it does not say, first guesses are shares of the joints'
+torque limits, and a drive's gains are those that the logged efforts follow.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ....errors import InputError, nearest
+from ....robots.robot import Robot
+from ....robots.urdf import load_robot
+from ....sensing.check import Examined
+from ....sensing.joints.log import JointLog, read_logs
+from ...first_guess import First, Given, listing
+
+STILL = 0.1
+"""A log begins at rest for so long [s], as the kind's default: its spread there is the noise."""
+SHARES = {"damping": 0.02, "friction": 0.013, "armature": 0.002}
+"""First guesses as shares of a joint's torque limit: N m s/rad, N m, kg m^2 for 1 N m."""
+UNKNOWN = 50.0
+"""Torque limit [N m] of a joint whose URDF has none and whose efforts are not logged."""
+STIFFNESS, RATIO = 10.0, 0.05
+"""Of a drive whose efforts are not logged: per N m of its limit [1/rad]; damping over it [s]."""
+PAYLOAD = 0.5, 0.05, 1e-3
+"""First guess of what the last link carries: mass [kg], distance [m], moments [kg m^2]."""
+RANGE = 30.0
+"""Bounds are so many times off a first guess."""
+STEP = 2e-3
+"""Longest time step [s]."""
+LEAST = {"position": 1e-5, "velocity": 1e-4, "effort": 1e-3}
+"""Noise is not taken to be less than this: a log at rest may show the last digit alone."""
+
+
+@dataclass(frozen=True)
+class FirstJoint:
+    """What is first guessed of one joint; gains None: its drive is given torques."""
+
+    name: str
+    limit: float
+    gains: tuple[float, float] | None
+
+
+def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
+    """See first.first."""
+    if given.urdf is None:
+        rule = "the URDF of the robot that the log is of"
+        raise InputError("diffsim init", "--urdf", None, rule)
+    robot = load_robot(given.urdf, meshes="ignore")
+    files = list(dict.fromkeys(one.stream.path for one in examined))
+    logs = [log for file in files for log in read_logs(file)]
+    follows = _commanded(logs)
+    for log in logs:
+        for name in robot.joint_names:
+            if name not in log.joints:
+                rule, near = "columns of all joints of the URDF", nearest(name, log.joints)
+                raise InputError(log.place, "joints", name, rule, near)
+    joints = [_joint(robot, i, name, logs, follows) for i, name in enumerate(robot.joint_names)]
+    urdf, *paths = (
+        os.path.relpath(Path(path).resolve(), folder.resolve()) for path in (given.urdf, *files)
+    )
+    notes = [
+        "damping, friction and rotors are first guessed from the joints' torque limits",
+        f"{robot.joints[-1].body} carries something of {PAYLOAD[0]:g} kg, whose inertia is "
+        "estimated: take `inertias` out (and the payload of the scene) where nothing is there",
+    ]
+    if follows and "effort" not in logs[0].measured:
+        notes.append("efforts are not logged: gains of the drives are guesses")
+    steps = max(1, int(np.ceil(logs[0].interval / STEP)))
+    scene = _scene(urdf, robot.joints[-1].body, joints, logs[0].interval / steps)
+    return First(scene, _estimation(robot, joints, logs, paths), {}, tuple(notes))
+
+
+def _commanded(logs: Sequence[JointLog]) -> bool:
+    """True where drives follow positions; InputError for logs without commands."""
+    for log in logs:
+        if not log.command:
+            rule = "commands (q_command or effort_command; JOINT.command_position)"
+            remedy = "a log of readings alone tells no parameters"
+            raise InputError(log.place, "commands", "none", rule, remedy)
+    return all("position" in log.command for log in logs)
+
+
+def _joint(robot: Robot, i: int, name: str, logs: Sequence[JointLog], follows: bool) -> FirstJoint:
+    limit = float(robot.joints[i].effort or 0.0)
+    efforts = [log.column(log.measured["effort"], name) for log in logs if "effort" in log.measured]
+    if not (limit > 0 and np.isfinite(limit)):
+        limit = 1.5 * float(np.nanmax(np.abs(np.concatenate(efforts)))) if efforts else UNKNOWN
+    limit = limit if limit > 0 else UNKNOWN
+    gains = None
+    if follows:
+        stiffness = STIFFNESS * limit
+        gains = (stiffness, RATIO * stiffness)
+        if efforts:
+            gains = _gains(name, logs) or gains
+    return FirstJoint(name, limit, gains)
+
+
+def _gains(name: str, logs: Sequence[JointLog]) -> tuple[float, float] | None:
+    """Stiffness and damping that efforts follow by least squares; None: not both positive."""
+    rows = []
+    for log in logs:
+        q, sent = (log.column(t["position"], name) for t in (log.measured, log.command))
+        error = sent - q
+        columns = [error, np.gradient(error, log.t), np.ones_like(error)]
+        rows.append(np.stack([*columns, log.column(log.measured["effort"], name)], axis=1))
+    table = np.concatenate(rows)
+    table = table[np.isfinite(table).all(axis=1)]
+    if len(table) < 4:
+        return None
+    (stiffness, damping, _), *_ = np.linalg.lstsq(table[:, :3], table[:, 3], rcond=None)
+    return (float(stiffness), float(damping)) if min(stiffness, damping) > 0 else None
+
+
+def _noise(logs: Sequence[JointLog], signal: str, name: str) -> float:
+    """Spread of a signal's readings at rest."""
+    spread = []
+    for log in logs:
+        rest = log.column(log.measured[signal], name)[log.t <= STILL]
+        if np.isfinite(rest).sum() > 2:
+            spread.append(float(np.nanstd(rest, ddof=1)))
+    return max(float(np.median(spread)) if spread else 0.0, LEAST[signal])
+
+
+def _payload() -> str:
+    """What the last link is first thought to carry."""
+    mass, reach, moment = PAYLOAD
+    return (
+        f"mass: {mass:g}, centre: [0, 0, {reach:g}], inertia: [{moment:g}, {moment:g}, {moment:g}]"
+    )
+
+
+def _scene(urdf: str, link: str, joints: Sequence[FirstJoint], step: float) -> str:
+    def each(values) -> str:
+        pairs = (f"{j.name}: {value:.4g}" for j, value in zip(joints, values, strict=True))
+        return "{" + ", ".join(pairs) + "}"
+
+    drive = "{kind: torque}"
+    if joints[0].gains is not None:
+        stiffness, damping = (each(j.gains[k] for j in joints) for k in range(2))
+        drive = (
+            f"\n      stiffness: {stiffness}   # N m/rad\n      damping: {damping}   # N m s/rad"
+        )
+    shares = {key: each(share * j.limit for j in joints) for key, share in SHARES.items()}
+    return f"""\
+# Written by `diffsim init`: a robot and its drives. Every key is explained in docs/scene.md.
+name: own_robot
+world: {{step: {step:.9g}, duration: 1}}
+robots:
+  arm:
+    urdf: {urdf}
+    joint_stiffness: 1.0e+8     # of what the joints hold [N/m]
+    drive: {drive}
+    damping: {shares["damping"]}   # viscous [N m s/rad]
+    friction: {shares["friction"]}   # Coulomb [N m]
+    slip_rate: 0.002            # rad/s, of the Coulomb friction
+    armature: {shares["armature"]}   # geared rotors [kg m^2]
+    payload: {{link: {link}, {_payload()}}}   # kg, m, kg m^2
+"""
+
+
+def _estimation(robot: Robot, joints, logs: Sequence[JointLog], paths: Sequence[str]) -> str:
+    body = robot.joints[-1].body
+    numbers = sorted({log.id for log in logs})
+    train = f"{{files: {listing(paths)}, trials: {numbers[:-1]}}}"
+    validate = f"\n  validate: {{files: {listing(paths)}, trials: {numbers[-1:]}}}"
+    if len(numbers) < 2:
+        train, validate = f"{{files: {listing(paths)}}}", ""
+    signals, extra = [], ["  delay: {unit: s, value: 0.002, bounds: [0, 0.03], sets: {}}"]
+    for signal in ("position", "velocity", "effort"):
+        if signal in logs[0].measured:
+            noise = ", ".join(f"{j.name}: {_noise(logs, signal, j.name):.3g}" for j in joints)
+            late = "delay" if signal != "effort" else "delay_effort"
+            gain = ", gain: effort_gain" if signal == "effort" else ""
+            signals.append(f"  {signal}: {{sigma: {{{noise}}}, delay: {late}{gain}}}")
+    if "effort" in logs[0].measured:
+        extra.append("  delay_effort: {unit: s, value: 0.002, bounds: [0, 0.03], sets: {}}")
+        extra.append("  effort_gain: {value: 1, bounds: [0.5, 2], sets: {}}")
+    parameters = "\n".join(text for joint in joints for text in _parameters(joint))
+    return f"""\
+# Written by `diffsim init`: friction, rotors and drives of a robot. Keys: docs/joints.md.
+#   diffsim estimate estimation.yaml
+name: own_robot
+kind: joints
+scene: scene.yaml
+body: {body}
+
+data:
+  train: {train}{validate}
+
+measurement:        # sigma: what the readings spread by at rest
+{chr(10).join(signals)}
+
+parameters:
+{parameters}
+  # read by the measurement
+{chr(10).join(extra)}
+
+inertias:           # of what the last link carries: ten parameters that are always physical
+  payload: {{{_payload()}}}
+
+fit:
+  iterations: 40
+  tolerance: 1.0e-6
+
+uncertainty:
+  method: covariance
+"""
+
+
+def _parameters(joint: FirstJoint):
+    """One line per parameter of a joint."""
+    rows = [
+        ("damping", "N m s/rad", SHARES["damping"] * joint.limit, "{}.friction_damping"),
+        ("friction", "N m", SHARES["friction"] * joint.limit, "{}_friction.coulomb"),
+        ("armature", "kg*m^2", SHARES["armature"] * joint.limit, "{}_armature.inertia"),
+    ]
+    if joint.gains is not None:
+        rows += [
+            ("stiffness", "N m/rad", joint.gains[0], "{}_drive.stiffness"),
+            ("gain", "N m s/rad", joint.gains[1], "{}_drive.damping"),
+        ]
+    for what, unit, value, entry in rows:
+        bounds = f"[{value / RANGE:.4g}, {value * RANGE:.4g}]"
+        yield (
+            f"  {what}_{joint.name}: {{unit: {unit}, value: {value:.4g}, bounds: {bounds}, "
+            f"scale: log,\n    sets: {{{entry.format(joint.name)}: 1}}}}"
+        )

@@ -1,0 +1,161 @@
+"""Released bodies with markers as an experiment: recordings read, predictions measured alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ....scene.soft_shapes import SOFT, soft_shape
+from ....scene.vertices import vertex_positions
+from ....sensing.markers.files import read_recordings
+from ....sensing.observation import Observation
+from ...experiment import Experiment, predicted, refuse_twice
+from ...fit import Fit
+from ...options import EstimationConfig
+from .model import MEASURES, MarkerModel, ReleaseRecording, Swing
+from .options import MarkerFiles, MarkerMeasurementOptions
+
+
+@dataclass(frozen=True)
+class MarkerPrediction:
+    """One recording, measured and simulated at the same frames (world frame).
+
+    t                    since the release by the rule [s] (n,); the simulation starts at `start`
+    measured, simulated  markers [m] (n, m, 3);  before: the same at the first guess, or None
+    swings               "measured", "simulated" -> Swing
+    vertices, triangles  surface of the body at the frames (n, k, 3) [m], (l, 3), if it is soft
+    errors               relative errors of the measures, mean_marker_error_m
+    """
+
+    name: str
+    role: str
+    source: str
+    markers: tuple[str, ...]
+    t: np.ndarray
+    start: float
+    measured: np.ndarray
+    simulated: np.ndarray
+    before: np.ndarray | None
+    swings: Mapping[str, Swing]
+    vertices: np.ndarray | None = None
+    triangles: np.ndarray | None = None
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Name, as pictures sort by."""
+        return self.name
+
+
+class MarkerExperiment(Experiment):
+    """See experiment.Experiment; trials are ReleaseRecordings."""
+
+    measurement = MarkerMeasurementOptions
+    recordings = MarkerFiles
+
+    def __init__(self, config: EstimationConfig) -> None:
+        self.config = config
+        self.model = MarkerModel.build(config)
+
+    def role(
+        self, given: Sequence[Observation] | None, recordings: MarkerFiles | None, notes: list[str]
+    ) -> list[ReleaseRecording]:
+        """Releases of one role, each with the conditions that its name stands for."""
+        if recordings is None:
+            return []
+        sigma = self.config.measurement.sigma
+        observations = given or [
+            one for file in recordings.files for one in read_recordings(file, sigma)
+        ]
+        found = []
+        for observation in observations:
+            name = observation.name
+            found.append(self.model.release(observation, name, recordings.condition(name)))
+        refuse_twice([release.name for release in found], self.config.place, recordings.key)
+        notes += [release.note for release in found if release.note]
+        return found
+
+    def missing(self, trial: ReleaseRecording) -> int:
+        """Markers that are not seen, over all frames."""
+        return int(np.sum(~np.isfinite(trial.position).all(axis=2)))
+
+    def title(self, trial: ReleaseRecording) -> str:
+        """Name of the recording."""
+        return trial.name
+
+    def predictions(
+        self, trials: Sequence[ReleaseRecording], fit: Fit, role: str, cancel: Any
+    ) -> tuple[list, list[str]]:
+        """Predictions of the recordings that can be simulated, and sentences about the others."""
+        loading = self.config.measurement.loading
+        spans = [loading + float(r.t[-1] - r.released) + 0.05 for r in trials]
+        runs = self.model.rollouts(trials, fit.z, spans, cancel)
+        starts = self.model.delays(trials, fit.z, cancel)
+        window = [loading + self.config.measurement.window] * len(trials)
+        before = self.model.rollouts(trials, self.model.map.start, window, cancel)
+        said: list[str] = []
+
+        def predict(release: ReleaseRecording, run: Any, start: float, guess: Any) -> Any:
+            if start == release.released - loading:
+                said.append(
+                    f"{release.name}: the simulated {self.config.measurement.release_marker} does "
+                    "not move by measurement.align_distance; it starts at the release by the rule"
+                )
+            return self._prediction(release, run, start, guess, role)
+
+        return predicted(predict, trials, runs, starts, before, said=said)
+
+    def _prediction(
+        self, release: ReleaseRecording, run, start: float, first, role
+    ) -> MarkerPrediction:
+        """`run` and `first` are rollouts at the end and at the first guess."""
+        t = release.t - release.released
+        clock = release.t - start
+        measured = release.world(release.position)
+        simulated = self.model.simulated(release, run, clock)
+        before = None
+        if first.ok:
+            early = t <= self.config.measurement.window
+            before = self.model.simulated(release, first, clock[early])
+        swings = {
+            "measured": self.model.swing(release, release.position),
+            "simulated": self.model.swing(release, release.tracker(simulated)),
+        }
+        soft = self.model.scene.description["bodies"][self.config.body]["type"] in SOFT
+        return MarkerPrediction(
+            release.name, role, release.source, self.model.names, t, start - release.released,
+            measured, simulated, before, swings,
+            *(self._surface(run, clock) if soft else (None, None)),
+            errors=self._errors(t, measured, simulated, swings),
+        )  # fmt: skip
+
+    def _errors(self, t, measured, simulated, swings) -> dict[str, float]:
+        theirs, ours = swings["simulated"].figures, swings["measured"].figures
+        errors = {f"{name}_error": abs(theirs[name] / ours[name] - 1.0) for name in MEASURES}
+        inside = (t >= 0) & (t <= self.config.measurement.window)
+        distance = np.linalg.norm(simulated[inside] - measured[inside], axis=2)
+        errors["mean_marker_error_m"] = float(np.nanmean(distance))
+        for name, column in zip(self.model.names, distance.T, strict=True):
+            errors[f"mean_error_m.{name}"] = float(np.nanmean(column))
+        return errors
+
+    def _surface(self, run, clock: np.ndarray):
+        """Vertices at the frames, nearest row of the rollout, and the triangles they make."""
+        body = self.config.body
+        rows = np.rint(np.maximum(clock, 0.0) / self.model.interval).astype(int)
+        rows = np.minimum(rows, len(run.time) - 1)
+        shape = soft_shape(self.model.scene.description["bodies"][body])
+        used, triangles = np.unique(shape.triangles, return_inverse=True)
+        vertices = vertex_positions(self.model.scene, run, body, rows)[:, used]
+        return vertices.astype(np.float32), triangles.reshape(-1, 3)
+
+    def figures_of(self, prediction: MarkerPrediction) -> dict:
+        """Content of metrics.json for one recording."""
+        errors = prediction.errors
+        per_marker = {name: errors[f"mean_error_m.{name}"] for name in prediction.markers}
+        plain = {k: v for k, v in errors.items() if "." not in k}
+        swings = {who: swing.figures for who, swing in prediction.swings.items()}
+        return {**plain, **swings, "marker_error_m": per_marker, "start_s": prediction.start}

@@ -1,0 +1,245 @@
+"""A first estimation of a soft beam with markers, clamped at one end and released from rest.
+
+The tracker's own frame tells what is needed: markers that stay are on the clamp, the one that goes
+farthest is at the free end, and it comes to rest below where it was held.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ....errors import InputError
+from ....inverse.swing import Oscillation, damped_sinusoid
+from ....sensing.check import Examined
+from ....sensing.findings import FAR
+from ....sensing.flights import G
+from ....sensing.streams import Stream
+from ...first_guess import First, Given, listing
+from ...scenarios.release import release_frame
+
+DENSITY = 1070.0
+"""Guess [kg/m^3] where no mass is given: silicone rubber."""
+STAYS = 0.1
+"""Markers that move less than this share of the farthest's displacement are on the clamp."""
+STRAIGHT = np.cos(np.radians(25.0))
+"""Directions nearer than this to an axis are the axis."""
+RELEASE = 5e-4
+"""Motion [m] that counts as released, as the kind's default."""
+AFTER = 0.15
+"""The swing is measured from so long after the release [s]."""
+STEP = 2.5e-3
+"""Longest time step [s]."""
+FIRST_MODE = 1.875104**2
+"""Of a slender clamped beam: omega = FIRST_MODE sqrt(E I / (rho A L^4))."""
+
+
+@dataclass(frozen=True)
+class Beam:
+    """What a recording tells of a beam; world frame: x along it, z up, the free end at x = 0.
+
+    places    of the markers while held [m] (m, 3);  names
+    size      length, width, height [m];  centre (3,)
+    release   marker that goes farthest;  axis: the tracker's coordinate in which it swings
+    swing     fitted to that coordinate
+    span      recorded time after the release [s];  dt [s]
+    """
+
+    names: tuple[str, ...]
+    places: np.ndarray
+    size: np.ndarray
+    centre: np.ndarray
+    release: str
+    axis: str
+    swing: Oscillation
+    span: float
+    dt: float
+
+
+def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
+    """See first.first."""
+    for one in examined:
+        if one.refusal is not None:
+            raise one.refusal
+        low, high = np.nanmin(one.stream.position), np.nanmax(one.stream.position)
+        if high - low > FAR:
+            rule = f"metres: places within {FAR:g} m"
+            raise InputError(one.stream.place, "extent", float(high - low), rule, "millimetres?")
+        if sum(other.stream.path == one.stream.path for other in examined) > 1:
+            rule = "one topic of markers in a bag"
+            raise InputError(one.stream.path, "topics", one.stream.name, rule, "record it alone")
+    beam = beam_of(_first_trial(examined[0]), given)
+    density = DENSITY if given.mass is None else given.mass / float(np.prod(beam.size))
+    paths = [os.path.relpath(one.stream.path.resolve(), folder.resolve()) for one in examined]
+    notes = [
+        f"clamped at x = {beam.centre[0] - beam.size[0] / 2:.4g} m; world x is along the beam, "
+        f"gravity along the path {beam.release} has sunk",
+        f"the swing of {beam.release} is {beam.swing.frequency:.4g} Hz, decay "
+        f"{beam.swing.decay:.3g} 1/s: stiffness and viscosity are first a slender beam's",
+    ]
+    if not given.size:
+        size = " x ".join(f"{1e3 * edge:.3g}" for edge in beam.size)
+        notes.append(
+            f"a box of {size} mm, as wide as its markers reach, is assumed: measure it (--size); "
+            "stiffness goes with the third power of its height"
+        )
+    if given.mass is None:
+        notes.append(f"the density is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
+    return First(_scene(beam, density), _estimation(beam, density, paths), {}, tuple(notes))
+
+
+def _first_trial(one: Examined) -> Stream:
+    """The stream until its first trial ends."""
+    own = one.clock.trial == one.clock.trials[0]
+    return replace(one.stream, t=one.stream.t[own], position=one.stream.position[own])
+
+
+def beam_of(stream: Stream, given: Given) -> Beam:
+    """Frame, size and swing of a released beam.
+
+    Raises InputError where it is not released, or no marker stays where it was held.
+    """
+    p, place = stream.position, stream.place
+    displacement = np.nanmax(np.linalg.norm(p - np.nanmean(p[:20], axis=0), axis=2), axis=0)
+    far = int(np.argmax(displacement))
+    frame = release_frame(f"{place}: {stream.names[far]}", p[:, far], RELEASE)
+    held = np.nanmean(p[:frame], axis=0)
+    stays = displacement < STAYS * displacement[far]
+    if not stays.any() or not np.isfinite(held).all():
+        got = {name: float(w) for name, w in zip(stream.names, displacement, strict=True)}
+        rule = "at least one marker that stays: on the clamp, so that its end is known"
+        raise InputError(place, "displacement of markers [m]", got, rule)
+    t = stream.t - stream.t[frame]
+    later = t >= AFTER
+    sunk = np.nanmean(p[-max(len(t) // 5, 1) :, far], axis=0) - held[far]
+    axis = int(np.argmax(np.nanmax(p[later, far], axis=0) - np.nanmin(p[later, far], axis=0)))
+    swing = damped_sinusoid(f"{place}: {stream.names[far]}", t[later], p[later, far, axis])
+    along = held[~stays].mean(axis=0) - held[stays].mean(axis=0)
+    turn = _frame(along, _straight(-sunk))
+    places = (held - held[~stays].mean(axis=0)) @ turn.T
+    low, high = places.min(axis=0), places.max(axis=0)
+    length = float(np.linalg.norm(along))
+    size = np.array(given.size if len(given.size) == 3 else [length, *(high - low)[1:]])
+    if len(given.size) == 1:
+        size[1:] = given.size[0]
+    centre = np.array([-size[0] / 2.0, *((low + high) / 2.0)[1:]])
+    return Beam(
+        stream.names, places, size, centre, stream.names[far], "xyz"[axis], swing,
+        float(t[-1]), float(np.median(np.diff(t))),
+    )  # fmt: skip
+
+
+def _straight(direction: np.ndarray) -> np.ndarray:
+    """The direction as a unit vector, an axis where it is near to one."""
+    unit = direction / np.linalg.norm(direction)
+    k = int(np.argmax(np.abs(unit)))
+    return np.sign(unit[k]) * np.eye(3)[k] if abs(unit[k]) > STRAIGHT else unit
+
+
+def _frame(along: np.ndarray, up: np.ndarray) -> np.ndarray:
+    """Rotation (3, 3), tracker to world: z up, x along the beam's level part."""
+    x = along - (along @ up) * up
+    x = x / np.linalg.norm(x)
+    return np.stack([x, np.cross(up, x), up])
+
+
+def _material(beam: Beam, density: float) -> tuple[float, float]:
+    """Young's modulus [Pa] and viscosity [Pa s] of a slender beam that swings like this one."""
+    length, _, height = beam.size
+    w2 = (2.0 * np.pi * beam.swing.frequency) ** 2 + beam.swing.decay**2
+    young = 12.0 * density * length**4 * w2 / (FIRST_MODE**2 * height**2)
+    # decay = w^2 eta / (2 E) for bending, where a stretch rate feels 3 viscosities
+    return young, max(2.0 * young * beam.swing.decay / w2 / 3.0, 1e-4 * young)
+
+
+def _scene(beam: Beam, density: float) -> str:
+    young, viscosity = _material(beam, density)
+    count = int(np.ceil(beam.dt / STEP))
+    size = ", ".join(f"{edge:.6g}" for edge in beam.size)
+    centre = ", ".join(f"{x:.6g}" for x in beam.centre)
+    return f"""\
+# Written by `diffsim init`: a soft beam, clamped at one end, released from where it was held.
+# World: x along the beam, its free end at x = 0; z up. Every key: docs/scene.md.
+# A weight on a thread, or a material that creeps: config/scenes/silicone_beam.yaml.
+name: own beam
+
+world:
+  gravity: [0, 0, -{G}]     # m/s^2
+  step: {beam.dt / count:.9g}               # s
+  duration: {min(beam.span, 2.0):.6g}
+  record_every: {count}
+  scheme: bdf2
+
+bodies:
+  beam:
+    type: solid
+    shape: {{box: {{size: [{size}], cells: [8, 2, 2]}}}}   # m: MEASURE IT
+    element: p2
+    density: {density:.6g}             # kg/m^3: WEIGH IT
+    young: {young:.4g}           # Pa, that a slender beam of this frequency has
+    poisson: 0.49              # rubber; 0.3 for foam
+    viscosity: {viscosity:.4g}            # Pa s, likewise from the decay
+    pose: {{position: [{centre}]}}
+    pinned: [{{plane: {{normal: [1, 0, 0], offset: {-beam.size[0] / 2.0:.6g}}}}}]
+    contact_spheres: none
+"""
+
+
+def _estimation(beam: Beam, density: float, paths: Sequence[str]) -> str:
+    young, viscosity = _material(beam, density)
+    train = paths if len(paths) == 1 else paths[:-1]
+    validate = "" if len(paths) == 1 else f"\n  validate:\n    files: {listing(paths[-1:])}"
+    rows = [
+        f"    {name}: [{', '.join(f'{x:.5f}' for x in place)}]"
+        for name, place in zip(beam.names, beam.places, strict=True)
+    ]
+    places = "\n".join(rows)
+    return f"""\
+# Written by `diffsim init`: stiffness and viscosity of a released beam. Keys: docs/real2sim.md.
+#   diffsim estimate estimation.yaml
+name: own_beam
+kind: markers
+scene: scene.yaml
+body: beam
+
+data:
+  train:
+    files: {listing(train)}{validate}
+  # what differs between recordings, by their names, e.g. a weight:
+  # conditions: [{{records: "load_*", sets: {{weight.mass: 0.05}}}}]
+
+measurement:
+  markers:                     # places while held, world frame [m], from the recording itself
+{places}
+  release_marker: {beam.release}
+  swing_marker: {beam.release}
+  swing_axis: {beam.axis}                # of the tracker's frame
+  swing_after: {AFTER}            # s after the release
+  window: {min(beam.span - 0.1, 2.0):.4g}                 # s after the release whose markers count
+
+parameters:
+  young:
+    unit: Pa
+    value: {young:.4g}
+    bounds: [{young / 20:.4g}, {young * 20:.4g}]
+    scale: log
+    sets: {{beam.young: 1}}
+  viscosity:
+    unit: Pa s
+    value: {viscosity:.4g}
+    bounds: [{viscosity / 50:.4g}, {viscosity * 50:.4g}]
+    scale: log
+    sets: {{beam.viscosity: 1}}
+
+fit:
+  loss: squared
+  horizons: [{int(0.4 / beam.dt)}, 0]          # frames: the first swing, then all
+  iterations: 12
+
+uncertainty:
+  method: covariance
+"""

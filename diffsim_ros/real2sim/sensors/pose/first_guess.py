@@ -1,0 +1,285 @@
+"""A first estimation of a tossed rigid body: contact with the ground that its rests show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ....errors import InputError
+from ....sensing import findings
+from ....sensing.check import UP, Examined
+from ....sensing.flight import check_gravity
+from ....sensing.flights import G
+from ....sensing.observation import PoseTrial
+from ....sensing.recorder import GRAVITY
+from ....sensing.trials import from_flights, listed, turned
+from ...first_guess import First, Given, listing
+
+DENSITY = 500.0
+"""Guess [kg/m^3] where no mass is given."""
+SIZES = (0.004, 1.0)
+"""Edges [m] that a rest above ground level is taken to show."""
+STIFFNESS = 1.35e5
+"""k_n per mass [1/s^2]: a body at rest sinks in by 0.07 mm."""
+STEP = 0.9e-3
+"""Longest time step [s]."""
+LOW = 5.0
+"""Percentile of the rests' heights that counts as the lowest."""
+FEW = 3
+"""Fewer tosses are all trained on."""
+MOST = 60
+"""Tosses trained on, and predicted, at most: a first look should not take an hour."""
+VALIDATE = """
+  validate:                  # tosses that are not trained on
+    files: {files}
+    trials: {rest}
+"""
+
+
+def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
+    """See first.first."""
+    notes: list[str] = []
+    turns = [_turn(one, notes) for one in examined]
+    rest = _rest(examined)
+    edges = _edges(given, rest, examined[0].stream.place, notes)
+    ground = 0.0 if rest is None or not given.size else rest - min(edges) / 2.0
+    if given.size and rest is None:
+        notes.append("the body never rests: the ground is taken to be at z = 0")
+    if abs(ground) > 1e-9:
+        notes.append(f"heights are lowered by {ground:.4g} m, so that the ground is at z = 0")
+    files, tosses, count, dt = [], {}, 0, np.inf
+    for k, (one, turn) in enumerate(zip(examined, turns, strict=True)):
+        plain = np.allclose(turn, [0, 0, 0, 1]) and one.metre == 1.0 and abs(ground) <= 1e-9
+        if plain and one.refusal is None and one.stream.what == "npz of tosses":
+            files.append(os.path.relpath(one.stream.path.resolve(), folder.resolve()))
+            count, dt = count + len(one.clock.trials), min(dt, one.clock.dt)
+            continue
+        name = _name(one, k, tosses)
+        tosses[name] = _converted(one, turn, ground, notes)
+        files.append(name)
+        count, dt = count + len(tosses[name]), min(dt, tosses[name][0].dt)
+    mass = given.mass or DENSITY * float(np.prod(edges))
+    if given.mass is None:
+        notes.append(f"the mass is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
+    scale = _scale(examined)
+    scene = _scene(edges, mass, dt)
+    return First(scene, _estimation(files, count, edges, mass, scale, dt), tosses, tuple(notes))
+
+
+def _name(one: Examined, k: int, known: dict) -> str:
+    name = f"{one.stream.path.stem}.npz"
+    return name if name not in known else f"{one.stream.path.stem}_{k}.npz"
+
+
+def _turn(one: Examined, notes: list[str]) -> np.ndarray:
+    """Quaternion (x, y, z, w) that brings up to z; the identity where up is z within its noise."""
+    identity = np.array([0.0, 0.0, 0.0, 1.0])
+    if one.gravity is None:
+        notes.append(f"{one.stream.place}: no free flight is seen; z is taken for up, metres")
+        return identity
+    tilted = findings.of_axis(one.gravity)
+    if not tilted:
+        return identity
+    notes.append(f"{one.stream.place}: {tilted[0].text}; it is turned")
+    up = one.gravity.upright
+    quaternion = np.array([*np.cross(up, UP), 1.0 + up @ UP])
+    if np.linalg.norm(quaternion) < 1e-6:  # upside down
+        quaternion = np.array([1.0, 0.0, 0.0, 0.0])
+    return quaternion / np.linalg.norm(quaternion)
+
+
+def _rest(examined: Sequence[Examined]) -> float | None:
+    """Lowest rest of all recordings [m], None if the body never rests."""
+    heights = [one.heights / one.metre for one in examined]
+    every = np.concatenate(heights)
+    return float(np.percentile(every, LOW)) if len(every) else None
+
+
+def _edges(given: Given, rest: float | None, place: str, notes: list[str]) -> list[float]:
+    """Edges of the box [m]; without any given, a cube that rests on one of its faces at z = 0."""
+    if given.size:
+        return list(given.size) if len(given.size) == 3 else list(given.size) * 3
+    edge = 2.0 * rest if rest is not None else np.nan
+    if not SIZES[0] < edge < SIZES[1]:
+        got = "it never rests" if rest is None else f"its origin rests at {rest:.4g} m"
+        raise InputError(place, "--size", got, "the body's edge, or three [m]", "give --size")
+    notes.append(
+        f"a cube of {1e3 * edge:.4g} mm is assumed: its origin rests {1e3 * rest:.4g} mm high, on "
+        "a ground at z = 0; measure it (--size)"
+    )
+    return [edge] * 3
+
+
+def _converted(one: Examined, turn, ground: float, notes: list[str]) -> list[PoseTrial]:
+    """Trials of a stream, z up from the ground, in metres, each begun in free flight."""
+    stream = turned(one.stream, turn, one.metre, (0.0, 0.0, -ground))
+    trials = listed(stream)
+    if one.metre != 1.0:
+        notes.append(f"{one.stream.place}: lengths are divided by {one.metre:g}")
+    try:
+        check_gravity(trials, GRAVITY)
+    except InputError:
+        if one.gravity is None:
+            raise
+        trials = listed(from_flights(stream, one.gravity))
+        check_gravity(trials, GRAVITY)
+        notes.append(f"{one.stream.place}: every trial begins at its first free flight")
+    return trials
+
+
+def _scale(examined: Sequence[Examined]) -> float | None:
+    """True length over recorded length, where free flight shows it beyond its noise."""
+    for one in examined:
+        if one.gravity is not None and one.gravity.unit:
+            size = one.gravity.size / one.metre
+            sigma = float(np.linalg.norm(one.gravity.sigma)) / one.metre
+            if abs(size - G) > findings.SIZE_OFF * G and abs(size - G) > 3.0 * sigma:
+                return G / size
+    return None
+
+
+def _scene(edges: Sequence[float], mass: float, dt: float) -> str:
+    size = ", ".join(f"{edge:.6g}" for edge in edges)
+    k_n = STIFFNESS * mass
+    k_d = 2.0 * 1.2 * np.sqrt(k_n * mass)
+    steps = _steps(dt)
+    return f"""\
+# Written by `diffsim init`: a tossed box on level ground. Every key: docs/scene.md.
+name: own tosses
+
+world:
+  gravity: [0, 0, -9.81]     # m/s^2
+  step: {dt / steps:.9g}        # s; an estimation takes its own, from the recording's rate
+  duration: 1                # s
+  scheme: bdf2
+  record_every: {steps}
+  max_halvings: 10
+
+bodies:
+  body:
+    type: rigid
+    shape: {{box: {{size: [{size}]}}}}   # m: MEASURE IT
+    mass: {mass:.6g}          # kg: WEIGH IT. A motion shows only stiffness and inertia over mass
+    pose: {{position: [0, 0, {3 * max(edges):.6g}]}}
+    # what touches: small spheres at the corners. Others: docs/scene.md, contact_spheres
+    contact_spheres: {{corners: {{radius: {0.03 * min(edges):.3g}}}}}
+
+sdfs:
+  ground: {{plane: {{normal: [0, 0, 1], offset: 0}}}}
+
+contact:
+  # k_n, k_t, k_d are totals of the 8 corners; damping k_d sets in over the first d_0 of penetration
+  - {{name: ground, points: body, against: ground, damping: ramped, d_0: 0.0002,
+     k_n: {k_n:.6g}, k_t: {0.002 * k_n:.6g}, k_d: {k_d:.6g}, c_f: 0.3}}
+"""
+
+
+def _steps(dt: float) -> int:
+    return max(4, int(np.ceil(dt / STEP)))
+
+
+def _estimation(files, count, edges, mass, scale, dt) -> str:
+    half = float(np.linalg.norm(edges)) / (2.0 * np.sqrt(3.0))
+    trained = min(max(2, round(0.6 * count)), MOST)
+    train = f"{{random: {trained}, seed: 1}}" if count >= FEW else "all"
+    rest = "all" if count - trained <= MOST else f"{{random: {MOST}, seed: 2}}"
+    validate = "" if count < FEW else VALIDATE.format(files=listing(files), rest=rest)
+    gravity = GRAVITY[2] if scale is None else GRAVITY[2] / scale
+    soft = ", ".join(f"{share * STIFFNESS * mass:.6g}" for share in (0.2, 0.6, 1.8))
+    uncertainty = "bootstrap" if count >= 8 else "covariance"
+    return f"""\
+# Written by `diffsim init`: contact of a tossed body, from {count} tosses. Keys: docs/real2sim.md.
+#   diffsim estimate estimation.yaml
+name: own_tosses
+kind: poses
+scene: scene.yaml
+body: body
+
+data:
+  train:
+    files: {listing(files)}
+    trials: {train}{validate}
+measurement:
+  start: height              # as measured, a little before the first contact
+  half_edge: {half:.6g}       # m; tosses start when their centre falls below sqrt(3) of it
+  start_gravity: {abs(gravity):.6g}      # m/s^2, recorded lengths: what free flight shows
+  sigma_position: 0.001      # m: noise of the tracker
+  sigma_rotation: 0.5        # deg
+
+simulation:
+  steps_per_frame: {_steps(dt)}
+
+parameters:
+  friction:
+    doc: Coulomb friction of the corners
+    value: 0.3
+    bounds: [0.02, 1.5]
+    scale: log
+    sets: {{ground.c_f: 1}}
+  normal_stiffness:
+    doc: k_n of all corners; k_d and k_t follow, so that restitution and creep stay
+    value: {STIFFNESS * mass:.6g}
+    unit: N/m
+    bounds: [{0.1 * STIFFNESS * mass:.6g}, {20 * STIFFNESS * mass:.6g}]
+    scale: log
+    sets: {{ground.k_n: 1, ground.k_d: 0.5, ground.k_t: 1}}
+  damping_ratio:
+    doc: k_d = 2 zeta sqrt(k_n m); 0 is elastic
+    value: 1.2
+    bounds: [0.1, 5.0]
+    scale: log
+    sets: {{ground.k_d: {{factor: {2.0 * np.sqrt(mass):.9g}, power: 1}}}}
+  tangential_time:
+    doc: k_t / k_n
+    value: 0.002
+    unit: s
+    bounds: [0.0002, 0.02]
+    scale: log
+    sets: {{ground.k_t: 1}}
+{_inertia(edges, mass)}{_length_scale(scale)}
+fit:
+  initial_state: held        # open loop from the measured start
+  loss: soft_l1
+  loss_scale: 0.1
+  position_weight: 6
+  # soft to stiff: impacts make the cost rugged
+  continuation: {{normal_stiffness: [{soft}]}}
+  iterations: 8
+  search_evaluations: 160
+
+uncertainty:
+  method: {uncertainty}
+  samples: 200
+"""
+
+
+def _inertia(edges: Sequence[float], mass: float) -> str:
+    """A cube has one moment of inertia; a box keeps those of its shape."""
+    if max(edges) - min(edges) > 1e-9:
+        return ""
+    value = mass * edges[0] ** 2 / 6.0
+    return f"""\
+  inertia:
+    doc: about each axis; the first guess is a uniform cube's
+    value: {value:.6g}
+    unit: kg*m^2
+    bounds: [{0.5 * value:.6g}, {2.5 * value:.6g}]
+    scale: log
+    sets: {{body.inertia.xx: 1, body.inertia.yy: 1, body.inertia.zz: 1}}
+"""
+
+
+def _length_scale(scale: float | None) -> str:
+    if scale is None:
+        return ""
+    return f"""\
+  length_scale:
+    doc: true over recorded length; held, as free flight shows it (gravity is 9.81 m/s^2)
+    value: {scale:.6g}
+    fixed: true
+    bounds: [{0.9 * scale:.6g}, {1.1 * scale:.6g}]
+    sets: {{body_contact_spheres.scale: -1, gravity.z: {{factor: -9.81, power: -1}}}}
+"""
