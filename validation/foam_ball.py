@@ -31,7 +31,7 @@ from diffsim_ros.real2sim.fit import Fit, fit_trials
 from diffsim_ros.real2sim.progress import Reporter
 from diffsim_ros.real2sim.sensors.cloud.detections import skin_of
 from diffsim_ros.real2sim.sensors.cloud.model import ThrowRecording
-from diffsim_ros.real2sim.starts import StartEstimate, start_estimates
+from diffsim_ros.real2sim.spread import StartEstimate, start_estimates
 from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.clouds.files import write_sequence

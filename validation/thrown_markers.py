@@ -35,7 +35,7 @@ from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.inverse.trial import InitialState
 from diffsim_ros.real2sim.scenarios.throw import free_flight, free_spin
 from diffsim_ros.real2sim.sensors.marker.attach import carrier_of, rigid_fit
-from diffsim_ros.real2sim.starts import KINDS, start_estimates
+from diffsim_ros.real2sim.spread import STATES, start_estimates
 from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.model import SceneModel
 
@@ -214,7 +214,7 @@ def estimated(kind: str, t, x, truth: Mapping, how: Numerics) -> dict:
         name: pair(TRUTH[name], end.parameters[name], found.std_dev[i], bound[i])
         for i, name in enumerate(problem.names) if name in TRUTH
     }  # fmt: skip
-    for state in KINDS:
+    for state in STATES:
         away = getattr(start.state, state) - getattr(right.state, state)
         if state == "orientation":
             turn = Rotation.from_quat(start.state.orientation) * truth["turn"].inv()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from string import Template
 
 import numpy as np
 
@@ -105,3 +106,28 @@ def first(streams: Sequence[Stream], folder: Path, given: Given) -> First:
 def listing(files: Sequence[str]) -> str:
     """A YAML list of file names."""
     return "[" + ", ".join(f'"{file}"' for file in files) + "]"
+
+
+def last_apart(files: Sequence[str]) -> tuple[str, str]:
+    """Files to train on as a YAML list, and a section `validate` of the last of several."""
+    if len(files) == 1:
+        return listing(files), ""
+    return listing(files[:-1]), f"\n  validate:\n    files: {listing(files[-1:])}"
+
+
+class _Template(Template):
+    braceidpattern = r"[a-z_]+(?::[^}]*)?"
+
+
+class _Formatted(dict):
+    """Values by NAME or NAME:FORMAT."""
+
+    def __missing__(self, key: str) -> str:
+        name, _, spec = key.partition(":")
+        return format(self[name], spec)
+
+
+def filled(module: str, name: str, **values: object) -> str:
+    """The text of a template beside a module, with ${NAME} and ${NAME:FORMAT} put in."""
+    text = Path(module).with_name(name).read_text(encoding="utf-8")
+    return _Template(text).substitute(_Formatted(values))

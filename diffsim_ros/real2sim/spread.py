@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2, t
@@ -10,13 +12,17 @@ from scipy.stats import chi2, t
 from ..errors import InputError
 from ..inverse.bands import Band, TrialBand, prediction_bands
 from ..inverse.identifiability import identifiability
+from ..inverse.objectives import Objective
 from ..inverse.optimizers import levenberg_marquardt
 from ..inverse.pinned import Pinned
 from ..inverse.profile import Profile, profile
+from ..inverse.simulation_problem import SimulationProblem
 from ..inverse.solution import Solution, bounds_reached
+from ..inverse.trial import InitialState
 from ..inverse.uncertainty import (
     Uncertainty,
     bootstrap,
+    bounded_inverse,
     correlated_covariance,
     gauss_newton_covariance,
     sandwich_covariance,
@@ -26,6 +32,8 @@ from .model import Model
 from .options import EstimationConfig, UncertaintyOptions
 from .progress import Reporter
 
+STATES = ("position", "orientation", "velocity", "angular_velocity")
+"""Parts of a start."""
 LEVEL = 0.95
 """Of the intervals of profiles."""
 
@@ -69,7 +77,7 @@ def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty |
 
 
 def profiles_of(
-    fit: Fit, found: Uncertainty | None, config: EstimationConfig, reporter: Reporter, cancel
+    fit: Fit, found: Uncertainty | None, config: EstimationConfig, reporter: Reporter, cancel: Any
 ) -> tuple[Profile, ...]:
     """Profile likelihoods of the parameters that the YAML names, in its order.
 
@@ -106,7 +114,7 @@ def profiles_of(
 
 
 def bands_of(
-    model: Model, trials: Sequence, fit: Fit, found: Uncertainty | None, count: int, cancel
+    model: Model, trials: Sequence, fit: Fit, found: Uncertainty | None, count: int, cancel: Any
 ) -> tuple[TrialBand, ...]:
     """Bands of the first `count` trials that were not fitted; those that fail are left out."""
     done: list[TrialBand] = []
@@ -129,7 +137,7 @@ def bands_of(
     return tuple(done)
 
 
-def _times(problem, objective, band: Band) -> np.ndarray:
+def _times(problem: SimulationProblem, objective: Objective, band: Band) -> np.ndarray:
     """Times of a band's samples since the start of the rollout [s]."""
     times = getattr(objective, "t", None)
     if times is None:
@@ -194,3 +202,50 @@ def _over_surface(fit: Fit, options: UncertaintyOptions) -> Uncertainty:
         samples=samples,
         to_values=problem.values,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class StartEstimate:
+    """Start of one recording, scene's frame.
+
+    state    position, orientation, velocity, angular velocity (the second and last None if held)
+    sigma    kind -> (3,) standard deviations along the world's axes, in m, rad, m/s, rad/s
+    """
+
+    state: InitialState
+    sigma: dict[str, np.ndarray]
+
+    def document(self) -> dict:
+        """Plain data for metrics.json."""
+        found = {}
+        for kind in self.sigma:
+            found[kind] = getattr(self.state, kind).tolist()
+            found[f"{kind}_sigma"] = self.sigma[kind].tolist()
+        return found
+
+
+def start_estimates(
+    problem: SimulationProblem, z: np.ndarray, y: np.ndarray, noise: float = 1.0
+) -> list[StartEstimate]:
+    """Every recording's start at (z, y), and its sigma from `noise` times the sensor's.
+
+    With the arrow of the normal equations, C_yy = H_yy^-1 + X C_zz X^T, X = H_yy^-1 H_yz;
+    parameters at a bound are held there, and one that nothing sees moves no start.  A start's
+    offset is o = L u.
+    """
+    equations = problem.evaluate(z, y, want="curvature").equations.with_noise(noise**2)
+    _, H, X = equations.reduced()
+    inside = np.flatnonzero((z > problem.lower + 1e-9) & (z < problem.upper - 1e-9))
+    shared = np.zeros_like(H)
+    if len(inside):
+        shared[np.ix_(inside, inside)] = bounded_inverse(H[np.ix_(inside, inside)])
+    found = []
+    for k, (states, Hyy) in enumerate(zip(problem.starts(z, y), equations.Hyy, strict=True)):
+        slope = X[k, :, 1:]
+        covariance = np.linalg.inv(Hyy) + slope @ shared @ slope.T
+        factor = problem.trials[k].starts[0].factor
+        sigma = np.sqrt(np.diagonal(factor @ covariance @ factor.T))
+        kinds = STATES if len(sigma) == 12 else STATES[::2]
+        parts = dict(zip(kinds, sigma.reshape(-1, 3), strict=True))
+        found.append(StartEstimate(states[0], parts))
+    return found

@@ -21,7 +21,7 @@ from diffsim_ros.real2sim.options import fields_of
 from diffsim_ros.real2sim.results import write_results
 from diffsim_ros.real2sim.scenarios.throw import free_spin
 from diffsim_ros.real2sim.sensors.cloud import options as kind_options
-from diffsim_ros.real2sim.sensors.cloud.registration import posed
+from diffsim_ros.real2sim.sensors.cloud.detections import posed
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.clouds.recording import read_recordings
 from tests.real2sim.clouds_synthetic import TRUTH, estimation, recording

@@ -6,8 +6,8 @@ import pytest
 from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.scenarios.throw import free_frames
 from diffsim_ros.real2sim.sensors.cloud.camera import Camera
+from diffsim_ros.real2sim.sensors.cloud.detections import RegisteredSurface
 from diffsim_ros.real2sim.sensors.cloud.options import CloudFiles
-from diffsim_ros.real2sim.sensors.cloud.registration import RegisteredSurface
 from diffsim_ros.sensing.clouds.cloud import checked
 from diffsim_ros.sensing.clouds.crop import at_rim, cut_by
 from diffsim_ros.sensing.clouds.files import write_sequence

@@ -8,6 +8,7 @@ not allow of the first guesses is gone by then.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,6 @@ from ...scene.build import contact_spheres_of
 from ...scene.links import standing
 from ...scene.model import SceneModel
 from ...sensing.observation import PoseTrial
-from ..sensors.pose.pivot import pivot_arguments
 
 WIDE = np.repeat([5e-3, 0.1, 0.5, 10.0], 3)
 """Prior of a start before its flight is looked at: [m], [rad], [m/s], [rad/s]."""
@@ -101,12 +101,13 @@ def flown(
     spf: int,
     z: np.ndarray,
     problem,
-    pivots,
+    pivot_of: Callable[[str], dict],
 ) -> Flown:
     """The likeliest states at the flight's start, with covariances and slopes by the parameters.
 
-    bodies   the trial with poses of the bodies' centres, for first guesses;  pivots  their offsets
+    bodies   the trial with poses of the bodies' centres, for first guesses
     z        parameters of the flight, `spf` its steps per frame
+    pivot_of  body -> arguments of a PoseTrack of its pivot
     problem  (trial, free) -> SimulationProblem with starts as nuisance; free: parameters too
     Where it cannot be simulated: guesses from parabolas, with wide covariances.
     """
@@ -115,7 +116,7 @@ def flown(
     guesses, tracks = [], []
     for body in trial.bodies:
         one, centre = trial.of(body), bodies.of(body)
-        pivot = pivot_arguments(pivots, body)
+        pivot = pivot_of(body)
         poses = one.position[rows], one.orientation[rows]
         tracks.append(PoseTrack(body, frames, *poses, *trial.poses.sigma, **pivot))
         poses = centre.position[rows], centre.orientation[rows]

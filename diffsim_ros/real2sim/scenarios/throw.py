@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ...errors import InputError
-from ..sensors.cloud.registration import RegisteredSurface
+from ..sensors.cloud.detections import RegisteredSurface
 
 
 def free_frames(

@@ -18,8 +18,7 @@ from ....sensing.clouds.cloud import Cloud
 from ....sensing.clouds.options import CLOUD, CloudOptions, DepthNoise
 from ....sensing.clouds.pipeline import CloudPipeline, ProcessedCloud, stage_table
 from ....sensing.clouds.recording import CloudRecording, read_recordings
-from .detections import Detections, Outline
-from .registration import followed
+from .detections import Detections, Outline, followed
 
 EARLY = 0.5
 """Seconds before and after a throw of which another camera's clouds are looked at too."""

@@ -13,8 +13,7 @@ from ....inverse.marker_track import MarkerTrack
 from ....inverse.pose_stream import PoseStream
 from ....sensing.clouds.cloud import Cloud
 from .camera import Camera
-from .detections import Detections
-from .registration import registered
+from .detections import Detections, registered
 from .trackers import Sensor
 
 

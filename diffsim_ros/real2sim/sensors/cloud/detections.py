@@ -1,11 +1,13 @@
-"""What one sensor saw of a throw, made ready, whichever kind of sensor it is."""
+"""What one sensor saw of a throw, made ready: the body's surface put onto each of its frames."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from ....inverse.cloud_track import RigidSkin, SoftSkin
 from ....scene.body_surface import body_surface
@@ -13,10 +15,97 @@ from ....scene.model import SceneModel
 from ....sensing.clouds.cloud import Cloud
 from ....sensing.clouds.planes import Plane
 from ....sensing.clouds.samples import Samples
-from .registration import RegisteredSurface
 
 ROUND = 0.04
 """Share of its radius within which the surface of a body lies that looks alike from all sides."""
+ROUNDS = 20
+STILL = 1e-7  # [m], and of the size of the object for a turn
+TRIMMED = 3.0  # median absolute distances
+
+
+class RegisteredSurface(NamedTuple):
+    """A surface put onto the points of one frame: x = turn @ vertices + place.
+
+    turn (3, 3); place (3,) [m]; cosine (n,) between each point's ray and the surface behind it
+    """
+
+    turn: np.ndarray
+    place: np.ndarray
+    cosine: np.ndarray
+
+
+def posed(
+    vertices, triangles, cloud: Cloud, guess=None, turn=None, *, turning: bool = False
+) -> RegisteredSurface:
+    """Move a surface onto the side of it that a camera saw.
+
+    Gauss-Newton on the points' distances to the nearest visible triangle, far ones left out.
+    vertices (n, 3) [m], triangles (m, 3) about the object's origin; guess (3,), by default so
+    that the middle of the surface is half its size behind the middle of the points; turn (3, 3)
+    is the first orientation, which changes only if `turning`.
+    """
+    vertices, turn = np.asarray(vertices, float), np.eye(3) if turn is None else np.array(turn)
+    if guess is None:
+        middle = cloud.points.mean(axis=0)
+        ray = (middle - cloud.eye) / np.linalg.norm(middle - cloud.eye)
+        guess = middle + 0.3 * np.ptp(vertices, axis=0).mean() * ray
+        guess = guess - turn @ vertices.mean(axis=0)
+    place, size = np.array(guess, float), np.ptp(vertices, axis=0).mean()
+    # first with all points: a whole face may be far at first
+    for trimmed in (np.inf, TRIMMED):
+        for _ in range(ROUNDS):
+            normal, away = _distances(vertices @ turn.T + place, triangles, cloud)
+            near = np.abs(away) <= trimmed * (np.median(np.abs(away)) + 1e-12)
+            columns = normal
+            if turning:
+                columns = np.hstack([normal, np.cross(cloud.points - place, normal) / size])
+            step, *_ = np.linalg.lstsq(columns[near], away[near], rcond=1e-6)
+            place = place + step[:3]
+            if turning:
+                turn = Rotation.from_rotvec(step[3:] / size).as_matrix() @ turn
+            if np.abs(step).max() < STILL:
+                break
+    normal, _ = _distances(vertices @ turn.T + place, triangles, cloud)
+    ray = cloud.points - cloud.eye
+    ray /= np.linalg.norm(ray, axis=1, keepdims=True)
+    return RegisteredSurface(turn, place, np.abs(np.einsum("ni,ni->n", ray, normal)))
+
+
+def registered(vertices, triangles, cloud: Cloud, guess=None) -> np.ndarray:
+    """Translation (3,) [m] alone of `posed`."""
+    return posed(vertices, triangles, cloud, guess).place
+
+
+def _distances(x, triangles, cloud):
+    """Normals (n, 3) of the visible triangles that are nearest, and heights (n,) above them."""
+    from .... import _engine
+
+    triangle, weights, _ = _engine.nearest_on_surface(
+        x[None], triangles, cloud.points, [0] * len(cloud), cloud.eye
+    )
+    at = x[np.asarray(triangles)[triangle]]
+    normal = np.cross(at[:, 1] - at[:, 0], at[:, 2] - at[:, 0])
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    foot = np.einsum("nc,nci->ni", weights, at)
+    return normal, np.einsum("ni,ni->n", normal, cloud.points - foot)
+
+
+def followed(
+    vertices, triangles, clouds: Sequence[Cloud], turn, *, turning: bool = False
+) -> list[RegisteredSurface]:
+    """The surface put onto every frame in turn, its orientation starting from `turn` (3, 3).
+
+    A turning object is expected to go on turning as it did between the last two frames.
+    """
+    found: list[RegisteredSurface] = []
+    for cloud in clouds:
+        expected = turn
+        if turning and len(found) > 1:
+            expected = found[-1].turn @ found[-2].turn.T @ found[-1].turn
+        elif found:
+            expected = found[-1].turn
+        found.append(posed(vertices, triangles, cloud, None, expected, turning=turning))
+    return found
 
 
 @dataclass(frozen=True, eq=False)

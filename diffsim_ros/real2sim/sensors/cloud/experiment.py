@@ -15,7 +15,7 @@ from ....sensing.clouds.recording import CloudRecording
 from ...experiment import Data, Experiment, predicted, refuse_twice
 from ...fit import Fit
 from ...options import EstimationConfig, FitOptions
-from ...starts import StartEstimate, start_estimates
+from ...spread import StartEstimate, start_estimates
 from .camera import Camera
 from .comparison import SensorComparison, frames_of, predicted_for
 from .detections import skin_of

@@ -19,7 +19,7 @@ from ....sensing.check import Examined
 from ....sensing.clouds.cloud import Cloud
 from ....sensing.flights import G
 from ....sensing.streams import Stream
-from ...first_guess import First, Given, listing
+from ...first_guess import First, Given, filled, last_apart
 
 CELL = 0.05
 """Edge of the cells [m] in which frames are compared."""
@@ -147,92 +147,24 @@ def _scene(size: Sequence[float], density: float, duration: float) -> str:
     if len(size) == 3:
         edges = ", ".join(f"{edge:.5g}" for edge in size)
         shape = f"{{box: {{size: [{edges}], cells: [4, 4, 4]}}}}"
-    return f"""\
-# Written by `diffsim init`: a soft body that is thrown onto a floor. Every key: docs/scene.md.
-# World: z up, the floor at z = 0. Where it starts and how fast is found from each recording.
-name: own throw
-
-world:
-  gravity: [0, 0, -{G}]     # m/s^2
-  step: 1/480                # s
-  duration: {duration + 0.05:.4g}
-
-bodies:
-  body:
-    type: solid
-    shape: {shape}   # m: MEASURE IT
-    element: p2
-    density: {density:.5g}             # kg/m^3: WEIGH IT
-    young: {YOUNG:g}             # Pa, a guess
-    poisson: 0.3               # foam; 0.49 for rubber
-    viscosity: 20              # Pa s, a guess
-    pose: {{position: [0, 0, {max(size):.4g}]}}
-
-sdfs:
-  floor: {{plane: {{}}}}
-
-contact:
-  - {{name: ground, points: body, against: floor, k_n: 1.0e+6, k_t: 4.0e+3, c_f: 0.4}}
-"""
+    return filled(
+        __file__, "first_scene.yaml", g=G, duration=duration + 0.05, shape=shape, density=density,
+        young=YOUNG, height=max(size),
+    )  # fmt: skip
 
 
 def _estimation(view: View, size: Sequence[float], paths: Sequence[str], stream: Stream) -> str:
-    train = paths if len(paths) == 1 else paths[:-1]
-    validate = "" if len(paths) == 1 else f"\n  validate:\n    files: {listing(paths[-1:])}"
+    train, validate = last_apart(paths)
 
     def numbers(values) -> str:
         return ", ".join(f"{value:.6g}" for value in values)
 
-    turning = "  turning: true         # a box turns: its orientation and spin are found too\n"
-    return f"""\
-# Written by `diffsim init`: stiffness, viscosity and friction of a thrown body that a depth camera
-# saw. Keys: docs/pointclouds.md.    diffsim estimate estimation.yaml
-name: own_throw
-kind: clouds
-scene: scene.yaml
-body: body
-
-data:
-  train:
-    files: {listing(train)}{validate}
-
-measurement:
-  floor: floor          # the floor that is seen is put onto this surface of the scene
-{turning if len(size) == 3 else ""}\
-  cloud:
-    scale: {stream.scale:g}            # metres per recorded unit
-    position: [{numbers(view.position)}]          # of the camera: from the floor
-    orientation: [{numbers(view.orientation)}]
-    boxes:              # around the path of what moves
-      - {{low: [{numbers([*view.low[:2], -0.1])}], high: [{numbers(view.high)}]}}
-    planes: {{distance: {max(4.0 * view.rms, 0.01):.3g}, frames: 3}}
-    outliers: {{radius: {0.4 * max(size):.3g}, least: 5}}
-    object: {{distance: {0.3 * max(size):.3g}, gravity: [0, 0, -{G}]}}
-    sample: 150
-    noise: {{constant: {max(view.rms, 5e-4):.3g}}}      # m along a ray: the floor's
-
-parameters:
-  young:
-    unit: Pa
-    value: {YOUNG:g}
-    bounds: [1.0e+3, 1.0e+7]
-    scale: log
-    sets: {{body.young: 1}}
-  viscosity:
-    unit: Pa s
-    value: 20
-    bounds: [0.5, 2000]
-    scale: log
-    sets: {{body.viscosity: 1}}
-  friction:
-    value: 0.4
-    bounds: [0.01, 1.5]
-    sets: {{ground.c_f: 1}}
-
-fit:
-  horizons: [8, 11, 0]  # frames: to a little after the first contact, further, all of it
-  iterations: 20
-
-uncertainty:
-  method: covariance
-"""
+    turning = "\n  turning: true         # a box turns: its orientation and spin are found too"
+    return filled(
+        __file__, "first_estimation.yaml", train=train, validate=validate, g=G,
+        turning=turning if len(size) == 3 else "", scale=stream.scale,
+        position=numbers(view.position), orientation=numbers(view.orientation),
+        low=numbers([*view.low[:2], -0.1]), high=numbers(view.high),
+        plane=max(4.0 * view.rms, 0.01), near=0.4 * max(size), object=0.3 * max(size),
+        noise=max(view.rms, 5e-4), young=YOUNG,
+    )  # fmt: skip

@@ -27,8 +27,7 @@ from ...model import Model, scene_and_map
 from ...options import EstimationConfig
 from ...scenarios.throw import flight_acceleration, free_flight, free_frames, free_spin
 from .camera import Camera
-from .detections import Detections, Outline, skin_of
-from .registration import RegisteredSurface
+from .detections import Detections, Outline, RegisteredSurface, skin_of
 from .trackers import Sensor, read_sensors, refuse_apart
 
 FLIGHT = 3

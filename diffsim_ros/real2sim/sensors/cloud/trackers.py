@@ -30,9 +30,8 @@ from ....sensing.frames import Frames
 from ...options import EstimationConfig, read_options
 from ..marker.attach import carrier_of, rigid_fit
 from .camera import Camera, within
-from .detections import Detections, Outline
+from .detections import Detections, Outline, RegisteredSurface
 from .options import CloudSensorOptions
-from .registration import RegisteredSurface
 
 LEAST = 4
 """Samples of a throw that a sensor needs at least."""

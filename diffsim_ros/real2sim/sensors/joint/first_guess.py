@@ -18,7 +18,7 @@ from ....robots.robot import Robot
 from ....robots.urdf import load_robot
 from ....sensing.check import Examined
 from ....sensing.joints.log import JointLog, read_logs
-from ...first_guess import First, Given, listing
+from ...first_guess import First, Given, filled, listing
 
 STILL = 0.1
 """A log begins at rest for so long [s], as the kind's default: its spread there is the noise."""
@@ -148,21 +148,11 @@ def _scene(urdf: str, link: str, joints: Sequence[FirstJoint], step: float) -> s
             f"\n      stiffness: {stiffness}   # N m/rad\n      damping: {damping}   # N m s/rad"
         )
     shares = {key: each(share * j.limit for j in joints) for key, share in SHARES.items()}
-    return f"""\
-# Written by `diffsim init`: a robot and its drives. Every key is explained in docs/scene.md.
-name: own_robot
-world: {{step: {step:.9g}, duration: 1}}
-robots:
-  arm:
-    urdf: {urdf}
-    joint_stiffness: 1.0e+8     # of what the joints hold [N/m]
-    drive: {drive}
-    damping: {shares["damping"]}   # viscous [N m s/rad]
-    friction: {shares["friction"]}   # Coulomb [N m]
-    slip_rate: 0.002            # rad/s, of the Coulomb friction
-    armature: {shares["armature"]}   # geared rotors [kg m^2]
-    payload: {{link: {link}, {_payload()}}}   # kg, m, kg m^2
-"""
+    payload = _payload()
+    return filled(
+        __file__, "first_scene.yaml", step=step, urdf=urdf, drive=drive, link=link, payload=payload,
+        **shares,
+    )  # fmt: skip
 
 
 def _estimation(robot: Robot, joints, logs: Sequence[JointLog], paths: Sequence[str]) -> str:
@@ -183,35 +173,11 @@ def _estimation(robot: Robot, joints, logs: Sequence[JointLog], paths: Sequence[
         extra.append("  delay_effort: {unit: s, value: 0.002, bounds: [0, 0.03], sets: {}}")
         extra.append("  effort_gain: {value: 1, bounds: [0.5, 2], sets: {}}")
     parameters = "\n".join(text for joint in joints for text in _parameters(joint))
-    return f"""\
-# Written by `diffsim init`: friction, rotors and drives of a robot. Keys: docs/joints.md.
-#   diffsim estimate estimation.yaml
-name: own_robot
-kind: joints
-scene: scene.yaml
-body: {body}
-
-data:
-  train: {train}{validate}
-
-measurement:        # sigma: what the readings spread by at rest
-{chr(10).join(signals)}
-
-parameters:
-{parameters}
-  # read by the measurement
-{chr(10).join(extra)}
-
-inertias:           # of what the last link carries: ten parameters that are always physical
-  payload: {{{_payload()}}}
-
-fit:
-  iterations: 40
-  tolerance: 1.0e-6
-
-uncertainty:
-  method: covariance
-"""
+    return filled(
+        __file__, "first_estimation.yaml", body=body, train=train, validate=validate,
+        signals="\n".join(signals), parameters=parameters, extra="\n".join(extra),
+        payload=_payload(),
+    )  # fmt: skip
 
 
 def _parameters(joint: FirstJoint):

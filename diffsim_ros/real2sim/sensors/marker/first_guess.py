@@ -19,7 +19,7 @@ from ....sensing.check import Examined
 from ....sensing.findings import FAR
 from ....sensing.flights import G
 from ....sensing.streams import Stream
-from ...first_guess import First, Given, listing
+from ...first_guess import First, Given, filled, last_apart
 from ...scenarios.release import release_frame
 
 DENSITY = 1070.0
@@ -161,85 +161,24 @@ def _scene(beam: Beam, density: float) -> str:
     count = int(np.ceil(beam.dt / STEP))
     size = ", ".join(f"{edge:.6g}" for edge in beam.size)
     centre = ", ".join(f"{x:.6g}" for x in beam.centre)
-    return f"""\
-# Written by `diffsim init`: a soft beam, clamped at one end, released from where it was held.
-# World: x along the beam, its free end at x = 0; z up. Every key: docs/scene.md.
-# A weight on a thread, or a material that creeps: config/scenes/silicone_beam.yaml.
-name: own beam
-
-world:
-  gravity: [0, 0, -{G}]     # m/s^2
-  step: {beam.dt / count:.9g}               # s
-  duration: {min(beam.span, 2.0):.6g}
-  record_every: {count}
-  scheme: bdf2
-
-bodies:
-  beam:
-    type: solid
-    shape: {{box: {{size: [{size}], cells: [8, 2, 2]}}}}   # m: MEASURE IT
-    element: p2
-    density: {density:.6g}             # kg/m^3: WEIGH IT
-    young: {young:.4g}           # Pa, that a slender beam of this frequency has
-    poisson: 0.49              # rubber; 0.3 for foam
-    viscosity: {viscosity:.4g}            # Pa s, likewise from the decay
-    pose: {{position: [{centre}]}}
-    pinned: [{{plane: {{normal: [1, 0, 0], offset: {-beam.size[0] / 2.0:.6g}}}}}]
-    contact_spheres: none
-"""
+    return filled(
+        __file__, "first_scene.yaml", g=G, step=beam.dt / count, duration=min(beam.span, 2.0),
+        count=count, size=size, density=density, young=young, viscosity=viscosity, centre=centre,
+        end=-beam.size[0] / 2.0,
+    )  # fmt: skip
 
 
 def _estimation(beam: Beam, density: float, paths: Sequence[str]) -> str:
     young, viscosity = _material(beam, density)
-    train = paths if len(paths) == 1 else paths[:-1]
-    validate = "" if len(paths) == 1 else f"\n  validate:\n    files: {listing(paths[-1:])}"
+    train, validate = last_apart(paths)
     rows = [
         f"    {name}: [{', '.join(f'{x:.5f}' for x in place)}]"
         for name, place in zip(beam.names, beam.places, strict=True)
     ]
     places = "\n".join(rows)
-    return f"""\
-# Written by `diffsim init`: stiffness and viscosity of a released beam. Keys: docs/real2sim.md.
-#   diffsim estimate estimation.yaml
-name: own_beam
-kind: markers
-scene: scene.yaml
-body: beam
-
-data:
-  train:
-    files: {listing(train)}{validate}
-  # what differs between recordings, by their names, e.g. a weight:
-  # conditions: [{{records: "load_*", sets: {{weight.mass: 0.05}}}}]
-
-measurement:
-  markers:                     # places while held, world frame [m], from the recording itself
-{places}
-  release_marker: {beam.release}
-  swing_marker: {beam.release}
-  swing_axis: {beam.axis}                # of the tracker's frame
-  swing_after: {AFTER}            # s after the release
-  window: {min(beam.span - 0.1, 2.0):.4g}                 # s after the release whose markers count
-
-parameters:
-  young:
-    unit: Pa
-    value: {young:.4g}
-    bounds: [{young / 20:.4g}, {young * 20:.4g}]
-    scale: log
-    sets: {{beam.young: 1}}
-  viscosity:
-    unit: Pa s
-    value: {viscosity:.4g}
-    bounds: [{viscosity / 50:.4g}, {viscosity * 50:.4g}]
-    scale: log
-    sets: {{beam.viscosity: 1}}
-
-fit:
-  loss: squared
-  horizons: [{int(0.4 / beam.dt)}, 0]          # frames: the first swing, then all
-  iterations: 12
-
-uncertainty:
-  method: covariance
-"""
+    return filled(
+        __file__, "first_estimation.yaml", train=train, validate=validate, places=places,
+        release=beam.release, axis=beam.axis, after=AFTER, window=min(beam.span - 0.1, 2.0),
+        young=young, young_low=young / 20, young_high=young * 20, viscosity=viscosity,
+        viscosity_low=viscosity / 50, viscosity_high=viscosity * 50, first=int(0.4 / beam.dt),
+    )  # fmt: skip

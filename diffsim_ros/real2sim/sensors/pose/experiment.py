@@ -21,9 +21,8 @@ from ...options import EstimationConfig
 from ...progress import Reporter
 from ...results import median_and_mean
 from . import tosses
-from .model import PoseModel, spacing
+from .model import PoseModel, centred, spacing
 from .options import PoseFitOptions, PoseMeasurementOptions, PoseSimulationOptions
-from .pivot import centred
 from .selection import Selection
 
 

@@ -16,7 +16,7 @@ from ....sensing.flights import G
 from ....sensing.observation import PoseTrial
 from ....sensing.recorder import GRAVITY
 from ....sensing.trials import from_flights, listed, turned
-from ...first_guess import First, Given, listing
+from ...first_guess import First, Given, filled, listing
 
 DENSITY = 500.0
 """Guess [kg/m^3] where no mass is given."""
@@ -146,35 +146,10 @@ def _scene(edges: Sequence[float], mass: float, dt: float) -> str:
     k_n = STIFFNESS * mass
     k_d = 2.0 * 1.2 * np.sqrt(k_n * mass)
     steps = _steps(dt)
-    return f"""\
-# Written by `diffsim init`: a tossed box on level ground. Every key: docs/scene.md.
-name: own tosses
-
-world:
-  gravity: [0, 0, -9.81]     # m/s^2
-  step: {dt / steps:.9g}        # s; an estimation takes its own, from the recording's rate
-  duration: 1                # s
-  scheme: bdf2
-  record_every: {steps}
-  max_halvings: 10
-
-bodies:
-  body:
-    type: rigid
-    shape: {{box: {{size: [{size}]}}}}   # m: MEASURE IT
-    mass: {mass:.6g}          # kg: WEIGH IT. A motion shows only stiffness and inertia over mass
-    pose: {{position: [0, 0, {3 * max(edges):.6g}]}}
-    # what touches: small spheres at the corners. Others: docs/scene.md, contact_spheres
-    contact_spheres: {{corners: {{radius: {0.03 * min(edges):.3g}}}}}
-
-sdfs:
-  ground: {{plane: {{normal: [0, 0, 1], offset: 0}}}}
-
-contact:
-  # k_n, k_t, k_d are totals of the 8 corners; damping k_d sets in over the first d_0 of penetration
-  - {{name: ground, points: body, against: ground, damping: ramped, d_0: 0.0002,
-     k_n: {k_n:.6g}, k_t: {0.002 * k_n:.6g}, k_d: {k_d:.6g}, c_f: 0.3}}
-"""
+    return filled(
+        __file__, "first_scene.yaml", step=dt / steps, steps=steps, size=size, mass=mass,
+        height=3 * max(edges), radius=0.03 * min(edges), k_n=k_n, k_t=0.002 * k_n, k_d=k_d,
+    )  # fmt: skip
 
 
 def _steps(dt: float) -> int:
@@ -190,70 +165,13 @@ def _estimation(files, count, edges, mass, scale, dt) -> str:
     gravity = GRAVITY[2] if scale is None else GRAVITY[2] / scale
     soft = ", ".join(f"{share * STIFFNESS * mass:.6g}" for share in (0.2, 0.6, 1.8))
     uncertainty = "bootstrap" if count >= 8 else "covariance"
-    return f"""\
-# Written by `diffsim init`: contact of a tossed body, from {count} tosses. Keys: docs/real2sim.md.
-#   diffsim estimate estimation.yaml
-name: own_tosses
-kind: poses
-scene: scene.yaml
-body: body
-
-data:
-  train:
-    files: {listing(files)}
-    trials: {train}{validate}
-measurement:
-  start: height              # as measured, a little before the first contact
-  half_edge: {half:.6g}       # m; tosses start when their centre falls below sqrt(3) of it
-  start_gravity: {abs(gravity):.6g}      # m/s^2, recorded lengths: what free flight shows
-  sigma_position: 0.001      # m: noise of the tracker
-  sigma_rotation: 0.5        # deg
-
-simulation:
-  steps_per_frame: {_steps(dt)}
-
-parameters:
-  friction:
-    doc: Coulomb friction of the corners
-    value: 0.3
-    bounds: [0.02, 1.5]
-    scale: log
-    sets: {{ground.c_f: 1}}
-  normal_stiffness:
-    doc: k_n of all corners; k_d and k_t follow, so that restitution and creep stay
-    value: {STIFFNESS * mass:.6g}
-    unit: N/m
-    bounds: [{0.1 * STIFFNESS * mass:.6g}, {20 * STIFFNESS * mass:.6g}]
-    scale: log
-    sets: {{ground.k_n: 1, ground.k_d: 0.5, ground.k_t: 1}}
-  damping_ratio:
-    doc: k_d = 2 zeta sqrt(k_n m); 0 is elastic
-    value: 1.2
-    bounds: [0.1, 5.0]
-    scale: log
-    sets: {{ground.k_d: {{factor: {2.0 * np.sqrt(mass):.9g}, power: 1}}}}
-  tangential_time:
-    doc: k_t / k_n
-    value: 0.002
-    unit: s
-    bounds: [0.0002, 0.02]
-    scale: log
-    sets: {{ground.k_t: 1}}
-{_inertia(edges, mass)}{_length_scale(scale)}
-fit:
-  initial_state: held        # open loop from the measured start
-  loss: soft_l1
-  loss_scale: 0.1
-  position_weight: 6
-  # soft to stiff: impacts make the cost rugged
-  continuation: {{normal_stiffness: [{soft}]}}
-  iterations: 8
-  search_evaluations: 160
-
-uncertainty:
-  method: {uncertainty}
-  samples: 200
-"""
+    k_n = STIFFNESS * mass
+    return filled(
+        __file__, "first_estimation.yaml", count=count, files=listing(files), train=train,
+        validate=validate, half=half, gravity=abs(gravity), steps=_steps(dt), k_n=k_n,
+        low=0.1 * k_n, high=20 * k_n, damping=2.0 * np.sqrt(mass),
+        further=_inertia(edges, mass) + _length_scale(scale), soft=soft, uncertainty=uncertainty,
+    )  # fmt: skip
 
 
 def _inertia(edges: Sequence[float], mass: float) -> str:

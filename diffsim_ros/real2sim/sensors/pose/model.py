@@ -1,21 +1,26 @@
-"""The simulated bodies: starts and tracks of a recording as trials of the inverse layer."""
+"""The simulated bodies: starts and tracks of a recording as trials of the inverse layer.
+
+A tracker's pivot is not a body's centre of mass: measured are P = c + R o, R_P = R exp(theta); the
+six numbers (o, theta) are the body's offset, given or estimated.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ....errors import InputError
+from ....errors import InputError, nearest
 from ....inverse.clock import NamedNumbers
 from ....inverse.losses import Loss
 from ....inverse.objectives import Objective, PoseTrack, metric_track
 from ....inverse.simulation_problem import SimulationProblem
 from ....inverse.trial import InitialState, Trial
 from ....inverse.twist_track import TwistTrack
+from ....rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
 from ....scene.build import mass_of
 from ....sensing.observation import PoseTrial
 from ....sensing.streams import Stream
@@ -23,8 +28,9 @@ from ...model import Model, scene_and_map
 from ...options import EstimationConfig
 from ...scenarios.flight import Flown, FreeFlight, flight_of, flown
 from ...scenarios.height import MetricOptions, free_start, measured_start, start_sample
-from .pivot import centred, pivot_arguments, read_pivots
 
+AXES = ("x", "y", "z", "turn x", "turn y", "turn z")
+"""Of a pivot's offset."""
 SAME_RATE = 1e-3
 """Relative difference of frame spacings that one problem may hold."""
 REFINE = (1, 2, 4)
@@ -50,6 +56,14 @@ class PoseModel(Model):
             rule = "flight, file or scene, of several bodies and where no poses are observed"
             raise config.error("measurement.start", "height", rule)
         return model
+
+    def pivot(self, body: str) -> dict:
+        """Arguments of a PoseTrack of a body's pivot, if it has one."""
+        if body not in self.pivots:
+            return {}
+        pivot = self.pivots[body]
+        names = pivot.names if any(pivot.names) else ()
+        return {"offset": pivot.numbers, "offset_names": names}
 
     @property
     def by_height(self) -> bool:
@@ -139,7 +153,7 @@ class PoseModel(Model):
             return model.of_trials([fitted], self.engine_options(trial.dt, spf), nuisance=True)
 
         bodies = centred(trial, self.pivots, self.map.named(z))
-        self._known[key] = flown(trial, bodies, self.flight(trial), spf, z, problem, self.pivots)
+        self._known[key] = flown(trial, bodies, self.flight(trial), spf, z, problem, self.pivot)
         return self._known[key]
 
     def _first_frame(self, trial: PoseTrial) -> tuple[InitialState, ...]:
@@ -205,7 +219,7 @@ class PoseModel(Model):
         sigmas = one.poses.sigma if self.nuisance else weights
         turns = poses[1] if options.observed == "poses" else None
         # by height, recordings are centred when they are read
-        pivot = {} if self.by_height else pivot_arguments(self.pivots, body)
+        pivot = {} if self.by_height else self.pivot(body)
         return PoseTrack(body, frames, poses[0], turns, *sigmas, **pivot)
 
     def refined_rollouts(
@@ -260,3 +274,54 @@ def spacing(trials: Sequence[PoseTrial]) -> float:
             rule = f"{dt:.6g} s as in {trials[0].place}"
             raise InputError(trial.place, "dt", trial.dt, rule, "estimate the recordings apart")
     return dt
+
+
+def read_pivots(config: EstimationConfig) -> dict[str, NamedNumbers]:
+    """Section measurement.body_offset; InputError naming what does not fit."""
+    options, found = config.measurement, {}
+    given = options.body_offset
+    if isinstance(given, (list, tuple)):
+        if len(given) not in (0, 6) or len(config.bodies) > 1:
+            rule = "six numbers: x, y, z [m] and a rotation vector [rad]"
+            raise config.error("measurement.body_offset", list(given), rule)
+        given = {config.body: given} if given else {}
+    if not isinstance(given, Mapping):
+        rule = "a mapping of bodies to six numbers"
+        raise config.error("measurement.body_offset", given, rule)
+    for body, entries in given.items():
+        key = f"measurement.body_offset.{body}"
+        if body not in config.bodies:
+            near = nearest(str(body), config.bodies)
+            raise config.error(key, entries, "a body of `body`", near)
+        if not isinstance(entries, (list, tuple)) or len(entries) != 6:
+            rule = "six numbers or names of parameters: x, y, z [m] and a rotation vector [rad]"
+            raise config.error(key, entries, rule)
+        pairs = (
+            config.number(entry, f"{key} ({axis})", "a number or a parameter")
+            for axis, entry in zip(AXES, entries, strict=True)
+        )
+        found[body] = NamedNumbers(*zip(*pairs, strict=True))
+    if found and (options.observed == "velocities" or options.start == "file"):
+        rule = "nothing, where velocities of the file are used (they are those of the body)"
+        raise config.error("measurement.body_offset", sorted(found), rule)
+    if options.start == "height" and any(any(pivot.names) for pivot in found.values()):
+        raise config.error("measurement.body_offset", sorted(found), "numbers, with start: height")
+    return found
+
+
+def centred(
+    trial: PoseTrial, pivots: Mapping[str, NamedNumbers], values: Mapping[str, float]
+) -> PoseTrial:
+    """The trial with poses of the bodies' centres, by the offsets at these values."""
+    if not pivots:
+        return trial
+    value = trial.poses.value.copy()
+    for k, body in enumerate(trial.bodies):
+        if body not in pivots:
+            continue
+        offset, columns = pivots[body].at(values), slice(7 * k, 7 * k + 7)
+        place, turned = value[:, columns][:, :3], value[:, columns][:, 3:]
+        back = quat_conjugate(quat_exp(offset[3:]))
+        q = quat_multiply(turned, np.broadcast_to(back, turned.shape))
+        value[:, columns] = np.concatenate([place - quat_rotate(q, offset[None, :3]), q], 1)
+    return replace(trial, poses=replace(trial.poses, value=value))
