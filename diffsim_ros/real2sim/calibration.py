@@ -12,10 +12,11 @@ flange, body      as before, with a tracked body's whole poses (hand-eye): its p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from ..rotation import left_jacobian_inverse, quat_exp, quat_log, quat_matrix, skew
@@ -34,6 +35,7 @@ SCALE = 1.05
 MAX_RESIDUAL = 0.01
 """Rms residual [m] beyond which a calibration is refused by default."""
 ITERATIONS, STILL, ROUNDS = 50, 1e-11, 3
+Pairs = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
 LEAST = 1e-9
 """Noise [m, rad] below which exact data are not weighed."""
 
@@ -60,7 +62,7 @@ class Calibration:
 
     def document(self) -> dict:
         """What stands in the file beside the transform."""
-        found = {"pairs": len(self.residuals), "residuals_m": self.residuals}
+        found: dict[str, Any] = {"pairs": len(self.residuals), "residuals_m": self.residuals}
         if self.turns is not None:
             found["residuals_deg"] = np.degrees(self.turns)
         if self.offset is not None:
@@ -87,8 +89,9 @@ class _State:
 
 
 def from_points(
-    parent: str, child: str, parent_points, child_points, *, max_residual: float = MAX_RESIDUAL
-) -> Calibration:
+    parent: str, child: str, parent_points: ArrayLike, child_points: ArrayLike, *,
+    max_residual: float = MAX_RESIDUAL,
+) -> Calibration:  # fmt: skip
     """From the same places touched in both frames [m] (n, 3), n >= 3.
 
     Raises InputError by name for too few points, points on a line, another unit of length in one
@@ -108,8 +111,9 @@ def from_points(
 
 
 def from_flange(
-    parent: str, child: str, flange, child_points, *, max_residual: float = MAX_RESIDUAL
-) -> Calibration:
+    parent: str, child: str, flange: ArrayLike, child_points: ArrayLike, *,
+    max_residual: float = MAX_RESIDUAL,
+) -> Calibration:  # fmt: skip
     """From poses of the flange in the parent (n, 7) and one marker on it in the child [m] (n, 3).
 
     Its place on the flange need not be known; n >= 4, and the flange must turn about two axes.
@@ -130,8 +134,9 @@ def from_flange(
 
 
 def from_bodies(
-    parent: str, child: str, flange, bodies, *, max_residual: float = MAX_RESIDUAL
-) -> Calibration:
+    parent: str, child: str, flange: ArrayLike, bodies: ArrayLike, *,
+    max_residual: float = MAX_RESIDUAL,
+) -> Calibration:  # fmt: skip
     """From poses of the flange in the parent and of a body on it in the child (n, 7), n >= 3.
 
     Raises InputError by name, as from_points.
@@ -155,18 +160,21 @@ def from_bodies(
 # ---------------------------------------------------------------------------- solving
 
 
-def _solved(parent: str, child: str, state: _State, data, max_residual: float) -> Calibration:
+def _solved(
+    parent: str, child: str, state: _State, data: Pairs, max_residual: float
+) -> Calibration:
     """Gauss-Newton from a start; the covariance is that of its normal equations.
 
     Whole poses are solved again with the noise of places and turns that the first residuals show.
     """
-    n, sigma = len(data[0]), SIGMA
+    n, sigma = len(data[0]), (float(SIGMA[0]), float(SIGMA[1]))
     for _ in range(1 if state.X is None else ROUNDS):
         state, r, J = _gauss_newton(state, data, sigma)
         distance = sigma[0] * np.linalg.norm(r[: 3 * n].reshape(n, 3), axis=1)
         turns = sigma[1] * np.linalg.norm(r[3 * n :].reshape(-1, 3), axis=1)
         rest = max(3 * n - 6, 1)
-        sigma = [max(float(np.sqrt(v @ v / rest)), LEAST) for v in (distance, turns)]
+        first, second = (max(float(np.sqrt(v @ v / rest)), LEAST) for v in (distance, turns))
+        sigma = first, second
     rms, worst = float(np.sqrt(np.mean(distance**2))), int(np.argmax(distance))
     if not rms <= max_residual:
         got = f"rms {rms:.4g} m, pair {worst} {distance[worst]:.4g} m"
@@ -186,7 +194,9 @@ def _solved(parent: str, child: str, state: _State, data, max_residual: float) -
     return Calibration(transform, distance, turns, state.x, _quaternion(state.X))
 
 
-def _gauss_newton(state: _State, data, sigma) -> tuple[_State, np.ndarray, np.ndarray]:
+def _gauss_newton(
+    state: _State, data: Pairs, sigma: tuple[float, float]
+) -> tuple[_State, np.ndarray, np.ndarray]:
     """The solution, residuals and derivatives there."""
     for _ in range(ITERATIONS):
         r, J = _equations(state, sigma, *data)
@@ -197,7 +207,9 @@ def _gauss_newton(state: _State, data, sigma) -> tuple[_State, np.ndarray, np.nd
     return state, *_equations(state, sigma, *data)
 
 
-def _equations(state: _State, sigma, a, c, A, Q) -> tuple[np.ndarray, np.ndarray]:
+def _equations(
+    state: _State, sigma: tuple[float, float], a: np.ndarray, c: np.ndarray, A: Any, Q: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Residuals in standard deviations sigma (m, rad), and their derivatives by the unknowns."""
     n, turned = len(a), c @ state.R.T
     r = turned + state.p - a
@@ -221,7 +233,9 @@ def _equations(state: _State, sigma, a, c, A, Q) -> tuple[np.ndarray, np.ndarray
     )
 
 
-def _places(R, A, a, c) -> tuple[np.ndarray, np.ndarray]:
+def _places(
+    R: np.ndarray, A: np.ndarray, a: np.ndarray, c: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """p and x (3,) with least |R c_i + p - A_i x - a_i|, R held."""
     rows = np.concatenate([np.tile(np.eye(3), (len(a), 1, 1)), -A], axis=2).reshape(-1, 6)
     found = np.linalg.lstsq(rows, (a - c @ R.T).ravel(), rcond=None)[0]
@@ -251,13 +265,13 @@ def _vector(R: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------------------- what is refused
 
 
-def _points(key: str, values, least: int) -> np.ndarray:
+def _points(key: str, values: ArrayLike, least: int) -> np.ndarray:
     points = np.asarray(values, float).reshape(-1, 3)
     _finite(key, points, least)
     return points
 
 
-def _poses(key: str, values, least: int) -> tuple[np.ndarray, np.ndarray]:
+def _poses(key: str, values: ArrayLike, least: int) -> tuple[np.ndarray, np.ndarray]:
     """Rotations (n, 3, 3) and places (n, 3) of poses (n, 7): position, quaternion x, y, z, w."""
     poses = np.asarray(values, float).reshape(-1, 7)
     _finite(key, poses, least)
@@ -277,7 +291,7 @@ def _finite(key: str, values: np.ndarray, least: int) -> None:
         raise InputError("calibrate", f"{key}[{bad[0]}]", values[bad[0]].tolist(), "finite numbers")
 
 
-def _same_count(key: str, first: Sequence, second: Sequence) -> None:
+def _same_count(key: str, first: np.ndarray, second: np.ndarray) -> None:
     if len(first) != len(second):
         rule = f"as many as {key}, {len(first)}: one of each pair"
         raise InputError("calibrate", "child's side", len(second), rule)

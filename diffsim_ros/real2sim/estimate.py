@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..inverse.bands import TrialBand
+from ..inverse.profile import Profile
 from ..inverse.solution import bounds_reached
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
@@ -38,9 +39,9 @@ Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
 def estimate(
     config: EstimationConfig | str | Path | Mapping,
     *,
-    out: OutputFolder | str | os.PathLike | None = None,
+    out: OutputFolder | str | Path | None = None,
     progress: ProgressCallback | None = None,
-    cancel=None,
+    cancel: Any = None,
     observations: Observations | None = None,
     report: bool = True,
 ) -> EstimationResult:
@@ -75,7 +76,9 @@ def estimate(
 class _Estimation:
     """One estimation: reads, fits, validates and says what it found."""
 
-    def __init__(self, config: EstimationConfig, progress, cancel) -> None:
+    def __init__(
+        self, config: EstimationConfig, progress: ProgressCallback | None, cancel: Any
+    ) -> None:
         self.config, self.cancel = config, cancel
         self.reporter = Reporter(progress, _plan(config))
 
@@ -92,7 +95,9 @@ class _Estimation:
         fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel, before.problem)
         notes = [*data.notes, *before.notes]
         notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
-        uncertainty, profiles, bands = None, (), ()
+        uncertainty: Uncertainty | None = None
+        profiles: tuple[Profile, ...] = ()
+        bands: tuple[TrialBand, ...] = ()
         metrics: dict = {"train": self._training(experiment, fit, data)}
         metrics["preflight"] = before.figures
         predictions: Sequence[Prediction] = ()
@@ -102,7 +107,7 @@ class _Estimation:
             notes.append(f"std_dev: {sentence}")
             self.reporter.begin("profile")
             profiles = profiles_of(fit, uncertainty, self.config, self.reporter, self.cancel)
-            notes += [f"profile of {p.name}: {p.note}" for p in profiles if p.note]
+            notes += [f"profile of {one.name}: {one.note}" for one in profiles if one.note]
             self.reporter.begin("validate")
             assessed = experiment.assess(data, fit, self.reporter, self.cancel)
             metrics["train"].update(assessed.train)
@@ -193,14 +198,16 @@ def _plan(config: EstimationConfig) -> list[tuple[str, float]]:
     ]
 
 
-def _derived(model: Model, fit: Fit, uncertainty: Uncertainty | None):
+def _derived(model: Model, fit: Fit, uncertainty: Uncertainty | None) -> Iterator[ParameterResult]:
     """Mass, centre and inertia of every payload whose inertia was estimated."""
     covariance = None if uncertainty is None else uncertainty.covariance_z
     for name, unit, value, std_dev in read_back(model.map, fit.z, covariance):
         yield ParameterResult(name, unit, value, std_dev, None, None, True, False)
 
 
-def _parameters(model: Model, fit: Fit, uncertainty: Uncertainty | None):
+def _parameters(
+    model: Model, fit: Fit, uncertainty: Uncertainty | None
+) -> Iterator[ParameterResult]:
     """One ParameterResult per parameter, held ones included, in the order of the YAML."""
     named = model.map.named(fit.z)
     at_bound = bounds_reached(fit.problem, fit.z)

@@ -51,6 +51,7 @@ class Experiment:
     several     several bodies may be tracked at once
     what        the trials' name in figures and notes;  named  what lists them there
     page        of the report, where it is not that of the kind
+    model_of    (config) -> Model
     """
 
     measurement: ClassVar[type]
@@ -62,8 +63,11 @@ class Experiment:
     named: str = "names"
     page: str = ""
 
-    config: EstimationConfig
-    model: Any
+    model_of: ClassVar[Any]
+
+    def __init__(self, config: EstimationConfig) -> None:
+        self.config = config
+        self.model = type(self).model_of(config)
 
     @classmethod
     def check_fit(cls, reader: Reader, fit: Any) -> None:

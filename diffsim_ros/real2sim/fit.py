@@ -7,16 +7,18 @@ population without gradients (search.py) ends it where gradients lead no further
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ..errors import NotConverged
 from ..inverse.adam import AdamOptions, adam
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
+from ..inverse.problem import Problem
 from ..inverse.simulation_problem import SimulationProblem
-from ..inverse.solution import Solution
+from ..inverse.solution import Callback, Iteration, Solution
 from .model import Model
 from .options import FitOptions
 from .progress import Reporter
@@ -66,7 +68,7 @@ def fit_trials(
     model: Model,
     trials: Sequence,
     reporter: Reporter,
-    cancel,
+    cancel: Any,
     first: SimulationProblem | None = None,
 ) -> Fit:
     """Estimate the shared parameters from these trials; raises NotConverged if none can be run.
@@ -77,15 +79,19 @@ def fit_trials(
     return _Training(model, reporter, cancel, first).run(trials)
 
 
-def descend(fit: FitOptions, problem, z, y, *, callback=None, cancel=None) -> Solution:
+def descend(
+    fit: FitOptions, problem: Problem, z: np.ndarray, y: np.ndarray | None, *,
+    callback: Callback | None = None, cancel: Any = None,
+) -> Solution:  # fmt: skip
     """One descent from (z, y) by the optimiser and with the settings of the YAML's `fit`."""
-    hooks = {"callback": callback, "cancel": cancel}
+    hooks: dict[str, Any] = {"callback": callback, "cancel": cancel}
     if fit.optimizer == "lbfgs":
-        limits = {"max_iterations": fit.iterations, "cost_tolerance": fit.tolerance}
+        limits: dict[str, Any] = {
+            "max_iterations": fit.iterations, "cost_tolerance": fit.tolerance
+        }  # fmt: skip
         return lbfgs(problem, z, y, **limits, **hooks)
     if fit.optimizer == "adam":
-        options = AdamOptions(max_iterations=fit.iterations)
-        return adam(problem, z, y, options=options, **hooks)
+        return adam(problem, z, y, options=AdamOptions(max_iterations=fit.iterations), **hooks)
     options = LMOptions(
         max_iterations=fit.iterations,
         cost_tolerance=fit.tolerance,
@@ -98,9 +104,11 @@ def descend(fit: FitOptions, problem, z, y, *, callback=None, cancel=None) -> So
 class _Training:
     """One run of the stages; keeps history and counts."""
 
-    def __init__(self, model: Model, reporter: Reporter, cancel, first=None) -> None:
+    def __init__(
+        self, model: Model, reporter: Reporter, cancel: Any, first: SimulationProblem | None = None
+    ) -> None:
         self.model, self.reporter, self.cancel = model, reporter, cancel
-        self.first: SimulationProblem | None = first
+        self.first = first
         self.options = model.config.fit
         self.history: list[Step] = []
         self.failures: list[str] = []
@@ -128,7 +136,7 @@ class _Training:
             evaluations=self.evaluations,
         )
 
-    def _runnable(self, trials: Sequence, z: np.ndarray):
+    def _runnable(self, trials: Sequence, z: np.ndarray) -> tuple[list, list[str]]:
         """Tosses whose rollout succeeds at the first guess, and sentences about the others."""
         if self.first is not None and self.first.evaluate(z, want="equations").ok:
             return list(trials), []
@@ -187,14 +195,17 @@ class _Training:
         draws = rng.standard_normal((self.options.starts - 1, len(z0)))
         return [z0, *np.clip(z0 + START_SPREAD * span * draws, low, high)]
 
-    def _descend(self, model, trials, z, y, horizon, share) -> Fit:
+    def _descend(
+        self, model: Model, trials: list, z: np.ndarray, y: np.ndarray | None, horizon: int,
+        share: tuple[float, float],
+    ) -> Fit:  # fmt: skip
         """One descent; z is that of all parameters, whatever `model` holds."""
         named = self.model.map.named(z)
         inner = model.scaled(named)
         problem = self._problem(model, trials, inner, horizon)
         limit, (before, room) = self.options.iterations, share
 
-        def on_iteration(p) -> None:
+        def on_iteration(p: Iteration) -> None:
             done = before + room * p.iteration / limit
             parameters = {**named, **p.parameters}
             self._note("fit", p.iteration, p.value / self.tosses, parameters, done)
@@ -210,14 +221,19 @@ class _Training:
         z = self.model.scaled(model.map.named(solution.z))
         return Fit(z, solution.y, solution.value, status, solution.message, problem, trials, [])
 
-    def _problem(self, model, trials, z, horizon) -> SimulationProblem:
+    def _problem(
+        self, model: Model, trials: list, z: np.ndarray, horizon: int
+    ) -> SimulationProblem:
         """The problem of a stage; that of the pre-flight where it is the same one."""
         begins = np.array_equal(z, np.clip(model.map.start, model.map.lower, model.map.upper))
         if self.first is not None and model is self.model and begins and not horizon:
             return self.first
         return model.problem(trials, z, horizon=horizon)
 
-    def _note(self, phase, iteration, objective, parameters, done) -> None:
+    def _note(
+        self, phase: str, iteration: int, objective: float, parameters: Mapping[str, float],
+        done: float,
+    ) -> None:  # fmt: skip
         self.history.append(Step(phase, iteration, float(objective), dict(parameters)))
         self.reporter.update(done, iteration, objective, parameters)
 
@@ -257,7 +273,10 @@ class _Training:
             )
         return self._searched(start, problem, centre, surface, gain)
 
-    def _searched(self, start, problem, z, surface, gain) -> Fit:
+    def _searched(
+        self, start: Fit, problem: SimulationProblem, z: np.ndarray, surface: Surface | None,
+        gain: tuple[float, float],
+    ) -> Fit:  # fmt: skip
         """The end of a search as a Fit; it has converged when the last round gained little."""
         if self.cancelled:
             return replace(start, z=z, status="cancelled", message="cancelled; the best so far")
@@ -280,7 +299,9 @@ class _Training:
             surface=surface,
         )
 
-    def _drawn_costs(self, problem: SimulationProblem, z: np.ndarray, k: int):
+    def _drawn_costs(
+        self, problem: SimulationProblem, z: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Draws of round k that could be simulated, and their costs; reported batch by batch."""
         kept, rows = [], []
         for first in range(0, len(z), BATCH):

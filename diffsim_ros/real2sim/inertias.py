@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def inertia_parameters(reader: Reader, section: Mapping) -> dict[str, ParameterO
     return found
 
 
-def _options(theta: np.ndarray, options: InertiaOptions):
+def _options(theta: np.ndarray, options: InertiaOptions) -> Iterator[ParameterOptions]:
     """ParameterOptions of theta's numbers around a first guess."""
     heavy, sigma = 0.5 * math.log(options.mass_factor), options.stretch_sigma
     reach = STRETCH * sigma
@@ -58,9 +58,13 @@ def _options(theta: np.ndarray, options: InertiaOptions):
         yield _one(t, options.reach, "centre of mass", unit="m")
 
 
-def _one(value, reach, doc, sigma=None, unit="1") -> ParameterOptions:
+def _one(
+    value: float, reach: float, doc: str, sigma: float | None = None, unit: str = "1"
+) -> ParameterOptions:
     bounds = (float(value - reach), float(value + reach))
-    prior = {} if sigma is None else {"prior_mean": float(value), "prior_sigma": float(sigma)}
+    prior: dict[str, Any] = (
+        {} if sigma is None else {"prior_mean": float(value), "prior_sigma": float(sigma)}
+    )
     return ParameterOptions(unit=unit, value=float(value), bounds=bounds, sets={}, doc=doc, **prior)
 
 

@@ -100,10 +100,10 @@ class Model:
     def loss(self) -> Loss:
         """Loss of a trial's mean square."""
         fit = self.config.fit
-        kinds = {"squared": Loss, "soft_l1": SoftL1, "cauchy": Cauchy}
+        kinds: dict[str, Any] = {"soft_l1": SoftL1, "cauchy": Cauchy}
         return Loss() if fit.loss == "squared" else kinds[fit.loss](fit.loss_scale)
 
-    def engine_options(self, dt: float, spf: int):
+    def engine_options(self, dt: float, spf: int) -> Any:
         """Engine options with `spf` steps per frame of dt seconds."""
         from diffsim_ros import _engine
 

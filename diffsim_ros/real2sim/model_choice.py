@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from ..inverse.optimizers import levenberg_marquardt
 from ..inverse.pinned import Pinned
 from ..inverse.uncertainty import residual_noise
 from .experiment import Data, kind_of
-from .fit import Fit, descend, fit_trials
+from .fit import descend, fit_trials
 from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
 from .options import EstimationConfig
 from .progress import Progress, ProgressCallback, Reporter
@@ -36,7 +37,7 @@ FOLDS = 5
 
 def compare_models(
     configs: Mapping[str, EstimationConfig], *, folds: int = 0,
-    progress: ProgressCallback | None = None, cancel=None,
+    progress: ProgressCallback | None = None, cancel: Any = None,
     observations: Mapping[str, Sequence] | None = None,
 ) -> ModelComparison | Unfinished:  # fmt: skip
     """Fit every model to the same trials and compare what they predict.
@@ -103,7 +104,7 @@ def check_alike(configs: Mapping[str, EstimationConfig]) -> None:
                     raise config.error(f"fit.{key}", own.get(key), rule)
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """Options without the place that they were read from."""
     fields = getattr(value, "__dict__", None)
     if fields is None:
@@ -111,7 +112,7 @@ def _plain(value):
     return {k: _paths(v) for k, v in fields.items() if k not in ("place", "reader")}
 
 
-def _paths(value):
+def _paths(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_paths(v) for v in value]
     return str(value.resolve()) if isinstance(value, Path) else value
@@ -158,7 +159,10 @@ def _sets(count: int, folds: int) -> _Sets:
 class _Model:
     """One model's fits, whole and fold by fold."""
 
-    def __init__(self, name: str, config: EstimationConfig, progress, cancel, folds: int) -> None:
+    def __init__(
+        self, name: str, config: EstimationConfig, progress: ProgressCallback | None, cancel: Any,
+        folds: int,
+    ) -> None:  # fmt: skip
         self.name, self.config, self.cancel, self.wanted = name, config, cancel, folds
         fit = config.fit
         plan = [("read", 0.5), ("fit", 4.0 * fit.starts * fit.iterations),
@@ -167,7 +171,7 @@ class _Model:
         self.reporter = Reporter(progress, plan)
         self.experiment = kind_of(config.kind)(config)  # refused before any work
         self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
-        self.fit: Fit | None = None
+        self.fit: Any = None  # a Fit, when all trials are fitted
 
     def fit_all(self, observations: Mapping[str, Sequence]) -> None:
         """Read the trials and fit all of them."""
@@ -239,7 +243,7 @@ class _Model:
         problem = self.experiment.model.problem(kept, fit.z, horizon=self.horizon)
         return descend(self.config.fit, problem, fit.z, y, cancel=self.cancel).z
 
-    def _held(self, trial, z: np.ndarray) -> HeldOut:
+    def _held(self, trial: Any, z: np.ndarray) -> HeldOut:
         """What the model with these parameters makes of a trial; its start may be fitted."""
         experiment = self.experiment
         problem = experiment.model.problem([trial], z, horizon=self.horizon)

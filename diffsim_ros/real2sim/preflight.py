@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Preflight:
     problem: SimulationProblem | None = None
 
 
-def preflight(model: Model, trials: Sequence, cancel=None) -> Preflight:
+def preflight(model: Model, trials: Sequence, cancel: Any = None) -> Preflight:
     """What the recordings and the first guess say of an estimation of these trials."""
     chosen = [trials[i] for i in np.unique(np.linspace(0, len(trials) - 1, MOST).astype(int))]
     notes, figures = _data(model, trials)
@@ -89,7 +90,8 @@ def _noise_model(model: Model) -> Model:
     """The model whose residuals are in the sensor's sigmas, starts unknown where it has any."""
     if getattr(model.config.fit, "initial_state", "nuisance") == "nuisance":
         return model
-    fit = replace(model.config.fit, initial_state="nuisance")
+    options: Any = model.config.fit
+    fit = replace(options, initial_state="nuisance")
     return replace(model, config=replace(model.config, fit=fit))
 
 
@@ -176,7 +178,9 @@ def _contact_keys(model: Model, name: str, contacts: set[str]) -> list[str]:
 # ---------------------------------------------------------------------------- information
 
 
-def _information(problem: SimulationProblem, z: np.ndarray, evaluation: Evaluation, share: float):
+def _information(
+    problem: SimulationProblem, z: np.ndarray, evaluation: Evaluation, share: float
+) -> tuple[list[str], dict | None]:
     """Sentences and figures on the Fisher information of all trials: `share` times that of those
     that were evaluated."""
     if not evaluation.ok:

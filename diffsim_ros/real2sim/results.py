@@ -180,7 +180,7 @@ def finite(value: object) -> object:
 
 def open_folder(out: str | Path | None, *, report: bool = True) -> OutputFolder:
     """The folder for the results; InputError before any work if a result is already there."""
-    names = RESULT_FILES
+    names: tuple[str, ...] = RESULT_FILES
     if report:
         from ..viz import PICTURES
 

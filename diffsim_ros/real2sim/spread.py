@@ -31,6 +31,7 @@ from .fit import Fit
 from .model import Model
 from .options import EstimationConfig, UncertaintyOptions
 from .progress import Reporter
+from .surface import Surface
 
 STATES = ("position", "orientation", "velocity", "angular_velocity")
 """Parts of a start."""
@@ -48,7 +49,7 @@ def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty |
     if method == "none":
         return None, "no standard deviations were asked for"
     if method == "bootstrap" and fit.surface is not None and trials > 1:
-        found = _over_surface(fit, options)
+        found = _over_surface(fit, fit.surface, options)
         return found, (
             f"bootstrap of {options.samples} resampled sets of {trials} trials, each "
             "minimised on the surface through the last draws of the search; other "
@@ -118,7 +119,9 @@ def bands_of(
 ) -> tuple[TrialBand, ...]:
     """Bands of the first `count` trials that were not fitted; those that fail are left out."""
     done: list[TrialBand] = []
-    for trial in trials[:count] if found is not None else ():
+    if found is None:
+        return ()
+    for trial in trials[:count]:
         if getattr(cancel, "cancelled", False):
             break
         problem = model.problem([trial], fit.z)
@@ -165,10 +168,10 @@ def solution_of(fit: Fit) -> Solution:
     return Solution(fit.z, fit.y, fit.value, named, status, fit.message, 0, 0, at_bound=at)
 
 
-def _over_surface(fit: Fit, options: UncertaintyOptions) -> Uncertainty:
+def _over_surface(fit: Fit, surface: Surface, options: UncertaintyOptions) -> Uncertainty:
     """Spread of the surface's minima over resampled tosses and draws."""
     problem, names = fit.problem, fit.problem.names
-    samples = fit.surface.bootstrap(options.samples, options.seed)
+    samples = surface.bootstrap(options.samples, options.seed)
     samples = np.clip(samples, problem.lower, problem.upper)
     covariance = np.atleast_2d(np.cov(samples.T))
     sigma = np.sqrt(np.diagonal(covariance))

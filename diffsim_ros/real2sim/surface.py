@@ -8,6 +8,7 @@ of tosses costs a small eigenproblem and no simulation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,9 @@ class Surface:
         coefficients = np.linalg.lstsq(features, self.costs, rcond=None)[0]
         return (_features(np.linalg.solve(self.L, z - self.centre)[None]) @ coefficients)[0]
 
-    def _quadratic(self, weights: np.ndarray, rows: np.ndarray | None):
+    def _quadratic(
+        self, weights: np.ndarray, rows: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Slope (n,) and curvature (n, n) of the weighted cost in u."""
         z, costs = (self.z, self.costs) if rows is None else (self.z[rows], self.costs[rows])
         u = np.linalg.solve(self.L, (z - self.centre).T).T
@@ -73,8 +76,9 @@ class Surface:
         m, K = self.costs.shape
         minima = []
         for _ in range(samples):
-            weights = np.bincount(rng.integers(0, K, K), minlength=K) / K
-            minima.append(self.minimum(weights, rng.integers(0, m, m)))
+            weights = np.bincount(rng.integers(0, K, size=K), minlength=K) / K
+            drawn: Any = rng.integers(0, m, size=m)
+            minima.append(self.minimum(weights, drawn))
         return np.array(minima)
 
 
@@ -103,7 +107,7 @@ def _trusted_minimum(g: np.ndarray, H: np.ndarray, radius: float) -> np.ndarray:
     if values[0] >= least and np.linalg.norm(step(0.0)) <= radius:
         return vectors @ step(0.0)
     low = max(0.0, -float(values[0]))
-    high = low + np.linalg.norm(g) / radius + least
+    high = low + float(np.linalg.norm(g)) / radius + least
     for _ in range(100):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if np.linalg.norm(step(middle)) > radius else (low, middle)

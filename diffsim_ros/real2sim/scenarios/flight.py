@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...inverse.objectives import PoseTrack
 from ...inverse.optimizers import LMOptions, levenberg_marquardt
-from ...inverse.simulation_problem import body_slots
+from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...inverse.trial import InitialState, Trial
 from ...rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
 from ...scene.build import contact_spheres_of
@@ -100,7 +101,7 @@ def flown(
     flight: FreeFlight,
     spf: int,
     z: np.ndarray,
-    problem,
+    problem: Callable[[Trial, bool], SimulationProblem],
     pivot_of: Callable[[str], dict],
 ) -> Flown:
     """The likeliest states at the flight's start, with covariances and slopes by the parameters.
@@ -133,7 +134,9 @@ def flown(
     return Flown(starts, float(np.sqrt(2.0 * found.value / count)))
 
 
-def _states(problem, z, y, equations, row: int) -> tuple[InitialState, ...]:
+def _states(
+    problem: SimulationProblem, z: np.ndarray, y: np.ndarray, equations: Any, row: int
+) -> tuple[InitialState, ...]:
     """States at a row of the rollout at (z, y), y being the likeliest at z: [Eq. 11].
 
     The states follow the parameters directly, and as y does: dy/dz = -Hyy^-1 Hyz.
@@ -162,12 +165,13 @@ def _states(problem, z, y, equations, row: int) -> tuple[InitialState, ...]:
         named_columns = zip(problem.names, columns, strict=True)
         slopes = {name: (named[name], c) for name, c in named_columns if c.any()}
         pose, motion = (run.position, run.orientation), (run.velocity, run.angular_velocity)
-        state = [values[at] for values in (*pose, *motion)]
-        states.append(InitialState(part.body, *state, 0.5 * (own + own.T), slopes))
+        place, turn, speed, spin = (values[at] for values in (*pose, *motion))
+        own = 0.5 * (own + own.T)
+        states.append(InitialState(part.body, place, turn, speed, spin, own, slopes))
     return tuple(states)
 
 
-def _guess(body: str, position, orientation, t) -> InitialState:
+def _guess(body: str, position: np.ndarray, orientation: np.ndarray, t: np.ndarray) -> InitialState:
     """A first start: the first pose, its velocity from a parabola, its spin from a difference."""
     early = slice(0, min(GUESS, len(t)))
     columns = np.stack([np.ones_like(t), t, t * t], axis=1)[early]

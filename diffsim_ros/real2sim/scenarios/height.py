@@ -12,11 +12,11 @@ inertia); both are fitted to the samples up to the start, which are then no resi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...inverse.trial import InitialState
 from ...rotation import (
@@ -104,7 +104,9 @@ def start_state(trial: PoseTrial, options: MetricOptions) -> Start:
     return Start(i, position, orientation, velocity, omega, dvz_dg, rule)
 
 
-def _refit(trial: PoseTrial, i: int, t: np.ndarray, gravity: float):
+def _refit(
+    trial: PoseTrial, i: int, t: np.ndarray, gravity: float
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Velocity [m/s], angular velocity [rad/s] (both world) at sample i, and d v_z / d gravity."""
     span = -t[0]
     velocity = (trial.position[i] - trial.position[0]) / span
@@ -118,7 +120,7 @@ def _refit(trial: PoseTrial, i: int, t: np.ndarray, gravity: float):
     return velocity, quat_rotate(q1, body_rate), dvz_dg
 
 
-def _difference(trial: PoseTrial, i: int, gravity: float):
+def _difference(trial: PoseTrial, i: int, gravity: float) -> tuple[np.ndarray, np.ndarray, float]:
     """Velocity at sample i from the two samples around it (poses alone, start near the ground)."""
     j = min(i + 1, len(trial) - 1)
     k = max(j - 2, 0)
@@ -178,7 +180,7 @@ def _gravity_slopes(model: Model, z: np.ndarray, by_gravity: np.ndarray) -> dict
 
 
 def precontact_fit(
-    trial: PoseTrial, gravity: Sequence[float], options: MetricOptions
+    trial: PoseTrial, gravity: ArrayLike, options: MetricOptions
 ) -> tuple[Start, np.ndarray, np.ndarray]:
     """Start fitted to the flight before it, covariance (12, 12) of (dc, dphi, dv, domega), slopes.
 
@@ -211,7 +213,9 @@ def precontact_fit(
     return start, 0.5 * (covariance + covariance.T), by_gravity
 
 
-def _line(position: np.ndarray, t: np.ndarray, gravity: np.ndarray):
+def _line(
+    position: np.ndarray, t: np.ndarray, gravity: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Position and velocity at t = 0; at unit sigma their covariance (2, 2); slopes (2,) by g."""
     columns = np.stack([np.ones_like(t), t], axis=1)
     inverse = np.linalg.inv(columns.T @ columns)
@@ -219,7 +223,9 @@ def _line(position: np.ndarray, t: np.ndarray, gravity: np.ndarray):
     return solved[0], solved[1], inverse, -inverse @ columns.T @ (0.5 * t * t)
 
 
-def _turn(orientation, t, q, omega):
+def _turn(
+    orientation: np.ndarray, t: np.ndarray, q: np.ndarray, omega: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Orientation and world rate at t = 0, and the covariance (6, 6) of (dphi, domega)."""
     for _ in range(ROUNDS):
         predicted = quat_multiply(quat_exp(t[:, None] * omega), q)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from ...errors import InputError
@@ -15,7 +16,7 @@ def free_frames(
     found: Sequence[RegisteredSurface],
     gap: Callable[[RegisteredSurface], float],
     clear: float,
-    t: Sequence[float],
+    t: np.ndarray,
     gravity: np.ndarray,
 ) -> int:
     """How many frames from the first on are of one flight.
@@ -36,7 +37,9 @@ def free_frames(
     return len(found)
 
 
-def free_flight(t: Sequence[float], places, gravity) -> tuple[np.ndarray, np.ndarray, float]:
+def free_flight(
+    t: ArrayLike, places: ArrayLike, gravity: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Place and velocity (3,) at time 0 of a flight, and the rms of what is left [m].
 
     t (n,) [s], places (n, 3) [m], gravity (3,) [m/s^2]; at least 3 places (InputError).
@@ -51,7 +54,7 @@ def free_flight(t: Sequence[float], places, gravity) -> tuple[np.ndarray, np.nda
     return start, velocity, float(np.sqrt(np.mean(left**2)))
 
 
-def flight_acceleration(t: Sequence[float], places) -> tuple[np.ndarray, float]:
+def flight_acceleration(t: ArrayLike, places: ArrayLike) -> tuple[np.ndarray, float]:
     """Constant acceleration (3,) of a flight [m/s^2], and its standard deviation along an axis.
 
     t (n,) [s], places (n, 3) [m]; at least 4, as one frame must be left to tell the noise from.
@@ -64,7 +67,7 @@ def flight_acceleration(t: Sequence[float], places) -> tuple[np.ndarray, float]:
     return found[2], float(noise * np.sqrt(np.linalg.inv(matrix.T @ matrix)[2, 2]))
 
 
-def free_spin(t: Sequence[float], turns) -> tuple[np.ndarray, np.ndarray]:
+def free_spin(t: ArrayLike, turns: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Orientation (3, 3) at time 0 and constant angular velocity (3,) [rad/s, world] of a flight.
 
     t (n,) [s], turns (n, 3, 3), less than half a revolution from one to the next: the mean of

@@ -14,7 +14,7 @@ from ....inverse.simulation_problem import body_slots
 from ....sensing.clouds.recording import CloudRecording
 from ...experiment import Data, Experiment, predicted, refuse_twice
 from ...fit import Fit
-from ...options import EstimationConfig, FitOptions
+from ...options import FitOptions
 from ...spread import StartEstimate, start_estimates
 from .camera import Camera
 from .comparison import SensorComparison, frames_of, predicted_for
@@ -84,10 +84,7 @@ class CloudExperiment(Experiment):
     """See experiment.Experiment; trials are ThrowRecordings."""
 
     measurement, fit, recordings = CloudMeasurementOptions, CloudFitOptions, CloudFiles
-
-    def __init__(self, config: EstimationConfig) -> None:
-        self.config = config
-        self.model = CloudModel.build(config)
+    model_of = CloudModel.build
 
     @classmethod
     def check_fit(cls, reader: Reader, fit: FitOptions) -> None:

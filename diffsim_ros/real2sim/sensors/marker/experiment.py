@@ -14,7 +14,6 @@ from ....sensing.markers.files import read_recordings
 from ....sensing.observation import Observation
 from ...experiment import Experiment, predicted, refuse_twice
 from ...fit import Fit
-from ...options import EstimationConfig
 from .model import MEASURES, MarkerModel, ReleaseRecording, Swing
 from .options import MarkerFiles, MarkerMeasurementOptions
 
@@ -55,10 +54,7 @@ class MarkerExperiment(Experiment):
 
     measurement = MarkerMeasurementOptions
     recordings = MarkerFiles
-
-    def __init__(self, config: EstimationConfig) -> None:
-        self.config = config
-        self.model = MarkerModel.build(config)
+    model_of = MarkerModel.build
 
     def role(
         self, given: Sequence[Observation] | None, recordings: MarkerFiles | None, notes: list[str]

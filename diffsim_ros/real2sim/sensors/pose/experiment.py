@@ -60,11 +60,11 @@ class PoseExperiment(Experiment):
 
     measurement, simulation, fit = PoseMeasurementOptions, PoseSimulationOptions, PoseFitOptions
     recordings = Selection
+    model_of = PoseModel.build
     several = True
 
     def __init__(self, config: EstimationConfig) -> None:
-        self.config = config
-        self.model = PoseModel.build(config)
+        super().__init__(config)
         if self.model.by_height:
             self.what = self.page = "tosses"
 
