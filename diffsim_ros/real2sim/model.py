@@ -14,8 +14,8 @@ from ..fields import Reader
 from ..inverse.losses import Cauchy, Loss, SoftL1
 from ..inverse.parameters import ParameterMap
 from ..inverse.simulation_problem import SimulationProblem
-from ..parameter import Parameter, read_sets
 from ..inverse.trial import Trial
+from ..parameter import Parameter, read_sets
 from ..scene.model import SceneModel, load_scene
 from ..sensing.streams import Stream
 from .inertias import inertia_groups
