@@ -1,6 +1,6 @@
 """Linear solvers on step matrices of an elastic ball: CPU milliseconds, one thread.
 
-python -m bench.linear_solver prints the table of docs/engine.md. The ball (r 0.1 m, E 2e4 Pa,
+python -m bench.linear_solver prints the table of engine.md in docs/. The ball (r 0.1 m, E 2e4 Pa,
 rho 150, BDF2) lies on frictional ground, so its matrix is nonsymmetric, or flies free (symmetric).
 """
 

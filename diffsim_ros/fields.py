@@ -30,7 +30,7 @@ class Field:
 
     kind      number, integer, integers, flag, vector2, vector3, quaternion, rgba, bounds, inertia,
               numbers, points, controls, controls3, text, name, choice, mapping, list or any
-    doc       one line for docs/scene.md
+    doc       one line for docs/reference/scene.md
     unit      unit of the number ("" = none, "1" = dimensionless)
     default   REQUIRED, None (absent) or the value
     minimum   smallest value accepted; `strict` excludes the minimum itself

@@ -84,7 +84,7 @@ def soft_minimum(
     """Mean of offsets under the weights of a soft minimum of their length: the nearest passage.
 
     offsets   (..., F, 3) [m], of a point from its target, instant by instant
-    softness  [m]  instants nearer than it to the nearest one count (docs/inverse.md, Eq. 7d)
+    softness  [m]  instants nearer than it to the nearest one count (inverse.md in docs/, Eq. 7d)
     rows      (..., F)  True: this instant may count; at least one of every motion
     Returns (..., 3) [m].
     """

@@ -320,9 +320,12 @@ def test_nothing_refers_to_what_is_outside_the_repository():
     assert not wrong
 
 
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
 def test_links_between_documents_lead_somewhere():
     wrong = []
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in PAGES:
         for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
             name, _, anchor = target.partition("#")
             if name.startswith(("http:", "https:", "mailto:")):
@@ -341,9 +344,66 @@ def anchors(path):
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
+def test_pages_that_are_named_exist():
+    """In code, messages, configurations and pages: docs/how-to/install.md and the like."""
+    wrong = []
+    for path in kept_files():
+        if path.suffix in {".py", ".md", ".hpp", ".cpp", ".yaml", ".rviz", ".sh", ".txt", ".xml"}:
+            for page in re.findall(r"docs/[\w/-]+\.md", path.read_text(errors="replace")):
+                if not (ROOT / page).exists():
+                    wrong.append(f"{path.relative_to(ROOT)}: {page}")
+    assert not wrong
+
+
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = {str(p.relative_to(ROOT / "docs")) for p in (ROOT / "docs").rglob("*.md")}
+    assert not {page for page in pages - {"README.md"} if f"]({page})" not in index}
+
+
+def named_files(text):
+    """(path, names) of each `path` (`name`, `name`) of a page; NAME stands for what is added."""
+    known = r"(?:native|diffsim_ros|tests|config|validation|bench|docs|interfaces)/[\w./*-]*"
+    for path, names in re.findall(rf"`({known})`(?: \(((?:`[^`]+`(?:, )?)+)\))?", text):
+        yield path, re.findall(r"`([^`]+)`", names)
+
+
+def test_what_the_design_names_is_there():
+    """Files, and in the table of equations the functions and classes in them."""
+    text = (ROOT / "docs" / "design.md").read_text()
+    wrong, count = [], 0
+    for path, names in named_files(text):
+        found = ROOT / (str(Path(path).parent) if "NAME" in path else path)
+        if not (found.exists() or list(ROOT.glob(path))):
+            wrong.append(path)
+        for name in names:
+            count += 1
+            if not all(re.search(rf"\b{w}\b", found.read_text()) for w in re.split(r"\W+", name)):
+                wrong.append(f"{path}: {name}")
+    assert not wrong
+    assert count > 50
+
+
+def test_equations_that_code_cites_are_numbered_once_in_the_page_of_their_room():
+    """[Eq. 7a] of inverse/ in docs/explanation/inverse.md, `engine.md (10)` of native/ there."""
+    cites = {
+        "inverse": r"Eqs?\. (\d+[a-z]?)(?:[-,] ?(\d+[a-z]?))?",
+        "engine": r"engine\.md \((\d+)\)",
+    }
+    files = {"inverse": (PACKAGE / "inverse").glob("*.py"), "engine": native_files()}
+    for room, cite in cites.items():
+        text = (ROOT / "docs" / "explanation" / f"{room}.md").read_text()
+        shown = re.findall(r"^    .*\((\d+[a-z]?(?:, \d+[a-z]?)*)\) *$", text, re.MULTILINE)
+        numbers = [number for line in shown for number in line.split(", ")]
+        assert len(numbers) > 15 and len(set(numbers)) == len(numbers), sorted(numbers)
+        cited = {n for path in files[room] for found in re.findall(cite, path.read_text())
+                 for n in ([found] if isinstance(found, str) else found) if n}  # fmt: skip
+        assert cited and cited <= set(numbers), f"{room}.md has no {cited - set(numbers)}"
+
+
 def test_documented_keys_of_scene_files_are_those_accepted():
     from diffsim_ros.scene.schema import markdown
 
-    assert markdown() in (ROOT / "docs" / "scene.md").read_text(), (
-        "docs/scene.md is not up to date: paste the output of python -m diffsim_ros.scene.schema"
+    assert markdown() in (ROOT / "docs" / "reference" / "scene.md").read_text(), (
+        "docs/reference/scene.md is old: paste the output of python -m diffsim_ros.scene.schema"
     )

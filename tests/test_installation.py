@@ -15,7 +15,7 @@ KEYS = {
 }  # fmt: skip
 """Import -> rosdep key, where they differ."""
 NO_KEY = {"rosbags", "trimesh", "meshio", "pytetwild", "c3d", "torch"}
-"""From PyPI only: docs/install.md names them."""
+"""From PyPI only: docs/how-to/install.md names them."""
 WITH_ROSBAGS = {"backports", "lz4"}
 """What unpacks compressed bags comes with rosbags."""
 BASE = """rclpy ament_index_python action_msgs builtin_interfaces diagnostic_msgs geometry_msgs
@@ -47,7 +47,7 @@ def registered():
 
 def test_every_pip_install_names_what_the_registry_has():
     named = []
-    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]:
+    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]:
         for words in re.findall(r"pip install ([^`\n,;()#]+)", path.read_text()):
             found = re.findall(r"(?<![\w.-])([a-zA-Z][\w.-]*)(\[\w+\])?", words.split('"')[0])
             named += [(path.name, name + extra) for name, extra in found]
@@ -71,11 +71,12 @@ def test_package_xml_names_all_that_is_imported_started_and_recorded_with():
 
 @pytest.mark.parametrize("name", sorted(keys() - set(BASE)))
 def test_the_recipe_of_colcon_installs_what_ros_base_lacks(name):
-    recipe = (ROOT / "docs" / "install.md").read_text().split("## In a ROS 2 workspace")[1]
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text()
+    recipe = page.split("## In a ROS 2 workspace")[1]
     recipe = recipe.split("```")[1]
     names = {name, f"ros-jazzy-{name.replace('_', '-')}"}
     if name.startswith("python3-") and name.endswith("-pip"):
         names = {name.split("-")[1]}
     if name == "diffsim_interfaces":
         names = {"interfaces"}
-    assert names & set(recipe.split()), f"{name}: not in the recipe of docs/install.md"
+    assert names & set(recipe.split()), f"{name}: not in the recipe of docs/how-to/install.md"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The engine under sanitizers (docs/security.md), built and run beside the usual one:
+# The engine under sanitizers (docs/explanation/security.md), built and run beside the usual one:
 #   ./run bash tools/sanitize.sh address,undefined python -m pytest -q tests/native
 #   ./run bash tools/sanitize.sh thread python -m pytest -q tests/native/test_rollout.py
 # SANITIZE_BUILD=folder picks the build folder (default: build/sanitize/NAME).

@@ -3,7 +3,7 @@
 A twin with the plan's own numbers and half of its step (planning.as_twin): joints exactly as
 planned, joints as the mock controller moves them, and then attempts with friction within 20 %,
 what is held or moved displaced by up to 1 cm along each axis, and a release with 4 ms of jitter;
-for the plan as it is, and for the one that is robust over samples of these (docs/planning.md). And
+for the plan as it is, and for the one that is robust over samples of these. And
 each of these plans executed once over ROS, by simulator and driver (executed_over_ros.py).
 """
 

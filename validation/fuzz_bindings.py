@@ -1,6 +1,6 @@
 """Fuzzing of the engine's bindings: every class, function and property, with odd arguments.
 
-`./run python -m validation.fuzz_bindings --seconds 60`; under the sanitizers: docs/security.md.
+`./run python -m validation.fuzz_bindings --seconds 60`; sanitizers: docs/explanation/security.md.
 Signatures are read from the docstrings that pybind11 writes.  A program builds a sound scene with
 some arguments corrupted, then calls at random whatever there is.
 """

@@ -2,7 +2,7 @@
 
 Soft bodies and rigid ones fall on floors, boxes and spheres, on moving rigid bodies and on each
 other, over five decades of stiffness, Poisson's ratio to 0.49 and steps to 1/60 s. A step counts
-when Newton ends within 50 iterations without halving it (docs/engine.md's measure of
+when Newton ends within 50 iterations without halving it (docs/explanation/engine.md's measure of
 convergence). Nothing may be NaN, and nothing may hang.
 """
 

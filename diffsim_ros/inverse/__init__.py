@@ -1,4 +1,4 @@
-"""The inverse layer: from measurements to parameters with uncertainty.  See docs/inverse.md."""
+"""From measurements to parameters with uncertainty.  See docs/explanation/inverse.md."""
 
 from ..parameter import Parameter
 from .adam import AdamOptions, adam

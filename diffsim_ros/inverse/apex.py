@@ -1,4 +1,4 @@
-"""How high a body rises: the height of a bounce, as a ruler or a light barrier gives it  [Eq. 7h].
+"""How high a body rises: the height of a bounce, as a ruler or a light barrier gives it  [Eq. 7k].
 
     r = (max over t of u·x(t) - height)/sigma
 

@@ -1,6 +1,6 @@
 """A joint's log, measured late and with a gain and a bias: residuals with exact partials.
 
-With the coordinate q of a joint at rows of a rollout and the sensor's delay T [Eq. 17],
+With the coordinate q of a joint at rows of a rollout and the sensor's delay T [Eq. 7h],
 
     y(t) = gain x((1 + drift) t - T) + bias,   r = (y - measured)/sigma
 

@@ -3,7 +3,7 @@
 Rucker and Wensing, Smooth Parameterization of Rigid-Body Inertia, IEEE RA-L 7 (2022): the pseudo-
 inertia J = int (x, 1)(x, 1)^T dm is positive definite for every real mass, and
 
-    J = e^{2 alpha} U U^T,   U = [e^d1 s12 s13 t1; 0 e^d2 s23 t2; 0 0 e^d3 t3; 0 0 0 1]     (16)
+    J = e^{2 alpha} U U^T,   U = [e^d1 s12 s13 t1; 0 e^d2 s23 t2; 0 0 e^d3 t3; 0 0 0 1]     (2a)
 
 so theta = (alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3) has no bounds that physics sets: the mass
 is e^{2 alpha}, t the centre of mass, e^d and s the shape.

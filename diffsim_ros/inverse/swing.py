@@ -1,9 +1,9 @@
 """Damped sinusoids: fitted to a curve, and as an objective through the fit's exact derivative.
 
-    y(t) = offset + exp(-decay t) (a cos w t + b sin w t),  w = 2 pi frequency            [Eq. 7b]
+    y(t) = offset + exp(-decay t) (a cos w t + b sin w t),  w = 2 pi frequency            [Eq. 7i]
 
 Least squares over q = (offset, decay, w, a, b) makes q a function of the samples: with M = dm/dq
-and left = m - y, M^T left = 0 gives dq/dy = (M^T M + sum left d2m/dq2)^-1 M^T            [Eq. 7c]
+and left = m - y, M^T left = 0 gives dq/dy = (M^T M + sum left d2m/dq2)^-1 M^T            [Eq. 7j]
 
 What a body does before the fit's first sample changes a and b alone, so an objective of the others
 does not mind how it was let go.
@@ -34,7 +34,7 @@ POLISH = 4
 
 @dataclass(frozen=True)
 class Oscillation:
-    """Damped sinusoid [Eq. 7b], t from its first sample on.
+    """Damped sinusoid [Eq. 7i], t from its first sample on.
 
     offset [m], frequency [Hz], decay [1/s], amplitude [m] at the first sample, rms [m] of what is
     left; creep [m], the mean of what is left in the last quarter of the samples; curve: its values
@@ -62,7 +62,7 @@ class Oscillation:
 
 
 def damped_sinusoid(place: str, t: np.ndarray, y: np.ndarray) -> Oscillation:
-    """Least-squares fit of Eq. 7b to samples y [m] (n,) at times t [s]; NaN samples do not count.
+    """Least-squares fit of Eq. 7i to samples y [m] (n,) at times t [s]; NaN samples do not count.
 
     Decay and frequency are searched on a grid, and the fit ends with Newton's steps on all five
     numbers.  Raises InputError for fewer than LEAST samples.
@@ -128,7 +128,7 @@ def _normal(
 
 
 def slopes(swing: Oscillation, t: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Derivative (4, n) of the measures of a fit by its samples, none of them NaN [Eq. 7c]."""
+    """Derivative (4, n) of the measures of a fit by its samples, none of them NaN [Eq. 7j]."""
     q = (swing.offset, swing.decay, 2 * np.pi * swing.frequency, swing.a, swing.b)
     M, bend, _ = _normal(q, t - t[0], y)
     by_y = np.linalg.solve(M.T @ M + bend, M.T)

@@ -1,6 +1,6 @@
 """Slopes over a width instead of at a point, for costs with discontinuities finer than it.
 
-Where a contact begins inside a step, residuals have discontinuities (docs/planning.md): their slope
+Where a contact begins inside a step, residuals have discontinuities (planning.md in docs/): a slope
 at a point is exact and yet not the trend of the cost.  Small slopes, such as those of a mean over
 samples, are lost in it.  Central differences over a width that spans several discontinuities
 resolve them; they cost two rollouts without derivatives per parameter.

@@ -134,7 +134,7 @@ class Rehearsal:
         self.ros.trigger("simulator/pause")
 
     def finish(self) -> dict[str, np.ndarray]:
-        """End the attempt: all is back at its start; returns what truly happened (docs/twin.md)."""
+        """End the attempt: all is back at its start; returns what happened (twin.md in docs/)."""
         self.ros.trigger("simulator/reset")
         self.ros.trigger("simulator/play")
         newest = sorted((self.folder / "truth").glob("attempt_*.npz"))[-1]

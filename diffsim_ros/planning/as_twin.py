@@ -1,4 +1,4 @@
-"""The twin that a plan is rehearsed in, as the mapping of a TWIN.yaml (docs/twin.md).
+"""The twin that a plan is rehearsed in, as the mapping of a TWIN.yaml (docs/how-to/twin.md).
 
 It has the plan's own scene (resolved, so that nothing that follows from the step changes) at half
 of the step, its arm, and what that holds or carries.

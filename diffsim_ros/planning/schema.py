@@ -1,4 +1,4 @@
-"""Keys of a PLAN.yaml; docs/planning.md prints these tables (`python -m ...planning.schema`)."""
+"""Keys of a PLAN.yaml, printed by `python -m ...schema`: docs/reference/planning_keys.md."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ SECTIONS = {
 
 
 def markdown() -> str:
-    """The tables of docs/planning.md."""
+    """The tables of docs/reference/planning_keys.md."""
     return tables(SECTIONS)
 
 

@@ -29,7 +29,7 @@ KINDS = {
 
 
 def option(kind: str, doc: str, default: object, unit: str = "", **rules: Any) -> Any:
-    """A dataclass field that is also a checked key of the YAML (docs/real2sim.md lists them)."""
+    """A dataclass field that is also a checked key of the YAML (estimation_keys.md in docs/)."""
     return keyed(Field(kind, doc, unit, default=default, **rules))
 
 

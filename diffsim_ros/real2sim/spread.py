@@ -53,7 +53,8 @@ def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty |
         return found, (
             f"bootstrap of {options.samples} resampled sets of {trials} trials, each "
             "minimised on the surface through the last draws of the search; other "
-            "training sets can differ by more along flat directions (docs/real2sim.md)"
+            "training sets can differ by more along flat directions "
+            "(docs/explanation/estimation.md)"
         )
     why = ""
     if method in ("bootstrap", "sandwich") and trials < FEW:

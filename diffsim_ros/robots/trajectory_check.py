@@ -1,6 +1,6 @@
 """Is a joint trajectory safe to send? What the real controller refuses, and what it lets pass.
 
-ros2_controllers checks neither NaN nor limits nor where the robot is (docs/ros.md); a trajectory
+ros2_controllers checks neither NaN nor limits nor where the robot is (ros.md in docs/); a motion
 that passes here is accepted by it, begins where the robot stands and rests, ends at rest, and stays
 within the limits of position, velocity and acceleration on the controller's own interpolation, also
 between points.

@@ -1,4 +1,4 @@
-"""Scene files: read, checked, resolved and built into an engine scene (docs/scene.md)."""
+"""Scene files: read, checked, resolved and built into an engine scene (docs/reference/scene.md)."""
 
 from diffsim_ros.scene.model import BodyInfo, SceneModel, load_scene
 from diffsim_ros.scene.sdf_infos import SdfInfo

@@ -1,6 +1,6 @@
 """The keys of a scene file: one table per section, with unit, default and meaning.
 
-docs/scene.md prints these tables (`python -m diffsim_ros.scene.schema`); a test compares them.
+`python -m diffsim_ros.scene.schema` prints the tables of docs/reference/scene.md; tests compare.
 """
 
 from __future__ import annotations

@@ -47,7 +47,9 @@ JOINT: Section = {
         "vector3", "of hinge and slider; normal of planar; world frame", "1", [0.0, 0.0, 1.0]
     ),
     "second_axis": Field("vector3", "of a universal joint, fixed in body_b, across `axis`", "1"),
-    "stiffness": Field("number", "absent: by the masses, see docs/engine.md", "N/m", minimum=0),
+    "stiffness": Field(
+        "number", "absent: by the masses, see docs/explanation/engine.md", "N/m", minimum=0
+    ),
     "damping": Field("number", "absent: critical", "N s/m", minimum=0),
     "rotational_stiffness": Field(
         "number", "of held rotations; absent: likewise", "N m/rad", minimum=0

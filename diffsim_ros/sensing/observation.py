@@ -1,7 +1,7 @@
 """What a sensor saw, and one recorded motion made of it.
 
 Quaternions are (x, y, z, w), body to world; lengths are in the units of the recording
-("stored lengths": a tracker's metre need not be a metre, see docs/real2sim.md).
+("stored lengths": a tracker's metre need not be a metre, see docs/explanation/estimation.md).
 """
 
 from __future__ import annotations

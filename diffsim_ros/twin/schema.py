@@ -1,4 +1,4 @@
-"""Keys of a TWIN.yaml; docs/twin.md prints these tables (`python -m diffsim_ros.twin.schema`)."""
+"""Keys of a TWIN.yaml, printed by `python -m ...twin.schema`: docs/reference/twin_keys.md."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ SECTIONS = {
 
 
 def markdown() -> str:
-    """The tables of docs/twin.md."""
+    """The tables of docs/reference/twin_keys.md."""
     return tables(SECTIONS)
 
 

@@ -57,7 +57,7 @@ def generator(seed: int, episode: int, sensor: str, number: int) -> np.random.Ge
 
 @dataclass(frozen=True, eq=False)
 class PoseSensor:
-    """A tracker of one body; see `sensors.NAME.poses` in docs/twin.md."""
+    """A tracker of one body; see `sensors.NAME.poses` in docs/reference/twin_keys.md."""
 
     name: str
     rate: float

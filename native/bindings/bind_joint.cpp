@@ -104,7 +104,7 @@ void bind_joint(py::class_<Scene>& scene) {
           py::arg("friction_damping") = 0., py::arg("coordinate") = 0.,
           "ball, hinge, slider, weld, planar or universal by penalty, between two bodies or one "
           "and the world \"\"; position and axes in the world, at the scene's start pose. Defaults "
-          "of stiffness and damping follow from the bodies' masses (docs/engine.md). coordinate: "
+          "of stiffness and damping follow from the bodies' masses (engine.md). coordinate: "
           "the "
           "angle or displacement [rad or m] that the start pose has.")
       .def(

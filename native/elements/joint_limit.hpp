@@ -1,7 +1,7 @@
 // Limits on the free coordinate q of a joint: one-sided penalties with continuous damping.
 //
 //   d = q - upper or lower - q where > 0,   phi = -+ k d max(0, 1 + c d')
-// as in contact [docs/engine.md (10)]: no force at d = 0 whatever the speed, and never a pull. An
+// as in contact [engine.md (10)]: no force at d = 0 whatever the speed, and never a pull. An
 // angle is unwrapped about the middle of its limits, so its branch cut is as far from both as can
 // be (with one limit only: half a turn past a quarter turn inside it).
 #pragma once

@@ -3,7 +3,7 @@
 //   linear        T = k (l - l_0) + c l'                         pushes and pulls, c in N s/m
 //   tension only  T = k d max(0, 1 + c l'), d = max(l - l_0, 0)  a string: c in s/m
 // The string's damping grows from nothing as it tightens, so T never jumps, and it never pushes
-// (the law of continuous contact damping, docs/engine.md (10)).
+// (the law of continuous contact damping, engine.md (10)).
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace diffsim {
 /// piece the point lies on (a face, an edge, a member of a union).
 ///
 /// n is the exact gradient of g whatever g is. Where g is a distance |n| = 1; where it is a bound
-/// (smooth blends, interpolated level sets near creases) |n| may differ from 1, see docs/engine.md.
+/// (smooth blends, interpolated level sets near creases) |n| may differ from 1, see engine.md.
 struct SdfSample {
   double g = 0;
   Vector3d n = Vector3d::Zero();

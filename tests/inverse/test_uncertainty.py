@@ -301,7 +301,7 @@ def test_intervals_cover_the_truth_when_starts_are_nuisance_variables(fit, toss)
 
 
 def test_using_the_data_twice_is_overconfident(fit, toss):
-    """The rule of docs/inverse.md, shown: the belief of the start must not be residuals again."""
+    """The rule of inverse.md, shown: the prior of the start must not be residuals again."""
     truth = {"gravity.z": -9.6, "cube.drag": 0.7, "cube.mass": 0.5}
     once = [toss(np.random.default_rng(1), truth, 16)]
     twice = [replace(once[0], objectives=once[0].objectives * 2)]

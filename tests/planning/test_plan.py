@@ -245,4 +245,4 @@ def test_examples_load(path):
 
 
 def test_keys_of_plans_are_documented():
-    assert schema.markdown() in (ROOT / "docs" / "planning.md").read_text()
+    assert schema.markdown() in (ROOT / "docs" / "reference" / "planning_keys.md").read_text()

@@ -24,6 +24,7 @@ from diffsim_ros.real2sim.sensors.cloud import options as kind_options
 from diffsim_ros.real2sim.sensors.cloud.detections import posed
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.clouds.recording import read_recordings
+from tests.pages import keys_of_kind
 from tests.real2sim.clouds_synthetic import TRUTH, estimation, recording
 
 ROOT = Path(__file__).parents[2]
@@ -193,7 +194,7 @@ def test_files_of_the_command_line_replace_those_of_the_yaml(tmp_path):
 
 
 def test_keys_of_the_yaml_are_documented():
-    text = (ROOT / "docs" / "pointclouds.md").read_text()
+    text = keys_of_kind("clouds")
     for name, section in vars(kind_options).items():
         if name.startswith("Cloud") and name.endswith("Options"):
             for key, entry in fields_of(section).items():

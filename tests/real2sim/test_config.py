@@ -16,6 +16,7 @@ from diffsim_ros.real2sim.experiment import Experiment, notes_on_validation, ref
 from diffsim_ros.real2sim.options import fields_of
 from diffsim_ros.real2sim.sensors.pose import options as pose_options
 from diffsim_ros.real2sim.sensors.pose.options import RandomOptions
+from tests.pages import keys_of_kind
 from tests.real2sim.synthetic import arrays
 
 ROOT = Path(__file__).parents[2]
@@ -283,10 +284,10 @@ def sections() -> list[type]:
 def test_keys_of_the_yaml_are_the_fields_and_are_documented(section):
     table = fields_of(section)
     assert list(table) == [f.name for f in dataclasses.fields(section)]
-    text = (ROOT / "docs" / "real2sim.md").read_text()
+    text = keys_of_kind("")
     for name, entry in table.items():
         assert entry.doc
-        assert f"`{name}`" in text, f"docs/real2sim.md does not list {section.__name__}.{name}"
+        assert f"`{name}`" in text, f"estimation_keys.md does not list {section.__name__}.{name}"
     assert RandomOptions(random=1).seed == 0
 
 

@@ -17,6 +17,7 @@ from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing.check import examine
 from diffsim_ros.sensing.joints.log import read_logs
 from diffsim_ros.sensing.streams import read_streams
+from tests.pages import keys_of_kind
 from tests.robots.test_urdf import ARM
 
 pytest.importorskip("urchin")
@@ -277,6 +278,6 @@ def test_the_ur5_configuration_loads():
      "JointSimulationOptions"],
 )  # fmt: skip
 def test_keys_are_documented(section):
-    text = (Path(__file__).resolve().parents[2] / "docs" / "joints.md").read_text()
+    text = keys_of_kind("joints")
     for name in fields_of(getattr(options, section)):
-        assert f"| `{name}` |" in text, f"docs/joints.md does not list {section}.{name}"
+        assert f"| `{name}` |" in text, f"estimation_keys.md does not list {section}.{name}"

@@ -21,6 +21,7 @@ from diffsim_ros.real2sim.sensors.marker import options
 from diffsim_ros.real2sim.sensors.marker.attach import carrier_of, rigid_fit
 from diffsim_ros.scene.model import load_scene
 from diffsim_ros.sensing.markers.files import read_markers
+from tests.pages import keys_of_kind
 from tests.real2sim.markers_synthetic import (
     PLACES,
     RELEASED,
@@ -275,7 +276,7 @@ def test_missing_markers_and_entries_are_named(files, small):
 
 
 def test_keys_of_the_yaml_are_documented():
-    text = (ROOT / "docs" / "markers.md").read_text()
+    text = keys_of_kind("markers")
     sections = [c for name, c in vars(options).items() if name.endswith("Options")]
     assert len(sections) == 5
     for section in sections:

@@ -22,6 +22,7 @@ from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply, quat_rotate
 from diffsim_ros.scene.model import load_scene
 from diffsim_ros.sensing.toss_file import write_tosses
 from diffsim_ros.sensing.tosses import read_tosses, repeated, toss_ids
+from tests.pages import keys_of_kind
 from tests.real2sim.synthetic import SCENE as CUBE
 
 ROOT = Path(__file__).parents[2]
@@ -332,7 +333,7 @@ def test_starts_of_the_scene_may_be_parameters():
 
 
 def test_the_documentation_lists_every_key():
-    text = (ROOT / "docs" / "poses.md").read_text()
+    text = keys_of_kind("poses")
     own = set(fields_of(PoseFitOptions)) - set(fields_of(FitOptions))
     for name in (*fields_of(PoseMeasurementOptions), *own):
-        assert f"`{name}`" in text, f"docs/poses.md does not list {name}"
+        assert f"`{name}`" in text, f"estimation_keys.md does not list {name}"

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("open3d", exc_type=ImportError)
 
 from diffsim_ros.sensing.clouds.options import markdown
-from validation.common import ROOT
+from tests.pages import keys_of_kind
 from validation.real_clouds import study
 
 
@@ -18,6 +18,6 @@ def test_excerpts_are_read_and_segmented():
 
 
 def test_documented_keys_are_those_accepted():
-    assert markdown() in (ROOT / "docs" / "pointclouds.md").read_text(), (
-        "paste the output of python -m diffsim_ros.sensing.clouds.options into docs/pointclouds.md"
+    assert markdown() in keys_of_kind("clouds"), (
+        "paste the output of python -m diffsim_ros.sensing.clouds.options into estimation_keys.md"
     )

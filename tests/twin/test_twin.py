@@ -266,8 +266,8 @@ def test_unusable_motions_are_refused_by_name(twin, swing):
 def test_documented_keys_are_those_accepted():
     from diffsim_ros.twin.schema import markdown
 
-    assert markdown() in (ROOT / "docs" / "twin.md").read_text(), (
-        "docs/twin.md is not up to date: paste the output of python -m diffsim_ros.twin.schema"
+    assert markdown() in (ROOT / "docs" / "reference" / "twin_keys.md").read_text(), (
+        "docs/reference/twin_keys.md is old: paste the output of python -m diffsim_ros.twin.schema"
     )
 
 

@@ -154,7 +154,7 @@ def _box(reader: Reader, section: Section, value: object, key: str) -> dict[str,
 
 
 def markdown() -> str:
-    """Every section as a Markdown table, for docs/pointclouds.md."""
+    """Every section as a Markdown table, for docs/reference/estimation_keys.md."""
     return tables(SECTIONS)
 
 

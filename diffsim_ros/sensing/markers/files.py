@@ -1,4 +1,4 @@
-"""Reading recordings of labelled markers: CSV (docs/real2sim.md), C3D and rosbag2."""
+"""Reading recordings of labelled markers: CSV (docs/how-to/markers.md), C3D and rosbag2."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Estimation from point clouds, alone or with other sensors.  See docs/pointclouds.md."""
+"""Estimation from point clouds, alone or with other sensors.  See docs/how-to/pointclouds.md."""

@@ -1,0 +1,14 @@
+"""Pages of docs/ that tests compare with the code."""
+
+from pathlib import Path
+
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+
+
+def keys_of_kind(kind: str) -> str:
+    """The section of a kind of estimation; "" for what every kind has."""
+    text = (REFERENCE / "estimation_keys.md").read_text()
+    heading = f"## `kind: {kind}`\n" if kind else "## Every kind, and poses that start by height\n"
+    _, found, rest = text.partition(heading)
+    assert found, f"docs/reference/estimation_keys.md has no section {heading}"
+    return rest.partition("\n## ")[0]
