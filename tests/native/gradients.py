@@ -30,8 +30,8 @@ def check_gradients(s, steps, options, names, tolerance=1e-6):
         if motion.mode_hash != r.mode_hash:
             return np.nan
         total = 0.0
-        for i, name in enumerate(s.body_names):
-            o = s.dof_offset(name)
+        for name in s.body_names:
+            o, i = s.dof_offset(name), s.nodes_of(name)[0]
             total += np.sum(gx[:, o : o + 3] * motion.position[:, i])
             total += np.sum(gv[:, o : o + 3] * motion.velocity[:, i])
         return total

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from tests.native.batteries import check_element, net_wrench, random_instants
@@ -88,7 +89,7 @@ def on_slope(kind, friction="hybrid", share=0.7, k_t=20.0, **start):
 
 def drift(r, points, seconds=10.0):
     """Tangential way of contact points in `seconds`, from 1 s after the speed stays < 1e-6 m/s."""
-    turned = _turn(r.orientation[:, 0])
+    turned = Rotation.from_quat(r.orientation[:, 0]).as_matrix()
     arm = np.einsum("fij,pj->fpi", turned, points)
     speed = np.linalg.norm(
         r.velocity + np.cross(r.angular_velocity, arm), axis=2
@@ -100,15 +101,6 @@ def drift(r, points, seconds=10.0):
     x = r.position + arm
     low = x[begin, :, 2] < 0
     return np.linalg.norm((x[end] - x[begin])[low, :2], axis=1).max(), r.time[fast[-1]]
-
-
-def _turn(quaternions):
-    x, y, z, w = quaternions.T
-    return np.stack([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]).transpose(2, 0, 1)  # fmt: skip
 
 
 # Contact is almost elastic here (c_n v_in is a few hundredths): at small steps, where BDF2 damps

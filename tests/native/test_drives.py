@@ -2,25 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from diffsim_ros import _engine
 from tests.native.batteries import check_element, random_instants
-from tests.native.links import axes, check_gradient, net_wrench, two_links
+from tests.native.gradients import check_gradients
+from tests.native.links import DRIVEN, jointed, net_wrench, two_links
 
-DRIVEN = ["hinge", "slider", "planar"]
 PAYLOAD = {
     "mass": 0.9,
     "first_moment": [0.03, -0.05, 0.08],
     "inertia": [0.03, 0.035, 0.02, 0.002, -0.003, 0.004],
 }
-
-
-def jointed(kind):
-    """Two links with a joint of free coordinate between them, and one to the world."""
-    s = two_links()
-    for name, a in {"joint": "a", "base": ""}.items():
-        s.add_joint(name, kind=kind, body_a=a, body_b="b", position=[0.2, 0.1, 0], **axes(kind))
-    return s
 
 
 def check(kind, add, order=2):
@@ -116,16 +109,10 @@ def test_a_payload_moves_as_a_body_of_its_own_would():
     for step in (0.005, 0.0025):
         options = _engine.Options(step=step)
         ra, rb = (_engine.rollout(s, s.values, round(0.5 / step), options) for s in (a, b))
-        turned = rotated(ra.orientation[-1, 0], centre)
+        turned = Rotation.from_quat(ra.orientation[-1, 0]).apply(centre)
         errors.append(np.abs(ra.position[-1, 0] + turned - rb.position[-1, 0]).max())
     assert errors[0] < 2e-4
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.3)  # second order
-
-
-def rotated(q, v):
-    """V turned by the quaternion q (x, y, z, w)."""
-    u = np.array(q[:3])
-    return v + 2 * np.cross(u, np.cross(u, v) + q[3] * v)
 
 
 @pytest.mark.parametrize("kind", ["hinge", "slider"])
@@ -188,7 +175,7 @@ def test_gradients_through_a_driven_arm(order):
                                    "inertia.zz")]  # fmt: skip
     names += ["top_rotor.inertia", "elbow_rotor.inertia", "top_rub.coulomb", "elbow_rub.slip_rate",
               "top_drive.stiffness", "elbow_drive.damping", "gravity.z"]  # fmt: skip
-    check_gradient(s, 40, _engine.Options(step=0.005, order=order, stagnate=True), names, "b")
+    check_gradients(s, 40, _engine.Options(step=0.005, order=order, stagnate=True), names)
 
 
 BAD = [

@@ -5,7 +5,8 @@ import pytest
 
 from diffsim_ros import _engine
 from tests.native.batteries import check_element, random_instants
-from tests.native.links import check_gradient, net_wrench, two_links
+from tests.native.gradients import check_gradients
+from tests.native.links import net_wrench, two_links
 
 KEYS = {"interval": 0.1}
 
@@ -220,7 +221,7 @@ def test_gradients_by_forces_and_cables(order):
               "air.c_quadratic", "air.wind.y", "on.scale", "p2.mass",
               "a.angular_velocity.x"]  # fmt: skip
     options = _engine.Options(step=1 / 400, order=order, stagnate=True, record_modes=True)
-    r = check_gradient(s, 100, options, names, "b", rel=1e-5)
+    r = check_gradients(s, 100, options, names, 1e-5)
     taut = [set(column) for column in r.modes.T]
     assert any({0, 1} <= codes for codes in taut), "no string ever went slack and taut"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from diffsim_ros import _engine
-from tests.native.links import check_gradient
+from tests.native.gradients import check_gradients
 
 LINE = np.array([[0.1 * i, 0.0, 0.0] for i in range(5)])
 SHARES = np.array([0.1, 0.2, 0.3, 0.2, 0.2])
@@ -90,7 +90,7 @@ def test_gradients_of_a_glued_string(carrier, order):
              "rope.angular_velocity.z", "links.stiffness", "links.rest_scale",
              "hand.position[1].y", "hand.rotation[1].x", "rod.mass", "rod.rotation.x"]  # fmt: skip
     options = _engine.Options(step=1 / 400, order=order, stagnate=True)
-    check_gradient(s, 40, options, names, "rope", rel=1e-5)
+    check_gradients(s, 40, options, names, 1e-5)
 
 
 @pytest.mark.parametrize(

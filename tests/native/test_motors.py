@@ -5,18 +5,10 @@ import pytest
 
 from diffsim_ros import _engine
 from tests.native.batteries import check_element, random_instants
-from tests.native.links import axes, check_gradient, net_wrench, two_links
+from tests.native.gradients import check_gradients
+from tests.native.links import DRIVEN, jointed, net_wrench, two_links
 
-DRIVEN = ["hinge", "slider", "planar"]
 KEYS = {"keys": [0.3, -0.4, 0.8], "interval": 0.1}
-
-
-def jointed(kind):
-    """Two links with a joint of free coordinate between them, and one to the world."""
-    s = two_links()
-    for name, a in {"joint": "a", "base": ""}.items():
-        s.add_joint(name, kind=kind, body_a=a, body_b="b", position=[0.2, 0.1, 0], **axes(kind))
-    return s
 
 
 @pytest.mark.parametrize("kind", DRIVEN)
@@ -173,7 +165,7 @@ def test_gradients_by_motors_and_limits(kind, order):
     if kind == "position":
         names += ["m.stiffness", "m.damping"]
     options = _engine.Options(step=1 / 240, order=order, stagnate=True, record_modes=True)
-    r = check_gradient(s, 110, options, names, "lower", rel=1e-5)
+    r = check_gradients(s, 110, options, names, 1e-5)
     assert np.any(r.modes[:, -1] > 0), "the stop was never reached"
     late = [k for k, name in enumerate(names) if name in (keys[2], "push.force[1]")]
     assert s.parameters[s.index(keys[2])].begin == pytest.approx(0.15)
