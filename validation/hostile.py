@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,114 +50,34 @@ class Outcome(NamedTuple):
     message: str = ""
 
 
-def _scene(path):
-    from diffsim_ros.scene import load_scene
-
-    return load_scene(path)
-
-
-def _estimation(path):
-    from diffsim_ros.real2sim.config import load_estimation
-
-    return load_estimation(path)
-
-
-def _arm(path):
-    from diffsim_ros.robots.arm import load_arm
-
-    return load_arm(path)
-
-
-def _twin(path):
-    from diffsim_ros.twin.config import load_twin
-
-    return load_twin(path)
+MESH = (None, "scene", "mesh")
+FUNCTIONS = {
+    "scene": ("scene:load_scene",), "estimation": ("real2sim.config:load_estimation",),
+    "arm": ("robots.arm:load_arm",), "twin": ("twin.config:load_twin",),
+    "plan": ("planning.load:load_plan",), "urdf": ("robots.urdf:load_robot",),
+    "trajectory": ("robots.trajectory:JointTrajectory.load",),
+    "result": ("real2sim.results:load_parameters",),
+    "transform": ("sensing.frames:read_transform",),
+    "recording": ("sensing.streams:read_streams",), "tosses": ("sensing.tosses:read_tosses",),
+    "joints": ("sensing.joints.log:read_logs",), "cloud": ("sensing.clouds.files:read_cloud",),
+    "markers": ("sensing.markers.files:read_markers", 1e-3),
+    "triangles": ("scene.mesh_files:read_triangles", *MESH),
+    "tets": ("scene.mesh_files:read_tets", *MESH), "vdb": ("scene.vdb_file:load_level_set",),
+}  # fmt: skip
+"""Reader -> module and function of the package, and what it is given beside a source."""
 
 
-def _plan(path):
-    from diffsim_ros.planning.load import load_plan
-
-    return load_plan(path)
-
-
-def _trajectory(path):
-    from diffsim_ros.robots.trajectory import JointTrajectory
-
-    return JointTrajectory.load(path)
-
-
-def _result(path):
-    from diffsim_ros.real2sim.results import load_parameters
-
-    return load_parameters(path)
-
-
-def _transform(path):
-    from diffsim_ros.sensing.frames import read_transform
-
-    return read_transform(path)
-
-
-def _urdf(path):
-    from diffsim_ros.robots.urdf import load_robot
-
-    return load_robot(path)
-
-
-def _recording(path):
-    from diffsim_ros.sensing.streams import read_streams
-
-    return read_streams(path)
-
-
-def _tosses(path):
-    from diffsim_ros.sensing.tosses import read_tosses
-
-    return read_tosses(path)
-
-
-def _joints(path):
-    from diffsim_ros.sensing.joints.log import read_logs
-
-    return read_logs(path)
-
-
-def _markers(path):
-    from diffsim_ros.sensing.markers.files import read_markers
-
-    return read_markers(path, 1e-3)
-
-
-def _cloud(path):
-    from diffsim_ros.sensing.clouds.files import read_cloud
-
-    return read_cloud(path)
-
-
-def _triangles(path):
-    from diffsim_ros.scene.mesh_files import read_triangles
-
-    return read_triangles(Path(path), None, "scene", "mesh")
-
-
-def _tets(path):
-    from diffsim_ros.scene.mesh_files import read_tets
-
-    return read_tets(Path(path), None, "scene", "mesh")
-
-
-def _vdb(path):
-    from diffsim_ros.scene.vdb_file import load_level_set
-
-    return load_level_set(path)
+def _read(place: str, more: tuple, source: Any) -> Any:
+    """Call a function, imported only now: a case is measured in a child."""
+    module, _, name = place.partition(":")
+    function = attrgetter(name)(import_module(f"diffsim_ros.{module}"))
+    return function(Path(source) if more == MESH else source, *more)
 
 
 READERS: dict[str, Callable[[Any], Any]] = {
-    "scene": _scene, "estimation": _estimation, "arm": _arm, "twin": _twin, "plan": _plan,
-    "trajectory": _trajectory, "result": _result, "transform": _transform, "urdf": _urdf,
-    "recording": _recording, "tosses": _tosses, "joints": _joints, "markers": _markers,
-    "cloud": _cloud, "triangles": _triangles, "tets": _tets, "vdb": _vdb,
-}  # fmt: skip
+    name: partial(_read, place, tuple(more)) for name, (place, *more) in FUNCTIONS.items()
+}
+"""Readers by name: source -> what it holds, or an InputError."""
 
 
 class Watch:
@@ -239,6 +163,7 @@ def _child(cases: Sequence[Case], folder: Path) -> tuple[list[Outcome], int]:
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
+        gc.freeze()  # the parent's objects are not collected here: their threads are not
         try:
             os.close(read)
             with os.fdopen(write, "w") as answers:

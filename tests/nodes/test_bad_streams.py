@@ -7,7 +7,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("mocap4r2_msgs")
 pytest.importorskip("tf2_msgs")
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from diffsim_interfaces.srv import Calibrate
 from geometry_msgs.msg import PoseStamped
 from mocap4r2_msgs.msg import Markers
@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from diffsim_ros.nodes import convert, convert_frames
-from diffsim_ros.nodes.common import DRIVER, SENSOR, STATIC_TF
+from diffsim_ros.nodes.common import SENSOR, STATIC_TF
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
@@ -26,41 +26,23 @@ from diffsim_ros.sensing.clouds.bag import read_bag
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.frames import Transform, bag_frames, read_transform
 from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
+from tests.nodes.observing import Observing
 
 ORIGIN = 1_700_000_000 * NANO
 WARN, ERROR = DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
 
-class Bench:
-    """An observer, its diagnostics, and publishers in the role of drivers."""
+class Bench(Observing):
+    """What is asked of one topic's diagnostics."""
 
-    def __init__(self, ros, folder):
-        self.ros, self.folder = ros, folder
-        self.heard = ros.listen(DiagnosticArray, "/diagnostics", 10)
-
-    def observe(self, **parameters):
-        parameters = {"period": 0.05, "pose_topics": [""]} | parameters
-        self.observer = self.ros.start_with(Observer, **parameters)
-
-    def publisher(self, kind, topic, profile=DRIVER):
-        publisher = self.ros.node.create_publisher(kind, topic, profile)
-        self.ros.until(lambda: publisher.get_subscription_count(), f"a subscriber of {topic}")
-        return publisher
-
-    def status(self, topic, words, what="", level=None):
+    def status_of(self, topic, words, level=None):
         """The first status of a topic from now on with these words in its message."""
-        seen = len(self.heard)
 
-        def found():
-            fresh = [s for m in self.heard[seen:] for s in m.status]
-            mine = [s for s in fresh if convert.values_of(s)["topic"] == topic]
-            return next((s for s in mine if words in s.message), None)
+        def mine(status):
+            return convert.values_of(status)["topic"] == topic and words in status.message
 
-        def last():
-            return f"{words!r} of {topic}; last: {self.heard[-1] if self.heard else 'nothing'}"
-
-        status = self.ros.until(found, last)
+        status = self.status(mine, f"{words!r} of {topic}")
         assert level is None or status.level == level
         return status
 
@@ -68,10 +50,6 @@ class Bench:
         """Figures of the last status of a topic."""
         last = [convert.values_of(s) for s in (self.heard[-1].status if self.heard else ())]
         return next((values for values in last if values["topic"] == topic), {})
-
-    def save(self, path):
-        self.observer.set_parameters([Parameter("path", value=str(path))])
-        return self.ros.call(Trigger, "/observer/save")
 
 
 @pytest.fixture
@@ -95,14 +73,14 @@ def test_silence_and_quality_of_service_are_diagnosed_in_time(bench):
     bench.observe(pose_topics=["cube/pose"], markers_topics=["markers"], reliability="reliable")
     defaults = {p.name: p.default for p in Observer.PARAMETERS}
     assert defaults["no_data_after"] + defaults["period"] <= 3.0
-    bench.status("/markers", "no publisher", level=WARN)
+    bench.status_of("/markers", "no publisher", level=WARN)
     bench.ros.node.create_publisher(Markers, "/markers", SENSOR)
-    status = bench.status("/markers", "publisher /tester", level=ERROR)
+    status = bench.status_of("/markers", "publisher /tester", level=ERROR)
     assert "it offers best effort, volatile; asked for is reliable, volatile" in status.message
     bench.publisher(PoseStamped, "/cube/pose")
-    status = bench.status("/cube/pose", "no data for")
+    status = bench.status_of("/cube/pose", "no data for")
     assert float(convert.values_of(status)["seconds_quiet"]) >= bench.observer["no_data_after"]
-    response = bench.save("never.mcap")
+    response = bench.save(path="never.mcap")
     assert not response.success and "/cube/pose: no data for" in response.message
     assert "/markers: publisher /tester has a quality of service" in response.message
 
@@ -118,8 +96,8 @@ def test_units_axes_and_frames_of_markers_are_told(bench, tmp_path):
         for start in (ORIGIN, ORIGIN + gap):
             for frame in thrown(**change, start=start):
                 publisher.publish(convert.markers_message(frame))
-    bench.status("/mm", "/mm: places are in mm", level=WARN)
-    bench.status("/lying", "+y is up, not z", level=WARN)
+    bench.status_of("/mm", "/mm: places are in mm", level=WARN)
+    bench.status_of("/lying", "+y is up, not z", level=WARN)
 
     publisher, static = bench.publisher(Markers, "/framed"), bench.publisher(
         TFMessage, "/tf_static", STATIC_TF
@@ -128,7 +106,7 @@ def test_units_axes_and_frames_of_markers_are_told(bench, tmp_path):
     for message in frames:
         message.header.frame_id = "camera"
     publisher.publish(frames[0])
-    status = bench.status("/framed", "frame: got 'camera'", level=WARN)
+    status = bench.status_of("/framed", "frame: got 'camera'", level=WARN)
     assert "static transform to 'map'" in status.message and "~/calibrate" in status.message
     camera = Transform("map", "camera", np.array([0.0, 0.0, 1.0]), np.array(UPRIGHT))
     static.publish(convert_frames.static_message([camera], ORIGIN))
@@ -137,10 +115,10 @@ def test_units_axes_and_frames_of_markers_are_told(bench, tmp_path):
     )
     for message in frames[1:]:
         publisher.publish(message)
-    bench.status(
+    bench.status_of(
         "/framed", "59 of 60 samples in 1 trials; 1 dropped: unknown frame (first: sample 0"
     )
-    response = bench.save(tmp_path / "all.mcap")
+    response = bench.save(path=str(tmp_path / "all.mcap"))
     assert response.success and "+y is up, not z" in response.message, response.message
     found = topics(tmp_path / "all.mcap")
     assert found["/mm"][1] == 120 and found["/framed"][1] == 59
@@ -162,24 +140,24 @@ def test_clouds_and_joints_are_checked_bounded_and_saved(bench, tmp_path):
     flat = cloud(0)
     flat.fields = [PointField(name="x", offset=0, datatype=7, count=1), *flat.fields[1:2]]
     clouds.publish(flat)
-    status = bench.status("/points", "a field 'z' of type FLOAT32", level=WARN)
+    status = bench.status_of("/points", "a field 'z' of type FLOAT32", level=WARN)
     assert "/points: stamp 1700000000.0" in status.message
     clouds.publish(cloud(1, 1000.0))
-    bench.status("/points", "millimetres, give scale", level=WARN)
+    bench.status_of("/points", "millimetres, give scale", level=WARN)
     for k in range(2, 60):
         clouds.publish(cloud(k))
-    status = bench.status("/points", "did not fit into the buffer of 1 MB", level=ERROR)
+    status = bench.status_of("/points", "did not fit into the buffer of 1 MB", level=ERROR)
     assert "2 dropped: unreadable (first: sample 0" in status.message
     odd = JointState(name=["a", "b"], position=[1.0])
     odd.header.stamp = convert.time_message(ORIGIN)
     joints.publish(odd)
-    bench.status("/joint_states", "position: got '1 numbers'", level=WARN)
-    response = bench.save(tmp_path / "cloud.mcap")
+    bench.status_of("/joint_states", "position: got '1 numbers'", level=WARN)
+    response = bench.save(path=str(tmp_path / "cloud.mcap"))
     assert response.success, response.message
     kept = read_bag(tmp_path / "cloud.mcap")
     assert 30 < len(kept) < 45 and kept[0].frame == "camera"
     np.testing.assert_allclose(kept[0].points, points, atol=1e-6)
-    assert bench.save(tmp_path / "cloud.mcap").success is False
+    assert bench.save(path=str(tmp_path / "cloud.mcap")).success is False
 
     # played back, it is the same recording with later stamps
     bench.ros.call(Trigger, "/observer/start")
@@ -188,8 +166,8 @@ def test_clouds_and_joints_are_checked_bounded_and_saved(bench, tmp_path):
         Parameter("settle", value=0.2),
     ])  # fmt: skip
     bench.ros.start(replay)
-    bench.status("/points", f"{len(kept)} of {len(kept)} samples in 1 trials")
-    assert bench.save(tmp_path / "again.mcap").success
+    bench.status_of("/points", f"{len(kept)} of {len(kept)} samples in 1 trials")
+    assert bench.save(path=str(tmp_path / "again.mcap")).success
     for before, after in zip(
         read_raw(tmp_path / "cloud.mcap", "/points"),
         read_raw(tmp_path / "again.mcap", "/points"),

@@ -5,7 +5,7 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from geometry_msgs.msg import PoseStamped, TwistStamped  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.signals import SignalHandlerOptions  # noqa: E402
@@ -18,6 +18,7 @@ from diffsim_ros.nodes.observer import Observer  # noqa: E402
 from diffsim_ros.sensing.playback import read_playlist  # noqa: E402
 from diffsim_ros.sensing.recorder import NANO, PoseSample  # noqa: E402
 from diffsim_ros.sensing.tosses import read_tosses  # noqa: E402
+from tests.nodes.observing import Observing  # noqa: E402
 
 ORIGIN = 1_700_000_000 * NANO
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
@@ -28,24 +29,18 @@ def bench(ros, tosses, tmp_path):
     return Bench(ros, tosses, tmp_path)
 
 
-class Bench:
-    """An observer, its diagnostics, and a publisher in the role of a driver."""
+class Bench(Observing):
+    """An observer of poses, and a publisher in the role of their driver."""
+
+    values = staticmethod(convert.values_of)
 
     def __init__(self, ros, tosses, folder):
-        self.ros, self.folder = ros, folder
+        super().__init__(ros, folder)
+        self.usual = {"period": 0.05, "path": str(folder / "saved.npz")}
         self.playlist = read_playlist(tosses, trials=[1, 3])
-        self.diagnostics = ros.listen(DiagnosticArray, "/diagnostics", 10)
-
-    def observe(self, **parameters):
-        parameters = {"period": 0.05, "path": str(self.folder / "saved.npz")} | parameters
-        overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-        self.observer = self.ros.start(Observer(parameter_overrides=overrides))
-        return self.observer
 
     def publisher(self, kind=PoseStamped, topic="/cube/pose", profile=DRIVER):
-        publisher = self.ros.node.create_publisher(kind, topic, profile)
-        self.ros.until(lambda: publisher.get_subscription_count() > 0, f"a subscriber of {topic}")
-        return publisher
+        return super().publisher(kind, topic, profile)
 
     def samples(self, **changes):
         for t, row in zip(self.playlist.t, self.playlist.poses, strict=True):
@@ -58,23 +53,6 @@ class Bench:
         for message in messages:
             publisher.publish(message)
         self.status(lambda s: int(self.values(s).get("received", 0)) >= len(messages))
-
-    @staticmethod
-    def values(status):
-        return convert.values_of(status)
-
-    def status(self, condition, what="a diagnostic"):
-        """The first status from now on that fulfils a condition."""
-        seen = len(self.diagnostics)
-
-        def found():
-            fresh = [s for m in self.diagnostics[seen:] for s in m.status]
-            return next((s for s in fresh if condition(s)), None)
-
-        return self.ros.until(found, what)
-
-    def save(self):
-        return self.ros.call(Trigger, "/observer/save")
 
 
 @pytest.mark.parametrize("profile", [DRIVER, SENSOR, quality(1, reliable=True, latched=True)])

@@ -10,7 +10,6 @@ pytest.importorskip("rclpy")
 pytest.importorskip("tf2_msgs")
 pytest.importorskip("motion_capture_tracking_interfaces")
 
-from diagnostic_msgs.msg import DiagnosticArray
 from diffsim_interfaces.srv import EstimateMaterial
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
@@ -24,7 +23,7 @@ from tf2_msgs.msg import TFMessage
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert, convert_frames, convert_poses
 from diffsim_ros.nodes.bag_recorder import BagRecorder
-from diffsim_ros.nodes.common import DRIVER, LATCHED, SENSOR, STATIC_TF, STREAM
+from diffsim_ros.nodes.common import LATCHED, SENSOR, STATIC_TF, STREAM
 from diffsim_ros.nodes.convert import EstimationGoal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
@@ -37,6 +36,7 @@ from diffsim_ros.sensing.frames import Transform
 from diffsim_ros.sensing.playback import read_playlist
 from diffsim_ros.sensing.recorder import NANO, PoseSample
 from diffsim_ros.sensing.tosses import read_tosses
+from tests.nodes.observing import Observing
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = str(ROOT / "config" / "estimation" / "cube_toss.yaml")
@@ -78,21 +78,12 @@ def measured(tosses):
         yield PoseSample(ORIGIN + int(t), "world", "cube", tuple(row[:3]), tuple(row[3:]))
 
 
-class Lab:
-    """An observer, its diagnostics, and publishers in the role of trackers."""
+class Lab(Observing):
+    """An observer before trackers."""
 
     def __init__(self, ros, folder):
-        self.ros, self.folder = ros, folder
-        self.heard = ros.listen(DiagnosticArray, "/diagnostics", 10)
-
-    def observe(self, **parameters):
-        usual = {"period": 0.05, "pose_topics": [""], "reliability": "reliable"}
-        self.observer = self.ros.start_with(Observer, **(usual | parameters))
-
-    def publisher(self, kind, topic, profile=DRIVER):
-        publisher = self.ros.node.create_publisher(kind, topic, profile)
-        self.ros.until(lambda: publisher.get_subscription_count(), f"a subscriber of {topic}")
-        return publisher
+        super().__init__(ros, folder)
+        self.usual |= {"reliability": "reliable"}
 
     def stand(self, *transforms):
         """Publish static transforms; the observer knows them when this returns."""
@@ -101,16 +92,6 @@ class Lab:
         names = {one.child for one in transforms}
         known = self.observer._calibrator.frames.by_child
         self.ros.until(lambda: names <= set(known), "the static transforms")
-
-    def status(self, condition):
-        """The first status from now on that fulfils a condition."""
-        seen = len(self.heard)
-
-        def found():
-            fresh = [s for m in self.heard[seen:] for s in m.status]
-            return next((s for s in fresh if condition(s)), None)
-
-        return self.ros.until(found, lambda: f"a diagnostic; last: {self.heard[-1:]}")
 
     def received(self, topic, count, body=""):
         """Wait until so many samples of a topic were judged."""
@@ -122,14 +103,9 @@ class Lab:
             )
         )
 
-    def save(self, name, body=""):
-        path = self.folder / name
-        self.observer.set_parameters([Parameter("path", value=str(path)),
-                                      Parameter("body", value=body)])  # fmt: skip
-        return path, self.ros.call(Trigger, "/observer/save")
-
     def saved(self, name, body=""):
-        path, response = self.save(name, body)
+        path = self.folder / name
+        response = self.save(path=str(path), body=body)
         assert response.success, response.message
         return path, response.message
 
@@ -295,7 +271,8 @@ def test_frames_of_tf_that_cannot_be_used_are_named(lab, tosses):
     assert "no transform of wand, but of cube, link_1" in status.message
     status = lab.status(lambda s: s.hardware_id == "tip" and "no data" in s.message)
     assert "'tip' hangs on 'wand' by a static transform" in status.message
-    path, response = lab.save("none.mcap")
+    path = lab.folder / "none.mcap"
+    response = lab.save(path=str(path))
     assert not response.success and "no data" in response.message and not path.exists()
 
 
