@@ -187,9 +187,9 @@ def test_openvdb_is_asked_for_once_and_its_absence_stops_nobody(tmp_path):
     apt.chmod(0o755)
     script = f"BUILD='{tmp_path}'; may_install() {{ true; }}; sudo() {{ \"$@\"; }}; "
     script += "ask_once openvdb install_openvdb 2>&1; ask_once openvdb install_openvdb; echo on"
-    *said, last = shell(script, PATH=f"{tmp_path}:/usr/bin:/bin").splitlines()
+    *output, last = shell(script, PATH=f"{tmp_path}:/usr/bin:/bin").splitlines()
     assert last == "on"
-    assert "no OpenVDB" in said[-1] and "libopenvdb-dev libboost-dev" in said[-1]
+    assert "no OpenVDB" in output[-1] and "libopenvdb-dev libboost-dev" in output[-1]
     calls = (tmp_path / "calls").read_text().splitlines()
     assert len(calls) == 2 and "libopenvdb-dev" in calls[0] and calls[1] == "update"
 

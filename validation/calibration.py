@@ -230,13 +230,13 @@ def coverage(count: int, seed: int, names=NAMES) -> dict:
     figures: dict = {"repetitions": count, "tosses": TOSSES, "parameters": {}}
     for name in names:
         z = np.array([r.deviations[name] for r in done])
-        seen = z[np.isfinite(z)]
+        finite = z[np.isfinite(z)]
         figures["parameters"][name] = {
-            "covered": int(np.sum(np.abs(seen) <= QUANTILE)),
-            "coverage": float(np.sum(np.abs(seen) <= QUANTILE) / count),
-            "mean_deviation_sigmas": float(seen.mean()),
-            "std_deviation_sigmas": float(seen.std()),
-            "without_interval": int(count - len(seen)),
+            "covered": int(np.sum(np.abs(finite) <= QUANTILE)),
+            "coverage": float(np.sum(np.abs(finite) <= QUANTILE) / count),
+            "mean_deviation_sigmas": float(finite.mean()),
+            "std_deviation_sigmas": float(finite.std()),
+            "without_interval": int(count - len(finite)),
             "not_identifiable": sum(name in r.unseen for r in done),
         }
     figures["status"] = dict(Counter(r.status for r in done))

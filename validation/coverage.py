@@ -22,7 +22,7 @@ def pair(truth: float, value: float, sigma: float, bound: float) -> dict[str, fl
     }  # fmt: skip
 
 
-def told(name: str, fit: Mapping) -> Mapping:
+def reported(name: str, fit: Mapping) -> Mapping:
     """Print a line about a recording, as a study takes minutes; the recording itself."""
     z = {key: round(one["z"], 2) for key, one in fit["parameters"].items()}
     print(

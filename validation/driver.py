@@ -182,14 +182,14 @@ def events(fraction: float = 1.0) -> dict:
     arm = load_arm(ROOT / "config" / "robots" / "ur5.yaml")
     rng = np.random.default_rng(8)
     runs = [rehearsal(rng, arm) for _ in range(share(RUNS, fraction))]
-    told = [run["off"] for run in runs if run["event"] == "none" and np.isfinite(run["off"])]
+    errors = [run["off"] for run in runs if run["event"] == "none" and np.isfinite(run["off"])]
     figures = {
         "motions": len(runs),
         "unexpected_ends": sum(run["ended"] not in EXPECTED[run["event"]] for run in runs),
         "gripper_told_wrongly": sum(run["wrong"] for run in runs),
         "gripper_missed": sum(run["missed"] for run in runs),
         "fastest_after_the_end": max(run["speed"] for run in runs),
-        "release_error_ms": {"median": 1e3 * float(np.median(told)), "worst": 1e3 * max(told)},
+        "release_error_ms": {"median": 1e3 * float(np.median(errors)), "worst": 1e3 * max(errors)},
         "ends": {
             event: sorted({run["ended"] for run in runs if run["event"] == event})
             for event in EXPECTED

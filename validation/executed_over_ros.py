@@ -86,11 +86,11 @@ def _planned(lab: Rehearsal, target: np.ndarray | None) -> dict[str, float]:
     begun, used = time.perf_counter(), _cpu(lab.processes.running["planner"].pid)
     warm = target is not None
     plan = lab.plan(TASK, "plan", target=target if warm else (), warm_start=warm, out=not warm)
-    said = {metric.name: metric.value for metric in plan.metrics}
+    metrics = {metric.name: metric.value for metric in plan.metrics}
     return {
         "wall_s": time.perf_counter() - begun,
         "cpu_s": _cpu(lab.processes.running["planner"].pid) - used,
-        "rollouts": said["rollouts"], "distance": said["goals.target.distance"],
+        "rollouts": metrics["rollouts"], "distance": metrics["goals.target.distance"],
     }  # fmt: skip
 
 

@@ -79,8 +79,8 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         if fraction >= 1:
             from .executed_over_ros import over_ros  # needs rclpy
 
-            for kind, said in over_ros(name, found).items():
-                figures[name][kind]["over_ros"] = said
+            for kind, reported in over_ros(name, found).items():
+                figures[name][kind]["over_ros"] = reported
     if fraction >= 1:
         from .executed_over_ros import replanning
 
@@ -115,15 +115,15 @@ def _missed(one: dict, allowed: dict) -> list[str]:
     found += [
         f"{key} {value:.3f} as executed" for key, value in one["limits"].items() if value > 1.0
     ]
-    said = one.get("over_ros", {"differences": {}, "executed": {}})
+    reported = one.get("over_ros", {"differences": {}, "executed": {}})
     found += [
         f"{goal} is {away:.3g} as executed over ROS, {allowed[goal]} allowed"
-        for goal, away in said["executed"].items()
+        for goal, away in reported["executed"].items()
         if away > allowed[goal]
     ]
     found += [
         f"{goal} differs by {away:.3g} over ROS"
-        for goal, away in said["differences"].items()
+        for goal, away in reported["differences"].items()
         if away > FINE
     ]
     return found

@@ -160,8 +160,8 @@ def broken(names: Sequence[str], count: int) -> dict[str, dict]:
     for name in names:
         ones = [one for one in tally.done if one["breaks"] == [name]]
         caught = [one for one in ones if one["violations"]]
-        said = sorted({text[:80] for one in caught for text in one["violations"]})
-        found[name] = {"executions": len(ones), "caught": len(caught), "said": said[:5]}
+        sentences = sorted({text[:80] for one in caught for text in one["violations"]})
+        found[name] = {"executions": len(ones), "caught": len(caught), "said": sentences[:5]}
     return found
 
 

@@ -29,7 +29,7 @@ from diffsim_ros.nodes.common import STREAM, Spinner
 from diffsim_ros.nodes.motion_outputs import new_name
 from diffsim_ros.robots.command import NANO
 
-from .faults_judge import Seen
+from .faults_judge import Trace
 from .faults_processes import BAD, Pool, Program
 from .faults_record import rows_since
 from .faults_scenes import Scene, ur5
@@ -48,12 +48,12 @@ DRIVER_GIVEN = {
 OPENED = re.compile(r"the gripper was commanded to open at ([0-9.]+) s")
 
 
-def read_line(seen: Seen, name: str, line: str) -> None:
+def read_line(trace: Trace, name: str, line: str) -> None:
     """What a line of a program's log says of this execution."""
     if BAD.search(line):
-        seen.troubles.append(f"{name}: {line}")
+        trace.troubles.append(f"{name}: {line}")
     if opened := OPENED.search(line):
-        seen.stamp = float(opened[1])
+        trace.stamp = float(opened[1])
 
 
 class Failed(RuntimeError):
@@ -84,7 +84,7 @@ class Bench:
             TrajectoryMessage, f"{CONTROLLER}/joint_trajectory", STREAM
         )
         self._controller_probe = self.node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
-        self.said: tuple[float, Any] | None = None
+        self.reported: tuple[float, Any] | None = None
         self.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         self._spinner = Spinner(self.node)
         self.driver: Program | None = None
@@ -108,12 +108,12 @@ class Bench:
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         with self.news:
-            self.said = time.monotonic(), message.status[0]
+            self.reported = time.monotonic(), message.status[0]
             self.news.notify_all()
 
     def idle(self, since: float) -> bool:
         """Whether the driver has said after `since` [s] that it waits, and hears the robot."""
-        when, status = self.said or (-1.0, None)
+        when, status = self.reported or (-1.0, None)
         return when > since and status.message == "ready" and status.level == b"\0"
 
     def until(self, condition: Callable[[], Any], seconds: float) -> Any:
@@ -171,7 +171,7 @@ class Bench:
             self._met(self._probe, "the driver", lambda: self.driver.code is None)
         now = time.monotonic()
         if not self.until(lambda: self.idle(now), 15.0):
-            raise Failed(f"the driver is not ready: {self.said and self.said[1].message}")
+            raise Failed(f"the driver is not ready: {self.reported and self.reported[1].message}")
 
     def give_up(self) -> None:
         """Robot and driver begin again."""
@@ -234,30 +234,30 @@ class Bench:
 
     # --- one execution --------------------------------------------------------------------------
 
-    def now_begins(self, scene: Scene, wall: bool) -> Seen:
+    def now_begins(self, scene: Scene, wall: bool) -> Trace:
         """What was printed and told so far is the past's."""
         self.driver.new_lines(), self.robot.new_lines()
         self.events = []
         offset = time.time_ns() - time.monotonic_ns()
         given = self.given["gripper"], self.given["output"]
-        return Seen(scene, *given, LEAD, wall=wall, offset=offset)
+        return Trace(scene, *given, LEAD, wall=wall, offset=offset)
 
-    def collect(self, seen: Seen, client: Program | None) -> None:
+    def collect(self, trace: Trace, client: Program | None) -> None:
         """Wait until the arm rests; rows, events and logs of an execution."""
-        seen.rested, position = self.settled()
-        seen.rows = rows_since(self.folder / "rows.bin", self.begin)
+        trace.rested, position = self.settled()
+        trace.rows = rows_since(self.folder / "rows.bin", self.begin)
         if position is not None:
             self.position = position
-        elif len(seen.rows):
-            self.position = seen.rows["joints"][-1, 0].tolist()
-        if len(seen.rows) and not seen.wall:
-            self._time = int(seen.rows["time"][-1]) + NANO
-        self.begin += len(seen.rows)
-        seen.events, self.events = self.events, []
-        self._doubt = DOUBT if seen.scene.has("states_second") else 0.0
+        elif len(trace.rows):
+            self.position = trace.rows["joints"][-1, 0].tolist()
+        if len(trace.rows) and not trace.wall:
+            self._time = int(trace.rows["time"][-1]) + NANO
+        self.begin += len(trace.rows)
+        trace.events, self.events = self.events, []
+        self._doubt = DOUBT if trace.scene.has("states_second") else 0.0
         for program in (self.driver, self.robot, client):
             for line in program.new_lines() if program is not None else []:
-                read_line(seen, program.name, line)
+                read_line(trace, program.name, line)
 
     def send(self, scene: Scene) -> Any:
         """Future of the goal's handle."""

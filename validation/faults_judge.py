@@ -46,7 +46,7 @@ ASKED = ("cancel", *ENDS_CLIENT[:3], *ENDS_DRIVER[:3])
 
 
 @dataclass
-class Seen:
+class Trace:
     """What was seen of one execution; mono are monotonic times [ns].
 
     rows      record.ROW from before it was sent until the arm rests
@@ -83,17 +83,17 @@ class Seen:
 class Judge:
     """violations  sentences;  figures  numbers of this execution, by name"""
 
-    def __init__(self, seen: Seen, arm: Arm) -> None:
-        self.seen, self.arm, self.rows = seen, arm, seen.rows
-        self.violations = list(seen.troubles)
+    def __init__(self, trace: Trace, arm: Arm) -> None:
+        self.trace, self.arm, self.rows = trace, arm, trace.rows
+        self.violations = list(trace.troubles)
         self.figures: dict[str, float] = {}
-        starts = [e for e in seen.events if e["event"] == "start" and e["source"] == DRIVER]
+        starts = [e for e in trace.events if e["event"] == "start" and e["source"] == DRIVER]
         self.starts = starts
         self.start = starts[0] if starts else None
-        self.opened = [e for e in seen.events if e["event"] == "gripper" and e["open"]]
+        self.opened = [e for e in trace.events if e["event"] == "gripper" and e["open"]]
         self.plan = self._sent() if self.start else None
-        answered = seen.report.release_stamp if seen.report else None
-        self.stamp = seen.stamp if answered is None else answered
+        answered = trace.report.release_stamp if trace.report else None
+        self.stamp = trace.stamp if answered is None else answered
         self._limits()
         self._releases()
         self._end()
@@ -104,7 +104,7 @@ class Judge:
 
     def _sent(self) -> JointTrajectory | None:
         """What the driver sent, with the release where it is in that; None: only its stop came."""
-        points, motion = self.start["points"], self.seen.scene.motion
+        points, motion = self.start["points"], self.trace.scene.motion
         times = np.array([point[0] for point in points]) / NANO
         order = [self.start["names"].index(name) for name in self.arm.robot.joint_names]
         columns = [[point[k] for point in points] for k in (1, 2, 3)]
@@ -118,7 +118,7 @@ class Judge:
         )  # fmt: skip
         if np.abs(found.positions[-1] - motion.positions[-1]).max() <= 1e-9:
             return found
-        if self.seen.output == "topic" and len(points) == 1:
+        if self.trace.output == "topic" and len(points) == 1:
             return None  # a stop: its trajectory was lost, or replaced by it before it was read
         self._say("what was sent ends elsewhere than what was asked for")
         return found
@@ -128,10 +128,10 @@ class Judge:
     def _limits(self) -> None:
         rows, limits = self.rows, self.arm.limits
         ours = (rows["source"] == DRIVER) & (rows["braking"] == 0) & ~self._inherited()
-        told = rows[ours]
+        sent = rows[ours]
         brake = rows[rows["braking"] == 1]
         share = {}
-        for name, part in (("told", told), ("brake", brake)):
+        for name, part in (("told", sent), ("brake", brake)):
             if not len(part):
                 continue
             q, qd, qdd = (part["desired"][:, k] for k in range(3))
@@ -188,42 +188,42 @@ class Judge:
         return times
 
     def _releases(self) -> None:
-        seen = self.seen
+        trace = self.trace
         if len(self.opened) > 1:
             self._say(f"the gripper was opened {len(self.opened)} times")
         for event in self.opened:
-            if self.plan is None or self.plan.release is None or seen.gripper == "none":
+            if self.plan is None or self.plan.release is None or trace.gripper == "none":
                 self._say("the gripper was opened without a release in the plan")
                 continue
             self._release(event)
 
     def _release(self, event: dict) -> None:
-        seen, rows = self.seen, self.rows
+        trace, rows = self.trace, self.rows
         received = int(np.searchsorted(rows["mono"], event["mono"])) - 1
-        told, stamp = received, self.stamp
+        sent, stamp = received, self.stamp
         if stamp is not None:
             near = np.flatnonzero(
                 (rows["mono"] > event["mono"] - NANO)
                 & (rows["mono"] <= event["mono"])
                 & (rows["time"] <= stamp * NANO + 1e6)
             )
-            told = int(near[-1]) if len(near) else received
-            self.figures["release_transport"] = float(event["mono"] - rows["mono"][told]) / NANO
-        if self._later(stamp, seen.canceled):
+            sent = int(near[-1]) if len(near) else received
+            self.figures["release_transport"] = float(event["mono"] - rows["mono"][sent]) / NANO
+        if self._later(stamp, trace.canceled):
             self._say("the gripper was opened after a cancellation was accepted")
-        if self._later(stamp, seen.answered):
+        if self._later(stamp, trace.answered):
             self._say("the gripper was opened after the end was told")
         times = self._plan_times()
-        scaling = rows["scaling"][told]
-        before = max(told - round(HALT / CYCLE), 0)
-        if (rows["scaling"][before : told + 1] < 0.005).all():
+        scaling = rows["scaling"][sent]
+        before = max(sent - round(HALT / CYCLE), 0)
+        if (rows["scaling"][before : sent + 1] < 0.005).all():
             self._say("the gripper was opened in a stop")
             return
-        due = self.plan.release - seen.lead * scaling  # the lead is no time of the trajectory
-        late = float(times[told] - due)  # of the trajectory, as is what the driver may err by
+        due = self.plan.release - trace.lead * scaling  # the lead is no time of the trajectory
+        late = float(times[sent] - due)  # of the trajectory, as is what the driver may err by
         if not -max(LATENESS * scaling, TIMING + CYCLE) <= late <= LATENESS * scaling + TIMING:
             self._say(f"the gripper was opened {late:.3f} s late (at most {LATENESS})")
-        window = np.arange(max(told - round(SEEN / CYCLE), 0), min(told + 2, len(rows)))
+        window = np.arange(max(sent - round(SEEN / CYCLE), 0), min(sent + 2, len(rows)))
         window = window[np.isfinite(times[window])]
         if not len(window):
             self._say("the gripper was opened before the motion")
@@ -232,7 +232,7 @@ class Judge:
         q, qd, _ = self.plan.at(times[window] + shifts)
         places = np.abs(rows["joints"][window, 0] - q).max(axis=2)
         rates = np.abs(rows["joints"][window, 1] - qd).max(axis=2)
-        here = int(np.argmin(np.abs(window - told)))
+        here = int(np.argmin(np.abs(window - sent)))
         self.figures |= {
             "release_place": float(places[3, here]), "release_velocity": float(rates[3, here]),
             "release_lateness": late,
@@ -244,58 +244,63 @@ class Judge:
 
     def _later(self, stamp: float | None, mono: int | None) -> bool:
         """Whether a stamp [s] of the driver is after what happened at a monotonic time [ns]."""
-        seen, rows = self.seen, self.rows
-        if stamp is None or mono is None or any(name.startswith("clock_") for name in seen.at):
+        trace, rows = self.trace, self.rows
+        if stamp is None or mono is None or any(name.startswith("clock_") for name in trace.at):
             return False
-        if seen.wall:
-            return stamp * NANO > mono + seen.offset
+        if trace.wall:
+            return stamp * NANO > mono + trace.offset
         before = rows["time"][rows["mono"] <= mono]  # the robot's time is ahead of the driver's
         return len(before) > 0 and stamp * NANO > before[-1] + 2 * CYCLE * NANO
 
     # --- (3) rest -------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        seen, rows = self.seen, self.rows
+        trace, rows = self.trace, self.rows
         moving = np.abs(rows["joints"][:, 1]).max(axis=1) > RESTS
         if self.start is None:
             first = len(rows)
         else:
             first = int(np.searchsorted(rows["mono"], self.start["mono"]))
-        others = [e["mono"] for e in seen.events if e["event"] == "start"]
+        others = [e["mono"] for e in trace.events if e["event"] == "start"]
         before = rows["mono"][:first] < min(others, default=np.iinfo(np.int64).max)
         if (moving[:first] & before).any():
             self._say("the arm moved before anything was sent")
-        if seen.rested is None and not seen.scene.has(*ENDS_ROBOT):
+        if trace.rested is None and not trace.scene.has(*ENDS_ROBOT):
             self._say("the arm did not come to rest")
-        if seen.at and seen.report is not None and seen.report.code != "SUCCESS" and moving.any():
+        if (
+            trace.at
+            and trace.report is not None
+            and trace.report.code != "SUCCESS"
+            and moving.any()
+        ):
             last = rows["mono"][np.flatnonzero(moving)[-1]]
-            self.figures["rest_after_fault"] = max(float(last - min(seen.at.values())) / NANO, 0.0)
-        if seen.report is None or not moving.any() or self._robot_gone():
+            self.figures["rest_after_fault"] = max(float(last - min(trace.at.values())) / NANO, 0.0)
+        if trace.report is None or not moving.any() or self._robot_gone():
             return
-        if seen.report.code == "SUCCESS":  # joints settle after their commands
+        if trace.report.code == "SUCCESS":  # joints settle after their commands
             away = np.abs(rows["joints"][-1, 0] - rows["desired"][-1, 0]).max()
             if away > SETTLED:
                 self._say(f"SUCCESS, and the arm rests {away:.3f} rad from where it was told to")
             return
         commanded = np.abs(rows["scaling"][:, None] * rows["desired"][:, 1]).max(axis=1) > RESTS
-        told = (rows["mono"] > seen.answered) & commanded & (rows["source"] == DRIVER)
-        if any(name.startswith("scaling_") for name in seen.at):  # a stop goes on as the robot does
-            told &= rows["run"] == (self.start["run"] if self.start else -1)
-        if told.any() and "the arm" not in seen.report.message:
-            by = rows["mono"][np.flatnonzero(told)[-1]] - seen.answered
+        sent = (rows["mono"] > trace.answered) & commanded & (rows["source"] == DRIVER)
+        if any(name.startswith("scaling_") for name in trace.at):  # a stop goes on with it
+            sent &= rows["run"] == (self.start["run"] if self.start else -1)
+        if sent.any() and "the arm" not in trace.report.message:
+            by = rows["mono"][np.flatnonzero(sent)[-1]] - trace.answered
             if by > NEWS:
-                self._say(f"{seen.report.code}, and the arm moved for {by / NANO:.3f} s more")
+                self._say(f"{trace.report.code}, and the arm moved for {by / NANO:.3f} s more")
 
     # --- (4) the result -------------------------------------------------------------------------
 
     def _result(self) -> None:
-        seen, report = self.seen, self.seen.report
-        for name, code in seen.others:
+        trace, report = self.trace, self.trace.report
+        for name, code in trace.others:
             if code not in ("BUSY", "REFUSED"):
                 self._say(f"{name} of a second client ended with {code}")
         if report is None:
-            unsent = seen.scene.has(*ENDS_CLIENT, *ENDS_DRIVER) and not self.starts
-            if not seen.scene.has("driver_SIGKILL") and not unsent:
+            unsent = trace.scene.has(*ENDS_CLIENT, *ENDS_DRIVER) and not self.starts
+            if not trace.scene.has("driver_SIGKILL") and not unsent:
                 self._say("no answer")
             return
         text = report.message
@@ -314,18 +319,18 @@ class Judge:
             check(report)
 
     def _robot_gone(self) -> bool:
-        return any(name in self.seen.at for name in ENDS_ROBOT)
+        return any(name in self.trace.at for name in ENDS_ROBOT)
 
     def _success(self, report: Report) -> None:
         if self.plan is None:
             self._say("SUCCESS, and nothing was sent")
             return
-        if self.seen.scene.has("unsafe_goal"):
+        if self.trace.scene.has("unsafe_goal"):
             self._say("SUCCESS of an unsafe goal")
-        rows = self.rows[self.rows["mono"] <= self.seen.answered]
+        rows = self.rows[self.rows["mono"] <= self.trace.answered]
         ours = np.flatnonzero(rows["run"] == self.start["run"])
         others = len(ours) > 0 and (rows["source"][ours[-1] :] == OTHER).any()
-        by_topic = self.seen.output == "topic"
+        by_topic = self.trace.output == "topic"
         if others and not by_topic:  # what they do with an arm that has arrived is their affair
             rows = rows[: ours[-1] + 1]
         ended = -1
@@ -339,17 +344,17 @@ class Judge:
         runs_on = rows["active"][-1] and rows["run"][-1] == self.start["run"]
         if runs_on and (left > TIMING or not (by_topic or others)):
             self._say(f"SUCCESS {left:.3f} s before the controller's end")
-        due = self.plan.release is not None and self.seen.gripper != "none"
+        due = self.plan.release is not None and self.trace.gripper != "none"
         if due != (len(self.opened) == 1):
             self._say(f"SUCCESS, release {'due' if due else 'not due'}, {len(self.opened)} made")
-        canceled = self.seen.canceled
+        canceled = self.trace.canceled
         if canceled is not None:
             ran = rows[(rows["mono"] > canceled) & (rows["active"] == 1)]
             if len(ran) > 0.1 / CYCLE:
                 self._say(f"SUCCESS {len(ran) * CYCLE:.3f} s after a cancellation was accepted")
 
     def _canceled(self, report: Report) -> None:
-        if not any(name in self.seen.at for name in ASKED):
+        if not any(name in self.trace.at for name in ASKED):
             self._say(f"CANCELED, and nobody asked for it: {report.message}")
         self._stays_stopped(report)
 
@@ -357,22 +362,22 @@ class Judge:
         unknown = "does not answer" in report.message or self._robot_gone()
         if self.start is None and not unknown:
             self._say(f"ABORTED, and nothing was sent: {report.message}")
-        if self.seen.canceled is not None and self.seen.canceled < self.seen.answered - 5e8:
+        if self.trace.canceled is not None and self.trace.canceled < self.trace.answered - 5e8:
             self._say(f"ABORTED, although it was cancelled: {report.message}")
         self._stays_stopped(report)
 
     def _stays_stopped(self, report: Report) -> None:
         """No trajectory of the driver runs or is begun after the answer."""
-        seen, rows = self.seen, self.rows
+        trace, rows = self.trace, self.rows
         if self._robot_gone() or "does not answer" in report.message:
             return
-        after = rows[rows["mono"] > seen.answered + NEWS]
+        after = rows[rows["mono"] > trace.answered + NEWS]
         unknown = "whether the arm rests is not known" in report.message
         run = self.start["run"] if self.start else -1
         runs_on = ((after["run"] == run) & (after["active"] == 1)).any()
         if runs_on and "; the arm still moves" not in report.message and not unknown:
             self._say(f"{report.code}, and a trajectory of the driver runs on: {report.message}")
-        late = [e for e in self.starts if e["mono"] > seen.answered + NEWS]
+        late = [e for e in self.starts if e["mono"] > trace.answered + NEWS]
         if late and not unknown:
             self._say(f"{report.code}, and a trajectory was begun after it")
 

@@ -17,7 +17,7 @@ import numpy as np
 from diffsim_ros.nodes.processes import own_domain
 
 from .faults_bench import Bench, Failed
-from .faults_judge import Judge, Seen
+from .faults_judge import Judge, Trace
 from .faults_run import execution
 from .faults_scenes import queue, scene
 
@@ -26,18 +26,18 @@ KEPT = 30
 TRIES = 3
 
 
-def said(seen: Seen, judge: Judge, seconds: float) -> dict:
+def summary(trace: Trace, judge: Judge, seconds: float) -> dict:
     """What the study keeps of one execution."""
-    report = seen.report
+    report = trace.report
     return {
-        "faults": seen.scene.names,
-        "happened": [name for name in seen.scene.names if name in seen.at],
-        "kind": seen.scene.kind,
-        "version": seen.scene.version,
-        "wall": seen.wall,
-        "output": seen.output,
-        "gripper": seen.gripper,
-        "process": seen.scene.process,
+        "faults": trace.scene.names,
+        "happened": [name for name in trace.scene.names if name in trace.at],
+        "kind": trace.scene.kind,
+        "version": trace.scene.version,
+        "wall": trace.wall,
+        "output": trace.output,
+        "gripper": trace.gripper,
+        "process": trace.scene.process,
         "code": report.code if report else "none",
         "message": report.message if report else "",
         "release": "none" if not judge.plan or judge.plan.release is None else
@@ -91,22 +91,22 @@ class Pipeline:
                 bench.give_up()
                 if attempt == TRIES - 1:
                     raise
-        seen = execution(bench, wanted, self.wall)
+        trace = execution(bench, wanted, self.wall)
         self._age += 1
-        judge = Judge(seen, bench.arm)
-        one = said(seen, judge, time.monotonic() - begun)
+        judge = Judge(trace, bench.arm)
+        one = summary(trace, judge, time.monotonic() - begun)
         print(json.dumps({**one, "breaks": bench.breaks}), flush=True)
         if judge.violations and os.environ.get("FAULTS_KEEP"):
-            self._keep(seen, judge)
+            self._keep(trace, judge)
 
-    def _keep(self, seen: Seen, judge: Judge) -> None:
+    def _keep(self, trace: Trace, judge: Judge) -> None:
         """For whoever looks for the reason."""
         import pickle
 
         folder = Path(os.environ["FAULTS_KEEP"])
         folder.mkdir(exist_ok=True)
         with (folder / f"{time.monotonic_ns()}.pickle").open("wb") as file:
-            pickle.dump((seen, judge.violations), file)
+            pickle.dump((trace, judge.violations), file)
 
 
 def main() -> int:

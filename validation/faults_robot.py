@@ -143,8 +143,8 @@ class Robot(BaseNode):
     # --- the record -----------------------------------------------------------------------------
 
     def _tell(self, event: str, **more) -> None:
-        said = {"event": event, "mono": time.monotonic_ns(), "time": self.mock.time, **more}
-        os.write(self._events, (json.dumps(said) + "\n").encode())
+        message = {"event": event, "mono": time.monotonic_ns(), "time": self.mock.time, **more}
+        os.write(self._events, (json.dumps(message) + "\n").encode())
 
     def _on_cycle(self) -> None:
         mock = self.mock
@@ -205,8 +205,8 @@ class Robot(BaseNode):
             with contextlib.suppress(AttributeError):  # the executor's: it is being ended
                 self.from_thread(self._obey, json.loads(line))
 
-    def _obey(self, said: dict) -> None:
-        getattr(self, f"_do_{said.pop('do')}")(**said)
+    def _obey(self, message: dict) -> None:
+        getattr(self, f"_do_{message.pop('do')}")(**message)
 
     def _do_rest(self, token: int) -> None:
         self._asked.append(token)

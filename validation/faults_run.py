@@ -20,7 +20,7 @@ from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.robots.command import NANO
 
 from .faults_bench import Bench, read_line
-from .faults_judge import LIMIT, Seen
+from .faults_judge import LIMIT, Trace
 from .faults_processes import Program
 from .faults_record import FOREIGN, rows_since
 from .faults_scenes import ENDS_CLIENT, ENDS_DRIVER, ENDS_ROBOT, Fault, Scene, smooth, unsafe
@@ -37,20 +37,20 @@ ENDED = re.compile(r"\[driver\]: (?:goal \w+|topic): ([A-Z_]+) ?(.*)$")
 TOLD = re.compile(r"gripper commanded at ([0-9.]+) s")
 
 
-def execution(bench: Bench, scene: Scene, wall: bool) -> Seen:
+def execution(bench: Bench, scene: Scene, wall: bool) -> Trace:
     """Have a motion executed, with its faults, until the arm rests."""
-    seen = bench.now_begins(scene, wall)
-    run = Run(bench, scene, seen)
+    trace = bench.now_begins(scene, wall)
+    run = Run(bench, scene, trace)
     run.whole()
-    bench.collect(seen, run.client)
-    return seen
+    bench.collect(trace, run.client)
+    return trace
 
 
 class Run:
     """One execution: its schedule of faults, until it has ended."""
 
-    def __init__(self, bench: Bench, scene: Scene, seen: Seen) -> None:
-        self.bench, self.scene, self.seen = bench, scene, seen
+    def __init__(self, bench: Bench, scene: Scene, trace: Trace) -> None:
+        self.bench, self.scene, self.trace = bench, scene, trace
         self.client: Program | None = None
         self._todo: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
@@ -64,8 +64,8 @@ class Run:
 
     def whole(self) -> None:
         """Send, corrupt, wait for the end, undo."""
-        bench, seen = self.bench, self.seen
-        seen.sent = time.monotonic_ns()
+        bench, trace = self.bench, self.trace
+        trace.sent = time.monotonic_ns()
         if self.scene.process:
             path = bench.folder / "trajectory.yaml"
             self.client = bench.execute(self.scene, path)
@@ -84,7 +84,7 @@ class Run:
                 heapq.heappop(self._todo)[2]()
                 continue
             if now > end:
-                seen.troubles.append(f"it did not end within {LIMIT:g} s")
+                trace.troubles.append(f"it did not end within {LIMIT:g} s")
                 bench.driver.signal(signal.SIGUSR1)
                 break
             until = min(now + LOOK, self._todo[0][0] if self._todo else end)
@@ -93,18 +93,18 @@ class Run:
         self._collect()
 
     def _spoil(self, fault: Fault) -> None:
-        self.seen.at[fault.name] = time.monotonic_ns()
+        self.trace.at[fault.name] = time.monotonic_ns()
         getattr(self, f"_do_{_kind(fault.name)}")(fault)
 
     def _over(self) -> bool:
         """Whether this execution has ended, as far as anybody will tell."""
-        seen, bench, now = self.seen, self.bench, time.monotonic()
+        trace, bench, now = self.trace, self.bench, time.monotonic()
         if bench.driver.code is not None:
             self._died = self._died or now
             killed = bench.driver.code == -signal.SIGKILL
-            return seen.answered is not None or killed or now > self._died + ANSWERED
+            return trace.answered is not None or killed or now > self._died + ANSWERED
         if self.client is None:
-            return seen.answered is not None
+            return trace.answered is not None
         if self.client.code is None:
             return False
         self._died = self._died or now
@@ -117,19 +117,19 @@ class Run:
 
     def _on_result(self, future: Any) -> None:
         with self.bench.news:
-            self.seen.answered = time.monotonic_ns()
-            self.seen.report = convert_motion.report(future.result().result)
+            self.trace.answered = time.monotonic_ns()
+            self.trace.report = convert_motion.report(future.result().result)
             self.bench.news.notify_all()
 
     def _logged(self) -> Report | None:
         """How the driver says that it ended, in its log."""
         for line in self.bench.driver.new_lines():
-            read_line(self.seen, "driver", line)
+            read_line(self.trace, "driver", line)
             found = ENDED.search(line)
             if found and found[1] != "BUSY":  # that is a second client's
-                self.seen.report = Report(found[1], found[2])
-                self.seen.answered = time.monotonic_ns()
-        return self.seen.report
+                self.trace.report = Report(found[1], found[2])
+                self.trace.answered = time.monotonic_ns()
+        return self.trace.report
 
     def _undo(self) -> None:
         """What would keep the arm or the driver from its end is over."""
@@ -141,27 +141,27 @@ class Run:
 
     def _collect(self) -> None:
         """Answers, exit codes."""
-        bench, seen = self.bench, self.seen
+        bench, trace = self.bench, self.trace
         if self.client is not None:
             self._collect_client()
         for ask in self._answers:
             ask()
-        ends = [name for name in ENDS_DRIVER if name in seen.at]
+        ends = [name for name in ENDS_DRIVER if name in trace.at]
         if ends:
             bench.until(lambda: bench.driver.code is not None, 20.0)
             expected = -signal.SIGKILL if ends[0] == "driver_SIGKILL" else 0
             if bench.driver.code != expected:
-                seen.troubles.append(f"{ends[0]}: the driver ended with {bench.driver.code}")
+                trace.troubles.append(f"{ends[0]}: the driver ended with {bench.driver.code}")
         for name in ENDS_ROBOT:
-            if name in seen.at:
+            if name in trace.at:
                 bench.until(lambda: bench.robot.code is not None, 10.0)
                 expected = -signal.SIGKILL if name == "controller_SIGKILL" else 0
                 if bench.robot.code != expected:
-                    seen.troubles.append(f"{name}: the robot ended with {bench.robot.code}")
+                    trace.troubles.append(f"{name}: the robot ended with {bench.robot.code}")
 
     def _collect_client(self) -> None:
         """The command's exit code and its line must agree."""
-        seen, client = self.seen, self.client
+        trace, client = self.trace, self.client
         bench = self.bench
         if client.code is None:  # the driver is gone
             client.signal(signal.SIGKILL)
@@ -171,16 +171,16 @@ class Run:
         if client.code == -signal.SIGKILL or (client.code < 0 and not lines):
             return  # in its first moments any signal ends it
         for line in lines:
-            read_line(seen, "execute", line)
+            read_line(trace, "execute", line)
         last = lines[-1] if lines else ""
         code, _, message = last.partition("; ")
-        seen.answered = time.monotonic_ns()
+        trace.answered = time.monotonic_ns()
         if last.startswith("execute: cancelled; nothing was sent"):
             code, message = "CANCELED", "nothing was sent"
-        told = TOLD.search(message)
-        seen.report = Report(code, message, release_stamp=float(told[1]) if told else None)
+        stamp = TOLD.search(message)
+        trace.report = Report(code, message, release_stamp=float(stamp[1]) if stamp else None)
         if client.code not in (0 if code == "SUCCESS" else 3, *ENDING):
-            seen.troubles.append(f"execute ended with {client.code}: {last}")
+            trace.troubles.append(f"execute ended with {client.code}: {last}")
 
     # --- faults ---------------------------------------------------------------------------------
 
@@ -197,9 +197,9 @@ class Run:
 
         def answered(future: Any) -> None:
             if future.result().goals_canceling:
-                self.seen.canceled = time.monotonic_ns()
+                self.trace.canceled = time.monotonic_ns()
             else:
-                self.seen.rejected = time.monotonic_ns()
+                self.trace.rejected = time.monotonic_ns()
             self.bench._tell()
 
         self.bench.later(self._handle.add_done_callback, ask)
@@ -276,14 +276,14 @@ class Run:
 
     def _second(self, goal: Execute.Goal, name: str) -> None:
         """A second client's goal, and its answer."""
-        bench, seen = self.bench, self.seen
+        bench, trace = self.bench, self.trace
 
         def accepted(future: Any) -> None:
             future.result().get_result_async().add_done_callback(ended)
 
         def ended(future: Any) -> None:
             code = convert_motion.report(future.result().result).code
-            seen.others.append((name, code))
+            trace.others.append((name, code))
             bench._tell()
 
         def send() -> None:
@@ -297,10 +297,10 @@ class Run:
         bench = self.bench
 
         def over() -> bool:
-            return bench.driver.code is not None or len(self.seen.others) >= self._seconds
+            return bench.driver.code is not None or len(self.trace.others) >= self._seconds
 
         if not bench.until(over, 40.0):
-            self.seen.troubles.append(f"{name}: no answer")
+            self.trace.troubles.append(f"{name}: no answer")
 
 
 def _kind(name: str) -> str:

@@ -39,7 +39,7 @@ from diffsim_ros.sensing.clouds.recording import CloudRecording
 from diffsim_ros.twin.depth_camera import KINECT, DepthCamera, floor_mesh
 
 from .common import Missed, judged, share
-from .coverage import THESIS, coverage, pair, told
+from .coverage import THESIS, coverage, pair, reported
 
 RADIUS, DENSITY, POISSON = 0.1, 150.0, 0.35  # m, kg/m^3
 K_N, K_T = 1e6, 4e3  # N/m, N s/m over the whole surface
@@ -228,7 +228,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """Five recordings (a tenth: one); 85 to 100 % of all parameters inside their intervals."""
     how = Numerics()
     fits = [
-        told(f"recording {k}", estimated(*recorded(seed + k, how.finer()), how))
+        reported(f"recording {k}", estimated(*recorded(seed + k, how.finer()), how))
         for k in range(share(5, fraction))
     ]
     rest, missed = {"thesis": THESIS, "recordings": fits}, []

@@ -169,10 +169,10 @@ def seeds_of(fraction: float, seed: int) -> list[int]:
         return list(seeds)
     count = share(SCENES, fraction)
     holds = {i: _holds(random_mixed_scene(i)) for i in seeds[: 4 * count]}
-    chosen, seen = [], Counter()
+    chosen, covered = [], Counter()
     while holds and len(chosen) < count:
-        best = max(holds, key=lambda i: sum(0.25 ** seen[what] for what in holds[i]))
-        seen.update(holds.pop(best))
+        best = max(holds, key=lambda i: sum(0.25 ** covered[what] for what in holds[i]))
+        covered.update(holds.pop(best))
         chosen.append(best)
     return chosen
 

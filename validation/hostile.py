@@ -91,16 +91,16 @@ class Watch:
     WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
     def __init__(self) -> None:
-        self.seen: list[str] = []
+        self.found: list[str] = []
         sys.addaudithook(self)
 
     def __call__(self, event: str, given: tuple) -> None:
         if event == "open" and isinstance(given[0], (str, bytes)):
             path, writing = os.fsdecode(given[0]), (given[2] or 0) & self.WRITING
             if writing and not path.startswith((tempfile.gettempdir(), "/dev/null", "/proc/self/")):
-                self.seen.append(f"writes {path}")
+                self.found.append(f"writes {path}")
         elif event in self.EVENTS and not self._usual(event, given):
-            self.seen.append(f"{event} {given}"[:200])
+            self.found.append(f"{event} {given}"[:200])
 
     @staticmethod
     def _usual(event: str, given: tuple) -> bool:
@@ -188,14 +188,14 @@ def _work(cases: Sequence[Case], folder: Path, answers) -> None:
         own = folder / f"{os.getpid()}_{number}"
         own.mkdir(parents=True)
         source = case.make(own)
-        watch.seen.clear()
+        watch.found.clear()
         signal.setitimer(signal.ITIMER_PROF, HANG)
         signal.alarm(5 * HANG)
         outcome = measured(case.reader, source)
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-        if watch.seen:
-            outcome = outcome._replace(end="did what it must not", message="; ".join(watch.seen))
+        if watch.found:
+            outcome = outcome._replace(end="did what it must not", message="; ".join(watch.found))
         message = " ".join(outcome.message.split())[:300]
         answers.write(f"{outcome.end}\t{outcome.seconds}\t{outcome.memory}\t{message}\n")
         answers.flush()

@@ -132,9 +132,9 @@ STIFF = Bar(
 
 def compared(bar: Bar, law: str, trials: int, seed: int = 0) -> ModelComparison:
     """Recordings under a law, both models fitted to them and compared."""
-    seen = [bar.recording(law, k, seed) for k in range(trials)]
+    recordings = [bar.recording(law, k, seed) for k in range(trials)]
     configs = {name: load_estimation(bar.estimation(name)) for name in MODELS}
-    return compare_models(configs, observations={"train": seen})
+    return compare_models(configs, observations={"train": recordings})
 
 
 def figures(found: ModelComparison) -> dict:

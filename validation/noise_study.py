@@ -117,13 +117,13 @@ def _rotation(vector: np.ndarray) -> np.ndarray:
     return Rotation.from_rotvec(vector).as_matrix()
 
 
-def problem_of(seen: Throw, level: float, seed: int) -> SimulationProblem:
+def problem_of(clean: Throw, level: float, seed: int) -> SimulationProblem:
     """Markers with noise, and everything that is estimated at its first guess."""
     generator = np.random.default_rng([seed, round(1e6 * level)])
-    places = seen.places + generator.uniform(-level, level, seen.places.shape)
+    places = clean.places + generator.uniform(-level, level, clean.places.shape)
     # without noise sigma only sets the unit of the cost
     track = MarkerTrack(
-        "cube", np.arange(len(places)) * STEP, STEP, seen.carrier, places,
+        "cube", np.arange(len(places)) * STEP, STEP, clean.carrier, places,
         max(level / np.sqrt(3.0), 1e-4),
     )  # fmt: skip
     parameters = [
@@ -131,23 +131,23 @@ def problem_of(seen: Throw, level: float, seed: int) -> SimulationProblem:
         Parameter("ground.c_f", "1", GUESS, 0.01, 5.0, typical=0.1),
     ]
     for kind in KINDS:
-        values = getattr(seen.motion, kind)
+        values = getattr(clean.motion, kind)
         for axis, value, sign in zip("xyz", values, (1, -1, 1), strict=True):
             guess = value + sign * OFF[kind]
             name = f"cube.{kind}.{axis}"
             parameters.append(Parameter(name, UNITS[kind], guess, typical=OFF[kind]))
-    engine = seen.model.engine
+    engine = clean.model.engine
     return SimulationProblem(
-        engine, seen.model.options, ParameterMap(parameters, engine),
-        [Trial("throw", seen.model.steps, (track,))], threads=1,
+        engine, clean.model.options, ParameterMap(parameters, engine),
+        [Trial("throw", clean.model.steps, (track,))], threads=1,
     )  # fmt: skip
 
 
-def fitted(seen: Throw, level: float, seed: int) -> dict:
+def fitted(clean: Throw, level: float, seed: int) -> dict:
     """Errors of the better of two fits: relative of E and c_f, absolute of the start; its end."""
-    problem = problem_of(seen, level, seed)
+    problem = problem_of(clean, level, seed)
     phases = three_phases(
-        problem, STARTS, seen.contact, seen.bounce, early={"options": EARLIER}, options=FINAL
+        problem, STARTS, clean.contact, clean.bounce, early={"options": EARLIER}, options=FINAL
     )
     # from a poor flight the second phase may take friction to where all points stick
     grown = continuation(growing(problem, HORIZONS), early={"options": EARLY}, options=FINAL)
@@ -155,54 +155,54 @@ def fitted(seen: Throw, level: float, seed: int) -> dict:
     values = last.parameters
     found = gauss_newton_covariance(problem, last)
     sigma = dict(zip(problem.names, found.std_dev, strict=True))
-    seen_c_f = found.identifiable[problem.names.index("ground.c_f")]
+    sure_of_c_f = found.identifiable[problem.names.index("ground.c_f")]
     errors = {}
     for key, name, truth in (
-        ("young", "cube.young", YOUNG), ("c_f", "ground.c_f", seen.motion.c_f),
+        ("young", "cube.young", YOUNG), ("c_f", "ground.c_f", clean.motion.c_f),
     ):  # fmt: skip
         off = abs(values[name] - truth)
         errors[key] = off / truth
         errors[f"{key}_sigmas"] = float(off / sigma[name]) if np.isfinite(sigma[name]) else None
     for kind in KINDS:
         got = [values[f"cube.{kind}.{axis}"] for axis in "xyz"]
-        errors[kind] = float(np.linalg.norm(np.subtract(got, getattr(seen.motion, kind))))
+        errors[kind] = float(np.linalg.norm(np.subtract(got, getattr(clean.motion, kind))))
     return {
-        **errors, "c_f_identifiable": int(seen_c_f),
+        **errors, "c_f_identifiable": int(sure_of_c_f),
         "mean_square": 2.0 * last.value / problem.evaluate(last.z).count,
         "status": last.status, "rollouts": sum(s.evaluations for s in (*phases, *grown)),
         "way": "three phases" if last is phases[-1] else "growing horizons",
     }  # fmt: skip
 
 
-def cost_curve(seen: Throw) -> list[float]:
+def cost_curve(clean: Throw) -> list[float]:
     """Cost without noise along the friction coefficient, all else at the truth; sigma 1 mm."""
-    problem = problem_of(seen, 0.0, 0)
+    problem = problem_of(clean, 0.0, 0)
     truth = {"cube.young": YOUNG} | {
         f"cube.{kind}.{axis}": value
         for kind in KINDS
-        for axis, value in zip("xyz", getattr(seen.motion, kind), strict=True)
+        for axis, value in zip("xyz", getattr(clean.motion, kind), strict=True)
     }
     z = [problem.map.scaled({**truth, "ground.c_f": float(c)}) for c in CURVE]
     found = problem.evaluate_many(z, [None] * len(z))
     return [1e-2 * e.value for e in found]
 
 
-def sliding(seen: Throw) -> float:
+def sliding(clean: Throw) -> float:
     """Share of the contact's time in which some point slides."""
-    options = type(seen.model.options)(
-        step=STEP, order=seen.model.options.order, record_every=1, record_modes=True
+    options = type(clean.model.options)(
+        step=STEP, order=clean.model.options.order, record_every=1, record_modes=True
     )
-    engine = seen.model.engine
-    run = _engine.rollout(engine, engine.values, seen.model.steps, options)
+    engine = clean.model.engine
+    run = _engine.rollout(engine, engine.values, clean.model.steps, options)
     modes = np.asarray(run.modes) & 3
     touching = (modes > 0).any(axis=1)
     return float((modes == 2).any(axis=1).sum() / max(touching.sum(), 1))
 
 
-def errors_of(seen: Throw, levels, seeds: int, seed: int) -> dict:
+def errors_of(clean: Throw, levels, seeds: int, seed: int) -> dict:
     """Fits of every level by its name: {"0.003": [errors of each recording]}."""
     return {
-        f"{level:g}": [fitted(seen, level, seed + k) for k in range(seeds if level else 1)]
+        f"{level:g}": [fitted(clean, level, seed + k) for k in range(seeds if level else 1)]
         for level in levels
     }
 
@@ -230,11 +230,11 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
             continue
         figures[name] = {}
         for law in LAWS:
-            seen = throw(motion, law)
-            fits = errors_of(seen, levels, share(SEEDS, fraction), seed)
-            figures[name][law] = {"fits": fits, "sliding": sliding(seen)}
+            clean = throw(motion, law)
+            fits = errors_of(clean, levels, share(SEEDS, fraction), seed)
+            figures[name][law] = {"fits": fits, "sliding": sliding(clean)}
             if whole:
-                figures[name][law]["curve"] = cost_curve(seen)
+                figures[name][law]["curve"] = cost_curve(clean)
             if name == "slides" and law != "hybrid":
                 check(law, fits)
     if whole:

@@ -56,13 +56,13 @@ class Step:
 
 def step_of(file: Path) -> Step:
     """The pressure step of a recording."""
-    seen = read_markers(file, 1e-3)
-    marker = seen.value.reshape(len(seen.t), -1, 3)[:, seen.names.index("tip1")]
+    observed = read_markers(file, 1e-3)
+    marker = observed.value.reshape(len(observed.t), -1, 3)[:, observed.names.index("tip1")]
     start = release_frame(str(file), marker, 5e-4)
     moved = np.linalg.norm(marker - marker[:start].mean(axis=0), axis=1)
     last = int(np.flatnonzero(moved > HELD * moved.max())[-1])
-    held = round((seen.t[last] - seen.t[start]) / STEP) * STEP
-    return Step(float(seen.t[start]), held, float(moved.max()))
+    held = round((observed.t[last] - observed.t[start]) / STEP) * STEP
+    return Step(float(observed.t[start]), held, float(moved.max()))
 
 
 def opening(file: Path) -> float:

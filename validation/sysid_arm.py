@@ -135,13 +135,13 @@ def make_log(path: str | Path, seed: int = 7) -> None:
         target = commands(rng, fine)
         rng.bit_generator.state = state
         sent, rate = commands(rng, t), np.gradient(target, FINE, axis=0)
-        seen = _settled(mujoco, model, data, target, rate)
+        readings = _settled(mujoco, model, data, target, rate)
         read = {}
         for k, (signal, delay) in enumerate(
             (("position", "delay"), ("velocity", "delay"), ("effort", "delay_effort"))
         ):
             late = np.clip(t - SENSOR[delay], 0, None)
-            table = seen[:, 6 * k : 6 * k + 6]
+            table = readings[:, 6 * k : 6 * k + 6]
             read[signal] = np.stack([np.interp(late, fine, column) for column in table.T], axis=1)
         read["effort"] *= SENSOR["effort_gain"]
         read["effort"][:, JOINTS.index("elbow_joint")] += SENSOR["elbow_bias"]
@@ -168,13 +168,13 @@ def _settled(mujoco, model, data, target, rate) -> np.ndarray:
     data.ctrl[:] = np.concatenate([target[0], 0 * target[0]])
     for _ in range(round(2.0 / FINE)):
         mujoco.mj_step(model, data)
-    data.time, seen = 0.0, np.zeros((len(target), model.nsensordata))
+    data.time, readings = 0.0, np.zeros((len(target), model.nsensordata))
     for i in range(len(target)):
         data.ctrl[:] = np.concatenate([target[i], rate[i]])
         mujoco.mj_forward(model, data)
-        seen[i] = data.sensordata
+        readings[i] = data.sensordata
         mujoco.mj_step(model, data)
-    return seen
+    return readings
 
 
 # --------------------------------------------------------------------------------------- the truth

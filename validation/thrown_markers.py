@@ -40,7 +40,7 @@ from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.model import SceneModel
 
 from .common import Missed, judged, share
-from .coverage import THESIS, coverage, pair, told
+from .coverage import THESIS, coverage, pair, reported
 
 HALF = 0.1  # radius of the sphere, half edge of the cube [m]
 OFF = 0.005  # markers off the surface [m]
@@ -152,9 +152,9 @@ def _carrier(model: SceneModel, at: Mapping):
 def first_start(kind: str, t, x) -> tuple[dict, InitialState]:
     """What the flight says of the start: rigid fits of all frames before the first contact."""
     turns, places = [], []
-    for seen in x:
-        known = np.isfinite(seen).all(axis=1)
-        turn, place = rigid_fit(PLACES[known], seen[known])
+    for observed in x:
+        known = np.isfinite(observed).all(axis=1)
+        turn, place = rigid_fit(PLACES[known], observed[known])
         if place[2] - LOWEST[kind] < CLEAR:
             break
         turns.append(turn)
@@ -249,7 +249,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         fits = []
         for k in range(share(5, fraction)):
             recording = recorded(kind, seed + k, how.finer())
-            fits.append(told(f"{kind} {k}", estimated(kind, *recording, how)))
+            fits.append(reported(f"{kind} {k}", estimated(kind, *recording, how)))
         try:
             figures[kind] = {**coverage(fits), "recordings": fits}
         except Missed as error:  # the other body is looked at all the same

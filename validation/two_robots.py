@@ -71,7 +71,7 @@ def _pair(plans: tuple[str, str]) -> dict:
             processes.start("simulator", lab, name)
             processes.start("driver", {**driver, "use_sim_time": True}, name)
             processes.start("planner", {"use_sim_time": True}, name)
-        heard = _Moving(commander, names)
+        received = _Moving(commander, names)
         robots: list[Future] = [
             pool.submit(_rehearsed, plan, name, Path(folder) / name)
             for name, plan in zip(names, plans, strict=True)
@@ -79,7 +79,7 @@ def _pair(plans: tuple[str, str]) -> dict:
         commander.wait(lambda: all(robot.done() for robot in robots), "both robots", LIMIT)
         return {
             "robots": [robot.result() for robot in robots],
-            "both_move_s": heard.together(), "outside": _outside(commander, names),
+            "both_move_s": received.together(), "outside": _outside(commander, names),
         }  # fmt: skip
 
 

@@ -76,8 +76,8 @@ def test_mujoco_masses_and_differences():
 def test_a_missing_peer_is_left_out_in_one_line(monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "bench.peers_drake", None)
     assert not [name for name in ball.simulators() if name.startswith("drake")]
-    told = [line for line in capsys.readouterr().err.splitlines() if "drake" in line]
-    assert len(told) == 1 and "left out" in told[0]
+    lines = [line for line in capsys.readouterr().err.splitlines() if "drake" in line]
+    assert len(lines) == 1 and "left out" in lines[0]
 
 
 def test_the_comparison_runs_and_makes_its_table(tmp_path, capsys):

@@ -64,15 +64,15 @@ def test_failures_shorten_the_steps():
 
 
 def test_cancelling_and_callbacks_give_the_best_so_far():
-    stop, seen = SimpleNamespace(cancelled=False), []
+    stop, observed = SimpleNamespace(cancelled=False), []
 
     def callback(progress):
-        seen.append(progress.value)
-        stop.cancelled = len(seen) == 5
+        observed.append(progress.value)
+        stop.cancelled = len(observed) == 5
 
     solution = adam(rosenbrock(), callback=callback, cancel=stop)
-    assert solution.status == "cancelled" and len(seen) == 5
-    assert solution.value == min(seen) and seen == sorted(seen, reverse=True)
+    assert solution.status == "cancelled" and len(observed) == 5
+    assert solution.value == min(observed) and observed == sorted(observed, reverse=True)
     with pytest.raises(InputError, match="rate"):
         AdamOptions(rate=0.0)
 

@@ -147,12 +147,12 @@ def shifted(run, x, v, slot, kind):
     return new
 
 
-@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("observed", [True, False])
 @pytest.mark.parametrize("kind", ["soft", "rigid"])
-def test_partials_on_random_deformed_surfaces(kind, seen, generator):
+def test_partials_on_random_deformed_surfaces(kind, observed, generator):
     """By the project's protocol: the cost of all points along random motions of all nodes."""
     run, slot = deformed(generator), SLOTS[kind]
-    objective = track(kind, generator, eye=EYE if seen else None)
+    objective = track(kind, generator, eye=EYE if observed else None)
     objective = objective.reweighted(run, slot)
     frames, size = len(run.position), slot.size
     scale = np.concatenate([np.full(frames * size, 0.01), np.full(frames * size, 0.1)])

@@ -68,9 +68,9 @@ def soft_change(run, frame, dof, eps):
 
 def test_partials_of_markers_on_a_rigid_body(generator):
     carrier = RigidPoints(generator.normal(size=(2, 3)))
-    seen = generator.normal(size=(4, 2, 3))
-    seen[2, 1] = np.nan
-    track = MarkerTrack("cube", TIMES, T, carrier, seen, 0.2)
+    observed = generator.normal(size=(4, 2, 3))
+    observed[2, 1] = np.nan
+    track = MarkerTrack("cube", TIMES, T, carrier, observed, 0.2)
     check_partials(track, rollout(generator), RIGID, rigid_change, 6)
 
 
@@ -116,8 +116,8 @@ def test_until_keeps_what_the_shorter_rollout_has(generator):
 
 
 def test_shapes_and_times_are_checked(generator):
-    seen = generator.normal(size=(4, 2, 3))
+    observed = generator.normal(size=(4, 2, 3))
     with pytest.raises(InputError, match="from the start"):
-        MarkerTrack("jelly", TIMES - 0.1, T, soft(generator), seen)
+        MarkerTrack("jelly", TIMES - 0.1, T, soft(generator), observed)
     with pytest.raises(InputError, match="position"):
-        MarkerTrack("jelly", TIMES, T, soft(generator), seen[:2])
+        MarkerTrack("jelly", TIMES, T, soft(generator), observed[:2])

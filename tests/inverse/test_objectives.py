@@ -51,9 +51,9 @@ def objectives(generator):
     q = generator.normal(size=(3, 4))
     q /= np.linalg.norm(q, axis=1, keepdims=True)
     x, sigma = generator.normal(size=(3, 3)), np.array([0.1, 0.2, 0.3])
-    local, seen = generator.normal(size=(4, 3)), generator.random((3, 4)) > 0.3
+    local, observed = generator.normal(size=(4, 3)), generator.random((3, 4)) > 0.3
     markers = generator.normal(size=(3, 4, 3))
-    markers[~seen] = np.nan
+    markers[~observed] = np.nan
     return {
         "pose": (PoseTrack("cube", FRAMES, x, q, sigma, 0.05), SLOT),
         "pivot": (PoseTrack("cube", FRAMES, x, q, 0.1, sigma, offset=tuple(x.ravel()[:6])), SLOT),
@@ -62,7 +62,7 @@ def objectives(generator):
         "rotation": (PoseTrack("cube", FRAMES, None, q, sigma_rotation=sigma), SLOT),
         "metric": (metric_track("cube", FRAMES, x, q, 0.0524), SLOT),
         "velocities": (TwistTrack("cube", FRAMES, x, x[::-1], sigma, 0.3), SLOT),
-        "markers": (PointTrack("cube", FRAMES, local, markers, sigma, visible=seen), SLOT),
+        "markers": (PointTrack("cube", FRAMES, local, markers, sigma, visible=observed), SLOT),
         "particle": (PointTrack("ball", FRAMES, np.zeros((1, 3)), x[:, None]), BALL),
         "functional": (LinearFunctional("cube", (1, 0.5, 0.25), (2, 0, 1), (0, 3, 1)), SLOT),
         "particle's": (LinearFunctional("ball", (1, 0.5, 0.25), (2, 0, 1), frame=2), BALL),

@@ -120,17 +120,20 @@ def test_failures_are_rejected_and_reported(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda f: f.__name__)
 def test_callback_sees_every_iteration_and_cancelling_keeps_the_best(solver):
-    token, seen = SimpleNamespace(cancelled=False), []
+    token, observed = SimpleNamespace(cancelled=False), []
 
     def watch(progress):
-        seen.append(progress)
-        token.cancelled = len(seen) == 5
+        observed.append(progress)
+        token.cancelled = len(observed) == 5
 
     solution = solver(rosenbrock(), callback=watch, cancel=token)
     assert solution.status == "cancelled" and not solution.converged
-    assert len(seen) == 5 and solution.history == tuple(seen)
-    assert [p.iteration for p in seen] == [1, 2, 3, 4, 5] and set(seen[0].parameters) == {"a", "b"}
-    assert solution.value == seen[-1].value == min(p.value for p in seen)
+    assert len(observed) == 5 and solution.history == tuple(observed)
+    assert [p.iteration for p in observed] == [1, 2, 3, 4, 5] and set(observed[0].parameters) == {
+        "a",
+        "b",
+    }
+    assert solution.value == observed[-1].value == min(p.value for p in observed)
     assert solution.value == rosenbrock().evaluate(solution.z).value
 
 

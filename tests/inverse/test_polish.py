@@ -34,12 +34,12 @@ def test_it_follows_a_kink_down():
     problem = groove()
     stuck = levenberg_marquardt(problem)
     assert stuck.status == "kink" and stuck.value > 0.505, "the case was not reached"
-    seen = []
-    found = polish(problem, stuck, tolerance=1e-8, max_iterations=200, callback=seen.append)
+    observed = []
+    found = polish(problem, stuck, tolerance=1e-8, max_iterations=200, callback=observed.append)
     assert found.value < 0.503, found.message
     assert found.value - 0.5 < 0.2 * (stuck.value - 0.5)
-    assert found.history == tuple(seen)
-    assert all(a.value >= b.value for a, b in itertools.pairwise(seen))
+    assert found.history == tuple(observed)
+    assert all(a.value >= b.value for a, b in itertools.pairwise(observed))
 
 
 def test_bounds_hold():

@@ -48,14 +48,14 @@ def readings(values):
     """Poses that such a sensor shows at STAMPS, exactly."""
     places, turns = states((1 + values["drift"]) * STAMPS - values["delay"])
     pivot, origin = PIVOT.at(values), ORIGIN.at(values)
-    seen = places + turns.apply(pivot[:3]) - origin
-    return seen, (turns * Rotation.from_rotvec(pivot[3:])).as_quat()
+    observed = places + turns.apply(pivot[:3]) - origin
+    return observed, (turns * Rotation.from_rotvec(pivot[3:])).as_quat()
 
 
 def stream(**more):
-    seen, turned = readings(VALUES)
+    observed, turned = readings(VALUES)
     options = {"clock": CLOCK, "pivot": PIVOT, "origin": ORIGIN} | more
-    return PoseStream("cube", STAMPS, T, seen, turned, 0.01, 0.05, **options)
+    return PoseStream("cube", STAMPS, T, observed, turned, 0.01, 0.05, **options)
 
 
 def test_a_sensor_that_is_understood_leaves_nothing():
@@ -65,28 +65,28 @@ def test_a_sensor_that_is_understood_leaves_nothing():
 
 def test_the_turn_is_that_from_measured_to_simulated():
     small = Rotation.from_rotvec([0.02, -0.03, 0.01])
-    seen, turned = readings(VALUES)
+    observed, turned = readings(VALUES)
     turned = (small.inv() * Rotation.from_quat(turned)).as_quat()
-    track = PoseStream("cube", STAMPS, T, seen, turned, 0.01, 0.05, CLOCK, PIVOT, ORIGIN)
+    track = PoseStream("cube", STAMPS, T, observed, turned, 0.01, 0.05, CLOCK, PIVOT, ORIGIN)
     residual = track.term(flight(), RIGID, VALUES).residual[:, 3:]
     np.testing.assert_allclose(0.05 * residual, np.tile(small.as_rotvec(), (4, 1)), atol=5e-5)
 
 
 @pytest.mark.parametrize("turning", [True, False])
 def test_partials_by_the_state(turning):
-    seen, turned = readings(VALUES)
+    observed, turned = readings(VALUES)
     noise = np.random.default_rng(0).normal(size=(4, 3))
     turned = (Rotation.from_rotvec(noise) * Rotation.from_quat(turned)).as_quat()
     rest = {"pivot": NamedNumbers(PIVOT.numbers, ("",) * 6), "clock": Clock(0.03, 0.02)}
-    track = PoseStream("cube", STAMPS, T, seen, turned if turning else None, 0.1, 0.2, **rest)
+    track = PoseStream("cube", STAMPS, T, observed, turned if turning else None, 0.1, 0.2, **rest)
     check_partials(track, flight(), RIGID, rigid_change, 6)
 
 
 def markers():
     carrier = RigidPoints(np.random.default_rng(1).normal(size=(2, 3)))
-    seen = np.random.default_rng(2).normal(size=(4, 2, 3))
-    seen[1, 0] = np.nan
-    return MarkerTrack("cube", STAMPS, T, carrier, seen, 0.1, clock=CLOCK, origin=ORIGIN)
+    observed = np.random.default_rng(2).normal(size=(4, 2, 3))
+    observed[1, 0] = np.nan
+    return MarkerTrack("cube", STAMPS, T, carrier, observed, 0.1, clock=CLOCK, origin=ORIGIN)
 
 
 @pytest.mark.parametrize("make", [stream, markers])

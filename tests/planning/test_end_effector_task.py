@@ -126,8 +126,8 @@ def test_the_arm_carries_the_hand_along_its_way():
     # the simulated hand is where the arm's tool has it
     hand = np.asarray(result.best.motion.position)[:, 0]
     held = tool @ config.task.in_tool
-    seen = [np.interp(times, np.asarray(result.best.motion.time), hand[:, i]) for i in range(3)]
-    np.testing.assert_allclose(np.array(seen).T, held[:, :3, 3], atol=1e-3)
+    observed = [np.interp(times, np.asarray(result.best.motion.time), hand[:, i]) for i in range(3)]
+    np.testing.assert_allclose(np.array(observed).T, held[:, :3, 3], atol=1e-3)
     most = max(carried.figures[f"{name}_share"] for name in ("velocity", "acceleration", "jerk"))
     tight = replace(config, task=replace(config.task, margin=0.9 * most))
     with pytest.raises(InputError, match="times as long would do"):

@@ -172,9 +172,9 @@ def test_a_cube_is_dragged_by_a_string_and_left_at_rest():
     assert np.linalg.norm(path[-1, :2] - [0.11, 0.03]) < 1e-3
     keys = np.array([result.best.controls[f"hand[{k}].x"] for k in range(1, 9)])
     assert np.abs(np.diff(keys)).max() < 0.1
-    said = summary(result)
+    text = summary(result)
     assert (
-        f"hand: {len(result.best.controls)} numbers of its keys" in said and "hand[1]" not in said
+        f"hand: {len(result.best.controls)} numbers of its keys" in text and "hand[1]" not in text
     )
 
 

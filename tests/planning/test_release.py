@@ -256,8 +256,8 @@ def test_only_the_joint_that_is_named_gets_less():
     config = load_plan(changed())
     controls = {"elbow_joint.rate": -1.5, "shoulder_lift_joint.rate": 2.0}
     bound = InputError("release", "elbow_joint wind-up", 5.0, "from -3.1 to 3.1")
-    tight, said = config.task.tightened(config, bound, controls, load_plan)
-    assert said == "|elbow_joint.rate| <= 1.35 rad/s"
+    tight, sentence = config.task.tightened(config, bound, controls, load_plan)
+    assert sentence == "|elbow_joint.rate| <= 1.35 rad/s"
     was, now = ({p.name: (p.lower, p.upper) for p in c.map.parameters} for c in (config, tight))
     assert [name for name in was if was[name] != now[name]] == ["elbow_joint.rate"]
     assert now["elbow_joint.rate"] == pytest.approx((-1.35, 1.35))

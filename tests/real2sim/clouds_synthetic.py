@@ -72,9 +72,9 @@ def recording(
         points = np.concatenate([_front(x, skin.triangles, generator, eye), floor])
         ray = (points - eye) / np.linalg.norm(points - eye, axis=1, keepdims=True)
         points = points + NOISE * generator.normal(size=(len(ray), 1)) * ray
-        seen = look.inv().apply(points - eye)
+        observed = look.inv().apply(points - eye)
         clouds.append(
-            Cloud(seen, stamp=5.0 + row / 240 + late, frame="camera", source=f"{name} {row}")
+            Cloud(observed, stamp=5.0 + row / 240 + late, frame="camera", source=f"{name} {row}")
         )
     return CloudRecording(name, clouds, name)
 
@@ -147,8 +147,8 @@ def two_sensors(path, poses: str = "/box/pose", points: str = "/points") -> None
         position.append(samples.position[:, 0])
         turns.append(samples.orientation)
     motion = (poses, "world", *map(np.concatenate, (t, position, turns)))
-    seen = bags.RecordedClouds(points, "camera", [cloud.stamp for cloud in clouds], clouds)
-    bags.write_motion(path, [motion], clouds=[seen], transforms=False)
+    observed = bags.RecordedClouds(points, "camera", [cloud.stamp for cloud in clouds], clouds)
+    bags.write_motion(path, [motion], clouds=[observed], transforms=False)
 
 
 def sensor_estimation(**sensor) -> dict:

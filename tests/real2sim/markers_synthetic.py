@@ -117,9 +117,9 @@ def record(path: Path, *, noise: float, seed: int, truth=TRUTH, after: float = 0
     carrier = carrier_of(model.scene, "beam", np.array(list(PLACES.values())))
     slot = body_slots(engine)["beam"]
     places = interpolated(carrier, run, slot, clock, model.interval)[0]
-    seen = places @ TURN.T + SHIFT
-    seen += noise * np.random.default_rng(seed).normal(size=seen.shape)
+    observed = places @ TURN.T + SHIFT
+    observed += noise * np.random.default_rng(seed).normal(size=observed.shape)
     header = ["t", *(f"{name}_{axis}" for name in PLACES for axis in "xyz")]
-    rows = np.concatenate([t[:, None], seen.reshape(len(t), -1)], axis=1)
+    rows = np.concatenate([t[:, None], observed.reshape(len(t), -1)], axis=1)
     np.savetxt(path, rows, delimiter=",", header=",".join(header), comments="", fmt="%.9f")
     return path

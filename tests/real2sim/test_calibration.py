@@ -24,10 +24,10 @@ def scene(rng, n, noise=0.0):
     turns = quat_exp(rng.normal(size=(n, 3)))
     flange = np.hstack([places(rng, n), turns])
     world = quat_rotate(turns, OFFSET) + flange[:, :3]
-    seen = TRUTH.inverse().moved(world) + noise * rng.normal(size=(n, 3))
+    observed = TRUTH.inverse().moved(world) + noise * rng.normal(size=(n, 3))
     q = quat_multiply(quat_conjugate(TURN), quat_multiply(turns, BODY))
     q = quat_multiply(quat_exp(noise * 5 * rng.normal(size=(n, 3))), q)
-    return flange, seen, np.hstack([seen, q])
+    return flange, observed, np.hstack([observed, q])
 
 
 def error(found):
@@ -39,11 +39,11 @@ def error(found):
 @pytest.mark.parametrize("n", [3, 12])
 def test_exact_pairs_give_the_transform(n):
     rng = np.random.default_rng(n)
-    flange, seen, bodies = scene(rng, max(n, 4))
+    flange, observed, bodies = scene(rng, max(n, 4))
     points = places(rng, n)
     pairs = {
         "points": from_points("base_link", "world", points, TRUTH.inverse().moved(points)),
-        "flange": from_flange("base_link", "world", flange, seen),
+        "flange": from_flange("base_link", "world", flange, observed),
         "bodies": from_bodies("base_link", "world", flange, bodies),
     }
     for name, found in pairs.items():
@@ -60,12 +60,12 @@ def test_the_covariance_is_that_of_the_errors():
     rng, noise = np.random.default_rng(0), 1e-3
     distances = {"points": [], "flange": [], "bodies": []}
     for _ in range(30):
-        flange, seen, bodies = scene(rng, 12, noise)
+        flange, observed, bodies = scene(rng, 12, noise)
         points = places(rng, 12)
         touched = TRUTH.inverse().moved(points) + noise * rng.normal(size=(12, 3))
         found = {
             "points": from_points("base_link", "world", points, touched),
-            "flange": from_flange("base_link", "world", flange, seen),
+            "flange": from_flange("base_link", "world", flange, observed),
             "bodies": from_bodies("base_link", "world", flange, bodies),
         }
         for name, one in found.items():
@@ -79,20 +79,20 @@ def test_the_covariance_is_that_of_the_errors():
 def test_what_does_not_determine_a_transform_is_refused_by_name():
     rng = np.random.default_rng(1)
     points = places(rng, 6)
-    seen = TRUTH.inverse().moved(points)
+    observed = TRUTH.inverse().moved(points)
     line = np.outer(np.arange(5.0), [0.1, 0.05, 0.0])
     flange, marker, bodies = scene(rng, 6)
     still = np.hstack([flange[:, :3], np.tile(flange[0, 3:], (6, 1))])
-    swapped = seen[[1, 0, 2, 3, 4, 5]]
+    swapped = observed[[1, 0, 2, 3, 4, 5]]
     quaternion = bodies.copy()
     quaternion[2, 3:] *= 1.1
     cases = [
-        (from_points, points[:2], seen[:2], "parent_points: got 2; accepted: at least 3"),
+        (from_points, points[:2], observed[:2], "parent_points: got 2; accepted: at least 3"),
         (from_points, line, TRUTH.inverse().moved(line), "parent_points: .*across a line"),
-        (from_points, points, 1000.0 * seen, "child_points: got '1000 times'.*millimetres"),
-        (from_points, points, seen[:5], "got 5; accepted: as many as parent_points"),
+        (from_points, points, 1000.0 * observed, "child_points: got '1000 times'.*millimetres"),
+        (from_points, points, observed[:5], "got 5; accepted: as many as parent_points"),
         (from_points, points, swapped, "residual: .*pair [01] .*swapped"),
-        (from_points, points, np.where(points > 0.3, np.nan, seen), r"child_points\[\d\]"),
+        (from_points, points, np.where(points > 0.3, np.nan, observed), r"child_points\[\d\]"),
         (from_flange, still, marker, "flange_poses: .*second axis.*two axes"),
         (from_bodies, still, bodies, "flange_poses: .*second axis"),
         (from_bodies, flange, quaternion, r"child_poses\[2\]: got 'norm 1.1'"),

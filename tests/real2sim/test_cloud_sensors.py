@@ -136,10 +136,10 @@ def test_a_soft_body_is_followed_by_its_middle():
     track = sensor.track(detections, model.outline, 5.0, 0.4, model.interval)
     slot, values = body_slots(scene.engine)["box"], {"late": 0.0, "slow": 0.0, "sx": 0.1}
     values |= {"sy": 0.0, "sz": 0.0}
-    seen = track.predicted(run, slot, values)
+    observed = track.predicted(run, slot, values)
     fallen = -0.5 * 9.81 * np.minimum(track.t, 4 / 240) ** 2
     expected = np.stack([-0.1 + 0 * fallen, 0 * fallen, 0.4 + fallen], axis=1)
-    np.testing.assert_allclose(seen[:, 0], expected, atol=2e-4)
+    np.testing.assert_allclose(observed[:, 0], expected, atol=2e-4)
     content["measurement"]["sensors"]["tracker"]["pivot"] = [0, 0, 0.01, 0, 0, 0]
     with pytest.raises(InputError, match="none for a soft body"):
         experiment(content)

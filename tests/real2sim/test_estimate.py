@@ -107,21 +107,21 @@ def test_two_parameters_that_do_the_same_are_named(files):
 
 
 def test_progress_rises_to_one_and_names_its_phases(files):
-    told = []
-    estimate(estimation(*files, fit={"iterations": 3}), progress=told.append)
-    fractions = [p.fraction_done for p in told]
+    reports = []
+    estimate(estimation(*files, fit={"iterations": 3}), progress=reports.append)
+    fractions = [p.fraction_done for p in reports]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0
-    assert {"read", "fit", "uncertainty", "validate"} <= {p.phase for p in told}
-    assert all(p.seconds_left is None or p.seconds_left >= 0.0 for p in told)
-    named = [p for p in told if p.phase == "fit" and p.iteration]
+    assert {"read", "fit", "uncertainty", "validate"} <= {p.phase for p in reports}
+    assert all(p.seconds_left is None or p.seconds_left >= 0.0 for p in reports)
+    named = [p for p in reports if p.phase == "fit" and p.iteration]
     assert named and set(TRUTH) <= set(named[-1].parameters)
 
 
 def test_cancelled_estimation_keeps_the_best_so_far(files):
-    cancel, told = _engine.CancelToken(), []
+    cancel, reports = _engine.CancelToken(), []
 
     def stop(p) -> None:
-        told.append(p)
+        reports.append(p)
         if p.phase == "fit" and p.iteration == 2:
             cancel.cancel()
 

@@ -57,12 +57,12 @@ def test_markers_hidden_at_the_start_are_found_both_ways(rng):
 
 def test_swaps_are_undone_and_outliers_left_out(rng):
     x = thrown(rng)
-    seen = x.copy()
-    seen[60:90, [1, 3]] = x[60:90, [3, 1]]
-    seen[120, 2] += [0.05, 0.0, 0.0]
+    observed = x.copy()
+    observed[60:90, [1, 3]] = x[60:90, [3, 1]]
+    observed[120, 2] += [0.05, 0.0, 0.0]
     expected = x.copy()
     expected[120, 2] = np.nan
-    found = labelled("r", T, seen, PLACES, own=np.arange(5), **LIMITS)
+    found = labelled("r", T, observed, PLACES, own=np.arange(5), **LIMITS)
     np.testing.assert_array_equal(found.position, expected)
     assert found.swaps == (60, 90) and found.outliers == 1
     assert found.sentence("r") == (

@@ -100,12 +100,12 @@ def test_derivatives_of_the_objective(files):
 
 def test_hidden_markers_do_not_count(files):
     model = kind_of("markers")(load_estimation(estimation([files["load_1"]]))).model
-    seen = read_markers(files["load_1"], 1e-3)
-    hidden = seen.value.copy()
+    observed = read_markers(files["load_1"], 1e-3)
+    hidden = observed.value.copy()
     hidden[60:70, :3] = np.nan
     releases = [
-        model.release(dataclasses.replace(seen, value=value), "load_1", {})
-        for value in (seen.value, hidden)
+        model.release(dataclasses.replace(observed, value=value), "load_1", {})
+        for value in (observed.value, hidden)
     ]
     z = model.map.start
     whole, part = (model.problem([r], z).evaluate(z, want="equations") for r in releases)
@@ -254,9 +254,9 @@ def small(files):
     ],
 )
 def test_recordings_that_contradict_the_places_are_refused(files, small, change, says):
-    seen = read_markers(files["load_1"], 1e-3)
+    observed = read_markers(files["load_1"], 1e-3)
     with np.errstate(all="ignore"), pytest.raises(InputError, match=says):
-        small.release(dataclasses.replace(seen, value=change(seen.value)), "load_1", {})
+        small.release(dataclasses.replace(observed, value=change(observed.value)), "load_1", {})
 
 
 def test_names_without_a_condition_are_refused(files):
@@ -267,12 +267,12 @@ def test_names_without_a_condition_are_refused(files):
 
 
 def test_missing_markers_and_entries_are_named(files, small):
-    seen = read_markers(files["load_1"], 1e-3)
-    names = ("top", *seen.names[1:])
+    observed = read_markers(files["load_1"], 1e-3)
+    names = ("top", *observed.names[1:])
     with pytest.raises(InputError, match="got 'top, side"):
-        small.release(dataclasses.replace(seen, names=names), "load_1", {})
+        small.release(dataclasses.replace(observed, names=names), "load_1", {})
     with pytest.raises(InputError, match="a parameter of the scene"):
-        small.release(seen, "load_1", {"weight.mas": 1.0})
+        small.release(observed, "load_1", {"weight.mas": 1.0})
 
 
 def test_keys_of_the_yaml_are_documented():

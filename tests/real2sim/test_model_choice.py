@@ -43,12 +43,12 @@ def models(file: str) -> dict:
 
 @pytest.fixture(scope="module")
 def found(file):
-    told = []
+    reports = []
     result = compare_models(
         {name: load_estimation(content) for name, content in models(file).items()},
-        progress=told.append,
+        progress=reports.append,
     )
-    return result, told
+    return result, reports
 
 
 def test_the_wrong_model_is_named_and_the_same_ones_are_not_told_apart(found):
@@ -66,15 +66,15 @@ def test_the_wrong_model_is_named_and_the_same_ones_are_not_told_apart(found):
 
 
 def test_what_the_figures_are(found):
-    result, told = found
+    result, reports = found
     right = result.metrics()["models"]["right"]
     assert 0.8 < right["held_out"]["rms_residual"] < 1.3, "white noise of the sigmas given"
     assert right["held_out"]["trials"] == 4 and right["held_out"]["e_q"] > 0
     assert 0.5 * right["residuals"] < right["effective_residuals"] <= right["residuals"]
     assert any("starts" in n or "start of a held-out" in n for n in result.notes)
-    assert told[-1].fraction_done == pytest.approx(1.0)
-    shares = [p.fraction_done for p in told]
-    assert shares == sorted(shares) and told[0].phase.startswith("right: ")
+    assert reports[-1].fraction_done == pytest.approx(1.0)
+    shares = [p.fraction_done for p in reports]
+    assert shares == sorted(shares) and reports[0].phase.startswith("right: ")
     document = result.document()
     assert document["models"]["right"]["parameters"]["friction"]["std_dev"] > 0
     assert "friction" not in document["models"]["slippery"]["parameters"]
@@ -125,11 +125,11 @@ def test_what_was_fitted_is_kept_when_it_is_cancelled(file, tmp_path):
     configs = {name: load_estimation(content) for name, content in models(file).items()}
     token = _engine.CancelToken()
 
-    def told(progress):
+    def on_progress(progress):
         if progress.phase.startswith("slippery: fit"):
             token.cancel()
 
-    found = compare_models(configs, progress=told, cancel=token)
+    found = compare_models(configs, progress=on_progress, cancel=token)
     assert found.status == "cancelled" and list(found.fits) == ["right", "slippery"]
     assert found.sentences[0].startswith("no verdict: cancelled when 1 of 3 models were fitted")
     write(found, OutputFolder(tmp_path / "out", FILES, command="compare"))
@@ -147,11 +147,11 @@ def test_what_was_judged_is_kept_when_it_is_cancelled(file):
     configs = {name: load_estimation(content) for name, content in models(file).items()}
     token = _engine.CancelToken()
 
-    def told(progress):
+    def on_progress(progress):
         if progress.phase.startswith("slippery: held out"):
             token.cancel()
 
-    found = compare_models(configs, progress=told, cancel=token, folds=2)
+    found = compare_models(configs, progress=on_progress, cancel=token, folds=2)
     assert found.status == "cancelled" and len(found.fits) == 3
     assert [m.name for m in found.assessed] == ["right"]
     assert "3 of 3 models were fitted and right judged" in found.sentences[0]

@@ -28,8 +28,8 @@ def looked(source):
 def test_sound_tosses_have_nothing_to_say_against_them(tosses):
     found = looked(estimation(str(tosses)))
     assert found.notes == ()
-    seen = found.figures["excitation"]
-    assert seen["slip"] > 0 and seen["impacts_per_trial"] >= 1 and 0 < seen["free_flight"] < 1
+    event = found.figures["excitation"]
+    assert event["slip"] > 0 and event["impacts_per_trial"] >= 1 and 0 < event["free_flight"] < 1
     sigma = found.figures["identifiability"]["friction"]["sigma_by_sensor_noise"]
     assert 0 < sigma < 0.3 and found.figures["recordings"]["tosses.npz"]["trials"] == 3
 

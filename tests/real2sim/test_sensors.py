@@ -151,9 +151,9 @@ def test_two_cameras_know_more_than_either(cameras):
     found, sigma = values(cameras), [values(r)["c_f"].std_dev for r in (cameras, *alone)]
     assert abs(found["late"].value - LATE) < 3.5 * found["late"].std_dev < 5e-3
     assert abs(found["c_f"].value - TRUTH["c_f"]) < 3.5 * sigma[0] and sigma[0] < min(sigma[1:])
-    seen = cameras.metrics["train"]["box"]["sensors"]["side"]
-    assert seen["rms_over_sigma"] == pytest.approx(1.0, abs=0.15)
-    assert seen["rms_distance_m"] == pytest.approx(NOISE, rel=0.2)
+    observed = cameras.metrics["train"]["box"]["sensors"]["side"]
+    assert observed["rms_over_sigma"] == pytest.approx(1.0, abs=0.15)
+    assert observed["rms_distance_m"] == pytest.approx(NOISE, rel=0.2)
     content = PAGE.content(cameras)
     assert content["camera"] and content["sensors"][0][2] == "side"
     assert "side, middle" in [group["name"] for group in content["curves"][0]["groups"]]
@@ -177,14 +177,14 @@ def test_derivatives_with_every_sensor_at_once():
     names = [o.name for o in problem.trials[0].objectives]
     assert names == ["cloud", "tracker", "side", "mocap"]
     (side_camera,) = [s for s in model.model.sensors if s.name == "side"]
-    seen = (
+    observed = (
         trials[0].auxiliary["side"],
         model.model.outline,
         trials[0].detections.stamps[0],
         0.2,
         0.01,
     )
-    light, whole = (replace(side_camera, weight=w).track(*seen).sigma for w in (0.25, 1.0))
+    light, whole = (replace(side_camera, weight=w).track(*observed).sigma for w in (0.25, 1.0))
     np.testing.assert_allclose(light, 2.0 * whole)  # weights are of squares
     z, y = problem.start + 1e-3, np.zeros(problem.nuisance_shape)
     exact = problem.evaluate(z, y, want="equations").gradient
@@ -214,9 +214,9 @@ def on_unknown_ground(content):
     return content
 
 
-@pytest.mark.parametrize("seen", ["clouds", "trackers"])
-def test_the_ground_is_a_parameter_by_name(seen):
-    if seen == "clouds":
+@pytest.mark.parametrize("observed", ["clouds", "trackers"])
+def test_the_ground_is_a_parameter_by_name(observed):
+    if observed == "clouds":
         result = fitted(on_unknown_ground(estimation()), recording(0))
     else:
         content = without_cloud(poses=POSES, mocap=MOCAP)

@@ -33,8 +33,8 @@ def content(tmp_path_factory) -> dict:
 
 @pytest.fixture(scope="module")
 def done(content):
-    told = []
-    return estimate(content, progress=told.append, report=False), told
+    reports = []
+    return estimate(content, progress=reports.append, report=False), reports
 
 
 def test_few_trials_take_the_residuals_own_noise(done):
@@ -47,7 +47,7 @@ def test_few_trials_take_the_residuals_own_noise(done):
 
 
 def test_a_profile_is_in_the_result(done):
-    result, told = done
+    result, reports = done
     (found,) = result.profiles
     friction = next(p for p in result.parameters if p.name == "friction")
     assert found.low < friction.value < found.high
@@ -56,7 +56,7 @@ def test_a_profile_is_in_the_result(done):
     entry = yaml.safe_load(yaml_text(result.document()))["profiles"]["friction"]
     assert entry["interval"] == pytest.approx([found.low, found.high])
     assert len(entry["values"]) == len(entry["rise"]) >= 5 and min(entry["rise"]) == 0.0
-    assert "profile" in {p.phase for p in told}
+    assert "profile" in {p.phase for p in reports}
 
 
 def test_bands_of_tosses_that_were_not_fitted(done):

@@ -138,8 +138,8 @@ def test_what_the_arm_holds():
 
 def test_an_arm_that_begins_too_near_may_only_leave():
     near, high = at_height(0.004), at_height(0.1)
-    said = CHECK.check(between(near, high), TABLE)
-    assert "table are 0.00" in said[-1] and "less than 0.01 m" in said[-1]
+    sentences = CHECK.check(between(near, high), TABLE)
+    assert "table are 0.00" in sentences[-1] and "less than 0.01 m" in sentences[-1]
     for low in (-0.02, 0.004):  # also out of a table that stands higher than it should
         CHECK.check(between(at_height(low), high), TABLE)
     with pytest.raises(InputError, match="move away from it first"):
@@ -169,10 +169,10 @@ def test_what_the_first_joint_moves_may_touch_what_it_stands_on_and_other_links_
 
 def test_links_that_are_near_at_home_are_not_checked_and_that_is_said():
     check = CollisionCheck(ARM, 0.09)
-    said = check.check(between(ARM.home, turned(wrist_3=0.5)), Around())
+    sentences = check.check(between(ARM.home, turned(wrist_3=0.5)), Around())
     assert (
         "wrist_3_link and wrist_1_link are not held against each other: they are nearer than "
-        in (" ".join(said))
+        in (" ".join(sentences))
     )
     held = Around(held=[ball(ARM, "ball", 0.2, (0, 0, 0.1))])  # but what it holds always is
     with pytest.raises(InputError, match=r"ball and \w+_link"):

@@ -53,7 +53,7 @@ def run(mock, limit=20.0, step=0.004):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (replace(GOOD, names=NAMES[:5]), "5 joints"),
         (replace(GOOD, names=()), "0 joints"),
@@ -68,8 +68,8 @@ def run(mock, limit=20.0, step=0.004):
         (with_point(GOOD, 1, effort=(0.0,) * 6), "effort"),
     ],
 )
-def test_it_rejects_what_the_real_one_rejects(wrong, told):
-    assert told in rejection(wrong, NAMES, NOW)
+def test_it_rejects_what_the_real_one_rejects(wrong, message):
+    assert message in rejection(wrong, NAMES, NOW)
 
 
 @pytest.mark.parametrize(
@@ -280,9 +280,9 @@ def test_each_trajectory_has_its_own_beginning():
     assert NOW <= first <= NOW + 0.008 * NANO
     mock.start(replace(GOOD, stamp=0))
     assert mock.begun is None
-    told = mock.time
+    message = mock.time
     run(mock)
-    assert told <= mock.begun <= told + 0.008 * NANO
+    assert message <= mock.begun <= message + 0.008 * NANO
 
 
 def test_a_stamp_ahead_is_waited_for():

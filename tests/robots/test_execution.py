@@ -95,15 +95,15 @@ def test_the_gripper_is_told_ahead_of_the_release_in_trajectory_time(scaling):
     watch = Supervisor(swing(), NOW, Watch(lead=0.05, lag=0.01))
     watch.on_speed_scaling(NOW, scaling)
     mock.start(command())
-    told = None
-    while told is None:
+    opened = None
+    while opened is None:
         mock.step(0.002)
         if mock.time % (48 * MILLI) == 0:
             watch.on_feedback(mock.time, mock.desired.position, mock.position)
         watch.on_joint_state(mock.time, mock.position)
         assert watch.trouble(mock.time) == ""
-        told = mock.elapsed if watch.until_release(mock.time) <= 0.0 else None
-    assert told == pytest.approx(0.6 - scaling * 0.04, abs=0.009)  # a control cycle
+        opened = mock.elapsed if watch.until_release(mock.time) <= 0.0 else None
+    assert opened == pytest.approx(0.6 - scaling * 0.04, abs=0.009)  # a control cycle
     assert watch.lag == pytest.approx(0.008, abs=0.004)  # the mock's delay, within a cycle
     watch.release()
     assert watch.until_release(mock.time) == np.inf
@@ -152,7 +152,7 @@ def watched(seconds, off=0.0, rate=0.0, **bounds):
 
 
 @pytest.mark.parametrize(
-    "off, rate, told",
+    "off, rate, message",
     [
         (0.0, 0.0, ""),
         (0.05, 0.5, ""),
@@ -161,10 +161,10 @@ def watched(seconds, off=0.0, rate=0.0, **bounds):
         (0.0, -2.5, "is planned (at most 1 beyond)"),
     ],
 )
-def test_the_arm_is_held_against_the_plan(off, rate, told):
+def test_the_arm_is_held_against_the_plan(off, rate, message):
     away = off * np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0])  # across the path
     trouble = watched(0.5, away, rate * np.eye(6)[0]).trouble(at(0.5))
-    assert (told in trouble) if told else trouble == ""
+    assert (message in trouble) if message else trouble == ""
 
 
 def test_one_odd_state_is_no_trouble_and_a_slowed_arm_is_none():
@@ -188,7 +188,7 @@ def test_a_controller_that_runs_another_trajectory_is_trouble():
 
 
 @pytest.mark.parametrize(
-    "now, off, rate, told",
+    "now, off, rate, message",
     [
         (0.6, 0.0, 0.0, ""),
         (0.64, 0.0, 0.0, ""),
@@ -197,14 +197,14 @@ def test_a_controller_that_runs_another_trajectory_is_trouble():
         (0.6, 0.0, -0.6, "0.6 off its velocity (at most 0.5)"),
     ],
 )
-def test_the_gripper_opens_only_within_bounds(now, off, rate, told):
+def test_the_gripper_opens_only_within_bounds(now, off, rate, message):
     found = watched(now - 0.004, off * np.eye(6)[2], rate * np.eye(6)[0])
     fault = found.release_fault(at(now))
-    assert (told in fault) if told else fault == ""
+    assert (message in fault) if message else fault == ""
 
 
 @pytest.mark.parametrize(
-    ("beside", "told"),
+    ("beside", "message"),
     [
         (0.0, ""),
         (0.04, ""),
@@ -212,12 +212,12 @@ def test_the_gripper_opens_only_within_bounds(now, off, rate, told):
         (-0.07, "s behind the plan (at most 0.05)"),
     ],
 )
-def test_the_gripper_opens_only_where_the_arm_is_in_time(beside, told):
+def test_the_gripper_opens_only_where_the_arm_is_in_time(beside, message):
     """Wide bounds of place and velocity allow another time of the plan."""
     found = Supervisor(swing(), NOW, Watch(release_path=1.0, release_velocity=9.0))
     found.on_joint_state(at(0.596), *swing().at(0.596 + beside)[:2])
     fault = found.release_fault(at(0.6))
-    assert (told in fault) if told else fault == ""
+    assert (message in fault) if message else fault == ""
 
 
 def test_the_lag_that_feedback_tells_does_not_count_as_late():

@@ -38,7 +38,7 @@ def test_a_sound_state_is_known_and_ages_by_stamp_and_by_receipt():
 
 
 @pytest.mark.parametrize(
-    "stamp, received, given, told",
+    "stamp, received, given, message",
     [
         (0, at(0), sample(), "stamp: got 0; accepted: the time of the measurement"),
         (at(-60), at(0), sample(), "60.000 s before this clock's time"),
@@ -47,15 +47,15 @@ def test_a_sound_state_is_known_and_ages_by_stamp_and_by_receipt():
         (at(0), at(0), sample(velocity=None), "velocity of a: got nan"),
     ],
 )
-def test_what_is_unsound_is_named_and_never_present(stamp, received, given, told):
+def test_what_is_unsound_is_named_and_never_present(stamp, received, given, message):
     known = states()
     known.add(stamp, received, given)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         known.present(received)
     known.add(at(1.0), at(1.0), sample())
     assert known.is_fresh(at(1.0))
     known.add(stamp + NANO + 1000 if stamp else 0, at(1.001), given)
-    differenced = told == "velocity of a: got nan"
+    differenced = message == "velocity of a: got nan"
     assert known.is_fresh(at(1.001)) == differenced
 
 

@@ -17,7 +17,7 @@ MOTION = {"joints": ["a", "b"], "times": [0.0, 1.0], "positions": [[0, 0], [1, 2
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"tool": ["tool0"]}, "tool: got"),
         ({"tool": "tool"}, "tool: got 'tool'.*did you mean 'tool0'"),
@@ -34,15 +34,15 @@ MOTION = {"joints": ["a", "b"], "times": [0.0, 1.0], "positions": [[0, 0], [1, 2
         ({"limits": {"jerk": math.nan}}, "limits.jerk: got"),
     ],
 )
-def test_a_robot_names_file_and_key(change, said, tmp_path):
+def test_a_robot_names_file_and_key(change, message, tmp_path):
     file = tmp_path / "arm.yaml"
     file.write_text(yaml.safe_dump({**ARM, "urdf": str(ROOT / "urdf" / "ur5.urdf"), **change}))
-    with pytest.raises(InputError, match=f"^{file}: {said}"):
+    with pytest.raises(InputError, match=f"^{file}: {message}"):
         load_arm(file)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"joints": 5}, "joints: got 5; accepted: a list of joint names"),
         ({"joints": [1, 2]}, "joints: got"),
@@ -56,10 +56,10 @@ def test_a_robot_names_file_and_key(change, said, tmp_path):
         ({"release": True}, "release: got True"),
     ],
 )
-def test_a_motion_names_file_and_key(change, said, tmp_path):
+def test_a_motion_names_file_and_key(change, message, tmp_path):
     file = tmp_path / "trajectory.yaml"
     file.write_text(yaml.safe_dump({**MOTION, **change}))
-    with pytest.raises(InputError, match=f"^{file}: {said}"):
+    with pytest.raises(InputError, match=f"^{file}: {message}"):
         JointTrajectory.load(file)
 
 

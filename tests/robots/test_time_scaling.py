@@ -32,7 +32,7 @@ def arm():
     return load_arm(ROOT / "config" / "robots" / "ur5.yaml")
 
 
-def seen(trajectory, points=20_001):
+def observed(trajectory, points=20_001):
     """Largest |q'|, |q''|, |q'''| (3, j) and range of q (2, j) of SciPy's curve, at many points."""
     rows = [trajectory.positions, trajectory.velocities, trajectory.accelerations]
     curve = BPoly.from_derivatives(trajectory.times, np.stack(rows, axis=1))
@@ -45,7 +45,7 @@ def seen(trajectory, points=20_001):
 
 
 def assert_keeps(trajectory, limits):
-    rates, (low, high) = seen(trajectory)
+    rates, (low, high) = observed(trajectory)
     assert np.all(low >= limits.lower - 1e-12) and np.all(high <= limits.upper + 1e-12)
     most = np.stack([limits.velocity, limits.acceleration, limits.jerk])
     assert np.all(rates <= most * (1 + 1e-9))
@@ -58,7 +58,7 @@ def test_peaks_are_those_of_the_curve_between_points():
     rng = np.random.default_rng(0)
     times = np.cumsum(rng.uniform(0.05, 0.4, 12))
     wild = JointTrajectory(NAMES, times - times[0], *rng.normal(size=(3, 12, 2)) * 3)
-    found, (rates, (low, high)) = peaks(wild), seen(wild)
+    found, (rates, (low, high)) = peaks(wild), observed(wild)
     for name, value in zip(("velocity", "acceleration", "jerk"), rates, strict=True):
         assert np.all(found[name] >= value * (1 - 1e-12)), name
         assert found[name] == pytest.approx(value, rel=2e-4), name

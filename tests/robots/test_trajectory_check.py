@@ -115,10 +115,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_malformed_and_unsafe_trajectories_are_refused_by_name(name):
-    motion, told = WRONG[name]
+    motion, message = WRONG[name]
     with pytest.raises(InputError) as error:
         check(motion)
-    assert told in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_motion_that_begins_at_speed_is_refused():
@@ -134,7 +134,7 @@ def test_a_motion_that_begins_at_speed_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("start", "told"),
+    ("start", "message"),
     [
         (replace(HOME, age=0.3), "joint states: age: got 0.3"),
         (replace(HOME, age=nan), "age: got nan"),
@@ -149,10 +149,10 @@ def test_a_motion_that_begins_at_speed_is_refused():
         (moved(elbow_joint=3.2), "position of elbow_joint: got 3.2; accepted: from -3.14159"),
     ],
 )
-def test_unusable_present_states_are_refused(start, told):
+def test_unusable_present_states_are_refused(start, message):
     with pytest.raises(InputError) as error:
         check(start=start)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_an_arm_of_unknown_place_is_refused():

@@ -144,9 +144,9 @@ def test_of_several_bodies_one_is_named(tmp_path, carrier, capsys):
     assert main([*init, str(tmp_path / "made"), "--body", "cube"]) == 0
     judged = main(["check", str(path), "--out", str(tmp_path / "check")])
     assert judged == (0 if carrier == "tf" else 2)  # a frame of /tf need not be a body
-    told = capsys.readouterr().out
-    assert f"{topic} (cube): poses" in told and " samples: usable" in told
-    assert f"{topic} (wand): poses" in told and " dropped: not finite" in told
+    output = capsys.readouterr().out
+    assert f"{topic} (cube): poses" in output and " samples: usable" in output
+    assert f"{topic} (wand): poses" in output and " dropped: not finite" in output
 
 
 def camera():
@@ -155,7 +155,7 @@ def camera():
     return Transform("world", "camera", np.array([0.3, -1.2, 1.5]), turn)
 
 
-def seen(rows):
+def observed(rows):
     """Poses in the world as the camera sees them."""
     back = camera().inverse()
     turned = quat_multiply(back.orientation, rows[:, 3:])
@@ -174,7 +174,7 @@ def test_poses_are_moved_to_the_wanted_frame_by_the_static_transforms(tmp_path, 
     stamps, rows = tosses()
     stand = [*camera().position, *camera().orientation]
     groups = [
-        entries(carrier, stamps, {"cube": seen(rows)}, "optical"),
+        entries(carrier, stamps, {"cube": observed(rows)}, "optical"),
         fixed(world, "camera", stand),
         fixed("camera", "optical", [0, 0, 0, 0, 0, 0, 1]),
     ]
@@ -192,7 +192,7 @@ def test_one_frame_of_two_trackers_is_not_one_body(tmp_path):
     path = written(
         tmp_path / "lab.mcap",
         entries("tf", stamps, {"cube": rows}, "left"),
-        entries("tf", stamps + 3_000_000, {"cube": seen(rows)}, "right"),
+        entries("tf", stamps + 3_000_000, {"cube": observed(rows)}, "right"),
     )
     assert sorted(s.names[0] for s in read_streams(path)) == ["left->cube", "right->cube"]
     with pytest.raises(InputError, match="left->cube on /tf"):
@@ -205,23 +205,23 @@ def test_frames_of_tf_are_taken_for_bodies_only_where_nothing_else_is(tmp_path, 
     path = written(
         tmp_path / "lab.mcap",
         entries("pose", stamps, {"cube": rows}),
-        entries("tf", stamps, {"link_1": seen(rows), "link_2": seen(rows)}, "base"),
+        entries("tf", stamps, {"link_1": observed(rows), "link_2": observed(rows)}, "base"),
     )
     same_tosses(path)
     assert [s.names for s in streams_of([path])] == [("cube",)]
     assert main(["check", str(path), "--out", str(tmp_path / "check")]) == 0
-    told = capsys.readouterr().out
-    assert "/cube/pose: poses (PoseStamped)" in told and "not usable as it is" in told
+    output = capsys.readouterr().out
+    assert "/cube/pose: poses (PoseStamped)" in output and "not usable as it is" in output
     alone = written(
         tmp_path / "alone.mcap",
-        entries("tf", stamps, {"link_1": seen(rows), "link_2": seen(rows)}, "base"),
+        entries("tf", stamps, {"link_1": observed(rows), "link_2": observed(rows)}, "base"),
     )
     assert main(["check", str(alone), "--out", str(tmp_path / "alone")]) == 2
 
 
 def test_bodies_on_topics_of_their_own_are_joined_at_common_stamps(tmp_path):
     stamps, rows = tosses()
-    other = seen(rows)
+    other = observed(rows)
     other[40:43, 0] = np.nan
     gone = np.delete(np.arange(len(rows)), [10, 11])
     path = written(

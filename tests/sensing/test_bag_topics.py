@@ -263,7 +263,7 @@ def test_recorded_transforms_place_the_camera_unless_the_yaml_does(tmp_path):
     given = content["measurement"]["cloud"]
     pose = given.pop("position"), given.pop("orientation")
     stamps = [cloud.stamp for cloud in clouds]
-    seen = RecordedClouds("/points", "optical", stamps, clouds)
+    observed = RecordedClouds("/points", "optical", stamps, clouds)
 
     def read(name, parent, section):
         """The throw of a bag with a transform from `parent` to the camera's link."""
@@ -276,7 +276,7 @@ def test_recorded_transforms_place_the_camera_unless_the_yaml_does(tmp_path):
             for frame, child, value in ((parent, "link", link), ("link", "optical", same))
         ]
         static = Entry(EPOCH_NS, "/tf_static", build.TF, lambda: message(build.TF, stamped))
-        build.write_bag(tmp_path / name, [static, *build.cloud_entries(seen, EPOCH_NS)])
+        build.write_bag(tmp_path / name, [static, *build.cloud_entries(observed, EPOCH_NS)])
         content["measurement"]["cloud"] = {**given, **section}
         config = load_estimation(content, train=[tmp_path / name])
         return kind_of("clouds")(config).read({}).train[0]

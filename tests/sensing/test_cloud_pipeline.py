@@ -115,8 +115,8 @@ def test_a_ball_is_followed_over_a_hidden_stretch_and_all_is_counted():
     pipeline = CloudPipeline(options(turn, eye))
     frames = pipeline.run(clouds)
     np.testing.assert_allclose(pipeline.planes[0].normal, [0, 0, 1], atol=3e-3)
-    seen = np.array([frame.cloud is not None for frame in frames])
-    np.testing.assert_array_equal(seen, [not 8 <= i < 11 for i in range(20)])
+    observed = np.array([frame.cloud is not None for frame in frames])
+    np.testing.assert_array_equal(observed, [not 8 <= i < 11 for i in range(20)])
     for frame, centre in zip(frames, truth, strict=True):
         if frame.cloud is not None:
             away = np.linalg.norm(frame.cloud.points - centre, axis=1)

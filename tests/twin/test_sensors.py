@@ -36,23 +36,23 @@ def samples(record, name, count=300, time=0.5):
 
 
 def test_poses_scatter_as_told_about_the_pivot(record):
-    said = samples(record, "tracker")
-    heard = [s for s in said if s is not None]
-    assert 0.12 < 1 - len(heard) / len(said) < 0.28
+    published = samples(record, "tracker")
+    received = [s for s in published if s is not None]
+    assert 0.12 < 1 - len(received) / len(published) < 0.28
     state = record[1].state("ball", 0.5)
     turn = Rotation.from_quat(state.orientation[0])
     pivot = state.position[0] + turn.apply([0, 0, 0.05])
-    away = np.array([s.position for s in heard]) - pivot
+    away = np.array([s.position for s in received]) - pivot
     assert np.abs(away.mean(axis=0)).max() < 3e-4
     np.testing.assert_allclose(away.std(axis=0), 0.001, rtol=0.2)
-    turned = turn.inv() * Rotation.from_quat([s.orientation for s in heard])
+    turned = turn.inv() * Rotation.from_quat([s.orientation for s in received])
     np.testing.assert_allclose(turned.as_rotvec().std(axis=0), 0.02, rtol=0.2)
 
 
 def test_markers_are_on_the_body_and_sometimes_hidden(record):
     frames = samples(record, "dots")
-    seen = sum(len(frame.names) for frame in frames)
-    assert 0.68 < seen / 600 < 0.82
+    observed = sum(len(frame.names) for frame in frames)
+    assert 0.68 < observed / 600 < 0.82
     state = record[1].state("ball", 0.5)
     first = state.position[0] + Rotation.from_quat(state.orientation[0]).apply([0.04, 0, 0])
     places = [f.points[f.names.index("ball_1")] for f in frames if "ball_1" in f.names]
@@ -73,12 +73,14 @@ def test_a_camera_sees_the_ball_where_it_is_and_the_table(swing):
     camera = {"eye": [-0.5, -1.2, 0.6], "target": [-0.5, -0.2, 0.2], "size": [80, 60], "rate": 30,
               "noise": noise, "jitter": 0.0}  # fmt: skip
     twin = Twin(ball_twin(sensors={"camera": {"depth_camera": camera}}), base=ROOT)
-    seen = twin.config.sensors["camera"]
+    observed = twin.config.sensors["camera"]
     for time in (0.2, 0.7):  # in the hand, and free
         record = twin.episode().play(swing, release=RELEASE)
-        cloud = seen.sample(record, time, 10**9, generator(0, 0, "camera", 0))
+        cloud = observed.sample(record, time, 10**9, generator(0, 0, "camera", 0))
         assert cloud.frame == "camera" and cloud.stamp == 1.0
-        points = cloud.moved(seen.camera.rotation, np.array(seen.camera.eye), "world").points
+        points = cloud.moved(
+            observed.camera.rotation, np.array(observed.camera.eye), "world"
+        ).points
         centre = record.centre("ball", time)[0]
         apart = np.linalg.norm(points - centre, axis=1)
         ball = apart < 0.05

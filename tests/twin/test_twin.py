@@ -225,7 +225,7 @@ def test_rotation_vectors_do_not_jump_beyond_half_a_turn():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"grasp": {"body": "bal"}}, "grasp.body: got 'bal'.*did you mean 'ball'"),
         ({"gripper": {"latency": -1}}, "gripper.latency: got -1"),
@@ -248,8 +248,8 @@ def test_rotation_vectors_do_not_jump_beyond_half_a_turn():
         ({"robot": 3}, "robot: got 3"),
     ],
 )
-def test_unusable_files_are_refused_by_name(change, said):
-    with pytest.raises(InputError, match=said):
+def test_unusable_files_are_refused_by_name(change, message):
+    with pytest.raises(InputError, match=message):
         load_twin(ball_twin(**change), base=ROOT)
 
 

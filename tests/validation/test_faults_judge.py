@@ -9,7 +9,7 @@ pytest.importorskip("rclpy")
 
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.robots.command import NANO, JointCommand
-from validation.faults_judge import CYCLE, Judge, Seen
+from validation.faults_judge import CYCLE, Judge, Trace
 from validation.faults_record import DRIVER, OTHER, ROW
 from validation.faults_scenes import FAULTS, Fault, Scene, queue, scene, smooth, ur5
 
@@ -18,11 +18,11 @@ LEAD, DUE = 0.05, 0.3
 MOTION = replace(smooth(ARM, ARM.home, ARM.home + 0.2, 0.9), release=DUE + LEAD)
 
 
-def seen(*faults, opened=DUE, code="SUCCESS", message=""):
+def trace(*faults, opened=DUE, code="SUCCESS", message=""):
     """An execution as the driver should do it: told to open at `opened` [s], None: not."""
     scene = Scene(MOTION, "at_start", tuple(Fault(name, 0.1) for name in faults), "4.36.0", 1.0,
                   False)  # fmt: skip
-    found = Seen(scene, "command", "action", LEAD)
+    found = Trace(scene, "command", "action", LEAD)
     count = round((MOTION.duration + 0.3) / CYCLE)
     rows = np.zeros(count, ROW)
     times = CYCLE * np.arange(count)
@@ -62,17 +62,17 @@ def stopped(found, at):
 
 
 def test_what_is_as_it_should_be_is_not_blamed():
-    assert not wrong(seen())
-    assert not wrong(stopped(seen("cancel", opened=None, code="CANCELED", message="x"), 0.2))
-    assert not wrong(taken_over(seen("replaced_by_goal")))
-    assert "told_velocity" not in wrong(caught(seen("replaced_by_topic"), 1.5))
-    judged = Judge(seen(opened=DUE + 0.02), ARM)
+    assert not wrong(trace())
+    assert not wrong(stopped(trace("cancel", opened=None, code="CANCELED", message="x"), 0.2))
+    assert not wrong(taken_over(trace("replaced_by_goal")))
+    assert "told_velocity" not in wrong(caught(trace("replaced_by_topic"), 1.5))
+    judged = Judge(trace(opened=DUE + 0.02), ARM)
     assert judged.figures["release_lateness"] == pytest.approx(0.02, abs=0.01)
 
 
 @pytest.mark.parametrize("logged, blamed", [(DUE, False), (DUE + 0.15, True), (None, True)])
 def test_without_an_answer_the_log_says_when_the_release_was_commanded(logged, blamed):
-    found = seen("driver_SIGKILL", opened=DUE + 0.15)
+    found = trace("driver_SIGKILL", opened=DUE + 0.15)
     found.report, found.stamp = None, None if logged is None else 1.0 + logged
     judged = Judge(found, ARM)
     assert any("late (at most" in text for text in judged.violations) == blamed
@@ -83,7 +83,7 @@ def test_without_an_answer_the_log_says_when_the_release_was_commanded(logged, b
 @pytest.mark.parametrize("count, blamed", [(1, False), (None, True)])
 def test_by_topic_a_stop_may_come_without_its_trajectory(count, blamed):
     """A stop is one point, from where the arm is; what has more must end where it was to."""
-    found = seen("cancel", opened=None, code="CANCELED", message="x")
+    found = trace("cancel", opened=None, code="CANCELED", message="x")
     found.output = "topic"
     found.rows["desired"][:, 0] = found.rows["joints"][:, 0] = ARM.home
     found.rows["desired"][:, 1:] = found.rows["joints"][:, 1] = 0.0
@@ -96,7 +96,7 @@ def test_by_topic_a_stop_may_come_without_its_trajectory(count, blamed):
 @pytest.mark.parametrize("off, blamed", [(0.05, False), (0.3, True)])
 def test_by_topic_the_arm_must_come_to_the_end_whoever_moves_it(off, blamed):
     """Another client's trajectory takes over 0.1 s before the end, and ends near it or not."""
-    found = seen("replaced_by_topic", opened=None)
+    found = trace("replaced_by_topic", opened=None)
     found.output, found.gripper = "topic", "none"
     k = round((MOTION.duration - 0.1) / CYCLE)
     found.rows["source"][k:], found.rows["run"][k:] = OTHER, 2
@@ -169,33 +169,33 @@ def second(found, code):
 
 
 @pytest.mark.parametrize(
-    "made, said",
+    "made, message",
     [
-        (lambda: fast(seen()), "told_velocity"),
-        (lambda: sudden(seen()), "told_step"),
-        (lambda: caught(seen("replaced_by_topic"), 0.9), "told_velocity"),
-        (lambda: replaced(seen("replaced_by_topic")), "rad off the plan"),
-        (lambda: seen(opened=DUE + 0.15), "s late"),
-        (lambda: seen(opened=DUE - 0.15), "s late"),
-        (lambda: canceled(seen("cancel"), 0.2), "after a cancellation was accepted"),
-        (lambda: halted(seen("scaling_stop")), "in a stop"),
-        (lambda: seen(opened=None), "release due, 0 made"),
-        (lambda: seen("unsafe_goal"), "SUCCESS of an unsafe goal"),
-        (lambda: stopped(seen(), 0.15), "rad from the plan's end"),
-        (lambda: seen(code="CANCELED"), "nobody asked for it"),
-        (lambda: early(seen("cancel", code="CANCELED"), 0.15), "runs on"),
-        (lambda: early(seen("cancel", code="CANCELED"), 0.15), "the arm moved for"),
-        (lambda: seen(code="REFUSED", message="nothing was sent"), "nothing was sent"),
-        (lambda: seen(code="ABORTED", message="the gripper stays closed"), "stays closed"),
-        (lambda: seen(code="INTERNAL", message="AttributeError"), "ended with INTERNAL"),
-        (lambda: unrested(seen()), "did not come to rest"),
-        (lambda: second(seen("second_goal"), "SUCCESS"), "second client"),
-        (lambda: replace(seen(), report=None), "no answer"),
-        (lambda: replace(seen(), troubles=["driver: Traceback"]), "Traceback"),
+        (lambda: fast(trace()), "told_velocity"),
+        (lambda: sudden(trace()), "told_step"),
+        (lambda: caught(trace("replaced_by_topic"), 0.9), "told_velocity"),
+        (lambda: replaced(trace("replaced_by_topic")), "rad off the plan"),
+        (lambda: trace(opened=DUE + 0.15), "s late"),
+        (lambda: trace(opened=DUE - 0.15), "s late"),
+        (lambda: canceled(trace("cancel"), 0.2), "after a cancellation was accepted"),
+        (lambda: halted(trace("scaling_stop")), "in a stop"),
+        (lambda: trace(opened=None), "release due, 0 made"),
+        (lambda: trace("unsafe_goal"), "SUCCESS of an unsafe goal"),
+        (lambda: stopped(trace(), 0.15), "rad from the plan's end"),
+        (lambda: trace(code="CANCELED"), "nobody asked for it"),
+        (lambda: early(trace("cancel", code="CANCELED"), 0.15), "runs on"),
+        (lambda: early(trace("cancel", code="CANCELED"), 0.15), "the arm moved for"),
+        (lambda: trace(code="REFUSED", message="nothing was sent"), "nothing was sent"),
+        (lambda: trace(code="ABORTED", message="the gripper stays closed"), "stays closed"),
+        (lambda: trace(code="INTERNAL", message="AttributeError"), "ended with INTERNAL"),
+        (lambda: unrested(trace()), "did not come to rest"),
+        (lambda: second(trace("second_goal"), "SUCCESS"), "second client"),
+        (lambda: replace(trace(), report=None), "no answer"),
+        (lambda: replace(trace(), troubles=["driver: Traceback"]), "Traceback"),
     ],
 )
-def test_each_rule_is_broken_by_what_it_is_about(made, said):
-    assert said in wrong(made())
+def test_each_rule_is_broken_by_what_it_is_about(made, message):
+    assert message in wrong(made())
 
 
 def test_scenes_are_seeded_and_have_every_fault():

@@ -34,7 +34,7 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
 HTMLCanvasElement.prototype.setPointerCapture = () => {};  // of a pointer that is none
 """
 STEPS = """
-const told = {}, canvas = document.querySelector(".plots canvas");
+const reported = {}, canvas = document.querySelector(".plots canvas");
 const send = (kind, type, x, y, more) => {
   const box = canvas.getBoundingClientRect();
   const where = { clientX: box.left + x, clientY: box.top + y, cancelable: true };
@@ -58,29 +58,30 @@ const drag = (a, b, more) => {
 const shift = { shiftKey: true }, both = { shiftKey: true, ctrlKey: true };
 const press = (name) => document.querySelector(".zoom ." + name).click();
 const all = () => send(MouseEvent, "dblclick", 100, 90);
-told.whole = ends(); told.heights = heights(); told.readout = (at(424), readout());
-told.scrolled = wheel(243, 90, -100); told.after_scroll = ends();
-told.zoomed = wheel(243, 90, -100, shift); told.after_zoom = ends(); told.about = at(243);
-all(); told.after_all = ends();
-drag([243, 90], [605, 92]); told.range = ends();
-drag([243, 90], [315.4, 90], shift); told.panned = ends();
-all(); drag([243, 60], [605, 110]); told.box = ends(); told.box_heights = heights();
-all(); drag([243, 60], [243, 80], shift); told.moved_heights = heights();
-all(); wheel(243, 86, 100, both); told.both = ends(); told.both_heights = heights();
-all(); drag([300, 90], [303, 90]); told.click = ends();
-press("in"); told.in = ends(); press("out"); told.out = ends();
-press("in"); press("all"); told.all = ends();
+reported.whole = ends(); reported.heights = heights(); reported.readout = (at(424), readout());
+reported.scrolled = wheel(243, 90, -100); reported.after_scroll = ends();
+reported.zoomed = wheel(243, 90, -100, shift);
+reported.after_zoom = ends(); reported.about = at(243);
+all(); reported.after_all = ends();
+drag([243, 90], [605, 92]); reported.range = ends();
+drag([243, 90], [315.4, 90], shift); reported.panned = ends();
+all(); drag([243, 60], [605, 110]); reported.box = ends(); reported.box_heights = heights();
+all(); drag([243, 60], [243, 80], shift); reported.moved_heights = heights();
+all(); wheel(243, 86, 100, both); reported.both = ends(); reported.both_heights = heights();
+all(); drag([300, 90], [303, 90]); reported.click = ends();
+press("in"); reported.in = ends(); press("out"); reported.out = ends();
+press("in"); press("all"); reported.all = ends();
 const first = () => document.querySelector(".legend button");
 first().click();
-told.pressed = first().getAttribute("aria-pressed"); told.hidden = (at(424), readout());
-pointer("pointerleave", 0, 0); told.left = readout();
-document.body.innerHTML = ""; const out = document.createElement("pre"); out.id = "told";
-out.textContent = JSON.stringify(told); document.body.append(out);
+reported.pressed = first().getAttribute("aria-pressed"); reported.hidden = (at(424), readout());
+pointer("pointerleave", 0, 0); reported.left = readout();
+document.body.innerHTML = ""; const out = document.createElement("pre"); out.id = "reported";
+out.textContent = JSON.stringify(reported); document.body.append(out);
 """
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def reported(tmp_path_factory):
     """What the page shows after each of STEPS."""
     if CHROMIUM is None:
         pytest.skip("no chromium")
@@ -98,7 +99,7 @@ def told(tmp_path_factory):
         f"--user-data-dir={page.parent / 'profile'}", "--window-size=1000,700", page.as_uri(),
     ]  # fmt: skip
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    found = re.search(r'<pre id="told">(.*?)</pre>', ended.stdout, re.DOTALL)
+    found = re.search(r'<pre id="reported">(.*?)</pre>', ended.stdout, re.DOTALL)
     assert found, f"the page did not come through its steps: {ended.stdout[-500:]}"
     return json.loads(html.unescape(found[1]))
 
@@ -121,51 +122,51 @@ def close(found, wanted):
     assert found == pytest.approx(wanted, abs=2e-3), found
 
 
-def test_at_first_all_is_seen_and_the_readout_names_it(told):
-    close(told["whole"], [0, 10])
-    close(ends_of(told["heights"]), [-1.05, 22.05])  # 0 to 21, and 5 % of room
-    assert told["readout"] == "time 5 – x [mm]: measured 10, simulated 11"
-    assert told["left"] == ""
+def test_at_first_all_is_seen_and_the_readout_names_it(reported):
+    close(reported["whole"], [0, 10])
+    close(ends_of(reported["heights"]), [-1.05, 22.05])  # 0 to 21, and 5 % of room
+    assert reported["readout"] == "time 5 – x [mm]: measured 10, simulated 11"
+    assert reported["left"] == ""
 
 
-def test_the_wheel_zooms_about_the_pointer_with_shift_alone(told):
-    assert told["scrolled"] is False and told["zoomed"] is True  # else the page scrolls
-    close(told["after_scroll"], [0, 10])
+def test_the_wheel_zooms_about_the_pointer_with_shift_alone(reported):
+    assert reported["scrolled"] is False and reported["zoomed"] is True  # else the page scrolls
+    close(reported["after_scroll"], [0, 10])
     share = math.exp(-0.2)
-    close(told["after_zoom"], [2.5 - 2.5 * share, 2.5 + 7.5 * share])
-    close(told["about"], 2.5)
-    close(told["after_all"], [0, 10])  # double-click
+    close(reported["after_zoom"], [2.5 - 2.5 * share, 2.5 + 7.5 * share])
+    close(reported["about"], 2.5)
+    close(reported["after_all"], [0, 10])  # double-click
 
 
-def test_with_control_the_quantity_is_zoomed_too(told):
+def test_with_control_the_quantity_is_zoomed_too(reported):
     share = math.exp(0.2)
-    close(told["both"], [2.5 - 2.5 * share, 2.5 + 7.5 * share])
-    slope, offset = scale(told["heights"])
-    u, (low, high) = slope * 86 + offset, ends_of(told["heights"])
-    close(ends_of(told["both_heights"]), [u + (end - u) * share for end in (low, high)])
+    close(reported["both"], [2.5 - 2.5 * share, 2.5 + 7.5 * share])
+    slope, offset = scale(reported["heights"])
+    u, (low, high) = slope * 86 + offset, ends_of(reported["heights"])
+    close(ends_of(reported["both_heights"]), [u + (end - u) * share for end in (low, high)])
 
 
-def test_a_drag_takes_its_range_and_a_box_the_quantity_too(told):
-    close(told["range"], [2.5, 7.5])
-    close(told["box"], [2.5, 7.5])
-    slope, offset = scale(told["heights"])
-    close(ends_of(told["box_heights"]), [slope * 110 + offset, slope * 60 + offset])
-    close(told["click"], [0, 10])  # three pixels are a click
+def test_a_drag_takes_its_range_and_a_box_the_quantity_too(reported):
+    close(reported["range"], [2.5, 7.5])
+    close(reported["box"], [2.5, 7.5])
+    slope, offset = scale(reported["heights"])
+    close(ends_of(reported["box_heights"]), [slope * 110 + offset, slope * 60 + offset])
+    close(reported["click"], [0, 10])  # three pixels are a click
 
 
-def test_with_shift_a_drag_moves_what_is_seen(told):
-    close(told["panned"], [2.0, 7.0])  # a tenth of 5 to the right
-    slope, _ = scale(told["heights"])
-    low, high = ends_of(told["heights"])
-    close(ends_of(told["moved_heights"]), [low - 20 * slope, high - 20 * slope])
+def test_with_shift_a_drag_moves_what_is_seen(reported):
+    close(reported["panned"], [2.0, 7.0])  # a tenth of 5 to the right
+    slope, _ = scale(reported["heights"])
+    low, high = ends_of(reported["heights"])
+    close(ends_of(reported["moved_heights"]), [low - 20 * slope, high - 20 * slope])
 
 
-def test_buttons_and_legend(told):
-    close(told["in"], [2, 8])
-    close(told["out"], [0, 10])
-    close(told["all"], [0, 10])
-    assert told["pressed"] == "false"
-    assert told["hidden"] == "time 5 – x [mm]: simulated 11"
+def test_buttons_and_legend(reported):
+    close(reported["in"], [2, 8])
+    close(reported["out"], [0, 10])
+    close(reported["all"], [0, 10])
+    assert reported["pressed"] == "false"
+    assert reported["hidden"] == "time 5 – x [mm]: simulated 11"
 
 
 def test_every_part_that_the_script_looks_for_is_on_the_page():
@@ -173,6 +174,6 @@ def test_every_part_that_the_script_looks_for_is_on_the_page():
     macro = re.search(r"{% macro curves.*?{% endmacro %}", parts, re.DOTALL)[0]
     wanted = set(re.findall(r'find\("(\w+)"\)', script))
     assert len(wanted) >= 9 and wanted <= set(re.findall(r'class="(\w+)"', macro))
-    heard = set(re.findall(r'addEventListener\("(\w+)"', script))
+    received = set(re.findall(r'addEventListener\("(\w+)"', script))
     pointer = {f"pointer{what}" for what in ("down", "move", "up", "leave")}
-    assert heard == pointer | {"dblclick", "wheel", "click", "change"}
+    assert received == pointer | {"dblclick", "wheel", "click", "change"}
