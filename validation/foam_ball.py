@@ -15,13 +15,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from diffsim_ros import _engine, meshes
+from diffsim_ros import _engine
 from diffsim_ros.inverse import Loss, SimulationProblem, gauss_newton_covariance
 from diffsim_ros.inverse.simulation_problem import body_slots
 from diffsim_ros.inverse.solution import Solution
@@ -40,66 +40,25 @@ from diffsim_ros.twin.depth_camera import KINECT, DepthCamera, floor_mesh
 
 from .common import Missed, judged, share
 from .coverage import THESIS, coverage, pair, reported
+from .thrown import GRAVITY, TRUTH, Numerics, ball
+from .thrown import scene as throw_scene
 
-RADIUS, DENSITY, POISSON = 0.1, 150.0, 0.35  # m, kg/m^3
+RADIUS, LAYERS = 0.1, 3  # m, of tets at fineness 1
 K_N, K_T = 1e6, 4e3  # N/m, N s/m over the whole surface
-GRAVITY = np.array([0.0, 0.0, -9.81])
 RATE, DURATION = 30.0, 14 / 30  # Hz, s: a flight, a bounce, and most of the next flight
 SAMPLE = 150
 CAMERA = DepthCamera((0.7, -1.5, 0.9), (0.6, 0.0, 0.15))
 SMALL = DepthCamera((0.5, -1.5, 0.7), (0.5, 0.0, 0.2), size=(96, 72), view=45.0)
 SHIPPED = {"throw_a": 10, "throw_b": 11}  # name -> seed
-TRUTH = {"young": 2.2e4, "viscosity": 40.0, "c_f": 0.25}
 ENTRIES = {"young": "ball.young", "viscosity": "ball.viscosity", "c_f": "ground.c_f"}
 VECTORS = ("position", "velocity")
 HORIZONS = [8, 11, 0]  # frames: to a little after the first contact, further, all of it
 
 
-def equal_volume(layers: int) -> float:
-    """Radius [m] at which a mesh of flat faces has the ball's volume."""
-    vertices, tets = meshes.ball(layers, 1.0)
-    volume = meshes.determinants(vertices, tets).sum() / 6
-    return float(RADIUS * (4 / 3 * np.pi / volume) ** (1 / 3))
-
-
-@dataclass(frozen=True)
-class Numerics:
-    """How a ball is simulated: layers and kind of its tets, step [s], rows of the rollout per step,
-    factor on the contact's stiffness."""
-
-    layers: int = 3
-    element: str = "p2"  # linear tets of the same cost are 10 % too stiff
-    step: float = 1 / 480
-    every: int = 1
-    stiffer: float = 1.0
-
-    def finer(self) -> Numerics:
-        """Edges half as long, a quarter of the step, stiffer contact; rows at the camera's rate."""
-        step = self.step / 4
-        return Numerics(2 * self.layers, self.element, step, round(1 / (step * RATE)), 2.0)
-
-    def same(self) -> Numerics:
-        """The inverse crime, as a control: the same, with rows at the camera's rate."""
-        return replace(self, every=round(1 / (self.step * RATE)))
-
-
 def scene(truth: Mapping, how: Numerics) -> dict:
     """The throw; truth: young, viscosity, c_f, position, velocity."""
-    ball = {"radius": equal_volume(how.layers), "layers": how.layers}
-    return {
-        "world": {"step": how.step, "duration": DURATION, "record_every": how.every},
-        "bodies": {"ball": {
-            "type": "solid", "shape": {"ball": ball}, "element": how.element, "density": DENSITY,
-            "young": float(truth["young"]), "poisson": POISSON,
-            "viscosity": float(truth["viscosity"]),
-            "pose": {"position": [float(v) for v in truth["position"]]},
-            "velocity": [float(v) for v in truth["velocity"]],
-        }},
-        "sdfs": {"floor": {"plane": {}}},
-        "contact": [{"name": "ground", "points": "ball", "against": "floor",
-                     "k_n": K_N * how.stiffer, "k_t": K_T * how.stiffer,
-                     "c_f": float(truth["c_f"])}],
-    }  # fmt: skip
+    shape = ball(RADIUS, LAYERS * how.fine)
+    return throw_scene("ball", shape, how, truth, duration=DURATION, k_n=K_N, k_t=K_T)
 
 
 def thrown(seed: int) -> dict:
@@ -228,7 +187,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """Five recordings (a tenth: one); 85 to 100 % of all parameters inside their intervals."""
     how = Numerics()
     fits = [
-        reported(f"recording {k}", estimated(*recorded(seed + k, how.finer()), how))
+        reported(f"recording {k}", estimated(*recorded(seed + k, how.finer(RATE)), how))
         for k in range(share(5, fraction))
     ]
     rest, missed = {"thesis": THESIS, "recordings": fits}, []
@@ -243,7 +202,7 @@ def main(folder: Path) -> None:
     """Write the shipped recordings: millimetres, as a depth camera's driver gives them."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, seed in SHIPPED.items():
-        clouds, truth = recorded(seed, Numerics().finer(), SMALL)
+        clouds, truth = recorded(seed, Numerics().finer(RATE), SMALL)
         whole = [replace(c, points=np.round(1e3 * c.points)) for c in clouds]
         write_sequence(folder / f"{name}.npz", whole, kind=np.int16)
         print(name, truth)

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from diffsim_ros import _engine, meshes
+from diffsim_ros import _engine
 from diffsim_ros.inverse import (
     EARLY,
     LMOptions,
@@ -41,12 +40,12 @@ from diffsim_ros.scene.model import SceneModel
 
 from .common import Missed, judged, share
 from .coverage import THESIS, coverage, pair, reported
+from .thrown import GRAVITY, TRUTH, Numerics, ball
+from .thrown import scene as throw_scene
 
 HALF = 0.1  # radius of the sphere, half edge of the cube [m]
 OFF = 0.005  # markers off the surface [m]
 PLACES = (HALF + OFF) * np.concatenate([np.eye(3), -np.eye(3)])  # in the body's frame
-DENSITY, POISSON = 150.0, 0.35
-GRAVITY = np.array([0.0, 0.0, -9.81])
 RATE, DURATION = 60.0, 0.35  # Hz, s
 NOISE = 4e-3  # m; finer, and the model's own errors are no longer below it
 LOST = 0.05  # share of markers not seen
@@ -55,7 +54,6 @@ LOST = 0.05  # share of markers not seen
 K_N, K_T = 4e6, 4e3
 BODIES = ("sphere", "cube")
 LAYERS = {"sphere": 3, "cube": 4}  # of cells, at fineness 1
-TRUTH = {"young": 2.2e4, "viscosity": 40.0, "c_f": 0.25}
 ENTRIES = {"young": "body.young", "viscosity": "body.viscosity", "c_f": "ground.c_f"}
 START_PRIOR = np.repeat([0.03, 0.3, 0.3, 3.0], 3) ** 2  # of place, orientation, velocity, spin
 LOWEST = {"sphere": HALF, "cube": np.sqrt(3) * HALF}  # of the centre in free flight at any turn
@@ -64,55 +62,19 @@ HORIZON = 0.65  # of a recording, fitted first
 FINAL = LMOptions(max_iterations=25, cost_tolerance=1e-5)
 
 
-@dataclass(frozen=True)
-class Numerics:
-    """How a body is simulated: fineness of the mesh, step [s], rows per step, stiffer contact."""
-
-    fine: int = 1
-    element: str = "p2"
-    step: float = 1 / 480
-    every: int = 1
-    stiffer: float = 1.0
-
-    def finer(self) -> Numerics:
-        """Edges half as long, a quarter of the step, stiffer contact; rows at the tracker's."""
-        step = self.step / 4
-        return Numerics(2 * self.fine, self.element, step, round(1 / (step * RATE)), 2.0)
-
-    def same(self) -> Numerics:
-        """The inverse crime, as a control: the same, with rows at the tracker's rate."""
-        return replace(self, every=round(1 / (self.step * RATE)))
-
-
 def shape(kind: str, fine: int) -> dict:
     """Sphere of equal volume (540 tets at fineness 1), or cube (384)."""
     layers = LAYERS[kind] * fine
     if kind == "cube":
         return {"box": {"size": [2 * HALF] * 3, "cells": [layers] * 3}}
-    vertices, tets = meshes.ball(layers, 1.0)
-    volume = meshes.determinants(vertices, tets).sum() / 6
-    return {"ball": {"radius": float(HALF * (4 / 3 * np.pi / volume) ** (1 / 3)),
-                     "layers": layers}}  # fmt: skip
+    return ball(HALF, layers)
 
 
 def scene(kind: str, how: Numerics, truth: Mapping) -> SceneModel:
     """The throw; truth: young, viscosity, c_f, position, turn, velocity, angular_velocity."""
-    return load_scene({
-        "world": {"step": how.step, "duration": DURATION, "record_every": how.every},
-        "bodies": {"body": {
-            "type": "solid", "shape": shape(kind, how.fine), "element": how.element,
-            "density": DENSITY, "young": truth["young"], "poisson": POISSON,
-            "viscosity": truth["viscosity"],
-            "pose": {"position": truth["position"].tolist(),
-                     "orientation": truth["turn"].as_quat().tolist()},
-            "velocity": truth["velocity"].tolist(),
-            "angular_velocity": truth["angular_velocity"].tolist(),
-        }},
-        "sdfs": {"floor": {"plane": {}}},
-        "contact": [{"name": "ground", "points": "body", "against": "floor",
-                     "k_n": K_N * how.stiffer, "k_t": K_T * how.stiffer,
-                     "c_f": truth["c_f"]}],
-    })  # fmt: skip
+    parts = shape(kind, how.fine)
+    throw = throw_scene("body", parts, how, truth, duration=DURATION, k_n=K_N, k_t=K_T)
+    return load_scene(throw)
 
 
 def thrown(kind: str, seed: int) -> dict:
@@ -248,7 +210,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     for kind in BODIES:
         fits = []
         for k in range(share(5, fraction)):
-            recording = recorded(kind, seed + k, how.finer())
+            recording = recorded(kind, seed + k, how.finer(RATE))
             fits.append(reported(f"{kind} {k}", estimated(kind, *recording, how)))
         try:
             figures[kind] = {**coverage(fits), "recordings": fits}

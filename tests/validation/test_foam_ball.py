@@ -5,13 +5,13 @@ import pytest
 
 pytest.importorskip("open3d", exc_type=ImportError)
 
-from validation.foam_ball import Numerics, estimated, recorded
+from validation.foam_ball import RATE, Numerics, estimated, recorded
 
 
 def test_the_noise_alone_stays_within_its_intervals():
     """The whole chain, rendering to covariance; the mesh's own errors are the full study's."""
-    how = Numerics(layers=3, element="p1", step=1 / 240)
-    fit = estimated(*recorded(3, how.same()), how)
+    how = Numerics(element="p1", step=1 / 240)
+    fit = estimated(*recorded(3, how.same(RATE)), how)
     z = np.array([p["z"] for p in fit["parameters"].values()])
     ratio = np.array([p["sigma_over_bound"] for p in fit["parameters"].values()])
     assert len(z) == 9 and np.abs(z).max() < 3.3, fit["parameters"]

@@ -4,13 +4,21 @@ import numpy as np
 import pytest
 
 from validation.coverage import coverage, pair
-from validation.thrown_markers import BODIES, NOISE, Numerics, estimated, problem_of, recorded
+from validation.thrown_markers import (
+    BODIES,
+    NOISE,
+    RATE,
+    Numerics,
+    estimated,
+    problem_of,
+    recorded,
+)
 
 
 @pytest.mark.parametrize("kind", BODIES)
 def test_the_noise_alone_stays_within_its_intervals(kind):
     how = Numerics(element="p1", step=1 / 240)
-    t, x, truth = recorded(kind, 0, how.same())
+    t, x, truth = recorded(kind, 0, how.same(RATE))
     fit = estimated(kind, t, x, truth, how)
     z = np.array([p["z"] for p in fit["parameters"].values()])
     ratio = np.array([p["sigma_over_bound"] for p in fit["parameters"].values()])
