@@ -23,8 +23,8 @@ from diffsim_ros.inverse import (
 )
 from diffsim_ros.inverse.clock import Clock
 from diffsim_ros.inverse.objectives import BodySlot
-from diffsim_ros.rotation import quat_exp, quat_multiply
 from diffsim_ros.scene import load_scene
+from tests.inverse.partials import moved
 
 VERTICES, TETS = meshes.ball(2, 0.1)
 FACES = meshes.surface(TETS)
@@ -132,21 +132,6 @@ def test_the_camera_counts_what_it_sees():
     assert np.abs(free.distance).max() < 0.01
 
 
-def shifted(run, x, v, slot, kind):
-    """The rollout with the body's poses and speeds moved by tangents x, v (F, size)."""
-    new = SimpleNamespace(**{k: a.copy() for k, a in vars(run).items()})
-    frames = len(x)
-    if kind == "soft":
-        new.position[:, 1:] += x.reshape(frames, -1, 3)
-        new.velocity[:, 1:] += v.reshape(frames, -1, 3)
-        return new
-    new.position[:, 0] += x[:, :3]
-    new.orientation[:, 0] = quat_multiply(quat_exp(x[:, 3:]), run.orientation[:, 0])
-    new.velocity[:, 0] += v[:, :3]
-    new.angular_velocity[:, 0] += v[:, 3:]
-    return new
-
-
 @pytest.mark.parametrize("observed", [True, False])
 @pytest.mark.parametrize("kind", ["soft", "rigid"])
 def test_partials_on_random_deformed_surfaces(kind, observed, generator):
@@ -159,7 +144,7 @@ def test_partials_on_random_deformed_surfaces(kind, observed, generator):
 
     def cost(d):
         x, v = np.split(scale * d, 2)
-        new = shifted(run, x.reshape(frames, size), v.reshape(frames, size), slot, kind)
+        new = moved(run, slot, x.reshape(frames, size), v.reshape(frames, size))
         term = objective.term(new, slot, {})
         return 0.5 * objective.loss(term.residual[:, 0] ** 2)[0].sum(), term.signature
 

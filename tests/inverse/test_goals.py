@@ -10,7 +10,7 @@ from diffsim_ros.inverse.goals import Goal, Smooth
 from diffsim_ros.inverse.guides import ClearanceGuide, Heading, KeyLimit, affine_axis
 from diffsim_ros.inverse.marker_track import RigidPoints, SoftPoints
 from diffsim_ros.inverse.objectives import BodySlot
-from diffsim_ros.rotation import quat_exp, quat_multiply
+from tests.inverse.partials import check_own, check_partials
 
 FRAMES = np.array([1, 2, 4])
 CUBE, JELLY = BodySlot(0, 0, 6), BodySlot(1, 6, 12, 4)
@@ -64,36 +64,9 @@ def rollout():
     return SimpleNamespace(position=x, orientation=q, velocity=v, angular_velocity=w)
 
 
-def moved(run, slot, dx, dv):
-    """The rollout with a body's state moved by tangents dx, dv (F, ndof)."""
-    new = SimpleNamespace(**{k: v.copy() for k, v in vars(run).items()})
-    columns = slice(slot.dof, slot.dof + slot.size)
-    x, v = dx[:, columns], dv[:, columns]
-    if slot.count > 1:
-        rows = slice(slot.index, slot.index + slot.count)
-        new.position[:, rows] += x.reshape(len(x), -1, 3)
-        new.velocity[:, rows] += v.reshape(len(x), -1, 3)
-        return new
-    new.position[:, slot.index] += x[:, :3]
-    turned = quat_multiply(quat_exp(x[:, 3:]), run.orientation[:, slot.index])
-    new.orientation[:, slot.index] = turned
-    new.velocity[:, slot.index] += v[:, :3]
-    new.angular_velocity[:, slot.index] += v[:, 3:]
-    return new
-
-
 @pytest.mark.parametrize("kind", objectives())
 def test_partials_by_the_state(kind):
-    objective, slot = objectives()[kind]
-    run, eps = rollout(), 1e-6
-    term = objective.term(run, slot, {})
-    for seed in range(3):
-        dx, dv = np.random.default_rng(seed).normal(size=(2, 6, 18))
-        exact = term.through(slot, dx[..., None], dv[..., None])[..., 0]
-        up, down = (objective.term(moved(run, slot, s * dx, s * dv), slot, {}).residual
-                    for s in (eps, -eps))  # fmt: skip
-        assert np.abs(exact).max() > 0.1, "nothing depends on the state"
-        np.testing.assert_allclose((up - down) / (2 * eps), exact, atol=2e-7 * np.abs(exact).max())
+    check_partials(objectives()[kind][0], rollout(), objectives()[kind][1])
 
 
 @pytest.mark.parametrize(
@@ -141,13 +114,9 @@ def limits(order, limit=1.0):
 def test_limits_of_keys_and_their_partials(order, limit):
     kept, keys = limits(order, limit)
     values = {n: float(keys[k, a]) for k, row in enumerate(kept.names) for a, n in enumerate(row)}
-    term, eps = kept.term(None, CUBE, values), 1e-7
-    above = term.residual[0, : 3 + order]
+    above = kept.term(None, CUBE, values).residual[0, : 3 + order]
     assert 0 < np.count_nonzero(above) < above.size, "some above, some below"
-    for name in kept.parameters:
-        up, down = (kept.term(None, CUBE, values | {name: values[name] + s}).residual
-                    for s in (eps, -eps))  # fmt: skip
-        np.testing.assert_allclose((up - down) / (2 * eps), term.own[name], atol=1e-5)
+    check_own(kept, None, CUBE, values, atol=1e-5)
     if order == 1:
         speeds = np.linalg.norm(np.diff(keys, axis=0), axis=1) / 0.1
         assert kept.peak(values) == pytest.approx(speeds.max())

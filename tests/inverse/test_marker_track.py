@@ -9,7 +9,8 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.marker_track import MarkerTrack, RigidPoints, SoftPoints, interpolated
 from diffsim_ros.inverse.objectives import BodySlot
 from diffsim_ros.inverse.swing import SwingTrack
-from tests.inverse.test_objectives import moved, rollout
+from tests.inverse.partials import check_partials
+from tests.inverse.test_objectives import rollout
 
 RIGID, SOFT, T = BodySlot(1, 3, 6), BodySlot(0, 0, 9, 3), 0.1
 TIMES = np.array([0.0, 0.13, 0.2, 0.37])
@@ -32,51 +33,17 @@ def soft_run(generator, frames=5):
     )
 
 
-def check_partials(objective, run, slot, change, size):
-    """`change(run, frame, dof of x or v, eps)` moves one number of the state."""
-    term, eps = objective.term(run, slot, {}), 1e-6
-    count, ndof = len(run.position), slot.dof + slot.size
-    dx, dv = np.zeros((2, count, ndof, count, 2 * size))  # one parameter per number of the state
-    for frame in range(count):
-        np.fill_diagonal(dx[frame, slot.dof :, frame, :size], 1.0)
-        np.fill_diagonal(dv[frame, slot.dof :, frame, size:], 1.0)
-    by = term.through(slot, *(d.reshape(count, ndof, -1) for d in (dx, dv)))
-    jacobian = by.reshape(*term.residual.shape, count, 2 * size)
-    for frame in range(0, count, 1 + count // 8):
-        for dof in range(2 * size):
-            up, down = (
-                objective.term(change(run, frame, dof, s), slot, {}).residual for s in (eps, -eps)
-            )
-            scale = max(1.0, np.abs(jacobian).max())
-            found = (up - down) / (2 * eps)
-            np.testing.assert_allclose(found, jacobian[:, :, frame, dof], atol=2e-8 * scale)
-    assert np.any(jacobian)
-
-
-def rigid_change(run, frame, dof, eps):
-    d = np.zeros(12)
-    d[dof] = eps
-    return moved(run, RIGID, frame, d[:6], d[6:])
-
-
-def soft_change(run, frame, dof, eps):
-    new = SimpleNamespace(position=run.position.copy(), velocity=run.velocity.copy())
-    part = new.position if dof < 9 else new.velocity
-    part[frame, dof % 9 // 3, dof % 3] += eps
-    return new
-
-
 def test_partials_of_markers_on_a_rigid_body(generator):
     carrier = RigidPoints(generator.normal(size=(2, 3)))
     observed = generator.normal(size=(4, 2, 3))
     observed[2, 1] = np.nan
     track = MarkerTrack("cube", TIMES, T, carrier, observed, 0.2)
-    check_partials(track, rollout(generator), RIGID, rigid_change, 6)
+    check_partials(track, rollout(generator), RIGID)
 
 
 def test_partials_of_markers_on_a_soft_body(generator):
     track = MarkerTrack("jelly", TIMES, T, soft(generator), generator.normal(size=(4, 2, 3)), 0.2)
-    check_partials(track, soft_run(generator), SOFT, soft_change, 9)
+    check_partials(track, soft_run(generator), SOFT)
 
 
 def test_partials_of_a_swing(generator):
@@ -89,7 +56,7 @@ def test_partials_of_a_swing(generator):
         "jelly", t, T, soft(generator, 1), np.array([0.6, 0.0, 0.8]), 0.3,
         np.array([0.1, 0.8, 0.7, 0.01]), np.array([0.1, 0.05, 0.2, 0.01]),
     )  # fmt: skip
-    check_partials(swing, run, SOFT, soft_change, 9)
+    check_partials(swing, run, SOFT)
 
 
 def test_a_cubic_motion_is_met_exactly():
