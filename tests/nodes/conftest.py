@@ -58,12 +58,12 @@ class Ros:
         self._running.append((node, Spinner(node)))
         return node
 
-    def start_with(self, kind, **parameters):
-        """Start a node of ours with these parameters."""
+    def start_with(self, kind, *given, arguments=None, **parameters):
+        """Start a node of ours with these parameters; arguments: those of a command line."""
         from rclpy.parameter import Parameter
 
         overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-        return self.start(kind(parameter_overrides=overrides))
+        return self.start(kind(*given, cli_args=arguments, parameter_overrides=overrides))
 
     def estimate(self, goal):
         """The estimator's answer to a goal, through its service."""
@@ -103,9 +103,9 @@ class Ros:
 
     def listen(self, kind, topic, profile):
         """Subscribe; returns the growing list of messages."""
-        heard = []
-        self.node.create_subscription(kind, topic, heard.append, profile)
-        return heard
+        received = []
+        self.node.create_subscription(kind, topic, received.append, profile)
+        return received
 
     def action(self, kind, name):
         """A client of an action whose server is there."""
@@ -123,14 +123,16 @@ class Ros:
         self.node.executor.create_task(lambda: made.append(call(*given)))
         return self.until(lambda: made, "the request")[0]
 
-    def act(self, client, goal, *hear, limit=LIMIT):
+    def act(self, client, goal, feedback=None, limit=LIMIT):
         """(status, result) of a goal sent to an action."""
-        handle = self.accepted(client, goal, *hear)
+        handle = self.accepted(client, goal, feedback)
         return self.outcome(handle, limit)
 
-    def accepted(self, client, goal, *hear):
-        """The handle of a goal that was accepted; hear(message) gets its feedback."""
-        sent = self.asked(client.send_goal_async, goal, *hear)
+    def accepted(self, client, goal, feedback=None):
+        """The handle of a goal that was accepted; its feedback goes to a list."""
+        feedback = [] if feedback is None else feedback
+        on_feedback = lambda message: feedback.append(message.feedback)  # noqa: E731
+        sent = self.asked(client.send_goal_async, goal, on_feedback)
         handle = self.until(lambda: sent.done() and sent.result(), "the goal's handle")
         assert handle.accepted
         return handle

@@ -101,8 +101,7 @@ class Bench:
     def goal(self, motion=MOTION, blend=0.0):
         """The handle of an accepted goal."""
         message = convert_motion.execute_goal(motion, blend)
-        hear = lambda said: self.feedback.append(said.feedback)  # noqa: E731
-        return self.ros.accepted(self.client, message, hear)
+        return self.ros.accepted(self.client, message, self.feedback)
 
     def send(self, motion=MOTION, blend=0.0):
         """Have a motion executed."""

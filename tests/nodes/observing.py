@@ -17,7 +17,7 @@ class Observing:
     def __init__(self, ros, folder):
         self.ros, self.folder = ros, folder
         self.usual = {"period": 0.05, "pose_topics": [""]}
-        self.heard = ros.listen(DiagnosticArray, "/diagnostics", 10)
+        self.diagnostics = ros.listen(DiagnosticArray, "/diagnostics", 10)
 
     def observe(self, **parameters):
         self.observer = self.ros.start_with(Observer, **(self.usual | parameters))
@@ -30,13 +30,13 @@ class Observing:
 
     def status(self, condition, what="a diagnostic"):
         """The first status from now on that fulfils a condition."""
-        seen = len(self.heard)
+        before = len(self.diagnostics)
 
         def found():
-            fresh = [s for m in self.heard[seen:] for s in m.status]
+            fresh = [s for m in self.diagnostics[before:] for s in m.status]
             return next((s for s in fresh if condition(s)), None)
 
-        return self.ros.until(found, lambda: f"{what}; last: {self.heard[-1:]}")
+        return self.ros.until(found, lambda: f"{what}; last: {self.diagnostics[-1:]}")
 
     def save(self, **parameters):
         """The answer of ~/save, with these parameters set before."""

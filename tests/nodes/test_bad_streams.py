@@ -48,7 +48,9 @@ class Bench(Observing):
 
     def values(self, topic):
         """Figures of the last status of a topic."""
-        last = [convert.values_of(s) for s in (self.heard[-1].status if self.heard else ())]
+        last = [
+            convert.values_of(s) for s in (self.diagnostics[-1].status if self.diagnostics else ())
+        ]
         return next((values for values in last if values["topic"] == topic), {})
 
 
@@ -161,11 +163,8 @@ def test_clouds_and_joints_are_checked_bounded_and_saved(bench, tmp_path):
 
     # played back, it is the same recording with later stamps
     bench.ros.call(Trigger, "/observer/start")
-    replay = Replay(parameter_overrides=[
-        Parameter("data", value=str(tmp_path / "cloud.mcap")), Parameter("rate_factor", value=5.0),
-        Parameter("settle", value=0.2),
-    ])  # fmt: skip
-    bench.ros.start(replay)
+    cloud = str(tmp_path / "cloud.mcap")
+    bench.ros.start_with(Replay, data=cloud, rate_factor=5.0, settle=0.2)
     bench.status_of("/points", f"{len(kept)} of {len(kept)} samples in 1 trials")
     assert bench.save(path=str(tmp_path / "again.mcap")).success
     for before, after in zip(
@@ -192,7 +191,7 @@ def test_calibrate_finds_publishes_saves_and_refuses(bench, tmp_path):
     bench.observe(pose_topics=["wand/pose"], trial_gap=0.2)
     static = bench.ros.listen(TFMessage, "/tf_static", STATIC_TF)
     places = rng.uniform(-0.4, 0.4, (5, 3))
-    seen = TRUTH.inverse().moved(places) + 1e-4 * rng.normal(size=(5, 3))
+    observed = TRUTH.inverse().moved(places) + 1e-4 * rng.normal(size=(5, 3))
     line = np.outer(np.arange(5.0), [0.1, 0.0, 0.0])
 
     def call(request):
@@ -200,8 +199,8 @@ def test_calibrate_finds_publishes_saves_and_refuses(bench, tmp_path):
 
     for request, words in (
         (asked(line, line), "across a line"),
-        (asked(places[:2], seen[:2]), "parent_points: got 2; accepted: at least 3"),
-        (asked(places, 1000 * seen), "millimetres"),
+        (asked(places[:2], observed[:2]), "parent_points: got 2; accepted: at least 3"),
+        (asked(places, 1000 * observed), "millimetres"),
         (asked(places), "child_points: got 0"),
         (asked([]), "parent_points and flange_poses: got '0 and 0'"),
         (asked(places, body="wand"), "received: none; /wand/pose: no publisher"),
@@ -210,7 +209,7 @@ def test_calibrate_finds_publishes_saves_and_refuses(bench, tmp_path):
         assert answer.error_code == convert.CODES["INVALID_DATA"], words
         assert words in answer.error_msg, answer.error_msg
     path = tmp_path / "new" / "base.yaml"
-    answer = call(asked(places, seen, path=str(path)))
+    answer = call(asked(places, observed, path=str(path)))
     assert answer.error_code == 0 and answer.path == str(path), answer.error_msg
     assert answer.residual < 3e-4 and len(answer.covariance) == 36 and len(answer.residuals) == 5
     found = read_transform(path)
@@ -246,7 +245,7 @@ def test_calibrate_finds_publishes_saves_and_refuses(bench, tmp_path):
     np.testing.assert_allclose(held, places, atol=1e-9)
     refused = call(asked(places, body="wand"))
     assert "frame: got 'base_link'; accepted: poses in child_frame" in refused.error_msg
-    again = call(asked(places, seen, path=str(path)))
+    again = call(asked(places, observed, path=str(path)))
     assert again.error_code == convert.CODES["INVALID_DATA"] and "overwritten" in again.error_msg
 
 
@@ -256,12 +255,12 @@ def test_hand_eye_over_ros_and_a_calibration_that_is_read_at_the_start(ros, tmp_
     bench.observe()
     turns = quat_exp(rng.normal(size=(8, 3)))
     flange, offset = rng.uniform(-0.4, 0.4, (8, 3)), np.array([0.03, -0.05, 0.12])
-    seen = TRUTH.inverse().moved(quat_rotate(turns, offset) + flange)
+    observed = TRUTH.inverse().moved(quat_rotate(turns, offset) + flange)
     q = quat_multiply(quat_conjugate(TURN), turns)
     request = Calibrate.Request(parent_frame="base_link", child_frame="world",
                                 path=str(tmp_path / "eye.yaml"))  # fmt: skip
     request.flange_poses = [convert.pose(p, r) for p, r in zip(flange, turns, strict=True)]
-    request.child_poses = [convert.pose(p, r) for p, r in zip(seen, q, strict=True)]
+    request.child_poses = [convert.pose(p, r) for p, r in zip(observed, q, strict=True)]
     answer = ros.call(Calibrate, "/observer/calibrate", request)
     assert answer.error_code == 0, answer.error_msg
     place = answer.on_flange.position

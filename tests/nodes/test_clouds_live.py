@@ -44,9 +44,9 @@ def lab(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     clouds, stamps = [], []
     for seed in (0, 1):
-        seen = recording(seed).clouds
-        clouds += seen
-        stamps += [cloud.stamp + 3.0 * seed for cloud in seen]
+        observed = recording(seed).clouds
+        clouds += observed
+        stamps += [cloud.stamp + 3.0 * seed for cloud in observed]
     write_motion(
         tmp_path / "camera.mcap", [], clouds=[RecordedClouds(TOPIC, "camera", stamps, clouds)]
     )
@@ -57,7 +57,7 @@ def lab(tmp_path, monkeypatch):
 
 
 def test_clouds_are_recorded_estimated_and_shown_by_residual(ros, lab):
-    heard = ros.listen(DiagnosticArray, "/diagnostics", 10)
+    received = ros.listen(DiagnosticArray, "/diagnostics", 10)
     done = ros.listen(Bool, "/replay/done", LATCHED)
     points = ros.listen(PointCloud2, "/visualizer/points", STREAM)
     motion = ros.listen(MarkerArray, "/visualizer/motion", STREAM)
@@ -69,7 +69,7 @@ def test_clouds_are_recorded_estimated_and_shown_by_residual(ros, lab):
     ros.start_with(Replay, data=str(lab / "camera.mcap"), rate_factor=10.0, settle=0.2)
     ros.until(lambda: done and done[-1].data, "the end of the replay")
     ros.until(
-        lambda: convert.values_of(heard[-1].status[0]).get("kept") == "26", "both throws"
+        lambda: convert.values_of(received[-1].status[0]).get("kept") == "26", "both throws"
     )  # fmt: skip
     response = ros.call(Trigger, "/observer/save")
     assert response.success and "2 trials" in response.message, response.message
@@ -105,7 +105,7 @@ def test_a_camera_and_a_tracker_are_recorded_and_estimated_together(ros, tmp_pat
     content["data"]["train"]["files"] = [str(bag)]
     (tmp_path / "box.yaml").write_text(yaml.safe_dump(content))
     done = ros.listen(Bool, "/replay/done", LATCHED)
-    heard = ros.listen(DiagnosticArray, "/diagnostics", 10)
+    received = ros.listen(DiagnosticArray, "/diagnostics", 10)
     ros.start_with(Observer, cloud_topics=[TOPIC], pose_topics=["/box/pose"], period=0.05,
             path=str(saved), reliability="reliable")  # fmt: skip
     ros.start_with(Estimator, configuration=str(tmp_path / "box.yaml"))
@@ -113,7 +113,7 @@ def test_a_camera_and_a_tracker_are_recorded_and_estimated_together(ros, tmp_pat
     ros.until(lambda: done and done[-1].data, "the end of the replay")
 
     def kept():
-        return sorted(convert.values_of(s).get("kept") for s in heard[-1].status)
+        return sorted(convert.values_of(s).get("kept") for s in received[-1].status)
 
     ros.until(lambda: kept() == ["26", "98"], "clouds and poses")
     response = ros.call(Trigger, "/observer/save")

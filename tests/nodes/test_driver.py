@@ -37,33 +37,33 @@ def test_a_motion_is_carried_out_and_lets_go_at_its_time(bench, gripper):
 
 
 def test_a_dry_run_sends_nothing_and_what_is_unsafe_is_refused(bench):
-    heard = bench.ros.listen(
+    received = bench.ros.listen(
         TrajectoryMessage, "/scaled_joint_trajectory_controller/joint_trajectory", STREAM
     )
     bench.drive(dry_run=True).known()
     report = bench.send().report()
     assert report.code == "SUCCESS" and report.dry_run and "26 points, 0.600 s" in report.message
-    for motion, told in (
+    for motion, expected in (
         (swing(size=9.0), "velocity"),
         (swing(size=0.1, release=1.2), "release"),
     ):
         report = bench.send(motion).report()
-        assert report.code == "REFUSED" and told in report.message
-    assert bench.lab.events == [] and heard == [] and report.release_stamp is None
+        assert report.code == "REFUSED" and expected in report.message
+    assert bench.lab.events == [] and received == [] and report.release_stamp is None
 
 
 def test_trajectories_by_topic_and_what_the_diagnostics_say(bench):
-    said = bench.ros.listen(DiagnosticArray, "/diagnostics", 10)
+    reported = bench.ros.listen(DiagnosticArray, "/diagnostics", 10)
     bench.drive(dry_run=True, period=0.05).known()
     wanted = bench.ros.node.create_publisher(TrajectoryMessage, "/driver/joint_trajectory", STREAM)
     bench.ros.until(lambda: wanted.get_subscription_count() > 0, "the driver to listen")
     wanted.publish(convert_motion.trajectory_message(MOTION))
 
     def last():
-        return convert.values_of(said[-1].status[0])["last"] if said else ""
+        return convert.values_of(reported[-1].status[0])["last"] if reported else ""
 
     bench.ros.until(lambda: "topic: SUCCESS dry run" in last(), last)
-    assert said[-1].status[0].message == "dry run: nothing is sent"
+    assert reported[-1].status[0].message == "dry run: nothing is sent"
     changed = bench.driver.set_parameters(
         [Parameter("gripper", value="none"), Parameter("dry_run", value=False)]
     )
@@ -121,8 +121,8 @@ def test_a_late_joint_state_ends_the_motion(bench, what):
     assert report.code == "ABORTED" and "no joint state for 0.1" in report.message
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.events == ["started"]
-    told = {"none": "age: got", "nan": "elbow_joint: got nan"}[what]
-    assert told in bench.send().report().message
+    expected = {"none": "age: got", "nan": "elbow_joint: got nan"}[what]
+    assert expected in bench.send().report().message
 
 
 def test_a_hiccup_of_the_driver_is_not_the_robots_silence(ros):
@@ -174,10 +174,10 @@ def test_a_file_is_sent_by_the_command(bench, tmp_path, capsys, monkeypatch):
         def __init__(self, *_):
             super().__init__()
 
-        def execute(self, trajectory, told, *, blend, name):
+        def execute(self, trajectory, on_feedback, *, blend, name):
             assert (blend, name) == (0.0, "driver/execute")
             report = bench.send(trajectory).report()
-            any(told(message) for message in bench.feedback)
+            any(on_feedback(message) for message in bench.feedback)
             return report
 
     Commander.__enter__ = lambda self: self
@@ -185,10 +185,10 @@ def test_a_file_is_sent_by_the_command(bench, tmp_path, capsys, monkeypatch):
     bench.drive(dry_run=True, gripper="none").known()
     MOTION.save(tmp_path / "trajectory.yaml")
     assert execute.main([str(tmp_path / "trajectory.yaml")]) == 0
-    said = capsys.readouterr()
+    reported = capsys.readouterr()
     kept = "; the gripper would not be opened: parameter gripper is none; "
-    assert said.out.startswith(f"SUCCESS; dry run: 26 points, 0.600 s, nothing was sent{kept}")
-    assert said.err == "checking (0.00 s)\n"
+    assert reported.out.startswith(f"SUCCESS; dry run: 26 points, 0.600 s, nothing was sent{kept}")
+    assert reported.err == "checking (0.00 s)\n"
     late = replace(MOTION, release=0.7)
     late.save(tmp_path / "late.yaml")
     assert execute.main([str(tmp_path / "late.yaml")]) == 3

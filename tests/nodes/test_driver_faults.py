@@ -25,7 +25,7 @@ CONTROLLER = "/scaled_joint_trajectory_controller"
 FAST = swing(size=0.5, duration=1.2, release=None)
 
 
-def told(bench):
+def commanded(bench):
     """Largest commanded velocity and acceleration, shares of their limits."""
     desired = bench.lab.desired
     velocity = max(np.abs(one.velocity / ARM.limits.velocity).max() for one in desired)
@@ -42,9 +42,9 @@ def test_a_clock_that_is_set_back_in_a_motion_stops_the_arm(bench, output):
     assert report.code == "ABORTED" and "the clock was set back" in report.message, report
     bench.ros.until(bench.rests, "rest")
     assert np.abs(bench.lab.mock.position - FAST.positions[-1]).max() > 0.1
-    assert "at 0." in report.message and told(bench)[0] < 1.01
+    assert "at 0." in report.message and commanded(bench)[0] < 1.01
     if output == "topic":  # else the mock's own brake is the harder one
-        assert told(bench)[1] < 1.01
+        assert commanded(bench)[1] < 1.01
 
 
 def test_a_stop_by_topic_of_an_arm_whose_states_are_silent_keeps_the_limits(bench):
@@ -55,7 +55,7 @@ def test_a_stop_by_topic_of_an_arm_whose_states_are_silent_keeps_the_limits(benc
     report = bench.report()
     assert report.code == "ABORTED" and "no joint state" in report.message, report
     bench.ros.until(bench.rests, "rest")
-    assert max(told(bench)) < 1.01
+    assert max(commanded(bench)) < 1.01
 
 
 def test_a_controller_that_aborts_without_a_code_has_not_ended_well(bench):
@@ -151,7 +151,7 @@ def test_a_stop_by_topic_does_not_begin_where_a_second_publisher_says(bench):
     report = bench.report()
     assert report.code == "ABORTED" and "off its path" in report.message, report
     bench.ros.until(bench.rests, "rest")
-    assert max(told(bench)) < 1.01
+    assert max(commanded(bench)) < 1.01
 
 
 def test_a_stop_by_topic_begins_where_the_arm_is_by_now():
@@ -255,7 +255,7 @@ def test_a_stop_by_topic_keeps_the_limits_also_where_the_states_are_another_robo
     bench.ros.asked(bench.handle.cancel_goal_async)
     assert bench.report().code == "CANCELED"
     bench.ros.until(bench.rests, "rest")
-    assert bench.lab.events == ["started"] * 3 and max(told(bench)) < 1.01
+    assert bench.lab.events == ["started"] * 3 and max(commanded(bench)) < 1.01
 
 
 def test_a_stop_by_topic_of_an_arm_that_is_elsewhere_and_silent_keeps_the_limits(bench):
@@ -267,4 +267,4 @@ def test_a_stop_by_topic_of_an_arm_that_is_elsewhere_and_silent_keeps_the_limits
     bench.lab.executor.create_task(bench.lab.mock.replace, still)
     assert bench.report().code == "ABORTED"
     bench.ros.until(bench.rests, "rest")
-    assert bench.lab.events == ["started"] * 4 and max(told(bench)) < 1.01
+    assert bench.lab.events == ["started"] * 4 and max(commanded(bench)) < 1.01

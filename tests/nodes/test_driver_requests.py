@@ -34,11 +34,11 @@ def test_a_huge_goal_of_a_second_client_does_not_delay_the_release(ros, processe
     client = ros.action(Execute, "/driver/execute")
     goal = huge(40_000)
     motion = swing(size=0.2, duration=4.0, release=2.5)
-    heard = []
-    handle = ros.accepted(client, convert_motion.execute_goal(motion), heard.append)
+    received = []
+    handle = ros.accepted(client, convert_motion.execute_goal(motion), received)
     result = ros.asked(handle.get_result_async)
-    so_far = lambda: f"the motion; {driver.log.read_text()} {heard[-1:]}"  # noqa: E731
-    ros.until(lambda: any(m.feedback.time > 1.0 for m in heard), so_far)
+    so_far = lambda: f"the motion; {driver.log.read_text()} {received[-1:]}"  # noqa: E731
+    ros.until(lambda: any(m.time > 1.0 for m in received), so_far)
     others = [ros.asked(client.send_goal_async, goal) for _ in range(2)]
     report = convert_motion.report(ros.until(lambda: result.done() and result.result(), "").result)
     assert report.code == "SUCCESS", (report, driver.log.read_text())

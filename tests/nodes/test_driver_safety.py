@@ -97,8 +97,8 @@ class Command:
 
     def end(self, number):
         self.process.send_signal(number)
-        said, errors = self.process.communicate(timeout=40)
-        return self.process.returncode, said, errors
+        output, errors = self.process.communicate(timeout=40)
+        return self.process.returncode, output, errors
 
 
 @pytest.mark.parametrize("when", ["waiting", "moving"])
@@ -111,8 +111,8 @@ def test_a_signal_to_the_command_cancels_and_the_answer_is_awaited(bench, tmp_pa
     command = Command(bench, tmp_path, LONG)
     if when == "moving":
         bench.until(0.1)
-    code, said, errors = command.end(number)
-    assert code == 3 and said.startswith("CANCELED; on request"), (said, errors)
+    code, output, errors = command.end(number)
+    assert code == 3 and output.startswith("CANCELED; on request"), (output, errors)
     assert "Traceback" not in errors
     assert not bench.lab.mock.active
     bench.ros.until(bench.rests, "rest")
@@ -164,16 +164,16 @@ def test_a_trajectory_of_another_client_stops_the_motion_and_the_gripper_stays_c
 
 
 @pytest.mark.parametrize(
-    "bound, told",
+    "bound, expected",
     [
         ({"release_tolerance": 0.001}, "at the release .* off its place .at most 0.001"),
         ({"release_velocity": 0.01}, "at the release .* off its velocity .at most 0.01"),
     ],
 )
-def test_a_release_outside_its_bounds_is_not_made(bench, bound, told):
+def test_a_release_outside_its_bounds_is_not_made(bench, bound, expected):
     bench.drive(**bound).known()
     report = bench.send(swing(size=0.4, duration=0.9, release=0.35)).report()
-    assert report.code == "ABORTED" and re.search(told, report.message), report
+    assert report.code == "ABORTED" and re.search(expected, report.message), report
     assert "the gripper stays closed" in report.message
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.events == ["started"] and report.release_stamp is None
@@ -379,7 +379,7 @@ def moving(k):
 
 
 @pytest.mark.parametrize(
-    "say, told",
+    "say, expected",
     [
         (lambda k: state(ago=60.0), "stamp: got .60.0.. s before this clock's time"),
         (lambda k: state(ago=-60.0), "stamp: got .[56][90].... s after this clock's time"),
@@ -391,10 +391,10 @@ def moving(k):
         ),
     ],
 )
-def test_joint_states_that_are_not_fresh_whole_and_credible_are_refused(ros, say, told):
+def test_joint_states_that_are_not_fresh_whole_and_credible_are_refused(ros, say, expected):
     robot = Robot(ros, {"dry_run": True, "server_timeout": 0.5, "settle": 0.2})
     report = robot.report(say)
-    assert report.code == "REFUSED" and re.search(told, report.message), report
+    assert report.code == "REFUSED" and re.search(expected, report.message), report
 
 
 @pytest.mark.parametrize("name, code", [("rosbag2_player", "REFUSED"), ("driver_of_ur", "SUCCESS")])

@@ -50,8 +50,7 @@ class Client:
 
     def send(self, goal):
         """Send a goal; returns its handle."""
-        hear = lambda message: self.feedback.append(message.feedback)  # noqa: E731
-        return self.ros.accepted(self.action, convert.goal_message(goal), hear)
+        return self.ros.accepted(self.action, convert.goal_message(goal), self.feedback)
 
     def result(self, handle, limit=60.0):
         """Wait for a goal's end: (status, answer)."""
@@ -222,10 +221,10 @@ def test_results_are_never_overwritten(client, stub, tmp_path):
 
 
 def test_the_buffer_is_the_observers_saved_file(client, monkeypatch, tosses):
-    seen = []
+    observed = []
 
     def record(config, **_):
-        seen.append(config.train.files)
+        observed.append(config.train.files)
         return result("converged")
 
     monkeypatch.setattr(estimator, "estimate", record)
@@ -233,7 +232,7 @@ def test_the_buffer_is_the_observers_saved_file(client, monkeypatch, tosses):
     publisher.publish(String(data=str(tosses)))
     goal = EstimationGoal(CONFIGURATION, source="buffer")
     client.ros.until(lambda: client.service(goal).code == "SUCCESS", "the saved file")
-    assert seen == [(tosses,)]
+    assert observed == [(tosses,)]
     both = client.service(EstimationGoal(CONFIGURATION, source="buffer", train=(str(tosses),)))
     assert both.code == "INVALID_CONFIGURATION" and "train" in both.message
 

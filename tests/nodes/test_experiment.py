@@ -83,8 +83,8 @@ def test_a_plan_is_carried_out_over_ros_as_it_is_without(lab, tmp_path):
 def test_what_is_no_experiment_is_refused_before_a_node_starts(name, tmp_path, capsys):
     name = str(Path(__file__).parents[2] / name) if name.endswith("yaml") else name
     assert experiment.main([name, "--out", str(tmp_path / "a")]) == 2
-    said = capsys.readouterr().err
-    assert "ur5_drag, ur5_" in said or "an arm that carries the plan out" in said
+    reported = capsys.readouterr().err
+    assert "ur5_drag, ur5_" in reported or "an arm that carries the plan out" in reported
     assert not (tmp_path / "a").exists()
 
 
@@ -100,14 +100,14 @@ def test_whether_goals_were_reached_is_the_exit_code_and_in_the_metrics(
 ):
     away = {"place": 0.001 if reached else 0.02, "rest velocity": 1e-4}
     shares = {f"{key}_share": 0.5 for key in ("position", "velocity", "acceleration")}
-    said = {"executed": away, "reached": reached, "tracking_error": 0.01, "limits": shares}
+    reported = {"executed": away, "reached": reached, "tracking_error": 0.01, "limits": shares}
     planned = {"robot.scene_starts": 2.0} | {f"goals.{name}.distance": 3e-4 for name in away}
     metrics = [SimpleNamespace(name=name, value=value) for name, value in planned.items()]
     loop = SimpleNamespace(
         folder=tmp_path, config=load_plan(plan_file("ur5_drag")), begin=lambda rate: None,
         solved=lambda changes: SimpleNamespace(metrics=metrics, trajectory=None, release=np.nan),
         record=lambda: SimpleNamespace(write=lambda path: {"/joint_states": 3}),
-        carried_out=lambda *asked: experiment.Execution(said, reached, {}, 2.0),
+        carried_out=lambda *asked: experiment.Execution(reported, reached, {}, 2.0),
     )  # fmt: skip
     monkeypatch.setattr(experiment, "picture", lambda *given: b"")
     assert experiment.run(loop, (), None) == code

@@ -43,28 +43,28 @@ def installed(tmp_path):
 
 def started(command, **environment):
     """A process whose imports are told on its standard error, one a line."""
-    told = {"PYTHONPROFILEIMPORTTIME": "1", "PYTHONPATH": str(ROOT), **environment}
+    variables = {"PYTHONPROFILEIMPORTTIME": "1", "PYTHONPATH": str(ROOT), **environment}
     return subprocess.Popen(
-        command, env={**os.environ, **told}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True,
     )  # fmt: skip
 
 
 def until(process, words):
     """Read until a module is imported, or a line holds the words; returns what was read."""
-    said = []
+    output = []
     for line in process.stderr:
-        said.append(line)
+        output.append(line)
         module = IMPORTED.match(line.rstrip())
         if (module and module[1] == words) or (not module and words in line):
-            return said
-    pytest.fail(f"{words!r} was never said: {said[-3:]}")
+            return output
+    pytest.fail(f"{words!r} was never said: {output[-3:]}")
 
 
 def ended(process):
     """(exit code, all that was said but imports)."""
-    said = "".join(process.communicate(timeout=LIMIT))
-    return process.returncode, "\n".join(x for x in said.split("\n") if "import time:" not in x)
+    output = "".join(process.communicate(timeout=LIMIT))
+    return process.returncode, "\n".join(x for x in output.split("\n") if "import time:" not in x)
 
 
 WORDS = ("encodings", "site", "diffsim_ros.nodes", "numpy", "rclpy", "diffsim_ros._engine",
@@ -79,8 +79,8 @@ def test_a_signal_in_any_phase_ends_an_installed_node_with_code_0(
     process = started(installed("diffsim_ros.nodes.planner"))
     until(process, words)
     process.send_signal(number)
-    code, said = ended(process)
-    assert code == 0 and "Traceback" not in said, said
+    code, output = ended(process)
+    assert code == 0 and "Traceback" not in output, output
 
 
 @pytest.mark.parametrize("words", ["diffsim_ros.nodes", "rclpy", "diffsim_ros.nodes.jobs"])
@@ -88,8 +88,8 @@ def test_the_same_of_a_node_that_is_run_as_a_module(ros_domain, words):
     process = started([sys.executable, "-m", "diffsim_ros.nodes.planner"])
     until(process, words)
     process.send_signal(signal.SIGINT)
-    code, said = ended(process)
-    assert code == 0 and "Traceback" not in said, said
+    code, output = ended(process)
+    assert code == 0 and "Traceback" not in output, output
 
 
 @pytest.mark.parametrize("words", ["numpy", "started"])
@@ -102,8 +102,8 @@ def test_signals_again_and_again_until_the_end_change_nothing(ros_domain, words)
     while process.poll() is None and time.monotonic() < end:
         process.send_signal(signal.SIGTERM)
         time.sleep(0.002)
-    code, said = ended(process)
-    assert code == 0 and "Traceback" not in said, said
+    code, output = ended(process)
+    assert code == 0 and "Traceback" not in output, output
 
 
 SLOW = """
@@ -141,8 +141,8 @@ def test_an_interrupted_command_has_no_traceback(installed):
     process = started(installed("diffsim_ros.nodes.experiment"))
     until(process, "numpy")
     process.send_signal(signal.SIGINT)
-    code, said = ended(process)
-    assert code in (-signal.SIGINT, 130) and "Traceback" not in said, said
+    code, output = ended(process)
+    assert code in (-signal.SIGINT, 130) and "Traceback" not in output, output
 
 
 def test_a_fleet_may_be_ended_before_its_nodes_have_begun(ros_domain, tmp_path):
@@ -178,20 +178,20 @@ def test_help_says_what_a_node_is_and_all_its_parameters(name, capsys):
     module = import_module(f"diffsim_ros.nodes.{name}")
     for word in ("--help", "-h"):
         assert module.main([word]) == 0
-        said = capsys.readouterr().out
+        output = capsys.readouterr().out
     kind = getattr(module, "".join(word.capitalize() for word in name.split("_")))
-    assert said.startswith(f"usage: {name} --ros-args")
-    assert module.__doc__.split("\n")[0] in said
+    assert output.startswith(f"usage: {name} --ros-args")
+    assert module.__doc__.split("\n")[0] in output
     for spec in kind.PARAMETERS:
-        (line,) = (x for x in said.split("\n") if x.startswith(f"  {spec.name} "))
-        assert spec.description.split()[0] in said.split(line)[1] + line
-    assert all(len(line) <= 100 for line in said.split("\n"))
+        (line,) = (x for x in output.split("\n") if x.startswith(f"  {spec.name} "))
+        assert spec.description.split()[0] in output.split(line)[1] + line
+    assert all(len(line) <= 100 for line in output.split("\n"))
 
 
 def test_help_gives_types_defaults_ranges_and_choices():
-    said = run("observer", "--help")
-    assert said.returncode == 0 and not said.stderr
-    squeezed = " ".join(said.stdout.split())
+    output = run("observer", "--help")
+    assert output.returncode == 0 and not output.stderr
+    squeezed = " ".join(output.stdout.split())
     for words in (
         "pose_topics string[] ['cube/pose']", "trial_gap double 0.5, 0.001 to 3600",
         "up_axis string 'z', one of 'z', 'y'", "autostart bool true", "trial_ids integer[] []",

@@ -45,7 +45,7 @@ def lab(tmp_path, monkeypatch):
 
 def test_markers_are_recorded_estimated_and_shown(ros, lab):
     recording = lab / "load_live.mcap"
-    heard = ros.listen(DiagnosticArray, "/diagnostics", 10)
+    received = ros.listen(DiagnosticArray, "/diagnostics", 10)
     done = ros.listen(Bool, "/replay/done", LATCHED)
     motion = ros.listen(MarkerArray, "/visualizer/motion", STREAM)
     path = ros.listen(Path, "/visualizer/measured_path", LATCHED)
@@ -60,7 +60,7 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
     frames = sum(len(one.t) for one in read_recordings(lab / "both.csv", 1e-3))
     ros.until(lambda: done and done[-1].data, "the end of the replay")
     ros.until(
-        lambda: convert.values_of(heard[-1].status[0]).get("received") == str(frames),
+        lambda: convert.values_of(received[-1].status[0]).get("received") == str(frames),
         f"{frames} frames",
     )
     response = ros.call(Trigger, "/observer/save")
@@ -72,8 +72,7 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
 
     action, feedback = ros.action(Estimate, "/estimator/estimate"), []
     goal = EstimationGoal("", source="buffer", changes=CHANGES, out=str(lab / "action"))
-    hear = lambda message: feedback.append(message.feedback)  # noqa: E731
-    answer = convert.answer(ros.act(action, convert.goal_message(goal), hear)[1])
+    answer = convert.answer(ros.act(action, convert.goal_message(goal), feedback)[1])
     assert answer.code == "NOT_CONVERGED" and len(answer.parameters) == 2, answer.message
     assert {"read", "fit", "validate"} <= {f.phase for f in feedback}
     assert any({p.name for p in f.parameters} == {"young", "viscosity"} for f in feedback)
@@ -112,18 +111,18 @@ def assert_same(action, command, answer):
 def bad_recordings(lab):
     """Name of a bad recording -> words that its answer must have."""
     t, names = np.arange(60) / 100.0, ("tip", "side", "middle", "root")
-    seen = read_markers(lab / "load_1.csv", 1e-3)
-    position = seen.value.reshape(len(seen.t), -1, 3)
-    near = [MocapTrack("/markers", "map", seen.t[:60], names, position[:60])]
-    away = [MocapTrack("/markers", "odom", seen.t[60:], names, position[60:])]
+    observed = read_markers(lab / "load_1.csv", 1e-3)
+    position = observed.value.reshape(len(observed.t), -1, 3)
+    near = [MocapTrack("/markers", "map", observed.t[:60], names, position[:60])]
+    away = [MocapTrack("/markers", "odom", observed.t[60:], names, position[60:])]
     write_motion(lab / "load_frame.mcap", [], mocap=near + away)
-    large = [MocapTrack("/markers", "map", seen.t, names, 1000.0 * position)]
+    large = [MocapTrack("/markers", "map", observed.t, names, 1000.0 * position)]
     write_motion(lab / "load_mm.mcap", [], mocap=large)
     q = np.tile([0.0, 0.0, 0.0, 1.0], (60, 1))
     write_motion(lab / "load_none.mcap", [("/cube/pose", "map", t, position[:60, 0], q)])
     whole = (lab / "load_mm.mcap").read_bytes()
     (lab / "load_cut.mcap").write_bytes(whole[:-100])
-    few = [MocapTrack("/markers", "map", seen.t, names[:3], position[:, :3])]
+    few = [MocapTrack("/markers", "map", observed.t, names[:3], position[:, :3])]
     write_motion(lab / "load_few.mcap", [], mocap=few)
     return {
         "load_frame.mcap": ["/markers: sample 60: frame_id: got 'odom'", "'map'"],

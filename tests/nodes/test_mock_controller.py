@@ -30,8 +30,7 @@ class Client:
         ros.until(self.topic.get_subscription_count, "the controller's subscription")
 
     def goal(self, trajectory):
-        hear = lambda said: self.feedback.append(said.feedback)  # noqa: E731
-        return self.ros.accepted(self.action, convert.follow_goal(trajectory), hear)
+        return self.ros.accepted(self.action, convert.follow_goal(trajectory), self.feedback)
 
     def say(self, given):
         self.topic.publish(convert.command_message(given))
@@ -76,8 +75,8 @@ def test_odd_messages_neither_end_the_node_nor_stop_its_joint_states(ros):
             before = len(taken)
             client.say(given)
             ros.until(lambda count=before: len(taken) > count, "it to be run")
-    heard = len(client.states)
-    ros.until(lambda: len(client.states) > heard + 5, "joint states")
+    received = len(client.states)
+    ros.until(lambda: len(client.states) > received + 5, "joint states")
     assert np.isfinite(client.position()).all()
     status, _ = ros.outcome(client.goal(later(command(), 2.0).trajectory(NAMES)))
     assert status == SUCCEEDED

@@ -34,8 +34,7 @@ class Client:
         self.action = ros.action(Plan, "/planner/plan")
 
     def send(self, goal):
-        hear = lambda message: self.feedback.append(message.feedback)  # noqa: E731
-        return self.ros.accepted(self.action, plan_goal_message(goal), hear)
+        return self.ros.accepted(self.action, plan_goal_message(goal), self.feedback)
 
     def result(self, handle):
         status, result = self.ros.outcome(handle, 60.0)
@@ -72,8 +71,8 @@ def test_a_throw_is_planned_written_shown_and_planned_again(client, tmp_path, mo
     assert written["release"] == found.release
     assert found.report_path == str(tmp_path / "out" / "report.html")
     assert {m.name: m.value for m in found.metrics}["goals.target.distance"] < 0.03
-    for heard in (path, markers, sent, states):
-        client.ros.until(lambda heard=heard: heard, "what is shown")
+    for received in (path, markers, sent, states):
+        client.ros.until(lambda received=received: received, "what is shown")
     drawn = markers[-1].markers
     assert drawn[0].action == Marker.DELETEALL
     assert {"body/ball", "path/ball", "contact_force", "target"} <= {m.ns for m in drawn}

@@ -36,20 +36,19 @@ def replay(ros, tosses):
             "settle": 0.3,
         }
         values = {name: v for name, v in (values | parameters).items() if v is not None}
-        overrides = [Parameter(name, value=v) for name, v in values.items()]
-        return ros.start(Replay(parameter_overrides=overrides))
+        return ros.start_with(Replay, **values)
 
     return start
 
 
 def test_poses_come_as_recorded_with_gaps_between_tosses(ros, replay, tosses):
-    heard = ros.listen(PoseStamped, "/cube/pose", SENSOR)
+    received = ros.listen(PoseStamped, "/cube/pose", SENSOR)
     done = ros.listen(Bool, "/replay/done", LATCHED)
     status = ros.listen(DiagnosticStatus, "/replay/status", LATCHED)
     replay()
-    ros.until(lambda: len(heard) == 226, "226 poses")
+    ros.until(lambda: len(received) == 226, "226 poses")
     ros.until(lambda: done and done[-1].data, "the end")
-    samples = [convert.pose_sample(message, "cube") for message in heard]
+    samples = [convert.pose_sample(message, "cube") for message in received]
     by_id = {t.id: t for t in read_tosses(tosses, [1, 3])}
     poses = np.array([[*s.position, *s.orientation] for s in samples])
     np.testing.assert_array_equal(poses[:111], by_id[3].poses.value)
@@ -74,26 +73,26 @@ def test_quality_of_service_is_a_drivers(ros, replay):
 
 
 def test_speed_is_that_of_the_recording_times_the_factor(ros, replay):
-    heard = []
+    received = []
     now = ros.node.get_clock().now
     ros.node.create_subscription(
-        PoseStamped, "/cube/pose", lambda m: heard.append(now().nanoseconds), SENSOR
+        PoseStamped, "/cube/pose", lambda m: received.append(now().nanoseconds), SENSOR
     )
     replay(trials=[1], rate_factor=0.5)  # slow: a hiccup of the machine is short beside it
-    ros.until(lambda: len(heard) == 115, "115 poses")
-    assert (heard[-1] - heard[0]) / NANO == pytest.approx(114 / 148 / 0.5, rel=0.3)
+    ros.until(lambda: len(received) == 115, "115 poses")
+    assert (received[-1] - received[0]) / NANO == pytest.approx(114 / 148 / 0.5, rel=0.3)
 
 
 def test_a_second_play_comes_later_in_stamps_too(ros, replay):
-    heard = ros.listen(PoseStamped, "/cube/pose", SENSOR)
+    received = ros.listen(PoseStamped, "/cube/pose", SENSOR)
     done = ros.listen(Bool, "/replay/done", LATCHED)
     node = replay(autostart=False, rate_factor=1000.0)
     node.set_parameters([Parameter("trials", value=[4])])
     assert ros.call(Trigger, "/replay/play").message == "102 samples of 1 trials"
     ros.until(lambda: done and done[-1].data, "the first end")
     assert ros.call(Trigger, "/replay/play").success
-    ros.until(lambda: len(heard) == 204, "204 poses")
-    stamps = np.array([convert.nanoseconds(m.header.stamp) for m in heard])
+    ros.until(lambda: len(received) == 204, "204 poses")
+    stamps = np.array([convert.nanoseconds(m.header.stamp) for m in received])
     assert np.diff(stamps).min() > 0 and stamps[102] - stamps[101] >= 0.5 * NANO
 
 
@@ -109,11 +108,11 @@ def test_it_waits_for_subscribers_and_can_be_stopped(ros, replay):
 
 def test_rigid_bodies(ros, replay):
     pytest.importorskip("mocap4r2_msgs")
-    heard = ros.listen(convert.RigidBodies, "/rigid_bodies", SENSOR)
+    received = ros.listen(convert.RigidBodies, "/rigid_bodies", SENSOR)
     replay(messages="rigid_bodies", trials=[1], body="box", frame_id="map")
-    ros.until(lambda: len(heard) == 115, "115 frames")
-    (sample,) = convert.body_samples(heard[7])
-    assert (heard[7].frame_number, sample.body, sample.frame) == (7, "box", "map")
+    ros.until(lambda: len(received) == 115, "115 frames")
+    (sample,) = convert.body_samples(received[7])
+    assert (received[7].frame_number, sample.body, sample.frame) == (7, "box", "map")
 
 
 def test_a_bag_plays(ros, replay, tmp_path):
@@ -121,12 +120,12 @@ def test_a_bag_plays(ros, replay, tmp_path):
     orientation = np.tile([0.0, 0.0, 0.0, 1.0], (10, 1))
     bag = tmp_path / "cube.mcap"
     write_motion(bag, [("/tracker/pose", "map", np.arange(10) * 0.01, position, orientation)])
-    heard = ros.listen(PoseStamped, "/cube/pose", SENSOR)
+    received = ros.listen(PoseStamped, "/cube/pose", SENSOR)
     replay(data=str(bag), trials=None)
-    ros.until(lambda: len(heard) == 10, "10 poses")
-    back = [convert.pose_sample(m, "cube").position for m in heard]
+    ros.until(lambda: len(received) == 10, "10 poses")
+    back = [convert.pose_sample(m, "cube").position for m in received]
     np.testing.assert_array_equal(back, position)
-    assert heard[0].header.frame_id == "map"
+    assert received[0].header.frame_id == "map"
 
 
 def two_topics(path):
@@ -144,31 +143,31 @@ def two_topics(path):
 
 def test_every_topic_is_waited_for(ros, replay, tmp_path):
     """Two subscribers of one topic do not stand for those of another."""
-    heard = [ros.listen(PoseStamped, "/a/pose", SENSOR) for _ in range(2)]
+    received = [ros.listen(PoseStamped, "/a/pose", SENSOR) for _ in range(2)]
     status = ros.listen(DiagnosticStatus, "/replay/status", LATCHED)
     done = ros.listen(Bool, "/replay/done", LATCHED)
     node = replay(data=two_topics(tmp_path / "two.mcap"), trials=None, wait_at_most=3600.0)
     a = node._out["/a/pose"]
     ros.until(lambda: a.get_subscription_count() == 2, "two subscribers of /a/pose")
     ending = "no subscriber of /b/pose", "playing"
-    told = ros.until(
+    reported = ros.until(
         lambda: [
             s.message for s in status if s.message.endswith(ending[0]) or ending[1] in s.message
         ],
         "a status with two subscribers",
     )
-    assert told[0].endswith(ending[0])
+    assert reported[0].endswith(ending[0])
     other = ros.listen(PoseStamped, "/b/pose", SENSOR)
     ros.until(lambda: done and done[-1].data, "the end")
-    ros.until(lambda: len(heard[0]) == len(heard[1]) == len(other) == 10, "every pose")
+    ros.until(lambda: len(received[0]) == len(received[1]) == len(other) == 10, "every pose")
 
 
 def test_a_topic_that_nobody_wants_is_not_waited_for_for_ever(ros, replay, tmp_path):
-    heard = ros.listen(PoseStamped, "/a/pose", SENSOR)
+    received = ros.listen(PoseStamped, "/a/pose", SENSOR)
     done = ros.listen(Bool, "/replay/done", LATCHED)
     replay(data=two_topics(tmp_path / "two.mcap"), trials=None, wait_at_most=0.2)
     ros.until(lambda: done and done[-1].data, "the end")
-    ros.until(lambda: len(heard) == 10, "every pose")
+    ros.until(lambda: len(received) == 10, "every pose")
 
 
 def test_it_is_done_only_when_the_last_sample_was_acknowledged(ros, replay, processes):
@@ -204,13 +203,13 @@ def test_best_effort_subscribers_get_time_for_the_last_sample(ros, replay):
     """Nobody acknowledges to a best effort publisher's end: it stays `linger` seconds."""
     status = ros.listen(DiagnosticStatus, "/replay/status", LATCHED)
     done = ros.listen(Bool, "/replay/done", LATCHED)
-    heard = ros.listen(PoseStamped, "/cube/pose", SENSOR)
+    received = ros.listen(PoseStamped, "/cube/pose", SENSOR)
     node = replay(trials=[1], rate_factor=1000.0, linger=60.0)
     ros.until(
         lambda: (done and done[-1].data) or any("delivering" in s.message for s in status),
         "all sent",
     )
-    ros.until(lambda: len(heard) == 115, "115 poses")
+    ros.until(lambda: len(received) == 115, "115 poses")
     assert not (done and done[-1].data)
     node.set_parameters([Parameter("linger", value=0.0)])
     ros.until(lambda: done and done[-1].data, "the end")

@@ -90,13 +90,13 @@ def test_a_throw_over_ros_is_seen_and_its_truth_kept(ros, lab, tmp_path):
     assert float(truth["release"]) > report.release_stamp - begin / NANO
     assert list(joints[0].name) == JOINTS
     at = (stamps(poses) - begin) / NANO
-    seen = (at > 0.0) & (at < truth["time"][-1])
-    heard = np.array([convert.pose_sample(m, "ball").position for m in poses])[seen]
+    observed = (at > 0.0) & (at < truth["time"][-1])
+    received = np.array([convert.pose_sample(m, "ball").position for m in poses])[observed]
     true = np.stack(
-        [np.interp(at[seen], truth["time"], truth["ball.position"][:, k]) for k in range(3)], 1
+        [np.interp(at[observed], truth["time"], truth["ball.position"][:, k]) for k in range(3)], 1
     )
-    assert seen.sum() > 40 and np.ptp(true[:, 2]) > 0.15
-    assert np.abs(heard - true).max() < 0.006
+    assert observed.sum() > 40 and np.ptp(true[:, 2]) > 0.15
+    assert np.abs(received - true).max() < 0.006
     assert len(set(stamps(clouds))) == len(clouds) > 5
     np.testing.assert_array_equal((stamps(clouds) - 10 * NANO) % (NANO // 10), 0)
 
@@ -110,12 +110,12 @@ def test_time_steps_when_told_and_the_same_steps_say_the_same(ros, lab):
     assert first.success and first.message == "10.100 s"
     ros.until(lambda: len(poses) == 11, "11 poses")
     world, sensor = node.world, node.twin.config.sensors["tracker"]
-    said = [convert.pose_sample(m, "ball").position for m in poses]
+    published = [convert.pose_sample(m, "ball").position for m in poses]
     expected = [
         sensor.sample(world.record(), 0.0, 0, generator(0, 0, "tracker", k)).position
         for k in range(11)
     ]
-    assert said == expected
+    assert published == expected
     assert ros.call(Trigger, "/simulator/play").success
     assert not ros.call(Trigger, "/simulator/step").success
     assert ros.call(Trigger, "/simulator/pause").success
@@ -138,13 +138,13 @@ def test_time_stops_where_the_engine_fails_and_a_reset_begins_anew(ros, lab, mon
 
 def test_a_reset_is_answered_when_joint_states_say_so(ros, lab, monkeypatch):
     node = lab({"tracker": TRACKER}, rate_factor=0.02)  # joint states every 0.4 s of wall time
-    said, states = [], node.server._states
+    published, states = [], node.server._states
     publish = states.publish
-    monkeypatch.setattr(states, "publish", lambda m: (said.append(m), publish(m)))
-    ros.until(lambda: said, "joint states")
-    said.clear()
+    monkeypatch.setattr(states, "publish", lambda m: (published.append(m), publish(m)))
+    ros.until(lambda: published, "joint states")
+    published.clear()
     assert ros.call(Trigger, "/simulator/reset").message == "attempt 1"
-    assert list(said[0].position) == SWING.positions[0].tolist()
+    assert list(published[0].position) == SWING.positions[0].tolist()
     ros.call(Trigger, "/simulator/pause")
     assert ros.call(Trigger, "/simulator/reset").message == "attempt 2"
 

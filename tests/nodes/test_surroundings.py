@@ -57,13 +57,7 @@ AHEAD = (0.55 * np.cos(3.9), 0.55 * np.sin(3.9), 0.5)  # in the way of SWEEP [m]
 
 @pytest.fixture
 def robot(ros):
-    def made(arm=ARM, **parameters):
-        from rclpy.parameter import Parameter
-
-        overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-        return ros.start(Robot(arm, parameter_overrides=overrides))
-
-    return made
+    return lambda arm=ARM, **parameters: ros.start_with(Robot, arm, **parameters)
 
 
 # --- messages -----------------------------------------------------------------------------------

@@ -47,8 +47,8 @@ def controller():
     with subprocess.Popen(
         [sys.executable, "-c", LISTENER], stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
-        process.heard = []
-        hear = lambda: process.heard.extend(int(line) for line in process.stdout)  # noqa: E731
+        process.received = []
+        hear = lambda: process.received.extend(int(line) for line in process.stdout)  # noqa: E731
         threading.Thread(target=hear, daemon=True).start()
         yield process
         process.kill()
@@ -68,7 +68,7 @@ def test_a_trajectory_that_was_lost_is_not_repeated(ros, controller):
 
     def connected():
         publish(output, 1)
-        return controller.heard and flood.get_subscription_count()
+        return controller.received and flood.get_subscription_count()
 
     ros.until(connected, "the controller")
     controller.send_signal(signal.SIGSTOP)
@@ -78,9 +78,9 @@ def test_a_trajectory_that_was_lost_is_not_repeated(ros, controller):
     threading.Event().wait(2 * LIFESPAN)
     controller.send_signal(signal.SIGCONT)
     threading.Event().wait(REPEATED)
-    assert 2 not in controller.heard
+    assert 2 not in controller.received
     output.stop_at_once(NAMES, ARM.home, 3.0 * ARM.limits.acceleration, True, None)
-    ros.until(lambda: controller.heard[-1] == 6, "the stop")
+    ros.until(lambda: controller.received[-1] == 6, "the stop")
 
 
 def test_a_stop_that_is_lost_is_followed_by_another(bench):

@@ -140,10 +140,10 @@ def test_measured_tosses_of_every_tracker_are_recorded_and_fitted(lab, tosses, f
     for sample in samples:
         tracker.publish(make(sample))
     lab.received(topic, len(samples))
-    table, told = lab.saved("lab.npz")
-    assert f"{topic} (cube): 226 of 226 samples in 2 trials" in told
-    bag, told = lab.saved("lab.mcap")
-    assert f"{topic} (cube): 226 of 226 samples in 2 trials" in told
+    table, report = lab.saved("lab.npz")
+    assert f"{topic} (cube): 226 of 226 samples in 2 trials" in report
+    bag, report = lab.saved("lab.mcap")
+    assert f"{topic} (cube): 226 of 226 samples in 2 trials" in report
     for path in (table, bag):
         for back, trial in zip(read_tosses(path), source, strict=True):
             np.testing.assert_allclose(back.position, trial.position, rtol=0, atol=1e-14)
@@ -202,11 +202,11 @@ def test_bodies_of_one_marker_have_no_orientation_and_are_named(lab, tosses):
         single = replace(sample, body="ball", orientation=(nan, nan, nan, nan))
         tracker.publish(convert_poses.named_message([single, sample]))
     lab.received("/poses", 115, "cube")
-    path, told = lab.saved("lab.npz")
-    assert "/poses (cube): 115 of 115 samples" in told
-    bag, told = lab.saved("lab.mcap")
+    path, report = lab.saved("lab.npz")
+    assert "/poses (cube): 115 of 115 samples" in report
+    bag, report = lab.saved("lab.mcap")
     assert (
-        "/poses (ball): 0 of 115 samples in 0 trials; 115 dropped: not finite (first: sam" in told
+        "/poses (ball): 0 of 115 samples in 0 trials; 115 dropped: not finite (first: sam" in report
     )
     for file in (path, bag):
         (trial,) = read_tosses(file, body="cube")
@@ -223,16 +223,16 @@ def test_one_frame_of_two_trackers_is_kept_apart(lab, tosses):
 
     def send():
         for sample in samples:
-            seen = CAMERA.inverse().of_sample(sample)
+            observed = CAMERA.inverse().of_sample(sample)
             for frame, late in (("left", 0), ("right", 3_000_000)):
-                later = replace(seen, frame=frame, stamp=seen.stamp + late)
+                later = replace(observed, frame=frame, stamp=observed.stamp + late)
                 tracker.publish(convert_poses.tf_message([later]))
 
     send()
     status = lab.received("/tf", 230)
     assert "comes in frame 'right', before in 'left': are there two trackers?" in status.message
-    _, told = lab.saved("one.npz")
-    assert "115 of 230 samples in 1 trials; 115 dropped: another frame (first: sample 1" in told
+    _, report = lab.saved("one.npz")
+    assert "115 of 230 samples in 1 trials; 115 dropped: another frame (first: sample 1" in report
 
     both = lab.ros.start_with(
         Observer, pose_topics=[""], tf_bodies=["left -> cube", "right->cube"], world_frame="world",
@@ -313,16 +313,16 @@ def test_bags_say_what_was_offered(lab, tosses):
     lab.observe(tf_bodies=["cube"], pose_topics=["cube/pose"], world_frame="world",
                 reliability="best_effort")  # fmt: skip
     lab.stand(CAMERA)
-    heard = [("/scene", String, LATCHED), ("/tf", TFMessage, STREAM)]
-    recorder = BagRecorder(lab.ros.node, heard, lambda: ORIGIN)
+    arrived = [("/scene", String, LATCHED), ("/tf", TFMessage, STREAM)]
+    recorder = BagRecorder(lab.ros.node, arrived, lambda: ORIGIN)
     scene = lab.publisher(String, "/scene", LATCHED)
     scene.publish(String(data="x"))
     tracker = lab.publisher(TFMessage, "/tf")
     lab.ros.until(lambda: tracker.get_subscription_count() == 2, "observer and recorder")
     pose = lab.publisher(PoseStamped, "/cube/pose", SENSOR)
     sample = next(measured(tosses))
-    seen = replace(CAMERA.inverse().of_sample(sample), frame="camera")
-    tracker.publish(convert_poses.tf_message([seen]))
+    observed = replace(CAMERA.inverse().of_sample(sample), frame="camera")
+    tracker.publish(convert_poses.tf_message([observed]))
     pose.publish(convert.pose_message(replace(sample, frame="camera")))
     lab.received("/tf", 1)
     lab.received("/cube/pose", 1)
@@ -380,15 +380,17 @@ def test_joints_need_no_frame_and_save_counts_them_truly(lab, tosses):
     lab.received("/joint_states", 31)
     lab.received("/cube/pose", 115)
     lab.received("/lost/pose", 115)
-    bag, told = lab.saved("all.mcap")
+    bag, report = lab.saved("all.mcap")
     assert topics(bag)["/joint_states"][1] == 30 and topics(bag)["/cube/pose"][1] == 115
-    assert "/joint_states: 30 of 31 samples in 1 trials; 1 dropped: unreadable (first: sam" in told
-    assert "/cube/pose (cube): 115 of 115 samples in 1 trials" in told
-    assert "/lost/pose (lost): 0 of 115 samples in 0 trials; 115 dropped: unknown frame" in told
-    _, told = lab.saved("poses.npz", "cube")
-    assert "not in this file: /joint_states (31 messages)" in told
-    assert "not in this file: /lost/pose (115 messages)" in told
-    assert "not in this file: /cube/pose" not in told
+    assert (
+        "/joint_states: 30 of 31 samples in 1 trials; 1 dropped: unreadable (first: sam" in report
+    )
+    assert "/cube/pose (cube): 115 of 115 samples in 1 trials" in report
+    assert "/lost/pose (lost): 0 of 115 samples in 0 trials; 115 dropped: unknown frame" in report
+    _, report = lab.saved("poses.npz", "cube")
+    assert "not in this file: /joint_states (31 messages)" in report
+    assert "not in this file: /lost/pose (115 messages)" in report
+    assert "not in this file: /cube/pose" not in report
 
 
 def test_what_does_not_fit_into_the_memory_is_not_counted_as_saved(lab, tosses):
@@ -399,7 +401,7 @@ def test_what_does_not_fit_into_the_memory_is_not_counted_as_saved(lab, tosses):
     for one in samples:
         pose.publish(convert.pose_message(one))
     lab.received("/cube/pose", len(samples))
-    bag, told = lab.saved("full.mcap")
+    bag, report = lab.saved("full.mcap")
     count = topics(bag)["/cube/pose"][1]
     assert 0 < count < 226
-    assert f"{226 - count} of 226 messages did not fit into the memory" in told
+    assert f"{226 - count} of 226 messages did not fit into the memory" in report

@@ -10,7 +10,6 @@ pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 pytest.importorskip("control_msgs")
 
 from diffsim_interfaces.action import Execute, Plan  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffsim_ros.nodes import convert, planner  # noqa: E402
@@ -38,9 +37,8 @@ LENIENT = {"state_age": 5.0, "path_tolerance": 5.0, "velocity_tolerance": 50.0,
 def start(ros, kind, namespace, *remappings, **parameters):
     """A node in a namespace."""
     rules = [f"__ns:=/{namespace}", *remappings]
-    given = [Parameter(name, value=value) for name, value in parameters.items()]
     arguments = ["--ros-args", *(word for rule in rules for word in ("-r", rule))]
-    return ros.start(kind(cli_args=arguments, parameter_overrides=given))
+    return ros.start_with(kind, arguments=arguments, **parameters)
 
 
 def test_all_names_of_a_node_are_in_its_namespace(ros, tosses):
@@ -88,7 +86,7 @@ def robots(ros, tmp_path, monkeypatch):
 
 
 def test_two_robots_plan_and_move_at_once(ros, robots):
-    heard = {name: ros.listen(JointState, f"/{name}/joint_states", 1000) for name in ROBOTS}
+    received = {name: ros.listen(JointState, f"/{name}/joint_states", 1000) for name in ROBOTS}
     task, targets = str(plan_file("ur5_throw")), {"robot1": (), "robot2": (-1.05, -0.15, 0.23)}
     asked = {
         name: ros.accepted(client, plan_goal_message(PlanGoal(task, target=targets[name])))
@@ -115,13 +113,13 @@ def test_two_robots_plan_and_move_at_once(ros, robots):
         assert result.error_code == convert.CODES["SUCCESS"], f"{name}: {result.error_msg}"
         mock = robots[name][0].server.controller
         np.testing.assert_allclose(mock.desired.position, ends[name], atol=1e-6)
-        ros.until(partial(_near, heard[name], mock.names, ends[name]), f"{name} to arrive")
+        ros.until(partial(_near, received[name], mock.names, ends[name]), f"{name} to arrive")
     assert opened == {name: [True] for name in ROBOTS}
 
 
 def test_a_motion_of_one_robot_is_not_seen_by_the_other(ros, robots):
-    heard = {name: ros.listen(JointState, f"/{name}/joint_states", 1000) for name in ROBOTS}
-    ros.until(lambda: all(heard.values()), "joint states")
+    received = {name: ros.listen(JointState, f"/{name}/joint_states", 1000) for name in ROBOTS}
+    ros.until(lambda: all(received.values()), "joint states")
     mock = robots["robot1"][0].server.controller
     home = np.array(mock.position)
     names, end = list(mock.names), home + 0.2
@@ -130,8 +128,8 @@ def test_a_motion_of_one_robot_is_not_seen_by_the_other(ros, robots):
     plan = Execute.Goal(trajectory=trajectory_message(motion), release=np.nan)
     result = ros.act(robots["robot1"][2], plan, limit=60.0)[1]
     assert result.error_code == convert.CODES["SUCCESS"], result.error_msg
-    ros.until(lambda: _near(heard["robot1"], names, end), "robot1 to arrive")
-    still = np.array([message.position for message in heard["robot2"]])
+    ros.until(lambda: _near(received["robot1"], names, end), "robot1 to arrive")
+    still = np.array([message.position for message in received["robot2"]])
     assert abs(still - still[0]).max() == 0.0
 
 

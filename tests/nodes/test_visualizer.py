@@ -10,7 +10,6 @@ pytest.importorskip("rclpy")
 from diffsim_interfaces.msg import MaterialEstimate
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
-from rclpy.parameter import Parameter
 from visualization_msgs.msg import MarkerArray
 
 from diffsim_ros.errors import InputError
@@ -82,9 +81,7 @@ def test_recordings_of_several_bodies_are_shown(tmp_path):
 @pytest.fixture
 def start(ros):
     def start(**parameters):
-        values = {"speed": 1.0, "pause": 0.1} | parameters
-        overrides = [Parameter(name, value=value) for name, value in values.items()]
-        return ros.start(Visualizer(parameter_overrides=overrides))
+        return ros.start_with(Visualizer, **({"speed": 1.0, "pause": 0.1} | parameters))
 
     return start
 

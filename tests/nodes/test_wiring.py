@@ -36,7 +36,7 @@ def node_class(name):
 
 def test_replay_to_observer_to_file_equals_the_source(ros, processes, tosses, tmp_path):
     path = tmp_path / "saved.npz"
-    heard = ros.listen(DiagnosticArray, "/diagnostics", 10)
+    received = ros.listen(DiagnosticArray, "/diagnostics", 10)
     done = ros.listen(Bool, "/replay/done", LATCHED)
     processes.start(
         "observer", path=str(path), trial_ids=TRIALS, period=0.1, reliability="reliable"
@@ -46,7 +46,7 @@ def test_replay_to_observer_to_file_equals_the_source(ros, processes, tosses, tm
     )
 
     def figures():
-        return convert.values_of(heard[-1].status[0]) if heard else {}
+        return convert.values_of(received[-1].status[0]) if received else {}
 
     ros.until(lambda: figures().get("publishers") == "1", "the observer to find the replay")
     assert ros.call(Trigger, "/replay/play").success
