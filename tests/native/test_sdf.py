@@ -9,11 +9,6 @@ from tests.native.sdf_battery import check_sdf
 TURN = [0.3, -0.2, 0.1, 0.9]
 
 
-@pytest.fixture
-def points():
-    return np.random.default_rng(0).uniform(-1, 1, (400, 3))
-
-
 def test_battery_of_plane(points):
     g, _ = check_sdf(_engine.Plane([0, 0, 2], 0.25), points)
     assert g == pytest.approx(points[:, 2] - 0.25)
@@ -52,9 +47,22 @@ def test_battery_of_transformed(points):
     [
         (lambda: _engine.Plane([0, 0, 0], 1), "plane: normal"),
         (lambda: _engine.Sphere(-1), "sphere: radius"),
-        (lambda: _engine.Box([1, float("nan"), 1]), "box: half_extents"),
+        (lambda: _engine.Box([1, np.nan, 1]), "box: half_extents"),
         (lambda: _engine.Transformed(_engine.Sphere(1), [0, 0, 0], [0, 0, 0, 0]), "orientation"),
+        (lambda: _engine.Capsule(-0.1, 1), "capsule: half_length"),
+        (lambda: _engine.Capsule(0.1, 0), "capsule: radius"),
+        (lambda: _engine.Cylinder(np.inf, 1), "cylinder: half_height"),
+        (lambda: _engine.Torus(0.2, 0.2), "torus: tube_radius"),
+        (lambda: _engine.HalfSpaces([[0, 0, 1]], [0, 1]), "halfspaces: offsets"),
+        (lambda: _engine.HalfSpaces([[0, 0, 0]], [0]), r"halfspaces: normals\[0\]"),
+        (lambda: _engine.HalfSpaces([[0, 0, 1], [0, 0, -1]], [0, -1]), "enclose a volume"),
+        (lambda: _engine.HalfSpaces([[0, 0, 1], [0, 0, -1]], [0, 0]), "enclose a volume"),
+        (lambda: _engine.HalfSpaces(np.ones((65, 3)), np.ones(65)), "1 to 64"),
         (lambda: _engine.Union([]), "union: members"),
+        (lambda: _engine.Intersection([_engine.Sphere(1)], width=-1), "intersection: width"),
+        (lambda: _engine.Difference([_engine.Sphere(1)], width=np.nan), "difference: width"),
+        (lambda: _engine.Offset(_engine.Sphere(1), -1), "offset: distance"),
+        (lambda: _engine.Offset(_engine.Sphere(1), np.inf), "offset: distance"),
     ],
 )
 def test_unusable_shapes_are_refused_by_name(make, names):

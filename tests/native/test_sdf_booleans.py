@@ -11,11 +11,6 @@ from tests.native.sdf_battery import check_sdf
 OPERATIONS = ["Union", "Intersection", "Difference", "Complement"]
 
 
-@pytest.fixture
-def points():
-    return np.random.default_rng(0).uniform(-1, 1, (600, 3))
-
-
 def pair():
     return [_engine.Sphere(0.6), _engine.Transformed(_engine.Box([0.3] * 3), [0.5, 0.1, 0])]
 
@@ -95,18 +90,3 @@ def test_thickness_of_combinations():
     assert _engine.Intersection([sphere, _engine.Plane([0, 0, 1])]).thickness == pytest.approx(1.2)
     assert _engine.Difference([sphere, box]).thickness == pytest.approx(1.2)
     assert _engine.Complement([box]).thickness == math.inf
-
-
-@pytest.mark.parametrize(
-    ("make", "names"),
-    [
-        (lambda: _engine.Union([]), "union: members"),
-        (lambda: _engine.Intersection([_engine.Sphere(1)], width=-1), "intersection: width"),
-        (lambda: _engine.Difference([_engine.Sphere(1)], width=math.nan), "difference: width"),
-        (lambda: _engine.Offset(_engine.Sphere(1), -1), "offset: distance"),
-        (lambda: _engine.Offset(_engine.Sphere(1), math.inf), "offset: distance"),
-    ],
-)
-def test_unusable_combinations_are_refused_by_name(make, names):
-    with pytest.raises(_engine.InvalidInput, match=names):
-        make()

@@ -10,11 +10,6 @@ from diffsim_ros import _engine
 from tests.native.sdf_battery import check_sdf
 
 
-@pytest.fixture
-def points():
-    return np.random.default_rng(0).uniform(-1, 1, (600, 3))
-
-
 def nearest_of(surface, points):
     """Distance from each point to the nearest of many points of a surface."""
     return np.array([np.min(np.linalg.norm(surface - x, axis=1)) for x in points])
@@ -155,22 +150,3 @@ def test_planes_have_no_thickness_to_pass_through():
     assert _engine.Sphere(0.3).thickness == pytest.approx(0.6)
     assert _engine.Box([0.5, 0.2, 0.3]).thickness == pytest.approx(0.4)
     assert _engine.Transformed(_engine.Sphere(0.3), [1, 2, 3]).thickness == pytest.approx(0.6)
-
-
-@pytest.mark.parametrize(
-    ("make", "names"),
-    [
-        (lambda: _engine.Capsule(-0.1, 1), "capsule: half_length"),
-        (lambda: _engine.Capsule(0.1, 0), "capsule: radius"),
-        (lambda: _engine.Cylinder(math.inf, 1), "cylinder: half_height"),
-        (lambda: _engine.Torus(0.2, 0.2), "torus: tube_radius"),
-        (lambda: _engine.HalfSpaces([[0, 0, 1]], [0, 1]), "halfspaces: offsets"),
-        (lambda: _engine.HalfSpaces([[0, 0, 0]], [0]), r"halfspaces: normals\[0\]"),
-        (lambda: _engine.HalfSpaces([[0, 0, 1], [0, 0, -1]], [0, -1]), "enclose a volume"),
-        (lambda: _engine.HalfSpaces([[0, 0, 1], [0, 0, -1]], [0, 0]), "enclose a volume"),
-        (lambda: _engine.HalfSpaces(np.ones((65, 3)), np.ones(65)), "1 to 64"),
-    ],
-)
-def test_unusable_solids_are_refused_by_name(make, names):
-    with pytest.raises(_engine.InvalidInput, match=names):
-        make()
