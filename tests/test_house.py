@@ -407,3 +407,26 @@ def test_documented_keys_of_scene_files_are_those_accepted():
     assert markdown() in (ROOT / "docs" / "reference" / "scene.md").read_text(), (
         "docs/reference/scene.md is old: paste the output of python -m diffsim_ros.scene.schema"
     )
+
+
+def test_the_changelog_is_in_release_form():
+    """Keep a Changelog: versions with dates, kinds of change once each, nothing said twice."""
+    text = (ROOT / "CHANGELOG.md").read_text()
+    kinds = {
+        "Added",
+        "Changed",
+        "Deprecated",
+        "Removed",
+        "Fixed",
+        "Security",
+        "Safety",
+        "Migration",
+    }
+    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert versions[0].startswith("[Unreleased]\n")
+    for version in versions:
+        assert re.match(r"\[(Unreleased|\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d)", version), version[:40]
+        sections = re.findall(r"^### (.*)$", version, re.MULTILINE)
+        assert set(sections) <= kinds and len(set(sections)) == len(sections), sections
+        bullets = re.findall(r"^- .*$", version, re.MULTILINE)
+        assert not {line for line in bullets if bullets.count(line) > 1}
