@@ -46,6 +46,15 @@ BY_NAME: dict[str, list] = {
     "begin": [0, 1, -1, 5],
 }  # fmt: skip
 """Values of arguments whose range matters, or whose size is only how long the caller waits."""
+LAW = (
+    dict.fromkeys(("k_n", "k_t", "c_f"), "typing.SupportsFloat")
+    | dict.fromkeys(
+        ("c_n", "k_d", "d_0", "c_s", "f_0", "c_roll", "c_spin", "k_roll"),
+        "typing.SupportsFloat = 0.0",
+    )
+    | {"friction": "str = 'linear'", "damping": "str = 'continuous'"}
+)
+"""Keywords of the contact law, which the signatures have as '**kwargs': name -> type."""
 WORK, MOST_WORK = ("steps", "calls", "repeat", "iterations", "max_iterations"), 200
 """Arguments that only say how long a caller waits, and how long that may be here."""
 FLOATS = [0.0, 1.0, 0.3, 2.5, 1e-3, 100.0, -1.0, -0.0, 1e-300, 1e300, np.inf, -np.inf, np.nan]
@@ -83,6 +92,9 @@ def _calls(name: str, owner: str, doc: str) -> list[Call]:
         for part in _split(match[1]):
             if part == "*":
                 only = True
+                continue
+            if part.startswith("**"):
+                arguments += [(key, kind, True) for key, kind in LAW.items()]
                 continue
             key, _, kind = part.partition(":")
             if key != "self":

@@ -31,8 +31,11 @@ class Made(NamedTuple):
 def _rigid(rng: random.Random) -> Calls:
     law = dict(LAW)
     law["friction"] = rng.choice(["linear", "tanh", "hybrid"])
-    if rng.random() < 0.3:
-        law |= {"damping": "ramped", "k_d": 10.0, "d_0": 1e-3}
+    law |= rng.choice([
+        {}, {}, {"c_n": 0.2}, {"damping": "ramped", "k_d": 10.0, "d_0": 1e-3},
+        {"damping": "thesis", "k_d": 10.0}, {"c_s": 0.6, "f_0": 5.0},
+        {"c_roll": 0.01, "c_spin": 0.01, "k_roll": 0.3},
+    ])  # fmt: skip
     return [
         ("Scene", "__init__", {}),
         ("Scene", "set_gravity", {"g": [0.0, 0.0, -9.81]}),
