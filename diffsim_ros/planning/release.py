@@ -83,10 +83,10 @@ class Release:
         frames = {**robot.frames, HELD: Frame(tool.carrier, tool.pose @ self.in_tool)}
         return replace(robot, frames=frames)
 
-    def _split(
+    def split(
         self, theta: Sequence[float] | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """q at the very release, qd, delay, shift."""
+        """Joint values at the very release (n,), their rates (n,), delay [s], shift (3,) [m]."""
         theta = np.asarray(theta, float)
         n = len(self.arm.robot.joints)
         q, qd, delay, shift = theta[:n], theta[n : 2 * n], theta[2 * n], theta[2 * n + 1 :]
@@ -100,7 +100,7 @@ class Release:
 
     def values(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
         """Position, rotation vector, velocity, angular velocity (12,) of the body."""
-        q, qd, delay, shift = self._split(theta)
+        q, qd, delay, shift = self.split(theta)
         pose, J = self._turned(q)
         v, omega = (J @ qd).reshape(2, 3)
         back = quat_matrix(quat_exp(-delay * omega))
@@ -110,7 +110,7 @@ class Release:
 
     def jacobian(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
         """d(values)/d(theta) (12, 2 n + 4)."""
-        q, qd, delay, _ = self._split(theta)
+        q, qd, delay, _ = self.split(theta)
         n, turn = len(q), np.asarray(self.arm.base)[:3, :3]
         _, J = self._turned(q)
         slopes = np.einsum("ijk,j->ik", jacobian_slopes(self.robot, q, HELD), qd)
@@ -134,5 +134,5 @@ class Release:
 
     def tool_speed(self, theta: Sequence[float] | np.ndarray) -> float:
         """Speed of the body's centre at the release [m/s]."""
-        q, qd, _, _ = self._split(theta)
+        q, qd, _, _ = self.split(theta)
         return float(np.linalg.norm((self._turned(q)[1] @ qd)[:3]))

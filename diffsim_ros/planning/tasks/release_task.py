@@ -97,8 +97,8 @@ class ReleaseTask:
     def carried(self, config: PlanConfig, controls: Mapping[str, float]) -> Carried:
         """Through the release at constant rates; the gripper is commanded `lead` before."""
         named = config.map.named(config.map.scaled(controls))
-        names = self.arm.robot.joint_names
-        q, qd = (np.array([named[of(name)] for name in names]) for of in (value_name, rate_name))
+        theta, names = [named[n] for n in self.release.names], self.arm.robot.joint_names
+        q, qd, *_ = self.release.split(theta)
         limits = derated(self.arm, self.margin).limits
         trajectory = through_state(limits, self.arm.home, q, qd, names=names, hold=self.hold)
         release: Any = trajectory.release  # a number, of through_state
@@ -109,7 +109,7 @@ class ReleaseTask:
             "scene_starts": release,
             "release": release,
             "gripper": release - self.lead,
-            "release_speed": self.release.tool_speed([named[n] for n in self.release.names]),
+            "release_speed": self.release.tool_speed(theta),
         }
         clear = clearance(config.scene, self.arm, self.held(config.scene))
         return sent(self.arm, self.tracking, trajectory, clear, figures)
