@@ -247,9 +247,7 @@ void Contact::forces(const Window& window, const VectorXd& p, Matrix3X& force,
   });
 }
 
-int Contact::stick_count() const {
-  return hybrid() ? points_->size() : 0;
-}
+int Contact::stick_count() const { return hybrid() ? points_->size() : 0; }
 
 void Contact::begin_stick(const Window& last, const VectorXd& p, std::uint8_t* stick) const {
   for_each_touch(last, p, [&](const Touch& t) {

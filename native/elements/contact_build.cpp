@@ -140,8 +140,8 @@ void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a
   own.k_roll = 0;
   for (int m = 0; m < 2; ++m) {
     const std::string place = "contact '" + name + end[m] + "'";
-    own.k_roll = std::max(own.k_roll,
-                          rolling_slope_of(place, law, *side[m].points, scene.values()));
+    own.k_roll =
+        std::max(own.k_roll, rolling_slope_of(place, law, *side[m].points, scene.values()));
   }
   const ContactParameters params = add_law(scene.table(), name, own);
   for (int m = 0; m < 2; ++m) {

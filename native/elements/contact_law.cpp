@@ -65,22 +65,22 @@ NormalForce normal_force(const ContactLaw& law, double d, double rate) {
   if (law.damping == Damping::continuous) {
     const double factor = 1 + law.c_n * rate;
     if (factor <= 0) return {0, 0, 0, 0, 0, 0, 0, true};
-    return {law.k_n * d * factor, law.k_n * factor, law.k_n * d * law.c_n, d * factor,
-            law.k_n * d * rate,   0,                0,                     false};
+    return {law.k_n * d * factor,
+            law.k_n * factor,
+            law.k_n * d * law.c_n,
+            d * factor,
+            law.k_n * d * rate,
+            0,
+            0,
+            false};
   }
   const bool ramped = law.damping == Damping::ramped;
   const double reach = d + law.d_0;
   const double ramp = ramped ? d / reach : 1, ramp_d = ramped ? law.d_0 / (reach * reach) : 0;
   const double f = law.k_n * d + law.k_d * ramp * rate;
   if (f <= 0) return {0, 0, 0, 0, 0, 0, 0, true};
-  return {f,
-          law.k_n + law.k_d * ramp_d * rate,
-          law.k_d * ramp,
-          d,
-          0,
-          ramp * rate,
-          ramped ? -law.k_d * rate * ramp / reach : 0,
-          false};
+  return {f,           law.k_n + law.k_d * ramp_d * rate,           law.k_d * ramp, d, 0,
+          ramp * rate, ramped ? -law.k_d * rate * ramp / reach : 0, false};
 }
 
 FrictionLimit friction_limit(const ContactLaw& law, double f_n) {
