@@ -34,7 +34,7 @@ from diffsim_ros.nodes.rehearsal import Rehearsal
 from diffsim_ros.nodes.session import session
 from diffsim_ros.output import write_bytes, write_json
 from diffsim_ros.viz.style import png_bytes
-from diffsim_ros.viz.throw_plots import ThrowPath, throws_figure
+from diffsim_ros.viz.trajectory_plots import ThrowPath, throws_figure
 from diffsim_ros.yaml_file import read_yaml
 
 NAME = "foam_throw"

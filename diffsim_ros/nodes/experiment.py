@@ -43,8 +43,8 @@ from diffsim_ros.planning.load import load_plan
 from diffsim_ros.robots.command import NANO
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.twin.execution import limit_shares
-from diffsim_ros.viz.execution_plots import BodyPath, execution_figure
 from diffsim_ros.viz.style import png_bytes
+from diffsim_ros.viz.trajectory_plots import BodyPath, execution_figure
 from diffsim_ros.yaml_file import read_yaml
 
 PICTURE, BAG = "experiment.png", "experiment.mcap"

@@ -34,10 +34,9 @@ from diffsim_ros.nodes.common import LATCHED, SENSOR, STREAM, BaseNode, Declared
 from diffsim_ros.sensing.bags import EPOCH_NS, POSE, read_poses, read_raw, topics
 from diffsim_ros.sensing.markers.bag import bag_markers
 from diffsim_ros.sensing.recorder import NANO
-from diffsim_ros.viz.marker_playback import MOCAP_TOPICS, SPHERE
 from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.motion import Motion
-from diffsim_ros.viz.playback import CLOUD_TOPIC, MARKER_TOPIC, TOPICS
+from diffsim_ros.viz.playback import CLOUD_TOPIC, MARKER_TOPIC, MOCAP_TOPICS, SPHERE, TOPICS
 
 MOTION_FILE = "motion.mcap"
 LIVE = (0.95, 0.75, 0.2, 0.6)  # colour of what is seen now
@@ -241,10 +240,8 @@ class Visualizer(BaseNode):
             self._points.publish(scene.clouds[cloud])
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Console script `visualizer`."""
-    return run_node(Visualizer, arguments)
-
+main = partial(run_node, Visualizer)
+"""Console script `visualizer`."""
 
 if __name__ == "__main__":
     raise SystemExit(main())

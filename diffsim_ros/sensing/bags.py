@@ -119,7 +119,7 @@ def write_motion(
 ) -> Path:
     """Write poses, pictures (markers), labelled markers and clouds as a rosbag2 MCAP.
 
-    Predicted trials of an EstimationResult: viz.playback, viz.marker_playback.
+    Predicted trials of an EstimationResult: viz.playback.
 
     `path` ending in .mcap becomes one file, any other a bag folder with metadata.yaml; both play
     with `ros2 bag play`.  Each motion is (topic, frame_id, t, position, orientation), see

@@ -4,19 +4,15 @@ motion           one body's measured and simulated motion on a common clock
 markers          pure-data marker descriptions (what rviz will show)
 meshes, render   markers -> triangles -> PNG, by a small software renderer
 plots, fit_plots arrays -> matplotlib figures
-summary, insight an estimation's result -> the plain data, and sentences, that its report shows
 player           motions -> the data of the report's playable 3D view
 curves           measured and simulated signals -> the data of the report's zoomable curves
 html             templates -> self-contained pages and the pictures beside them
-estimation_page  the frame of every estimation's page; a kind's module has what is its own
-report           the page of tosses in it; report_tables are its words, scene_report is the page of
-                 a simulation
-playback         motions -> a bag that rviz2 and Foxglove play
-marker_plots, marker_report, marker_playback   the same for recordings of markers
-cloud_plots, cloud_report, cloud_playback      the same for recordings of point clouds
-pose_report      and for poses of several bodies
-joint_plots, joint_report, joint_playback      and for logs of a robot's joints
+estimation_page  the page of every estimation; report_tables are its words
+playback         predicted recordings -> a bag that rviz2 and Foxglove play
+kinds            what page and playback show of one kind of recording, a module each
+summary, toss_tables   of tosses: errors beside published ones
 pages            which of them an estimation's kind has
+scene_report     the page of a simulation
 
 PICTURES names the PNG files that an estimation may leave beside its page; it stands here so
 that a command can refuse to overwrite them before matplotlib is loaded or any work is done.

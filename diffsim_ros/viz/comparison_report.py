@@ -15,7 +15,6 @@ from diffsim_ros.viz.html import footer, rendered, write_page
 from diffsim_ros.viz.plots import in_style, plain_log
 from diffsim_ros.viz.report_tables import DASH, card
 
-COLOURS = (style.SIMULATED, style.MEASURED, *style.OTHERS.values(), *style.SPARE)
 SECTIONS = (
     ("summary", "Summary"), ("held", "Held out"), ("fit", "Fits"), ("parameters", "Parameters"),
     ("reproduce", "Reproduce"),
@@ -96,7 +95,7 @@ def held_out_figure(found: Any) -> Figure:
     ])  # fmt: skip
     x = np.arange(len(names))
     for k, (model, row) in enumerate(zip(found.models, rows, strict=True)):
-        colour = COLOURS[k % len(COLOURS)]
+        colour = style.SERIES[k % len(style.SERIES)]
         axis.plot(x, row, "o", color=colour, ms=7, label=model.name)
         axis.axhline(math.sqrt(np.nanmean(row**2)), color=colour, lw=1, ls=(0, (4, 3)))
     for i in x:

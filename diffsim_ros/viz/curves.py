@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.viz import style
+from diffsim_ros.viz.fit_plots import ParameterRow
 from diffsim_ros.viz.motion import Motion
-from diffsim_ros.viz.summary import Summary
 
 DIGITS = 6
 """Significant digits that are kept of a number."""
@@ -52,10 +52,10 @@ def numbers(values: np.ndarray) -> list[float | None]:
     ]
 
 
-def paths(t: np.ndarray, named: Mapping[str, np.ndarray], unit: str = "mm") -> list[dict]:
-    """Panels of x, y and z; named: name of LOOKS -> places (n, 3), already in the unit."""
+def paths(t: np.ndarray, named: Mapping[str, np.ndarray]) -> list[dict]:
+    """Panels of x, y and z; named: name of LOOKS -> places (n, 3) [mm]."""
     return [
-        panel(f"{axis} [{unit}]", [line(name, t, places[:, k]) for name, places in named.items()])
+        panel(f"{axis} [mm]", [line(name, t, places[:, k]) for name, places in named.items()])
         for k, axis in enumerate(AXES)
     ]
 
@@ -63,29 +63,29 @@ def paths(t: np.ndarray, named: Mapping[str, np.ndarray], unit: str = "mm") -> l
 def poses(motion: Motion) -> list[dict]:
     """Panels of one body's measured and simulated poses."""
     both = {"measured": motion.measured_position, "simulated": motion.simulated_position}
-    panels = paths(motion.t, {k: 1e3 * place for k, place in both.items() if place is not None})
-    if motion.paired:
-        apart = {
-            "distance [mm]": 1e3 * motion.position_error(),
-            "angle between them [°]": np.degrees(motion.rotation_error()),
-        }
-        look = style.INK, "line"
-        panels += [panel(key, [line("apart", motion.t, y, look)]) for key, y in apart.items()]
-    return panels
+    apart = {
+        "distance [mm]": 1e3 * motion.position_error(),
+        "angle between them [°]": np.degrees(motion.rotation_error()),
+    }
+    look = style.INK, "line"
+    return [
+        *paths(motion.t, {who: 1e3 * place for who, place in both.items()}),
+        *(panel(key, [line("apart", motion.t, y, look)]) for key, y in apart.items()),
+    ]
 
 
-def trace(summary: Summary) -> list[dict]:
+def trace(history: Sequence[Any], rows: Sequence[ParameterRow]) -> list[dict]:
     """The fit's own curves: objective and every parameter over the iterations; [] of one step."""
-    history, look = summary.history, (style.SIMULATED, "line")
+    look = style.SIMULATED, "line"
     if len(history) < 2:
         return []
     count = np.arange(len(history))
-    value = np.array([step["objective"] for step in history])
+    value = np.array([step.objective for step in history])
     positive = bool(np.all(value[np.isfinite(value)] > 0))
     objective = line("objective", count, value, look)
     groups = {"objective": [panel("objective", [objective], logarithmic=positive)]}
-    for row in summary.rows:
-        path = np.array([step["parameters"].get(row.name, np.nan) for step in history], float)
+    for row in rows:
+        path = np.array([step.parameters.get(row.name, np.nan) for step in history], float)
         if np.isfinite(path).any():
             groups[row.name] = [panel(f"{row.name} [{row.unit}]", [line(row.name, count, path,
                                                                           look)])]  # fmt: skip

@@ -1,139 +1,185 @@
-"""The page of an estimation: the frame that all kinds share, filled with each kind's own sections.
+"""The page of an estimation: one frame, into which each kind of recording puts its sections.
 
-A kind of experiment has a Page in a module of its own and a template that extends estimation.html.
-(Tosses have more sections and command line options: report.py, in the same frame.)
+A kind is one module of kinds/: a subclass of Sections, which also draws the recordings' playback.
 """
 
 from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diffsim_ros.output import yaml_text
 from diffsim_ros.viz import PICTURES, curves, fit_plots, html, style
 from diffsim_ros.viz import report_tables as tables
-from diffsim_ros.viz.summary import Summary, summarise
+from diffsim_ros.viz.html import Block
+
+if TYPE_CHECKING:
+    from diffsim_ros.viz.playback import Reel
 
 KNOWN = tuple(Path(name).stem for name in PICTURES)
 
 
-@dataclass(frozen=True)
-class Page:
-    """What a kind's page has of its own.
+class Sections:
+    """What the page and the playback show of one kind of recording, beyond what all have.
 
-    template   file of its sections;  prediction, trials  titles of two of them
-    figures    (result, summary) -> name -> matplotlib figure; what is not in PICTURES stands in the
-               page only, e.g. one per recording
-    content    (result) -> what the template reads beyond context_of: `lead` (one sentence), `cards`
-               (tables.card), `motions` (player data), `curves` (views of curves.py) and `single`,
-               one {title, figure, caption} per recording, where `figure` is a name of `figures`
+    result   the EstimationResult;  shown  its predictions;  judged  those that the page sums up
+    rows     fit_plots.ParameterRow of the estimated parameters;  held  of the others
+    titles   of the sections on what was predicted, and on single recordings
+    seen, choice  sentences above and below the playable motion;  intro  about the errors
     """
 
-    template: str
-    prediction: str
-    trials: str
-    figures: Callable[[Any, Summary], Mapping[str, Any]]
-    content: Callable[[Any], Mapping[str, Any]]
+    template = "estimation.html"
+    titles = "Errors", "Recordings"
+    seen = intro = ""
+    choice = "Every recording to choose from."
+    further: Sequence[tuple[str, str]] = ()
+    """Anchors and titles of sections that the template adds behind the fit."""
 
-    def write(
-        self,
-        result: Any,
-        path: str | os.PathLike[str],
-        *,
-        written: datetime.datetime | None = None,
-    ) -> list[Path]:
-        """Write the page of an EstimationResult, and its figures as PNG beside it.
+    def __init__(self, result: Any) -> None:
+        self.result, self.shown = result, tuple(result.predictions)
+        self.judged = [p for p in self.shown if p.role == "validate"] or list(self.shown)
+        self.rows, self.held = tables.parameter_rows(result)
 
-        written  time shown in the footer; default: now
-        Returns the files written, the page first; files of the same name are replaced.
-        """
-        summary, content = summarise(replace(result, predictions=())), self.content(result)
-        images = images_of({**self.figures(result, summary), **fit_figures(summary)})
-        titles = titles_of(self.prediction, self.trials)
-        filled = {
-            "motion": content["motions"], "prediction": result.predictions,
-            "trials": content["single"], "curves": content["curves"],
-        }  # fmt: skip
-        context = {
-            **context_of(summary, images, written),
-            **content,
-            "scene": [(name, f"{value:.6g}") for name, value in result.scene.items()],
-            "predicted": bool(result.predictions),
-            "titles": titles,
-            "sections": [s for s in sections(titles) if filled.get(s[0], True)],
-        }
-        beside = {name: png for name, png in images.items() if name in KNOWN}
-        return html.write_page(Path(path), html.rendered(self.template, context), beside)
+    @property
+    def trained_on(self) -> str:
+        """In words, whether the judged predictions are of recordings that the fit has seen."""
+        return "not trained on" if self.shown[0].role == "validate" else "trained on"
+
+    def lead(self) -> str:
+        """One sentence on how well the recordings are predicted."""
+        raise NotImplementedError
+
+    def cards(self) -> list[dict[str, str]]:
+        """Headline figures (report_tables.card)."""
+        return []
+
+    def figures(self) -> Mapping[str, Any]:
+        """Name -> matplotlib figure; what is not in PICTURES stands in the page only."""
+        return {}
+
+    def pictures(self) -> Mapping[str, bytes]:
+        """Name in PICTURES -> PNG of what stands beside the page only."""
+        return {}
+
+    def motions(self) -> list[dict[str, Any]]:
+        """Playable motions (player.playable)."""
+        return []
+
+    def curves(self) -> list[dict[str, Any]]:
+        """Views of curves.py."""
+        return []
+
+    def blocks(self) -> list[Block]:
+        """The section on what was predicted."""
+        return []
+
+    def single(self) -> list[Block]:
+        """One figure per recording, with what belongs below it."""
+        return []
+
+    def meaning(self) -> list[Block]:
+        """What the parameters mean, below their table."""
+        return []
+
+    def fit(self) -> list[Block]:
+        """More on the fit."""
+        return []
+
+    def more(self) -> Mapping[str, Any]:
+        """What the kind's own template reads."""
+        return {}
+
+    def play(self, reel: Reel) -> None:
+        """Draw the recordings one after the other."""
+        raise NotImplementedError
 
 
-def titles_of(prediction: str, trials: str) -> dict[str, str]:
-    """Anchors and titles of the sections on what was predicted, in their order."""
-    return {"prediction": prediction, "trials": trials, "curves": "Curves to zoom into"}
+def write_page(
+    sections: Sections,
+    path: str | os.PathLike[str],
+    *,
+    written: datetime.datetime | None = None,
+) -> list[Path]:
+    """Write the page, and those of its figures that PICTURES names as PNG beside it.
+
+    written  time shown in the footer; default: now
+    Returns the files written, the page first; files of the same name are replaced, each at once.
+    """
+    figures = {**sections.figures(), **fit_figures(sections)}
+    images = {name: style.png_bytes(figure) for name, figure in figures.items()}
+    beside = {name: png for name, png in images.items() if name in KNOWN}
+    beside |= sections.pictures()
+    return html.write_page(Path(path), rendered(sections, images, written), beside)
 
 
-def sections(titles: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Anchors and titles of the menu; those of `titles_of` are called as the kind says."""
-    named = {**titles, "curves": "Curves"}
-    return [
+def rendered(
+    sections: Sections, images: Mapping[str, bytes], written: datetime.datetime | None
+) -> str:
+    """The page with the figures that there are (name -> PNG)."""
+    result, history = sections.result, sections.result.history
+    shown = {
+        "motion": sections.motions(),
+        "prediction": sections.blocks() if sections.shown else [],
+        "trials": sections.single(),
+        "curves": sections.curves(),
+    }
+    more = sections.more()
+    menu = [
         ("summary", "Summary"), ("motion", "Motion"), ("parameters", "Parameters"),
-        *named.items(), ("fit", "Fit"), ("reproduce", "Reproduce"),
+        ("prediction", sections.titles[0]), ("trials", sections.titles[1]), ("curves", "Curves"),
+        ("fit", "Fit"), *sections.further, ("reproduce", "Reproduce"),
     ]  # fmt: skip
-
-
-def context_of(
-    summary: Summary, images: Mapping[str, bytes], written: datetime.datetime | None
-) -> dict[str, Any]:
-    """What the frame reads, of every kind; a figure of PICTURES that there is not is ""."""
-    return {
-        "title": summary.name.replace("_", " "),
+    context = {
+        "title": result.name.replace("_", " "),
         "kind": "estimation report",
-        "status": summary.status.replace("_", " "),
-        "status_class": "good" if summary.status == "converged" else "bad",
-        "warnings": summary.warnings,
-        "notes": summary.notes,
-        "parameters": tables.parameter_table(summary),
-        "priors": any(row.prior_mean is not None and row.prior_sigma for row in summary.rows),
+        "status": result.status.replace("_", " "),
+        "status_class": "good" if result.status == "converged" else "bad",
+        "lead": sections.lead(),
+        "page": sections,
+        "warnings": tables.warnings(result, sections.rows),
+        "notes": result.notes,
+        "cards": sections.cards(),
+        "motions": shown["motion"],
+        "shown": shown,
+        "parameters": tables.parameter_table(sections.rows, sections.held),
+        "priors": any(r.prior_mean is not None and r.prior_sigma for r in sections.rows),
+        "scene": [(name, f"{value:.6g}") for name, value in result.scene.items()],
         "figures": dict.fromkeys(KNOWN, "") | {n: style.data_uri(p) for n, p in images.items()},
-        "trace": curves.trace(summary),
-        "covariance": tables.covariance_table(summary),
-        "message": summary.message,
-        "dropped": [(reason, str(count)) for reason, count in summary.dropped.items() if count],
-        "provenance": tables.provenance_facts(summary.provenance),
-        "config_text": yaml_text(summary.config) if summary.config else "",
+        "trace": curves.trace(history, sections.rows),
+        "covariance": tables.covariance_table(result, sections.rows),
+        "message": result.message,
+        "dropped": [(reason, str(count)) for reason, count in result.dropped.items() if count],
+        "provenance": tables.provenance_facts(result.provenance),
+        "config_text": yaml_text(result.config) if result.config else "",
+        **more,
+        "sections": [s for s in menu if {**shown, **more}.get(s[0], True)],
         **html.footer(written),
     }
+    return html.rendered(sections.template, context)
 
 
-def fit_figures(summary: Summary) -> dict[str, Any]:
-    """Figures of parameters and optimiser that a summary has data for, by their names."""
-    figures = {}
-    if summary.rows:
-        figures["parameters"] = fit_plots.parameter_intervals(summary.rows)
-    if summary.profiles:
-        figures["profiles"] = fit_plots.profiles(summary.profiles)
-    if summary.bands:
-        figures["bands"] = fit_plots.bands(summary.bands)
-    if len(summary.correlated) > 1:
-        figures["correlation"] = fit_plots.correlation_map(summary.correlated, summary.correlation)
-    if len(summary.history) > 1:
-        figures["convergence"] = fit_plots.convergence(summary.history)
+def fit_figures(sections: Sections) -> dict[str, Any]:
+    """Figures of parameters and optimiser that a result has data for, by their names."""
+    result, figures = sections.result, {}
+    if sections.rows:
+        figures["parameters"] = fit_plots.parameter_intervals(sections.rows)
+    if result.profiles:
+        figures["profiles"] = fit_plots.profiles(result.profiles)
+    if result.bands:
+        figures["bands"] = fit_plots.bands(result.bands)
+    if len(result.correlated) > 1:
+        figures["correlation"] = fit_plots.correlation_map(result.correlated, result.correlation)
+    if len(result.history) > 1:
+        figures["convergence"] = fit_plots.convergence(result.history)
     return figures
 
 
-def images_of(figures: Mapping[str, Any]) -> dict[str, bytes]:
-    """PNG of every figure."""
-    return {name: style.png_bytes(figure) for name, figure in figures.items()}
-
-
-def judged(predictions: Sequence[Any]) -> list[Any]:
-    """The predictions that a page sums up: those validated, else all."""
-    return [p for p in predictions if p.role == "validate"] or list(predictions)
-
-
-def trained_on(predictions: Sequence[Any]) -> str:
-    """In words, whether judged predictions are of recordings that the fit has seen."""
-    return "not trained on" if predictions[0].role == "validate" else "trained on"
+def picked(order: Sequence[int], places: Mapping[str, float]) -> dict[int, str]:
+    """Of numbers, the best first, those at these places (0: best, 1: worst) -> their words."""
+    picks: dict[int, str] = {}
+    for word, share in places.items() if order else ():
+        picks.setdefault(order[round(share * (len(order) - 1))], word)
+    return picks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,16 +35,16 @@ class ParameterRow:
 
 
 @in_style
-def convergence(history: Sequence[Mapping]) -> Figure:
+def convergence(history: Sequence[Any]) -> Figure:
     """Return the objective over iterations (log scale); one shade per phase if phases are named.
 
-    history: rows with "iteration" and "objective", optionally "phase" and "accepted".
+    history: steps with `objective` and `phase`.
     """
     figure = style.new_figure(10.5, 2.9)
     axis = figure.subplots()
-    value = np.array([float(row["objective"]) for row in history])
+    value = np.array([float(step.objective) for step in history])
     x = np.arange(len(value))
-    phases = [str(row.get("phase", "")) for row in history]
+    phases = [step.phase for step in history]
     starts = [i for i in range(len(phases)) if i == 0 or phases[i] != phases[i - 1]]
     if len(starts) > 1:
         for number, (a, b) in enumerate(zip(starts, [*starts[1:], len(phases)], strict=True)):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,39 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from diffsim_ros.output import write_bytes, write_text
 
 TEMPLATES = Path(__file__).with_name("templates")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Texts in lines and columns; the first `words` columns are words, the others numbers.
+
+    group  (title, columns) of a line above the head;  fold  what is shown of a table folded away
+    named  the first column holds names of files or joints
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int = 1
+    group: Sequence[tuple[str, int]] = ()
+    fold: str = ""
+    named: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a section: heading, sentence, figure, facts, table, more of them; as far as given.
+
+    figure  name of one of the page's figures;  alt  its words for who does not see it
+    """
+
+    title: str = ""
+    text: str = ""
+    figure: str = ""
+    caption: str = ""
+    alt: str = ""
+    facts: Sequence[tuple[str, str]] = ()
+    table: Table | None = None
+    below: Sequence[Block] = ()
 
 
 @cache

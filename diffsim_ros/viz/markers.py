@@ -1,23 +1,28 @@
 """Marker descriptions as plain data; nodes/convert.py turns them into visualization_msgs.
 
-Facts that a Marker enforces because rviz does not forgive them: ids are unique per namespace
-(`check_unique`), TRIANGLE_LIST has a multiple of three points and LINE_LIST of two, every used
-scale is non-zero, quaternions are unit, and a lifetime of 0 means for ever.
+Facts that a Marker enforces because rviz does not forgive them: TRIANGLE_LIST has a multiple of
+three points and LINE_LIST of two, every used scale is non-zero, quaternions are unit. Ids must be
+unique per namespace (rviz would show only the last); a lifetime of 0 means for ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 
 from diffsim_ros.viz.motion import EDGES, Motion, put, world_corners
 from diffsim_ros.viz.style import MEASURED, SIMULATED
 
+ARROW = 0.01  # length of a force [m/N]
 LONGEST_ARROW = 0.3  # [m]: the forces of an impact would leave the picture
+TABLE = 1.2  # least width of the table below a motion [m]
+APART = 1.3  # edges between two instants of a picture
+LOOKS = {"measured": (MEASURED, 0.35), "simulated": (SIMULATED, 1.0)}
+"""Colour and opacity of bodies."""
+RESIDUAL = (0.80, 0.15, 0.25, 0.9)
 Colour = tuple[float, float, float, float]
 
 
@@ -44,13 +49,6 @@ class Action(IntEnum):
     DELETE_ALL = 3
 
 
-LISTS = {
-    MarkerKind.LINE_STRIP,
-    MarkerKind.LINE_LIST,
-    MarkerKind.SPHERE_LIST,
-    MarkerKind.POINTS,
-    MarkerKind.TRIANGLE_LIST,
-}
 USED_SCALES = {
     MarkerKind.LINE_STRIP: (0,),
     MarkerKind.LINE_LIST: (0,),
@@ -127,201 +125,106 @@ def rgba(colour: str, alpha: float = 1.0) -> Colour:
     return red, green, blue, alpha
 
 
-def check_unique(markers: Iterable[Marker]) -> None:
-    """Raise ValueError if a namespace holds an id twice (rviz would show only the last)."""
-    seen: set[tuple[str, int]] = set()
-    for marker in markers:
-        if (marker.ns, marker.id) in seen:
-            raise ValueError(f"Marker {marker.ns}/{marker.id}: this id stands there twice")
-        seen.add((marker.ns, marker.id))
-
-
-def static_markers(
-    motions: Motion | Sequence[Motion],
-    *,
-    frame_id: str = "world",
-    ground: bool = True,
-    ground_size: float = 1.2,
-    paths: bool = True,
-) -> list[Marker]:
+def static_markers(motion: Motion) -> list[Marker]:
     """Return what does not change while a motion plays: the table (top at z = 0) and whole paths.
 
-    The table is centred below the motions and at least `ground_size` [m] wide.
+    The table lies below the motion and is at least TABLE [m] wide.
     """
-    motions = [motions] if isinstance(motions, Motion) else list(motions)
-    markers = [_table(motions, ground_size, frame_id)] if ground else []
-    if paths:
-        for i, motion in enumerate(motions):
-            markers += _paths(motion, motion.frames, i, frame_id, alpha=0.45)
-    return markers
-
-
-def _table(motions: Sequence[Motion], ground_size: float, frame_id: str) -> Marker:
-    tracks = [
-        track[:, :2]
-        for motion in motions
-        for track in (motion.measured_position, motion.simulated_position)
-        if track is not None
-    ]
-    xy = np.concatenate(tracks) if tracks else np.zeros((1, 2))
+    tracks = {"measured": motion.measured_position, "simulated": motion.simulated_position}
+    xy = np.concatenate([track[:, :2] for track in tracks.values()])
     low, high = xy.min(axis=0), xy.max(axis=0)
-    thickness = 0.01
-    width = np.maximum(high - low + 0.5, ground_size)
-    return Marker(
-        "table",
-        0,
-        MarkerKind.CUBE,
-        position=(*(0.5 * (low + high)), -0.5 * thickness),
-        scale=(float(width[0]), float(width[1]), thickness),
-        colour=(0.90, 0.91, 0.93, 1.0),
-        frame_id=frame_id,
-    )
-
-
-def _paths(motion: Motion, end: int, i: int, frame_id: str, alpha: float) -> list[Marker]:
-    """LINE_STRIPs of both centres over frames 0 ... end - 1 (none below two frames)."""
-    if end < 2:
-        return []
-    return [
+    thickness, width = 0.01, np.maximum(high - low + 0.5, TABLE)
+    found = [
         Marker(
-            f"path/{who}",
-            i,
-            MarkerKind.LINE_STRIP,
-            scale=(0.004, 0.0, 0.0),
-            colour=rgba(colour, alpha),
-            points=track[:end],
-            frame_id=frame_id,
+            "table", 0, position=(*(0.5 * (low + high)), -0.5 * thickness),
+            scale=(float(width[0]), float(width[1]), thickness), colour=(0.90, 0.91, 0.93, 1.0),
         )
-        for who, colour, track in (
-            ("measured", MEASURED, motion.measured_position),
-            ("simulated", SIMULATED, motion.simulated_position),
-        )
-        if track is not None
-    ]
+    ]  # fmt: skip
+    for who, track in tracks.items() if motion.frames > 1 else ():
+        look = {"scale": (0.004, 0.0, 0.0), "colour": rgba(LOOKS[who][0], 0.45)}
+        kind = MarkerKind.LINE_STRIP
+        found.append(Marker(f"path/{who}", 0, kind, points=track, **look))
+    return found
 
 
-def toss_markers(
-    motion: Motion,
-    k: int,
-    *,
-    index: int = 0,
-    frame_id: str = "world",
-    force_scale: float = 0.01,
-    forces: bool = True,
-    residuals: bool = True,
-    text: bool = False,
-) -> list[Marker]:
-    """Return frame k of a motion: measured cube (ghost), simulated cube, residuals, forces.
+def toss_markers(motion: Motion, k: int) -> list[Marker]:
+    """Return frame k of a motion: both cubes (measured as a ghost), residuals, forces, a label.
 
-    `index` keeps several motions apart (it enters the ids), `force_scale` is the arrows' length
-    [m/N], up to LONGEST_ARROW. Contacts without force are sent as DELETE so that no arrow of an
-    earlier frame stays.
+    Contacts without force are sent as DELETE so that no arrow of an earlier frame stays.
     Raises IndexError if the motion has no frame k.
     """
     if not -motion.frames <= k < motion.frames:
         raise IndexError(f"Motion '{motion.name}' has {motion.frames} frames, asked for {k}")
-    markers: list[Marker] = []
-    if motion.measured_position is not None:
-        pose = motion.measured_position[k], motion.measured_orientation[k]
-        markers += _box("measured", index, pose, motion.size, MEASURED, 0.35, frame_id)
-    if motion.simulated_position is not None:
-        pose = motion.simulated_position[k], motion.simulated_orientation[k]
-        markers += _box("simulated", index, pose, motion.size, SIMULATED, 1.0, frame_id)
-    if residuals and motion.paired:
-        markers.append(_residuals(motion, k, index, frame_id))
-    if forces and motion.contact_force is not None:
-        markers += _forces(motion, k, index, force_scale, frame_id)
-    if text:
-        markers.append(_label(motion, k, index, frame_id))
-    return markers
+    markers = [*_cubes(motion, k, 0), _residuals(motion, k)]
+    if motion.contact_point is not None and motion.contact_force is not None:
+        contacts = zip(motion.contact_point[k], motion.contact_force[k], strict=True)
+        markers += [force_arrow(c, *contact) for c, contact in enumerate(contacts)]
+    words = (
+        f"{motion.name}  t = {motion.t[k]:.2f} s\n{1e3 * motion.position_error()[k]:.0f} mm, "
+        f"{np.degrees(motion.rotation_error()[k]):.0f} deg apart"
+    )
+    above = motion.measured_position[k] + (0.0, 0.0, 0.14)
+    return [*markers, label(words, above, 0.03)]
 
 
-def strobe_markers(motion: Motion, apart: float = 1.3, **options: Any) -> list[Marker]:
+def strobe_markers(motion: Motion) -> list[Marker]:
     """Return instants of a motion in one picture, from its start to its end.
 
-    The body's centre moves by at least `apart` times its longest edge from one to the next.
-    `options` are those of toss_markers.
+    The body's centre moves by at least APART times its longest edge from one to the next.
     """
     track = motion.simulated_position
-    track = motion.measured_position if track is None else track
     frames = [0]
     for k in range(motion.frames):
-        if np.linalg.norm(track[k] - track[frames[-1]]) >= apart * max(motion.size):
+        if np.linalg.norm(track[k] - track[frames[-1]]) >= APART * max(motion.size):
             frames.append(k)
-    if np.linalg.norm(track[-1] - track[frames[-1]]) < 0.5 * apart * max(motion.size):
+    if np.linalg.norm(track[-1] - track[frames[-1]]) < 0.5 * APART * max(motion.size):
         frames = frames[:-1]
     frames.append(motion.frames - 1)
-    options = {"forces": False, "residuals": False, **options}
-    return [
-        marker
-        for index, k in enumerate(frames)
-        for marker in toss_markers(motion, k, index=index, **options)
-    ]
+    return [m for index, k in enumerate(frames) for m in _cubes(motion, k, index)]
 
 
-def _box(who, index, pose, size, colour, alpha, frame_id) -> list[Marker]:
-    position, orientation = pose
-    shape = np.asarray(size, dtype=float)
-    tint = np.array(rgba(colour, 1.0))
-    tint[:3] *= 0.62
-    edges = (np.asarray(EDGES).ravel()[:, None] >> np.arange(3)) & 1
-    common = {"position": position, "orientation": orientation, "frame_id": frame_id}
-    return [
-        Marker(
-            f"{who}/cube",
-            index,
-            MarkerKind.CUBE,
-            scale=tuple(shape),
-            colour=rgba(colour, alpha),
-            **common,
-        ),
-        Marker(
-            f"{who}/edges",
-            index,
-            MarkerKind.LINE_LIST,
-            scale=(0.0025, 0.0, 0.0),
-            colour=tuple(tint),
-            points=(edges - 0.5) * shape * 1.002,
-            **common,
-        ),
-    ]
+def _cubes(motion: Motion, k: int, index: int) -> list[Marker]:
+    """Both cubes at frame k with their edges; `index` keeps several frames apart."""
+    shape = np.asarray(motion.size, dtype=float)
+    edges = ((np.asarray(EDGES).ravel()[:, None] >> np.arange(3)) & 1) - 0.5
+    found = []
+    for who, (colour, alpha) in LOOKS.items():
+        common = {
+            "position": getattr(motion, f"{who}_position")[k],
+            "orientation": getattr(motion, f"{who}_orientation")[k],
+        }  # fmt: skip
+        tint = (*(0.62 * part for part in rgba(colour)[:3]), 1.0)
+        found += [
+            Marker(f"{who}/cube", index, scale=tuple(shape), colour=rgba(colour, alpha), **common),
+            Marker(
+                f"{who}/edges", index, MarkerKind.LINE_LIST, scale=(0.0025, 0.0, 0.0), colour=tint,
+                points=edges * shape * 1.002, **common,
+            ),
+        ]  # fmt: skip
+    return found
 
 
-def _residuals(motion: Motion, k: int, index: int, frame_id: str) -> Marker:
+def _residuals(motion: Motion, k: int) -> Marker:
     """Lines from each measured corner to the same corner of the simulated cube."""
     start = world_corners(motion.measured_position[k], motion.measured_orientation[k], motion.size)
     end = world_corners(motion.simulated_position[k], motion.simulated_orientation[k], motion.size)
     return Marker(
         "residual",
-        index,
+        0,
         MarkerKind.LINE_LIST,
         scale=(0.002, 0.0, 0.0),
-        colour=(0.80, 0.15, 0.25, 0.9),
+        colour=RESIDUAL,
         points=np.stack([start, end], axis=1).reshape(-1, 3),
-        frame_id=frame_id,
     )
 
 
-def _forces(motion, k, index, force_scale, frame_id) -> list[Marker]:
-    """One arrow per contact point, on the simulated body, ending where the force points."""
-    count = motion.contact_force.shape[1]
-    at = zip(motion.contact_point[k], motion.contact_force[k], strict=True)
-    return [
-        force_arrow(index * count + c, start, force, force_scale, frame_id)
-        for c, (start, force) in enumerate(at)
-    ]
-
-
-def force_arrow(
-    number: int, start: np.ndarray, force: np.ndarray, scale: float = 0.01, frame_id: str = "world"
-) -> Marker:
-    """A force (3,) [N] at a place (3,) [m] as an arrow of `scale` m/N, up to LONGEST_ARROW.
+def force_arrow(number: int, start: np.ndarray, force: np.ndarray) -> Marker:
+    """A force (3,) [N] at a place (3,) [m] as an arrow of ARROW [m/N], up to LONGEST_ARROW.
 
     DELETE where it would be shorter than 0.1 mm.
     """
-    tip = start + scale * force * min(
-        1.0, LONGEST_ARROW / max(scale * float(np.linalg.norm(force)), 1e-12)
-    )
+    share = LONGEST_ARROW / max(ARROW * float(np.linalg.norm(force)), 1e-12)
+    tip = start + ARROW * force * min(1.0, share)
     active = float(np.linalg.norm(tip - start)) > 1e-4
     return Marker(
         "contact_force",
@@ -331,31 +234,17 @@ def force_arrow(
         scale=(0.006, 0.014, 0.016),
         colour=(0.0, 0.62, 0.45, 1.0),
         points=(start, tip) if active else (),
-        frame_id=frame_id,
     )
 
 
-def _label(motion: Motion, k: int, index: int, frame_id: str) -> Marker:
-    track = motion.simulated_position if motion.measured_position is None else None
-    above = (motion.measured_position if track is None else track)[k] + (0.0, 0.0, 0.14)
-    words = f"{motion.name}  t = {motion.t[k]:.2f} s"
-    if motion.paired:
-        words += f"\n{1e3 * motion.position_error()[k]:.0f} mm, "
-        words += f"{np.degrees(motion.rotation_error()[k]):.0f} deg apart"
-    return label(words, above, 0.03, frame_id, index)
-
-
-def label(
-    text: str, position: Sequence[float], height: float, frame_id: str, index: int = 0
-) -> Marker:
+def label(text: str, position: Sequence[float], height: float) -> Marker:
     """Return words at a place, letters `height` [m] high, facing the viewer."""
     return Marker(
         "label",
-        index,
+        0,
         MarkerKind.TEXT,
         position=position,
         scale=(0.0, 0.0, height),
         colour=(0.12, 0.16, 0.20, 1.0),
         text=text,
-        frame_id=frame_id,
     )

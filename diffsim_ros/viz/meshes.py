@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from diffsim_ros.viz.markers import Marker, MarkerKind
-from diffsim_ros.viz.motion import FACES, corners, rotation_matrix
+from diffsim_ros.viz.motion import FACES, corners
 
 TRIANGLES = np.array([(f[0], f[i], f[i + 1]) for f in FACES for i in (1, 2)])
 
@@ -47,12 +48,6 @@ def project(points: np.ndarray, camera: Viewpoint, width: int, height: int):
     return pixels, depth
 
 
-def zoomed(camera: Viewpoint, factor: float) -> Viewpoint:
-    """Return the camera moved along its view: factor < 1 is nearer."""
-    eye = np.asarray(camera.target) + factor * np.subtract(camera.eye, camera.target)
-    return replace(camera, eye=tuple(eye))
-
-
 def clip_near(face: np.ndarray, camera: Viewpoint, near: float = 0.01) -> list[np.ndarray]:
     """Return the part of a triangle that is at least `near` [m] in front of the camera."""
     depth = (face - np.asarray(camera.eye)) @ camera.axes()[2] - near
@@ -84,7 +79,7 @@ class Soup:
 
 def _placed(marker: Marker, points: np.ndarray) -> np.ndarray:
     """Points of the marker's own frame (n, 3) -> world frame."""
-    return marker.position + points @ rotation_matrix(marker.orientation).T
+    return marker.position + points @ Rotation.from_quat(marker.orientation).as_matrix().T
 
 
 def extent(marker: Marker) -> np.ndarray:

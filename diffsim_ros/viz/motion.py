@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 Array = np.ndarray
 
-MEASURED_KEYS = ("measured_position", "measured_orientation")
-SIMULATED_KEYS = ("simulated_position", "simulated_orientation")
+POSES = {
+    "measured_position": 3, "measured_orientation": 4, "simulated_position": 3,
+    "simulated_orientation": 4,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,10 +23,8 @@ class Motion:
 
     name                   what the picture calls it, e.g. "toss 12"
     t                      time [s], increasing                          (n,)
-    measured_position      centre of the body [m]; None: not measured    (n, 3)
-    measured_orientation   quaternion x, y, z, w, body to world          (n, 4)
-    simulated_position     as above; None: not simulated                 (n, 3)
-    simulated_orientation                                                (n, 4)
+    *_position             centre of the body [m]                        (n, 3)
+    *_orientation          quaternion x, y, z, w, body to world          (n, 4)
     size                   full edge lengths of the box [m]              (3,)
     contact_point          points that may touch [m]; None: unknown      (n, c, 3)
     contact_force          force on the body at those points [N]         (n, c, 3)
@@ -33,10 +34,10 @@ class Motion:
 
     name: str
     t: Array
-    measured_position: Array | None
-    measured_orientation: Array | None
-    simulated_position: Array | None
-    simulated_orientation: Array | None
+    measured_position: Array
+    measured_orientation: Array
+    simulated_position: Array
+    simulated_orientation: Array
     size: tuple[float, float, float] = (0.1048, 0.1048, 0.1048)
     contact_point: Array | None = None
     contact_force: Array | None = None
@@ -45,13 +46,8 @@ class Motion:
     def __post_init__(self) -> None:
         n = len(self.t)
         put(self, "t", self.t, (n,))
-        for key, width in zip(MEASURED_KEYS + SIMULATED_KEYS, (3, 4, 3, 4), strict=True):
-            value = getattr(self, key)
-            if value is not None:
-                put(self, key, value, (n, width))
-        for pair in (MEASURED_KEYS, SIMULATED_KEYS):
-            if (getattr(self, pair[0]) is None) != (getattr(self, pair[1]) is None):
-                raise ValueError(f"Motion '{self.name}': {pair[0]} and {pair[1]} come together")
+        for key, width in POSES.items():
+            put(self, key, getattr(self, key), (n, width))
         if self.contact_point is not None and self.contact_force is not None:
             count = np.shape(self.contact_point)[1]
             put(self, "contact_point", self.contact_point, (n, count, 3))
@@ -62,18 +58,14 @@ class Motion:
         """Number of frames n."""
         return len(self.t)
 
-    @property
-    def paired(self) -> bool:
-        """True if both a measured and a simulated motion are there."""
-        return self.measured_position is not None and self.simulated_position is not None
-
     def position_error(self) -> Array:
         """Return the distance of the two centres [m] (n,)."""
         return np.linalg.norm(self.simulated_position - self.measured_position, axis=1)
 
     def rotation_error(self) -> Array:
         """Return the angle of R_sim R_meas^T [rad], 0 ... pi (n,)."""
-        return angle_between(self.simulated_orientation, self.measured_orientation)
+        measured = Rotation.from_quat(self.measured_orientation)
+        return (Rotation.from_quat(self.simulated_orientation) * measured.inv()).magnitude()
 
 
 def put(owner: Any, key: str, value: Any, shape: tuple[int, ...]) -> None:
@@ -87,26 +79,6 @@ def put(owner: Any, key: str, value: Any, shape: tuple[int, ...]) -> None:
     object.__setattr__(owner, key, array)
 
 
-def rotation_matrix(orientation: Array) -> Array:
-    """Return R (..., 3, 3), body to world, of unit quaternions x, y, z, w (..., 4)."""
-    q = np.asarray(orientation, dtype=float)
-    x, y, z, w = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def angle_between(a: Array, b: Array) -> Array:
-    """Return the angle [rad], 0 ... pi, between orientations a and b (..., 4); accurate near 0."""
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    sign = np.where(np.sum(a * b, axis=-1, keepdims=True) < 0, -1.0, 1.0)
-    apart, together = np.linalg.norm(a - sign * b, axis=-1), np.linalg.norm(a + sign * b, axis=-1)
-    return 4.0 * np.arctan2(apart, together)
-
-
 def corners(size: tuple[float, float, float]) -> Array:
     """Return the eight corners of a centred box [m] (8, 3); corner i has bit b of i as its sign."""
     bits = (np.arange(8)[:, None] >> np.arange(3)) & 1
@@ -115,7 +87,7 @@ def corners(size: tuple[float, float, float]) -> Array:
 
 def world_corners(position: Array, orientation: Array, size: tuple[float, float, float]) -> Array:
     """Return the box's corners in the world [m] (8, 3) for one pose."""
-    return position + corners(size) @ rotation_matrix(orientation).T
+    return position + Rotation.from_quat(orientation).apply(corners(size))
 
 
 EDGES = tuple((i, i | 1 << b) for b in range(3) for i in range(8) if not i & 1 << b)

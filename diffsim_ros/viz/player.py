@@ -2,48 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from diffsim_ros.viz import style
-from diffsim_ros.viz.motion import Motion
-
 LEAST_FORCE = 0.05  # [N]: weaker contacts are not drawn
+GROUND = {"p": [0, 0, 0], "q": [0, 0, 0, 1]}
+"""The plane z = 0."""
 
 
-def motion_data(motion: Motion, title: str = "") -> dict[str, Any]:
-    """Return one playable trial: the measured body as a ghost, the simulated one solid."""
-    bodies = []
-    for who, colour, ghost, position, orientation in (
-        (
-            "simulated",
-            style.SIMULATED,
-            False,
-            motion.simulated_position,
-            motion.simulated_orientation,
-        ),
-        ("measured", style.MEASURED, True, motion.measured_position, motion.measured_orientation),
-    ):
-        if position is not None:
-            bodies.append(body_data(who, "box", motion.size, colour, position, orientation, ghost))
-    data = {
-        "name": title or motion.name,
-        "t": rounded(motion.t - motion.t[0], 4),
-        "bodies": bodies,
-        "planes": [{"p": [0, 0, 0], "q": [0, 0, 0, 1]}],
-        "errors": [],
-        "forces": [],
-    }
-    if motion.paired:
-        data["errors"] = [
-            {"label": "distance [mm]", "value": rounded(1e3 * motion.position_error(), 2)},
-            {"label": "angle [°]", "value": rounded(np.degrees(motion.rotation_error()), 2)},
-        ]
-    if motion.contact_force is not None and motion.contact_point is not None:
-        data["forces"] = force_data(motion.contact_point, motion.contact_force)
-    return data
+def playable(
+    name: str,
+    t: np.ndarray,
+    bodies: Sequence[dict],
+    *,
+    planes: Sequence[dict] = (GROUND,),
+    errors: Mapping[str, np.ndarray] | None = None,
+    forces: Sequence[list] = (),
+    digits: int = 4,
+) -> dict[str, Any]:
+    """Return one playable motion at times t (n,) [s] that begin at 0.
+
+    bodies  of body_data or mesh_data;  errors  label -> values (n,) below it;  forces  of
+    force_data;  digits  decimals of times
+    """
+    curves = [{"label": key, "value": rounded(v, 2)} for key, v in (errors or {}).items()]
+    return {
+        "name": name, "t": rounded(t, digits), "bodies": list(bodies), "planes": list(planes),
+        "errors": curves, "forces": list(forces),
+    }  # fmt: skip
 
 
 def body_data(

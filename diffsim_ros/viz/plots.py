@@ -25,6 +25,11 @@ QUANTITIES = {
 """Name in metrics.json -> title, unit and factor of the shown number."""
 
 Errors = Mapping[str, Mapping[str, np.ndarray]]  # quantity -> simulator -> (trials,)
+STROKES = {
+    "dots": {"ls": "", "marker": "o", "ms": 1.8, "mew": 0}, "line": {"lw": 1.2},
+    "dash": {"lw": 0.9, "ls": ":"},
+}  # fmt: skip
+"""Of the kinds of lines of curves.line."""
 
 
 def in_style(plot):
@@ -58,10 +63,7 @@ def _used(errors: Errors) -> list[str]:
 
 
 @in_style
-def mean_errors(
-    means: Mapping[str, Mapping[str, tuple[float, float, float]]],
-    targets: Mapping[str, float] | None = None,
-) -> Figure:
+def mean_errors(means: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> Figure:
     """Return dots with 95 % intervals: means[quantity][simulator] = (mean, low, high)."""
     used = _used(means)
     count = max((len(means[q]) for q in used), default=1)
@@ -92,8 +94,6 @@ def mean_errors(
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.grid(axis="y", visible=False)
         axis.tick_params(axis="y", length=0)
-        if targets and quantity in targets:
-            axis.axvline(factor * targets[quantity], color=style.MUTED, lw=1, ls=(0, (4, 3)))
     return figure
 
 
@@ -234,37 +234,23 @@ def motion_plot(motion: Motion) -> Figure:
     top, bottom = figure.subfigures(2, 1, height_ratios=(1.15, 1.0))
     panels = top.subplots(1, 3)
     for i, (axis, name) in enumerate(zip(panels, "xyz", strict=True)):
-        if motion.measured_position is not None:
-            axis.plot(
-                motion.t,
-                motion.measured_position[:, i],
-                "o",
-                ms=3.2,
-                mew=0,
-                color=style.MEASURED,
-                label="measured",
-            )
-        if motion.simulated_position is not None:
-            axis.plot(
-                motion.t, motion.simulated_position[:, i], color=style.SIMULATED, label="simulated"
-            )
+        measured, simulated = motion.measured_position[:, i], motion.simulated_position[:, i]
+        look = {"ms": 3.2, "mew": 0, "color": style.MEASURED, "label": "measured"}
+        axis.plot(motion.t, measured, "o", **look)
+        axis.plot(motion.t, simulated, color=style.SIMULATED, label="simulated")
         axis.set_title(f"{name} [m]")
         axis.xaxis.set_major_locator(MaxNLocator(5))
         _widen(axis, 0.02)
     panels[-1].legend(loc="upper right")
-    if motion.paired:
-        lower = bottom.subplots(1, 2)
-        for axis, title, values in (
-            (lower[0], "distance of centres [mm]", 1e3 * motion.position_error()),
-            (lower[1], "angle between orientations [deg]", np.degrees(motion.rotation_error())),
-        ):
-            axis.fill_between(motion.t, values, color=style.SIMULATED, alpha=0.15, lw=0)
-            axis.plot(motion.t, values, color=style.SIMULATED, lw=1.6)
-            axis.set_ylim(0, max(1.15 * float(values.max()), 1e-3))
-            axis.set(title=title, xlabel="time [s]")
-    else:
-        for axis in panels:
-            axis.set_xlabel("time [s]")
+    lower = bottom.subplots(1, 2)
+    for axis, title, values in (
+        (lower[0], "distance of centres [mm]", 1e3 * motion.position_error()),
+        (lower[1], "angle between orientations [deg]", np.degrees(motion.rotation_error())),
+    ):
+        axis.fill_between(motion.t, values, color=style.SIMULATED, alpha=0.15, lw=0)
+        axis.plot(motion.t, values, color=style.SIMULATED, lw=1.6)
+        axis.set_ylim(0, max(1.15 * float(values.max()), 1e-3))
+        axis.set(title=title, xlabel="time [s]")
     return figure
 
 
@@ -277,23 +263,21 @@ def _widen(axis, least: float) -> None:
 
 
 @in_style
-def error_over_time(motions: Sequence[Motion], *, start: Sequence[float] | None = None) -> Figure:
+def error_over_time(motions: Sequence[Motion]) -> Figure:
     """Return median, quartiles and 10-90 % band of both errors over time, all motions together.
 
-    `start`: time of each motion [s] that becomes 0, e.g. of its first contact (default: its first
-    frame). Times with fewer than a quarter of the motions (or three) are left out.
+    Times with fewer than a quarter of the motions (or three) are left out.
     """
     figure = style.new_figure(10.5, 2.9)
     axes = figure.subplots(1, 2)
-    offsets = [m.t[0] for m in motions] if start is None else list(start)
     rate = float(np.median([np.median(np.diff(m.t)) for m in motions if m.frames > 1]))
     for axis, title, read in (
         (axes[0], "distance of centres [mm]", lambda m: 1e3 * m.position_error()),
         (axes[1], "angle between orientations [deg]", lambda m: np.degrees(m.rotation_error())),
     ):
         bins: dict[int, list[float]] = {}
-        for motion, offset in zip(motions, offsets, strict=True):
-            for time, value in zip(motion.t - offset, read(motion), strict=True):
+        for motion in motions:
+            for time, value in zip(motion.t - motion.t[0], read(motion), strict=True):
                 bins.setdefault(round(time / rate), []).append(float(value))
         least = min(len(motions), max(3, len(motions) // 4))
         keep = sorted(k for k, values in bins.items() if len(values) >= least)
@@ -313,7 +297,7 @@ def error_over_time(motions: Sequence[Motion], *, start: Sequence[float] | None 
         )
         axis.plot(t, levels[:, 2], color=style.SIMULATED, label="median")
         axis.set(title=title, ylim=(0, None))
-        axis.set_xlabel("time since the start [s]" if start is None else "time since contact [s]")
+        axis.set_xlabel("time since the start [s]")
     axes[0].legend(loc="upper left")
     return figure
 
@@ -333,4 +317,33 @@ def path_plot(t: np.ndarray, position: np.ndarray, velocity: np.ndarray) -> Figu
         axis.set(title=title, xlabel="time [s]")
         _widen(axis, 0.02)
     axes[1].legend(ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+    return figure
+
+
+@in_style
+def grid(
+    view: Mapping, span: tuple[float, float] = (-np.inf, np.inf), least: float = 0.0
+) -> Figure:
+    """Return the curves of a view (curves.view), its groups as rows and their panels as columns.
+
+    span  of the axis along, that is shown;  least  range of each quantity that is shown
+    """
+    groups = view["groups"]
+    figure = style.new_figure(10.5, 0.6 + 1.3 * len(groups))
+    axes = figure.subplots(len(groups), len(groups[0]["panels"]), sharex=True, squeeze=False)
+    for row, group in zip(axes, groups, strict=True):
+        for axis, panel in zip(row, group["panels"], strict=True):
+            for line in panel["lines"]:
+                x, y = (np.array(line[key], dtype=float) for key in "xy")
+                shown = (x >= span[0]) & (x <= span[1])
+                look = {"color": line["colour"], "label": line["name"], **STROKES[line["kind"]]}
+                axis.plot(x[shown], y[shown], **look)
+            _widen(axis, least)
+        row[0].set_ylabel(group["name"].removesuffix("_joint"), fontsize=8)
+    for axis, panel in zip(axes[0], groups[0]["panels"], strict=True):
+        axis.set_title(panel["title"])
+    for axis in axes[-1]:
+        axis.set_xlabel(view["across"])
+    named = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*named, loc="outside lower right", ncols=4, fontsize=8)
     return figure

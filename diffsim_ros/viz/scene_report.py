@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from diffsim_ros.output import yaml_text
 from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, report_tables, style
-from diffsim_ros.viz.html import footer, rendered, write_page
+from diffsim_ros.viz.html import rendered, write_page
 from diffsim_ros.viz.iso import zero_set
 from diffsim_ros.viz.scene_markers import POINT_SIZE, TARGET_SIZE, pose_at
 
@@ -45,8 +44,6 @@ def write_simulation_report(
     pictures: Sequence[tuple[str, str, bytes]] = (),
     warnings: Sequence[str] = (),
     command: str = "",
-    provenance: Mapping[str, Any] | None = None,
-    written: datetime.datetime | None = None,
     kind: str = "simulation report",
     title: str = "",
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]] = (),
@@ -58,8 +55,7 @@ def write_simulation_report(
     title     default: the scene's name
     tables    (title, head, rows) of texts, shown first;  targets  name -> place [m] in the motion
     warnings  sentences that a reader must not miss
-    command   the line that reproduces it;  provenance  plain data
-    written   default: no date, so that the same motion gives the same page
+    command   the line that reproduces it
     A file of the same name is replaced, at once. Returns the path.
     """
     description = scene.description
@@ -90,26 +86,25 @@ def write_simulation_report(
         "model": _model(scene),
         "config_text": yaml_text(description),
         "command": command,
-        "provenance": report_tables.provenance_facts(provenance or {}),
         "sections": [(anchor, label) for anchor, label in SECTIONS if anchor not in skip],
-        **(footer(written) if written else {"version": __version__, "written": ""}),
+        "version": __version__,
+        "written": "",  # the same motion gives the same page
     }
     return write_page(Path(path), rendered("simulation.html", context), {})[0]
 
 
 def scene_motion(scene: Any, rollout: Any) -> dict[str, Any]:
-    """Return the playable motion of every body among the scene's surfaces (player.motion_data).
+    """Return the playable motion of every body among the scene's surfaces (player.playable).
 
     With soft bodies at most SOFT_FRAMES of the recorded frames, or the page would be too large.
     """
-    colours = (style.SIMULATED, style.MEASURED, *style.OTHERS.values(), *style.SPARE)
     soft = any(info.kind == "soft" for info in scene.bodies.values())
     last = len(rollout.time) - 1
     count = min(last + 1, SOFT_FRAMES) if soft else last + 1
     frames = np.unique(np.linspace(0, last, count).round().astype(int))
     bodies = []
     for i, (name, info) in enumerate(scene.bodies.items()):
-        colour = colours[i % len(colours)]
+        colour = style.SERIES[i % len(style.SERIES)]
         if info.kind == "soft":
             vertices = vertex_positions(scene, rollout, name, frames)
             data = vertices, info.triangles, info.lines, info.sheet
@@ -120,20 +115,20 @@ def scene_motion(scene: Any, rollout: Any) -> dict[str, Any]:
             size = [edge or POINT_SIZE for edge in info.size]
             bodies.append(player.body_data(name, info.kind, size, colour, *pose))
     bodies += [_surface(scene, rollout, sdf, frames) for sdf in scene.sdfs if sdf.kind != "plane"]
-    return {
-        "name": "motion",
-        "t": player.rounded(rollout.time[frames], 5),
-        "bodies": bodies,
-        "planes": [
-            {"p": list(map(float, sdf.position)), "q": list(map(float, sdf.orientation))}
-            for sdf in scene.sdfs
-            if sdf.kind == "plane" and sdf.carrier is None
-        ],
-        "errors": [],
-        "forces": player.force_data(
-            np.asarray(rollout.contact_point)[frames], np.asarray(rollout.contact_force)[frames]
-        ),
-    }
+    planes = [
+        {"p": list(map(float, sdf.position)), "q": list(map(float, sdf.orientation))}
+        for sdf in scene.sdfs
+        if sdf.kind == "plane" and sdf.carrier is None
+    ]
+    contacts = (np.asarray(x)[frames] for x in (rollout.contact_point, rollout.contact_force))
+    return player.playable(
+        "motion",
+        rollout.time[frames],
+        bodies,
+        planes=planes,
+        forces=player.force_data(*contacts),
+        digits=5,
+    )
 
 
 def _aimed(motion: dict[str, Any], targets: Mapping[str, Sequence[float]]) -> dict[str, Any]:

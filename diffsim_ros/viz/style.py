@@ -17,6 +17,8 @@ MEASURED = "#E69F00"
 SIMULATED = "#0072B2"
 OTHERS = {"mujoco": "#CC79A7", "drake": "#009E73", "bullet": "#D55E00"}
 SPARE = ("#56B4E9", "#8C6D31", "#7B7B7B")
+SERIES = (SIMULATED, MEASURED, *OTHERS.values(), *SPARE)
+"""Of curves that are alike."""
 INK = "#1F2933"
 MUTED = "#6B7785"
 GRID = "#E4E8EC"

@@ -18,9 +18,17 @@ from diffsim_ros.nodes.common import DRIVER, LATCHED, STREAM
 from diffsim_ros.nodes.visualizer import Visualizer, read_scenes
 from diffsim_ros.sensing.recorder import PoseSample
 from diffsim_ros.viz.markers import Action
-from diffsim_ros.viz.playback import write_playback, write_pose_playback
+from diffsim_ros.viz.pages import sections_of
+from diffsim_ros.viz.playback import write_playback
 
 FRAMES = 30
+
+
+def write_motion(folder, kind, predictions):
+    """motion.mcap of an estimation that has nothing else."""
+    nothing = {"parameters": (), "config": {}, "metrics": {}}
+    result = SimpleNamespace(page=kind, predictions=predictions, **nothing)
+    write_playback(folder / "motion.mcap", sections_of(result).play)
 
 
 def prediction(number, errors):
@@ -52,7 +60,7 @@ def folder(tmp_path_factory):
     """A result folder with two tosses."""
     path = tmp_path_factory.mktemp("result")
     errors = {"position_error_widths": 0.1, "rotation_error_deg": 1.0, "e_q": 0.1}
-    write_playback(path / "motion.mcap", [prediction(k, errors) for k in (1, 2)])
+    write_motion(path, "tosses", [prediction(k, errors) for k in (1, 2)])
     return path
 
 
@@ -63,13 +71,13 @@ def test_recordings_of_several_bodies_are_shown(tmp_path):
         for who in ("measured", "simulated")
     )
     recording = SimpleNamespace(
-        id=1, name="toss 1", t=one.t, bodies=("bar", "tip"), kinds=("box", "point"),
+        id=1, name="toss 1", role="validate", errors={}, t=one.t,
+        bodies=("bar", "tip"), kinds=("box", "point"),
         sizes=((0.1, 0.02, 0.02), (0.0, 0.0, 0.0)),
         measured=np.stack([measured, measured], axis=1),
         simulated=np.stack([simulated, simulated], axis=1),
     )  # fmt: skip
-    result = SimpleNamespace(predictions=[recording, recording])
-    write_pose_playback(tmp_path / "motion.mcap", result)
+    write_motion(tmp_path, "poses", [recording, recording])
     first, second = read_scenes(tmp_path / "motion.mcap", "map")
     bodies = {f"{who}/{body}" for who in ("measured", "simulated") for body in ("bar", "tip")}
     assert bodies | {"label"} <= names(second.moving[0])

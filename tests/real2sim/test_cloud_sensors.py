@@ -18,7 +18,7 @@ from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.sensing import bags
 from diffsim_ros.sensing.clouds.samples import read_samples
-from diffsim_ros.viz.cloud_report import PAGE
+from diffsim_ros.viz.pages import sections_of
 from tests.real2sim.clouds_synthetic import (
     SENSOR,
     TRUTH,
@@ -83,10 +83,10 @@ def test_stamps_of_another_epoch_need_a_first_guess(result):
 
 
 def test_what_it_shows_is_in_the_report(result):
-    content = PAGE.content(result)
-    names = [(row[0], row[2]) for row in content["sensors"]]
+    page = sections_of(result)
+    names = [(row[0], row[2]) for row in page.blocks()[1].table.rows]
     assert names == [("other", "tracker"), ("box", "tracker")]
-    group = next(g for g in content["curves"][1]["groups"] if g["name"] == "tracker, pivot")
+    group = next(g for g in page.curves()[1]["groups"] if g["name"] == "tracker, pivot")
     measured, simulated = (np.array(line["y"]) for line in group["panels"][0]["lines"])
     assert np.abs(measured - simulated).max() < 5.0  # [mm]
     assert group["panels"][3]["title"] == "angle between them [°]"

@@ -22,7 +22,7 @@ from diffsim_ros.real2sim.results import write_results
 from diffsim_ros.real2sim.scenarios.throw import free_spin
 from diffsim_ros.real2sim.sensors.cloud.trackers import refuse_apart
 from diffsim_ros.sensing.clouds.recording import CloudRecording
-from diffsim_ros.viz.cloud_report import PAGE
+from diffsim_ros.viz.pages import sections_of
 from tests.real2sim.clouds_synthetic import (
     AT_SIDE,
     NOISE,
@@ -154,9 +154,10 @@ def test_two_cameras_know_more_than_either(cameras):
     observed = cameras.metrics["train"]["box"]["sensors"]["side"]
     assert observed["rms_over_sigma"] == pytest.approx(1.0, abs=0.15)
     assert observed["rms_distance_m"] == pytest.approx(NOISE, rel=0.2)
-    content = PAGE.content(cameras)
-    assert content["camera"] and content["sensors"][0][2] == "side"
-    assert "side, middle" in [group["name"] for group in content["curves"][0]["groups"]]
+    page = sections_of(cameras)
+    assert "Of the camera's points" in page.intro
+    assert page.blocks()[1].table.rows[0][2] == "side"
+    assert "side, middle" in [group["name"] for group in page.curves()[0]["groups"]]
 
 
 def test_derivatives_with_every_sensor_at_once():

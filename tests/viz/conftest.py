@@ -1,17 +1,26 @@
 """A made-up estimation: smooth tosses whose simulation drifts away, and plausible figures."""
 
+import datetime
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from diffsim_ros.real2sim.comparison import PUBLISHED_NAME, QUANTITIES, SUFFIXES
+from diffsim_ros.viz.estimation_page import write_page
 from diffsim_ros.viz.motion import Motion, world_corners
+from diffsim_ros.viz.pages import sections_of
+from diffsim_ros.viz.summary import motion_of
 
 EDGE = 0.1048
 RATE = 148.0
 
 
-def toss(number, drift, n=40, contacts=True):
+FACTORS = {"mujoco": 1.6, "drake": 1.3}
+"""Published errors over ours."""
+
+
+def toss(number, drift, n=40):
     """A sliding, turning cube; the simulated one leaves it by `drift` [m] and 10 * drift [rad]."""
     t = np.arange(n) / RATE
     grown = np.clip(t / t[-1], 0, 1) ** 2
@@ -19,12 +28,10 @@ def toss(number, drift, n=40, contacts=True):
     measured = np.stack([0.1 * number + 0.4 * t, 0.2 - 0.3 * t, height], axis=1)
     simulated = measured + np.outer(grown, [drift, -drift / 2, 0.0])
     turn = [quaternion_z(3 * t), quaternion_z(3 * t + 10 * drift * grown)]
-    point = force = None
-    if contacts:
-        size = (EDGE,) * 3
-        point = np.stack([world_corners(simulated[k], turn[1][k], size) for k in range(n)])
-        force = np.zeros_like(point)
-        force[n // 2 :, :4, 2] = 0.9
+    size = (EDGE,) * 3
+    point = np.stack([world_corners(simulated[k], turn[1][k], size) for k in range(n)])
+    force = np.zeros_like(point)
+    force[n // 2 :, :4, 2] = 0.9
     motion = Motion(
         f"toss {number}", t, measured, turn[0], simulated, turn[1], (EDGE,) * 3, point, force
     )
@@ -37,13 +44,9 @@ def toss(number, drift, n=40, contacts=True):
     keys = ("t", "measured_position", "measured_orientation", "simulated_position",
             "simulated_orientation", "size", "contact_point", "contact_force")  # fmt: skip
     fields = {key: getattr(motion, key) for key in keys}
-    published = {
-        name: {key: factor * value for key, value in errors.items()}
-        for name, factor in (("mujoco", 1.6), ("drake", 1.3))
-    }
     return SimpleNamespace(
         id=number, name=f"toss {number}", role="validate", source="made up", errors=errors,
-        published=published, **fields,
+        **fields,
     )  # fmt: skip
 
 
@@ -56,7 +59,7 @@ def quaternion_z(angle):
 def parameter(name, value, std_dev, **more):
     """A ParameterResult-like object."""
     base = {"unit": "1", "lower": 0.0, "upper": 1.0, "identifiable": True, "at_bound": False,
-            "note": "", "fixed": False}  # fmt: skip
+            "note": "", "fixed": False, "start": None}  # fmt: skip
     return SimpleNamespace(name=name, value=value, std_dev=std_dev, **{**base, **more})
 
 
@@ -64,8 +67,8 @@ def rival(predictions, name):
     """What comparison.compare reports of one simulator."""
     entry = {"tosses": len(predictions)}
     for q in predictions[0].errors:
-        theirs = np.array([p.published[name][q] for p in predictions])
         ours = np.array([p.errors[q] for p in predictions])
+        theirs = FACTORS[name] * ours
         entry[q], entry[f"{q}_median"] = float(theirs.mean()), float(np.median(theirs))
         difference = float((ours - theirs).mean())
         entry[f"{q}_difference"] = difference
@@ -73,13 +76,27 @@ def rival(predictions, name):
     return entry
 
 
-def made_up(count=12):
+def publish(folder, predictions):
+    """Write the table of published errors beside the predictions' source."""
+    lines = ["toss_id," + ",".join(n + s for n in FACTORS for s in SUFFIXES.values())]
+    for p in predictions:
+        p.source = str(folder / "tosses.npz")
+        ours = [p.errors[QUANTITIES[key]] for key in SUFFIXES]
+        lines.append(",".join(map(repr, [p.id, *(f * v for f in FACTORS.values() for v in ours)])))
+    (folder / PUBLISHED_NAME).write_text("\n".join(lines))
+
+
+def made_up(folder, count=12):
     """An EstimationResult-like object with `count` validated tosses."""
     predictions = tuple(toss(i, 0.004 * (i + 1)) for i in range(count))
+    publish(folder, predictions)
     figures = {q: float(np.mean([p.errors[q] for p in predictions])) for q in predictions[0].errors}
-    published = {name: rival(predictions, name) for name in ("mujoco", "drake")}
+    published = {name: rival(predictions, name) for name in FACTORS}
     return SimpleNamespace(
         name="cube_toss",
+        page="tosses",
+        scene={"table.c_f": 0.2},
+        derived=(),
         status="converged",
         message="relative decrease 3e-6 below 1e-5 after 4 iterations",
         parameters=(
@@ -97,7 +114,10 @@ def made_up(count=12):
         },
         history=tuple(
             SimpleNamespace(
-                phase="soft" if i < 2 else "stiff", iteration=i, objective=10.0 / (i + 1)
+                phase="soft" if i < 2 else "stiff",
+                iteration=i,
+                objective=10.0 / (i + 1),
+                parameters={},
             )
             for i in range(5)
         ),
@@ -144,29 +164,19 @@ def made_up(count=12):
 @pytest.fixture
 def motion():
     """One toss of 40 frames with contacts."""
-    from diffsim_ros.viz.summary import motion_of
-
     return motion_of(toss(1, 0.02))
 
 
 @pytest.fixture(scope="session")
-def result():
+def result(tmp_path_factory):
     """A made-up estimation of twelve validated tosses."""
-    return made_up()
+    return made_up(tmp_path_factory.mktemp("tosses"))
 
 
 @pytest.fixture(scope="session")
 def page(result, tmp_path_factory):
     """Folder with its report and pictures, written once."""
-    import datetime
-
-    from diffsim_ros.viz.report import write_report
-
     folder = tmp_path_factory.mktemp("report")
-    write_report(
-        result,
-        folder / "report.html",
-        command="diffsim estimate cube.yaml",
-        written=datetime.datetime(2026, 1, 2),
-    )
+    written = datetime.datetime(2026, 1, 2)
+    write_page(sections_of(result), folder / "report.html", written=written)
     return folder

@@ -6,11 +6,18 @@ from rosbags.highlevel import AnyReader
 
 from diffsim_ros.sensing.bags import MARKERS, pose_topics, read_poses
 from diffsim_ros.viz.markers import Action, MarkerKind
+from diffsim_ros.viz.pages import sections_of
 from diffsim_ros.viz.playback import MARKER_TOPIC, TOPICS, write_playback
 
 
-def test_tosses_follow_each_other_with_a_pause(result, tmp_path):
-    path = write_playback(tmp_path / "motion.mcap", result, pause=0.5, marked=0)
+@pytest.fixture(scope="module")
+def path(result, tmp_path_factory):
+    """The playback of twelve tosses of 0.26 s."""
+    file = tmp_path_factory.mktemp("playback") / "motion.mcap"
+    return write_playback(file, sections_of(result).play)
+
+
+def test_tosses_follow_each_other_with_a_pause(path, result):
     assert pose_topics(path) == {topic: 12 * 40 for topic in TOPICS.values()}
     track = read_poses(path, TOPICS["simulated"]).track
     gaps = np.flatnonzero(np.diff(track.t) > 0.1)
@@ -22,16 +29,15 @@ def test_tosses_follow_each_other_with_a_pause(result, tmp_path):
         assert np.array_equal(track.orientation[part], prediction.simulated_orientation)
 
 
-def test_markers_start_every_toss_clean(result, tmp_path):
-    path = write_playback(tmp_path / "motion.mcap", result.predictions[:2], marker_rate=20.0)
+def test_markers_start_every_toss_clean(path):
     with AnyReader([path]) as reader:
         chosen = [c for c in reader.connections if c.topic == MARKER_TOPIC]
         assert [c.msgtype for c in chosen] == [MARKERS]
         frames = [reader.deserialize(raw, c.msgtype) for c, _, raw in reader.messages(chosen)]
     clears = [i for i, f in enumerate(frames) if f.markers[0].action == Action.DELETE_ALL]
-    assert len(clears) == 2 and clears[0] == 0
+    assert len(clears) == 12 and clears[0] == 0
     names = {marker.ns for marker in frames[0].markers}
     assert {"table", "path/measured", "measured/cube", "simulated/cube", "label"} <= names
-    assert 5 <= clears[1] <= 8  # 0.26 s at 20 Hz
+    assert 8 <= clears[1] <= 10  # 0.26 s at 30 Hz
     cube = next(m for m in frames[1].markers if m.ns == "simulated/cube")
     assert cube.type == MarkerKind.CUBE and cube.color.a == 1.0 and cube.header.frame_id == "world"

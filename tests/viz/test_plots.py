@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from diffsim_ros.viz import fit_plots, plots, style
-from diffsim_ros.viz.insight import mean_intervals
+from diffsim_ros.viz.pages import sections_of
 from diffsim_ros.viz.summary import summarise
+from diffsim_ros.viz.toss_tables import mean_intervals
 
 
 @pytest.fixture(scope="module")
@@ -14,11 +15,16 @@ def summary(result):
     return summarise(result)
 
 
+@pytest.fixture(scope="module")
+def rows(result):
+    return sections_of(result).rows
+
+
 def texts(figure):
     return [text.get_text() for text in figure.findobj(mpl.text.Text) if text.get_text()]
 
 
-def test_every_figure_can_be_saved_and_leaves_global_style_alone(summary):
+def test_every_figure_can_be_saved_and_leaves_global_style_alone(summary, rows, result):
     before = dict(mpl.rcParams)
     made = [
         plots.mean_errors(mean_intervals(summary)),
@@ -27,9 +33,9 @@ def test_every_figure_can_be_saved_and_leaves_global_style_alone(summary):
         plots.paired_errors(summary.errors),
         plots.motion_plot(summary.motions[0]),
         plots.error_over_time(summary.motions),
-        fit_plots.convergence(summary.history),
-        fit_plots.parameter_intervals(summary.rows),
-        fit_plots.correlation_map(summary.correlated, summary.correlation),
+        fit_plots.convergence(result.history),
+        fit_plots.parameter_intervals(rows),
+        fit_plots.correlation_map(result.correlated, result.correlation),
     ]
     for figure in made:
         png = style.png_bytes(figure, dpi=40)
@@ -85,8 +91,8 @@ def test_values_are_written_to_two_digits_of_sigma(value, sigma, text):
     assert fit_plots.with_sigma(value, sigma) == text
 
 
-def test_parameters_at_a_bound_or_not_identifiable_stand_out(summary):
-    figure = fit_plots.parameter_intervals(summary.rows)
+def test_parameters_at_a_bound_or_not_identifiable_stand_out(rows):
+    figure = fit_plots.parameter_intervals(rows)
     colours = {t.get_text(): t.get_color() for t in figure.findobj(mpl.text.Text)}
     assert colours["0.2134 ± 0.0021"] == style.SIMULATED
     assert colours["0.01 m"] == style.WARN

@@ -77,7 +77,7 @@ def test_a_cube_above_the_table_drops_a_shadow(motion):
 
 
 def test_measured_against_simulated_as_a_png(motion, tmp_path):
-    markers = static_markers(motion) + toss_markers(motion, 39, text=True)
+    markers = static_markers(motion) + toss_markers(motion, 39)
     path = tmp_path / "cubes.png"
     png = render_png(
         markers, path, size=(320, 240), title="Toss 1", legend=[("measured", style.MEASURED)]

@@ -4,18 +4,19 @@ import copy
 import datetime
 import json
 import re
-from dataclasses import make_dataclass
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from diffsim_ros.viz import PICTURES, cloud_report, curves, joint_report, marker_report, pose_report
-from diffsim_ros.viz.insight import chosen, limits, recording
-from diffsim_ros.viz.report import page_of, write_report
+from diffsim_ros.viz import PICTURES, curves
+from diffsim_ros.viz.estimation_page import rendered, write_page
+from diffsim_ros.viz.kinds import joints
+from diffsim_ros.viz.pages import KINDS, sections_of
 from diffsim_ros.viz.report_tables import covariance_table
 from diffsim_ros.viz.summary import summarise
+from diffsim_ros.viz.toss_tables import chosen, limits, recording
 
 
 class Page(HTMLParser):
@@ -77,7 +78,7 @@ def test_the_report_shows_what_was_found(source, result):
     for words in (
         "cube toss", "converged", "0.2134", "0.0021", "5200", "not identifiable", "at bound",
         "correlated 0.995 with radius", "held", "MuJoCo", "Drake", "missing frames", "a.npz",
-        "diffsim estimate cube.yaml", "What limits it", "2026-01-02", "12 tosses",
+        "What limits it", "2026-01-02", "12 tosses",
         f"{best['rotation_error_deg']:.3g} degrees",
     ):  # fmt: skip
         assert words in text, words
@@ -140,16 +141,17 @@ def test_what_is_not_finite_leaves_a_gap_and_parameters_are_traced(result):
         SimpleNamespace(phase="fit", iteration=i, objective=1.0 - 2 * i, parameters=p)
         for i, p in enumerate(values)
     )
-    (trace,) = curves.trace(summarise(other))
+    rows = sections_of(other).rows
+    (trace,) = curves.trace(other.history, rows)
     assert [g["name"] for g in trace["groups"]] == ["objective", "friction"]
     assert trace["groups"][1]["panels"][0]["lines"][0]["y"] == [0.3, 0.2]
     assert not trace["groups"][0]["panels"][0]["log"]  # an objective below 0 has no logarithm
-    other.history = other.history[:1]
-    assert curves.trace(summarise(other)) == []
+    assert curves.trace(other.history[:1], rows) == []
 
 
 def test_the_covariance_table_has_numbers_for_every_pair(result):
-    table = covariance_table(summarise(result))
+    rows = sections_of(result).rows
+    table = covariance_table(result, rows)
     assert table["names"] == list(result.correlated)
     texts = [[cell["text"] for cell in row["cells"]] for row in table["rows"]]
     assert float(texts[1][0]) == pytest.approx(0.5 * 0.0021 * 210, rel=5e-3)  # below: covariance
@@ -158,14 +160,14 @@ def test_the_covariance_table_has_numbers_for_every_pair(result):
     assert set(texts[2]) == {"–"} and texts[3][2] == "–"  # at its bound: no standard deviation
     bare = copy.copy(result)
     bare.correlated, bare.correlation = (), np.zeros((0, 0))
-    assert covariance_table(summarise(bare)) is None
+    assert covariance_table(bare, rows) is None
 
 
 def test_links_are_drawn_as_tubes_around_the_lines_between_joints():
     chain = np.random.default_rng(0).normal(size=(4, 3, 3))
     chain[:, 2] = chain[:, 1] + [0.0, 0.0, 0.3]
-    vertices, faces, lines = joint_report.tubes(chain)
-    sides, thick = joint_report.SIDES, np.linspace(*joint_report.RADII, 3)
+    vertices, faces, lines = joints.tubes(chain)
+    sides, thick = joints.SIDES, np.linspace(*joints.RADII, 3)
     rings = vertices.reshape(4, 2, 2, sides, 3)  # frame, link, end
     for link in range(2):
         for end in range(2):
@@ -174,33 +176,25 @@ def test_links_are_drawn_as_tubes_around_the_lines_between_joints():
             along = chain[:, link + 1] - chain[:, link]
             np.testing.assert_allclose(np.einsum("fsi,fi->fs", arm, along), 0.0, atol=1e-12)
     assert set(faces.ravel()) == set(range(vertices.shape[1])) >= set(lines.ravel())
-    still = joint_report.tubes(np.zeros((2, 3, 3)))[0]  # links without length have no side
+    still = joints.tubes(np.zeros((2, 3, 3)))[0]  # links without length have no side
     assert np.all(still == 0.0)
 
 
 def without_figures(result):
     """The page's words and motion alone, which are quick to make."""
-    return page_of(summarise(result), {}, "", datetime.datetime(2026, 1, 2))
+    return rendered(sections_of(result), {}, datetime.datetime(2026, 1, 2))
 
 
 def test_equal_results_give_equal_pages(result):
     assert without_figures(result) == without_figures(result)
 
 
-def test_pictures_beside_the_page_are_optional(result, tmp_path):
+def test_no_picture_is_written_of_what_there_is_not(result, tmp_path):
     bare = copy.copy(result)
     bare.predictions, bare.parameters, bare.profiles = (), (), ()
     bare.bands = ()
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    with_pictures = write_report(bare, tmp_path / "a" / "report.html")
-    assert {path.name for path in with_pictures} == {
-        "report.html",
-        "convergence.png",
-        "correlation.png",
-    }
-    alone = write_report(bare, tmp_path / "b" / "report.html", pictures=False)
-    assert list((tmp_path / "b").iterdir()) == alone
+    written = write_page(sections_of(bare), tmp_path / "report.html")
+    assert [path.name for path in written] == ["report.html", "correlation.png", "convergence.png"]
 
 
 def test_bad_news_comes_first(result):
@@ -236,7 +230,7 @@ def test_published_errors_are_paired_by_trial(result):
 def test_trials_without_published_errors_are_left_out_of_the_pairs(result):
     partly = copy.copy(result)
     partly.predictions = tuple(copy.copy(p) for p in result.predictions)
-    partly.predictions[3].published = {}
+    partly.predictions[3].source = "elsewhere.npz"
     summary = summarise(partly)
     assert len(summary.judged) == 12
     assert summary.error_ids == tuple(i for i in range(12) if i != 3)
@@ -271,17 +265,13 @@ def test_the_recording_tells_rate_and_gaps(result):
     assert dict(recording(summarise(gappy)))["Gaps"] == "1, the longest 107 ms"
 
 
-@pytest.mark.parametrize("kind", [cloud_report, joint_report, marker_report, pose_report])
+@pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_fit_of_one_step_without_predictions(kind, result, tmp_path):
     """Profiles, bands and priors are shown of any kind; no figure is asked for in vain."""
-    fields = vars(result) | {
-        "history": result.history[:1],
-        "predictions": (),
-        "scene": {"table.c_f": 0.2},
-        "derived": (),
-    }
-    bare = make_dataclass("Result", fields)(**fields)
-    files = kind.PAGE.write(bare, tmp_path / "report.html")
+    bare = copy.copy(result)
+    bare.page, bare.history, bare.predictions = kind, result.history[:1], ()
+    page = sections_of(bare)
+    files = write_page(page, tmp_path / "report.html")
     names = [file.name for file in files]
     assert names[0] == "report.html" and set(names[1:]) <= set(PICTURES)
     assert {"parameters.png", "profiles.png", "bands.png"} <= set(names)
@@ -289,4 +279,4 @@ def test_a_fit_of_one_step_without_predictions(kind, result, tmp_path):
     text = check_self_contained(files[0].read_text(encoding="utf-8")).text
     assert "Green: prior; tick: first guess" in text and "table.c_f" in text
     assert "Left out" in text and "missing frames" in text
-    assert kind.PAGE.trials not in text
+    assert page.titles[1] not in text

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diffsim_ros.viz.iso import zero_set
-from diffsim_ros.viz.markers import MarkerKind, check_unique
+from diffsim_ros.viz.markers import MarkerKind
 from diffsim_ros.viz.meshes import Viewpoint, triangles
 from diffsim_ros.viz.render import render
 
@@ -75,7 +75,7 @@ def test_soft_bodies_are_drawn_by_their_vertices(motion):
 def test_the_picture_shows_everything(motion):
     model, rollout = motion
     drawn = picture_markers(model, rollout)
-    check_unique(drawn)
+    assert len({(m.ns, m.id) for m in drawn}) == len(drawn)
     assert {m.ns for m in drawn if m.ns.startswith("body/")} == {
         f"body/{name}" for name in SCENE["bodies"] if name != "hand"
     }
