@@ -18,8 +18,9 @@ from diffsim_ros.robots.arm import Arm, load_arm
 from diffsim_ros.robots.command import NANO, JointCommand, JointSample, nanoseconds
 from diffsim_ros.robots.controller import Controller, Settings, rejection
 from diffsim_ros.robots.execution import Supervisor, Watch
+from diffsim_ros.robots.start_check import check_start
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.robots.trajectory_check import check_trajectory
+from diffsim_ros.robots.trajectory_check import check_motion
 
 from .common import ROOT, share
 
@@ -80,9 +81,11 @@ def _edited(rng, given: JointCommand) -> JointCommand:
 
 def _passes(command: JointCommand, arm: Arm, start: JointSample) -> JointTrajectory | None:
     try:
-        return check_trajectory(command, arm, start, now=NOW)
+        trajectory = check_motion(command, arm, now=NOW)
+        check_start(trajectory, arm, start, wait=command.wait(NOW))
     except InputError:
         return None
+    return trajectory
 
 
 def _outside(found: JointTrajectory, arm: Arm) -> bool:

@@ -20,8 +20,9 @@ from diffsim_ros.robots.arm import Arm, load_arm
 from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import JointSample
 from diffsim_ros.robots.interpolation import VERSIONS, Course, approach_rule
+from diffsim_ros.robots.start_check import check_start
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.robots.trajectory_check import Rules, check_trajectory
+from diffsim_ros.robots.trajectory_check import Rules, check_motion
 
 from .common import ROOT, share
 
@@ -175,9 +176,11 @@ def prepared(motion: JointTrajectory, start: JointSample, arm: Arm, kind: str) -
 
 def _accepted(motion, arm: Arm, start: JointSample, rules: Rules | None = None):
     try:
-        return check_trajectory(motion, arm, start, rules=rules)
+        trajectory = check_motion(motion, arm, rules)
+        check_start(trajectory, arm, start, rules)
     except InputError:
         return None
+    return trajectory
 
 
 def excess(pieces: Pieces, arm: Arm) -> np.ndarray:

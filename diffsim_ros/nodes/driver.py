@@ -48,14 +48,9 @@ from diffsim_ros.robots.arm import load_arm
 from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import JointCommand, JointSample
 from diffsim_ros.robots.execution import RESTS, Watch
+from diffsim_ros.robots.start_check import check_start, check_state, check_turns
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.robots.trajectory_check import (
-    Rules,
-    check_motion,
-    check_start,
-    check_state,
-    check_turns,
-)
+from diffsim_ros.robots.trajectory_check import Rules, check_motion
 
 FIXED = (
     "robot controller output speed_scaling gripper gripper_action gripper_gap io_service "

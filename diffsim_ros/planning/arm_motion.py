@@ -16,7 +16,7 @@ from ..robots.obstacles import Clearance
 from ..robots.robot import Capsule
 from ..robots.time_scaling import peaks
 from ..robots.trajectory import JointTrajectory
-from ..robots.trajectory_check import check_trajectory
+from ..robots.trajectory_check import check_motion
 from ..scene.model import SceneModel
 
 RATES = ("velocity", "acceleration", "jerk")
@@ -46,13 +46,13 @@ def sent(
     figures: Mapping[str, Any],
 ) -> Carried:  # fmt: skip
     """What makes the joints do what is wanted; both are checked."""
-    check_trajectory(wanted, arm)
+    check_motion(wanted, arm)
     check_clear(clear, wanted)
     figures = {**shares(arm, wanted), **figures}
     if tracking is None:
         return Carried(wanted, wanted, figures)
     ahead = anticipated(wanted, tracking)
-    check_trajectory(ahead, arm)
+    check_motion(ahead, arm)
     check_clear(clear, ahead)
     figures["anticipated"] = float(np.abs(ahead.positions - wanted.at(ahead.times)[0]).max())
     return Carried(ahead, wanted, figures)

@@ -21,8 +21,11 @@ GROWTH = 1.2
 """Factor between two durations that are tried."""
 PERIOD = 0.008
 """[s] of the controller, and between the points of a blend that is made of straight lines."""
+PLACE = "trajectory"
 LONGEST = 60.0
 """[s] of a blend that is asked for."""
+SHORTEST, LONGEST_FOUND = 0.1, 5.0
+"""[s] between which the shortest blend within limits is looked for."""
 
 
 def from_present(trajectory: JointTrajectory, start: JointSample) -> JointTrajectory:
@@ -45,20 +48,17 @@ def blended(
     *,
     duration: float = 0.0,
     reach: float = 0.5,
-    shortest: float = 0.1,
-    longest: float = 5.0,
-    place: str = "trajectory",
 ) -> JointTrajectory:
     """The trajectory after a polynomial from the present place to its first point, from t = 0 on.
 
     It begins at rest and is of fifth degree, or third where the trajectory gives no accelerations.
     duration [s]: of the blend, at most LONGEST, 0: the shortest that keeps the limits, between
-    `shortest` and `longest`; reach [rad or m]: farthest that a joint is moved.  The release moves
+    SHORTEST and LONGEST_FOUND; reach [rad or m]: farthest that a joint is moved.  The release moves
     with the trajectory.  Raises InputError naming joint, value and limit.
     """
     if not 0.0 <= duration <= LONGEST:
         rule = f"0 (the shortest that keeps the limits) to {LONGEST:g} s"
-        raise InputError(place, "blend", duration, rule)
+        raise InputError(PLACE, "blend", duration, rule)
     position, velocity = start.rows(trajectory.names)
     gap = np.abs(trajectory.positions[0] - position)
     k = int(np.argmax(gap))
@@ -66,8 +66,8 @@ def blended(
         key = f"joint {trajectory.names[k]}: first position"
         rule = f"within {reach:g} of the present {position[k]:.6g}"
         remedy = "move the robot near it first, or allow the driver more (blend_reach)"
-        raise InputError(place, key, float(trajectory.positions[0, k]), rule, remedy)
-    tried, head = duration or shortest, _part(trajectory, 2)
+        raise InputError(PLACE, key, float(trajectory.positions[0, k]), rule, remedy)
+    tried, head = duration or SHORTEST, _part(trajectory, 2)
     while True:
         made = _with_blend(head, position, tried)
         corners = jumps(made, arm.limits, PERIOD, velocity)
@@ -76,10 +76,10 @@ def blended(
         if not found:
             return _with_blend(trajectory, position, tried)
         tried *= GROWTH
-        if duration or tried > longest:
-            last = duration or longest
+        if duration or tried > LONGEST_FOUND:
+            last = duration or LONGEST_FOUND
             key = f"blend of {last:g} s: {found[0].key}"
-            raise InputError(place, key, found[0].value, found[0].rule, "ask for a longer blend")
+            raise InputError(PLACE, key, found[0].value, found[0].rule, "ask for a longer blend")
 
 
 def _with_blend(

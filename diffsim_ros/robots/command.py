@@ -45,6 +45,10 @@ class JointCommand:
         points = tuple(CommandPoint(*given) for given in zip(times, *lists, strict=True))
         return JointCommand(tuple(trajectory.names), points, stamp, trajectory.release)
 
+    def wait(self, now: int) -> float:
+        """[s] from `now` [ns] until the start; 0 without a stamp."""
+        return (self.stamp - now) / NANO if self.stamp else 0.0
+
     @cached_property
     def rows(self) -> tuple[int, dict[str, np.ndarray | None]]:
         """How many points, from the first on, have the fields of the first in the names' number.

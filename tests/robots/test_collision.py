@@ -16,7 +16,7 @@ from diffsim_ros.robots.collision import OWN, Around, Cancelled, CollisionCheck
 from diffsim_ros.robots.collision_solids import Convex, ball
 from diffsim_ros.robots.kinematics import link_pose
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.robots.trajectory_check import check_trajectory
+from diffsim_ros.robots.trajectory_check import check_motion
 
 ARM = load_arm(Path(__file__).resolve().parents[2] / "config" / "robots" / "ur5.yaml")
 NAMES = ARM.robot.joint_names
@@ -64,7 +64,7 @@ def least(q, around):
 
 def test_a_motion_through_the_table_is_refused_by_link_time_distance_and_margin():
     motion = between(ARM.home, turned(shoulder_lift=0.8))
-    check_trajectory(motion, ARM)  # nothing else is wrong with it
+    check_motion(motion, ARM)  # nothing else is wrong with it
     tool = link_pose(ARM.robot, motion.positions[-1], "tool0")[2, 3]
     with pytest.raises(InputError) as caught:
         CHECK.check(motion, TABLE)

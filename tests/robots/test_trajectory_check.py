@@ -14,13 +14,9 @@ from diffsim_ros.robots.blend import blended, from_present
 from diffsim_ros.robots.command import NANO, CommandPoint, JointCommand, JointSample
 from diffsim_ros.robots.controller import rejection
 from diffsim_ros.robots.interpolation import RULES, Course
+from diffsim_ros.robots.start_check import check_start
 from diffsim_ros.robots.trajectory import JointTrajectory
-from diffsim_ros.robots.trajectory_check import (
-    Rules,
-    check_motion,
-    check_start,
-    check_trajectory,
-)
+from diffsim_ros.robots.trajectory_check import Rules, check_motion
 from tests.robots.motions import (
     ARM,
     HOME,
@@ -40,8 +36,12 @@ GOOD = command()
 LAST = len(GOOD.points) - 1
 
 
-def check(motion=GOOD, arm=ARM, start=HOME, **options):
-    return check_trajectory(motion, arm, start, now=NOW, **options)
+def check(motion=GOOD, arm=ARM, start=HOME, rules=None):
+    """Both checks."""
+    trajectory = check_motion(motion, arm, rules, now=NOW)
+    wait = motion.wait(NOW) if isinstance(motion, JointCommand) else 0.0
+    check_start(trajectory, arm, start, rules, wait=wait)
+    return trajectory
 
 
 def moved(**values):
@@ -171,7 +171,6 @@ def test_sound_motions_pass_and_columns_are_in_the_robots_order():
         found = check(motion)
         assert found.names == NAMES
     np.testing.assert_array_equal(check(turned).positions, swing().positions)
-    check(start=None)
     check(replace(GOOD, stamp=NOW + NANO))
     check(without(GOOD, "accelerations"))
 
