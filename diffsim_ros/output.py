@@ -35,6 +35,7 @@ class OutputFolder:
     command   word in the name of the dated folder
 
     Raises InputError if a result file exists already, or the folder cannot be made or written to.
+    As a context it is removed at the end if nothing was written.
     """
 
     def __init__(
@@ -98,6 +99,12 @@ class OutputFolder:
                 move_new(stage / name, self.path / name)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
+
+    def __enter__(self) -> OutputFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard_if_empty()
 
     def discard_if_empty(self) -> None:
         """Remove the folders that this object made and that hold nothing."""

@@ -24,20 +24,16 @@ def run(options: argparse.Namespace) -> int:
         if name not in known:
             raise InputError("bench", "NAME", name, "a benchmark", nearest(name, known))
     names = list(dict.fromkeys(options.names)) or sorted(known)
-    folder = OutputFolder(options.out, ["metrics.json", *names], command="bench")
-    metrics = {}
-    try:
-        with folder.staging() as stage:
-            for i, name in enumerate(names):
-                print(f"{name} ({i + 1} of {len(names)})", file=sys.stderr, flush=True)
-                out = stage / name
-                out.mkdir()
-                metrics[name] = load(name, known[name]).main(out)
-                for key, value in flat(metrics[name]):
-                    print(f"{name}.{key} = {value}", flush=True)
-            write_json(stage / "metrics.json", metrics)
-    finally:
-        folder.discard_if_empty()
+    metrics, files = {}, ["metrics.json", *names]
+    with OutputFolder(options.out, files, command="bench") as folder, folder.staging() as stage:
+        for i, name in enumerate(names):
+            print(f"{name} ({i + 1} of {len(names)})", file=sys.stderr, flush=True)
+            out = stage / name
+            out.mkdir()
+            metrics[name] = load(name, known[name]).main(out)
+            for key, value in flat(metrics[name]):
+                print(f"{name}.{key} = {value}", flush=True)
+        write_json(stage / "metrics.json", metrics)
     print(f"results in {folder.path}")
     return 0
 

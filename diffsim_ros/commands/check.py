@@ -20,21 +20,15 @@ def run(options: argparse.Namespace) -> int:
     """Examine the recordings, write and print the verdicts; 0 usable, else InputError."""
     from diffsim_ros.sensing.check import check
 
-    line = ProgressLine()
-    try:
+    with ProgressLine() as line:
         if options.out is not None:  # refused before any work
             OutputFolder(options.out, FILES, command="check").discard_if_empty()
         examined, unreadable = check(options.data, lambda text: line.show(text, text))
         refusals = [*unreadable, *(one.barring for one in examined if one.barring is not None)]
         if examined:
-            folder = OutputFolder(options.out, FILES, command="check")
-            try:
-                line.show("writing the results", "writing")
+            line.show("writing the results", "writing")
+            with OutputFolder(options.out, FILES, command="check") as folder:
                 _write(folder, examined, unreadable, options.data)
-            finally:
-                folder.discard_if_empty()
-    finally:
-        line.close()
     for one in examined:
         print(summary(one))
     if examined:

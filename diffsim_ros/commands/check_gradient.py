@@ -29,15 +29,12 @@ def run(options: argparse.Namespace) -> int:
     if options.directions < 1:
         raise InputError("check-gradient", "--directions", options.directions, "at least 1")
     problems = problems_of(options.file)
-    folder, line = OutputFolder(options.out, FILES, command="check-gradient"), ProgressLine()
-    try:
+    made = OutputFolder(options.out, FILES, command="check-gradient")
+    with made as folder, ProgressLine() as line:
         report = run_cancellable(lambda token: check(problems, options, token, line), line=line)
         with folder.staging() as stage:
             write_yaml(stage / "result.yaml", document(options, problems, report))
             write_json(stage / "metrics.json", figures(report))
-    finally:
-        line.close()
-        folder.discard_if_empty()
     print(listing(report))
     print(f"results in {folder.path}")
     return 0 if report.passed else 3

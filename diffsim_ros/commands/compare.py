@@ -22,8 +22,7 @@ def run(options: argparse.Namespace) -> int:
 
     configs = models_of(options)
     check_alike(configs)
-    folder, line = OutputFolder(options.out, FILES, command="compare"), ProgressLine()
-    try:
+    with OutputFolder(options.out, FILES, command="compare") as folder, ProgressLine() as line:
         found = run_cancellable(
             lambda cancel: compare_models(
                 configs, folds=options.folds, progress=line, cancel=cancel
@@ -32,9 +31,6 @@ def run(options: argparse.Namespace) -> int:
         )
         line.show("writing the results", "writing")
         write(found, folder)
-    finally:
-        line.close()
-        folder.discard_if_empty()
     print(found.sentences[0] if found.status == "cancelled" else summary(found))
     print(f"results in {folder.path}")
     return 0 if found.status == "converged" else 3

@@ -21,16 +21,12 @@ def run(options: argparse.Namespace) -> int:
     config = load_estimation(
         options.estimation, train=options.train, validate=options.validate, set=options.set
     )
-    folder, line = open_folder(options.out), ProgressLine()
-    try:
+    with open_folder(options.out) as folder, ProgressLine() as line:
         result = run_cancellable(
             lambda cancel: estimate(config, progress=line, cancel=cancel), line=line
         )
         line.show("writing the results", "writing")
         write_results(result, folder)
-    finally:
-        line.close()
-        folder.discard_if_empty()
     print(summary(result))
     print(f"results in {folder.path}")
     return 0 if result.converged else 3

@@ -19,12 +19,8 @@ def run(options: argparse.Namespace) -> int:
     if not (data.rigid() or data.solid()):
         rule = "a scene with a rigid body or a solid"
         raise InputError(options.scene, "bodies", sorted(model.bodies), rule)
-    folder = OutputFolder(options.out, FILES, command="export")
-    try:
-        with folder.staging() as stage:
-            for name, write in zip(FILES, (export.mjcf, export.urdf, export.sdf), strict=True):
-                (stage / name).write_text(write(data), encoding="utf-8")
-    finally:
-        folder.discard_if_empty()
+    with OutputFolder(options.out, FILES, command="export") as folder, folder.staging() as stage:
+        for name, write in zip(FILES, (export.mjcf, export.urdf, export.sdf), strict=True):
+            (stage / name).write_text(write(data), encoding="utf-8")
     print(f"results in {folder.path}")
     return 0

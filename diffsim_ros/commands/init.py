@@ -14,9 +14,8 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.real2sim.first_guess import YAMLS, Given, first, streams_of
     from diffsim_ros.sensing.toss_file import write_tosses
 
-    given, line = Given(tuple(options.size or ()), options.mass, options.urdf), ProgressLine()
-    folder = OutputFolder(options.out, YAMLS, command="init")
-    try:
+    given = Given(tuple(options.size or ()), options.mass, options.urdf)
+    with OutputFolder(options.out, YAMLS, command="init") as folder, ProgressLine() as line:
         wanted = {"joints": options.urdf is not None, "body": options.body}
         streams = streams_of(options.data, lambda text: line.show(text, text), **wanted)
         line.show("examining", "examining")
@@ -27,9 +26,6 @@ def run(options: argparse.Namespace) -> int:
             write_text(stage / YAMLS[1], made.estimation)
             for name, trials in made.tosses.items():
                 write_tosses(stage / name, trials)
-    finally:
-        line.close()
-        folder.discard_if_empty()
     for note in made.notes:
         print(f"assumed: {note}")
     print(f"written: {', '.join(str(folder / name) for name in (*YAMLS, *made.tosses))}")

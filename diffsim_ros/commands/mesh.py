@@ -29,16 +29,12 @@ def run(options: argparse.Namespace) -> int:
         mesh = mesh_files.read_tets(path, options.scale, place, str(path))
     any_size, least = options.scale is not None, options.least_angle
     mesh, report = check_tets(mesh, place, str(path), least_angle=least, any_size=any_size)
-    folder = OutputFolder(options.out, FILES, command="mesh")
     document = {"command": "mesh", "version": __version__, "file": str(path),
                 "status": "converged", "digest": mesh_files.digest_of(mesh)}  # fmt: skip
-    try:
-        with folder.staging() as stage:
-            mesh_files.write_tets(stage / "tets.vtk", mesh)
-            write_yaml(stage / "result.yaml", document)
-            write_json(stage / "metrics.json", report.plain())
-    finally:
-        folder.discard_if_empty()
+    with OutputFolder(options.out, FILES, command="mesh") as folder, folder.staging() as stage:
+        mesh_files.write_tets(stage / "tets.vtk", mesh)
+        write_yaml(stage / "result.yaml", document)
+        write_json(stage / "metrics.json", report.plain())
     print(table([[key, _shown(value)] for key, value in report.plain().items()]))
     print(f"results in {folder.path}")
     return 0

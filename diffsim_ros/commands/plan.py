@@ -24,20 +24,16 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.planning import load_plan, plan
 
     config = load_plan(options.plan, estimated=options.estimated)
-    folder, line = OutputFolder(options.out, FILES, command="plan"), ProgressLine()
 
     def report(start: int, starts: int, iteration: int, objective: float) -> None:
         text = f"start {start + 1} of {starts}  iteration {iteration}  objective {objective:.6g}"
         line.show(text, "plan")
 
-    try:
+    with OutputFolder(options.out, FILES, command="plan") as folder, ProgressLine() as line:
         result = run_cancellable(lambda c: plan(config, progress=report, cancel=c), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
             write_all(stage, result, f"diffsim plan {options.plan}")
-    finally:
-        line.close()
-        folder.discard_if_empty()
     print(summary(result))
     print(f"results in {folder.path}")
     return 0 if result.status == "reached" else 3

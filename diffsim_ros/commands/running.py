@@ -16,13 +16,22 @@ GRACE = 5.0  # seconds a cancelled worker has to end after a second Ctrl-C
 
 
 class ProgressLine:
-    """One line of progress: rewritten in place on a terminal, else a new line every `every` s."""
+    """One line of progress: rewritten in place on a terminal, else a new line every `every` s.
+
+    As a context it is closed at the end.
+    """
 
     def __init__(self, stream: TextIO | None = None, every: float = 2.0) -> None:
         self.stream = sys.stderr if stream is None else stream
         self.every = every
         self._terminal = self.stream.isatty()
         self._last, self._phase, self._width = -1e9, "", 0
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __call__(self, progress: Any) -> None:
         """Show a Progress(phase, iteration, objective, fraction_done, seconds_left)."""

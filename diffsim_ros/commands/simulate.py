@@ -28,15 +28,11 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.scene import load_scene
 
     model = load_scene(options.scene, estimated=options.estimated)
-    folder, line = OutputFolder(options.out, FILES, command="simulate"), ProgressLine()
-    try:
+    with OutputFolder(options.out, FILES, command="simulate") as folder, ProgressLine() as line:
         rollout, elapsed = run_cancellable(lambda token: roll_out(model, token, line), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
             result = write_all(stage, model, rollout, elapsed)
-    finally:
-        line.close()
-        folder.discard_if_empty()
     for text in result["warnings"]:
         print(f"warning: {text}")
     print(f"{rollout.status}: {rollout.message}" if rollout.message else rollout.status)
