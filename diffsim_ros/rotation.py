@@ -2,6 +2,9 @@
 
 All functions broadcast over leading axes.  Quaternions are (x, y, z, w), unit, body to world.
 The tangent of a rotation is a world rotation vector: dR = [dphi]_x R  [G A.1].
+
+SciPy's Rotation is for lists of rotations: before 1.17 it knows no further axes, and it scales
+every quaternion to length 1 anew, which changes last bits of the engine's.
 """
 
 from __future__ import annotations
@@ -61,19 +64,11 @@ def quat_matrix(q):
 
 def quat_from_matrix(matrix):
     """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3)."""
+    from scipy.spatial.transform import Rotation
+
     R = np.asarray(matrix, float)
-    # four times the products of the components: the column of the largest one is the safest
-    m = np.trace(R, axis1=-2, axis2=-1)[..., None]
-    Q = np.empty((*R.shape[:-2], 4, 4))
-    Q[..., :3, :3] = R + np.swapaxes(R, -1, -2) + (1.0 - m[..., None]) * np.eye(3)
-    Q[..., 3, 0] = R[..., 2, 1] - R[..., 1, 2]
-    Q[..., 3, 1] = R[..., 0, 2] - R[..., 2, 0]
-    Q[..., 3, 2] = R[..., 1, 0] - R[..., 0, 1]
-    Q[..., :3, 3] = Q[..., 3, :3]
-    Q[..., 3, 3] = 1.0 + m[..., 0]
-    largest = np.argmax(np.diagonal(Q, axis1=-2, axis2=-1), axis=-1)
-    q = np.take_along_axis(Q, largest[..., None, None], axis=-1)[..., 0]
-    return q / np.linalg.norm(q, axis=-1, keepdims=True) * np.where(q[..., 3:] >= 0, 1.0, -1.0)
+    q = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat(canonical=True)
+    return q.reshape(*R.shape[:-2], 4)
 
 
 def quat_between(a, b):

@@ -187,13 +187,10 @@ class Commander:
         self,
         goal: EstimationGoal,
         feedback: Callable[[Estimate.Feedback], None],
-        *,
-        name: str = "/estimator/estimate",
-        limit: float = 3600.0,
     ) -> Answer:
         """Send a goal to the estimator and wait for its answer; cancelled on KeyboardInterrupt."""
         message = convert.goal_message(goal)
-        return convert.answer(self.act(Estimate, name, message, feedback, limit=limit))
+        return convert.answer(self.act(Estimate, "/estimator/estimate", message, feedback))
 
     def execute(
         self,
@@ -202,11 +199,10 @@ class Commander:
         *,
         blend: float = 0.0,
         name: str = "driver/execute",
-        limit: float = 600.0,
     ) -> Report:
         """Have the driver carry a trajectory out; as `act`."""
         message = convert_motion.execute_goal(trajectory, blend)
-        return convert_motion.report(self.act(Execute, name, message, feedback, limit=limit))
+        return convert_motion.report(self.act(Execute, name, message, feedback, limit=600.0))
 
     def act(
         self,

@@ -20,24 +20,6 @@ NANO = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class PlanGoal:
-    """What one plan is asked for; empty fields leave the task as it is.
-
-    task        path of a PLAN.yaml, or its text;  parameters  result.yaml of an estimation
-    goal        whose place `target` (3,) [m, world] moves;  warm_start  begin at the last plan
-    out         folder of the results;  changes  KEY=VALUE
-    """
-
-    task: str
-    parameters: str = ""
-    goal: str = ""
-    target: tuple[float, ...] = ()
-    warm_start: bool = False
-    out: str = ""
-    changes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class PlanAnswer:
     """How planning ended: a name of convert.CODES, one line, and what was found.
 
@@ -53,23 +35,6 @@ class PlanAnswer:
     objective: float = math.nan
     metrics: Mapping[str, Any] = field(default_factory=dict)
     report: str = ""
-
-
-def plan_goal(message: Plan.Goal) -> PlanGoal:
-    """What an action's goal asks for."""
-    return PlanGoal(
-        message.task, message.parameters, message.goal, tuple(message.target),
-        message.warm_start, message.out, tuple(message.set),
-    )  # fmt: skip
-
-
-def plan_goal_message(wanted: PlanGoal) -> Plan.Goal:
-    """The action's goal."""
-    return Plan.Goal(
-        task=wanted.task, parameters=wanted.parameters, goal=wanted.goal,
-        target=[float(x) for x in wanted.target], warm_start=wanted.warm_start, out=wanted.out,
-        set=list(wanted.changes),
-    )  # fmt: skip
 
 
 def plan_feedback(start: int, starts: int, iteration: int, objective: float) -> Plan.Feedback:

@@ -146,10 +146,8 @@ class Estimator(JobNode):
         return replace(goal, configuration=configuration)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Console script `estimator`."""
-    return run_node(Estimator, arguments)
-
+main = partial(run_node, Estimator)
+"""Console script `estimator`."""
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -6,7 +6,8 @@ controller_server.py. With use_sim_time it moves when /clock does.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from diffsim_ros.nodes.common import BaseNode, Declared, run_node, share_folder
@@ -45,26 +46,25 @@ CONTROLLER = (
 """Parameters of a node that serves a controller."""
 
 
+def offer_of(node: BaseNode) -> Offer:
+    """What a node with these parameters offers."""
+    keys = ("controller", "state_rate", "feedback_rate")
+    return Offer(*(node[key] for key in keys), gap=node["gripper_gap"], pin=node["gripper_pin"])
+
+
 def served(node: BaseNode, arm: Arm, stamp: int, **callbacks: Any) -> ControllerServer:
     """A controller of an arm at home, from a node with the parameters CONTROLLER."""
+    keys = ("control_rate", "path_tolerance", "goal_tolerance", "goal_time")
     settings = Settings(
-        node["control_rate"],
-        node["path_tolerance"],
-        node["goal_tolerance"],
-        node["goal_time"],
+        *(node[key] for key in keys),
         node["deceleration"] or float("inf"),
-        dynamics=Dynamics(node["bandwidth"], node["damping"], node["delay"], node["feedforward"]),
+        dynamics=Dynamics(*(node[f.name] for f in fields(Dynamics))),
         version=node["version"],
     )
-    offer = Offer(
-        node["controller"],
-        node["state_rate"],
-        node["feedback_rate"],
-        gap=node["gripper_gap"],
-        pin=node["gripper_pin"],
-    )
     controller = Controller(arm.robot.joint_names, arm.home, settings, stamp)
-    return ControllerServer(node, controller, Gripper(node["gripper_latency"]), offer, **callbacks)
+    return ControllerServer(
+        node, controller, Gripper(node["gripper_latency"]), offer_of(node), **callbacks
+    )
 
 
 LONGEST = 1_000_000_000
@@ -113,10 +113,8 @@ class MockController(BaseNode):
         super().destroy_node()
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Console script `mock_controller`."""
-    return run_node(MockController, arguments)
-
+main = partial(run_node, MockController)
+"""Console script `mock_controller`."""
 
 if __name__ == "__main__":
     raise SystemExit(main())

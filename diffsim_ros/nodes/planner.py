@@ -31,13 +31,7 @@ from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, STREAM, Declared, run_node
 from diffsim_ros.nodes.convert_motion import joint_state_message
-from diffsim_ros.nodes.convert_plan import (
-    PlanAnswer,
-    PlanGoal,
-    plan_feedback,
-    plan_goal,
-    plan_result,
-)
+from diffsim_ros.nodes.convert_plan import PlanAnswer, plan_feedback, plan_result
 from diffsim_ros.nodes.jobs import (
     JobNode,
     answered,
@@ -73,13 +67,13 @@ class Last:
     result: PlanResult | None = None
 
 
-def solve(goal: PlanGoal, last: Last, progress: Any, cancel: CancelToken | None) -> PlanAnswer:
+def solve(goal: Plan.Goal, last: Last, progress: Any, cancel: CancelToken | None) -> PlanAnswer:
     """Carry out a goal; every failure becomes an answer with its code and one line."""
     folder = None
     try:
-        task = (goal.task, goal.parameters, goal.changes)
+        task = (goal.task, goal.parameters, tuple(goal.set))
         warm = goal.warm_start and last.result is not None and last.task == task
-        target = goal.target or None
+        target = tuple(goal.target) or None
         if goal.out or not warm:  # pages take seconds: no quick answer waits for them
             folder = OutputFolder(goal.out or None, command.FILES, command="plan")
         if warm:
@@ -101,8 +95,8 @@ def solve(goal: PlanGoal, last: Last, progress: Any, cancel: CancelToken | None)
     return _answer(result, "" if folder is None else str((folder / "report.html").absolute()))
 
 
-def _configured(goal: PlanGoal) -> PlanConfig:
-    content, place, base = read_content(goal.task, goal.changes)
+def _configured(goal: Plan.Goal) -> PlanConfig:
+    content, place, base = read_content(goal.task, tuple(goal.set))
     if Path(place).is_file():
         base = Path(place)
     return load_plan(content, base=base, estimated=goal.parameters or None)
@@ -163,16 +157,16 @@ class Planner(JobNode):
 
     async def _on_goal(self, handle):
         feedback = feedback_of(self, handle, plan_feedback, self["feedback_rate"])
-        work = self._work(plan_goal(handle.request), goal_name(handle), feedback)
+        work = self._work(handle.request, goal_name(handle), feedback)
         answer = await answered(work, PlanAnswer)
         finish(handle, answer.code)
         return plan_result(answer, self["world_frame"])
 
-    async def _work(self, goal: PlanGoal, name: str, feedback: Any) -> PlanAnswer:
+    async def _work(self, goal: Plan.Goal, name: str, feedback: Any) -> PlanAnswer:
         """Plan in a thread and publish what was found; BUSY if a plan is being made already."""
         if busy := self._job.busy():
             return PlanAnswer("BUSY", busy)
-        goal = replace(goal, task=goal.task or self["task"])
+        goal.task = goal.task or self["task"]
         if not goal.task:
             error = InputError("request", "task", "", "a PLAN.yaml: path or text")
             return PlanAnswer("INVALID_CONFIGURATION", str(error))
@@ -184,7 +178,7 @@ class Planner(JobNode):
         return answer
 
     def _solved(
-        self, goal: PlanGoal, feedback: Any, cancel: CancelToken
+        self, goal: Plan.Goal, feedback: Any, cancel: CancelToken
     ) -> tuple[PlanAnswer, MarkerArray | None]:
         """The answer and its picture, made in the job's thread: scenes take a while to load."""
         answer = solve(goal, self._last, feedback, cancel)
@@ -212,10 +206,8 @@ class Planner(JobNode):
         self._preview.publish(joint_state_message(motion.names, q, qd, stamp))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Console script `planner`."""
-    return run_node(Planner, arguments)
-
+main = partial(run_node, Planner)
+"""Console script `planner`."""
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future as Job
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,8 @@ from diffsim_ros.nodes.common import (
     run_node,
     share_folder,
 )
-from diffsim_ros.nodes.controller_server import ControllerServer, Offer
-from diffsim_ros.nodes.mock_controller import CONTROLLER
+from diffsim_ros.nodes.controller_server import ControllerServer
+from diffsim_ros.nodes.mock_controller import CONTROLLER, offer_of
 from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.sensing.frames import Transform
 from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
@@ -99,13 +100,9 @@ class Simulator(BaseNode):
         self.twin = twin_at(plan_file(lab))
         self._start = round(self["start_time"] * NANO)
         self.world = World(self.twin, self._start)
-        offer = Offer(
-            self["controller"], self["state_rate"], self["feedback_rate"],
-            gap=self["gripper_gap"], pin=self["gripper_pin"],
-        )  # fmt: skip
         self._opened: list[int] = []
         self.server = ControllerServer(
-            self, self.world.controller, self.world.gripper, offer, self._on_gripper
+            self, self.world.controller, self.world.gripper, offer_of(self), self._on_gripper
         )
         self._advertise()
         self._counts = dict.fromkeys(self.twin.config.sensors, 0)
@@ -381,10 +378,8 @@ class Simulator(BaseNode):
         super().destroy_node()
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Console script `simulator`."""
-    return run_node(Simulator, arguments)
-
+main = partial(run_node, Simulator)
+"""Console script `simulator`."""
 
 if __name__ == "__main__":
     raise SystemExit(main())

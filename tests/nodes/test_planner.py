@@ -19,7 +19,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from diffsim_ros.nodes import convert, planner
 from diffsim_ros.nodes.common import LATCHED
-from diffsim_ros.nodes.convert_plan import PlanGoal, plan_goal_message
 
 ROOT = Path(__file__).resolve().parents[2]
 THROW = str(ROOT / "config" / "planning" / "ur5_throw.yaml")
@@ -34,7 +33,7 @@ class Client:
         self.action = ros.action(Plan, "/planner/plan")
 
     def send(self, goal):
-        return self.ros.accepted(self.action, plan_goal_message(goal), self.feedback)
+        return self.ros.accepted(self.action, goal, self.feedback)
 
     def result(self, handle):
         status, result = self.ros.outcome(handle, 60.0)
@@ -61,7 +60,7 @@ def test_a_throw_is_planned_written_shown_and_planned_again(client, tmp_path, mo
     markers = listen(MarkerArray, "/planner/markers", LATCHED)
     sent = listen(JointTrajectory, "/planner/trajectory", LATCHED)
     states = listen(JointState, "/planner/preview/joint_states", 10)
-    status, code, found = client.run(PlanGoal(THROW, out=str(tmp_path / "out")))
+    status, code, found = client.run(Plan.Goal(task=THROW, out=str(tmp_path / "out")))
     assert (status, code) == (GoalStatus.STATUS_SUCCEEDED, "SUCCESS"), found.error_msg
     assert client.feedback and client.feedback[0].starts == 1
     last = found.trajectory.points[-1]
@@ -79,7 +78,7 @@ def test_a_throw_is_planned_written_shown_and_planned_again(client, tmp_path, mo
     assert sent[-1] == found.trajectory and path[-1] == found.predicted
     near = [p.pose.position for p in found.predicted.poses]
     target = np.array([-1.05, -0.15, 0.23])
-    goal = PlanGoal(THROW, target=tuple(target), warm_start=True)
+    goal = Plan.Goal(task=THROW, target=target.tolist(), warm_start=True)
     status, code, again = client.run(goal)
     assert (code, again.report_path) == ("SUCCESS", "")
     figures = {m.name: m.value for m in again.metrics}
@@ -94,12 +93,12 @@ def test_what_cannot_be_planned_is_refused_with_its_reason(client):
     text = yaml.safe_load(Path(THROW).read_text())
     text["robot"]["arm"] = {"urdf": str(ROOT / "urdf" / "ur5.urdf"), "tool": "tool0"}
     for goal, words in (
-        (PlanGoal(""), "PLAN.yaml: path or text"),
-        (PlanGoal(yaml.safe_dump(text)), "robot.arm.base"),
-        (PlanGoal(THROW, target=(1.0, 2.0)), "x, y, z in m"),
-        (PlanGoal(THROW, goal="tarhet", target=(1.0, 2.0, 0.0)), "'target'"),
-        (PlanGoal(THROW, goal="tarhet"), "'target'"),
-        (PlanGoal(THROW, changes=("search.stars=2",)), "starts"),
+        (Plan.Goal(), "PLAN.yaml: path or text"),
+        (Plan.Goal(task=yaml.safe_dump(text)), "robot.arm.base"),
+        (Plan.Goal(task=THROW, target=[1.0, 2.0]), "x, y, z in m"),
+        (Plan.Goal(task=THROW, goal="tarhet", target=[1.0, 2.0, 0.0]), "'target'"),
+        (Plan.Goal(task=THROW, goal="tarhet"), "'target'"),
+        (Plan.Goal(task=THROW, set=["search.stars=2"]), "starts"),
     ):
         status, code, found = client.run(goal)
         assert (status, code) == (GoalStatus.STATUS_ABORTED, "INVALID_CONFIGURATION")
@@ -114,10 +113,10 @@ def test_a_defect_is_told(client, monkeypatch):
     monkeypatch.setattr(planner, "plan", lambda *_, **__: None)
     monkeypatch.setattr(planner.command, "write_all", lambda *_: None)
     monkeypatch.setattr(planner, "_answer", fails)
-    status, code, found = client.run(PlanGoal(THROW))
+    status, code, found = client.run(Plan.Goal(task=THROW))
     assert (status, code) == (GoalStatus.STATUS_ABORTED, "INTERNAL")
     assert found.error_msg == "ZeroDivisionError: a defect"
-    assert client.run(PlanGoal(""))[1] == "INVALID_CONFIGURATION"  # and it goes on
+    assert client.run(Plan.Goal())[1] == "INVALID_CONFIGURATION"  # and it goes on
 
 
 def test_a_second_goal_is_busy_and_the_first_can_be_cancelled(client, monkeypatch):
@@ -131,9 +130,9 @@ def test_a_second_goal_is_busy_and_the_first_can_be_cancelled(client, monkeypatc
         return planned(config, progress=progress, cancel=cancel)
 
     monkeypatch.setattr(planner, "plan", slow)
-    first = client.send(PlanGoal(THROW))
+    first = client.send(Plan.Goal(task=THROW))
     client.ros.until(started.is_set, "the first plan")
-    assert client.run(PlanGoal(THROW))[1] == "BUSY"
+    assert client.run(Plan.Goal(task=THROW))[1] == "BUSY"
     future = client.ros.asked(first.cancel_goal_async)
     client.ros.until(lambda: future.done() and future.result(), "the cancellation")
     status, code, found = client.result(first)

@@ -15,7 +15,6 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from diffsim_ros.nodes import convert, planner  # noqa: E402
 from diffsim_ros.nodes.common import plan_file  # noqa: E402
 from diffsim_ros.nodes.convert_motion import trajectory_message  # noqa: E402
-from diffsim_ros.nodes.convert_plan import PlanGoal, plan_goal_message  # noqa: E402
 from diffsim_ros.nodes.driver import Driver  # noqa: E402
 from diffsim_ros.nodes.estimator import Estimator  # noqa: E402
 from diffsim_ros.nodes.mock_controller import MockController  # noqa: E402
@@ -87,9 +86,9 @@ def robots(ros, tmp_path, monkeypatch):
 
 def test_two_robots_plan_and_move_at_once(ros, robots):
     received = {name: ros.listen(JointState, f"/{name}/joint_states", 1000) for name in ROBOTS}
-    task, targets = str(plan_file("ur5_throw")), {"robot1": (), "robot2": (-1.05, -0.15, 0.23)}
+    task, targets = str(plan_file("ur5_throw")), {"robot1": [], "robot2": [-1.05, -0.15, 0.23]}
     asked = {
-        name: ros.accepted(client, plan_goal_message(PlanGoal(task, target=targets[name])))
+        name: ros.accepted(client, Plan.Goal(task=task, target=targets[name]))
         for name, (_, client, _) in robots.items()
     }
     plans = {name: ros.outcome(handle, 120.0)[1] for name, handle in asked.items()}
