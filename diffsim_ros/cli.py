@@ -8,16 +8,15 @@ second Ctrl-C (nothing is written).
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from diffsim_ros import __version__
+from diffsim_ros.commands.running import handled
 from diffsim_ros.errors import InputError, NotConverged, nearest
 from diffsim_ros.fields import print_warnings_in_one_line
 
@@ -157,7 +156,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(stop.code or 0)
     module = importlib.import_module(f"diffsim_ros.commands.{options.command.replace('-', '_')}")
     try:
-        with _terminate_like_ctrl_c():
+        # SIGTERM is a KeyboardInterrupt too, so that unfinished files are removed
+        with handled(signal.default_int_handler, (signal.SIGTERM,)):
             return module.run(options)
     except InputError as error:
         print(f"diffsim: {error}", file=sys.stderr)
@@ -171,19 +171,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("diffsim: stopped; no result was written", file=sys.stderr)
         return INTERRUPTED
-
-
-@contextlib.contextmanager
-def _terminate_like_ctrl_c() -> Iterator[None]:
-    """SIGTERM raises KeyboardInterrupt inside the block, so that unfinished files are removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _os_error(error: OSError) -> str:

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
@@ -34,16 +34,18 @@ class ProgressLine:
         self.close()
 
     def __call__(self, progress: Any) -> None:
-        """Show a Progress(phase, iteration, objective, fraction_done, seconds_left)."""
-        parts = [progress.phase]
-        if progress.iteration is not None:
-            parts.append(f"iteration {progress.iteration}")
-        if progress.objective is not None:
-            parts.append(f"objective {progress.objective:.6g}")
-        if progress.fraction_done is not None:
-            parts.append(f"{100 * progress.fraction_done:.0f} %")
-        if progress.seconds_left is not None:
-            parts.append(f"{seconds(progress.seconds_left)} left")
+        """Show a Progress(phase, iteration, objective, fraction_done, seconds_left).
+
+        What is not known is None or NaN.
+        """
+        shown = (
+            (progress.iteration, "iteration {}".format),
+            (progress.objective, "objective {:.6g}".format),
+            (progress.fraction_done, lambda share: f"{100 * share:.0f} %"),
+            (progress.seconds_left, lambda left: f"{seconds(left)} left"),
+        )
+        known = [word(value) for value, word in shown if value is not None and value == value]
+        parts = [progress.phase, *known]
         self.show("  ".join(parts), progress.phase)
 
     def show(self, text: str, phase: str = "") -> None:
@@ -75,13 +77,14 @@ def seconds(value: float) -> str:
 
 
 @contextlib.contextmanager
-def _on_signal(handler: Callable[[], None]) -> Iterator[None]:
-    """Call `handler` on SIGINT and SIGTERM; does nothing outside the main thread."""
+def handled(
+    handler: Callable[[int, Any], object], numbers: Sequence[int] = (signal.SIGINT, signal.SIGTERM)
+) -> Iterator[None]:
+    """Signals call handler(number, frame) inside the block; not outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    wanted = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *_: handler()) for number in wanted}
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
@@ -106,13 +109,13 @@ def run_cancellable(work: Callable[[Any], T], *, line: ProgressLine | None = Non
         except BaseException as error:
             outcome["error"] = error
 
-    def pressed() -> None:
+    def pressed(*_: object) -> None:
         presses.append(time.monotonic())
         token.cancel()
 
     worker = threading.Thread(target=target, name="diffsim-work", daemon=True)
     reported = 0
-    with _on_signal(pressed):
+    with handled(pressed):
         worker.start()
         while worker.is_alive():
             worker.join(POLL)

@@ -26,7 +26,7 @@ from unique_identifier_msgs.msg import UUID
 
 from diffsim_ros.nodes import convert, convert_motion
 from diffsim_ros.nodes.common import AGAIN
-from diffsim_ros.nodes.convert import Answer, EstimationGoal
+from diffsim_ros.nodes.convert import Answer
 from diffsim_ros.nodes.convert_motion import Report
 from diffsim_ros.nodes.starting import heeded
 from diffsim_ros.robots.trajectory import JointTrajectory
@@ -185,12 +185,11 @@ class Commander:
 
     def estimate(
         self,
-        goal: EstimationGoal,
+        goal: Estimate.Goal,
         feedback: Callable[[Estimate.Feedback], None],
     ) -> Answer:
         """Send a goal to the estimator and wait for its answer; cancelled on KeyboardInterrupt."""
-        message = convert.goal_message(goal)
-        return convert.answer(self.act(Estimate, "/estimator/estimate", message, feedback))
+        return convert.answer(self.act(Estimate, "/estimator/estimate", goal, feedback))
 
     def execute(
         self,

@@ -17,7 +17,6 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from diffsim_interfaces.action import Estimate
 from diffsim_interfaces.msg import ErrorCode, MaterialEstimate, Metric, Parameter
-from diffsim_interfaces.srv import EstimateMaterial
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 from nav_msgs.msg import Path
 from rclpy.serialization import deserialize_message
@@ -325,24 +324,6 @@ def split_markers(message: MarkerArray) -> tuple[MarkerArray, MarkerArray, bool]
 
 
 @dataclass(frozen=True)
-class EstimationGoal:
-    """What one estimation is asked for; empty fields leave the configuration as it is.
-
-    configuration  path of an estimation YAML, or its text
-    parameters     names to estimate;  train, validate  files;  source  "recorded" or "buffer"
-    out            folder of the results;  changes  KEY=VALUE
-    """
-
-    configuration: str
-    parameters: tuple[str, ...] = ()
-    train: tuple[str, ...] = ()
-    validate: tuple[str, ...] = ()
-    source: str = "recorded"
-    out: str = ""
-    changes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Answer:
     """How an estimation ended: a name of CODES, one line, and what was found.
 
@@ -356,34 +337,6 @@ class Answer:
     correlation: Any = ()
     metrics: Mapping[str, Any] = field(default_factory=dict)
     report: str = ""
-
-
-def goal(request: EstimateMaterial.Request | Estimate.Goal) -> EstimationGoal:
-    """The goal of a service request or an action goal: both have the same fields."""
-    return EstimationGoal(
-        request.configuration,
-        tuple(request.parameters),
-        tuple(request.train),
-        tuple(request.validate),
-        request.source or "recorded",
-        request.out,
-        tuple(request.set),
-    )
-
-
-def goal_message(
-    wanted: EstimationGoal, message: Any = None
-) -> Estimate.Goal | EstimateMaterial.Request:
-    """Fill an action goal (or the request given) with a goal."""
-    message = Estimate.Goal() if message is None else message
-    message.configuration, message.source, message.out = (
-        wanted.configuration,
-        wanted.source,
-        wanted.out,
-    )
-    message.parameters, message.train = list(wanted.parameters), list(wanted.train)
-    message.validate, message.set = list(wanted.validate), list(wanted.changes)
-    return message
 
 
 def parameter_message(result: Any) -> Parameter:
@@ -446,9 +399,9 @@ def answer(message: Any) -> Answer:
     )
 
 
-def estimate_message(wanted: EstimationGoal, found: Answer) -> MaterialEstimate:
+def estimate_message(configuration: str, found: Answer) -> MaterialEstimate:
     """The latched last result."""
-    return answer_message(found, MaterialEstimate(configuration=wanted.configuration))
+    return answer_message(found, MaterialEstimate(configuration=configuration))
 
 
 def feedback_message(progress: Any) -> Estimate.Feedback:

@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from diffsim_interfaces.action import Execute, Plan
+from diffsim_interfaces.action import Estimate, Execute, Plan
 
 from diffsim_ros.commands.running import seconds
 from diffsim_ros.commands.table import table
 from diffsim_ros.nodes import demo_cube
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import share_folder
-from diffsim_ros.nodes.convert import Answer, EstimationGoal, values_of
+from diffsim_ros.nodes.convert import Answer, values_of
 from diffsim_ros.nodes.convert_plan import predicted
 from diffsim_ros.nodes.demo_cube import parameter_table
 from diffsim_ros.nodes.processes import NodeProcesses
@@ -141,17 +141,12 @@ class Loop(Rehearsal):
         """Have the estimator find the contact's parameters in the throws so far."""
         files = json.dumps([str(path) for path in self.released])
         stamps = json.dumps(list(self.released.values()))
-        goal = EstimationGoal(
-            str(self.estimation), out=str(self.folder / "estimate"),
-            changes=(f"data.train.files={files}", f"data.train.begin={stamps}"),
+        goal = Estimate.Goal(
+            configuration=str(self.estimation), out=str(self.folder / "estimate"),
+            set=[f"data.train.files={files}", f"data.train.begin={stamps}"],
         )  # fmt: skip
 
-        def show(feedback) -> None:
-            percent = 100.0 * feedback.fraction_done
-            self.line.show(f"estimate: {feedback.phase} {feedback.iteration}, {percent:.0f} %",
-                           "estimate")  # fmt: skip
-
-        answer = self.ros.estimate(goal, show)
+        answer = self.ros.estimate(goal, self.line)
         self.line.close()
         if answer.code not in ("SUCCESS", "NOT_CONVERGED"):
             raise CallFailed(f"estimate: {answer.message}")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diffsim_interfaces.action import Estimate
 from visualization_msgs.msg import MarkerArray
 
 from diffsim_ros.commands.running import ProgressLine, seconds
@@ -24,7 +25,7 @@ from diffsim_ros.commands.table import table
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.commander import CallFailed, Commander
 from diffsim_ros.nodes.common import LATCHED, STREAM, share_folder
-from diffsim_ros.nodes.convert import Answer, EstimationGoal
+from diffsim_ros.nodes.convert import Answer
 from diffsim_ros.nodes.processes import NodeProcesses
 from diffsim_ros.nodes.session import session
 from diffsim_ros.real2sim.comparison import PUBLISHED_NAME
@@ -124,24 +125,16 @@ class Demo:
 
     def estimate(self, settings: Sequence[str]) -> Answer:
         """Have the estimator fit and predict what the observer saved."""
-        files = {role: (str(self.folder / path),) for role, path in RECORDED.items()}
-        goal = EstimationGoal(
-            str(share_folder() / "config" / "estimation" / "cube_toss.yaml"),
+        files = {role: [str(self.folder / path)] for role, path in RECORDED.items()}
+        goal = Estimate.Goal(
+            configuration=str(share_folder() / "config" / "estimation" / "cube_toss.yaml"),
             **files,
             out=str(self.folder),
-            changes=tuple(settings),
+            set=list(settings),
         )
-        answer = self.ros.estimate(goal, self._show)
+        answer = self.ros.estimate(goal, self.line)
         self.line.close()
         return answer
-
-    def _show(self, feedback) -> None:
-        left = feedback.seconds_left
-        percent = 100.0 * feedback.fraction_done
-        words = f"estimate: {feedback.phase} {feedback.iteration}, {percent:.0f} %"
-        if np.isfinite(feedback.objective):
-            words += f", objective {feedback.objective:.5g}"
-        self.line.show(words + (f", {seconds(left)} left" if np.isfinite(left) else ""), "estimate")
 
     def picture(self) -> None:
         """Receive the visualizer's markers and render the moment with most of them."""

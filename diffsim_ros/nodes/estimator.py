@@ -12,7 +12,6 @@ does; a second request while it works is answered BUSY at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from diffsim_ros._engine import CancelToken
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, Declared, run_node
-from diffsim_ros.nodes.convert import Answer, EstimationGoal
+from diffsim_ros.nodes.convert import Answer
 from diffsim_ros.nodes.jobs import (
     JobNode,
     answered,
@@ -41,6 +40,8 @@ from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.results import EstimationResult, open_folder
 
 SOURCES = ("recorded", "buffer")
+Request = Estimate.Goal | EstimateMaterial.Request
+"""Both have the same fields."""
 STATUS_CODES = {
     "converged": "SUCCESS",
     "not_converged": "NOT_CONVERGED",
@@ -48,16 +49,16 @@ STATUS_CODES = {
 }
 
 
-def solve(goal: EstimationGoal, progress: Callable | None, cancel: CancelToken | None) -> Answer:
+def solve(goal: Request, progress: Callable | None, cancel: CancelToken | None) -> Answer:
     """Carry out a goal; every failure becomes an answer with its code and one line."""
     stage = "INVALID_CONFIGURATION"
     try:
         config = load_estimation(
             goal.configuration,
-            train=goal.train or None,
-            validate=goal.validate or None,
-            set=goal.changes,
-            parameters=goal.parameters or None,
+            train=tuple(goal.train) or None,
+            validate=tuple(goal.validate) or None,
+            set=tuple(goal.set),
+            parameters=tuple(goal.parameters) or None,
         )
         folder = open_folder(goal.out or None)
         stage = "INVALID_DATA"
@@ -103,47 +104,48 @@ class Estimator(JobNode):
         self._recording = message.data
 
     async def _on_service(self, request, response):
-        work = self._work(convert.goal(request), "service", lambda progress: None)
+        work = self._work(request, "service", lambda progress: None)
         answer = await answered(work, Answer)
         return convert.answer_message(answer, response)
 
     async def _on_goal(self, handle):
         how = (self["feedback_rate"], lambda progress: progress.phase)
         feedback = feedback_of(self, handle, convert.feedback_message, *how)
-        work = self._work(convert.goal(handle.request), goal_name(handle), feedback)
+        work = self._work(handle.request, goal_name(handle), feedback)
         answer = await answered(work, Answer)
         finish(handle, answer.code)
         return convert.answer_message(answer, Estimate.Result())
 
-    async def _work(self, goal: EstimationGoal, name: str, feedback: Callable) -> Answer:
+    async def _work(self, goal: Request, name: str, feedback: Callable) -> Answer:
         """Run one estimation in a thread and publish its result; BUSY if there is one already."""
         if busy := self._job.busy():
             return Answer("BUSY", busy)
         try:
-            goal = self._completed(goal)
+            self._complete(goal)
         except InputError as error:
             return Answer("INVALID_CONFIGURATION", str(error))
         self.get_logger().info(f"estimating {shown(goal.configuration)} for {name}")
         answer = await self._job.run(name, partial(solve, goal, feedback))
-        self._result.publish(convert.estimate_message(goal, answer))
+        self._result.publish(convert.estimate_message(goal.configuration, answer))
         self.get_logger().info(f"{name}: {answer.code} {answer.message}".rstrip())
         return answer
 
-    def _completed(self, goal: EstimationGoal) -> EstimationGoal:
+    def _complete(self, goal: Request) -> None:
         """Fill what a request left open from parameters and the observer; raises InputError."""
-        if goal.source not in SOURCES:
+        if goal.source not in ("", *SOURCES):
             raise InputError("request", "source", goal.source, " or ".join(SOURCES))
         if goal.source == "buffer":
-            if goal.train:
-                raise InputError("request", "train", goal.train, "empty where source is buffer")
+            if len(goal.train):
+                raise InputError(
+                    "request", "train", list(goal.train), "empty where source is buffer"
+                )
             if not self._recording:
                 remedy = "call ~/save of the observer first"
                 raise InputError("request", "source", "buffer", "a saved recording", remedy)
-            goal = replace(goal, train=(self._recording,))
-        configuration = goal.configuration or self["configuration"]
-        if not configuration:
+            goal.train = [self._recording]
+        goal.configuration = goal.configuration or self["configuration"]
+        if not goal.configuration:
             raise InputError("request", "configuration", "", "an estimation YAML: path or text")
-        return replace(goal, configuration=configuration)
 
 
 main = partial(run_node, Estimator)

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, TextIO
 
 import yaml
 
+from diffsim_ros.commands.running import handled
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.common import share_folder
 from diffsim_ros.nodes.starting import OWN_WORLD, SIGNALS, heeded
@@ -159,16 +159,9 @@ def _signals_held() -> Iterator[None]:
 
     Handlers are exchanged rather than masked: the middleware's threads receive signals as well.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     came: list[int] = []
-    before = {s: signal.signal(s, lambda number, _: came.append(number)) for s in heeded()}
-    try:
+    with handled(lambda number, _: came.append(number), heeded()):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     for number in came:
         signal.raise_signal(number)
 

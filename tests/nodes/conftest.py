@@ -65,15 +65,15 @@ class Ros:
         overrides = [Parameter(name, value=value) for name, value in parameters.items()]
         return self.start(kind(*given, cli_args=arguments, parameter_overrides=overrides))
 
-    def estimate(self, goal):
+    def estimate(self, goal, limit=LIMIT):
         """The estimator's answer to a goal, through its service."""
         from diffsim_interfaces.srv import EstimateMaterial
 
         from diffsim_ros.nodes import convert
 
-        request = convert.goal_message(goal, EstimateMaterial.Request())
-        name = "/estimator/estimate_material"
-        return convert.answer(self.call(EstimateMaterial, name, request))
+        fields = {name: getattr(goal, name) for name in goal.get_fields_and_field_types()}
+        request, name = EstimateMaterial.Request(**fields), "/estimator/estimate_material"
+        return convert.answer(self.call(EstimateMaterial, name, request, limit=limit))
 
     def close(self):
         """Stop everything in reverse order."""

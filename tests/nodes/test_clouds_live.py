@@ -8,6 +8,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("open3d")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from diffsim_interfaces.action import Estimate
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import Bool
@@ -16,7 +17,6 @@ from visualization_msgs.msg import MarkerArray
 
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, STREAM
-from diffsim_ros.nodes.convert import EstimationGoal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
@@ -76,9 +76,7 @@ def test_clouds_are_recorded_estimated_and_shown_by_residual(ros, lab):
     first, second = read_recordings(saved)
     assert (first.name, second.name, len(second.clouds)) == ("live_1", "live_2", 13)
 
-    answer = ros.estimate(
-        EstimationGoal("", source="buffer", changes=CHANGES, out=str(lab / "out"))
-    )
+    answer = ros.estimate(Estimate.Goal(source="buffer", set=CHANGES, out=str(lab / "out")))
     assert answer.code == "NOT_CONVERGED", answer.message
     config = load_estimation(lab / "box.yaml", train=[saved], set=CHANGES)
     direct = estimate(config, report=False)
@@ -119,9 +117,7 @@ def test_a_camera_and_a_tracker_are_recorded_and_estimated_together(ros, tmp_pat
     response = ros.call(Trigger, "/observer/save")
     assert response.success, response.message
     changes = ("fit.iterations=8",)  # the first two find no step: the clock starts 15 ms off
-    answer = ros.estimate(
-        EstimationGoal("", source="buffer", changes=changes, out=str(tmp_path / "out"))
-    )
+    answer = ros.estimate(Estimate.Goal(source="buffer", set=changes, out=str(tmp_path / "out")))
     assert answer.code == "NOT_CONVERGED", answer.message
     direct = estimate(load_estimation(tmp_path / "box.yaml", set=changes), report=False).values()
     assert {p.name: p.value for p in answer.parameters} == pytest.approx(direct, rel=1e-4)
@@ -148,11 +144,11 @@ def test_the_estimator_names_what_is_wrong_with_clouds(ros, lab):
         "mm.mcap": ["sample 0: points", "millimetres, give scale: 0.001"],
     }
     for name, words in cases.items():
-        answer = ros.estimate(EstimationGoal("", train=(str(lab / name),), out=str(lab / "never")))
+        answer = ros.estimate(Estimate.Goal(train=(str(lab / name),), out=str(lab / "never")))
         assert answer.code == "INVALID_DATA" and name in answer.message, answer.message
         for word in words:
             assert word in answer.message, answer.message
     changes = ("measurement.cloud.sensor_frame=depth_optical",)
-    answer = ros.estimate(EstimationGoal("", changes=changes, out=str(lab / "never")))
+    answer = ros.estimate(Estimate.Goal(set=changes, out=str(lab / "never")))
     assert answer.code == "INVALID_DATA" and "depth_optical" in answer.message, answer.message
     assert "got 'camera'" in answer.message and not (lab / "never").exists()

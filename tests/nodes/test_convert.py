@@ -10,6 +10,7 @@ import pytest
 
 convert = pytest.importorskip("diffsim_ros.nodes.convert")
 
+from diffsim_interfaces.srv import EstimateMaterial  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 
 from diffsim_ros.real2sim.progress import Progress  # noqa: E402
@@ -115,20 +116,6 @@ def test_path_holds_poses_and_stamps():
     np.testing.assert_array_equal([[*s.position, *s.orientation] for s in back], poses)
 
 
-def test_goal_round_trip_as_action_and_as_service():
-    goal = convert.EstimationGoal(
-        "a.yaml", ("c_f",), ("t.npz",), ("v.npz",), "buffer", "out", ("fit.x=1",)
-    )
-    action = over_the_wire(convert.goal_message(goal))
-    assert convert.goal(action) == goal
-    request = convert.goal_message(goal, convert.EstimateMaterial.Request())
-    assert convert.goal(over_the_wire(request)) == goal
-
-
-def test_an_empty_goal_leaves_the_configuration_as_it_is():
-    assert convert.goal(convert.Estimate.Goal()) == convert.EstimationGoal("")
-
-
 def parameter(**changes):
     values = {"name": "c_f", "unit": "1", "value": 0.2, "std_dev": None, "lower": 0, "upper": 1}
     values |= {"identifiable": np.True_, "at_bound": False, "note": ""}
@@ -149,11 +136,10 @@ def test_answer_round_trip_in_all_three_messages():
         metrics,
         "/x/report.html",
     )
-    goal = convert.EstimationGoal("a.yaml")
     for message in (
-        convert.answer_message(answer, convert.EstimateMaterial.Response()),
+        convert.answer_message(answer, EstimateMaterial.Response()),
         convert.answer_message(answer, convert.Estimate.Result()),
-        convert.estimate_message(goal, answer),
+        convert.estimate_message("a.yaml", answer),
     ):
         back = convert.answer(over_the_wire(message))
         assert (back.code, back.message, back.report) == ("NOT_CONVERGED", "why", "/x/report.html")

@@ -22,7 +22,6 @@ from std_msgs.msg import String
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.nodes import convert, estimator
 from diffsim_ros.nodes.common import LATCHED
-from diffsim_ros.nodes.convert import EstimationGoal
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.progress import Progress
@@ -50,7 +49,7 @@ class Client:
 
     def send(self, goal):
         """Send a goal; returns its handle."""
-        return self.ros.accepted(self.action, convert.goal_message(goal), self.feedback)
+        return self.ros.accepted(self.action, goal, self.feedback)
 
     def result(self, handle, limit=60.0):
         """Wait for a goal's end: (status, answer)."""
@@ -61,11 +60,7 @@ class Client:
         return self.result(self.send(goal))
 
     def service(self, goal, limit=60.0):
-        request = convert.goal_message(goal, EstimateMaterial.Request())
-        response = self.ros.call(
-            EstimateMaterial, "/estimator/estimate_material", request, limit=limit
-        )
-        return convert.answer(response)
+        return self.ros.estimate(goal, limit)
 
 
 @pytest.fixture
@@ -111,7 +106,7 @@ def stub(monkeypatch):
 
 def test_feedback_and_result(client, stub):
     latched = client.ros.listen(MaterialEstimate, "/estimator/result", LATCHED)
-    handle = client.send(EstimationGoal(CONFIGURATION))
+    handle = client.send(Estimate.Goal(configuration=CONFIGURATION))
     client.ros.until(lambda: client.feedback, "feedback")
     (first, *_) = client.feedback
     assert (first.phase, first.iteration, first.objective) == ("fit", 3, 0.5)
@@ -129,21 +124,21 @@ def test_feedback_and_result(client, stub):
 
 
 def test_a_second_request_is_told_busy_at_once(client, stub):
-    first = client.send(EstimationGoal(CONFIGURATION))
+    first = client.send(Estimate.Goal(configuration=CONFIGURATION))
     client.ros.until(stub.started.is_set, "the first job")
-    answer = client.service(EstimationGoal(CONFIGURATION), limit=5.0)
+    answer = client.service(Estimate.Goal(configuration=CONFIGURATION), limit=5.0)
     assert answer.code == "BUSY" and "goal " in answer.message and not answer.parameters
-    status, answer = client.run(EstimationGoal(CONFIGURATION))
+    status, answer = client.run(Estimate.Goal(configuration=CONFIGURATION))
     assert (status, answer.code) == (GoalStatus.STATUS_ABORTED, "BUSY")
     stub.may_end.set()
     assert client.result(first)[1].code == "SUCCESS"
-    assert client.run(EstimationGoal(CONFIGURATION))[1].code == "SUCCESS"
+    assert client.run(Estimate.Goal(configuration=CONFIGURATION))[1].code == "SUCCESS"
 
 
 def test_the_node_answers_while_it_works(client, stub):
     from rcl_interfaces.srv import GetParameters
 
-    client.send(EstimationGoal(CONFIGURATION))
+    client.send(Estimate.Goal(configuration=CONFIGURATION))
     client.ros.until(stub.started.is_set, "the job")
     request = GetParameters.Request(names=["observer"])
     response = client.ros.call(GetParameters, "/estimator/get_parameters", request, limit=5.0)
@@ -155,14 +150,14 @@ def test_a_defect_is_told_by_action_and_service(client, monkeypatch):
         raise ZeroDivisionError("a defect")
 
     monkeypatch.setattr(estimator, "solve", fails)
-    status, answer = client.run(EstimationGoal(CONFIGURATION))
+    status, answer = client.run(Estimate.Goal(configuration=CONFIGURATION))
     assert (status, answer.code) == (GoalStatus.STATUS_ABORTED, "INTERNAL")
     assert answer.message == "ZeroDivisionError: a defect"
-    assert client.service(EstimationGoal(CONFIGURATION)).message == answer.message
+    assert client.service(Estimate.Goal(configuration=CONFIGURATION)).message == answer.message
 
 
 def test_a_goal_can_be_cancelled(client, stub):
-    handle = client.send(EstimationGoal(CONFIGURATION))
+    handle = client.send(Estimate.Goal(configuration=CONFIGURATION))
     client.ros.until(stub.started.is_set, "the job")
     future = client.ros.asked(handle.cancel_goal_async)
     response = client.ros.until(lambda: future.done() and future.result(), "the cancellation")
@@ -171,7 +166,7 @@ def test_a_goal_can_be_cancelled(client, stub):
     assert (status, answer.code) == (GoalStatus.STATUS_CANCELED, "CANCELED")
     assert answer.message == "a sentence" and answer.parameters[0].name == "friction"
     stub.may_end.set()
-    assert client.run(EstimationGoal(CONFIGURATION))[1].code == "SUCCESS"
+    assert client.run(Estimate.Goal(configuration=CONFIGURATION))[1].code == "SUCCESS"
 
 
 @pytest.mark.parametrize(
@@ -186,22 +181,25 @@ def test_a_goal_can_be_cancelled(client, stub):
 def test_every_failure_has_its_code(client, stub, error, code, words, capsys):
     stub.error = error
     stub.may_end.set()
-    status, answer = client.run(EstimationGoal(CONFIGURATION))
+    status, answer = client.run(Estimate.Goal(configuration=CONFIGURATION))
     assert (status, answer.code) == (GoalStatus.STATUS_ABORTED, code)
     assert words in answer.message and answer.report == ""
-    assert client.service(EstimationGoal(CONFIGURATION)).code == code
+    assert client.service(Estimate.Goal(configuration=CONFIGURATION)).code == code
 
 
 @pytest.mark.parametrize(
     "goal, words",
     [
-        (EstimationGoal(""), "configuration: got ''"),
-        (EstimationGoal("/no/such.yaml"), "/no/such.yaml"),
-        (EstimationGoal("parameterz: {}\nname: x"), "parameterz"),
-        (EstimationGoal(CONFIGURATION, changes=("fit.iteration=3",)), "iterations"),
-        (EstimationGoal(CONFIGURATION, parameters=("frictoin",)), "friction"),
-        (EstimationGoal(CONFIGURATION, source="radio"), "source: got 'radio'"),
-        (EstimationGoal(CONFIGURATION, source="buffer"), "call ~/save of the observer first"),
+        (Estimate.Goal(), "configuration: got ''"),
+        (Estimate.Goal(configuration="/no/such.yaml"), "/no/such.yaml"),
+        (Estimate.Goal(configuration="parameterz: {}\nname: x"), "parameterz"),
+        (Estimate.Goal(configuration=CONFIGURATION, set=("fit.iteration=3",)), "iterations"),
+        (Estimate.Goal(configuration=CONFIGURATION, parameters=("frictoin",)), "friction"),
+        (Estimate.Goal(configuration=CONFIGURATION, source="radio"), "source: got 'radio'"),
+        (
+            Estimate.Goal(configuration=CONFIGURATION, source="buffer"),
+            "call ~/save of the observer first",
+        ),
     ],
     ids=["empty", "missing file", "unknown key", "unknown set", "name", "source", "buffer"],
 )
@@ -215,7 +213,7 @@ def test_a_bad_configuration_is_explained(client, stub, goal, words):
 def test_results_are_never_overwritten(client, stub, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "result.yaml").write_text("mine")
-    answer = client.service(EstimationGoal(CONFIGURATION, out=str(tmp_path / "out")))
+    answer = client.service(Estimate.Goal(configuration=CONFIGURATION, out=str(tmp_path / "out")))
     assert answer.code == "INVALID_CONFIGURATION" and "result.yaml" in answer.message
     assert not stub.started.is_set()
 
@@ -230,15 +228,16 @@ def test_the_buffer_is_the_observers_saved_file(client, monkeypatch, tosses):
     monkeypatch.setattr(estimator, "estimate", record)
     publisher = client.ros.node.create_publisher(String, "/observer/saved", LATCHED)
     publisher.publish(String(data=str(tosses)))
-    goal = EstimationGoal(CONFIGURATION, source="buffer")
+    goal = Estimate.Goal(configuration=CONFIGURATION, source="buffer")
     client.ros.until(lambda: client.service(goal).code == "SUCCESS", "the saved file")
     assert observed == [(tosses,)]
-    both = client.service(EstimationGoal(CONFIGURATION, source="buffer", train=(str(tosses),)))
+    goal.train = [str(tosses)]
+    both = client.service(goal)
     assert both.code == "INVALID_CONFIGURATION" and "train" in both.message
 
 
 def test_closing_stops_the_job_and_answers(ros, client, stub):
-    handle = client.send(EstimationGoal(CONFIGURATION))
+    handle = client.send(Estimate.Goal(configuration=CONFIGURATION))
     client.ros.until(stub.started.is_set, "the job")
     future = ros.asked(handle.get_result_async)
     client.node.close()
@@ -283,7 +282,7 @@ def command(out):
 
 def test_all_four_ways_agree_to_the_last_digit(client, direct, tmp_path):
     code, expected, folder = direct
-    goal = partial(EstimationGoal, CONFIGURATION, changes=SMALL)
+    goal = partial(Estimate.Goal, configuration=CONFIGURATION, set=SMALL)
     exit_code, shown = command(tmp_path / "command")
     _, by_action = client.run(goal(out=str(tmp_path / "action")))
     by_service = client.service(goal(out=str(tmp_path / "service")))
@@ -347,7 +346,8 @@ def test_unusable_recordings_are_named(client, tosses, tmp_path, defect):
         words = spoiled(arrays, defect)
         np.savez(file, **arrays)
     out = tmp_path / "out"
-    goal = EstimationGoal(CONFIGURATION, train=(str(file),), changes=SMALL[1:], out=str(out))
+    files = [str(file)]
+    goal = Estimate.Goal(configuration=CONFIGURATION, train=files, set=SMALL[1:], out=str(out))
     answer = client.service(goal)
     assert answer.code == "INVALID_DATA" and "bad.npz" in answer.message, answer.message
     assert words in answer.message
@@ -360,8 +360,8 @@ def test_a_signal_mid_estimation_leaves_nothing_half_written(ros, processes, tmp
     action = ros.action(Estimate, "/estimator/estimate")
     feedback = []
     changes = (*SMALL[:4], "fit.search_evaluations=1000000")
-    goal = EstimationGoal(CONFIGURATION, changes=changes, out=str(tmp_path / "out"))
-    ros.asked(action.send_goal_async, convert.goal_message(goal), feedback.append)
+    goal = Estimate.Goal(configuration=CONFIGURATION, set=changes, out=str(tmp_path / "out"))
+    ros.asked(action.send_goal_async, goal, feedback.append)
     ros.until(
         lambda: any(f.feedback.phase in ("fit", "search") for f in feedback),
         process.log.read_text,

@@ -19,7 +19,6 @@ from visualization_msgs.msg import MarkerArray
 from diffsim_ros.cli import main
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, STREAM
-from diffsim_ros.nodes.convert import EstimationGoal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
@@ -71,8 +70,8 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
         np.testing.assert_allclose(ours.t, theirs.t, atol=1e-8)
 
     action, feedback = ros.action(Estimate, "/estimator/estimate"), []
-    goal = EstimationGoal("", source="buffer", changes=CHANGES, out=str(lab / "action"))
-    answer = convert.answer(ros.act(action, convert.goal_message(goal), feedback)[1])
+    goal = Estimate.Goal(source="buffer", set=CHANGES, out=str(lab / "action"))
+    answer = convert.answer(ros.act(action, goal, feedback)[1])
     assert answer.code == "NOT_CONVERGED" and len(answer.parameters) == 2, answer.message
     assert {"read", "fit", "validate"} <= {f.phase for f in feedback}
     assert any({p.name for p in f.parameters} == {"young", "viscosity"} for f in feedback)
@@ -137,7 +136,7 @@ def bad_recordings(lab):
 def test_the_estimator_names_what_is_wrong_with_a_recording(ros, lab):
     ros.start_with(Estimator, configuration=str(lab / "beam.yaml"))
     for name, words in bad_recordings(lab).items():
-        goal = EstimationGoal("", train=(str(lab / name),), out=str(lab / "out"))
+        goal = Estimate.Goal(train=(str(lab / name),), out=str(lab / "out"))
         answer = ros.estimate(goal)
         assert answer.code == "INVALID_DATA" and name in answer.message, answer.message
         for word in words:

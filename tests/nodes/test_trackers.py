@@ -10,7 +10,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("tf2_msgs")
 pytest.importorskip("motion_capture_tracking_interfaces")
 
-from diffsim_interfaces.srv import EstimateMaterial
+from diffsim_interfaces.action import Estimate
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
@@ -24,7 +24,6 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert, convert_frames, convert_poses
 from diffsim_ros.nodes.bag_recorder import BagRecorder
 from diffsim_ros.nodes.common import LATCHED, SENSOR, STATIC_TF, STREAM
-from diffsim_ros.nodes.convert import EstimationGoal
 from diffsim_ros.nodes.estimator import Estimator
 from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
@@ -153,12 +152,10 @@ def test_measured_tosses_of_every_tracker_are_recorded_and_fitted(lab, tosses, f
 
     lab.ros.start(Estimator())
     out = str(lab.folder / "fit")
-    goal = EstimationGoal(
-        CONFIGURATION, parameters=FITTED, train=(str(bag),), changes=SHORT, out=out
+    goal = Estimate.Goal(
+        configuration=CONFIGURATION, parameters=FITTED, train=(str(bag),), set=SHORT, out=out
     )
-    request = convert.goal_message(goal, EstimateMaterial.Request())
-    service = "/estimator/estimate_material"
-    answer = convert.answer(lab.ros.call(EstimateMaterial, service, request, limit=REPORTED))
+    answer = lab.ros.estimate(goal, REPORTED)
     assert answer.code in ("SUCCESS", "NOT_CONVERGED"), answer.message
     values = {one.name: one.value for one in answer.parameters}
     assert set(FITTED) <= set(values)
