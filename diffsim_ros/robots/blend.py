@@ -13,7 +13,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .arm import Arm
-from .command import FIELDS, JointSample
+from .command import JointSample
 from .trajectory import JointTrajectory
 from .trajectory_limits import beyond_limits, jumps
 
@@ -110,16 +110,15 @@ def _preceded(
     trajectory: JointTrajectory, times: np.ndarray, positions: np.ndarray
 ) -> JointTrajectory:
     """The trajectory with points before its first one, at rest where it gives velocities."""
-    rows = {"positions": positions, "velocities": 0.0 * positions, "accelerations": 0.0 * positions}
     rows = {
-        key: np.concatenate([row, getattr(trajectory, key)])
-        for key, row in rows.items()
-        if getattr(trajectory, key) is not None
+        key: np.concatenate([positions if key == "positions" else 0.0 * positions, row])
+        for key, row in trajectory.rows.items()
+        if row is not None
     }
     return replace(trajectory, times=np.concatenate([times, trajectory.times]), **rows)
 
 
 def _part(trajectory: JointTrajectory, count: int) -> JointTrajectory:
     """The first points."""
-    rows = {key: value[:count] for key in FIELDS if (value := getattr(trajectory, key)) is not None}
+    rows = {key: row[:count] for key, row in trajectory.rows.items() if row is not None}
     return JointTrajectory(trajectory.names, trajectory.times[:count], **rows)

@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .trajectory import JointTrajectory
+from .trajectory import FIELDS, JointTrajectory
 
 NANO = 1_000_000_000
-FIELDS = ("positions", "velocities", "accelerations")
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class JointCommand:
     @staticmethod
     def of(trajectory: JointTrajectory, stamp: int = 0) -> JointCommand:
         """As a message carries a trajectory: times in whole nanoseconds."""
-        rows = [getattr(trajectory, key) for key in FIELDS]
+        rows = trajectory.rows.values()
         empty = [()] * len(trajectory.times)
         lists = [empty if row is None else map(tuple, np.asarray(row, float).tolist())
                  for row in rows]  # fmt: skip

@@ -27,10 +27,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .command import FIELDS, NANO, JointCommand, nanoseconds
+from .command import NANO, JointCommand, nanoseconds
 from .interpolation import VERSIONS, Course, approach_rule
 from .tracking import Dynamics, Tracking
-from .trajectory import JointTrajectory
+from .trajectory import FIELDS, JointTrajectory
 
 SUCCESSFUL, INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0, -1, -4, -5
 """Result codes of FollowJointTrajectory that a running goal can end with."""
@@ -106,7 +106,7 @@ def rejection(command: JointCommand, names: Sequence[str], now: int) -> str:
     for k, point in enumerate(command.points):
         if k and point.time <= command.points[k - 1].time:
             return f"time of point {k} is not after that of point {k - 1}"
-        for key in ("positions", "velocities", "accelerations"):
+        for key in FIELDS:
             size = len(getattr(point, key))
             if size != len(names) and (size or key == "positions"):
                 return f"{size} {key} at point {k}, {len(names)} joints"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.yaml_file import read_yaml
 
 from .quintic import control_points
+
+FIELDS = ("positions", "velocities", "accelerations")
+"""Of the points of a trajectory."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,26 @@ class JointTrajectory:
 
     def __post_init__(self) -> None:
         shape = (len(self.times), len(self.names))
-        for key in ("positions", "velocities", "accelerations"):
-            value = getattr(self, key)
+        for key, value in self.rows.items():
             if value is not None and np.shape(value) != shape:
                 rule = f"{shape[0]} times by {shape[1]} joints"
                 raise InputError("trajectory", key, np.shape(value), rule)
         if self.accelerations is not None and self.velocities is None:
             raise InputError("trajectory", "velocities", None, "given where accelerations are")
+
+    @property
+    def rows(self) -> dict[str, np.ndarray | None]:
+        """FIELDS by name."""
+        return {key: getattr(self, key) for key in FIELDS}
+
+    def ordered(self, joints: Sequence[str]) -> JointTrajectory:
+        """The same with columns in the order of `joints`, a permutation of the names."""
+        columns = [self.names.index(name) for name in joints]
+        rows = {
+            key: None if row is None else np.asarray(row, float)[:, columns]
+            for key, row in self.rows.items()
+        }
+        return replace(self, names=tuple(joints), **rows)
 
     @property
     def duration(self) -> float:
@@ -82,10 +98,7 @@ class JointTrajectory:
     def mapping(self) -> dict[str, Any]:
         """Plain data, for YAML and JSON."""
         found = {"joints": list(self.names), "times": self.times.tolist()}
-        for key in ("positions", "velocities", "accelerations"):
-            value = getattr(self, key)
-            if value is not None:
-                found[key] = value.tolist()
+        found |= {key: row.tolist() for key, row in self.rows.items() if row is not None}
         return found | ({} if self.release is None else {"release": float(self.release)})
 
     def save(self, path: str | Path) -> None:
@@ -95,7 +108,7 @@ class JointTrajectory:
     @staticmethod
     def of(given: Mapping[str, Any], place: str = "trajectory") -> JointTrajectory:
         """From plain data; InputError names the key."""
-        known = ("joints", "times", "positions", "velocities", "accelerations", "release")
+        known = ("joints", "times", *FIELDS, "release")
         for key in given:
             if key not in known:
                 raise InputError(place, str(key), given[key], f"one of {', '.join(known)}")

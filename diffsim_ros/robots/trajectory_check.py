@@ -12,16 +12,16 @@ the first point: start_check.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
 
 from .arm import Arm
-from .command import FIELDS, NANO, CommandPoint, JointCommand
+from .command import NANO, CommandPoint, JointCommand
 from .interpolation import RULES
-from .trajectory import JointTrajectory
+from .trajectory import FIELDS, JointTrajectory
 from .trajectory_limits import Exceeded, beyond_limits, jumps
 
 PLACE = "trajectory"
@@ -155,7 +155,7 @@ def _check_numbers(motion: JointCommand | JointTrajectory, times: np.ndarray) ->
             count = 0
     else:
         count = len(times)
-        rows = {key: getattr(motion, key) for key in FIELDS}
+        rows = motion.rows
     for row in rows.values():
         if row is not None:
             sound = (np.abs(np.asarray(row[:count], float)) <= LARGEST).all(axis=1)
@@ -198,13 +198,7 @@ def _in_order(
     """As a message carries it: whole nanoseconds, columns in the order of `joints`."""
     if isinstance(motion, JointCommand):
         return motion.trajectory(joints)
-    columns = [motion.names.index(name) for name in joints]
-    rows = {
-        key: None if row is None else np.asarray(row, float)[:, columns]
-        for key in FIELDS
-        for row in [getattr(motion, key)]
-    }
-    return JointTrajectory(tuple(joints), times / NANO, **rows, release=motion.release)
+    return replace(motion.ordered(joints), times=times / NANO)
 
 
 def _check_release(trajectory: JointTrajectory) -> None:

@@ -242,14 +242,7 @@ class Episode:
         names = self.config.arm.robot.joint_names
         if sorted(motion.names) != sorted(names):
             raise InputError("trajectory", "joints", list(motion.names), f"{', '.join(names)}")
-        if tuple(motion.names) == tuple(names):
-            return motion
-        columns = [motion.names.index(name) for name in names]
-        rows = {
-            key: None if getattr(motion, key) is None else getattr(motion, key)[:, columns]
-            for key in ("positions", "velocities", "accelerations")
-        }
-        return replace(motion, names=tuple(names), **rows)
+        return motion if tuple(motion.names) == names else motion.ordered(names)
 
     def _phases(self, motion, held: Held | None, begin, free, until, cancel) -> list[Phase]:
         """Motions of the engine, one after the other."""

@@ -182,18 +182,24 @@ def correlation_map(names: Sequence[str], correlation: np.ndarray) -> Figure:
     return figure
 
 
+def _panels(count: int, most: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
+    """A figure of so many axes, at most `most` in a line, and the axes."""
+    columns = min(most, count)
+    rows = -(-count // columns)
+    figure = style.new_figure(width * columns, height * rows)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axis in axes[count:]:
+        axis.set_visible(False)
+    return figure, axes
+
+
 @in_style
 def profiles(found: Sequence[Any]) -> Figure:
     """Return the rise of the cost along each profiled parameter (inverse.profile.Profile).
 
     Dashed: the threshold; shaded: the interval, up to the last point where a side is open.
     """
-    columns = min(3, len(found))
-    rows = -(-len(found) // columns)
-    figure = style.new_figure(3.5 * columns, 2.7 * rows)
-    axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
-    for axis in axes[len(found) :]:
-        axis.set_visible(False)
+    figure, axes = _panels(len(found), 3, 3.5, 2.7)
     for axis, p in zip(axes, found, strict=False):
         x, rise = np.asarray(p.values), np.asarray(p.rise)
         axis.plot(x, rise, "o", color=style.SIMULATED, ms=4)
@@ -225,12 +231,7 @@ def bands(found: Sequence[Any]) -> Figure:
     Of series with one sample there is nothing to draw over time; they are left out.
     """
     shown = [one for one in found if len(np.unique(one.t)) > 1] or list(found)
-    columns = min(2, len(shown))
-    rows = -(-len(shown) // columns)
-    figure = style.new_figure(5.2 * columns, 2.6 * rows)
-    axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
-    for axis in axes[len(shown) :]:
-        axis.set_visible(False)
+    figure, axes = _panels(len(shown), 2, 5.2, 2.6)
     for axis, one in zip(axes, shown, strict=False):
         k = one.band.widest
         order = np.argsort(one.t, kind="stable")
