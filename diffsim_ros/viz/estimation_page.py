@@ -64,13 +64,21 @@ class Sections:
         """Name in PICTURES -> PNG of what stands beside the page only."""
         return {}
 
+    def motion(self, prediction: Any) -> dict[str, Any] | None:
+        """The playable motion of a recording (player.playable), None where there is none."""
+        raise NotImplementedError
+
+    def view(self, prediction: Any) -> dict[str, Any]:
+        """The curves of a recording (curves.view)."""
+        raise NotImplementedError
+
     def motions(self) -> list[dict[str, Any]]:
-        """Playable motions (player.playable)."""
-        return []
+        """Playable motions: of every recording, unless a kind picks some."""
+        return [motion for p in self.shown if (motion := self.motion(p))]
 
     def curves(self) -> list[dict[str, Any]]:
-        """Views of curves.py."""
-        return []
+        """Views of curves, likewise."""
+        return [self.view(prediction) for prediction in self.shown]
 
     def blocks(self) -> list[Block]:
         """The section on what was predicted."""

@@ -11,7 +11,6 @@ from diffsim_ros.rotation import quat_matrix, quat_multiply
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import style
 from diffsim_ros.viz.iso import zero_set
-from diffsim_ros.viz.link_markers import link_markers
 from diffsim_ros.viz.markers import Marker, MarkerKind, force_arrow, rgba
 
 GHOSTS = 8  # poses of each body in the picture
@@ -20,6 +19,8 @@ ARROWS = 200  # most contact forces in the picture
 LEAST = 1e-3  # of the strongest, that is drawn
 POINT_SIZE = 0.02  # diameter at which a point mass is drawn [m]
 LINE_WIDTH = 0.004  # of strings [m]
+LINK_WIDTH = 0.002  # of springs and cables [m]
+LINK_COLOUR = (0.35, 0.37, 0.42, 1.0)
 PLANE_MARGIN = 0.5  # how far a plane is drawn beyond the motion [m]
 TARGET_SIZE = 0.02  # diameter of the ball at a target [m]
 GREY = (0.90, 0.91, 0.93, 1.0)
@@ -184,3 +185,31 @@ def pose_at(scene: Any, rollout: Any, sdf: Any, frame: int) -> tuple[np.ndarray,
     turn = rollout.orientation[frame, row]
     moved = rollout.position[frame, row] + quat_matrix(turn) @ position
     return moved, quat_multiply(turn, orientation)
+
+
+def link_markers(scene: Any, rollout: Any) -> list[Marker]:
+    """One LINE_LIST for every batch of springs and every cable, at the last frame."""
+    found = []
+    for i, link in enumerate(scene.description["links"]):
+        if link["type"] == "spring":
+            ends = [end for pair in link["pairs"] for end in (pair["a"], pair["b"])]
+        elif link["type"] == "cable":
+            ends = [end for two in zip(link["via"], link["via"][1:], strict=False) for end in two]
+        else:
+            continue
+        points = np.array([place_at(scene, rollout, end) for end in ends])
+        look = {"scale": (LINK_WIDTH, 0.0, 0.0), "colour": LINK_COLOUR, "points": points}
+        found.append(Marker(f"link/{link['name']}", i, MarkerKind.LINE_LIST, **look))
+    return found
+
+
+def place_at(scene: Any, rollout: Any, end: dict) -> np.ndarray:
+    """Place (3,) of a link's end at the last frame, world frame [m]."""
+    if "world" in end:
+        return np.array(end["world"])
+    if "vertex" in end:
+        last = np.array([len(rollout.time) - 1])
+        return vertex_positions(scene, rollout, end["body"], last)[0, end["vertex"]]
+    row = scene.engine.nodes_of(end["body"])[0]
+    turn = quat_matrix(np.asarray(rollout.orientation)[-1, row])
+    return np.asarray(rollout.position)[-1, row] + turn @ np.array(end["point"])

@@ -104,13 +104,66 @@ class CloudSections(Sections):
             figures["cloud_residuals"] = cloud_residuals(self.shown)
         return figures
 
-    def motions(self) -> list[dict[str, Any]]:
+    def motion(self, prediction: Any) -> dict[str, Any]:
         """The simulated surface and the camera's points."""
-        return [_motion(prediction) for prediction in self.shown]
+        clock = np.arange(0.0, prediction.t[-1], 1.0 / PLAYED)
+        times = np.unique(np.concatenate([clock, prediction.t, prediction.t[1:] - JUMP]))
+        k = np.searchsorted(prediction.t, times + 1e-9, side="right") - 1
+        most = max(map(len, prediction.points))
+        cloud = np.array([_padded(prediction.points[i], most) for i in k])
+        dashes = np.concatenate([cloud, cloud + LINE], axis=1)
+        lines = np.stack([np.arange(most), np.arange(most) + most], axis=1)
+        none = np.zeros((0, 3), int)
+        body = _at(prediction.clock, prediction.vertices.astype(float), times)
+        bodies = [
+            player.mesh_data("simulated", style.SIMULATED, body, prediction.triangles, none[:, :2]),
+            player.mesh_data("measured points", style.MEASURED, dashes, none, lines),
+        ]
+        return player.playable(
+            f"{prediction.name} ({prediction.role})",
+            times,
+            bodies,
+            planes=[] if prediction.floor is None else [_plane(*prediction.floor)],
+            errors={
+                "rms distance [mm]": 1e3 * prediction.rms[k],
+                "shift [mm]": 1e3 * np.linalg.norm(prediction.shift, axis=1)[k],
+            },
+        )
 
-    def curves(self) -> list[dict[str, Any]]:
+    def view(self, prediction: Any) -> dict[str, Any]:
         """Where the body is, how far its points are off, what other sensors showed."""
-        return [_curves(prediction) for prediction in self.shown]
+        clock, t = prediction.clock, prediction.t
+        middle = prediction.vertices.astype(float).mean(axis=1)
+        measured = _at(clock, middle[:, None], t)[:, 0] + prediction.shift
+        rms = {"simulated": prediction.rms}
+        if prediction.before is not None:
+            rms["first guess"] = prediction.before
+        sigma = np.array([np.sqrt(np.mean(r**2)) for r in prediction.residual])
+        lines = [curves.line(name, t, 1e3 * value) for name, value in rms.items()]
+        groups = {
+            "middle of the body": [
+                curves.panel(f"{axis} [mm]", [
+                    curves.line("measured", t, 1e3 * measured[:, k]),
+                    curves.line("simulated", clock, 1e3 * middle[:, k]),
+                ])
+                for k, axis in enumerate(curves.AXES)
+            ],
+            "distances of points": [
+                curves.panel("rms distance to the surface [mm]", lines),
+                curves.panel("rms distance [σ]", [curves.line("simulated", t, sigma)]),
+            ],
+        }  # fmt: skip
+        for sensor in prediction.sensors:
+            for k, marker in enumerate(sensor.names):
+                both = {"measured": sensor.measured[:, k], "simulated": sensor.simulated[:, k]}
+                panels = curves.paths(sensor.t, {who: 1e3 * x for who, x in both.items()})
+                if sensor.angle is not None:
+                    look = style.INK, "line"
+                    line = curves.line("apart", sensor.t, sensor.angle, look)
+                    panels.append(curves.panel("angle between them [°]", [line]))
+                groups[f"{sensor.name}, {marker}"] = panels
+        name = f"{prediction.name} ({prediction.role})"
+        return curves.view(name, "time since the start [s]", groups)
 
     def blocks(self) -> list[Block]:
         """Distances of every recording, what other sensors show, and both over time."""
@@ -156,67 +209,6 @@ class CloudSections(Sections):
                 fields = {name: getattr(prediction, name)[k] for name in ("distance", "residual")}
                 reel.cloud(t, Points(prediction.points[k], colour), **fields)
             reel.end(max(prediction.clock[-1], prediction.t[-1]))
-
-
-def _motion(prediction: Any) -> dict[str, Any]:
-    clock = np.arange(0.0, prediction.t[-1], 1.0 / PLAYED)
-    times = np.unique(np.concatenate([clock, prediction.t, prediction.t[1:] - JUMP]))
-    k = np.searchsorted(prediction.t, times + 1e-9, side="right") - 1
-    most = max(map(len, prediction.points))
-    cloud = np.array([_padded(prediction.points[i], most) for i in k])
-    dashes = np.concatenate([cloud, cloud + LINE], axis=1)
-    lines = np.stack([np.arange(most), np.arange(most) + most], axis=1)
-    none = np.zeros((0, 3), int)
-    body = _at(prediction.clock, prediction.vertices.astype(float), times)
-    bodies = [
-        player.mesh_data("simulated", style.SIMULATED, body, prediction.triangles, none[:, :2]),
-        player.mesh_data("measured points", style.MEASURED, dashes, none, lines),
-    ]
-    return player.playable(
-        f"{prediction.name} ({prediction.role})",
-        times,
-        bodies,
-        planes=[] if prediction.floor is None else [_plane(*prediction.floor)],
-        errors={
-            "rms distance [mm]": 1e3 * prediction.rms[k],
-            "shift [mm]": 1e3 * np.linalg.norm(prediction.shift, axis=1)[k],
-        },
-    )
-
-
-def _curves(prediction: Any) -> dict[str, Any]:
-    clock, t = prediction.clock, prediction.t
-    middle = prediction.vertices.astype(float).mean(axis=1)
-    measured = _at(clock, middle[:, None], t)[:, 0] + prediction.shift
-    rms = {"simulated": prediction.rms}
-    if prediction.before is not None:
-        rms["first guess"] = prediction.before
-    sigma = np.array([np.sqrt(np.mean(r**2)) for r in prediction.residual])
-    lines = [curves.line(name, t, 1e3 * value) for name, value in rms.items()]
-    groups = {
-        "middle of the body": [
-            curves.panel(f"{axis} [mm]", [
-                curves.line("measured", t, 1e3 * measured[:, k]),
-                curves.line("simulated", clock, 1e3 * middle[:, k]),
-            ])
-            for k, axis in enumerate(curves.AXES)
-        ],
-        "distances of points": [
-            curves.panel("rms distance to the surface [mm]", lines),
-            curves.panel("rms distance [σ]", [curves.line("simulated", t, sigma)]),
-        ],
-    }  # fmt: skip
-    for sensor in prediction.sensors:
-        for k, marker in enumerate(sensor.names):
-            both = {"measured": sensor.measured[:, k], "simulated": sensor.simulated[:, k]}
-            panels = curves.paths(sensor.t, {who: 1e3 * x for who, x in both.items()})
-            if sensor.angle is not None:
-                look = style.INK, "line"
-                line = curves.line("apart", sensor.t, sensor.angle, look)
-                panels.append(curves.panel("angle between them [°]", [line]))
-            groups[f"{sensor.name}, {marker}"] = panels
-    name = f"{prediction.name} ({prediction.role})"
-    return curves.view(name, "time since the start [s]", groups)
 
 
 def _other(prediction: Any, sensor: Any) -> list[str]:

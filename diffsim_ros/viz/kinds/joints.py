@@ -77,19 +77,56 @@ class JointSections(Sections):
         """The parameters' paths, and two figures per trial."""
         figures: dict[str, Any] = {}
         for i, prediction in enumerate(self.shown):
-            figures[f"curves_{i}"] = grid(_curves(prediction))
+            figures[f"curves_{i}"] = grid(self.view(prediction))
             figures[f"residuals_{i}"] = joint_residuals(prediction)
         if len(self.result.history) > 1:
             figures["paths"] = parameter_paths(self.result.history, self.rows)
         return figures
 
-    def motions(self) -> list[dict[str, Any]]:
+    def motion(self, prediction: Any) -> dict[str, Any] | None:
         """The arm through its joints, thrice."""
-        return [_motion(prediction) for prediction in self.shown if prediction.places]
+        if not prediction.places:
+            return None
+        t, rows = prediction.t, rows_of(prediction, PLAYED)
+        bodies = []
+        for who, places in prediction.places.items():
+            chain = np.concatenate([np.zeros((len(rows), 1, 3)), places[rows]], axis=1)
+            count = chain.shape[1]
+            lines = np.stack([np.arange(count - 1), np.arange(1, count)], axis=1)
+            faces = np.zeros((0, 3), int)
+            if who == "simulated":
+                chain, faces, lines = tubes(chain)
+            elif who == "measured":  # around the simulated one, so that both are seen
+                chain, _, lines = tubes(chain, AROUND)
+            bodies.append(player.mesh_data(who, LOOKS[who], chain, faces, lines))
+        both = [prediction.places.get(who) for who in ("measured", "simulated")]
+        errors = {}
+        if all(places is not None for places in both):
+            tip = np.linalg.norm(both[0][rows, -1] - both[1][rows, -1], axis=1)
+            errors["flange apart [mm]"] = 1e3 * tip
+        name = f"{prediction.name} ({prediction.role})"
+        return player.playable(name, t[rows] - t[rows[0]], bodies, errors=errors)
 
-    def curves(self) -> list[dict[str, Any]]:
+    def view(self, prediction: Any) -> dict[str, Any]:
         """Every joint's readings."""
-        return [_curves(prediction) for prediction in self.shown]
+        sources = {
+            "commanded": prediction.command, "measured": prediction.measured,
+            "first guess": prediction.before or {}, "simulated": prediction.simulated,
+        }  # fmt: skip
+        groups = {}
+        for row, joint in enumerate(prediction.joints):
+            groups[joint] = [
+                curves.panel(
+                    TITLES[signal],
+                    [
+                        curves.line(name, prediction.t, table[signal][:, row])
+                        for name, table in sources.items()
+                        if signal in table
+                    ],
+                )
+                for signal in signals_of(prediction)
+            ]
+        return curves.view(f"{prediction.name} ({prediction.role})", "time [s]", groups)
 
     def blocks(self) -> list[Block]:
         """Errors of every trial, and by joint."""
@@ -151,49 +188,6 @@ def rows_of(prediction: Any, rate: float) -> np.ndarray:
 def signals_of(prediction: Any) -> list[str]:
     """Signals that were read, in order."""
     return [s for s in TITLES if s in prediction.sigma]
-
-
-def _motion(prediction: Any) -> dict[str, Any]:
-    t, rows = prediction.t, rows_of(prediction, PLAYED)
-    bodies = []
-    for who, places in prediction.places.items():
-        chain = np.concatenate([np.zeros((len(rows), 1, 3)), places[rows]], axis=1)
-        count = chain.shape[1]
-        lines = np.stack([np.arange(count - 1), np.arange(1, count)], axis=1)
-        faces = np.zeros((0, 3), int)
-        if who == "simulated":
-            chain, faces, lines = tubes(chain)
-        elif who == "measured":  # around the simulated one, so that both are seen
-            chain, _, lines = tubes(chain, AROUND)
-        bodies.append(player.mesh_data(who, LOOKS[who], chain, faces, lines))
-    both = [prediction.places.get(who) for who in ("measured", "simulated")]
-    errors = {}
-    if all(places is not None for places in both):
-        tip = np.linalg.norm(both[0][rows, -1] - both[1][rows, -1], axis=1)
-        errors["flange apart [mm]"] = 1e3 * tip
-    name = f"{prediction.name} ({prediction.role})"
-    return player.playable(name, t[rows] - t[rows[0]], bodies, errors=errors)
-
-
-def _curves(prediction: Any) -> dict[str, Any]:
-    sources = {
-        "commanded": prediction.command, "measured": prediction.measured,
-        "first guess": prediction.before or {}, "simulated": prediction.simulated,
-    }  # fmt: skip
-    groups = {}
-    for row, joint in enumerate(prediction.joints):
-        groups[joint] = [
-            curves.panel(
-                TITLES[signal],
-                [
-                    curves.line(name, prediction.t, table[signal][:, row])
-                    for name, table in sources.items()
-                    if signal in table
-                ],
-            )
-            for signal in signals_of(prediction)
-        ]
-    return curves.view(f"{prediction.name} ({prediction.role})", "time [s]", groups)
 
 
 def tubes(chain: np.ndarray, wider: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -73,13 +73,41 @@ class MarkerSections(Sections):
             **{f"markers_{i}": grid(v, WINDOW, 2.0) for i, v in enumerate(self.curves())},
         }
 
-    def motions(self) -> list[dict[str, Any]]:
+    def motion(self, prediction: Any) -> dict[str, Any]:
         """Markers as spheres, and the body's surface."""
-        return [_motion(prediction) for prediction in self.shown]
+        frames = rows_of(prediction, PLAYED)
+        upright = np.tile([0.0, 0.0, 0.0, 1.0], (len(frames), 1))
+        bodies = []
+        if prediction.vertices is not None:
+            vertices, none = prediction.vertices[frames].astype(float), np.zeros((0, 2), int)
+            mesh = vertices, prediction.triangles, none
+            bodies.append(player.mesh_data("body", style.SIMULATED, *mesh))
+        for who, (colour, _) in LOOKS.items():
+            places = getattr(prediction, who)[frames]
+            for k, name in enumerate(prediction.markers):
+                path = _filled(places[:, k])
+                if path is not None:
+                    look = f"{name} {who}", "sphere", SPHERE, colour
+                    bodies.append(player.body_data(*look, path, upright))
+        distance = np.linalg.norm(prediction.simulated - prediction.measured, axis=2)[frames]
+        mean = 1e3 * np.nan_to_num(np.nanmean(distance, axis=1))
+        name, t = f"{prediction.name} ({prediction.role})", prediction.t[frames]
+        return player.playable(name, t - t[0], bodies, planes=(), errors={"distance [mm]": mean})
 
-    def curves(self) -> list[dict[str, Any]]:
+    def view(self, prediction: Any) -> dict[str, Any]:
         """Every marker's displacement from where it was held [mm]."""
-        return [_curves(prediction) for prediction in self.shown]
+        t, groups = prediction.t, {}
+        held = np.nanmean(prediction.measured[t < 0], axis=0)
+        for k, name in enumerate(prediction.markers):
+            paths = {"measured": prediction.measured[:, k]}
+            if prediction.before is not None:
+                guess = np.full((len(t), 3), np.nan)  # it is simulated for the window alone
+                guess[: len(prediction.before)] = prediction.before[:, k]
+                paths["first guess"] = guess
+            paths["simulated"] = prediction.simulated[:, k]
+            groups[name] = curves.paths(t, {who: 1e3 * (p - held[k]) for who, p in paths.items()})
+        name = f"{prediction.name} ({prediction.role})"
+        return curves.view(name, "time since the release [s]", groups)
 
     def blocks(self) -> list[Block]:
         """The measures of every recording, and figures of all."""
@@ -127,42 +155,6 @@ def rows_of(prediction: Any, rate: float) -> np.ndarray:
     t = prediction.t
     wanted = np.arange(max(t[0], WINDOW[0]), min(t[-1], WINDOW[1]), 1.0 / rate)
     return np.unique(np.clip(np.searchsorted(t, wanted), 0, len(t) - 1))
-
-
-def _motion(prediction: Any) -> dict[str, Any]:
-    frames = rows_of(prediction, PLAYED)
-    upright = np.tile([0.0, 0.0, 0.0, 1.0], (len(frames), 1))
-    bodies = []
-    if prediction.vertices is not None:
-        vertices, none = prediction.vertices[frames].astype(float), np.zeros((0, 2), int)
-        mesh = vertices, prediction.triangles, none
-        bodies.append(player.mesh_data("body", style.SIMULATED, *mesh))
-    for who, (colour, _) in LOOKS.items():
-        places = getattr(prediction, who)[frames]
-        for k, name in enumerate(prediction.markers):
-            path = _filled(places[:, k])
-            if path is not None:
-                look = f"{name} {who}", "sphere", SPHERE, colour
-                bodies.append(player.body_data(*look, path, upright))
-    distance = np.linalg.norm(prediction.simulated - prediction.measured, axis=2)[frames]
-    mean = 1e3 * np.nan_to_num(np.nanmean(distance, axis=1))
-    name, t = f"{prediction.name} ({prediction.role})", prediction.t[frames]
-    return player.playable(name, t - t[0], bodies, planes=(), errors={"distance [mm]": mean})
-
-
-def _curves(prediction: Any) -> dict[str, Any]:
-    t, groups = prediction.t, {}
-    held = np.nanmean(prediction.measured[t < 0], axis=0)
-    for k, name in enumerate(prediction.markers):
-        paths = {"measured": prediction.measured[:, k]}
-        if prediction.before is not None:
-            guess = np.full((len(t), 3), np.nan)  # it is simulated for the window alone
-            guess[: len(prediction.before)] = prediction.before[:, k]
-            paths["first guess"] = guess
-        paths["simulated"] = prediction.simulated[:, k]
-        groups[name] = curves.paths(t, {who: 1e3 * (p - held[k]) for who, p in paths.items()})
-    name = f"{prediction.name} ({prediction.role})"
-    return curves.view(name, "time since the release [s]", groups)
 
 
 def _filled(path: np.ndarray) -> np.ndarray | None:
