@@ -102,7 +102,7 @@ def test_simulate_writes_everything_once(tmp_path, capsys):
 
 @engine
 def test_the_same_simulation_is_the_same_result_and_the_bag_holds_its_motion(tmp_path):
-    from diffsim_ros.sensing.bags import read_poses
+    from diffsim_ros.sensing.read import read_kind
 
     scene = short_scene(tmp_path, duration=0.1)
     for name in "ab":
@@ -110,10 +110,10 @@ def test_the_same_simulation_is_the_same_result_and_the_bag_holds_its_motion(tmp
     for name in ("result.yaml", "scene.yaml", "motion.png", "report.html", "motion.mcap"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
     out = tmp_path / "a"
-    track = read_poses(out / "motion.mcap").track
+    track = read_kind(out / "motion.mcap", "poses")
     final = yaml.safe_load((out / "result.yaml").read_text())["final"]
-    assert track.topic == "/cube/simulated"
-    assert track.position[-1] == pytest.approx(final["bodies"]["cube"]["position"])
+    assert track.sensor == "/cube/simulated"
+    assert track.position[-1, 0] == pytest.approx(final["bodies"]["cube"]["position"])
     assert np.linalg.norm(track.orientation, axis=1) == pytest.approx(1)
 
 

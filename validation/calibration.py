@@ -27,7 +27,7 @@ from diffsim_ros.real2sim.options import EstimationConfig
 from diffsim_ros.real2sim.results import EstimationResult, ParameterResult
 from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply
 from diffsim_ros.scene.model import SceneModel, load_scene
-from diffsim_ros.sensing.observation import Observation, PoseTrial
+from diffsim_ros.sensing.observation import Observation, PoseTrial, pose_values
 
 from .common import binomial_bounds, share
 
@@ -166,8 +166,9 @@ def blurred(run, rng: np.random.Generator, k: int) -> PoseTrial:
     shake = quat_exp(SIGMA_ROTATION * rng.standard_normal((n, 3)))
     orientation = quat_multiply(shake, run.orientation[:, 0])
     poses = Observation(
-        np.arange(n) / RATE, "pose", "world", ("cube",), np.hstack([position, orientation]),
-        np.array([SIGMA_POSITION, SIGMA_ROTATION]), "synthetic",
+        kind="poses", t=np.arange(n) / RATE, frame="world", names=("cube",),
+        values=pose_values(np.hstack([position, orientation])), source="synthetic",
+        sigma=np.array([SIGMA_POSITION, SIGMA_ROTATION]),
     )  # fmt: skip
     return PoseTrial(k, poses, 1 / RATE, np.arange(n))
 

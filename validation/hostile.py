@@ -58,9 +58,9 @@ FUNCTIONS = {
     "trajectory": ("robots.trajectory:JointTrajectory.load",),
     "result": ("real2sim.results:load_parameters",),
     "transform": ("sensing.frames:read_transform",),
-    "recording": ("sensing.streams:read_streams",), "tosses": ("sensing.tosses:read_tosses",),
-    "joints": ("sensing.joints.log:read_logs",), "cloud": ("sensing.clouds.files:read_cloud",),
-    "markers": ("sensing.markers.files:read_markers", 1e-3),
+    "recording": ("sensing.read:read",), "tosses": ("sensing.tosses:read_tosses",),
+    "joints": ("sensing.read:read_trials", "joints"), "cloud": ("sensing.clouds.files:read_cloud",),
+    "markers": ("sensing.read:read_trials", "markers"),
     "triangles": ("scene.mesh_files:read_triangles", *MESH),
     "tets": ("scene.mesh_files:read_tets", *MESH), "vdb": ("scene.vdb_file:load_level_set",),
 }  # fmt: skip

@@ -88,8 +88,9 @@ class Bar:
         x = x + NOISE * np.random.default_rng([seed, k]).normal(size=x.shape)
         names = tuple(PLACES)
         return Observation(
-            t, "markers", "tracker", names, x.reshape(len(t), -1), np.array([NOISE]), f"swing_{k}"
-        )
+            kind="markers", t=t, frame="tracker", names=names, values={"position": x},
+            sigma=np.array([NOISE]), source=f"swing_{k}",
+        )  # fmt: skip
 
     def estimation(self, law: str) -> dict:
         """An estimation under a law, as a user would write it; its guesses are far off."""

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from diffsim_ros.sensing.clouds.bag import read_bag
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.clouds.files import read_cloud
 from diffsim_ros.sensing.clouds.follow import clusters
 from diffsim_ros.sensing.clouds.options import read_cloud_options
 from diffsim_ros.sensing.clouds.pipeline import CloudPipeline, stage_table
+from diffsim_ros.sensing.read import read_kind
 
 from .common import ROOT
 
@@ -75,7 +75,7 @@ def check_bag(path: Path) -> dict:
     """Every message of a bag against its bytes read as FLOAT32 by hand."""
     from rosbags.highlevel import AnyReader
 
-    clouds = read_bag(path)
+    clouds = read_kind(path, "clouds").clouds
     with AnyReader([path]) as reader:
         messages = [
             (reader.deserialize(raw, c.msgtype), stamp) for c, stamp, raw in reader.messages()

@@ -23,7 +23,7 @@ BUILDERS = (
     hostile_bags.folder_cases, *hostile_binary.BUILDERS,
 )  # fmt: skip
 HEAVY_MODULES = (
-    "diffsim_ros.scene", "diffsim_ros.real2sim.config", "diffsim_ros.sensing.streams",
+    "diffsim_ros.scene", "diffsim_ros.real2sim.config", "diffsim_ros.sensing.read",
     "diffsim_ros.planning.config", "diffsim_ros.twin.config", "diffsim_ros.robots.urdf",
     "urchin", "trimesh", "meshio", "c3d", "rosbags.rosbag2", "rosbags.typesys", "open3d",
     "scipy.spatial.transform", "scipy.interpolate",

@@ -19,7 +19,7 @@ from diffsim_ros.inverse.swing import damped_sinusoid
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.scenarios.release import release_frame
-from diffsim_ros.sensing.markers.files import read_markers
+from diffsim_ros.sensing.read import read_trials
 
 from .common import ROOT
 
@@ -56,8 +56,8 @@ class Step:
 
 def step_of(file: Path) -> Step:
     """The pressure step of a recording."""
-    observed = read_markers(file, 1e-3)
-    marker = observed.value.reshape(len(observed.t), -1, 3)[:, observed.names.index("tip1")]
+    (observed,) = read_trials(file, "markers")
+    marker = observed.position[:, observed.names.index("tip1")]
     start = release_frame(str(file), marker, 5e-4)
     moved = np.linalg.norm(marker - marker[:start].mean(axis=0), axis=1)
     last = int(np.flatnonzero(moved > HELD * moved.max())[-1])

@@ -22,7 +22,7 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.sensors.joint.experiment import JointExperiment
 from diffsim_ros.rotation import quat_from_matrix
-from diffsim_ros.sensing.joints.log import JointLog
+from diffsim_ros.sensing.observation import Observation
 
 from .common import ROOT
 
@@ -121,7 +121,7 @@ def commands(rng, t: np.ndarray) -> np.ndarray:
 
 
 def make_log(path: str | Path, seed: int = 7) -> None:
-    """Simulate the trials and write the readings as `sensing.joints.log` reads them."""
+    """Simulate the trials and write the readings as `sensing.joints` reads them."""
     import mujoco
 
     rng = np.random.default_rng(seed)
@@ -308,7 +308,7 @@ class Theirs:
         )
         return found
 
-    def sequence(self, log: JointLog):
+    def sequence(self, log: Observation):
         """(initial state, control, sensordata) of a trial."""
         import mujoco
         from mujoco import sysid

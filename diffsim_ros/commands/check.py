@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from diffsim_ros import __version__
@@ -42,7 +41,7 @@ def summary(one: Any) -> str:
     """The stream and its verdicts, a line each."""
     stream, trials = one.stream, len(one.clock.trials)
     lines = [
-        f"{stream.place}: {stream.kind} ({stream.what}), {trials} trials, {len(stream)} samples: "
+        f"{stream.place}: {stream.kind} ({stream.format}), {trials} trials, {len(stream)} samples: "
         + ("usable" if one.refusal is None else "not usable as it is")
     ]
     for finding in one.found:
@@ -78,5 +77,5 @@ def _write(folder: OutputFolder, examined: Sequence[Any], unreadable: Sequence[I
 
 def _name(one: Any) -> str:
     """File name and topic, as a key."""
-    name = Path(one.stream.path).name
-    return f"{name} {one.stream.name}" if one.stream.name else name
+    name = one.stream.path.name
+    return f"{name} {one.stream.sensor}" if one.stream.sensor else name

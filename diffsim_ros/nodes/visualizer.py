@@ -31,8 +31,8 @@ from visualization_msgs.msg import MarkerArray
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, SENSOR, STREAM, BaseNode, Declared, run_node
-from diffsim_ros.sensing.bags import EPOCH_NS, POSE, read_poses, read_raw, topics
-from diffsim_ros.sensing.markers.bag import bag_markers
+from diffsim_ros.sensing.bags import EPOCH_NS, POSE, read_raw, topics
+from diffsim_ros.sensing.read import read_kind
 from diffsim_ros.sensing.recorder import NANO
 from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.motion import Motion
@@ -99,14 +99,14 @@ def _add_clouds(scenes: list[Scene], path: FilePath, frame: str) -> None:
 
 def _pose_path(path: FilePath, topic: str) -> tuple[np.ndarray, np.ndarray]:
     """Stamps [ns] (n,) and poses (n, 7) of a body."""
-    bag = read_poses(path, topic)
-    stamps = bag.epoch_ns + np.rint(bag.track.t * NANO).astype(np.int64)
-    return stamps, np.hstack([bag.track.position, bag.track.orientation])
+    found = read_kind(path, "poses", topic)
+    return found.epoch + np.rint(found.t * NANO).astype(np.int64), found.value
 
 
 def _marker_path(path: FilePath, topic: str) -> tuple[np.ndarray, np.ndarray]:
     """The same of the marker that goes farthest, upright; where it was not seen, none."""
-    _, _, t, position, _ = bag_markers(path, topic)
+    found = read_kind(path, "markers", topic)
+    t, position = found.t, found.position
     extent = np.nanmax(position, axis=0) - np.nanmin(position, axis=0)
     places = position[:, int(np.argmax(np.linalg.norm(extent, axis=1)))]
     visible = np.isfinite(places).all(axis=1)

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..sensing.check import Examined, examine
-from ..sensing.observation import PoseTrial
-from ..sensing.streams import TRANSFORMS, Stream, read_streams
-from ..sensing.trials import chosen_bodies
+from ..sensing.observation import Observation, PoseTrial
+from ..sensing.poses import TRANSFORMS, chosen_bodies
+from ..sensing.read import read
 
 YAMLS = ("scene.yaml", "estimation.yaml")
 KINDS = {
@@ -57,7 +57,7 @@ def streams_of(
     on_progress: Callable[[str], None] | None = None,
     joints: bool = False,
     body: str = "",
-) -> list[Stream]:
+) -> list[Observation]:
     """The streams of recordings that an estimation can be made of, all of one kind.
 
     joints  those of a robot's joints are wanted; else they count only where nothing else is there
@@ -70,7 +70,7 @@ def streams_of(
     usable = robots if joints else others or robots
     place = ", ".join(map(str, paths))
     if not usable:
-        got = ", ".join(f"{s.what} ({s.kind})" for s in found)
+        got = ", ".join(f"{s.format} ({s.kind})" for s in found)
         rule = " or ".join(f"{kind} of {what}" for kind, what in KINDS.items())
         raise InputError(place, "streams", got, rule)
     kinds = sorted({stream.kind for stream in usable})
@@ -81,18 +81,18 @@ def streams_of(
 
 def _of_one_body(
     path: str | Path, on_progress: Callable[[str], None] | None, body: str
-) -> list[Stream]:
+) -> list[Observation]:
     """The streams of a recording, with the poses of one body; frames of /tf where they are all."""
-    streams = read_streams(path, on_progress)
+    streams = read(path, on_progress)
     others = [stream for stream in streams if stream.kind != "poses"]
     if len(others) == len(streams):
         return streams
-    if not body and others and all(s in others or s.what == TRANSFORMS for s in streams):
+    if not body and others and all(s in others or s.format == TRANSFORMS for s in streams):
         return others
     return [*others, *chosen_bodies(path, streams, (body,) if body else ())]
 
 
-def first(streams: Sequence[Stream], folder: Path, given: Given) -> First:
+def first(streams: Sequence[Observation], folder: Path, given: Given) -> First:
     """The first estimation of streams of one kind, to be written into `folder`.
 
     Raises InputError for recordings that cannot be used even so, naming file, sample and value.

@@ -17,7 +17,7 @@ from ..inverse.simulation_problem import SimulationProblem
 from ..inverse.trial import Trial
 from ..parameter import Parameter, read_sets
 from ..scene.model import SceneModel, load_scene
-from ..sensing.streams import Stream
+from ..sensing.observation import Observation
 from .inertias import inertia_groups
 from .options import EstimationConfig, ParameterOptions
 
@@ -51,7 +51,7 @@ class Model:
             threads=self.config.simulation.threads,
         )
 
-    def streams(self, trials: Sequence) -> list[Stream]:
+    def streams(self, trials: Sequence) -> list[Observation]:
         """The very samples that are fitted, where a flight or rest before them can be checked."""
         return []
 

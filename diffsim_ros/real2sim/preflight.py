@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -106,7 +105,7 @@ def _data(model: Model, trials: Sequence) -> tuple[list[str], dict]:
     notes, figures = [], {}
     for stream in streams:
         one: Examined = examine(stream, assess=False)
-        name = ": ".join(filter(None, [Path(stream.path).name, stream.name]))
+        name = ": ".join(filter(None, [stream.path.name, stream.sensor]))
         figures[name] = one.figures()
         for finding in one.found:
             if finding.level == "warning":

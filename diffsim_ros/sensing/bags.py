@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,20 +92,6 @@ class RawMessage(NamedTuple):
     data: bytes
 
 
-@dataclass(frozen=True)
-class BagPoses:
-    """What `read_poses` found: the samples as recorded, in the order of the bag, nothing dropped.
-
-    track      topic, frame and samples; track.t counts from `epoch_ns`
-    epoch_ns   stamp of the first sample [ns since 1970]
-    stamps     "header", or "received" where the publisher left all header stamps 0
-    """
-
-    track: RecordedPoses
-    epoch_ns: int
-    stamps: str
-
-
 def write_motion(
     path: str | os.PathLike[str],
     motions: Iterable[RecordedPoses | tuple],
@@ -169,14 +154,10 @@ def is_bag(path: str | os.PathLike[str]) -> bool:
     return (path / "metadata.yaml").is_file() or any(any(path.glob(f"*{s}")) for s in SUFFIXES)
 
 
-def read_poses(path: str | os.PathLike[str], topic: str = "") -> BagPoses:
-    """Read the PoseStamped messages of one topic; "" takes the only such topic of the bag.
-
-    Raises InputError if the bag is missing, unreadable or damaged, has no (or several) PoseStamped
-    topics and none is named, the topic is empty, or its frame changes.
-    """
-    path = Path(path)
-    return _to_track(path, *read_messages(path, POSE, topic))
+def topic_of(path: str | os.PathLike[str], msgtype: str, topic: str = "") -> str:
+    """The topic of that type, "" takes the only one; InputError as read_messages."""
+    found = [name for name, (kind, _) in topics(path).items() if kind == msgtype]
+    return _choose(Path(path), topic, msgtype, found)
 
 
 def read_messages(
@@ -293,11 +274,6 @@ def _idl(text: str) -> list[str]:
     return [part.partition("\n")[2] for part in parts] if parts else [text]
 
 
-def pose_topics(path: str | os.PathLike[str]) -> dict[str, int]:
-    """Return the bag's PoseStamped topics with their numbers of messages; errors as topics."""
-    return {name: count for name, (kind, count) in topics(path).items() if kind == POSE}
-
-
 def _choose(path: Path, topic: str, msgtype: str, found: list[str]) -> str:
     found = sorted(set(found))
     if topic in found:
@@ -309,24 +285,6 @@ def _choose(path: Path, topic: str, msgtype: str, found: list[str]) -> str:
         rule = f"exactly one topic of type {msgtype}"
         raise InputError(path, "topic", names, rule, "name one topic")
     return found[0]
-
-
-def _to_track(path: Path, topic: str, samples: list[tuple[int, Any]]) -> BagPoses:
-    frames = {message.header.frame_id for _, message in samples}
-    if len(frames) > 1:
-        raise InputError(path, f"{topic} frame_id", sorted(frames), "the same frame throughout")
-    ns = np.array([nanoseconds(message.header.stamp) for _, message in samples], dtype=np.int64)
-    stamps = "header"
-    if not ns.any():
-        ns, stamps = np.array([stamp for stamp, _ in samples], dtype=np.int64), "received"
-    poses = [message.pose for _, message in samples]
-    position = np.array([(p.position.x, p.position.y, p.position.z) for p in poses])
-    orientation = np.array(
-        [(p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w) for p in poses]
-    )
-    t = (ns - ns[0]) * 1e-9
-    track = RecordedPoses(topic, frames.pop(), t, position, orientation)
-    return BagPoses(track, int(ns[0]), stamps)
 
 
 def clock(samples: Sequence[tuple[int, Any]]) -> tuple[np.ndarray, tuple[str, ...]]:

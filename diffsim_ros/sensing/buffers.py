@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-
-import numpy as np
 
 from ..errors import InputError
 from . import bags
 from .bags import RawMessage
-from .markers.bag import labelled
+from .markers import labelled
 from .messages import OfferedQos, types
 from .observation import Observation
 from .recorder import StreamRecorder
@@ -79,41 +77,34 @@ class MessageRecorder(StreamRecorder):
 class MarkerRecorder(MessageRecorder):
     """Markers or RigidBodies of mocap4r2_msgs, whose units and axes free flight tells."""
 
-    def table(self) -> tuple[str, tuple[str, ...], np.ndarray, np.ndarray]:
-        """Frame, names, times since the first [s] (n,), places [m] (n, m, 3), NaN not seen."""
+    def recording(self) -> Observation:
+        """Everything kept; InputError as markers.labelled."""
         samples = [
             (stamp, types().deserialize_cdr(data, self.msgtype))
             for stamp, data in zip(self._stamps, self._data, strict=True)
         ]
-        frame, names, t, position, _ = labelled(self.source, samples)
-        return frame, names, t, position
+        return labelled(samples, self.source)
 
     def trials(self) -> list[Observation]:
-        """Every trial, its clock from 0, as markers.files.read_recordings reads it."""
-        frame, names, t, position = self.table()
-        edges = [*self._starts, len(t)]
+        """Every trial, its clock from 0, as markers.trials gives those of a file."""
+        whole = self.recording()
+        edges = [*self._starts, len(whole)]
         return [
-            Observation(
-                t[a:b] - t[a], "markers", frame, names, position[a:b].reshape(b - a, -1),
-                np.array([np.nan]), self.source, None, k,
-            )
-            for k, (a, b) in enumerate(pairwise(edges), start=1)
-        ]  # fmt: skip
+            replace(own, t=own.t - own.t[0], trial=k)
+            for k, own in enumerate((whole.kept(slice(*ab)) for ab in pairwise(edges)), start=1)
+        ]
 
     def warning(self) -> str:
         """What units and axes the places, and free flight if there is one, contradict."""
         from .check import examine
-        from .streams import Stream
 
         try:
-            frame, names, t, position = self.table()
+            whole = self.recording()
         except InputError as error:
             return str(error)
-        kind = "markers", "mocap4r2 markers"
-        stream = Stream(Path(self.source), "", *kind, frame, t, names, position=position)
         found = [
             f"{finding.text}; {finding.advice}"
-            for finding in examine(stream, assess=False).found
+            for finding in examine(whole, assess=False).found
             if finding.level == "warning" and finding.about in ("units", "axis", "gravity")
         ]
         return f"{self.source}: {'; '.join(found)}" if found else ""

@@ -13,16 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
-from . import findings, flights, shape
+from . import findings, shape
+from .clock import Timing, clock
 from .findings import Finding
-from .flight import check_gravity
-from .joints.log import read_logs
-from .markers.files import split, trials_of
+from .flight import UNITS, Gravity, check_gravity, gravity_of, resting
+from .observation import Observation
+from .poses import TOSSES, TRANSFORMS
+from .read import read, sensors
 from .recorder import GRAVITY
-from .streams import TRANSFORMS, Stream, read_streams
-from .timing import Timing, clock
-from .tosses import read_tosses
-from .trials import recorded
+from .tosses import read_tosses, recorded
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -37,9 +36,9 @@ class Examined:
     counts   False of a frame of /tf beside something usable: it need not be a body's
     """
 
-    stream: Stream
+    stream: Observation
     clock: Timing
-    gravity: flights.Gravity | None
+    gravity: Gravity | None
     metre: float
     heights: np.ndarray
     found: tuple[Finding, ...]
@@ -88,7 +87,7 @@ class Examined:
         return {
             "place": self.stream.place,
             "kind": self.stream.kind,
-            "format": self.stream.what,
+            "format": self.stream.format,
             "frame": self.stream.frame,
             "names": list(self.stream.names),
             "usable": self.refusal is None,
@@ -96,9 +95,9 @@ class Examined:
         }
 
 
-def examine(stream: Stream, *, assess: bool = True) -> Examined:
+def examine(stream: Observation, *, assess: bool = True) -> Examined:
     """Figures and verdicts of a stream; `assess`: also whether estimation's readers take it."""
-    ticks = clock(stream.t, stream.trial)
+    ticks = clock(stream.t, stream.numbers)
     found = [Finding("note", "reading", note) for note in stream.notes]
     found += findings.of_clock(ticks, stream.t)
     gravity, metre, heights = None, 1.0, np.zeros(0)
@@ -107,12 +106,12 @@ def examine(stream: Stream, *, assess: bool = True) -> Examined:
         path = _path(stream)
         strict = stream.kind != "poses"
         args = stream.t, path, ticks.trial, ticks.dt
-        gravity = flights.gravity(*args, strict=strict)
-        metre = flights.UNITS.get(gravity.unit, 1.0) if gravity else 1.0
+        gravity = gravity_of(*args, strict=strict)
+        metre = UNITS.get(gravity.unit, 1.0) if gravity else 1.0
         found += findings.of_gravity(stream, gravity)
     if stream.kind == "poses":
         found += findings.of_length(ticks)
-        heights, _ = flights.resting(*args, gravity.upright if gravity else UP, metre)
+        heights, _ = resting(*args, gravity.upright if gravity else UP, metre)
         found += findings.of_ground(heights, metre)
     elif stream.kind == "clouds":
         found += findings.of_clouds(stream) + findings.of_planes(stream)
@@ -124,7 +123,7 @@ def examine(stream: Stream, *, assess: bool = True) -> Examined:
     return Examined(stream, ticks, gravity, metre, heights, tuple(found), refusal)
 
 
-def _path(stream: Stream) -> np.ndarray:
+def _path(stream: Observation) -> np.ndarray:
     """One point of the body over time (n, 3): its origin, or the mean of markers always seen."""
     if stream.kind == "poses":
         return stream.position[:, 0]
@@ -132,20 +131,17 @@ def _path(stream: Stream) -> np.ndarray:
     return stream.position[:, hidden <= max(0.05, hidden.min())].mean(axis=1)
 
 
-def _refusal(stream: Stream) -> InputError | None:
+def _refusal(stream: Observation) -> InputError | None:
     """What estimation's own reading says against the stream, None if it takes it."""
     try:
-        if stream.kind == "markers":
-            trial = trials_of(stream.path, stream.t)
-            split(stream.path, stream.names, stream.t, trial, stream.position, 1e-3)
-        elif stream.kind == "joints" and not stream.name:
-            read_logs(stream.path)
-        elif stream.kind == "poses":
-            tosses = stream.what == "npz of tosses"
+        if stream.kind == "poses":
+            tosses = stream.format == TOSSES
             trials = (
                 read_tosses(stream.path, body=stream.names) if tosses else recorded(stream).trials()
             )
             check_gravity(trials, GRAVITY)
+        elif stream.kind != "joints" or not stream.sensor:
+            sensors()[stream.kind].trials(stream)
     except InputError as error:
         return error
     return None
@@ -160,7 +156,7 @@ def check(
     unreadable: list[InputError] = []
     for path in paths:
         try:
-            streams = read_streams(path, on_progress, unreadable.append)
+            streams = read(path, on_progress, unreadable.append)
         except InputError as error:
             unreadable.append(error)
             continue
@@ -169,6 +165,6 @@ def check(
             on_progress(f"examining {stream.place}, {len(stream)} samples")
             own.append(examine(stream))
         if any(one.refusal is None for one in own):
-            own = [replace(one, counts=one.stream.what != TRANSFORMS) for one in own]
+            own = [replace(one, counts=one.stream.format != TRANSFORMS) for one in own]
         examined += own
     return examined, unreadable

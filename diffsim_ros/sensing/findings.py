@@ -8,10 +8,9 @@ import numpy as np
 
 from ..errors import InputError
 from . import shape
-from .flights import UNITS, G, Gravity
-from .observation import MIN_SAMPLES, UNIT_TOLERANCE
-from .streams import Stream
-from .timing import Timing
+from .clock import Timing
+from .flight import UNITS, G, Gravity
+from .observation import MIN_SAMPLES, UNIT_TOLERANCE, Observation
 
 LEVELS = ("good", "note", "warning", "unusable")
 JITTER = 0.1
@@ -71,7 +70,7 @@ def of_clock(clock: Timing, t: np.ndarray) -> list[Finding]:
     return found
 
 
-def of_places(stream: Stream, clock: Timing) -> list[Finding]:
+def of_places(stream: Observation, clock: Timing) -> list[Finding]:
     """Occlusion, outliers, orientations."""
     found = []
     hidden = shape.unseen(stream.position)
@@ -108,7 +107,7 @@ def _of_norms(orientation: np.ndarray) -> list[Finding]:
     return [Finding("warning", "orientation", text, "quaternions of length 1; is w first or last?")]
 
 
-def of_gravity(stream: Stream, gravity: Gravity | None) -> list[Finding]:
+def of_gravity(stream: Observation, gravity: Gravity | None) -> list[Finding]:
     """Units, axis and gravity, from free flight; from the extent where there is none."""
     low, high = shape.extent(stream.position)
     size = float(np.max(high - low))
@@ -181,7 +180,7 @@ def of_length(clock: Timing) -> list[Finding]:
     return [Finding("warning", "length", f"{text} (first: trial {short[0]})", "they are left out")]
 
 
-def of_clouds(stream: Stream) -> list[Finding]:
+def of_clouds(stream: Observation) -> list[Finding]:
     """Returns that are not points, and clouds that are markers."""
     counts = np.array([len(cloud) for cloud in stream.clouds])
     dropped: dict[str, int] = {}
@@ -201,7 +200,7 @@ def of_clouds(stream: Stream) -> list[Finding]:
     return found
 
 
-def of_planes(stream: Stream) -> list[Finding]:
+def of_planes(stream: Observation) -> list[Finding]:
     """The largest plane of the first frames: a floor or wall to take contact from."""
     clouds = stream.clouds[:PLANE_FRAMES]
     points = np.concatenate([cloud.points for cloud in clouds])
@@ -227,17 +226,17 @@ def of_planes(stream: Stream) -> list[Finding]:
     return [Finding("good", "ground", text, "is it the ground? cloud.planes drops its points")]
 
 
-def of_joints(stream: Stream) -> list[Finding]:
+def of_joints(stream: Observation) -> list[Finding]:
     """Columns that are there, and joints that stand still."""
-    text = ", ".join(stream.joints) + f" of {len(stream.names)} joints"
+    text = ", ".join(stream.measured) + f" of {len(stream.names)} joints"
     found = [Finding("good", "columns", text)]
-    for key, table in stream.joints.items():
+    for key, table in stream.measured.items():
         bad = np.argwhere(~np.isfinite(table))
         if len(bad):
             name = stream.names[bad[0][1]]
             text = f"{len(bad)} {key} values are no numbers, the first {name} at sample {bad[0][0]}"
             found.append(Finding("warning", "columns", text))
-    position = stream.joints.get("position")
+    position = stream.values.get("position")
     if position is not None:
         still = [n for n, span in zip(stream.names, np.ptp(position, axis=0), strict=True)
                  if span < 1e-3]  # fmt: skip

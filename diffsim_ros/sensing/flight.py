@@ -1,4 +1,9 @@
-"""What free flight says about a recording: direction and size of gravity, hence axes and units."""
+"""Free flight and rest in a recording: gravity as it is seen, hence axes and units, and the ground.
+
+In free flight the acceleration is the same, whoever throws and whenever; hands, impacts and
+friction give others each time.  So the acceleration that most windows of a few samples share is
+gravity, in recorded units and axes, without being told where the flights are.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,198 @@ import numpy as np
 from ..errors import InputError
 from .observation import PoseTrial
 
-WINDOW = 8
-"""Samples at the beginning of a toss that are taken for free flight."""
+G = 9.81
+UNITS = {"m": 1.0, "cm": 100.0, "mm": 1000.0}
+SIZE_RANGE = (0.75, 1.33)
+"""Accepted ratio of a measured acceleration to gravity."""
 MAX_ANGLE = np.radians(20.0)
 """Accepted angle between the measured acceleration and the world's gravity [rad]."""
-SIZE_RANGE = (0.75, 1.33)
-"""Accepted ratio of the measured acceleration to the world's gravity."""
+WINDOW, SPAN = 8, 0.05
+"""Fewest samples of a window, and those at the beginning of a toss that are taken for free flight;
+least duration [s] of a window."""
+LONGEST = 41
+"""Most samples of a window; at very high rates it is shorter than SPAN."""
+SHARED = 0.1
+"""Windows whose accelerations differ by less than this share of it have the same one."""
+CENTRES = 200
+"""Windows at most whose accelerations are tried as the shared one."""
+TILT = np.radians(1.0)
+"""Angle between up and an axis that is not distinguished from none."""
+REST = 0.003
+"""Distance [m] within which a body that rests stays during a window."""
+
+
+@dataclass(frozen=True)
+class Gravity:
+    """Acceleration in free flight, (3,), with its standard deviation, in recorded units.
+
+    flights  number of flights;  seconds: their length altogether
+    unit     the unit of length in which it is about 9.81 m/s^2, "" if none
+    spans    (first, last) sample of each flight
+    """
+
+    acceleration: np.ndarray
+    sigma: np.ndarray
+    flights: int
+    seconds: float
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def size(self) -> float:
+        """Magnitude."""
+        return float(np.linalg.norm(self.acceleration))
+
+    @property
+    def unit(self) -> str:
+        """Unit of length in which the magnitude is about that of gravity, "" if in none."""
+        for unit, factor in UNITS.items():
+            if SIZE_RANGE[0] < self.size / (G * factor) < SIZE_RANGE[1]:
+                return unit
+        return ""
+
+    @property
+    def up(self) -> np.ndarray:
+        """Unit vector against gravity (3,)."""
+        return -self.acceleration / self.size
+
+    @property
+    def axis(self) -> str:
+        """Axis nearest to up, e.g. "+z"."""
+        k = int(np.argmax(np.abs(self.up)))
+        return ("+" if self.up[k] > 0 else "-") + "xyz"[k]
+
+    @property
+    def tilt(self) -> float:
+        """Angle [rad] between up and that axis."""
+        return float(np.arccos(np.clip(np.abs(self.up).max(), -1.0, 1.0)))
+
+    @property
+    def upright(self) -> np.ndarray:
+        """Up (3,): the axis nearest to it, unless it is tilted by more than its noise and TILT."""
+        if self.tilt > max(TILT, 3.0 * float(np.linalg.norm(self.sigma)) / self.size):
+            return self.up
+        k = int(np.argmax(np.abs(self.up)))
+        return np.sign(self.up[k]) * np.eye(3)[k]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Parabolas through windows of samples: first sample, acceleration (k, 3), its sigma (k,)."""
+
+    first: np.ndarray
+    length: int
+    acceleration: np.ndarray
+    sigma: np.ndarray
+    spread: np.ndarray
+
+
+def _parabola(s: np.ndarray) -> np.ndarray:
+    """Columns (..., 3) of place, velocity and acceleration at times s."""
+    return np.stack([np.ones_like(s), s, 0.5 * s * s], axis=-1)
+
+
+def windows(t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float) -> Windows:
+    """All windows of a path p (n, 3) that lie in one trial, with every sample seen."""
+    w = int(np.clip(np.ceil(SPAN / dt) + 1, WINDOW, LONGEST)) if dt > 0 else WINDOW
+    if len(t) < w:
+        return Windows(np.zeros(0, int), w, *(np.zeros((0, 3)), np.zeros(0), np.zeros(0)))
+    view = np.lib.stride_tricks.sliding_window_view
+    T, P = view(t, w), view(p, w, axis=0).transpose(0, 2, 1)
+    good = (trial[w - 1 :] == trial[: len(trial) - w + 1]) & np.isfinite(P).all(axis=(1, 2))
+    good &= (np.diff(T, axis=1) > 0).all(axis=1) & (T[:, -1] - T[:, 0] < 2.0 * w * dt)
+    first = np.flatnonzero(good)
+    T, P = T[good], P[good]
+    s = T - T.mean(axis=1, keepdims=True)
+    A = _parabola(s)
+    inverse = np.linalg.inv(A.transpose(0, 2, 1) @ A) if len(s) else np.zeros((0, 3, 3))
+    solved = inverse @ (A.transpose(0, 2, 1) @ P)
+    noise = np.sum((P - A @ solved) ** 2, axis=(1, 2)) / (3 * w - 9)
+    spread = np.ptp(P, axis=1).max(axis=1) if len(s) else np.zeros(0)
+    return Windows(first, w, solved[:, 2], np.sqrt(noise * inverse[:, 2, 2]), spread)
+
+
+def gravity_of(
+    t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float, *, strict: bool = False
+) -> Gravity | None:
+    """Acceleration that flights share, None if none is seen.
+
+    strict  only one that is about 9.81 m/s^2 in m, cm or mm counts (a soft body's swing has
+            windows of one acceleration too); else three flights that agree do as well
+    """
+    found = windows(t, p, trial, dt)
+    size = np.linalg.norm(found.acceleration, axis=1)
+    moving = np.flatnonzero(size > 6.0 * found.sigma)
+    if not len(moving):
+        return None
+    a = found.acceleration[moving]
+    centres = a[:: max(1, len(a) // CENTRES)]
+    if strict:
+        centres = centres[_like_gravity(np.linalg.norm(centres, axis=1))]
+    if not len(centres):
+        return None
+    groups = (np.linalg.norm(a - c, axis=1) < SHARED * np.linalg.norm(c) for c in centres)
+    centre = np.median(a[max(groups, key=np.count_nonzero)], axis=0)
+    members = np.linalg.norm(found.acceleration - centre, axis=1) < SHARED * np.linalg.norm(centre)
+    result = _flights(t, p, trial, found, members)
+    if result is None or (not result.unit and (strict or result.flights < 3)):
+        return None
+    return result
+
+
+def _like_gravity(size: np.ndarray) -> np.ndarray:
+    ratios = size[:, None] / (G * np.array(list(UNITS.values())))
+    return np.any((ratios > SIZE_RANGE[0]) & (ratios < SIZE_RANGE[1]), axis=1)
+
+
+def _flights(
+    t: np.ndarray, p: np.ndarray, trial: np.ndarray, found: Windows, members: np.ndarray
+) -> Gravity | None:
+    """Runs of windows of the same acceleration, fitted again as a whole."""
+    index = found.first[members]
+    if not len(index):
+        return None
+    cuts = np.flatnonzero((np.diff(index) > 1) | (trial[index[1:]] != trial[index[:-1]])) + 1
+    spans, fits, weights = [], [], []
+    for run in np.split(index, cuts):
+        if len(run) < found.length // 2:
+            continue
+        rows = slice(int(run[0]), int(run[-1]) + found.length)
+        s = t[rows] - t[rows].mean()
+        A = _parabola(s)
+        solved, *_ = np.linalg.lstsq(A, p[rows], rcond=None)
+        noise = np.sum((p[rows] - A @ solved) ** 2, axis=0) / (len(s) - 3)
+        spans.append((rows.start, rows.stop - 1))
+        fits.append(solved[2])
+        weights.append(noise * np.linalg.inv(A.T @ A)[2, 2])
+    if not fits:
+        return None
+    seen, variance = np.array(fits), np.array(weights)
+    middle = np.median(seen, axis=0)
+    if len(seen) > 2:
+        deviation = 1.4826 * np.median(np.abs(seen - middle), axis=0)
+        sigma = 1.2533 * deviation / np.sqrt(len(fits))
+    else:
+        sigma = np.sqrt(variance.mean(axis=0) / len(fits))
+    seconds = sum(float(t[b] - t[a]) for a, b in spans)
+    return Gravity(middle, sigma, len(fits), seconds, tuple(spans))
+
+
+def resting(
+    t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float, up: np.ndarray, metre: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Height along `up` at the last rest of every trial that has one, and the trials' numbers.
+
+    p (n, 3) and the heights in recorded units; metre: how many of them are a metre.
+    """
+    found = windows(t, p, trial, dt)
+    still = found.first[found.spread < REST * metre]
+    heights, numbers = [], []
+    for number in np.unique(trial[still]):
+        last = still[trial[still] == number][-1]
+        rows = p[last : last + found.length]
+        heights.append(float(np.median(rows @ up)))
+        numbers.append(int(number))
+    return np.array(heights), np.array(numbers, int)
 
 
 @dataclass(frozen=True)
@@ -32,8 +223,7 @@ def free_flight(trials: Sequence[PoseTrial]) -> Flight:
     rows = []
     for trial in trials:
         t = trial.frames[:WINDOW] * trial.dt
-        columns = np.stack([np.ones_like(t), t, 0.5 * t * t], axis=1)
-        rows.append(np.linalg.lstsq(columns, trial.position[:WINDOW], rcond=None)[0][2])
+        rows.append(np.linalg.lstsq(_parabola(t), trial.position[:WINDOW], rcond=None)[0][2])
     per_trial = np.array(rows)
     median = np.median(per_trial, axis=0)
     # robust standard error of the median: tosses that start in contact do not count

@@ -152,6 +152,12 @@ def bag_frames(path: str | Path) -> Frames:
     return frames
 
 
+def static_frames(path: str | Path) -> Frames | None:
+    """Static transforms recorded along with a file, None: none."""
+    found = bag_frames(path) if bags.is_bag(path) else None
+    return found if found is not None and found.by_child else None
+
+
 def from_messages(messages: Iterable, source: str) -> list[Transform]:
     """Transforms of TransformStamped messages, whoever read them; InputError for unusable ones."""
     found = []

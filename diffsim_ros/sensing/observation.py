@@ -1,4 +1,4 @@
-"""What a sensor saw, and one recorded motion made of it.
+"""What a sensor recorded, and one toss made of it.
 
 Quaternions are (x, y, z, w), body to world; lengths are in the units of the recording
 ("stored lengths": a tracker's metre need not be a metre, see docs/explanation/estimation.md).
@@ -6,9 +6,14 @@ Quaternions are (x, y, z, w), body to world; lengths are in the units of the rec
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from ..errors import InputError, nearest
 
 MIN_SAMPLES = 8
 """Fewest samples of a usable toss: a start, an impact and something after it."""
@@ -16,39 +21,174 @@ UNIT_TOLERANCE = 1e-3
 """Accepted deviation of a quaternion's norm from 1."""
 SIGMA = (1e-3, np.radians(0.5))
 """Default standard deviations of a pose: position [m], rotation [rad]."""
+COMMAND = "command_"
+"""Signals of joints that begin so were commanded, not measured."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Observation:
-    """Samples of one sensor in one frame, sorted by time.
+    """Samples of one sensor: what every reader returns and every consumer takes.
 
-    t       stamps [s], strictly increasing                              (n,)
-    kind    "pose": value is px py pz qx qy qz qw [m, 1] per body        (n, 7 * bodies)
-            "markers": x y z [m] per marker, NaN where it was not seen   (n, 3 * markers)
-    frame   name of the frame that the values are given in
-    names   names of the observed bodies or markers, in the order of the columns
-    value   the samples
-    sigma   standard deviations: position [m] and, of poses, rotation [rad]   (2,) or (1,)
-    source  where they come from (a file, a topic), for messages and provenance
-    residual  what the tracker says of each marker's place [m], (n, markers), or None
-    trial   its number in a source that holds several, else None
+    kind     of sensor: poses, markers, joints, clouds, or what its module says (read.sensors)
+    t        stamps [s], since `epoch`                                                  (n,)
+    names    of the m bodies, markers, joints or tools, in the order of the columns
+    values   signal -> samples (n, m, ...), NaN: not seen
+             poses    position [m] (3), orientation x, y, z, w (4)
+             markers  position [m] (3) and, where the file has it, residual [m] ()
+             joints   position [rad], velocity [rad/s], effort [N m] (of sliders m, m/s, N) and,
+                      as commanded, command_position, command_effort ()
+             clouds   cloud: clouds.cloud.Cloud, one a sample, (n,); no names
+    source   file, or topic of what is received live
+    sensor   topic of a bag, or body of a file of several; "" the only one
+    frame    that the values are given in ("" unknown)
+    sigma    standard deviations in the order of the signals: of poses position [m] and rotation
+             [rad]; empty: not known
+    trial    its number in a source that holds several, None: all of the source, or the only one
+    numbers  number of the trial of each sample (n,), None: not told apart
+    format   in words;  notes  what reading noticed
+    epoch    what t = 0 is [ns since 1970]
+    scale    metres per recorded unit, where values were scaled to metres
     """
 
-    t: np.ndarray
     kind: str
-    frame: str
+    t: np.ndarray
     names: tuple[str, ...]
-    value: np.ndarray
-    sigma: np.ndarray
+    values: Mapping[str, np.ndarray]
     source: str
-    residual: np.ndarray | None = None
+    sensor: str = ""
+    frame: str = ""
+    sigma: np.ndarray = field(default_factory=lambda: np.zeros(0))
     trial: int | None = None
+    numbers: np.ndarray | None = None
+    format: str = ""
+    notes: tuple[str, ...] = ()
+    epoch: int = 0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        shape = (len(self.t), len(self.names)) if self.names else (len(self.t),)
+        for signal, table in self.values.items():
+            if table.shape[: len(shape)] != shape:
+                raise ValueError(f"{self.kind} {signal}: {table.shape}, expected {shape} first")
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    # ------------------------------------------------------------------------ where from
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.source)
+
+    @property
+    def place(self) -> str:
+        """File, and topic and trial if there are several, for messages."""
+        place = f"{self.source}: {self.sensor}" if self.sensor else self.source
+        return place if self.trial is None else f"{place}: trial {self.trial}"
 
     @property
     def name(self) -> str:
         """Of the file without folder and extension, and of the trial: beam, or beam_2."""
-        name = self.source.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        name = self.path.name if self.path.is_dir() else self.path.stem
         return name if self.trial is None else f"{name}_{self.trial}"
+
+    # ------------------------------------------------------------------------ values
+
+    @property
+    def stamps(self) -> np.ndarray:
+        """Stamps [s] since 1970, or as the file has them (n,)."""
+        return self.epoch * 1e-9 + self.t
+
+    @property
+    def interval(self) -> float:
+        """Usual time between samples [s]."""
+        return float(np.median(np.diff(self.t)))
+
+    # `Any` where None is meant that who knows the kind never meets
+    @property
+    def position(self) -> Any:
+        """Places (n, m, 3) of poses and markers, None of others."""
+        return self.values["position"] if self.kind in ("poses", "markers") else None
+
+    @property
+    def orientation(self) -> Any:
+        """Quaternions (n, 4) of the first body, None of what has none."""
+        return self.values["orientation"][:, 0] if "orientation" in self.values else None
+
+    @property
+    def clouds(self) -> list[Any]:
+        """The clouds, one a sample."""
+        return list(self.values.get("cloud", ()))
+
+    @property
+    def value(self) -> np.ndarray:
+        """Columns of every name in a row: of poses px py pz qx qy qz qw, of markers x y z."""
+        parts = [self.values[k] for k in ("position", "orientation") if k in self.values]
+        return np.concatenate(parts, axis=2).reshape(len(self), -1)
+
+    @property
+    def measured(self) -> dict[str, np.ndarray]:
+        """Signals that were measured, not commanded."""
+        return {k: v for k, v in self.values.items() if not k.startswith(COMMAND)}
+
+    @property
+    def command(self) -> dict[str, np.ndarray]:
+        """Signals that were commanded, by what they command: position, effort."""
+        return {k[len(COMMAND) :]: v for k, v in self.values.items() if k.startswith(COMMAND)}
+
+    def column(self, table: np.ndarray, name: str) -> np.ndarray:
+        """One name's column of a table (n, m, ...); InputError says what there is."""
+        if name not in self.names:
+            rule = f"a {self.kind.removesuffix('s')} of the log"
+            near = nearest(name, self.names)
+            raise InputError(self.place, self.kind, name, rule, near)
+        return table[:, self.names.index(name)]
+
+    # ------------------------------------------------------------------------ parts of it
+
+    def kept(self, rows: np.ndarray | slice) -> Observation:
+        """The samples of a mask (n,), of indices or of a slice."""
+        return replace(
+            self, t=self.t[rows], values={k: v[rows] for k, v in self.values.items()},
+            numbers=None if self.numbers is None else self.numbers[rows],
+        )  # fmt: skip
+
+    def of(self, name: str) -> Observation:
+        """One name's columns."""
+        k = self.names.index(name)
+        values = {signal: table[:, k : k + 1] for signal, table in self.values.items()}
+        return replace(self, names=(name,), values=values)
+
+    def with_value(self, value: np.ndarray) -> Observation:
+        """The same poses or markers elsewhere: columns as of `value`."""
+        table = np.asarray(value, float).reshape(len(self), len(self.names), -1)
+        moved = {"position": table[:, :, :3]}
+        if self.kind == "poses":
+            moved["orientation"] = table[:, :, 3:]
+        return replace(self, values={**self.values, **moved})
+
+    def trials(self) -> list[Observation]:
+        """Its trials, numbered, in the order recorded; itself where there is one."""
+        known = [] if self.numbers is None else list(dict.fromkeys(self.numbers.tolist()))
+        if len(known) < 2:
+            return [replace(self, numbers=None)]
+        found = [(int(number), self.kept(self.numbers == number)) for number in known]
+        return [replace(one, trial=number, numbers=None) for number, one in found]
+
+
+def pose_values(poses: np.ndarray) -> dict[str, np.ndarray]:
+    """The signals of poses px py pz qx qy qz qw (n, 7 m)."""
+    table = np.asarray(poses, float).reshape(len(poses), -1, 7)
+    return {"position": table[:, :, :3], "orientation": table[:, :, 3:]}
+
+
+def joined(parts: Sequence[Observation]) -> Observation:
+    """Trials of one source, one after the other, each on its own clock."""
+    numbers = [np.full(len(one), one.trial) for one in parts]
+    values = {k: np.concatenate([one.values[k] for one in parts]) for k in parts[0].values}
+    t = np.concatenate([one.t for one in parts])
+    return replace(parts[0], t=t, values=values, trial=None, numbers=np.concatenate(numbers))
 
 
 @dataclass(frozen=True)
@@ -56,7 +196,7 @@ class PoseTrial:
     """One toss: poses of one or several bodies on a uniform time grid that may have holes.
 
     id        number of the toss in its source
-    poses     Observation of kind "pose"                                  (n, 7 * bodies)
+    poses     Observation of kind "poses"
     dt        spacing of the grid [s]
     frames    grid index of every sample, increasing, the first is 0      (n,)
     velocity  velocity columns of the file, world frame: vx vy vz [m/s]
@@ -78,19 +218,18 @@ class PoseTrial:
     def of(self, body: str) -> PoseTrial:
         """The same toss with this body alone."""
         k = self.bodies.index(body)
-        poses = replace(self.poses, names=(body,), value=self.poses.value[:, 7 * k : 7 * k + 7])
         velocity = None if self.velocity is None else self.velocity[:, 6 * k : 6 * k + 6]
-        return replace(self, poses=poses, velocity=velocity)
+        return replace(self, poses=self.poses.of(body), velocity=velocity)
 
     @property
     def position(self) -> np.ndarray:
         """Positions of the (first) body in the frame of the observation [m], (n, 3)."""
-        return self.poses.value[:, :3]
+        return self.poses.position[:, 0]
 
     @property
     def orientation(self) -> np.ndarray:
         """Unit quaternions (x, y, z, w) of the (first) body, body to world, (n, 4)."""
-        return self.poses.value[:, 3:7]
+        return self.poses.orientation
 
     @property
     def place(self) -> str:
@@ -101,6 +240,11 @@ class PoseTrial:
     def source(self) -> str:
         """Where it was read from."""
         return self.poses.source
+
+    @property
+    def gridded(self) -> Observation:
+        """The poses at the times of the grid, numbered as the toss."""
+        return replace(self.poses, t=self.frames * self.dt, trial=self.id)
 
     def __len__(self) -> int:
         return len(self.frames)

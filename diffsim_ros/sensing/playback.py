@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..tables import read_header
 from . import bags, cdr
-from .bags import RawMessage, is_bag, read_poses
+from .bags import RawMessage, is_bag
 from .frames import STATIC
-from .markers.files import READERS, raw_markers, trials_of
 from .messages import BODIES, CLOUD, JOINTS, MOCAP, NAMED, ODOMETRY, POSE, TF
+from .poses import holds_poses
+from .read import read_kind, sensors
 from .recorder import NANO, MarkerFrame
-from .streams import holds_poses
 from .tosses import read_tosses
 
 STAMPED = (POSE, ODOMETRY, NAMED, MOCAP, BODIES, CLOUD, JOINTS)
@@ -55,7 +56,7 @@ def read_playlist(
     topic   of a bag: play this alone; "": its only topic of PoseStamped, or all that can be
     gap     time between the last sample of a trial and the first of the next [s]; a bag keeps its
             own stamps, and a hole longer than `gap` starts its next trial
-    Raises InputError as read_tosses, raw_markers and bags.read_messages do, and for trials of a
+    Raises InputError as read_tosses, read_kind and bags.read_messages do, and for trials of a
     bag.
     """
     path = Path(path)
@@ -64,9 +65,17 @@ def read_playlist(
             rule = "no trials: all of a bag is played"
             raise InputError(path, "trials", list(trials), rule)
         return _from_bag(path, topic, gap)
-    if path.suffix.lower() in READERS and not holds_poses(path):
+    if _holds_markers(path):
         return _from_markers(path, trials, gap)
     return _from_tosses(path, trials, gap)
+
+
+def _holds_markers(path: Path) -> bool:
+    """True of a table or C3D file that is no table of poses."""
+    suffix = path.suffix.lower()
+    known = [one for form in sensors()["markers"].formats for one in form.suffixes]
+    header = read_header(path, "a readable table") if suffix == ".csv" else []
+    return suffix in known and not holds_poses(header)
 
 
 def _from_tosses(path: Path, wanted: Sequence[int], gap: float) -> Playlist:
@@ -89,8 +98,9 @@ def _in_a_row(times: Sequence[np.ndarray], gap: float) -> np.ndarray:
 
 
 def _from_markers(path: Path, wanted: Sequence[int], gap: float) -> Playlist:
-    names, t, position, _ = raw_markers(path)
-    trial = trials_of(path, t)
+    markers = read_kind(path, "markers")
+    names, t, position = markers.names, markers.t, markers.position
+    trial = np.ones(len(t), int) if markers.numbers is None else markers.numbers
     known = list(dict.fromkeys(trial.tolist()))
     for number in wanted:
         if number not in known:
@@ -146,7 +156,6 @@ def _numbered(t: np.ndarray, gap: float) -> np.ndarray:
 
 
 def _from_poses(path: Path, topic: str, gap: float) -> Playlist:
-    track = read_poses(path, topic).track
-    t = np.rint(track.t * NANO).astype(np.int64)
-    poses = np.concatenate([track.position, track.orientation], axis=1)
-    return Playlist(t, _numbered(t, gap), track.frame_id, poses=poses)
+    recorded = read_kind(path, "poses", topic)
+    t = np.rint(recorded.t * NANO).astype(np.int64)
+    return Playlist(t, _numbered(t, gap), recorded.frame, poses=recorded.value)

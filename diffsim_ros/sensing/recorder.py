@@ -17,7 +17,14 @@ from ..errors import InputError
 from ..rotation import quat_multiply, quat_rotate
 from .cdr import NANO
 from .flight import check_gravity
-from .observation import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE, Observation, PoseTrial
+from .observation import (
+    MIN_SAMPLES,
+    SIGMA,
+    UNIT_TOLERANCE,
+    Observation,
+    PoseTrial,
+    pose_values,
+)
 
 RESET_AFTER = 10
 """Backward stamps in a row after which the source's clock counts as set back."""
@@ -277,8 +284,9 @@ class PoseRecorder(StreamRecorder):
         value = np.concatenate([position, orientation], axis=1)
         frames = np.rint(t / dt).astype(np.int64)
         observed = Observation(
-            t, "pose", self._seen_frame, ("body",), value, np.array(SIGMA), self.source
-        )
+            kind="poses", t=t, names=("body",), values=pose_values(value), source=self.source,
+            frame=self._seen_frame, sigma=np.array(SIGMA),
+        )  # fmt: skip
         return PoseTrial(number, observed, dt, frames)
 
     def warning(self) -> str:

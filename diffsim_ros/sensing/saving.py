@@ -45,7 +45,7 @@ def _pose_rows(trials: Sequence[PoseTrial]) -> Iterator[list]:
 
 
 def _marker_rows(markers: Sequence[Observation]) -> Iterator[list]:
-    """The table of markers.files: a column `trial`, t, and three columns per marker."""
+    """The table of markers.read_table: a column `trial`, t, and three columns per marker."""
     names = list(dict.fromkeys(name for one in markers for name in one.names))
     yield ["trial", "t", *(f"{name}_{axis}" for name in names for axis in "xyz")]
     for k, one in enumerate(markers, start=1):

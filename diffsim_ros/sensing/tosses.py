@@ -1,22 +1,35 @@
-"""Tosses of a file, with every check.
+"""Tosses: poses as trials that `estimate` takes, z up, metres, on one time grid, with every check.
 
-A bag with poses, or a table as the observer saves it (.csv), is read as the npz file (toss_file.py)
-that the observer would have made of it (trials.py).
+Poses of a bag, or of a table as the observer saves it (.csv), are taken as the npz file
+(toss_file.py) that the observer would have made of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..rotation import quat_rotate
+from ..rotation import quat_multiply, quat_rotate
 from .bags import is_bag
-from .observation import MIN_SAMPLES, SIGMA, UNIT_TOLERANCE, Observation, PoseTrial
+from .clock import TRIAL_GAP
+from .flight import Gravity
+from .observation import (
+    MIN_SAMPLES,
+    SIGMA,
+    UNIT_TOLERANCE,
+    Observation,
+    PoseTrial,
+    pose_values,
+)
+from .poses import TOSSES, chosen_bodies, together
+from .read import read
+from .recorder import NANO, PoseRecorder, PoseSample
 from .toss_file import COLUMNS, arrays_of, read_arrays, toss_index
-from .trials import recorded_poses
 
 MAX_SPEED = 100.0
 """Speed between two frames [m/s] beyond which positions are not in metres."""
@@ -61,8 +74,10 @@ def read_tosses(
         velocity = None
         if state.shape[2] == 13:
             velocity = np.concatenate([velocity for _, velocity in parts], axis=1)
-        noise = np.asarray(sigma, float)
-        poses = Observation(t, "pose", "world", bodies, value, noise, str(path))
+        poses = Observation(
+            kind="poses", t=t, names=bodies, values=pose_values(value), source=str(path),
+            frame="world", sigma=np.asarray(sigma, float), format=TOSSES,
+        )  # fmt: skip
         result.append(PoseTrial(int(ids[k]), poses, dt, frames, velocity))
     return result
 
@@ -195,3 +210,97 @@ def _check_speed(place: str, position: np.ndarray, frames: np.ndarray, dt: float
         rule = f"positions in metres, moving slower than {MAX_SPEED:g} m/s"
         remedy = "are they in millimetres, or did the tracker jump?"
         raise InputError(place, f"sample {i}, position", f"{step[i - 1]:.4g} m/s", rule, remedy)
+
+
+def turned(
+    poses: Observation, turn: np.ndarray, metre: float, shift: Sequence[float]
+) -> Observation:
+    """The poses x -> turn (x / metre) + shift; turn is a quaternion (x, y, z, w)."""
+    position = quat_rotate(turn, poses.position[:, 0] / metre) + np.asarray(shift, float)
+    orientation = quat_multiply(turn, poses.orientation)
+    values = {"position": position[:, None], "orientation": orientation[:, None]}
+    return replace(poses, values=values)
+
+
+def recorded(poses: Observation) -> PoseRecorder:
+    """What the observer would have kept of the poses of a body, sample by sample."""
+    recorder = PoseRecorder(poses.place, trial_gap=TRIAL_GAP)
+    t = _one_clock(poses)
+    rows = zip(t, poses.position[:, 0].tolist(), poses.orientation.tolist(), strict=True)
+    for seconds, position, orientation in rows:
+        if not np.isfinite(seconds):
+            recorder.received += 1
+            recorder.drops["not finite"].add(f"sample {recorder.received - 1}")
+            continue
+        recorder.add(
+            PoseSample(round(seconds * NANO), poses.frame, "body", tuple(position),
+                       tuple(orientation))
+        )  # fmt: skip
+    return recorder
+
+
+def _one_clock(poses: Observation) -> np.ndarray:
+    """Stamps that go on from trial to trial, with a hole between, where each has its own clock."""
+    if poses.numbers is None:
+        return poses.t
+    t = poses.t.copy()
+    starts = np.flatnonzero(np.diff(poses.numbers, prepend=poses.numbers[:1] - 1))
+    for a, b in pairwise([*starts[1:], len(t)]):
+        t[a:b] += np.nanmax(t[:a]) + 2.0 * TRIAL_GAP - np.nanmin(t[a:b])
+    return t
+
+
+def from_flights(poses: Observation, gravity: Gravity) -> Observation:
+    """The poses with every trial begun at its first free flight; trials without one are left out.
+
+    For recordings in which a hand holds the body at first.
+    """
+    number = poses.numbers
+    if number is None:
+        number = np.concatenate([[0], np.cumsum(np.diff(poses.t) > TRIAL_GAP)]).astype(int)
+    keep = np.zeros(len(poses), bool)
+    for k in np.unique(number):
+        own = np.flatnonzero(number == k)
+        begins = [a for a, _ in gravity.spans if own[0] <= a <= own[-1]]
+        if begins:
+            keep[begins[0] : own[-1] + 1] = True
+    return replace(poses, numbers=number).kept(keep)
+
+
+def listed(poses: Observation) -> list[PoseTrial]:
+    """Trials of the poses of a body; InputError if none is usable."""
+    return recorded(poses).trials(_ids(poses))
+
+
+def _ids(poses: Observation) -> list[int]:
+    return [] if poses.numbers is None else list(dict.fromkeys(poses.numbers.tolist()))
+
+
+def recorded_poses(path: str | Path, bodies: Sequence[str] = ()) -> list[PoseTrial]:
+    """Trials of the poses in a bag or a table, as the observer would have saved them.
+
+    bodies   which are wanted, where the bag has several; of a single one the name does not matter
+    Poses that are not finite are occlusions: frames that are missing. Of several bodies the frames
+    count in which all were seen.
+    Raises InputError: as read; a body that is missing, or several; any other sample that the
+    observer would have dropped.
+    """
+    chosen = chosen_bodies(path, read(path), bodies)
+    if len(chosen) > 1:
+        chosen = together(path, chosen)
+    every = []
+    for poses in chosen:
+        recorder = recorded(poses)
+        for reason, drop in recorder.drops.items():
+            if drop.count and reason != "not finite":
+                place = f"{poses.place}: {drop.first}"
+                raise InputError(place, "", reason, "samples of which none has to be dropped")
+        every.append(recorder.trials(_ids(poses)))
+    names = tuple(bodies) if len(chosen) > 1 else every[0][0].bodies
+    return [
+        replace(parts[0], poses=replace(
+            parts[0].poses, names=names,
+            values=pose_values(np.concatenate([trial.poses.value for trial in parts], axis=1)),
+        ))
+        for parts in zip(*every, strict=True)
+    ]  # fmt: skip

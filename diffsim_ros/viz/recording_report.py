@@ -46,7 +46,7 @@ def write_recording_report(
 
 def _section(k: int, one: Any) -> dict[str, Any]:
     stream = one.stream
-    title = f"{stream.path.name}: {stream.name}" if stream.name else stream.path.name
+    title = f"{stream.path.name}: {stream.sensor}" if stream.sensor else stream.path.name
     figure, caption = stream_figure(one)
     frame = f", frame {stream.frame}" if stream.frame else ""
     return {
@@ -54,7 +54,7 @@ def _section(k: int, one: Any) -> dict[str, Any]:
         "title": title,
         "tone": "good" if one.refusal is None else "bad",
         "verdict": "usable" if one.refusal is None else "not usable as it is",
-        "what": f"{stream.what}: {stream.kind}{frame}; {stream.path}",
+        "what": f"{stream.format}: {stream.kind}{frame}; {stream.path}",
         "findings": one.found,
         "uri": style.data_uri(style.png_bytes(figure)),
         "caption": caption,
@@ -69,16 +69,17 @@ def stream_figure(one: Any) -> tuple[Figure, str]:
         figure = style.new_figure(9.6, 3.4)
         axis = figure.subplots()
         if stream.kind == "clouds":
-            axis.plot(stream.t, [len(cloud) for cloud in stream.clouds], "o-", ms=3)
+            axis.plot(stream.t - stream.t[0], [len(cloud) for cloud in stream.clouds], "o-", ms=3)
             axis.set(xlabel="time [s]", ylabel="points")
             return figure, "Points of every frame."
-        if stream.kind == "joints":
-            table = next(iter(stream.joints.values()))
-            for name, column in zip(stream.names[:LINES], table.T, strict=False):
-                axis.plot(stream.t, column, lw=1.2, label=name)
-            axis.set(xlabel="time [s]", ylabel=next(iter(stream.joints)))
+        if stream.position is None:
+            signal, table = next(iter(stream.measured.items()))
+            table = table.reshape(len(stream), len(stream.names), -1)
+            for name, columns in zip(stream.names[:LINES], table.transpose(1, 0, 2), strict=False):
+                axis.plot(stream.t, columns, lw=1.2, label=name)
+            axis.set(xlabel="time [s]", ylabel=signal)
             axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-            return figure, f"The first {min(LINES, len(stream.names))} joints."
+            return figure, f"The first {min(LINES, len(stream.names))} {stream.kind}."
         _draw_places(axis, one)
         axis.set(xlabel="time, trials one after the other [s]", ylabel="place, recorded units")
         axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

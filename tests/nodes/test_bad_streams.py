@@ -22,9 +22,9 @@ from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
 from diffsim_ros.sensing.bags import read_raw, topics
-from diffsim_ros.sensing.clouds.bag import read_bag
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.frames import Transform, bag_frames, read_transform
+from diffsim_ros.sensing.read import read_kind
 from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
 from tests.nodes.observing import Observing
 
@@ -156,7 +156,7 @@ def test_clouds_and_joints_are_checked_bounded_and_saved(bench, tmp_path):
     bench.status_of("/joint_states", "position: got '1 numbers'", level=WARN)
     response = bench.save(path=str(tmp_path / "cloud.mcap"))
     assert response.success, response.message
-    kept = read_bag(tmp_path / "cloud.mcap")
+    kept = read_kind(tmp_path / "cloud.mcap", "clouds").clouds
     assert 30 < len(kept) < 45 and kept[0].frame == "camera"
     np.testing.assert_allclose(kept[0].points, points, atol=1e-6)
     assert bench.save(path=str(tmp_path / "cloud.mcap")).success is False

@@ -24,7 +24,7 @@ from diffsim_ros.nodes.visualizer import Visualizer
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.sensing.bags import RawMessage, RecordedClouds, read_raw, write_motion, write_raw
-from diffsim_ros.sensing.clouds.recording import read_recordings
+from diffsim_ros.sensing.read import read_trials
 from diffsim_ros.viz.markers import MarkerKind
 from tests.real2sim.clouds_synthetic import (
     SENSOR,
@@ -73,7 +73,7 @@ def test_clouds_are_recorded_estimated_and_shown_by_residual(ros, lab):
     )  # fmt: skip
     response = ros.call(Trigger, "/observer/save")
     assert response.success and "2 trials" in response.message, response.message
-    first, second = read_recordings(saved)
+    first, second = read_trials(saved, "clouds")
     assert (first.name, second.name, len(second.clouds)) == ("live_1", "live_2", 13)
 
     answer = ros.estimate(Estimate.Goal(source="buffer", set=CHANGES, out=str(lab / "out")))

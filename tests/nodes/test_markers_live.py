@@ -24,7 +24,7 @@ from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
 from diffsim_ros.nodes.visualizer import Visualizer
 from diffsim_ros.sensing.bags import MocapTrack, topics, write_motion
-from diffsim_ros.sensing.markers.files import read_markers, read_recordings
+from diffsim_ros.sensing.read import read_trials
 from diffsim_ros.sensing.saving import save_trials
 from diffsim_ros.viz.markers import MarkerKind
 from tests.real2sim.markers_synthetic import estimation, record
@@ -37,7 +37,7 @@ def lab(tmp_path, monkeypatch):
     """Two recordings as one table of two trials, and the estimation that fits them."""
     monkeypatch.chdir(tmp_path)
     files = [record(tmp_path / f"load_{k}.csv", noise=5e-5, seed=k) for k in (1, 2)]
-    save_trials(tmp_path / "both.csv", [], [read_markers(file, 5e-5) for file in files])
+    save_trials(tmp_path / "both.csv", [], [read_trials(file, "markers", sigma=5e-5)[0] for file in files])
     (tmp_path / "beam.yaml").write_text(yaml.safe_dump(estimation(files)))
     return tmp_path
 
@@ -56,7 +56,7 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
     ros.start_with(Estimator, configuration=str(lab / "beam.yaml"))
     table = str(lab / "both.csv")
     ros.start_with(Replay, data=table, rate_factor=20.0, wait_for=2, settle=0.2)
-    frames = sum(len(one.t) for one in read_recordings(lab / "both.csv", 1e-3))
+    frames = sum(len(one.t) for one in read_trials(lab / "both.csv", "markers"))
     ros.until(lambda: done and done[-1].data, "the end of the replay")
     ros.until(
         lambda: convert.values_of(received[-1].status[0]).get("received") == str(frames),
@@ -64,8 +64,8 @@ def test_markers_are_recorded_estimated_and_shown(ros, lab):
     )
     response = ros.call(Trigger, "/observer/save")
     assert response.success and "2 trials" in response.message, response.message
-    saved = read_recordings(recording, 1e-3)
-    for ours, theirs in zip(saved, read_recordings(lab / "both.csv", 1e-3), strict=True):
+    saved = read_trials(recording, "markers")
+    for ours, theirs in zip(saved, read_trials(lab / "both.csv", "markers"), strict=True):
         np.testing.assert_array_equal(ours.value, theirs.value)
         np.testing.assert_allclose(ours.t, theirs.t, atol=1e-8)
 
@@ -110,7 +110,7 @@ def assert_same(action, command, answer):
 def bad_recordings(lab):
     """Name of a bad recording -> words that its answer must have."""
     t, names = np.arange(60) / 100.0, ("tip", "side", "middle", "root")
-    observed = read_markers(lab / "load_1.csv", 1e-3)
+    observed = read_trials(lab / "load_1.csv", "markers")[0]
     position = observed.value.reshape(len(observed.t), -1, 3)
     near = [MocapTrack("/markers", "map", observed.t[:60], names, position[:60])]
     away = [MocapTrack("/markers", "odom", observed.t[60:], names, position[60:])]

@@ -13,8 +13,8 @@ from diffsim_ros.real2sim.sensors.cloud.detections import skin_of
 from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing import bags
 from diffsim_ros.sensing.clouds.cloud import Cloud
-from diffsim_ros.sensing.clouds.recording import CloudRecording
-from diffsim_ros.sensing.clouds.samples import Samples
+from diffsim_ros.sensing.clouds.files import observed
+from diffsim_ros.sensing.observation import Observation
 
 NOISE = 0.002
 TRUTH = {
@@ -55,7 +55,7 @@ AT_SIDE = Rotation.from_euler("zx", [-65, -115], degrees=True)
 
 def recording(
     seed: int, name: str = "box", frames: int = 13, *, eye=EYE, look=LOOK, late: float = 0.0
-) -> CloudRecording:
+) -> Observation:
     """What a camera sees of the thrown box and of the floor, 30 frames a second, its own frame.
 
     late  [s] by which its stamps are
@@ -76,7 +76,7 @@ def recording(
         clouds.append(
             Cloud(observed, stamp=5.0 + row / 240 + late, frame="camera", source=f"{name} {row}")
         )
-    return CloudRecording(name, clouds, name)
+    return observed(name, clouds)
 
 
 def _front(x, triangles, generator, eye, count=250):
@@ -121,7 +121,7 @@ SENSOR = {
 """A tracker whose stamps are late and slow, 3.7 cm away from where it is said to be."""
 
 
-def tracked(seed: int, places: np.ndarray | None = None, rows: int = 97) -> Samples:
+def tracked(seed: int, places: np.ndarray | None = None, rows: int = 97) -> Observation:
     """What that tracker records of the same throw: poses of its pivot, or markers at `places`."""
     model, generator = load_scene(scene(TRUTH)), np.random.default_rng(100 + seed)
     run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
@@ -132,9 +132,11 @@ def tracked(seed: int, places: np.ndarray | None = None, rows: int = 97) -> Samp
     x += SENSOR["sigma"] * generator.normal(size=x.shape)
     t = 5.0 + (every / 240 + SENSOR["delay"]) / (1 + SENSOR["drift"])
     if places is not None:
-        return Samples("mocap", t, x, names=tuple(f"m{k}" for k in range(len(places))))
+        names = tuple(f"m{k}" for k in range(len(places)))
+        return Observation(kind="markers", t=t, names=names, values={"position": x}, source="mocap")
     shaken = Rotation.from_rotvec(SENSOR["turn_sigma"] * generator.normal(size=(len(t), 3)))
-    return Samples("tracker", t, x, (shaken * turn).as_quat())
+    values = {"position": x, "orientation": (shaken * turn).as_quat()[:, None]}
+    return Observation(kind="poses", t=t, names=("box",), values=values, source="tracker")
 
 
 def two_sensors(path, poses: str = "/box/pose", points: str = "/points") -> None:

@@ -23,7 +23,8 @@ from diffsim_ros.real2sim.scenarios.throw import free_spin
 from diffsim_ros.real2sim.sensors.cloud import options as kind_options
 from diffsim_ros.real2sim.sensors.cloud.detections import posed
 from diffsim_ros.sensing.clouds.cloud import Cloud
-from diffsim_ros.sensing.clouds.recording import read_recordings
+from diffsim_ros.sensing.clouds.files import observed
+from diffsim_ros.sensing.read import read_trials
 from tests.pages import keys_of_kind
 from tests.real2sim.clouds_synthetic import TRUTH, estimation, recording
 
@@ -138,15 +139,15 @@ def test_spin_of_a_steady_turn_is_exact():
 def test_recordings_are_told_apart_by_what_they_are(tmp_path):
     from diffsim_ros.sensing.clouds.library import o3d_cloud, open3d
 
-    (bag,) = read_recordings(ROOT / "data" / "ros2_bags" / "kinect_xyz_mcap")
+    (bag,) = read_trials(ROOT / "data" / "ros2_bags" / "kinect_xyz_mcap", "clouds")
     assert bag.name == "kinect_xyz_mcap" and len(bag.clouds) >= 1
     points = np.random.default_rng(0).normal((0, 0, 2), size=(40, 3))
     for name in ("12.000.pcd", "12.033.pcd"):
         assert open3d().io.write_point_cloud(str(tmp_path / name), o3d_cloud(points))
-    (folder,) = read_recordings(tmp_path)
+    (folder,) = read_trials(tmp_path, "clouds")
     assert [c.stamp for c in folder.clouds] == [12.0, 12.033] and folder.name == tmp_path.name
     with pytest.raises(InputError, match="no such file or folder"):
-        read_recordings(tmp_path / "other.npz")
+        read_trials(tmp_path / "other.npz", "clouds")
 
 
 @pytest.mark.parametrize(
@@ -169,12 +170,12 @@ def test_bad_estimations_are_named(change, says):
 def test_recordings_without_a_floor_or_a_flight_are_refused():
     experiment = kind_of("clouds")(load_estimation(estimation()))
     whole = recording(0)
-    late = replace(whole, clouds=whole.clouds[5:])
+    late = whole.kept(slice(5, None))
     with pytest.raises(InputError, match="3 frames of free flight before the first contact"):
         experiment.read({"train": [late], "validate": ()})
     floorless = [c.kept(c.points[:, 2] < 0) for c in whole.clouds]
     with pytest.raises(InputError, match=r"a floor|an object that is seen"):
-        experiment.read({"train": [replace(whole, clouds=floorless)], "validate": ()})
+        experiment.read({"train": [observed("box", floorless)], "validate": ()})
     with pytest.raises(InputError, match=r"-9\.\d\d .* in free flight.* 9\.81, 0\.00, 0\.00"):
         content = estimation()
         content["scene"]["world"]["gravity"] = [9.81, 0, 0]

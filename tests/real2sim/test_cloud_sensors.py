@@ -17,7 +17,7 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.sensing import bags
-from diffsim_ros.sensing.clouds.samples import read_samples
+from diffsim_ros.sensing.read import read_beside
 from diffsim_ros.viz.pages import sections_of
 from tests.real2sim.clouds_synthetic import (
     SENSOR,
@@ -38,7 +38,7 @@ CORNERS = {f"m{k}": (place + HELD).tolist() for k, place in enumerate(MARKERS)}
 def both(seed=0, name="box", frames=13, markers=False):
     """A recording of the camera with the tracker's beside it."""
     samples = tracked(seed, MARKERS if markers else None)
-    return replace(recording(seed, name, frames), auxiliary={"tracker": samples})
+    return {"cloud": recording(seed, name, frames), "tracker": samples}
 
 
 def experiment(content):
@@ -73,8 +73,8 @@ def test_stamps_of_another_epoch_need_a_first_guess(result):
     content = sensor_estimation()
     content["parameters"]["late"] |= {"value": -1e6, "bounds": [-1e6 - 0.03, -1e6 + 0.03]}
     whole = both()
-    shifted = replace(whole.auxiliary["tracker"], t=whole.auxiliary["tracker"].t - 1e6)
-    given = {"train": [replace(whole, auxiliary={"tracker": shifted})], "validate": []}
+    shifted = replace(whole["tracker"], t=whole["tracker"].t - 1e6)
+    given = {"train": [{**whole, "tracker": shifted}], "validate": []}
     again = estimate(load_estimation(content), observations=given)
     found, plain = ({p.name: p for p in r.parameters} for r in (again, result))
     assert found["late"].value + 1e6 == pytest.approx(plain["late"].value, abs=1e-4)
@@ -95,10 +95,11 @@ def test_what_it_shows_is_in_the_report(result):
 def test_markers_with_gaps_do_as_well():
     content = sensor_estimation(kind="markers", markers=CORNERS, pivot=[0] * 6)
     whole = both(markers=True)
-    samples = whole.auxiliary["tracker"]
+    samples = whole["tracker"]
     place = samples.position.copy()
     place[5:15, 1] = np.nan
-    whole = replace(whole, auxiliary={"tracker": replace(samples, position=place)})
+    values = {**samples.values, "position": place}
+    whole = {**whole, "tracker": replace(samples, values=values)}
     given = {"train": [whole], "validate": []}
     found = truth_of(estimate(load_estimation(content), observations=given))
     assert max(map(abs, found.values())) < 3.5, found
@@ -151,16 +152,16 @@ def test_poses_of_bags_and_tables_keep_their_stamps(tmp_path):
     bag = bags.write_motion(
         tmp_path / "a.mcap", [("/box", "mocap", samples.t, *poses)], epoch_ns=10**18
     )
-    found = read_samples(bag, "poses")
+    found = read_beside(bag, "poses")
     assert found.frame == "mocap" and found.t == pytest.approx(1e9 + samples.t, abs=1e-6)
     rows = np.column_stack([samples.t, *poses])
     table = tmp_path / "a.csv"
     np.savetxt(table, rows, delimiter=",", header="t,px,py,pz,qx,qy,qz,qw", comments="")
-    again = read_samples(table, "poses")
+    again = read_beside(table, "poses")
     assert again.t == pytest.approx(samples.t) and again.frame == ""
     assert again.position == pytest.approx(samples.position, abs=1e-12)
     with pytest.raises(InputError, match=r"a table with the columns t px"):
-        read_samples(tmp_path / "b.csv", "poses")
+        read_beside(tmp_path / "b.csv", "poses")
 
 
 def test_clouds_and_poses_of_one_bag(tmp_path):
@@ -184,9 +185,7 @@ def test_clouds_and_poses_of_one_bag(tmp_path):
 def test_a_frame_that_nothing_places_is_refused():
     content = sensor_estimation(position=[0, 0, 0])
     whole = both()
-    named = replace(
-        whole, auxiliary={"tracker": replace(whole.auxiliary["tracker"], frame="mocap")}
-    )
+    named = {**whole, "tracker": replace(whole["tracker"], frame="mocap")}
     with pytest.raises(InputError, match=r"frame_id: got 'mocap'; accepted: poses in 'world'"):
         experiment(content).read({"train": [named], "validate": ()})
 
@@ -211,11 +210,11 @@ def test_bad_sensors_are_named(change, says):
 
 def test_bad_recordings_are_named(tmp_path):
     model, whole = experiment(sensor_estimation()), both()
-    samples = whole.auxiliary["tracker"]
+    samples = whole["tracker"]
 
     def read(**changed):
         beside = {"tracker": replace(samples, **changed)} if changed else {}
-        return model.read({"train": [replace(whole, auxiliary=beside)], "validate": ()})
+        return model.read({"train": [{"cloud": whole["cloud"], **beside}], "validate": ()})
 
     with pytest.raises(InputError, match=r"sensor tracker: got \[\]"):
         read()
@@ -233,11 +232,11 @@ def test_bad_recordings_are_named(tmp_path):
     np.savetxt(path, [[0, 0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 0, 1]], delimiter=",",
                header="t,px,py,pz,qx,qy,qz,qw", comments="")  # fmt: skip
     with pytest.raises(InputError, match=r"sample 1, t: got 0\.0; accepted: increasing stamps"):
-        read_samples(path, "poses")
+        read_beside(path, "poses")
     np.savetxt(path, [[0, 0, 0, 0, 0, 0, 0, 2]], delimiter=",",
                header="t,px,py,pz,qx,qy,qz,qw", comments="")  # fmt: skip
     with pytest.raises(InputError, match="a unit quaternion"):
-        read_samples(path, "poses")
+        read_beside(path, "poses")
 
 
 def test_without_sensors_nothing_changes():

@@ -71,6 +71,6 @@ def test_a_recording_counts_from_its_beginning(tmp_path):
     write_sequence(path, clouds)
     cameras = [Camera("cloud", read_cloud_options({}, "plan.yaml"))]
     (throw,) = CloudFiles("plan.yaml", "data.train", (path,), begin=(10.25,)).read(cameras)
-    assert [round(cloud.stamp, 3) for cloud in throw.clouds] == [10.3, 10.4, 10.5]
+    assert [round(cloud.stamp, 3) for cloud in throw["cloud"].clouds] == [10.3, 10.4, 10.5]
     with pytest.raises(InputError, match=r"data.train.begin\[0\].*from 10.000 to 10.500 s"):
         CloudFiles("plan.yaml", "data.train", (path,), begin=(11.0,)).read(cameras)

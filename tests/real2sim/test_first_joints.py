@@ -15,7 +15,7 @@ from diffsim_ros.real2sim.first_guess import Given
 from diffsim_ros.real2sim.sensors.joint import first_guess as first_joints
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.sensing.check import examine
-from diffsim_ros.sensing.streams import read_streams
+from diffsim_ros.sensing.read import read
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,7 +30,7 @@ def test_a_joint_log_gives_a_first_estimation_of_its_robot(tmp_path):
     assert sigma["elbow_joint"] == pytest.approx(0.4, rel=0.5)  # what its README says
     experiment = kind_of("joints")(config)
     data = experiment.read({})
-    assert [t.id for t in data.train] == [0, 1, 2] and [t.id for t in data.validate] == [3]
+    assert [t.trial for t in data.train] == [0, 1, 2] and [t.trial for t in data.validate] == [3]
     model = experiment.model
     short = model.problem(data.train[:1], model.map.start, horizon=25)
     found = short.evaluate(model.map.start)
@@ -52,7 +52,7 @@ def test_drives_that_are_given_torques(tmp_path):
     assert len(config.free) == 6 * 3 + 1 + 10 and config.validate is None
     np.savez(path, t=t, joints=["a"], q=still[:, :1], effort_command=still[:, :1])
     with pytest.raises(InputError, match="columns of all joints of the URDF"):
-        first_joints.make([examine(s) for s in read_streams(path)], out, Given(urdf=urdf[1]))
+        first_joints.make([examine(s) for s in read(path)], out, Given(urdf=urdf[1]))
     np.savez(path, t=t, joints=robot.joint_names, q=still)
     with pytest.raises(InputError, match="commands: got 'none'"):
-        first_joints.make([examine(s) for s in read_streams(path)], out, Given(urdf=urdf[1]))
+        first_joints.make([examine(s) for s in read(path)], out, Given(urdf=urdf[1]))

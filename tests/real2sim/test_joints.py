@@ -15,8 +15,7 @@ from diffsim_ros.real2sim.sensors.joint import options
 from diffsim_ros.real2sim.sensors.joint.experiment import JointExperiment
 from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing.check import examine
-from diffsim_ros.sensing.joints.log import read_logs
-from diffsim_ros.sensing.streams import read_streams
+from diffsim_ros.sensing.read import read, read_trials
 from tests.pages import keys_of_kind
 from tests.robots.test_urdf import ARM
 
@@ -187,7 +186,7 @@ def test_starts_stand_where_the_scene_would(folder):
 
 
 def test_csv_and_npz_hold_the_same(folder, tmp_path):
-    logs = read_logs(folder / "log.npz", (1,))
+    logs = read_trials(folder / "log.npz", "joints", wanted=(1,))
     head = ["t", "trial"]
     columns = [logs[0].t, np.ones(SAMPLES)]
     for kind, tables in (("", logs[0].measured), ("command_", logs[0].command)):
@@ -196,20 +195,20 @@ def test_csv_and_npz_hold_the_same(folder, tmp_path):
             columns += list(table.T)
     path = tmp_path / "log.csv"
     np.savetxt(path, np.stack(columns, axis=1), delimiter=",", header=",".join(head), comments="")
-    (again,) = read_logs(path)
-    assert again.joints == JOINTS
+    (again,) = read_trials(path, "joints")
+    assert again.names == JOINTS
     for signal in SIGMA:
         assert again.measured[signal] == pytest.approx(logs[0].measured[signal], abs=1e-12)
-    examined = examine(read_streams(path)[0])
+    examined = examine(read(path)[0])
     assert not examined.refusal
     assert "position, velocity, effort of 3 joints" in str(examined.found)
     assert again.command["position"] == pytest.approx(logs[0].command["position"], abs=1e-12)
     path.write_text("t,j1.position\n0,0\n1,x\n")
     with pytest.raises(InputError, match=r"line 3: got '1,x'; accepted: 2 numbers"):
-        read_logs(path)
+        read_trials(path, "joints")
     path.write_text("t,j1.speed\n0,0\n")
     with pytest.raises(InputError, match=r"a column JOINT.position for every joint"):
-        read_logs(path)
+        read_trials(path, "joints")
 
 
 def changed(folder, tmp_path, change):

@@ -20,7 +20,7 @@ from diffsim_ros.real2sim.sensors.marker import model as model_module
 from diffsim_ros.real2sim.sensors.marker import options
 from diffsim_ros.real2sim.sensors.marker.attach import carrier_of, rigid_fit
 from diffsim_ros.scene.model import load_scene
-from diffsim_ros.sensing.markers.files import read_markers
+from diffsim_ros.sensing.read import read_trials
 from tests.pages import keys_of_kind
 from tests.real2sim.markers_synthetic import (
     PLACES,
@@ -100,11 +100,11 @@ def test_derivatives_of_the_objective(files):
 
 def test_hidden_markers_do_not_count(files):
     model = kind_of("markers")(load_estimation(estimation([files["load_1"]]))).model
-    observed = read_markers(files["load_1"], 1e-3)
+    (observed,) = read_trials(files["load_1"], "markers")
     hidden = observed.value.copy()
     hidden[60:70, :3] = np.nan
     releases = [
-        model.release(dataclasses.replace(observed, value=value), "load_1", {})
+        model.release(observed.with_value(value), "load_1", {})
         for value in (observed.value, hidden)
     ]
     z = model.map.start
@@ -197,18 +197,20 @@ def test_a_simulation_that_hardly_moves_starts_at_the_release(files, monkeypatch
 
 def test_csv_and_c3d_of_one_recording_agree():
     pytest.importorskip("c3d")
-    ours, theirs = (read_markers(DATA / f"gravity_a.{kind}", 1e-3) for kind in ("csv", "c3d"))
+    ours, theirs = (
+        read_trials(DATA / f"gravity_a.{kind}", "markers")[0] for kind in ("csv", "c3d")
+    )
     assert ours.names == theirs.names
     np.testing.assert_allclose(ours.t, theirs.t, atol=1e-9)
     np.testing.assert_allclose(ours.value, theirs.value, atol=1e-6)
-    np.testing.assert_allclose(ours.residual, theirs.residual, atol=1e-6)
+    np.testing.assert_allclose(ours.values["residual"], theirs.values["residual"], atol=1e-6)
 
 
 def test_half_a_c3d_is_refused(tmp_path):
     pytest.importorskip("c3d")
     (tmp_path / "half.c3d").write_bytes((DATA / "gravity_a.c3d").read_bytes()[:1500])
     with pytest.raises(InputError, match=r"half\.c3d"):
-        read_markers(tmp_path / "half.c3d", 1e-3)
+        read_trials(tmp_path / "half.c3d", "markers")
 
 
 def edited(path: Path, change) -> Path:
@@ -231,13 +233,13 @@ def edited(path: Path, change) -> Path:
 )
 def test_bad_csv_is_refused_by_line(tmp_path, change, says):
     with pytest.raises(InputError, match=says):
-        read_markers(edited(tmp_path / "a.csv", change), 1e-3)
+        read_trials(edited(tmp_path / "a.csv", change), "markers")
 
 
 def test_other_endings_are_refused(tmp_path):
     (tmp_path / "a.trc").write_text("")
     with pytest.raises(InputError, match=r"\.csv or \.c3d"):
-        read_markers(tmp_path / "a.trc", 1e-3)
+        read_trials(tmp_path / "a.trc", "markers")
 
 
 @pytest.fixture(scope="module")
@@ -254,9 +256,9 @@ def small(files):
     ],
 )
 def test_recordings_that_contradict_the_places_are_refused(files, small, change, says):
-    observed = read_markers(files["load_1"], 1e-3)
+    (observed,) = read_trials(files["load_1"], "markers")
     with np.errstate(all="ignore"), pytest.raises(InputError, match=says):
-        small.release(dataclasses.replace(observed, value=change(observed.value)), "load_1", {})
+        small.release(observed.with_value(change(observed.value)), "load_1", {})
 
 
 def test_names_without_a_condition_are_refused(files):
@@ -267,7 +269,7 @@ def test_names_without_a_condition_are_refused(files):
 
 
 def test_missing_markers_and_entries_are_named(files, small):
-    observed = read_markers(files["load_1"], 1e-3)
+    (observed,) = read_trials(files["load_1"], "markers")
     names = ("top", *observed.names[1:])
     with pytest.raises(InputError, match="got 'top, side"):
         small.release(dataclasses.replace(observed, names=names), "load_1", {})

@@ -11,7 +11,7 @@ import pytest
 from diffsim_ros.real2sim.comparison import toss_errors
 from diffsim_ros.real2sim.scenarios.height import MetricOptions, start_state
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
-from diffsim_ros.sensing.observation import Observation, PoseTrial
+from diffsim_ros.sensing.observation import Observation, PoseTrial, pose_values
 from diffsim_ros.sensing.tosses import read_tosses
 
 DATA = Path(__file__).parents[2] / "data" / "cube_toss" / "tosses.npz"
@@ -27,7 +27,10 @@ def flight(frames: int, gravity: float = 9.81, *, velocity: bool = True, low: in
     orientation = quat_exp(t[:, None] * np.array([3.0, -1.0, 2.0]))
     value = np.concatenate([position, orientation], axis=1)
     columns = np.tile([9.0, 8.0, 7.0, 6.0, 5.0, 4.0], (frames, 1)) if velocity else None
-    poses = Observation(t, "pose", "world", ("cube",), value, np.array([1e-3, 0.01]), "synthetic")
+    poses = Observation(
+        kind="poses", t=t, frame="world", names=("cube",), values=pose_values(value),
+        sigma=np.array([1e-3, 0.01]), source="synthetic",
+    )  # fmt: skip
     return PoseTrial(1, poses, DT, np.arange(frames), columns)
 
 

@@ -206,7 +206,7 @@ def test_a_flight_ends_before_the_first_contact(elbow_file):
     assert np.abs(falling[flight.last - 2 : flight.last + 2] + 9.81).max() > 120  # an impact
     high = trial.poses.value.copy()
     high[:, [2, 9]] += 1.0
-    above = replace(trial, poses=replace(trial.poses, value=high))
+    above = replace(trial, poses=trial.poses.with_value(high))
     assert flight_of(scene, above, 2e-3, 10) is None
 
 

@@ -21,7 +21,6 @@ from diffsim_ros.real2sim.experiment import kind_of
 from diffsim_ros.real2sim.results import write_results
 from diffsim_ros.real2sim.scenarios.throw import free_spin
 from diffsim_ros.real2sim.sensors.cloud.trackers import refuse_apart
-from diffsim_ros.sensing.clouds.recording import CloudRecording
 from diffsim_ros.viz.pages import sections_of
 from tests.real2sim.clouds_synthetic import (
     AT_SIDE,
@@ -60,8 +59,7 @@ def right(samples, late=0.0):
 @cache
 def trackers(late=0.0):
     """Poses, and markers of another tracker whose stamps are late; no camera."""
-    auxiliary = {"poses": right(tracked(0)), "mocap": right(tracked(1, MARKERS), late)}
-    return CloudRecording("box", (), "box", auxiliary=auxiliary)
+    return {"poses": right(tracked(0)), "mocap": right(tracked(1, MARKERS), late)}
 
 
 def without_cloud(delay=None, **sensors):
@@ -98,8 +96,8 @@ def test_two_trackers_without_a_camera_know_more_than_either():
 
 def test_trackers_are_read_from_tables_and_their_trials_told_apart(tmp_path):
     """Two throws in one table, three seconds apart; the markers' table has both as well."""
-    auxiliary, names = trackers().auxiliary, list(CORNERS)
-    poses, mocap = auxiliary["poses"], auxiliary["mocap"]
+    throw, names = trackers(), list(CORNERS)
+    poses, mocap = throw["poses"], throw["mocap"]
     rows = [np.column_stack([poses.t + 3 * k, poses.position[:, 0], poses.orientation])
             for k in range(2)]  # fmt: skip
     head = "t,px,py,pz,qx,qy,qz,qw"
@@ -141,7 +139,7 @@ def two_cameras():
 
 @pytest.fixture(scope="module")
 def cameras():
-    return fitted(two_cameras(), replace(recording(0), auxiliary={"side": side(LATE)}))
+    return fitted(two_cameras(), {"cloud": recording(0), "side": side(LATE)})
 
 
 def test_two_cameras_know_more_than_either(cameras):
@@ -170,9 +168,9 @@ def test_derivatives_with_every_sensor_at_once():
     }  # fmt: skip
     sensors["mocap"] = {**MOCAP, "delay": "mocap_late"}
     content["parameters"] |= {"side_late": dict(DELAY), "mocap_late": dict(DELAY)}
-    auxiliary = {"tracker": tracked(0), "side": side(LATE), "mocap": tracked(1, MARKERS)}
+    others = {"tracker": tracked(0), "side": side(LATE), "mocap": tracked(1, MARKERS)}
     model = kind_of("clouds")(load_estimation(content))
-    given = {"train": [replace(recording(0, "box", 9), auxiliary=auxiliary)], "validate": ()}
+    given = {"train": [{"cloud": recording(0, "box", 9), **others}], "validate": ()}
     trials = model.read(given).train
     problem = model.model.problem(trials, model.model.map.start).exact()
     names = [o.name for o in problem.trials[0].objectives]
@@ -243,7 +241,7 @@ def rolled(samples):
     turn = Rotation.from_rotvec(np.outer(t, [2.0, -30.0, 5.0]))
     place = TRUTH["position"] + fall + turn.apply(SENSOR["pivot"]) - SENSOR["shift"]
     noise = SENSOR["sigma"] * np.random.default_rng(0).normal(size=place.shape)
-    return replace(samples, position=(place + noise)[:, None], orientation=turn.as_quat())
+    return samples.with_value(np.hstack([place + noise, turn.as_quat()]))
 
 
 def test_a_ball_turns_as_its_tracker_says_and_what_nothing_sees_is_named(tmp_path):
@@ -254,7 +252,7 @@ def test_a_ball_turns_as_its_tracker_says_and_what_nothing_sees_is_named(tmp_pat
     content["parameters"]["c_f"]["scale"] = "log"
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        result = fitted(content, CloudRecording("ball", (), "ball", auxiliary={"poses": samples}))
+        result = fitted(content, {"poses": samples})
         write_results(result, tmp_path / "out")
     (friction,) = result.parameters
     assert not friction.identifiable and "do not depend on it" in friction.note
@@ -288,7 +286,7 @@ def test_bad_lists_of_sensors_are_named(sensors, says):
 
 
 def test_another_camera_of_another_time_is_named():
-    throw = replace(recording(0), auxiliary={"side": side(late=60.0)})
+    throw = {"cloud": recording(0), "side": side(late=60.0)}
     model = kind_of("clouds")(load_estimation(two_cameras()))
     with pytest.raises(InputError, match=r"sensor side: got .clouds from 65\.0.*are clocks apart"):
         model.read({"train": [throw], "validate": ()})

@@ -9,7 +9,6 @@ from diffsim_ros.real2sim.first_guess import streams_of
 from diffsim_ros.rotation import quat_exp, quat_multiply
 from diffsim_ros.sensing import messages as build
 from diffsim_ros.sensing.bags import EPOCH_NS
-from diffsim_ros.sensing.clouds.samples import read_samples
 from diffsim_ros.sensing.frames import Transform
 from diffsim_ros.sensing.messages import (
     BODIES,
@@ -22,7 +21,7 @@ from diffsim_ros.sensing.messages import (
     Entry,
     message,
 )
-from diffsim_ros.sensing.streams import read_streams
+from diffsim_ros.sensing.read import read, read_beside
 from diffsim_ros.sensing.tosses import read_tosses, toss_ids
 from tests.sensing.test_tosses import DATA as TOSSES
 
@@ -118,9 +117,9 @@ def test_tosses_of_every_message_are_those_of_the_file(tmp_path, carrier):
     stamps, rows = tosses()
     path = written(tmp_path / "lab.mcap", entries(carrier, stamps, {"cube": rows}))
     same_tosses(path)
-    (stream,) = read_streams(path)
+    (stream,) = read(path)
     assert (stream.kind, stream.names, stream.frame) == ("poses", ("cube",), "world")
-    samples = read_samples(path, "poses", MADE[carrier][1])
+    samples = read_beside(path, "poses", MADE[carrier][1])
     np.testing.assert_array_equal(samples.position[:, 0], rows[:, :3])
     assert abs(samples.t[0] - EPOCH_NS * 1e-9) < 1e-3
 
@@ -183,7 +182,7 @@ def test_poses_are_moved_to_the_wanted_frame_by_the_static_transforms(tmp_path, 
         groups.append([Entry(EPOCH_NS, "/observer/world_frame", TEXT, lambda: text)])
     path = written(tmp_path / "lab.mcap", *groups)
     same_tosses(path, atol=1e-9)
-    (stream,) = read_streams(path)
+    (stream,) = read(path)
     assert stream.frame == world and "moved from 'optical'" in stream.notes[0]
 
 
@@ -194,7 +193,7 @@ def test_one_frame_of_two_trackers_is_not_one_body(tmp_path):
         entries("tf", stamps, {"cube": rows}, "left"),
         entries("tf", stamps + 3_000_000, {"cube": observed(rows)}, "right"),
     )
-    assert sorted(s.names[0] for s in read_streams(path)) == ["left->cube", "right->cube"]
+    assert sorted(s.names[0] for s in read(path)) == ["left->cube", "right->cube"]
     with pytest.raises(InputError, match="left->cube on /tf"):
         read_tosses(path)
     same_tosses(path, body="left->cube")
@@ -246,4 +245,4 @@ def test_an_array_without_bodies_is_named(tmp_path):
     stamps, _ = tosses()
     path = written(tmp_path / "lab.mcap", entries("named", stamps[:5], {}))
     with pytest.raises(InputError, match="/poses: got 'no body in any message'"):
-        read_streams(path)
+        read(path)

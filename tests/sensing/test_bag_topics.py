@@ -1,5 +1,7 @@
 """Bags of several topics: one bad one spoils no other; markers, clouds and poses come back."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -11,13 +13,9 @@ from diffsim_ros.sensing import bags, cdr
 from diffsim_ros.sensing import messages as build
 from diffsim_ros.sensing.bags import EPOCH_NS, MocapTrack, RawMessage, RecordedClouds
 from diffsim_ros.sensing.check import check
-from diffsim_ros.sensing.clouds.bag import read_bag
 from diffsim_ros.sensing.clouds.cloud import Cloud
-from diffsim_ros.sensing.joints.log import read_logs
-from diffsim_ros.sensing.markers.bag import bag_markers
-from diffsim_ros.sensing.markers.files import raw_markers, read_markers, read_recordings
 from diffsim_ros.sensing.messages import BODIES, MOCAP, POSE, Entry, message, types
-from diffsim_ros.sensing.streams import read_streams
+from diffsim_ros.sensing.read import read, read_kind, read_trials
 from diffsim_ros.sensing.toss_file import write_tosses
 from diffsim_ros.sensing.tosses import read_tosses
 from tests.real2sim import clouds_synthetic
@@ -48,15 +46,15 @@ def raw(topic, kind, data, k=0):
 def test_a_topic_of_garbage_spoils_no_other(tmp_path):
     garbage = raw("/cam/points", build.CLOUD, b"\0\1\0\0" + bytes(range(40)))
     path = broken(tmp_path / "bag.mcap", garbage)
-    assert len(bags.read_poses(path).track.t) == 40
+    assert len(read_kind(path, "poses")) == 40
     refused = []
-    (stream,) = read_streams(path, refuse=refused.append)
+    (stream,) = read(path, refuse=refused.append)
     assert stream.kind == "poses" and len(refused) == 1
     assert "bag.mcap: /cam/points: sample 0" in str(refused[0])
     examined, unreadable = check([path])
     assert len(examined) == 1 and str(unreadable[0]) == str(refused[0])
     with pytest.raises(InputError, match=r"/cam/points: sample 0.*a sensor_msgs/msg/PointCloud2"):
-        read_bag(path)
+        read_kind(path, "clouds")
 
 
 def test_a_definition_that_cannot_be_parsed_spoils_no_other(tmp_path):
@@ -69,9 +67,9 @@ def test_a_definition_that_cannot_be_parsed_spoils_no_other(tmp_path):
         for entry in build.pose_entries(bags.RecordedPoses(*poses()), EPOCH_NS):
             writer.write(good, entry.stamp, types().serialize_cdr(entry.build(), POSE))
             writer.write(bad, entry.stamp, b"\0\1\0\0")
-    assert len(bags.read_poses(tmp_path / "bag").track.t) == 40
+    assert len(read_kind(tmp_path / "bag", "poses")) == 40
     assert bags.topics(tmp_path / "bag")["/odd"] == ("lab_msgs/msg/Odd", 40)
-    assert [s.kind for s in read_streams(tmp_path / "bag")] == ["poses"]
+    assert [s.kind for s in read(tmp_path / "bag")] == ["poses"]
     with pytest.raises(InputError, match=r"/odd: lab_msgs/msg/Odd: .*readable definition"):
         bags.read_messages(tmp_path / "bag", "lab_msgs/msg/Odd")
 
@@ -81,10 +79,11 @@ def test_a_half_written_bag_says_what_may_help(tmp_path):
     (tmp_path / "cut.mcap").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "cut.db3").write_bytes(b"SQLite format 3\0")
+    readers = [partial(read_kind, kind=kind) for kind in ("poses", "markers")]
     for name in ("cut.mcap", "folder"):
-        for read in (bags.read_poses, bag_markers, read_tosses, bags.topics):
+        for one in (*readers, read_tosses, bags.topics):
             with pytest.raises(InputError, match=rf"{name}: .*cut off.*mcap recover|reindex"):
-                read(tmp_path / name)
+                one(tmp_path / name)
     with pytest.raises(InputError, match=r"folder: got 'a folder of cut.db3, without metadata"):
         bags.topics(tmp_path / "folder")
     assert bags.is_bag(tmp_path / "folder")  # so that it is named, not passed over
@@ -101,21 +100,20 @@ def markers(n=60, trials=2, gap=2.0):
 def test_markers_come_back_by_name_and_trial(tmp_path):
     track = markers()
     path = bags.write_motion(tmp_path / "beam.mcap", [], mocap=[track])
-    frame, names, t, position, notes = bag_markers(path)
-    assert (frame, names, notes) == ("map", track.names, ())
-    np.testing.assert_allclose(t, track.t, atol=1e-9)
-    np.testing.assert_array_equal(position, track.position)
-    first, second = read_recordings(path, 1e-3)
+    found = read_kind(path, "markers")
+    assert (found.frame, found.names, found.notes) == ("map", track.names, ())
+    np.testing.assert_allclose(found.t, track.t, atol=1e-9)
+    np.testing.assert_array_equal(found.position, track.position)
+    first, second = read_trials(path, "markers")
     assert (first.name, second.name, second.t[0]) == ("beam_1", "beam_2", 0.0)
-    np.testing.assert_array_equal(second.value, position[60:].reshape(60, 9))
-    with pytest.raises(InputError, match=r"beam\.mcap: trials: got 2"):
-        read_markers(path, 1e-3)
-    (stream,) = read_streams(path)
+    np.testing.assert_array_equal(second.value, found.position[60:].reshape(60, 9))
+    (stream,) = read(path)
     assert stream.kind == "markers" and stream.frame == "map"
 
 
 def test_init_of_a_bag_of_markers_with_two_trials(tmp_path, capsys):
-    names, t, position, _ = raw_markers(marker_table(tmp_path))
+    found = read_kind(marker_table(tmp_path), "markers")
+    names, t, position = found.names, found.t, found.position
     twice = np.concatenate([t, t + t[-1] + 1.0]), np.concatenate([position, position])
     track = MocapTrack("/markers", "map", twice[0], names, twice[1])
     path, out = tmp_path / "lab.mcap", tmp_path / "out"
@@ -148,9 +146,9 @@ def test_markers_of_rigid_bodies_and_the_topic_with_names(tmp_path):
 
     path = tmp_path / "two.mcap"
     build.write_bag(path, [*frames("/markers", MOCAP, ""), *frames("/bodies", BODIES, "")])
-    assert bag_markers(path)[1] == ("cube7",)  # the other topic's have no names
-    assert bag_markers(path, "/markers")[1] == ("marker 7",)
-    assert {s.name: s.names for s in read_streams(path)} == {
+    assert read_kind(path, "markers").names == ("cube7",)  # the other topic's have no names
+    assert read_kind(path, "markers", "/markers").names == ("marker 7",)
+    assert {s.sensor: s.names for s in read(path)} == {
         "/markers": ("marker 7",), "/bodies": ("cube7",)
     }  # fmt: skip
 
@@ -176,7 +174,7 @@ def test_a_cloud_of_a_scene_is_no_set_of_markers(tmp_path):
     track = RecordedClouds("/points", "camera", [0.0], [cloud])
     path = bags.write_motion(tmp_path / "scene.mcap", [], clouds=[track])
     with pytest.raises(InputError, match=r"/points: sample 0: points: got 65; .*at most 64"):
-        read_recordings(path, 1e-3)
+        read_trials(path, "markers")
 
 
 def test_tosses_of_a_bag_are_those_of_the_file(tmp_path):
@@ -222,21 +220,22 @@ def test_joint_logs_of_a_bag_with_commands_and_trials(tmp_path):
         *joint_entries("/arm/commands", late, ["a", "b"], position=q[2:, ::-1] + 1.0),
     ]
     build.write_bag(tmp_path / "arm.mcap", entries)
-    first, second = read_logs(tmp_path / "arm.mcap")
-    assert (len(first.t), len(second.t), first.joints) == (18, 15, ("b", "a"))
+    path = tmp_path / "arm.mcap"
+    first, second = read_trials(path, "joints")
+    assert (len(first.t), len(second.t), first.names) == (18, 15, ("b", "a"))
     np.testing.assert_array_equal(first.measured["position"], q[2:20])
     np.testing.assert_array_equal(second.measured["effort"], effort[20:])
     np.testing.assert_array_equal(second.command["position"], q[20:] + 1.0)
     np.testing.assert_allclose(second.t, t[20:] - 2.0, atol=1e-9)
-    assert [log.id for log in read_logs(tmp_path / "arm.mcap", (2,))] == [2]
+    assert [log.trial for log in read_trials(path, "joints", wanted=(2,))] == [2]
     few = joint_entries("/arm/commands", late, ["a"], position=q[2:, :1])
     states = list(joint_entries("/joint_states", t, names, position=q))
     build.write_bag(tmp_path / "few.mcap", [*states, *few])
     with pytest.raises(InputError, match=r"few\.mcap: /arm/commands: joints: got 'a'.*lacks b"):
-        read_logs(tmp_path / "few.mcap")
+        read_trials(tmp_path / "few.mcap", "joints")
     build.write_bag(tmp_path / "two.mcap", [*states, *joint_entries("/x", t, names, position=q)])
     with pytest.raises(InputError, match="topics: got '/joint_states, /x'"):
-        read_logs(tmp_path / "two.mcap")
+        read_trials(tmp_path / "two.mcap", "joints")
 
 
 def test_clouds_with_colour_and_further_columns(tmp_path):
@@ -246,7 +245,7 @@ def test_clouds_with_colour_and_further_columns(tmp_path):
         "/points", "world", [0.5], [Cloud(points, colour)], {"residual": residual}
     )
     path = bags.write_motion(tmp_path / "clouds.mcap", [], clouds=[track])
-    (cloud,) = read_bag(path)
+    (cloud,) = read_kind(path, "clouds").clouds
     np.testing.assert_allclose(cloud.points, points, atol=1e-6)
     np.testing.assert_allclose(cloud.colour, colour, atol=1 / 255)
     (stored,) = bags.read_raw(path, "/points")
@@ -296,9 +295,9 @@ def test_headers_are_read_and_set_in_the_bytes(tmp_path):
     assert cdr.header(first.data, "x") == (EPOCH_NS, "world")
     later = [m._replace(data=cdr.restamped(m.data, m.stamp + 5)) for m in (first, *rest)]
     moved = bags.write_raw(tmp_path / "b.mcap", later)
-    before, after = bags.read_poses(path), bags.read_poses(moved)
-    assert after.epoch_ns == before.epoch_ns + 5
-    np.testing.assert_array_equal(after.track.position, before.track.position)
+    before, after = read_kind(path, "poses"), read_kind(moved, "poses")
+    assert after.epoch == before.epoch + 5
+    np.testing.assert_array_equal(after.position, before.position)
     for data in (b"", b"\0\1\0\0abc", b"\0\1\0\0" + b"\xff" * 12):
         with pytest.raises(InputError, match="place: header"):
             cdr.header(data, "place")

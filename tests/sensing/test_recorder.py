@@ -7,8 +7,8 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.rotation import quat_conjugate, quat_multiply, quat_rotate
-from diffsim_ros.sensing.markers.files import read_recordings
 from diffsim_ros.sensing.observation import Observation
+from diffsim_ros.sensing.read import read_trials
 from diffsim_ros.sensing.recorder import NANO, RESET_AFTER, PoseRecorder, PoseSample
 from diffsim_ros.sensing.saving import save_trials
 from diffsim_ros.sensing.tosses import read_tosses
@@ -207,14 +207,22 @@ def test_markers_are_saved_beside_the_poses_as_the_estimator_reads_them(tmp_path
     t = np.arange(20) / 100
     names = (("a", "b"), ("b", "c"))
     markers = [
-        Observation(t, "markers", "map", names[k], value[k], np.array([1e-3]), "", None, k + 1)
+        Observation(
+            kind="markers",
+            t=t,
+            frame="map",
+            names=names[k],
+            source="",
+            trial=k + 1,
+            values={"position": value[k].reshape(20, 2, 3)},
+        )
         for k in range(2)
     ]
     paths = save_trials(tmp_path / "toss.npz", recorder(flight()).trials(), markers)
     assert paths[-1].name == "toss_markers.csv"
     (alone,) = save_trials(tmp_path / "beam.csv", [], markers)
     for path in (paths[-1], alone):
-        first, second = read_recordings(path, 1e-3)
+        first, second = read_trials(path, "markers")
         assert (first.names, first.name) == (("a", "b", "c"), f"{path.stem}_1")
         np.testing.assert_array_equal(first.value[:, :6], value[0])
         np.testing.assert_array_equal(second.value[:, 3:], value[1])

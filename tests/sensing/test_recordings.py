@@ -11,7 +11,7 @@ from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.sensing import bags
 from diffsim_ros.sensing.check import check
-from diffsim_ros.sensing.streams import read_streams
+from diffsim_ros.sensing.read import read
 from tests.real2sim import synthetic
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -182,8 +182,8 @@ def bag(path, t, position=None):
 
 def test_a_bag_is_read_by_topic_and_a_half_written_one_is_refused(tmp_path, capsys):
     whole = bag(tmp_path / "whole.mcap", np.arange(40) / 100)
-    stream = read_streams(whole)[0]
-    assert (stream.kind, stream.name, stream.frame, len(stream)) == (
+    stream = read(whole)[0]
+    assert (stream.kind, stream.sensor, stream.frame, len(stream)) == (
         "poses",
         "/cube/pose",
         "map",
@@ -204,7 +204,7 @@ def test_empty_and_damaged_files_are_one_line(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(InputError, match=rf"{name}.*accepted") as caught:
-        read_streams(path)
+        read(path)
     assert "\n" not in str(caught.value)
 
 
@@ -409,15 +409,15 @@ def test_joints_of_a_bag_are_sorted_by_name_and_empty_topics_left_out(tmp_path):
     messages = [(10**9 + k * 10**7, build(k)) for k in range(30)]
     entries = [("/joints", kind, messages), ("/silent", kind, []), ("/other", bags.POSE, [])]
     path = written(tmp_path / "bag", entries)
-    (stream,) = read_streams(path)
+    (stream,) = read(path)
     assert (stream.kind, stream.names) == ("joints", ("b", "a"))
-    np.testing.assert_array_equal(stream.joints["position"], q[:, ::-1])
-    assert list(stream.joints) == ["position"]
+    np.testing.assert_array_equal(stream.values["position"], q[:, ::-1])
+    assert list(stream.values) == ["position"]
     found, one = about(path)
     assert one.refusal is None and found["excitation"][1] == "hardly move: b"
     silent = written(tmp_path / "silent", [("/silent", kind, [])])
     with pytest.raises(InputError, match=r"/silent.*no messages"):
-        read_streams(silent)
+        read(silent)
 
 
 def test_what_is_of_no_use_to_an_estimation_is_refused_by_init(tmp_path, capsys):
@@ -440,9 +440,9 @@ def test_a_table_of_poses_is_that_of_the_observer(tmp_path):
 
     trials = read_tosses(saved(tmp_path, bounces(3)))
     table, tosses = sorted(save_trials(tmp_path / "lab.npz", trials), key=lambda p: p.suffix)
-    a, b = read_streams(table)[0], read_streams(tosses)[0]
-    assert a.what == "table of poses" and b.what == "npz of tosses"
-    np.testing.assert_array_equal(a.trial, b.trial)
+    a, b = read(table)[0], read(tosses)[0]
+    assert a.format == "table of poses" and b.format == "npz of tosses"
+    np.testing.assert_array_equal(a.numbers, b.numbers)
     for key in ("t", "position", "orientation"):
         np.testing.assert_allclose(getattr(a, key), getattr(b, key), atol=1e-8)
     assert about(table)[1].refusal is None

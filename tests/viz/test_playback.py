@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from rosbags.highlevel import AnyReader
 
-from diffsim_ros.sensing.bags import MARKERS, pose_topics, read_poses
+from diffsim_ros.sensing.bags import MARKERS, POSE, topics
+from diffsim_ros.sensing.read import read_kind
 from diffsim_ros.viz.markers import Action, MarkerKind
 from diffsim_ros.viz.pages import sections_of
 from diffsim_ros.viz.playback import MARKER_TOPIC, TOPICS, write_playback
@@ -18,14 +19,15 @@ def path(result, tmp_path_factory):
 
 
 def test_tosses_follow_each_other_with_a_pause(path, result):
-    assert pose_topics(path) == {topic: 12 * 40 for topic in TOPICS.values()}
-    track = read_poses(path, TOPICS["simulated"]).track
+    counts = {name: count for name, (kind, count) in topics(path).items() if kind == POSE}
+    assert counts == {topic: 12 * 40 for topic in TOPICS.values()}
+    track = read_kind(path, "poses", TOPICS["simulated"])
     gaps = np.flatnonzero(np.diff(track.t) > 0.1)
     assert gaps.tolist() == [40 * i - 1 for i in range(1, 12)]
     assert np.diff(track.t)[gaps] == pytest.approx(0.5)
     for i, prediction in enumerate(result.predictions):
         part = slice(40 * i, 40 * (i + 1))
-        assert np.array_equal(track.position[part], prediction.simulated_position)
+        assert np.array_equal(track.position[part, 0], prediction.simulated_position)
         assert np.array_equal(track.orientation[part], prediction.simulated_orientation)
 
 

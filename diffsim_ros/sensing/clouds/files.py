@@ -1,4 +1,4 @@
-"""Clouds in files: PCD (ascii, binary, binary_compressed) and PLY through Open3D; sequences.
+"""Clouds in files and bags: PCD and PLY (ascii, binary, compressed) by Open3D, PointCloud2.
 
 A sequence is a folder of such files, or one NPZ: `points` (m, 3) of all frames in a row, `count`
 (f,) points of each frame, `t` (f,) [s], optional `colour` (m, 3), `frame` and `eye` (3,).
@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,20 @@ from ...errors import InputError
 from ...files import is_folder, require_regular
 from ...npz import read_npz
 from ...output import write_bytes
+from .. import bags
+from ..clock import clock
+from ..formats import Format, SensorKind
+from ..messages import CLOUD
+from ..observation import Observation
 from .cloud import Cloud, checked
 from .headers import read_header
 from .library import open3d
+from .packed import decode_message
 
 SUFFIXES = (".pcd", ".ply")
 KEYS = ("points", "count", "t")
+MILLIMETRES = "if these are millimetres"
+"""What clouds.cloud says of a cloud that is too far."""
 
 
 def read_cloud(
@@ -159,3 +168,101 @@ def write_sequence(path: str | Path, clouds: Sequence[Cloud], kind: type = np.fl
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **table)
     write_bytes(path, buffer.getvalue())
+
+
+# ---------------------------------------------------------------------------- observations
+
+
+def read_files(
+    path: Path, *, rate: float | None = None, scale: float | None = None
+) -> list[Observation]:
+    """Clouds of a file, a folder or an NPZ, in metres.
+
+    rate   [Hz] of files whose names are no stamps;  scale  metres per unit
+    None: scale and rate are guessed, and a note says so; InputError as read_sequence
+    """
+    if scale is not None:
+        clouds = read_sequence(path, rate=rate, scale=scale)
+        return [observed(path, clouds, "a sequence of clouds")]
+    try:
+        return [_guessed(path, 1.0)]
+    except InputError as error:
+        if MILLIMETRES not in error.remedy:
+            raise
+    found = _guessed(path, 1e-3)
+    note = "places are in millimetres: give scale: 0.001 when estimating"
+    return [replace(found, scale=1e-3, notes=(*found.notes, note))]
+
+
+def _guessed(path: Path, scale: float) -> Observation:
+    if path.suffix.lower() in SUFFIXES:
+        return observed(path, [read_cloud(path, scale=scale)], "a point cloud")
+    what = "a sequence of clouds"
+    try:
+        return observed(path, read_sequence(path, scale=scale), what)
+    except InputError as error:
+        if error.key != "file names":
+            raise
+    clouds = read_sequence(path, rate=1.0, scale=scale)
+    note = "file names hold no stamps: give the rate when estimating; 1 Hz is assumed here"
+    return observed(path, clouds, what, notes=(note,))
+
+
+def read_bag(
+    path: str | Path, topic: str = "", *, scale: float = 1.0, rate: float | None = None
+) -> list[Observation]:
+    """Clouds of one topic in the order of the bag; "" takes the only PointCloud2 topic.
+
+    Stamps are the headers' [s since 1970], times of arrival where all headers have 0.
+    scale   metres per unit
+    Raises InputError naming file, topic, sample and what is wrong with it; as bags.read_messages
+    for the bag itself; for stamps that do not increase or a frame that changes.
+    """
+    path = Path(path)
+    topic, samples = bags.read_messages(path, CLOUD, topic)
+    unset = all(bags.nanoseconds(m.header.stamp) == 0 for _, m in samples)
+    clouds: list[Cloud] = []
+    for i, (arrival, message) in enumerate(samples):
+        source = f"{path}: {topic}: sample {i}"
+        stamp = arrival * 1e-9 if unset else None
+        cloud = decode_message(message, source, scale=scale, stamp=stamp)
+        if clouds and cloud.frame != clouds[-1].frame:
+            rule = f"the same frame throughout, {clouds[-1].frame!r}"
+            raise InputError(source, "frame_id", cloud.frame, rule)
+        if clouds and not cloud.stamp > clouds[-1].stamp:
+            raise InputError(source, "stamp", cloud.stamp, f"later than {clouds[-1].stamp:.9f} s")
+        clouds.append(cloud)
+    return [observed(path, clouds, "PointCloud2", sensor=topic)]
+
+
+def observed(
+    source: str | Path, clouds: Sequence[Cloud], what: str = "clouds", **rest: Any
+) -> Observation:
+    """The clouds of one static sensor, at their own stamps."""
+    table = np.empty(len(clouds), object)
+    for i, cloud in enumerate(clouds):
+        table[i] = cloud
+    return Observation(
+        kind="clouds", t=np.array([cloud.stamp for cloud in clouds]), names=(),
+        values={"cloud": table}, source=str(source), frame=clouds[0].frame, format=what, **rest,
+    )  # fmt: skip
+
+
+def trials(clouds: Observation) -> list[Observation]:
+    """Its trials: holes in the stamps of a bag tell them apart."""
+    if bags.is_bag(clouds.source):
+        clouds = replace(clouds, numbers=clock(clouds.t, None).trial)
+    return [replace(one, sensor="") for one in clouds.trials()]
+
+
+SENSOR = SensorKind(
+    kind="clouds",
+    accepted="a recording of point clouds",
+    formats=(
+        Format((*SUFFIXES, ""), lambda names: True, read_files),
+        Format((".npz",), lambda names: {"points", "count"} <= set(names), read_files),
+    ),
+    topics={CLOUD: read_bag},
+    bag=read_bag,
+    trials=trials,
+)

@@ -15,9 +15,12 @@ from ....inverse.cloud_track import CloudTrack, RigidSkin, SoftSkin
 from ....inverse.losses import Huber, Loss
 from ....rotation import quat_between, quat_matrix
 from ....sensing.clouds.cloud import Cloud
+from ....sensing.clouds.files import trials
 from ....sensing.clouds.options import CLOUD, CloudOptions, DepthNoise
 from ....sensing.clouds.pipeline import CloudPipeline, ProcessedCloud, stage_table
-from ....sensing.clouds.recording import CloudRecording, read_recordings
+from ....sensing.frames import static_frames
+from ....sensing.observation import Observation
+from ....sensing.read import read_kind
 from .detections import Detections, Outline, followed
 
 EARLY = 0.5
@@ -46,33 +49,34 @@ class Camera:
     slack: tuple[float, float] = (0.0, 0.0)
     priority: ClassVar[int] = 1
 
-    def throws(self, path: str | Path, rate: float | None, topic: str) -> list[CloudRecording]:
-        """Recordings of a file, as the first of the sensors."""
-        scale = self.options.values["scale"]
-        return read_recordings(path, topic=topic or self.topic, rate=rate, scale=scale)
+    def throws(self, path: str | Path, rate: float | None, topic: str) -> list[Observation]:
+        """Throws of a file, as the first of the sensors."""
+        return trials(self._whole(path, rate, topic or self.topic))
 
-    def read(self, path: str | Path) -> CloudRecording:
+    def read(self, path: str | Path) -> Observation:
         """The camera's clouds of a whole file, beside another sensor's throws."""
-        found = self.throws(path, None, "")
-        return replace(found[0], clouds=[cloud for throw in found for cloud in throw.clouds])
+        return self._whole(path, None, self.topic)
 
-    def meanwhile(self, recording: CloudRecording, first: float, last: float) -> CloudRecording:
+    def _whole(self, path: str | Path, rate: float | None, topic: str) -> Observation:
+        scale = self.options.values["scale"]
+        return read_kind(path, "clouds", topic, rate=rate, scale=scale)
+
+    def meanwhile(self, recording: Observation, first: float, last: float) -> Observation:
         """Its clouds of about the time from stamp `first` to `last` of the first sensor."""
         early, late = self.stamps(np.array([first, last])) + np.array([-EARLY, EARLY])
-        kept = [cloud for cloud in recording.clouds if early <= cloud.stamp <= late]
-        if not kept:
-            own = recording.clouds[0].stamp, recording.clouds[-1].stamp
-            got = f"clouds from {own[0]:.3f} to {own[1]:.3f} s"
+        kept = recording.kept((early <= recording.t) & (recording.t <= late))
+        if not len(kept):
+            got = f"clouds from {recording.t[0]:.3f} to {recording.t[-1]:.3f} s"
             rule = f"some of the throw, from {early + EARLY:.3f} s on"
             remedy = f"are clocks apart (measurement.sensors.{self.name}.delay)?"
             raise InputError(recording.source, f"sensor {self.name}", got, rule, remedy)
-        return replace(recording, clouds=kept)
+        return kept
 
     def stamps(self, t: np.ndarray) -> np.ndarray:
         """Its own stamps at stamps t of the first sensor, at the first guess of its delay."""
         return t + self.clock.reference
 
-    def detections(self, recording: CloudRecording, outline: Outline) -> Detections:
+    def detections(self, recording: Observation, outline: Outline) -> Detections:
         """The recording behind the pipeline; InputError if it does not show the body."""
         pipeline = CloudPipeline(self._placed(recording))
         frames = pipeline.run(recording.clouds)
@@ -119,16 +123,16 @@ class Camera:
         early, rate = self.slack
         return (1.0 + rate) * last + early
 
-    def _placed(self, recording: CloudRecording) -> CloudOptions:
+    def _placed(self, recording: Observation) -> CloudOptions:
         """The pipeline's options; static transforms of the recording place a camera that the YAML
         does not. InputError if there are some, but none from the camera to the scene's frame.
         """
         values = self.options.values
         given = any(values[key] != CLOUD[key].default for key in ("position", "orientation"))
-        if recording.frames is None or given:
+        known = None if given else static_frames(recording.source)
+        if known is None:
             return self.options
-        camera = recording.clouds[0].frame
-        found = recording.frames.lookup(values["frame"], camera, recording.source)
+        found = known.lookup(values["frame"], recording.frame, recording.source)
         pose = {"position": found.position.tolist(), "orientation": found.orientation.tolist()}
         return replace(self.options, values={**values, **pose})
 

@@ -14,7 +14,7 @@ from ....scene.body_surface import body_surface
 from ....scene.model import SceneModel
 from ....sensing.clouds.cloud import Cloud
 from ....sensing.clouds.planes import Plane
-from ....sensing.clouds.samples import Samples
+from ....sensing.observation import Observation
 
 ROUND = 0.04
 """Share of its radius within which the surface of a body lies that looks alike from all sides."""
@@ -157,7 +157,7 @@ class Detections:
     turn: np.ndarray = None
     shift: np.ndarray = None
     stages: Sequence[Mapping] = ()
-    samples: Samples | None = None
+    samples: Observation | None = None
 
     def __post_init__(self):
         for key, still in (("turn", np.eye(3)), ("shift", np.zeros(3))):

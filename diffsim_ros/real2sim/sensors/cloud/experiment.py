@@ -11,7 +11,7 @@ import numpy as np
 from ....fields import Reader
 from ....inverse.optimizers import LMOptions, levenberg_marquardt
 from ....inverse.simulation_problem import body_slots
-from ....sensing.clouds.recording import CloudRecording
+from ....sensing.observation import Observation
 from ...experiment import Data, Experiment, predicted, refuse_twice
 from ...fit import Fit
 from ...options import FitOptions
@@ -93,8 +93,9 @@ class CloudExperiment(Experiment):
             rule = "0 for clouds (a search has no place for starts)"
             raise reader.error("fit.search_evaluations", fit.search_evaluations, rule)
 
-    def read(self, observations: Mapping[str, Sequence[CloudRecording]]) -> Data:
-        """Recordings of the YAML's files, or CloudRecordings handed over by role."""
+    def read(self, observations: Mapping[str, Sequence]) -> Data:
+        """Recordings of the YAML's files, or those handed over by role: what each sensor recorded,
+        by its name, or the one Observation of a camera alone."""
         data = super().read(observations)
         for throw in (*data.train, *data.validate):
             floor = next((p for p in throw.detections.planes if p.name == "floor"), None)
@@ -110,17 +111,20 @@ class CloudExperiment(Experiment):
 
     def role(
         self,
-        given: Sequence[CloudRecording] | None,
+        given: Sequence | None,
         recordings: CloudFiles | None,
         notes: list[str],
     ) -> list[ThrowRecording]:
         """Throws of one role, made ready."""
         if not given and recordings is None:
             return []
-        found = given or recordings.read(self.model.sensors)
+        throws = given or recordings.read(self.model.sensors)
+        first = self.model.reference.name
+        throws = [{first: one} if isinstance(one, Observation) else one for one in throws]
         key = "observations" if given else f"{recordings.key}.files"
-        refuse_twice([recording.name for recording in found], self.config.place, key)
-        return [self.model.ready(recording) for recording in found]
+        ready = [self.model.ready(throw) for throw in throws]
+        refuse_twice([throw.name for throw in ready], self.config.place, key)
+        return ready
 
     def missing(self, trial: ThrowRecording) -> int:
         """Frames that do not show the body."""

@@ -17,8 +17,8 @@ from ....errors import InputError
 from ....rotation import quat_between, quat_matrix
 from ....sensing.check import Examined
 from ....sensing.clouds.cloud import Cloud
-from ....sensing.flights import G
-from ....sensing.streams import Stream
+from ....sensing.flight import G
+from ....sensing.observation import Observation
 from ...first_guess import First, Given, filled, last_apart
 
 CELL = 0.05
@@ -80,11 +80,11 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     if given.mass is None:
         notes.append(f"the density is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
     notes.append(f"stiffness starts at a guess, {YOUNG:g} Pa; its bounds span 1 kPa to 10 MPa")
-    scene = _scene(size, density, float(examined[0].stream.t[-1]))
+    scene = _scene(size, density, float(np.ptp(examined[0].stream.t)))
     return First(scene, _estimation(view, size, paths, examined[0].stream), {}, tuple(notes))
 
 
-def view_of(stream: Stream) -> View:
+def view_of(stream: Observation) -> View:
     """How the camera of a recording stands, and what moves before it.
 
     Raises InputError where no floor is seen, or nothing moves.
@@ -153,7 +153,9 @@ def _scene(size: Sequence[float], density: float, duration: float) -> str:
     )  # fmt: skip
 
 
-def _estimation(view: View, size: Sequence[float], paths: Sequence[str], stream: Stream) -> str:
+def _estimation(
+    view: View, size: Sequence[float], paths: Sequence[str], stream: Observation
+) -> str:
     train, validate = last_apart(paths)
 
     def numbers(values) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -21,8 +20,8 @@ from ....inverse.simulation_problem import SimulationProblem, body_slots
 from ....inverse.trial import InitialState, Trial
 from ....scene.links import standing, start_pose
 from ....sensing.clouds.options import CLOUD
-from ....sensing.clouds.recording import CloudRecording
-from ....sensing.streams import Stream
+from ....sensing.frames import static_frames
+from ....sensing.observation import Observation
 from ...model import Model, scene_and_map
 from ...options import EstimationConfig
 from ...scenarios.throw import flight_acceleration, free_flight, free_frames, free_spin
@@ -116,10 +115,15 @@ class CloudModel(Model):
         """(3,) [m/s^2], at the first guess."""
         return self.gravity(self.map.start)
 
-    def ready(self, recording: CloudRecording) -> ThrowRecording:
-        """The recording made ready, its flight and start; InputError if it has none."""
-        options, source = self.config.measurement, recording.source
-        detections = self._detections(self.reference, recording)
+    def _first(self, throw: Mapping[str, Observation]) -> Observation:
+        """Of the first sensor, whose stamps and name are the throw's."""
+        return throw.get(self.reference.name, next(iter(throw.values())))
+
+    def ready(self, throw: Mapping[str, Observation]) -> ThrowRecording:
+        """What each sensor recorded made ready, its flight and start; InputError if it has none."""
+        first = self._first(throw)
+        options, source = self.config.measurement, first.source
+        detections = self._detections(self.reference, throw)
         registered, stamps = detections.registered, detections.stamps
         t = stamps - stamps[0]
         flight = free_frames(registered, self._gap, options.clear, t, self.start_gravity)
@@ -129,36 +133,38 @@ class CloudModel(Model):
             raise InputError(source, "flight", flight, rule, remedy)
         if options.check_gravity and flight > FLIGHT:
             self._check_gravity(source, stamps, registered[:flight])
-        auxiliary = self._auxiliary(recording, stamps)
+        auxiliary = self._auxiliary(throw, stamps)
         start, rms = self._start(source, detections, flight, auxiliary)
-        return ThrowRecording(recording.name, source, detections, flight, start, rms, auxiliary)
+        return ThrowRecording(first.name, source, detections, flight, start, rms, auxiliary)
 
     def _detections(
-        self, sensor: Camera | Sensor, recording: CloudRecording, stamps=None
+        self, sensor: Camera | Sensor, throw: Mapping[str, Observation], stamps=None
     ) -> Detections:
         """What a sensor saw of a throw, of which the first one's stamps are known (or its own)."""
-        own = recording
-        if not isinstance(sensor, Camera) or sensor is not self.reference:
-            if sensor.name not in recording.auxiliary:
-                got, rule = sorted(recording.auxiliary), "recordings of all of measurement.sensors"
-                raise InputError(recording.source, f"sensor {sensor.name}", got, rule)
-            own = recording.auxiliary[sensor.name]
+        first, own = self._first(throw), throw.get(sensor.name)
+        if own is None:
+            got = sorted(set(throw) - {self.reference.name})
+            rule = "recordings of all of measurement.sensors"
+            raise InputError(first.source, f"sensor {sensor.name}", got, rule)
         if isinstance(sensor, Camera):
             own = own if stamps is None else sensor.meanwhile(own, stamps[0], stamps[-1])
             return sensor.detections(own, self.outline)
-        found = sensor.detections(own, self.outline, self.world, recording.frames)
+        found = sensor.detections(own, self.outline, self.world, static_frames(first.source))
         if stamps is None and not len(found.registered):
             got, rule = 0, "samples that show where the body is: poses, or three markers at once"
-            raise InputError(own.source, f"sensor {sensor.name}", got, rule)
+            raise InputError(own.place, f"sensor {sensor.name}", got, rule)
         return found
 
-    def _auxiliary(self, recording: CloudRecording, stamps: np.ndarray) -> dict[str, Detections]:
+    def _auxiliary(
+        self, throw: Mapping[str, Observation], stamps: np.ndarray
+    ) -> dict[str, Detections]:
         """What every other sensor saw; InputError if it has too few samples of the throw."""
         first, span, found = stamps[0], stamps[-1] - stamps[0], {}
+        source = self._first(throw).source
         for sensor in self.sensors[1:]:
-            detections = self._detections(sensor, recording, stamps)
+            detections = self._detections(sensor, throw, stamps)
             if sensor.track(detections, self.outline, first, span, self.interval) is None:
-                refuse_apart(sensor, detections, first, span, recording.source)
+                refuse_apart(sensor, detections, first, span, source)
             found[sensor.name] = detections
         return found
 
@@ -251,12 +257,12 @@ class CloudModel(Model):
         tracks = tuple(self.tracks(throw, frames).values())
         return Trial(throw.name, steps, tracks, (throw.start,), loss=self.loss)
 
-    def streams(self, trials: Sequence[ThrowRecording]) -> list[Stream]:
+    def streams(self, trials: Sequence[ThrowRecording]) -> list[Observation]:
         """One stream per recording: where its body was seen."""
         return [
-            Stream(
-                Path(throw.source), "", "markers", "places of the body", "", throw.t, ("body",),
-                position=np.array([one.place for one in throw.detections.registered])[:, None],
+            Observation(
+                kind="markers", t=throw.t, source=throw.source, names=("body",),
+                values={"position": np.array([[one.place] for one in throw.detections.registered])},
             )
             for throw in trials
         ]  # fmt: skip

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ....errors import InputError, nearest
 from ....fields import REQUIRED, Reader
-from ....sensing.clouds.recording import CloudRecording
+from ....sensing.observation import Observation
 from ...options import FilesOptions, FitOptions, option, positive
 from ...recordings import Recordings
 
@@ -73,8 +73,8 @@ class CloudFiles(Recordings):
         words = {k: v for k, v in (("topic", self.topic), ("rate", self.rate)) if v}
         return {"sensors": {}, "begin": ()}, words
 
-    def read(self, sensors: Sequence[Any]) -> list[CloudRecording]:
-        """All of them: throws of the first sensor, with what the others recorded."""
+    def read(self, sensors: Sequence[Any]) -> list[dict[str, Observation]]:
+        """All throws: what each sensor recorded, the first of them first."""
         first, others, found = sensors[0], sensors[1:], []
         names = [sensor.name for sensor in others]
         for name in self.sensors:
@@ -88,16 +88,14 @@ class CloudFiles(Recordings):
             if self.begin:
                 throws = [self._begun(throw, self.begin[k], f"{self.key}.begin[{k}]")
                           for throw in throws]  # fmt: skip
-            found += [
-                replace(throw, auxiliary={**throw.auxiliary, **auxiliary}) for throw in throws
-            ]
+            found += [{first.name: throw, **auxiliary} for throw in throws]
         return found
 
-    def _begun(self, throw: CloudRecording, begin: float, key: str) -> CloudRecording:
+    def _begun(self, throw: Observation, begin: float, key: str) -> Observation:
         """A recording without what came before a stamp."""
-        stamps, kept = throw.stamps, throw.begun(begin)
-        if not len(kept.stamps):
-            rule = f"a stamp of {throw.source}: from {stamps[0]:.3f} to {stamps[-1]:.3f} s"
+        kept = throw.kept(throw.t >= begin)
+        if not len(kept):
+            rule = f"a stamp of {throw.place}: from {throw.t[0]:.3f} to {throw.t[-1]:.3f} s"
             raise InputError(self.place, key, begin, rule)
         return kept
 

@@ -22,11 +22,12 @@ from ....inverse.pose_stream import PoseStream
 from ....rotation import quat_matrix, quat_multiply
 from ....scene.model import SceneModel
 from ....scene.soft_shapes import SOFT
+from ....sensing.clock import clock
 from ....sensing.clouds.cloud import Cloud
 from ....sensing.clouds.options import read_cloud_options
-from ....sensing.clouds.recording import CloudRecording, static_frames, trials
-from ....sensing.clouds.samples import Samples, read_samples
 from ....sensing.frames import Frames
+from ....sensing.observation import Observation
+from ....sensing.read import read_beside
 from ...options import EstimationConfig, read_options
 from ..marker.attach import carrier_of, rigid_fit
 from .camera import Camera, within
@@ -68,22 +69,16 @@ class Sensor:
         """Place among the sensors that may tell the orientation: the lower, the sooner asked."""
         return 2 if any(self.pivot.names[3:]) else 0
 
-    def throws(self, path: str | Path, rate: float | None, topic: str) -> list[CloudRecording]:
-        """Recordings of a file, as the first of the sensors: trials are related apart by holes."""
-        path = Path(path)
-        whole = read_samples(path, self.options.kind, topic or self.options.topic)
-        trial, names = trials(path.name if path.is_dir() else path.stem, whole.t)
-        static = static_frames(path)
-        return [
-            CloudRecording(own, (), whole.source, static, {self.name: whole.kept(trial == number)})
-            for number, own in names.items()
-        ]
+    def throws(self, path: str | Path, rate: float | None, topic: str) -> list[Observation]:
+        """Throws of a file, as the first of the sensors: holes in the stamps tell them apart."""
+        whole = read_beside(path, self.options.kind, topic or self.options.topic)
+        return replace(whole, numbers=clock(whole.t, None).trial).trials()
 
-    def read(self, path: str | Path) -> Samples:
+    def read(self, path: str | Path) -> Observation:
         """The sensor's recording; InputError naming file, topic and sample."""
-        return read_samples(path, self.options.kind, self.options.topic)
+        return read_beside(path, self.options.kind, self.options.topic)
 
-    def registered(self, samples: Samples, world: str, frames: Frames | None) -> Samples:
+    def registered(self, samples: Observation, world: str, frames: Frames | None) -> Observation:
         """The samples in the frame that the YAML's position and orientation are of.
 
         world   name of the scene's frame;  frames  static transforms recorded along
@@ -99,16 +94,16 @@ class Sensor:
         if frames is None:
             key = f"measurement.sensors.{self.name}.position"
             rule = f"poses in {world!r}, a static transform to it, or {key} (and orientation)"
-            raise InputError(samples.source, "frame_id", samples.frame, rule)
-        found = frames.lookup(world, samples.frame, samples.source)
-        place = samples.position @ quat_matrix(found.orientation).T + found.position
-        q = samples.orientation
-        if q is not None:
-            q = quat_multiply(np.broadcast_to(found.orientation, q.shape), q)
-        return replace(samples, position=place, orientation=q, frame=world)
+            raise InputError(samples.place, "frame_id", samples.frame, rule)
+        found = frames.lookup(world, samples.frame, samples.place)
+        values = dict(samples.values)
+        values["position"] = values["position"] @ quat_matrix(found.orientation).T + found.position
+        if "orientation" in values:
+            values["orientation"] = quat_multiply(found.orientation, values["orientation"])
+        return replace(samples, values=values, frame=world)
 
     def detections(
-        self, samples: Samples, outline: Outline, world: str, frames: Frames | None
+        self, samples: Observation, outline: Outline, world: str, frames: Frames | None
     ) -> Detections:
         """The samples and the undeformed body put onto each of them; onto none by two markers."""
         samples = self.registered(samples, world, frames)
@@ -120,13 +115,13 @@ class Sensor:
         measured = [
             Cloud(
                 x[k][np.isfinite(x[k]).all(axis=1)], stamp=float(samples.t[k]), frame=world,
-                eye=eye, source=samples.source,
+                eye=eye, source=samples.place,
             )
             for k in kept
         ]  # fmt: skip
         return Detections(measured, found, len(samples.t), samples=samples)
 
-    def _by_poses(self, samples: Samples, x: np.ndarray, outline: Outline):
+    def _by_poses(self, samples: Observation, x: np.ndarray, outline: Outline):
         """Samples (all), and the body by a pose of its pivot, or by the middle of a soft one."""
         count = len(x)
         turn = np.broadcast_to(outline.turn, (count, 3, 3))
@@ -143,7 +138,7 @@ class Sensor:
             RegisteredSurface(R, p, NOTHING) for R, p in zip(turn, place, strict=True)
         ]
 
-    def _by_markers(self, samples: Samples, x: np.ndarray, outline: Outline):
+    def _by_markers(self, samples: Observation, x: np.ndarray, outline: Outline):
         """Samples that show three markers, and the body by a rigid fit to each of them."""
         local = (self.places - outline.at) @ outline.turn
         measured = np.isfinite(x).all(axis=2)
@@ -190,14 +185,14 @@ class Sensor:
             body, t[inside], interval, measured[:, 0], q, *sigmas, pivot=self.pivot, **own
         )
 
-    def _columns(self, samples: Samples) -> list[int]:
+    def _columns(self, samples: Observation) -> list[int]:
         if self.options.kind == "poses":
             return [0]
         for name in self.markers:
             if name not in samples.names:
                 rule = "the markers of the YAML: " + ", ".join(self.markers)
                 remedy = nearest(name, samples.names)
-                raise InputError(samples.source, "markers", ", ".join(samples.names), rule, remedy)
+                raise InputError(samples.place, "markers", ", ".join(samples.names), rule, remedy)
         return [samples.names.index(name) for name in self.markers]
 
     def needed(self, last: float) -> float:
@@ -331,5 +326,5 @@ def refuse_apart(sensor, detections: Detections, first: float, span: float, plac
     least = 1 if samples is None else LEAST
     rule = f"at least {least} within its {span:.3f} s ({place})"
     remedy = f"are clocks apart (measurement.sensors.{sensor.name}.delay), or its bounds too wide?"
-    source = detections.clouds[0].source if samples is None else samples.source
+    source = detections.clouds[0].source if samples is None else samples.place
     raise InputError(source, f"sensor {sensor.name}", got, rule, remedy)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....robots.kinematics import joint_poses
-from ....sensing.joints.log import JointLog
+from ....sensing.observation import Observation
 from ...experiment import Experiment, predicted
 from ...fit import Fit
 from ...options import EstimationConfig
@@ -54,7 +54,7 @@ class JointPrediction:
 
 
 class JointExperiment(Experiment):
-    """See experiment.Experiment; trials are JointLogs."""
+    """See experiment.Experiment; trials are Observations."""
 
     measurement, simulation, fit = JointMeasurementOptions, JointSimulationOptions, JointFitOptions
     recordings = JointFiles
@@ -68,8 +68,8 @@ class JointExperiment(Experiment):
         self.model = JointModel.build(config, every)
 
     def role(
-        self, given: Sequence[JointLog] | None, recordings: JointFiles | None, notes: list[str]
-    ) -> list[JointLog]:
+        self, given: Sequence[Observation] | None, recordings: JointFiles | None, notes: list[str]
+    ) -> list[Observation]:
         """Trials of one role, checked against the robot."""
         if not given and recordings is None:
             return []
@@ -78,19 +78,19 @@ class JointExperiment(Experiment):
             self.model.check(log)
         return logs
 
-    def missing(self, trial: JointLog) -> int:
+    def missing(self, trial: Observation) -> int:
         """Readings that a trial lacks."""
         return sum(int(np.sum(~np.isfinite(table))) for table in trial.measured.values())
 
     def predictions(
-        self, trials: Sequence[JointLog], fit: Fit, role: str, cancel: Any
+        self, trials: Sequence[Observation], fit: Fit, role: str, cancel: Any
     ) -> tuple[list, list[str]]:
         """Predictions of the trials that can be simulated, and sentences about the others."""
         model = self.model
         first = np.clip(model.map.start, model.map.lower, model.map.upper)
         runs, guesses = (model.rollouts(trials, z, cancel) for z in (fit.z, first))
 
-        def predict(log: JointLog, run: Any, guess: Any) -> JointPrediction:
+        def predict(log: Observation, run: Any, guess: Any) -> JointPrediction:
             before = simulated(model, log, guess, first) if guess.ok else None
             return self._prediction(log, simulated(model, log, run, fit.z), before, role)
 
@@ -106,8 +106,8 @@ class JointExperiment(Experiment):
             found[key] = float(np.sqrt(sum(squares) / sum(counts)))
         return found
 
-    def _prediction(self, log: JointLog, ours: Mapping, before, role: str) -> JointPrediction:
-        order = [log.joints.index(name) for name in self.model.names]
+    def _prediction(self, log: Observation, ours: Mapping, before, role: str) -> JointPrediction:
+        order = [log.names.index(name) for name in self.model.names]
         measured = {s: table[:, order] for s, table in log.measured.items()}
         command = {s: table[:, order] for s, table in log.command.items()}
         sigma = {
@@ -122,7 +122,7 @@ class JointExperiment(Experiment):
             if q is not None and np.isfinite(q).all():
                 places[who] = self._places(q)
         return JointPrediction(
-            f"{Path(log.source).stem} {log.id}", role, log.source, log.t,
+            f"{Path(log.source).stem} {log.trial}", role, log.source, log.t,
             tuple(self.model.names), command, measured, ours, before, places, sigma,
             _errors(self.model.names, measured, ours),
         )  # fmt: skip

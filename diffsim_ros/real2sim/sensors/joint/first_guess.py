@@ -17,7 +17,8 @@ from ....errors import InputError, nearest
 from ....robots.robot import Robot
 from ....robots.urdf import load_robot
 from ....sensing.check import Examined
-from ....sensing.joints.log import JointLog, read_logs
+from ....sensing.observation import Observation
+from ....sensing.read import read_trials
 from ...first_guess import First, Given, filled, listing
 
 STILL = 0.1
@@ -54,12 +55,12 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
         raise InputError("diffsim init", "--urdf", None, rule)
     robot = load_robot(given.urdf, meshes="ignore")
     files = list(dict.fromkeys(one.stream.path for one in examined))
-    logs = [log for file in files for log in read_logs(file)]
+    logs = [log for file in files for log in read_trials(file, "joints")]
     follows = _commanded(logs)
     for log in logs:
         for name in robot.joint_names:
-            if name not in log.joints:
-                rule, near = "columns of all joints of the URDF", nearest(name, log.joints)
+            if name not in log.names:
+                rule, near = "columns of all joints of the URDF", nearest(name, log.names)
                 raise InputError(log.place, "joints", name, rule, near)
     joints = [_joint(robot, i, name, logs, follows) for i, name in enumerate(robot.joint_names)]
     urdf, *paths = (
@@ -77,7 +78,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     return First(scene, _estimation(robot, joints, logs, paths), {}, tuple(notes))
 
 
-def _commanded(logs: Sequence[JointLog]) -> bool:
+def _commanded(logs: Sequence[Observation]) -> bool:
     """True where drives follow positions; InputError for logs without commands."""
     for log in logs:
         if not log.command:
@@ -87,7 +88,9 @@ def _commanded(logs: Sequence[JointLog]) -> bool:
     return all("position" in log.command for log in logs)
 
 
-def _joint(robot: Robot, i: int, name: str, logs: Sequence[JointLog], follows: bool) -> FirstJoint:
+def _joint(
+    robot: Robot, i: int, name: str, logs: Sequence[Observation], follows: bool
+) -> FirstJoint:
     limit = float(robot.joints[i].effort or 0.0)
     efforts = [log.column(log.measured["effort"], name) for log in logs if "effort" in log.measured]
     if not (limit > 0 and np.isfinite(limit)):
@@ -102,7 +105,7 @@ def _joint(robot: Robot, i: int, name: str, logs: Sequence[JointLog], follows: b
     return FirstJoint(name, limit, gains)
 
 
-def _gains(name: str, logs: Sequence[JointLog]) -> tuple[float, float] | None:
+def _gains(name: str, logs: Sequence[Observation]) -> tuple[float, float] | None:
     """Stiffness and damping that efforts follow by least squares; None: not both positive."""
     rows = []
     for log in logs:
@@ -118,7 +121,7 @@ def _gains(name: str, logs: Sequence[JointLog]) -> tuple[float, float] | None:
     return (float(stiffness), float(damping)) if min(stiffness, damping) > 0 else None
 
 
-def _noise(logs: Sequence[JointLog], signal: str, name: str) -> float:
+def _noise(logs: Sequence[Observation], signal: str, name: str) -> float:
     """Spread of a signal's readings at rest."""
     spread = []
     for log in logs:
@@ -155,9 +158,9 @@ def _scene(urdf: str, link: str, joints: Sequence[FirstJoint], step: float) -> s
     )  # fmt: skip
 
 
-def _estimation(robot: Robot, joints, logs: Sequence[JointLog], paths: Sequence[str]) -> str:
+def _estimation(robot: Robot, joints, logs: Sequence[Observation], paths: Sequence[str]) -> str:
     body = robot.joints[-1].body
-    numbers = sorted({log.id for log in logs})
+    numbers = sorted({log.trial for log in logs})
     train = f"{{files: {listing(paths)}, trials: {numbers[:-1]}}}"
     validate = f"\n  validate: {{files: {listing(paths)}, trials: {numbers[-1:]}}}"
     if len(numbers) < 2:

@@ -19,7 +19,8 @@ from ....rotation import quat_from_matrix, quat_matrix, quat_multiply
 from ....scene.placing import absolute
 from ....scene.robot_parts import motor_name, robot_of
 from ....scene.schema import WORLD
-from ....sensing.joints.log import SIGNALS, JointLog
+from ....sensing.joints import SIGNALS
+from ....sensing.observation import Observation
 from ....yaml_file import read_mapping
 from ...model import Model, scene_and_map
 from ...options import EstimationConfig, read_options
@@ -49,7 +50,7 @@ class JointModel(Model):
     sampling: float
 
     @classmethod
-    def build(cls, config: EstimationConfig, logs: Sequence[JointLog]) -> JointModel:
+    def build(cls, config: EstimationConfig, logs: Sequence[Observation]) -> JointModel:
         """Build the scene with room for the longest log's commands; InputError says what is off."""
         raw, place = read_mapping(config.scene, config.base)
         robots = raw.get("robots") if isinstance(raw, Mapping) else None
@@ -85,7 +86,7 @@ class JointModel(Model):
     def _known(self) -> set[str]:
         return {info.name for info in self.scene.engine.parameters}
 
-    def check(self, log: JointLog) -> None:
+    def check(self, log: Observation) -> None:
         """Refuse a log that the scene's drives cannot follow, or that moves at its start."""
         word = "position" if self.follows else "effort"
         if word not in log.command:
@@ -104,7 +105,7 @@ class JointModel(Model):
         if self.config.measurement.start == "measured":
             self._check_still(log)
 
-    def _check_still(self, log: JointLog) -> None:
+    def _check_still(self, log: Observation) -> None:
         rows = log.t <= self.config.measurement.still
         for name in self.names:
             reading = self.readings["position"].get(name)
@@ -118,7 +119,7 @@ class JointModel(Model):
                 remedy = "cut the log, or set measurement.still or measurement.start: command"
                 raise InputError(log.place, key, f"a spread of {spread:.3g}", rule, remedy)
 
-    def start(self, log: JointLog) -> np.ndarray:
+    def start(self, log: Observation) -> np.ndarray:
         """Joint values (n,) at which a trial begins."""
         if self.config.measurement.start == "command" and self.follows:
             return np.array([log.column(log.command["position"], n)[0] for n in self.names])
@@ -126,7 +127,7 @@ class JointModel(Model):
         table = log.measured["position"]
         return np.array([np.nanmean(log.column(table, name)[rows]) for name in self.names])
 
-    def commands(self, log: JointLog) -> np.ndarray:
+    def commands(self, log: Observation) -> np.ndarray:
         """Keys (keys, n) of every motor: the log's commands at the steps, after its end held."""
         t = np.minimum(np.arange(self.keys) * self.scene.options.step, log.t[-1])
         table = log.command["position" if self.follows else "effort"]
@@ -137,7 +138,7 @@ class JointModel(Model):
 
         return CubicSpline(log.t, columns)(t)
 
-    def entries_of(self, log: JointLog) -> dict[str, float]:
+    def entries_of(self, log: Observation) -> dict[str, float]:
         """engine parameters of a trial alone: its commands."""
         keys, found = self.commands(log), {}
         for joint, name, values in zip(self.robot.joints, self.names, keys.T, strict=True):
@@ -158,7 +159,7 @@ class JointModel(Model):
             found.append(InitialState(self.prefix + joint.body, place, q_body, zero, zero))
         return tuple(found)
 
-    def fitted(self, log: JointLog, horizon: int = 0) -> Trial:
+    def fitted(self, log: Observation, horizon: int = 0) -> Trial:
         """The log as a trial of the inverse layer; horizon: samples that count, 0: all."""
         measurement = self.config.measurement
         rows = np.flatnonzero(log.t >= measurement.skip - 1e-9)
@@ -169,10 +170,10 @@ class JointModel(Model):
 
         steps = self.rows(log.t[rows[-1]]) * self.scene.options.record_every
         starts = self.starts(self.start(log))
-        name = f"{Path(log.source).stem} {log.id}"
+        name = f"{Path(log.source).stem} {log.trial}"
         return Trial(name, steps, tracks, starts, self.loss, parameters=self.entries_of(log))
 
-    def tracks(self, log: JointLog, rows: np.ndarray):
+    def tracks(self, log: Observation, rows: np.ndarray):
         """One JointTrack per joint that has readings."""
         slots, servos = body_slots(self.scene.engine), self.servos(log)
         for i, (joint, name) in enumerate(zip(self.robot.joints, self.names, strict=True)):
@@ -189,7 +190,7 @@ class JointModel(Model):
                 joint.turns,
             )  # fmt: skip
 
-    def servos(self, log: JointLog) -> list[Servo]:
+    def servos(self, log: Observation) -> list[Servo]:
         """Every motor's gains, and its targets at the rows of a rollout as the engine has them."""
         if not self.follows:
             return [None] * len(self.names)
@@ -220,13 +221,13 @@ class JointModel(Model):
         return Scaled(0.0, parameter.name, factor, power)
 
     def problem(
-        self, trials: Sequence[JointLog], z: np.ndarray, *, horizon: int = 0
+        self, trials: Sequence[Observation], z: np.ndarray, *, horizon: int = 0
     ) -> SimulationProblem:
         """Estimation problem of these trials."""
         fitted = [self.fitted(log, horizon) for log in trials]
         return self.of_trials(fitted)
 
-    def rollouts(self, trials: Sequence[JointLog], z: np.ndarray, cancel=None) -> list:
+    def rollouts(self, trials: Sequence[Observation], z: np.ndarray, cancel=None) -> list:
         """Rollouts of whole trials at z, failed ones included."""
         return self.problem(trials, z).rollouts(z, cancel=cancel)
 
@@ -287,7 +288,7 @@ def _of_joint(config, value, joint: str, joints: Sequence[str], key: str) -> flo
     return name or number
 
 
-def simulated(model: JointModel, log: JointLog, run, z: np.ndarray) -> dict[str, np.ndarray]:
+def simulated(model: JointModel, log: Observation, run, z: np.ndarray) -> dict[str, np.ndarray]:
     """Readings (n, joints) of every signal that the sensors would give, NaN where none is asked."""
     named, rows = model.map.named(z), np.arange(len(log.t))
     found = {s: np.full((len(log.t), len(model.names)), np.nan) for s in log.measured}

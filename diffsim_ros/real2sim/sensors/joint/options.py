@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ....fields import REQUIRED, Reader
-from ....sensing.joints.log import JointLog, read_logs
+from ....sensing.observation import Observation
+from ....sensing.read import read_trials
 from ...options import FilesOptions, FitOptions, SimulationOptions, option, positive
 from ...recordings import Recordings
 
@@ -46,9 +47,10 @@ class JointFiles(Recordings):
         """Every trial."""
         return {"trials": None}, {"trials": "all"}
 
-    def read(self) -> list[JointLog]:
+    def read(self) -> list[Observation]:
         """Every trial of the role."""
-        return [log for file in self.files for log in read_logs(file, self.trials)]
+        options = {"wanted": self.trials}
+        return [log for file in self.files for log in read_trials(file, "joints", **options)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from ....scene.soft_shapes import SOFT, soft_shape
 from ....scene.vertices import vertex_positions
-from ....sensing.markers.files import read_recordings
 from ....sensing.observation import Observation
+from ....sensing.read import read_trials
 from ...experiment import Experiment, predicted, refuse_twice
 from ...fit import Fit
 from .model import MEASURES, MarkerModel, ReleaseRecording, Swing
@@ -64,7 +64,7 @@ class MarkerExperiment(Experiment):
             return []
         sigma = self.config.measurement.sigma
         observations = given or [
-            one for file in recordings.files for one in read_recordings(file, sigma)
+            one for file in recordings.files for one in read_trials(file, "markers", sigma=sigma)
         ]
         found = []
         for observation in observations:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,8 @@ from ....errors import InputError
 from ....inverse.swing import Oscillation, damped_sinusoid
 from ....sensing.check import Examined
 from ....sensing.findings import FAR
-from ....sensing.flights import G
-from ....sensing.streams import Stream
+from ....sensing.flight import G
+from ....sensing.observation import Observation
 from ...first_guess import First, Given, filled, last_apart
 from ...scenarios.release import release_frame
 
@@ -71,7 +71,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
             raise InputError(one.stream.place, "extent", float(high - low), rule, "millimetres?")
         if sum(other.stream.path == one.stream.path for other in examined) > 1:
             rule = "one topic of markers in a bag"
-            raise InputError(one.stream.path, "topics", one.stream.name, rule, "record it alone")
+            raise InputError(one.stream.path, "topics", one.stream.sensor, rule, "record it alone")
     beam = beam_of(_first_trial(examined[0]), given)
     density = DENSITY if given.mass is None else given.mass / float(np.prod(beam.size))
     paths = [os.path.relpath(one.stream.path.resolve(), folder.resolve()) for one in examined]
@@ -92,13 +92,13 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     return First(_scene(beam, density), _estimation(beam, density, paths), {}, tuple(notes))
 
 
-def _first_trial(one: Examined) -> Stream:
+def _first_trial(one: Examined) -> Observation:
     """The stream until its first trial ends."""
     own = one.clock.trial == one.clock.trials[0]
-    return replace(one.stream, t=one.stream.t[own], position=one.stream.position[own])
+    return one.stream.kept(own)
 
 
-def beam_of(stream: Stream, given: Given) -> Beam:
+def beam_of(stream: Observation, given: Given) -> Beam:
     """Frame, size and swing of a released beam.
 
     Raises InputError where it is not released, or no marker stays where it was held.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from ....inverse.simulation_problem import SimulationProblem, body_slots, engine
 from ....inverse.swing import Oscillation, SwingTrack, damped_sinusoid
 from ....inverse.trial import Trial
 from ....sensing.observation import Observation
-from ....sensing.streams import Stream
 from ...model import Model, scene_and_map
 from ...options import EstimationConfig
 from ...scenarios.release import BEFORE, crossing, release_frame
@@ -195,7 +193,7 @@ class MarkerModel(Model):
     def _markers(self, observation: Observation) -> tuple[np.ndarray, str]:
         """The YAML's markers (n, m, 3) of a recording, and what was done about their labels."""
         options, own = self.config.measurement, None
-        every = observation.value.reshape(len(observation.t), -1, 3)
+        every = observation.position
         if options.labels != "none":
             for marker in self.names:
                 if marker not in observation.names:
@@ -329,13 +327,13 @@ class MarkerModel(Model):
         span = slice(int(inside[0]), int(inside[-1]) + 1)
         return Swing(t, y, held, span, damped_sinusoid(release.place, t[span], y[span]))
 
-    def streams(self, trials: Sequence[ReleaseRecording]) -> list[Stream]:
+    def streams(self, trials: Sequence[ReleaseRecording]) -> list[Observation]:
         """One stream per recording."""
         return [
-            Stream(
-                Path(release.source), "", "markers", "markers", "", release.t,
-                tuple(f"marker {k + 1}" for k in range(release.position.shape[1])),
-                position=release.position,
+            Observation(
+                kind="markers", t=release.t, source=release.source,
+                names=tuple(f"marker {k + 1}" for k in range(release.position.shape[1])),
+                values={"position": release.position},
             )
             for release in trials
         ]  # fmt: skip

@@ -158,7 +158,7 @@ class PoseExperiment(Experiment):
             place = np.concatenate([centre, first.orientation], axis=1)
             flight = self.model.flight(trial)
             if flight is None or flight.last >= WINDOW:
-                falling.append(replace(first, poses=replace(first.poses, value=place)))
+                falling.append(replace(first, poses=first.poses.with_value(place)))
         return falling
 
     def counts(self, fit: Fit) -> dict:

@@ -11,11 +11,11 @@ import numpy as np
 from ....errors import InputError
 from ....sensing import findings
 from ....sensing.check import UP, Examined
-from ....sensing.flight import check_gravity
-from ....sensing.flights import G
+from ....sensing.flight import G, check_gravity
 from ....sensing.observation import PoseTrial
+from ....sensing.poses import TOSSES
 from ....sensing.recorder import GRAVITY
-from ....sensing.trials import from_flights, listed, turned
+from ....sensing.tosses import from_flights, listed, turned
 from ...first_guess import First, Given, filled, listing
 
 DENSITY = 500.0
@@ -53,7 +53,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     files, tosses, count, dt = [], {}, 0, np.inf
     for k, (one, turn) in enumerate(zip(examined, turns, strict=True)):
         plain = np.allclose(turn, [0, 0, 0, 1]) and one.metre == 1.0 and abs(ground) <= 1e-9
-        if plain and one.refusal is None and one.stream.what == "npz of tosses":
+        if plain and one.refusal is None and one.stream.format == TOSSES:
             files.append(os.path.relpath(one.stream.path.resolve(), folder.resolve()))
             count, dt = count + len(one.clock.trials), min(dt, one.clock.dt)
             continue

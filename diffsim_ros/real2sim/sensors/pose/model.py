@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,7 @@ from ....inverse.trial import InitialState, Trial
 from ....inverse.twist_track import TwistTrack
 from ....rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
 from ....scene.build import mass_of
-from ....sensing.observation import PoseTrial
-from ....sensing.streams import Stream
+from ....sensing.observation import Observation, PoseTrial, joined
 from ...model import Model, scene_and_map
 from ...options import EstimationConfig
 from ...scenarios.flight import Flown, FreeFlight, flight_of, flown
@@ -244,7 +242,7 @@ class PoseModel(Model):
             runs.update(zip(missing, again.rollouts(z, cancel=cancel), strict=True))
         return [runs.get(k) for k in range(len(trials))]
 
-    def streams(self, trials: Sequence[PoseTrial]) -> list[Stream]:
+    def streams(self, trials: Sequence[PoseTrial]) -> list[Observation]:
         """One stream per source and body, its trials one after the other, where they begin in
         flight."""
         if self.config.measurement.start not in ("flight", "height"):
@@ -252,17 +250,11 @@ class PoseModel(Model):
         streams = []
         for source in dict.fromkeys(trial.source for trial in trials):
             every = [trial for trial in trials if trial.source == source]
-            number = np.concatenate([np.full(len(trial), trial.id) for trial in every])
-            t = np.concatenate([trial.frames * trial.dt for trial in every])
+            several = len(every[0].bodies) > 1
             for body in every[0].bodies:
-                own = [trial.of(body) for trial in every]
-                position = np.concatenate([trial.position for trial in own])[:, None]
-                q = np.concatenate([trial.orientation for trial in own])
-                alone = len(every[0].bodies) == 1
-                name, names = ("", ("body",)) if alone else (body, (body,))
-                streams.append(
-                    Stream(Path(source), name, "poses", "tosses", "", t, names, number, position, q)
-                )
+                named = {"names": (body,), "sensor": body} if several else {"names": ("body",)}
+                whole = joined([trial.of(body).gridded for trial in every])
+                streams.append(replace(whole, **named))
         return streams
 
 
@@ -324,4 +316,4 @@ def centred(
         back = quat_conjugate(quat_exp(offset[3:]))
         q = quat_multiply(turned, np.broadcast_to(back, turned.shape))
         value[:, columns] = np.concatenate([place - quat_rotate(q, offset[None, :3]), q], 1)
-    return replace(trial, poses=replace(trial.poses, value=value))
+    return replace(trial, poses=trial.poses.with_value(value))

@@ -1,0 +1,45 @@
+"""What a sensor brings: the formats that it is recorded in, and how its trials are checked.
+
+Every module of a sensor ends with its `SENSOR`; read.py finds the one that a recording is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+from .observation import Observation
+
+Reader = Callable[..., list[Observation]]
+
+
+class Format(NamedTuple):
+    """One format of files.
+
+    suffixes  of its files ("" of folders)
+    holds     (names of its columns or arrays): a file with such a suffix is of this sensor
+    read      (path, **options) -> observations as they stand in the file, nothing dropped
+    """
+
+    suffixes: tuple[str, ...]
+    holds: Callable[[Collection[str]], bool]
+    read: Reader
+
+
+class SensorKind(NamedTuple):
+    """One kind of sensor.
+
+    kind      of its observations;  accepted  its formats, for messages
+    formats   of files
+    topics    message type -> reader of (path, topic) of a bag
+    bag       (path, topic, **options): the one recording of a bag; topic "": the only one
+    trials    (observation, **options) -> its trials, as estimation takes them; InputError naming
+              file, trial, sample and value of the first defect
+    """
+
+    kind: str
+    accepted: str
+    formats: tuple[Format, ...]
+    topics: Mapping[str, Reader]
+    bag: Reader
+    trials: Callable[..., list[Any]]

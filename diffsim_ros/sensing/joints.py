@@ -1,0 +1,285 @@
+"""Joint logs: commands and readings of one or several trials, in an NPZ, a CSV or a bag."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..npz import numbers, read_npz, whole_numbers
+from ..tables import read_rows
+from . import bags
+from .clock import clock
+from .formats import Format, SensorKind
+from .messages import JOINTS
+from .observation import COMMAND, Observation
+
+SIGNALS = ("position", "velocity", "effort")
+COLUMNS = (*SIGNALS, f"{COMMAND}position", f"{COMMAND}effort")
+ARRAYS = dict(zip(COLUMNS, ("q", "qd", "effort", "q_command", "effort_command"), strict=True))
+LEAST = 8  # samples of a trial
+NAMELESS = "the joints have no names: an array `joints` gives them"
+FASTEST = 50.0  # [rad/s or m/s]; beyond it a log is in degrees, or jumps
+STATE = "control_msgs/msg/JointTrajectoryControllerState"
+COMMANDS = "command"
+"""A topic of JointState with this word in its name holds commands."""
+Columns = dict[str, np.ndarray]
+"""Signal -> values of every joint (n, m)."""
+
+
+def read_arrays(path: Path) -> list[Observation]:
+    """NPZ: t (n,) [s], joints (m,) names, q (n, m), optionally qd, effort, q_command,
+    effort_command (n, m) and trial (n,) numbers."""
+    arrays = read_npz(path, "a complete .npz file")
+    missing = [key for key in ("t", "q") if key not in arrays]
+    if missing:
+        raise InputError(path, "arrays", sorted(arrays), f"{', '.join(missing)} too")
+    t = numbers(path, arrays, "t", (None,))
+    notes: tuple[str, ...] = ()
+    if "joints" not in arrays:
+        count = numbers(path, arrays, "q", (len(t), None)).shape[1]
+        arrays["joints"] = np.array([f"joint {i}" for i in range(count)], str)
+        notes = (NAMELESS,)
+    names = arrays["joints"]
+    if names.ndim != 1 or names.dtype.kind != "U" or not names.size:
+        got = f"{names.dtype} of shape {names.shape}"
+        raise InputError(path, "joints", got, "the names of the joints (m,)")
+    joints, shape = tuple(str(name) for name in names), (len(t), len(names))
+    values = {
+        signal: numbers(path, arrays, key, shape) for signal, key in ARRAYS.items() if key in arrays
+    }
+    trial = whole_numbers(path, arrays, "trial", t.shape) if "trial" in arrays else None
+    return [_log(path, "npz of joints", t, joints, values, numbers=trial, notes=notes)]
+
+
+def read_table(path: Path) -> list[Observation]:
+    """CSV: t, optionally trial, and JOINT.position, JOINT.velocity, JOINT.effort,
+    JOINT.command_position, JOINT.command_effort."""
+    head, rows = read_rows(path, "a readable CSV file")
+    if "t" not in head:
+        raise InputError(path, "line 1", head, "a column t [s]")
+    twice = [name for name, count in Counter(head).items() if count > 1]
+    if twice:
+        raise InputError(path, "line 1", twice[0], "each column once")
+    table = np.empty((len(rows), len(head)))
+    for i, row in enumerate(rows):
+        try:
+            table[i] = [float(word) if word.strip() else np.nan for word in row]
+        except ValueError:
+            rule = f"{len(head)} numbers"
+            raise InputError(path, f"line {i + 2}", ",".join(row)[:60], rule) from None
+    joints = tuple(dict.fromkeys(w.rpartition(".")[0] for w in head if w not in ("t", "trial")))
+    if not joints or "" in joints:
+        rule = "columns JOINT.position, .velocity, .effort, .command_position, .command_effort"
+        raise InputError(path, "line 1", head, rule)
+    values = {}
+    for signal in COLUMNS:
+        names = [f"{joint}.{signal}" for joint in joints]
+        if any(name in head for name in names):
+            missing = next((name for name in names if name not in head), None)
+            if missing:
+                raise InputError(path, "line 1", "no such column", missing)
+            values[signal] = table[:, [head.index(name) for name in names]]
+    if "position" not in values:
+        raise InputError(path, "line 1", head, "a column JOINT.position for every joint")
+    trial = np.zeros(len(table), int)
+    if "trial" in head:
+        trial = whole_numbers(path, {"trial": table[:, head.index("trial")]}, "trial", (None,))
+    t = table[:, head.index("t")]
+    return [_log(path, "table of joints", t, joints, values, numbers=trial)]
+
+
+def _log(
+    path: Path, what: str, t: np.ndarray, joints: tuple[str, ...], values: Columns, **rest: Any
+) -> Observation:
+    return Observation(
+        kind="joints", t=t, names=joints, values=values, source=str(path), format=what, **rest
+    )
+
+
+# ---------------------------------------------------------------------------- bags
+
+
+def read_topic(path: Path, topic: str) -> list[Observation]:
+    """Readings of one topic of JointState."""
+    _, samples = bags.read_messages(path, JOINTS, topic)
+    t, notes = bags.clock(samples)
+    names, values = _table_of(path, topic, samples)
+    return [_log(path, "JointState", t, names, values, sensor=topic, notes=notes)]
+
+
+def read_bag(path: Path, topic: str = "") -> list[Observation]:
+    """Measured joints, and their commands.
+
+    Measured is the only topic of JointState that is not one of commands. Commands are a topic of
+    JointState whose name has `command` in it, or a controller's state (`reference`), if there is
+    one: the last before each sample; samples before the first are left out. Holes in the stamps
+    tell trials apart. Raises InputError naming topics, or topic and sample.
+    """
+    known = {name: kind for name, (kind, count) in bags.topics(path).items() if count}
+    states = [name for name, kind in known.items() if kind == JOINTS and COMMANDS not in name]
+    states = [topic] if topic else states
+    if len(states) != 1:
+        got = ", ".join(states) or ", ".join(known) or "none"
+        raise InputError(path, "topics", got, "exactly one of measured JointState")
+    ns, joints, measured = _columns(path, states[0], JOINTS)
+    if "position" not in measured:
+        raise InputError(f"{path}: {states[0]}", "position", "none", "one per joint")
+    sources = [
+        n for n, kind in known.items() if kind == STATE or (kind == JOINTS and n not in states)
+    ]
+    if len(sources) > 1:
+        raise InputError(path, "topics", ", ".join(sources), "one of commands at most")
+    command: Columns = {}
+    kept = np.arange(len(ns))
+    for source in sources:
+        kept, command = _held(path, source, known[source], ns, joints)
+    t = (ns[kept] - ns[0]) * 1e-9
+    values = {k: v[kept] for k, v in measured.items()} | command
+    return [_log(path, "joints of a bag", t, joints, values, numbers=clock(t, None).trial)]
+
+
+def _columns(path: Path, topic: str, kind: str) -> tuple[np.ndarray, tuple[str, ...], Columns]:
+    """Stamps [ns] (n,), names and columns of a topic; of a controller those of its reference."""
+    _, samples = bags.read_messages(path, kind, topic)
+    ns = np.array([bags.nanoseconds(m.header.stamp) or arrival for arrival, m in samples])
+    if kind == STATE:
+        samples = [(stamp, _Reference(message)) for stamp, message in samples]
+    return ns, *_table_of(path, topic, samples)
+
+
+class _Reference:
+    """A controller's reference with the attributes of a JointState."""
+
+    def __init__(self, message: Any) -> None:
+        self.name, point = message.joint_names, message.reference
+        self.position, self.velocity, self.effort = point.positions, point.velocities, point.effort
+
+
+def _held(
+    path: Path, topic: str, kind: str, ns: np.ndarray, joints: tuple[str, ...]
+) -> tuple[np.ndarray, Columns]:
+    """Samples that have a command before them, and what each joint is commanded."""
+    stamps, names, columns = _columns(path, topic, kind)
+    missing = [joint for joint in joints if joint not in names]
+    if missing:
+        rule = f"a command of every joint: {', '.join(joints)}"
+        raise InputError(
+            f"{path}: {topic}", "joints", ", ".join(names), rule, f"lacks {missing[0]}"
+        )
+    order = [names.index(joint) for joint in joints]
+    last = np.searchsorted(stamps, ns, side="right") - 1
+    kept = np.flatnonzero(last >= 0)
+    known = {f"{COMMAND}{k}": v for k, v in columns.items()}
+    return kept, {k: v[last[kept]][:, order] for k, v in known.items() if k in COLUMNS}
+
+
+def _table_of(
+    path: Path, topic: str, samples: Sequence[tuple[int, Any]]
+) -> tuple[tuple[str, ...], Columns]:
+    """Names of JointState messages and column -> values (n, m), those that are there.
+
+    Raises InputError naming file, topic and sample for joints that come and go.
+    """
+    names = tuple(samples[0][1].name)
+    columns = {}
+    for key in SIGNALS:
+        rows = [np.asarray(getattr(message, key), float) for _, message in samples]
+        if any(len(row) for row in rows):
+            columns[key] = _ordered(path, topic, names, key, samples, rows)
+    return names, columns
+
+
+def _ordered(
+    path: Path, topic: str, names: tuple[str, ...], key: str, samples: Sequence[tuple[int, Any]],
+    rows: Sequence[np.ndarray],
+) -> np.ndarray:  # fmt: skip
+    """(n, m) of rows that may name the joints in another order."""
+    table = np.full((len(rows), len(names)), np.nan)
+    for k, ((_, message), row) in enumerate(zip(samples, rows, strict=True)):
+        if sorted(message.name) != sorted(names) or len(row) not in (0, len(names)):
+            got = f"{len(row)} numbers for {list(message.name)}"
+            raise InputError(f"{path}: {topic}: sample {k}", key, got, f"one per joint {names}")
+        if len(row):
+            table[k] = row[[list(message.name).index(name) for name in names]]
+    return table
+
+
+# ---------------------------------------------------------------------------- trials
+
+
+def trials(log: Observation, wanted: Sequence[int] | None = None) -> list[Observation]:
+    """Trials of a log, all or those of these numbers, each from t = 0 on.
+
+    Raises InputError: no such trial, stamps that repeat or go back, commands that are not finite,
+    speeds of no joint.
+    """
+    if NAMELESS in log.notes:
+        raise InputError(log.source, "arrays", "no names", "joints too")
+    number = np.zeros(len(log), int) if log.numbers is None else log.numbers
+    known = np.unique(number).tolist()
+    for one in wanted or ():
+        if one not in known:
+            raise InputError(log.source, "trials", one, f"one of {known}")
+    if not len(log):
+        raise InputError(log.source, "samples", 0, f"at least {LEAST}")
+    found = []
+    for one in wanted or known:
+        own = log.kept(number == one)
+        own = replace(own, t=own.t - own.t[0], trial=int(one), numbers=None, sensor="")
+        _check(own)
+        found.append(own)
+    return found
+
+
+def _check(log: Observation) -> None:
+    """Refuse what no robot logs."""
+    if len(log) < LEAST:
+        raise InputError(log.place, "samples", len(log), f"at least {LEAST}")
+    bad = np.flatnonzero(~(np.diff(log.t) > 0))
+    if len(bad):
+        got = f"{log.t[bad[0]]:g} s, then {log.t[bad[0] + 1]:g} s"
+        raise InputError(log.place, f"t of sample {bad[0] + 1}", got, "increasing stamps [s]")
+    for signal, table in log.command.items():
+        cells = np.argwhere(~np.isfinite(table))
+        if len(cells):
+            key = f"command of {log.names[cells[0][1]]}, sample {cells[0][0]}"
+            raise InputError(log.place, key, "not a number", f"finite {signal} commands")
+    for signal, table in log.measured.items():
+        cells = np.argwhere(np.isinf(table))
+        if len(cells):
+            key = f"{signal} of {log.names[cells[0][1]]}, sample {cells[0][0]}"
+            raise InputError(log.place, key, "inf", "a finite number, or nothing")
+    rate = np.abs(np.diff(log.values["position"], axis=0)) / np.diff(log.t)[:, None]
+    rate = np.nan_to_num(rate)
+    if rate.max(initial=0.0) > FASTEST:
+        i, j = np.unravel_index(np.argmax(rate), rate.shape)
+        key = f"position of {log.names[j]}, sample {i + 1}"
+        remedy = "are the positions in degrees, or is a sample wrong?"
+        raise InputError(log.place, key, f"{rate[i, j]:.3g} 1/s", f"at most {FASTEST:g}", remedy)
+
+
+def _in_arrays(names: Collection[str]) -> bool:
+    return {"t", "q"} <= set(names) and "toss_id" not in names
+
+
+def _in_table(names: Collection[str]) -> bool:
+    return any(word.endswith(".position") for word in names)
+
+
+SENSOR = SensorKind(
+    kind="joints",
+    accepted="an existing .npz or .csv joint log, or a bag",
+    formats=(
+        Format((".csv",), _in_table, read_table),
+        Format((".npz",), _in_arrays, read_arrays),
+    ),
+    topics={JOINTS: read_topic},
+    bag=read_bag,
+    trials=trials,
+)

@@ -1,1 +1,0 @@
-"""Joint logs: CSV, npz and bags."""

@@ -1,0 +1,283 @@
+"""Recordings of labelled markers: CSV (docs/how-to/markers.md), C3D and rosbag2 (mocap4r2_msgs,
+PointCloud2), read without a distribution."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..files import require_regular
+from ..tables import read_rows
+from . import bags
+from .clock import clock
+from .clouds.packed import decode_message
+from .formats import Format, SensorKind
+from .messages import BODIES, CLOUD, MOCAP
+from .observation import Observation
+
+KINDS = (MOCAP, BODIES)
+MOST = 64
+"""Points of a cloud whose points are markers."""
+LEAST_FRAMES = 20
+AXES = ("_x", "_y", "_z")
+RESIDUAL = "_res"
+TRIAL = "trial"
+MOST_TRIALS = 10**9
+TABLE = "a readable file of markers"
+METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}
+
+
+# ---------------------------------------------------------------------------- files
+
+
+def read_table(path: Path) -> list[Observation]:
+    """CSV: t, NAME_x, NAME_y, NAME_z [m], NAME_res [m] per marker (empty: not seen), and trial."""
+    require_regular(path, TABLE)
+    header, rows = read_rows(path, TABLE)
+    names = tuple(name[:-2] for name in header if name.endswith(AXES[0]))
+    expected = [name + axis for name in names for axis in AXES]
+    known = set(header)
+    missing = [column for column in ["t", *expected] if column not in known]
+    twice = [column for column, count in Counter(header).items() if count > 1]
+    if missing or twice or not names:
+        rule = "t and, per marker, NAME_x, NAME_y, NAME_z (and NAME_res), each once"
+        what = f"lacks {missing[0]}" if missing else f"{twice[0]} twice" if twice else header
+        raise InputError(path, "header", what, rule)
+    table = np.array([_numbers(path, k, row, header) for k, row in enumerate(rows, start=2)])
+    table = table.reshape(-1, len(header))
+    column = {name: i for i, name in enumerate(header)}
+    position = table[:, [column[c] for c in expected]].reshape(len(table), len(names), 3)
+    residuals = [column[name + RESIDUAL] for name in names if name + RESIDUAL in column]
+    residual = table[:, residuals] if len(residuals) == len(names) else None
+    t, number = table[:, column["t"]], None
+    if TRIAL in column:
+        cells = [row[column[TRIAL]] for row in rows]
+        number = np.array([_whole(path, k, cell) for k, cell in enumerate(cells, start=2)], int)
+    return [_markers(path, "CSV of markers", names, t, position, residual, numbers=number)]
+
+
+def _markers(
+    path: Path, what: str, names: tuple[str, ...], t: np.ndarray, position: np.ndarray,
+    residual: np.ndarray | None = None, **rest: Any,
+) -> Observation:  # fmt: skip
+    values = {"position": position} | ({} if residual is None else {"residual": residual})
+    rest = {"frame": "tracker"} | rest
+    return Observation(
+        kind="markers", t=t, names=names, values=values, source=str(path), format=what, **rest
+    )
+
+
+def _whole(path: Path, line: int, cell: str) -> int:
+    try:
+        number = int(cell)
+    except ValueError:
+        number = MOST_TRIALS + 1
+    if abs(number) > MOST_TRIALS:
+        raise InputError(path, f"line {line}, {TRIAL}", cell, "a whole number below 1e9")
+    return number
+
+
+def _numbers(path: Path, line: int, row: list[str], header: list[str]) -> list[float]:
+    """Numbers of one line; empty cells and nan are NaN."""
+    if len(row) != len(header):
+        raise InputError(path, f"line {line}", f"{len(row)} cells", f"{len(header)}, as the header")
+    numbers = []
+    for name, cell in zip(header, row, strict=True):
+        try:
+            numbers.append(float(cell) if cell.strip() else np.nan)
+        except ValueError:
+            raise InputError(path, f"line {line}, {name}", cell, "a number, or nothing") from None
+        if np.isinf(numbers[-1]):
+            raise InputError(path, f"line {line}, {name}", cell, "a finite number, or nothing")
+    return numbers
+
+
+def read_c3d(path: Path) -> list[Observation]:
+    """Points of a C3D file, in metres; names in small letters and digits only ("Tip - 1": tip1)."""
+    require_regular(path, TABLE)
+    try:
+        import c3d
+    except ImportError:
+        remedy = "pip install c3d, or export the recording as CSV"
+        raise InputError(path, "", "C3D", "the package c3d", remedy) from None
+    try:
+        with path.open("rb") as stream, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of files without analog channels
+            reader = c3d.Reader(stream)
+            names = tuple(re.sub("[^a-z0-9]", "", str(n).lower()) for n in reader.point_labels)
+            unit = reader.get("POINT:UNITS")
+            unit = "mm" if unit is None else unit.string_value.strip().lower()
+            frames = [(k, points.copy()) for k, points, _ in reader.read_frames()]
+            rate, declared = float(reader.point_rate), int(reader.frame_count)
+    except OSError as error:
+        raise InputError(path, "", str(error), TABLE) from None
+    except Exception as error:  # the library has no error of its own
+        raise InputError(path, "", f"{type(error).__name__}: {error}", "a whole C3D file") from None
+    if len(frames) != declared:
+        raise InputError(path, "frames", len(frames), f"the {declared} of its header", "cut?")
+    if unit not in METRES:
+        raise InputError(path, "POINT:UNITS", unit, " or ".join(METRES))
+    if not frames or rate <= 0 or len(names) != frames[0][1].shape[0] or len(set(names)) < 1:
+        raise InputError(path, "points", f"{len(frames)} frames at {rate:g} Hz", "labelled points")
+    points = np.array([p for _, p in frames], dtype=float)
+    hidden = points[:, :, 3] < 0
+    position = np.where(hidden[..., None], np.nan, METRES[unit] * points[:, :, :3])
+    residual = np.where(hidden, np.nan, METRES[unit] * points[:, :, 3])
+    t = np.array([k for k, _ in frames], dtype=float)
+    return [_markers(path, "C3D of markers", names, (t - t[0]) / rate, position, residual)]
+
+
+# ---------------------------------------------------------------------------- bags
+
+
+def read_bag(path: str | Path, topic: str = "", kinds: Sequence[str] = ()) -> list[Observation]:
+    """Markers of one topic.
+
+    topic   of Markers, or of RigidBodies (their labelled markers); "": the only one, or the only
+            one on which markers have names; in a bag without such topics, of PointCloud2, whose
+            points are markers without names
+    kinds   message types that the topic may have, empty: any of these
+    A marker that a message lacks, or that is NaN there, was not seen. An index is no identity:
+    nameless markers are called by theirs ("marker 3"), and that is all it says.
+    Raises InputError as bags.read_messages, and naming the sample for a frame that changes, a name
+    that occurs twice, or no marker at all.
+    """
+    path = Path(path)
+    types = {kind for kind, count in bags.topics(path).values() if count}
+    usual = (*KINDS, CLOUD) if topic or not types & set(KINDS) else KINDS
+    topic, samples = bags.read_messages(path, kinds or usual, topic or _named(path))
+    return [labelled(samples, path, topic)]
+
+
+def labelled(
+    samples: Sequence[tuple[int, Any]], source: str | Path, topic: str = ""
+) -> Observation:
+    """Markers of messages with their times of arrival [ns]; source and topic: where from."""
+    place = f"{source}: {topic}" if topic else str(source)
+    t, notes = bags.clock(samples)
+    frame_id, frames = samples[0][1].header.frame_id, []
+    for k, (_, message) in enumerate(samples):
+        sample = f"{place}: sample {k}"
+        if message.header.frame_id != frame_id:
+            rule = f"the same frame throughout, {frame_id!r}"
+            raise InputError(sample, "frame_id", message.header.frame_id, rule)
+        found: dict[str, Any] = {}
+        for name, translation in _places(message, sample):
+            if name in found:
+                raise InputError(sample, "marker_name", name, "each name once")
+            found[name] = translation
+        frames.append(found)
+    names = tuple(dict.fromkeys(name for found in frames for name in found))
+    if not names:
+        raise InputError(place, "markers", "none in any frame", "at least one marker")
+    position = np.full((len(frames), len(names), 3), np.nan)
+    column = {name: i for i, name in enumerate(names)}
+    for k, found in enumerate(frames):
+        for name, p in found.items():
+            position[k, column[name]] = p.x, p.y, p.z
+    position[~np.isfinite(position).all(axis=2)] = np.nan
+    epoch = bags.nanoseconds(samples[0][1].header.stamp) or samples[0][0]
+    return _markers(Path(source), "mocap4r2 markers", names, t, position, sensor=topic,
+                    frame=frame_id, notes=notes, epoch=epoch)  # fmt: skip
+
+
+def _places(message: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """Name and place of every marker of a Markers, RigidBodies or PointCloud2 message."""
+    if hasattr(message, "point_step"):
+        yield from _points(message, place)
+    for marker in getattr(message, "markers", ()):
+        yield marker.marker_name or f"marker {marker.marker_index}", marker.translation
+    for body in getattr(message, "rigidbodies", ()):
+        for marker in body.markers:
+            name = marker.marker_name or f"{body.rigid_body_name}{marker.marker_index}"
+            yield name, marker.translation
+
+
+def _points(message: Any, place: str) -> Iterator[tuple[str, SimpleNamespace]]:
+    """Points of a small cloud, called after their order; none of an empty one."""
+    count = message.width * message.height
+    if count > MOST:
+        raise InputError(place, "points", count, f"at most {MOST}, one per marker")
+    points = decode_message(message, place).points if count else ()
+    for i, (x, y, z) in enumerate(points):
+        yield f"marker {i}", SimpleNamespace(x=x, y=y, z=z)
+
+
+def _named(path: Path) -> str:
+    """The topic whose markers have names, where a bag has several; "" leaves it to the reader."""
+    found = [t for t, (kind, count) in bags.topics(path).items() if kind in KINDS and count]
+    if len(found) < 2:
+        return found[0] if found else ""
+    named = []
+    for topic in found:
+        _, samples = bags.read_messages(path, KINDS, topic)
+        names = [name for _, message in samples[:1] for name, _ in _places(message, str(path))]
+        if names and not all(name.startswith("marker ") for name in names):
+            named.append(topic)
+    return named[0] if len(named) == 1 else ""
+
+
+# ---------------------------------------------------------------------------- trials
+
+
+def trials(markers: Observation, sigma: float = 1e-3) -> list[Observation]:
+    """Every trial of a recording; sigma [m]: noise of each coordinate.
+
+    A CSV tells trials apart by a column `trial`, a bag by holes in its stamps. Each trial's clock
+    starts at 0 where there are several.
+    Raises InputError naming file, trial, frame and rule: markers that are never seen, clocks that
+    stand still, short recordings.
+    """
+    source = markers.source
+    if not len(markers):
+        _check(source, markers.t)
+    visible = np.isfinite(markers.position).all(axis=2)
+    for name, column in zip(markers.names, visible.T, strict=True):
+        if len(column) and not column.any():
+            raise InputError(source, name, "never seen", "a marker that is seen in some frame")
+    found = []
+    if markers.numbers is None and bags.is_bag(source):
+        markers = replace(markers, numbers=clock(markers.t, None).trial)
+    for one in markers.trials():
+        several = one.trial is not None
+        t = one.t - one.t[0] if several else one.t
+        _check(f"{source}: trial {one.trial}" if several else source, t)
+        frame = "tracker"  # whose pose in the world the YAML tells
+        found.append(replace(one, t=t, frame=frame, sensor="", sigma=np.array([sigma])))
+    return found
+
+
+def _check(place: str, t: np.ndarray) -> None:
+    """Refuse clocks that stand still, and short recordings."""
+    if len(t) < LEAST_FRAMES:
+        raise InputError(place, "frames", len(t), f"at least {LEAST_FRAMES}")
+    bad = np.flatnonzero(~np.isfinite(t))
+    if len(bad):
+        raise InputError(place, f"frame {bad[0]}, t", float(t[bad[0]]), "a finite time [s]")
+    back = np.flatnonzero(np.diff(t) <= 0)
+    if len(back):
+        i = back[0] + 1
+        got = f"{t[i]:.9g} after {t[i - 1]:.9g}"
+        raise InputError(place, f"frame {i}, t", got, "increasing times [s]")
+
+
+SENSOR = SensorKind(
+    kind="markers",
+    accepted="a rosbag2, CSV or C3D of markers",
+    formats=(
+        Format((".csv",), lambda names: any(n.endswith(AXES[0]) for n in names), read_table),
+        Format((".c3d",), lambda names: True, read_c3d),
+    ),
+    topics={MOCAP: lambda path, topic: read_bag(path, topic)},
+    bag=read_bag,
+    trials=trials,
+)

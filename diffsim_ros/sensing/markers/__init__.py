@@ -1,1 +1,0 @@
-"""Labelled markers: CSV, C3D and bags."""

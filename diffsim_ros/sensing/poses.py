@@ -1,0 +1,310 @@
+"""Poses of bodies: the messages of a bag that carry them, tables, and the npz format of tosses.
+
+A bag with static transforms (/tf_static) to the frame in which its poses are wanted, that of the
+observer's `world_frame` or else "world", has them moved there; any other keeps its own frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..npz import whole_numbers
+from ..rotation import quat_multiply
+from ..tables import read_rows
+from . import bags, markers
+from .formats import Format, SensorKind
+from .frames import Frames, bag_frames
+from .messages import BODIES, NAMED, ODOMETRY, POSE, STATIC, TF
+from .observation import UNIT_TOLERANCE, Observation, pose_values
+from .recorder import NANO, body_of
+from .toss_file import REQUIRED, toss_arrays
+
+WORLD = "world"
+"""Frame of the scene, where a bag does not say which one is wanted."""
+COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
+TOSSES = "npz of tosses"
+TRANSFORMS = TF.split("/")[-1]
+"""Format of an observation that is a frame of /tf: one of many, most of which no tracker sent."""
+TABLE = "a rosbag2, or a table with the columns t px py pz qx qy qz qw"
+
+
+# ---------------------------------------------------------------------------- files
+
+
+def read_arrays(path: Path) -> list[Observation]:
+    """Tosses of an npz file, one observation a body; numbers as they stand."""
+    arrays = toss_arrays(path)
+    rows, trial, t = [], [], []
+    dt = float(arrays["dt"])
+    triples = zip(arrays["toss_id"], arrays["start"], arrays["length"], strict=True)
+    for number, start, length in triples:
+        own = np.arange(int(start), int(start) + int(length))
+        rows.append(own)
+        trial.append(np.full(len(own), int(number)))
+        t.append(arrays["t"][own] if "t" in arrays else dt * np.arange(len(own)))
+    state = arrays["state"][np.concatenate(rows)].astype(float)
+    several = state.ndim == 3
+    names = [str(name) for name in arrays["bodies"]] if several else ["body"]
+    state = state.reshape(len(state), -1, state.shape[-1])
+    every = Observation(
+        kind="poses", t=np.concatenate(t).astype(float), names=tuple(names), source=str(path),
+        values={"position": state[..., :3], "orientation": state[..., [4, 5, 6, 3]]},
+        frame="world", numbers=np.concatenate(trial), format=TOSSES,
+    )  # fmt: skip
+    return [replace(every.of(name), sensor=name if several else "") for name in names]
+
+
+def read_table(path: Path) -> list[Observation]:
+    """Columns t, px .. pz, qx .. qw and, optionally, toss_id (what the observer saves)."""
+    header, rows = read_rows(path, "a readable table")
+    if not holds_poses(header):
+        raise InputError(path, "", "no table of poses", TABLE)
+    if "t" not in header:
+        raise InputError(path, "header", header[:12], "a column t [s] beside the pose")
+    rows = [row for row in rows if row]
+    if not rows or any(len(row) != len(header) for row in rows):
+        rule = f"rows of {len(header)} numbers, as the header"
+        raise InputError(path, "rows", f"{len(rows)} rows", rule)
+    table = np.array([[_number(cell) for cell in row] for row in rows])
+    column = {name: table[:, i] for i, name in enumerate(header)}
+    trial = None
+    if "toss_id" in column:
+        trial = whole_numbers(path, column, "toss_id", (None,))
+    value = np.stack([column[c] for c in COLUMNS], axis=1)
+    return [_poses(path, "table of poses", ("body",), column["t"], value, numbers=trial)]
+
+
+def _poses(
+    path: Path, what: str, names: tuple[str, ...], t: np.ndarray, value: np.ndarray, **rest: Any
+) -> Observation:
+    """Observation of poses px py pz qx qy qz qw of every body."""
+    values = pose_values(value)
+    return Observation(
+        kind="poses", t=t, names=names, values=values, source=str(path), format=what, **rest
+    )
+
+
+def _number(cell: str) -> float:
+    """A cell's number; NaN where it holds none: what was not seen."""
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")
+
+
+def holds_poses(names: Collection[str]) -> bool:
+    """True of a table with the columns of a pose."""
+    return set(COLUMNS) <= set(names)
+
+
+# ---------------------------------------------------------------------------- bags
+
+
+def read_topic(path: str | Path, topic: str, *, placed: bool = True) -> list[Observation]:
+    """Every body of a topic of one of CARRIERS, in the order in which they were first seen.
+
+    placed  move them by static transforms of the bag, see the module
+    Raises InputError as bags.read_messages; for a frame that changes; for unusable /tf_static; for
+    messages without any body.
+    """
+    path = Path(path)
+    kind = bags.topics(path)[topic][0]
+    _, samples = bags.read_messages(path, kind, topic)
+    found: dict[tuple[str, str], list[tuple]] = {}
+    for arrival, message in samples:
+        for header, body, position, q in CARRIERS[kind](message):
+            # two trackers may see one frame of /tf: their poses are two bodies' until one is named
+            key = body or body_of(topic), header.frame_id if kind == TF else ""
+            row = (position.x, position.y, position.z, q.x, q.y, q.z, q.w)
+            stamp = bags.nanoseconds(header.stamp)
+            found.setdefault(key, []).append((stamp, arrival, header.frame_id, row))
+    if not found:
+        raise InputError(path, topic, "no body in any message", "at least one")
+    begin = min(row[0] or row[1] for rows in found.values() for row in rows)
+    names = [body for body, _ in found]
+    bodies = [
+        _body(path, topic, _title(body, parent, names), rows, begin)
+        for (body, parent), rows in found.items()
+    ]
+    what = kind.split("/")[-1]
+    bodies = [
+        replace(one, sensor=topic if len(found) == 1 else f"{topic} ({one.names[0]})", format=what)
+        for one in bodies
+    ]
+    if not placed:
+        return bodies
+    world, known = bags.world_of(path) or WORLD, bag_frames(path)
+    return [_placed(one, topic, world, known) for one in bodies]
+
+
+def read_bag(path: str | Path, topic: str = "") -> list[Observation]:
+    """The one body of a topic, PoseStamped (as recorded) unless a topic of others is named.
+
+    Raises InputError as read_topic, and where topic or body cannot be told.
+    """
+    path = Path(path)
+    if bags.topics(path).get(topic, (POSE, 0))[0] not in set(CARRIERS) - {POSE}:
+        return read_topic(path, bags.topic_of(path, POSE, topic), placed=False)
+    found = read_topic(path, topic)
+    if len(found) != 1:
+        names = ", ".join(one.names[0] for one in found)
+        raise InputError(f"{path}: {topic}", "bodies", names, "exactly one body")
+    return found
+
+
+def _title(body: str, parent: str, names: list[str]) -> str:
+    """Name of a body; of one that several parents have, with its own."""
+    return f"{parent}->{body}" if names.count(body) > 1 else body
+
+
+def _body(path: Path, topic: str, body: str, rows: list[tuple], begin: int) -> Observation:
+    frames = {row[2] for row in rows}
+    if len(frames) > 1:
+        place = f"{path}: {topic}: {body}"
+        raise InputError(place, "frame_id", sorted(frames), "the same frame throughout")
+    ns = np.array([row[0] for row in rows], np.int64)
+    notes: tuple[str, ...] = ()
+    if not ns.any():
+        ns, notes = np.array([row[1] for row in rows], np.int64), (bags.NO_STAMPS,)
+    value = np.array([row[3] for row in rows], float)
+    t = (ns - begin) * 1e-9
+    return _poses(path, "", (body,), t, value, frame=frames.pop(), notes=notes, epoch=begin)
+
+
+def _placed(poses: Observation, topic: str, world: str, known: Frames) -> Observation:
+    """The poses in `world` where a static transform leads there."""
+    try:
+        step = known.lookup(world, poses.frame, topic)
+    except InputError:
+        return poses
+    if poses.frame.lstrip("/") == world.lstrip("/"):
+        return poses
+    values = {
+        "position": step.moved(poses.values["position"]),
+        "orientation": quat_multiply(step.orientation, poses.values["orientation"]),
+    }
+    note = f"moved from {poses.frame!r} to {world!r} by {STATIC}"
+    return replace(poses, frame=world, values=values, notes=(*poses.notes, note))
+
+
+def _pose(message: Any) -> Iterator[tuple]:
+    yield message.header, "", message.pose.position, message.pose.orientation
+
+
+def _odometry(message: Any) -> Iterator[tuple]:
+    pose = message.pose.pose
+    yield message.header, message.child_frame_id, pose.position, pose.orientation
+
+
+def _named(message: Any) -> Iterator[tuple]:
+    for one in message.poses:
+        yield message.header, one.name, one.pose.position, one.pose.orientation
+
+
+def _rigid_bodies(message: Any) -> Iterator[tuple]:
+    for one in message.rigidbodies:
+        yield message.header, one.rigid_body_name, one.pose.position, one.pose.orientation
+
+
+def _transforms(message: Any) -> Iterator[tuple]:
+    for one in message.transforms:
+        moved = one.transform
+        yield one.header, one.child_frame_id.lstrip("/"), moved.translation, moved.rotation
+
+
+CARRIERS = {
+    POSE: _pose, ODOMETRY: _odometry, NAMED: _named, BODIES: _rigid_bodies, TF: _transforms,
+}  # fmt: skip
+"""Message type -> (header, body or "", position, orientation) of every pose in a message, whoever
+read it: rosbags or rclpy."""
+
+
+def _markers_or_poses(path: Path, topic: str) -> list[Observation]:
+    """The markers of rigid bodies where they are sent along, else their poses."""
+    _, samples = bags.read_messages(path, BODIES, topic)
+    marked = any(body.markers for _, message in samples for body in message.rigidbodies)
+    return markers.read_bag(path, topic) if marked else read_topic(path, topic)
+
+
+# ---------------------------------------------------------------------------- bodies
+
+
+def chosen_bodies(
+    path: str | Path, found: Sequence[Observation], bodies: Sequence[str] = ()
+) -> list[Observation]:
+    """The poses of the wanted bodies, one each; of one body the only one, whatever name.
+
+    A frame of /tf counts where it is named, or where nothing else holds poses.
+    Raises InputError naming what there is.
+    """
+    poses = [one for one in found if one.kind == "poses"]
+    sent = [one for one in poses if one.format != TRANSFORMS]
+    chosen = []
+    for body in bodies:
+        named = [one for one in sent if body in one.names]
+        named = named or [one for one in poses if body in one.names]
+        chosen += named if len(named) == 1 else []
+    if chosen and len(chosen) == len(bodies):
+        return chosen
+    if len(bodies) < 2 and len(sent or poses) == 1:
+        return sent or poses
+    names = ", ".join(f"{one.names[0]} on {one.sensor}" for one in poses) or "none"
+    rule = f"one each of {', '.join(bodies)}" if bodies else "exactly one body with poses"
+    raise InputError(path, "poses", names, rule, "name the body as it is called here")
+
+
+def together(path: str | Path, bodies: Sequence[Observation]) -> list[Observation]:
+    """The poses at the stamps at which every body was seen."""
+    visible = [
+        np.isfinite(one.position[:, 0]).all(axis=1) & np.isfinite(one.orientation).all(axis=1)
+        for one in bodies
+    ]
+    stamps = [one.epoch + np.rint(one.t * NANO).astype(np.int64) for one in bodies]
+    common = stamps[0][visible[0]]
+    for own, mask in zip(stamps, visible, strict=True):
+        common = np.intersect1d(common, own[mask])
+    if not len(common):
+        names = ", ".join(one.names[0] for one in bodies)
+        raise InputError(path, "poses", names, "bodies that were seen at the same stamps")
+    t = (common - common[0]) / NANO
+    rows = [
+        np.flatnonzero(mask)[np.searchsorted(own[mask], common)]
+        for own, mask in zip(stamps, visible, strict=True)
+    ]
+    return [replace(one.kept(own), t=t) for one, own in zip(bodies, rows, strict=True)]
+
+
+def trials(poses: Observation) -> list[Observation]:
+    """The poses as one trial, on their own stamps.
+
+    Raises InputError for poses that are no numbers and quaternions that are not unit.
+    """
+    bad = np.flatnonzero(~np.isfinite(poses.position).all(axis=(1, 2)))
+    if len(bad):
+        place = poses.position[bad[0], 0].tolist()
+        raise InputError(poses.place, f"sample {bad[0]}, position", place, "finite numbers [m]")
+    norm = np.linalg.norm(poses.orientation, axis=1)
+    bad = np.flatnonzero(~(np.abs(norm - 1) <= UNIT_TOLERANCE))
+    if len(bad):
+        rule, got = "a unit quaternion x, y, z, w", poses.orientation[bad[0]].tolist()
+        raise InputError(poses.place, f"sample {bad[0]}, orientation", got, rule)
+    return [replace(poses, numbers=None)]
+
+
+SENSOR = SensorKind(
+    kind="poses",
+    accepted=TABLE,
+    formats=(
+        Format((".csv",), holds_poses, read_table),
+        Format((".npz",), lambda names: len(set(names) & set(REQUIRED)) > 2, read_arrays),
+    ),
+    topics=dict.fromkeys((POSE, ODOMETRY, NAMED, TF), read_topic) | {BODIES: _markers_or_poses},
+    bag=read_bag,
+    trials=trials,
+)

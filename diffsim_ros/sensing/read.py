@@ -1,0 +1,165 @@
+"""Any recording as it was recorded: one reader a format, chosen by what the file or bag holds.
+
+`estimate`, `check`, `init`, the pre-flight and the nodes read by these functions. What estimation
+refuses sample by sample is kept here, because `diffsim check` is to say where.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..files import exists
+from ..npz import npz_names
+from ..tables import read_header
+from . import bags
+from .formats import Reader, SensorKind
+from .messages import STATIC
+from .observation import Observation
+from .toss_file import REQUIRED
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+ACCEPTED = (
+    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz, .csv), a "
+    "rosbag2 (.mcap, .db3, folder), clouds (.pcd, .ply, a folder of them, .npz)"
+)
+
+
+@cache
+def sensors() -> Mapping[str, SensorKind]:
+    """By kind, the SENSOR of every module of this package that has one: a new sensor is a file."""
+    modules = pkgutil.walk_packages([str(Path(__file__).parent)], f"{__package__}.")
+    every = (getattr(import_module(one.name), "SENSOR", None) for one in modules)
+    return {sensor.kind: sensor for sensor in every if sensor is not None}
+
+
+@cache
+def readers() -> Mapping[str, Reader]:
+    """Message type -> reader of (path, topic)."""
+    return {kind: read for one in sensors().values() for kind, read in one.topics.items()}
+
+
+def read(
+    path: str | Path,
+    on_progress: Callable[[str], None] | None = None,
+    refuse: Callable[[InputError], None] | None = None,
+) -> list[Observation]:
+    """Every sensor of a recording.
+
+    on_progress     given a line before each that may take long
+    refuse   given the errors of topics that cannot be read, where others of the bag can
+    Raises InputError: a missing, damaged or empty file, or one of no known format.
+    """
+    path, on_progress, refuse = (
+        Path(path),
+        on_progress or (lambda text: None),
+        refuse or (lambda error: None),
+    )
+    if not exists(path):
+        raise InputError(path, "", "no such file", ACCEPTED)
+    on_progress(f"reading {path}")
+    if bags.is_bag(path):
+        return _bag(path, on_progress, refuse)
+    suffix, names = "" if path.is_dir() else path.suffix.lower(), set()
+    if suffix == ".npz":
+        names = npz_names(path, ACCEPTED)
+    elif suffix == ".csv":
+        names = set(read_header(path, "a readable table"))
+    for sensor in sensors().values():
+        for form in sensor.formats:
+            if suffix in form.suffixes and form.holds(names):
+                return form.read(path)
+    if suffix == ".npz":
+        rule = f"arrays {', '.join(REQUIRED)}; or points, count, t; or t, q"
+        raise InputError(path, "arrays", sorted(names), rule)
+    got = sorted(names)[:12] if suffix == ".csv" else suffix or "no extension"
+    raise InputError(path, "header" if suffix == ".csv" else "", got, ACCEPTED)
+
+
+def _bag(
+    path: Path, on_progress: Callable[[str], None], refuse: Callable[[InputError], None]
+) -> list[Observation]:
+    topics = bags.topics(path)
+    known = {
+        topic: kind
+        for topic, (kind, _) in sorted(topics.items())
+        if kind in readers() and topic != STATIC
+    }
+    if not known:
+        got = ", ".join(f"{t} ({kind})" for t, (kind, _) in sorted(topics.items())) or "no topics"
+        raise InputError(path, "topics", got, "a topic of type " + ", ".join(readers()))
+    found, errors = [], []
+    for topic, kind in known.items():
+        if not topics[topic][1] and any(topics[other][1] for other in known):
+            continue  # recorded, but nobody published
+        on_progress(f"reading {path}: {topic}, {topics[topic][1]} messages")
+        try:
+            found += readers()[kind](path, topic)
+        except InputError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    for refused in errors:
+        refuse(refused)
+    return found
+
+
+def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> Observation:
+    """The one recording of this kind in a file or bag, as it stands there.
+
+    topic    of a bag with several
+    options  what the sensor's readers take: rate, scale of clouds
+    Raises InputError: a missing or damaged file, one of no such format, a topic that is not clear.
+    """
+    path, sensor = Path(path), sensors()[kind]
+    suffixes = [suffix for form in sensor.formats for suffix in form.suffixes]
+    if bags.is_bag(path):
+        (found,) = sensor.bag(path, topic, **options)
+        return found
+    if not exists(path):
+        what = "no such file or folder" if "" in suffixes else "no such file"
+        raise InputError(path, "", what, sensor.accepted)
+    suffix = "" if path.is_dir() else path.suffix.lower()
+    for form in sensor.formats:
+        if suffix in form.suffixes:
+            (found,) = form.read(path, **options)
+            return found
+    endings = " or ".join((*filter(None, suffixes), *bags.SUFFIXES))
+    rule = f"{sensor.accepted} ({endings})"
+    raise InputError(path, "", path.suffix, rule)
+
+
+def read_beside(path: str | Path, kind: str, topic: str = "") -> Observation:
+    """What a sensor beside others recorded: poses or markers, on the stamps that all share.
+
+    Stamps are those of the file; of a bag seconds since 1970, as those of clouds.
+    Raises InputError naming file, topic, sample and value.
+    """
+    found = read_kind(path, kind, topic)
+    found = replace(found, t=found.stamps, epoch=0, numbers=None)
+    bad = np.flatnonzero(~np.isfinite(found.t))
+    back = np.flatnonzero(np.diff(found.t) <= 0) + 1
+    for rows, rule in ((bad, "a finite stamp [s]"), (back, "increasing stamps [s]")):
+        if len(rows):
+            raise InputError(found.place, f"sample {rows[0]}, t", float(found.t[rows[0]]), rule)
+    return sensors()[kind].trials(found)[0] if kind == "poses" else found
+
+
+def read_trials(
+    path: str | Path, kind: str, topic: str = "", *, reading: Mapping[str, Any] = NOTHING,
+    **options: Any,
+) -> list[Any]:  # fmt: skip
+    """The checked trials of a recording: read_kind with options `reading`, then `trials`.
+
+    Raises InputError as these: naming file, trial, sample and value.
+    """
+    return sensors()[kind].trials(read_kind(path, kind, topic, **reading), **options)
