@@ -1,0 +1,208 @@
+"""Measured forces and torques of a contact: residuals with exact partials.
+
+A force–torque sensor under a surface, or behind a tool, feels what a body exerts on it by one or
+several contacts of the scene.  With the contact's part r_c(q, q') of the momentum balance of the
+body's nodes, as the engine applies it at the rows of a rollout (r_c = -f on the body),
+
+    F = sum_i r_i,   T = sum_i (x_i - o) x r_i (+ r_i^turn of frames),   r = (y - measured)/sigma
+
+of force and torque about the sensor's origin o, along straight lines between rows, where
+y = R^T (F, T) in the sensor's axes.  The partials are the engine's own: K = dr/dq, B = dr/dq'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+
+from ..rotation import quat_log, quat_matrix, skew
+from .clock import Clock
+from .joint_track import Scaled
+from .losses import Loss
+from .marker_track import rows_around
+from .objectives import BodySlot, Term, _checked, _checked_times
+
+UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class RowWrench:
+    """Wrench at one row (6,), its partials by pose and velocity of all dofs (6, ndof), and by the
+    parameters that the contacts read, name -> (6,)."""
+
+    wrench: np.ndarray
+    by_x: np.ndarray
+    by_v: np.ndarray
+    own: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrenchTrack:
+    """See the module; r per time: (M, 6), force then torque.
+
+    body      whose contact is felt;  contacts  names of the scene's contacts
+    scene     engine scene, whose elements are asked
+    t         (M,) stamps since the start of the rollout [s];  interval  of its rows [s]
+    force, torque  (M, 3) measured, on the surface by the body, sensor's axes [N], [N m]
+    sigma_force [N];  sigma_torque [N m]
+    origin, orientation  of the sensor in the world [m], x y z w
+    sets      entry of the scene -> what sets it, of the contacts' parameters that are estimated
+    """
+
+    body: str
+    contacts: Sequence[str]
+    scene: Any
+    t: np.ndarray
+    interval: float
+    force: np.ndarray
+    torque: np.ndarray
+    sigma_force: float = 0.1
+    sigma_torque: float = 0.01
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    orientation: tuple[float, float, float, float] = UPRIGHT
+    clock: Clock = field(default_factory=Clock)
+    sets: Mapping[str, Scaled] = field(default_factory=dict)
+    loss: Loss = field(default_factory=Loss)
+    name: str = "wrench"
+    soft: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
+        put(self, "t", _checked_times(place, self.t))
+        for key in ("force", "torque"):
+            put(self, key, _checked(place, key, getattr(self, key), (len(self.t), 3)))
+        for key in ("sigma_force", "sigma_torque", "interval"):
+            if not getattr(self, key) > 0:
+                raise InputError(place, key, getattr(self, key), "a number > 0")
+        known = list(self.scene.contact_names)
+        for name in self.contacts:
+            if name not in known:
+                raise InputError(place, "contacts", name, f"some of {', '.join(known)}")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters that the objective itself reads."""
+        names = [one.name for one in self.sets.values() if one.name is not None]
+        return tuple(dict.fromkeys((*self.clock.parameters, *names)))
+
+    @property
+    def frames(self) -> np.ndarray:
+        """Rows of the rollout before and after every time at the first guess (M, 2)."""
+        return rows_around(np.maximum(self.clock.times(self.t), 0.0), self.interval)
+
+    def until(self, frame: int) -> WrenchTrack | None:
+        """See `Objective.until`."""
+        kept = self.frames[:, 1] <= frame
+        if not kept.any():
+            return None
+        cut = {"t": self.t[kept], "force": self.force[kept], "torque": self.torque[kept]}
+        return WrenchTrack(**{**vars(self), **cut})
+
+    def predicted(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> np.ndarray:
+        """What the sensor would show: force [N] and torque [N m] (M, 6), its own axes."""
+        return self._read(rollout, slot, values)[0]
+
+    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
+        """Residuals and partials by two rows of the rollout and by what the contacts read."""
+        y, rows, share, slope, moving = self._read(rollout, slot, values)
+        scale = 1.0 / np.repeat([self.sigma_force, self.sigma_torque], 3)
+        measured = np.concatenate([self.force, self.torque], axis=1)
+        weights = np.stack([1.0 - share, share], axis=1)[:, :, None, None] * scale[:, None]
+        known, around = rows
+        jx, jv = (
+            np.stack([[getattr(known[k], by) for k in pair] for pair in around]) * weights
+            for by in ("by_x", "by_v")
+        )
+        own = {
+            name: np.stack([
+                (1.0 - s) * known[a].own[name] + s * known[b].own[name]
+                for s, (a, b) in zip(share, around, strict=True)
+            ]) * scale
+            for name in known[around[0][0]].own
+        }  # fmt: skip
+        if self.clock.parameters:
+            for name, by in self.clock.own(self.t, moving, slope * scale).items():
+                own[name] = own.get(name, 0.0) + by
+        dofs = np.arange(self.scene.ndof) - slot.dof
+        return Term((y - measured) * scale, np.array(around), jx=jx, jv=jv, own=own, dofs=dofs)
+
+    def _read(
+        self, rollout: Any, slot: BodySlot, values: Mapping[str, float]
+    ) -> tuple[np.ndarray, tuple[dict[int, RowWrench], list], np.ndarray, np.ndarray, np.ndarray]:
+        """Readings (M, 6), the rows they are of, shares of the later one, slopes by time, and
+        which times move with the clock."""
+        last = (len(rollout.position) - 1 - 1e-6) * self.interval
+        at, moving = self.clock.within(self.t, values, last)
+        around = rows_around(at, self.interval)
+        share = np.clip(at / self.interval - around[:, 0], 0.0, 1.0)
+        p = np.array(self.scene.values, float)
+        for entry, scaled in self.sets.items():
+            p[self.scene.index(entry)] = scaled.number(values)
+        known = {int(k): self._row(rollout, slot, int(k), p, values) for k in np.unique(around)}
+        ends = np.array([[known[k].wrench for k in pair] for pair in around.tolist()])
+        y = (1.0 - share[:, None]) * ends[:, 0] + share[:, None] * ends[:, 1]
+        slope = (ends[:, 1] - ends[:, 0]) / self.interval
+        return y, (known, around.tolist()), share, slope, moving
+
+    def _row(
+        self, rollout: Any, slot: BodySlot, row: int, p: np.ndarray, values: Mapping[str, float]
+    ) -> RowWrench:
+        """The wrench at one row, as the engine's contacts apply it."""
+        before = max(row - 1, 0)
+        instants = [_instant(rollout, k) for k in (row, before)]
+        place = rollout.position[row, slot.index : slot.index + slot.count]
+        total = np.zeros(6)
+        by_x, by_v = np.zeros((6, self.scene.ndof)), np.zeros((6, self.scene.ndof))
+        own = {name: np.zeros(6) for name in self.parameters if name not in self.clock.parameters}
+        gather, force_of = self._gather(place, slot)
+        for contact in self.contacts:
+            out = self.scene.evaluate_element(
+                contact, p, instants, self.interval, row * self.interval
+            )
+            if any(np.any(part) for pair in out["past"] for part in pair):
+                rule = "contacts whose friction does not look back (no hybrid friction)"
+                raise InputError(f"objective {self.name!r}", "contacts", contact, rule)
+            total += gather @ out["r"]
+            by_x += gather @ out["K"] + force_of(out["r"])
+            by_v += gather @ out["B"]
+            for entry, scaled in self.sets.items():
+                if scaled.name is not None:
+                    column = out["dr_dp"][:, self.scene.index(entry)]
+                    own[scaled.name] += gather @ column * scaled.slope(values)
+        turn = np.zeros((6, 6))
+        turn[:3, :3] = turn[3:, 3:] = quat_matrix(np.array(self.orientation)).T
+        return RowWrench(
+            turn @ total, turn @ by_x, turn @ by_v, {k: turn @ v for k, v in own.items()}
+        )
+
+    def _gather(self, place: np.ndarray, slot: BodySlot) -> tuple[np.ndarray, Any]:
+        """Matrix (6, ndof) from the contact's r to force and torque, and what it changes by itself
+        with the nodes' places: r -> (6, ndof)."""
+        width = slot.size // slot.count
+        columns = slot.dof + width * np.arange(slot.count)[:, None] + np.arange(3)
+        gather = np.zeros((6, self.scene.ndof))
+        arms = skew(place - np.array(self.origin))
+        for k in range(slot.count):
+            gather[:3, columns[k]] = np.eye(3)
+            gather[3:, columns[k]] = arms[k]
+        if width == 6:
+            gather[3:, columns[0] + 3] = np.eye(3)
+
+        def force_of(r: np.ndarray) -> np.ndarray:
+            by = np.zeros((6, self.scene.ndof))
+            for k in range(slot.count):
+                by[3:, columns[k]] = -skew(r[columns[k]])
+            return by
+
+        return gather, force_of
+
+
+def _instant(rollout: Any, row: int) -> list[np.ndarray]:
+    """(c, theta, v, omega) of all nodes at a row."""
+    turns = quat_log(rollout.orientation[row])
+    return [rollout.position[row], turns, rollout.velocity[row], rollout.angular_velocity[row]]
