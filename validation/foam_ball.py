@@ -34,7 +34,7 @@ from diffsim_ros.real2sim.sensors.cloud.model import ThrowRecording
 from diffsim_ros.real2sim.spread import StartEstimate, start_estimates
 from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing.clouds.cloud import Cloud
-from diffsim_ros.sensing.clouds.files import observed, write_sequence
+from diffsim_ros.sensing.clouds.files import observation_of, write_sequence
 from diffsim_ros.twin.depth_camera import KINECT, DepthCamera, floor_mesh
 
 from .common import Missed, judged, share
@@ -122,7 +122,9 @@ def estimated(clouds: Sequence[Cloud], truth: Mapping, how: Numerics) -> dict:
     """Figures of one recording; the truth is used for nothing but the bound and the comparison."""
     begin, cpu = time.perf_counter(), time.process_time()
     experiment = kind_of("clouds")(load_estimation(estimation(how)))
-    throw = experiment.read({"train": [observed("rendered", clouds)], "validate": ()}).train[0]
+    throw = experiment.read({"train": [observation_of("rendered", clouds)], "validate": ()}).train[
+        0
+    ]
     fit = fit_trials(experiment.model, [throw], Reporter(None, []), None)
     found = gauss_newton_covariance(fit.problem, _solution(fit))
     start = start_estimates(fit.problem, fit.z, fit.y)[0]

@@ -55,7 +55,9 @@ def read_table(path: Path) -> list[Observation]:
     table = np.array([_numbers(path, k, row, header) for k, row in enumerate(rows, start=2)])
     table = table.reshape(-1, len(header))
     column = {name: i for i, name in enumerate(header)}
-    position = table[:, [column[c] for c in expected]].reshape(len(table), len(names), 3)
+    # in the order of samples in memory too: means over them round by it
+    position = np.ascontiguousarray(table[:, [column[c] for c in expected]])
+    position = position.reshape(len(table), len(names), 3)
     residuals = [column[name + RESIDUAL] for name in names if name + RESIDUAL in column]
     residual = table[:, residuals] if len(residuals) == len(names) else None
     t, number = table[:, column["t"]], None

@@ -37,7 +37,9 @@ def lab(tmp_path, monkeypatch):
     """Two recordings as one table of two trials, and the estimation that fits them."""
     monkeypatch.chdir(tmp_path)
     files = [record(tmp_path / f"load_{k}.csv", noise=5e-5, seed=k) for k in (1, 2)]
-    save_trials(tmp_path / "both.csv", [], [read_trials(file, "markers", sigma=5e-5)[0] for file in files])
+    save_trials(
+        tmp_path / "both.csv", [], [read_trials(file, "markers", sigma=5e-5)[0] for file in files]
+    )
     (tmp_path / "beam.yaml").write_text(yaml.safe_dump(estimation(files)))
     return tmp_path
 

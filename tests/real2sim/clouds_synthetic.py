@@ -13,7 +13,7 @@ from diffsim_ros.real2sim.sensors.cloud.detections import skin_of
 from diffsim_ros.scene import load_scene
 from diffsim_ros.sensing import bags
 from diffsim_ros.sensing.clouds.cloud import Cloud
-from diffsim_ros.sensing.clouds.files import observed
+from diffsim_ros.sensing.clouds.files import observation_of
 from diffsim_ros.sensing.observation import Observation
 
 NOISE = 0.002
@@ -76,7 +76,7 @@ def recording(
         clouds.append(
             Cloud(observed, stamp=5.0 + row / 240 + late, frame="camera", source=f"{name} {row}")
         )
-    return observed(name, clouds)
+    return observation_of(name, clouds)
 
 
 def _front(x, triangles, generator, eye, count=250):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from diffsim_ros.real2sim.scenarios.throw import free_spin
 from diffsim_ros.real2sim.sensors.cloud import options as kind_options
 from diffsim_ros.real2sim.sensors.cloud.detections import posed
 from diffsim_ros.sensing.clouds.cloud import Cloud
-from diffsim_ros.sensing.clouds.files import observed
+from diffsim_ros.sensing.clouds.files import observation_of
 from diffsim_ros.sensing.read import read_trials
 from tests.pages import keys_of_kind
 from tests.real2sim.clouds_synthetic import TRUTH, estimation, recording
@@ -175,7 +174,7 @@ def test_recordings_without_a_floor_or_a_flight_are_refused():
         experiment.read({"train": [late], "validate": ()})
     floorless = [c.kept(c.points[:, 2] < 0) for c in whole.clouds]
     with pytest.raises(InputError, match=r"a floor|an object that is seen"):
-        experiment.read({"train": [observed("box", floorless)], "validate": ()})
+        experiment.read({"train": [observation_of("box", floorless)], "validate": ()})
     with pytest.raises(InputError, match=r"-9\.\d\d .* in free flight.* 9\.81, 0\.00, 0\.00"):
         content = estimation()
         content["scene"]["world"]["gravity"] = [9.81, 0, 0]

@@ -183,7 +183,7 @@ def read_files(
     """
     if scale is not None:
         clouds = read_sequence(path, rate=rate, scale=scale)
-        return [observed(path, clouds, "a sequence of clouds")]
+        return [observation_of(path, clouds, "a sequence of clouds")]
     try:
         return [_guessed(path, 1.0)]
     except InputError as error:
@@ -196,16 +196,16 @@ def read_files(
 
 def _guessed(path: Path, scale: float) -> Observation:
     if path.suffix.lower() in SUFFIXES:
-        return observed(path, [read_cloud(path, scale=scale)], "a point cloud")
+        return observation_of(path, [read_cloud(path, scale=scale)], "a point cloud")
     what = "a sequence of clouds"
     try:
-        return observed(path, read_sequence(path, scale=scale), what)
+        return observation_of(path, read_sequence(path, scale=scale), what)
     except InputError as error:
         if error.key != "file names":
             raise
     clouds = read_sequence(path, rate=1.0, scale=scale)
     note = "file names hold no stamps: give the rate when estimating; 1 Hz is assumed here"
-    return observed(path, clouds, what, notes=(note,))
+    return observation_of(path, clouds, what, notes=(note,))
 
 
 def read_bag(
@@ -232,10 +232,10 @@ def read_bag(
         if clouds and not cloud.stamp > clouds[-1].stamp:
             raise InputError(source, "stamp", cloud.stamp, f"later than {clouds[-1].stamp:.9f} s")
         clouds.append(cloud)
-    return [observed(path, clouds, "PointCloud2", sensor=topic)]
+    return [observation_of(path, clouds, "PointCloud2", sensor=topic)]
 
 
-def observed(
+def observation_of(
     source: str | Path, clouds: Sequence[Cloud], what: str = "clouds", **rest: Any
 ) -> Observation:
     """The clouds of one static sensor, at their own stamps."""
