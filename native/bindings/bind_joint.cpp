@@ -1,12 +1,8 @@
-#include <Eigen/Geometry>
-
-#include "../bodies/kinematics.hpp"
 #include "../elements/armature.hpp"
 #include "../elements/joint_friction.hpp"
 #include "../elements/joint_limit.hpp"
 #include "../elements/motor.hpp"
-#include "../scene.hpp"
-#include "bindings.hpp"
+#include "frames.hpp"
 
 namespace py = pybind11;
 
@@ -16,41 +12,18 @@ namespace {
 using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;
 using Index = py::ssize_t;
 
-// A rollout's frame as a state: what joints look at.
-State frame_state(const Scene& scene, const Array& x, const Array& q, const Array& v,
-                  const Array& w, Index frame) {
-  State s = make_state(scene.nodes());
-  for (Index i = 0; i < static_cast<Index>(scene.nodes().size()); ++i) {
-    s.c.col(i) = Vector3d::Map(x.data(frame, i));
-    s.v.col(i) = Vector3d::Map(v.data(frame, i));
-    const int f = scene.nodes()[i].frame;
-    if (f < 0) continue;
-    s.R[f] = Eigen::Quaterniond(Eigen::Vector4d::Map(q.data(frame, i))).toRotationMatrix();
-    s.w[f] = Vector3d::Map(w.data(frame, i));
-  }
-  return s;
-}
-
 py::dict joint_motion(const Scene& scene, const std::string& name, const VectorXd& p,
                       const py::object& rollout) {
   const Joint& joint = joint_named(scene, "joint_motion", name);
   scene.check(p);
-  const Array x(rollout.attr("position")), q(rollout.attr("orientation")),
-      v(rollout.attr("velocity")), w(rollout.attr("angular_velocity"));
-  const Index frames = x.ndim() == 3 ? x.shape(0) : 0;
-  for (const auto& [array, columns] : {std::pair{&x, 3}, {&q, 4}, {&v, 3}, {&w, 3}}) {
-    if (array->ndim() == 3 && array->shape(0) == frames && array->shape(2) == columns &&
-        array->shape(1) == static_cast<Index>(scene.nodes().size())) {
-      continue;
-    }
-    refuse("joint_motion: rollout", "must be of this scene", array->size(), "pass its own rollout");
-  }
+  const Frames motion(scene, "joint_motion", rollout);
+  const Index frames = motion.count();
   Array coordinate(frames), rate(frames), opening(frames), tilt(frames), energy(frames);
   Array force({frames, Index{3}}), torque({frames, Index{3}});
   Array by_pose({frames, Index{12}}), rate_by_pose({frames, Index{12}});
   const bool moves = joint.kind().coordinate != JointKind::Coordinate::none;
   for (Index i = 0; i < frames; ++i) {
-    const State state = frame_state(scene, x, q, v, w, i);
+    const State state = motion.at(i);
     const JointReport at = joint.report(state, p);
     coordinate.mutable_at(i) = at.q;
     rate.mutable_at(i) = at.rate;

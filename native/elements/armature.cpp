@@ -19,6 +19,11 @@ void Armature::add(const Window& window, const VectorXd& p, const Assembly& out)
   if (column >= 0) nodes.add(-acceleration * at.g, column, *out.columns);
 }
 
+void Armature::add_energy(const State& s, const VectorXd& p, Energy& to) const {
+  const double rate = joint_->coordinate(s).rate;
+  to.kinetic += p[inertia_] * rate * rate / 2;
+}
+
 void Armature::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                            BlockMatrix& B) const {
   const JointCoordinate now = joint_->coordinate(window.now());

@@ -104,6 +104,16 @@ void Cable::add(const Window& window, const VectorXd& p, const Assembly& out) co
   if (out.columns) add_columns(t, s, *out.columns);
 }
 
+void Cable::add_energy(const State& s, const VectorXd& p, Energy& to) const {
+  double length = 0;
+  for (int k = 0; k + 1 < size(); ++k) {
+    const Stop &a = stops_[k], &b = stops_[k + 1];
+    length += (b.set->position(b.point, s, p) - a.set->position(a.point, s, p)).norm();
+  }
+  const double stretch = std::max(length - p[params_.rest_length], 0.);
+  to.springs += p[params_.stiffness] * stretch * stretch / 2;
+}
+
 void Cable::add_jacobian(const Shape& t, const State& s, const Assembly& out) const {
   for (int j = 0; j < size(); ++j) {
     const Stop& at = stops_[j];

@@ -41,6 +41,7 @@ class Contact : public ContactElement {
   std::vector<std::pair<int, int>> couplings() const override;
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+  void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
 
   /// Code per point: ContactMode bits + kRegion * (1 + region) while in contact, 0 while open.
   int mode_count() const override { return points_->size(); }

@@ -32,6 +32,11 @@ struct Assembly {
   double compression = 1;
 };
 
+/// Mechanical energy that is stored, by kind [J].
+struct Energy {
+  double kinetic = 0, gravity = 0, springs = 0, elastic = 0, contact = 0;
+};
+
 class Element {
  public:
   explicit Element(std::string name) : name_(std::move(name)) {}
@@ -45,6 +50,10 @@ class Element {
   virtual void bind(const BlockPattern& /*pattern*/, const BlockPattern& /*past*/) {}
 
   virtual void add(const Window& window, const VectorXd& p, const Assembly& out) const = 0;
+
+  /// Adds what this element stores in a state: its forces derive from it, damping and friction
+  /// aside.
+  virtual void add_energy(const State&, const VectorXd& /*p*/, Energy& /*to*/) const {}
 
   /// dr_n/dx_{n-k}, dr_n/dv_{n-k} for k = 1, 2 where the element looks back (inertia only).
   virtual bool looks_back() const { return false; }

@@ -20,4 +20,11 @@ void Gravity::add(const Window&, const VectorXd& p, const Assembly& out) const {
   }
 }
 
+void Gravity::add_energy(const State& s, const VectorXd& p, Energy& to) const {
+  const Vector3d g = p.segment<3>(p_gravity_);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (masses_[i].mass >= 0) to.gravity -= masses_[i].value(p) * g.dot(s.c.col(i));
+  }
+}
+
 }  // namespace diffsim

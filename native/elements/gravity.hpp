@@ -14,6 +14,8 @@ class Gravity : public Element {
         masses_(std::move(masses)),
         p_gravity_(p_gravity) {}
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+  /// Zero at the origin of the world.
+  void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
 
  private:
   std::vector<Node> nodes_;

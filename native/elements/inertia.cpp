@@ -50,6 +50,17 @@ void Inertia::add(const Window& window, const VectorXd& p, const Assembly& out) 
   }
 }
 
+void Inertia::add_energy(const State& s, const VectorXd& p, Energy& to) const {
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    const Node& n = nodes_[i];
+    if (masses_[i].mass < 0) continue;
+    to.kinetic += masses_[i].value(p) * s.v.col(i).squaredNorm() / 2;
+    if (n.kind == NodeKind::point) continue;
+    const Vector3d spin = s.R[n.frame].transpose() * s.w[n.frame];
+    to.kinetic += spin.dot(inertia_matrix(p.segment<6>(masses_[i].inertia)) * spin) / 2;
+  }
+}
+
 void Inertia::add_columns(const Window& window, int i, ParameterColumns& columns) const {
   const Node& n = nodes_[i];
   const int mass_column = columns.column(masses_[i].mass);

@@ -61,6 +61,10 @@ void Joint::add(const Window& window, const VectorXd& p, const Assembly& out) co
   if (out.columns) add_columns(j, pair, count, *out.columns);
 }
 
+void Joint::add_energy(const State& s, const VectorXd& p, Energy& to) const {
+  to.springs += report(s, p).energy;
+}
+
 namespace {
 
 // d(P x) for P = alpha I + beta a a^T.

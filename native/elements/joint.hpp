@@ -69,6 +69,7 @@ class Joint : public Element {
   std::vector<std::pair<int, int>> couplings() const override { return nodes_.couplings(); }
   void bind(const BlockPattern& pattern, const BlockPattern&) override { nodes_.bind(pattern); }
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+  void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
 
   const JointKind& kind() const { return kind_; }
   const NodePair& nodes() const { return nodes_; }

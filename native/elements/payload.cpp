@@ -63,6 +63,13 @@ void Payload::add(const Window& window, const VectorXd& p, const Assembly& out) 
   if (out.columns) add_columns(window, p, *out.columns);
 }
 
+void Payload::add_energy(const State& s, const VectorXd& p, Energy& to) const {
+  const Momentum at = momentum(s, p);
+  // m v.v/2 + v.(omega x rho) + omega.(J omega)/2
+  to.kinetic += (at.v.dot(at.P) + at.w.dot(at.L)) / 2;
+  to.gravity -= (at.m * s.c.col(index_) + at.rho).dot(p.segment<3>(params_.gravity));
+}
+
 void Payload::add_columns(const Window& window, const VectorXd& p,
                           ParameterColumns& columns) const {
   const Vector3d g = p.segment<3>(params_.gravity);

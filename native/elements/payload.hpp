@@ -29,6 +29,7 @@ class Payload : public Element {
   Payload(std::string name, const Node& node, int index, Parameters params)
       : Element(std::move(name)), node_(node), index_(index), params_(params) {}
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+  void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
   bool looks_back() const override { return true; }
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                    BlockMatrix& B) const override;

@@ -52,6 +52,8 @@ class Solid : public SolidBody<Solid> {
               Sink&& sink) const;
   template <class Law, ViscosityModel kViscosity>
   void blocks(const View& view, const VectorXd& p, const EdgeBlocks::Buffer& buffer) const;
+  template <class Law>
+  double energy(const View& view, const VectorXd& p) const;
 
   TetBatches tets_;  // gradients for the linear viscosity only
   std::vector<std::array<LaneIndex, 6>> edge_;
@@ -138,6 +140,22 @@ void Solid::blocks(const View& view, const VectorXd& p, const EdgeBlocks::Buffer
       }
     }
   }
+}
+
+template <class Law>
+double Solid::energy(const View& view, const VectorXd& p) const {
+  const ModuliView moduli(matter_.material, p);
+  double sum = 0;
+  for (std::size_t k = 0; k < tets_.batch.size(); ++k) {
+    const TetBatch& b = tets_.batch[k];
+    const TetRest& rest = tets_.rest[k];
+    const TetShape shape = shape_of(view.x, rest, b);
+    Wide3 h[3];  // F b_a, so that I_C = sum_a e_a . (F b_a)
+    times_symmetric(shape.e, rest.gram, h);
+    const Wide I = dot(shape.e[0], h[0]) + dot(shape.e[1], h[1]) + dot(shape.e[2], h[2]);
+    sum += sum_of(rest.volume * Law::energy(I, shape.J, moduli(b.element)), b.lanes);
+  }
+  return sum;
 }
 
 }  // namespace diffsim

@@ -4,6 +4,7 @@
 //   forces<Law>(view, p, by, viscosity, sink): hands (element, lanes, nodes, 3 * point per node,
 //     minus the force per node) to sink; `by` asks for the derivative by a part of the material;
 //   blocks<Law, viscosity>(view, p, buffer): adds minus the forces to view.r, blocks to the buffer.
+//   energy<Law>(view, p): what is stored [J].
 #pragma once
 
 #include <optional>
@@ -40,6 +41,13 @@ class SolidBody : public Element {
     } else {
       add_with<NeoHookeanSafe>(window.now(), p, out);
     }
+  }
+  void add_energy(const State& s, const VectorXd& p, Energy& to) const override {
+    VectorXd unused(2 * s.c.size());  // rows of the forces, which are not asked for
+    const BodyPoints::View view = points_.open(s, p, unused.data());
+    to.elastic += matter_.model == SolidModel::neo_hookean
+                      ? kind().template energy<NeoHookean>(view, p)
+                      : kind().template energy<NeoHookeanSafe>(view, p);
   }
 
  protected:

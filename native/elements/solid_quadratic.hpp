@@ -29,6 +29,10 @@ class SolidQuadratic : public SolidBody<SolidQuadratic> {
               const EdgeBlocks::Buffer& buffer) const {
     stencils_.blocks<Law, kViscosity>(view, ModuliView(matter_.material, p), buffer);
   }
+  template <class Law>
+  double energy(const BodyPoints::View& view, const VectorXd& p) const {
+    return stencils_.energy<Law>(view, ModuliView(matter_.material, p));
+  }
 
   Stencils stencils_;
 };

@@ -18,6 +18,9 @@ struct ShearOnly {
   static Volumetric at(const Wide& J, const Moduli& m, bool with_slope) {
     return Law::at(J, Law::shear(m), with_slope);
   }
+  static Wide energy(const Wide& I, const Wide& J, const Moduli& m) {
+    return Law::energy(I, J, Law::shear(m));
+  }
 };
 
 class SolidSmoothed : public SolidBody<SolidSmoothed> {
@@ -58,6 +61,8 @@ class SolidSmoothed : public SolidBody<SolidSmoothed> {
     respond<Law>(ModuliView(node_material_, p), true);
     add_volume_blocks(view, buffer);
   }
+  template <class Law>
+  double energy(const View& view, const VectorXd& p) const;
 
   void make_patches();
   /// J of every node.
@@ -98,6 +103,20 @@ void SolidSmoothed::respond(const ModuliView& moduli, bool with_slope) const {
       s.slope[node[lane]] = vol.slope[lane];
     }
   }
+}
+
+template <class Law>
+double SolidSmoothed::energy(const View& view, const VectorXd& p) const {
+  average_volumes(view);
+  const ModuliView moduli(node_material_, p);
+  double sum = edges_part_.energy<ShearOnly<Law>>(view, ModuliView(edge_material_, p));
+  for (int i = 0; i < static_cast<int>(patch_.size()); ++i) {
+    LaneIndex node;
+    node.fill(i);
+    const Wide J = wide(scratch().J[i]);
+    sum += patch_[i].volume * Law::energy(wide(3), J, Law::volume(moduli(node)))[0];
+  }
+  return sum;
 }
 
 }  // namespace diffsim

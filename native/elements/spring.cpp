@@ -158,6 +158,17 @@ void Springs::add(const Window& window, const VectorXd& p, const Assembly& out) 
   }
 }
 
+void Springs::add_energy(const State& s, const VectorXd& p, Energy& to) const {
+  const Law law = this->law(p);
+  for (std::size_t i = 0; i < a_.size(); ++i) {
+    const PointSet &A = *sets_[a_[i].set], &B = *sets_[b_[i].set];
+    const Vector3d d = B.position(b_[i].point, s, p) - A.position(a_[i].point, s, p);
+    double stretch = d.norm() - (natural_.size() ? natural_[i] : 1) * law.rest;
+    if (tension_only_) stretch = std::max(stretch, 0.);
+    to.springs += (factors_.size() ? factors_[i] : 1) * law.k * stretch * stretch / 2;
+  }
+}
+
 // J = I at both ends: plain 3x3 blocks.
 template <bool Slopes>
 void Springs::add_plain(const Law& law, const State& s, const Assembly& out) const {

@@ -42,6 +42,7 @@ class Springs : public Element {
   std::vector<std::pair<int, int>> couplings() const override;
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+  void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
   /// One per string (tension_only): 0 slack, 1 taut, 5 taut with its damping clamped.
   int mode_count() const override { return tension_only_ ? static_cast<int>(a_.size()) : 0; }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;

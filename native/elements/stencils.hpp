@@ -34,6 +34,9 @@ class Stencils {
   template <class Law, ViscosityModel kViscosity>
   void blocks(const BodyPoints::View& view, const ModuliView& moduli,
               const EdgeBlocks::Buffer& buffer) const;
+  /// Energy stored at all points [J].
+  template <class Law>
+  double energy(const BodyPoints::View& view, const ModuliView& moduli) const;
 
  private:
   struct Batch {
@@ -84,6 +87,23 @@ void Stencils::forces(const BodyPoints::View& view, const ModuliView& moduli,
     }
     sink(b.element, b.lanes, b.nodes, &at_[b.at], f);
   }
+}
+
+template <class Law>
+double Stencils::energy(const BodyPoints::View& view, const ModuliView& moduli) const {
+  Wide3 x[kCapacity];
+  double sum = 0;
+  for (const Batch& b : batch_) {
+    gather_nodes(view.x, b, x);
+    const Moduli m = moduli(b.element);
+    for (int q = 0; q < points_; ++q) {
+      const Wide33 F = gradient_of(x, &gradient_[b.gradient + q * b.nodes], b.nodes);
+      const Wide I = dot(F.row[0], F.row[0]) + dot(F.row[1], F.row[1]) + dot(F.row[2], F.row[2]);
+      const Wide J = dot(F.row[0], cross(F.row[1], F.row[2]));
+      sum += sum_of(weight_[b.weight + q].value * Law::energy(I, J, m), b.lanes);
+    }
+  }
+  return sum;
 }
 
 template <class Law, ViscosityModel kViscosity>

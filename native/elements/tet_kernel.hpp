@@ -42,6 +42,11 @@ struct NeoHookean {
   /// Moduli that leave the terms with mu, or the squared one.
   static Moduli shear(const Moduli& m) { return {m.mu, wide(0), m.viscosity}; }
   static Moduli volume(const Moduli& m) { return {wide(0), m.lambda, wide(0)}; }
+  /// Energy per volume; I = I_C.
+  static Wide energy(const Wide& I, const Wide& J, const Moduli& m) {
+    const Wide l = log(J);
+    return 0.5 * m.mu * (I - 3.0) - m.mu * l + 0.5 * m.lambda * l * l;
+  }
   static Volumetric at(const Wide& J, const Moduli& m, bool with_slope) {
     const Wide inverse = 1.0 / J, s = m.lambda * log(J) - m.mu;
     return {s * inverse, with_slope ? (m.lambda - s) * inverse * inverse : wide(0)};
@@ -52,6 +57,10 @@ struct NeoHookean {
 struct NeoHookeanSafe {
   static Moduli shear(const Moduli& m) { return {m.mu, -m.mu, m.viscosity}; }
   static Moduli volume(const Moduli& m) { return {wide(0), m.lambda + m.mu, wide(0)}; }
+  static Wide energy(const Wide& I, const Wide& J, const Moduli& m) {
+    const Wide s = J - 1.0;
+    return 0.5 * m.mu * (I - 3.0) - m.mu * s + 0.5 * (m.lambda + m.mu) * s * s;
+  }
   static Volumetric at(const Wide& J, const Moduli& m, bool) {
     const Wide lambda = m.lambda + m.mu;
     return {lambda * (J - 1.0) - m.mu, lambda};

@@ -21,6 +21,12 @@ struct Wide3 {
 };
 
 inline Wide wide(double a) { return Wide{a, a, a, a, a, a, a, a}; }
+/// Sum of the first `lanes`.
+inline double sum_of(const Wide& a, int lanes) {
+  double sum = 0;
+  for (int lane = 0; lane < lanes; ++lane) sum += a[lane];
+  return sum;
+}
 inline Wide3 operator+(const Wide3& a, const Wide3& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 inline Wide3 operator-(const Wide3& a, const Wide3& b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 inline Wide3 operator-(const Wide3& a) { return {-a.x, -a.y, -a.z}; }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from diffsim_ros import _engine
+from diffsim_ros import _engine, meshes
+from diffsim_ros.scene.tets import TetMesh, quadratic
 
 INERTIAS = {"a": [8e-4, 1.3e-3, 1.7e-3, 1e-4, -2e-4, 1e-4], "b": [2e-3, 1.5e-3, 1e-3, 0, 2e-4, 0]}
 MASSES = {"a": 0.4, "b": 0.9}
@@ -119,3 +122,80 @@ def test_a_body_at_rest_on_its_springs_stays_at_rest():
     )
     r = run(s, 1e-3)
     assert np.abs(r.position - r.position[0]).max() < 1e-12
+
+
+def linked() -> _engine.Scene:
+    """Springs, strings, a cable, joints of every energy and a payload between two bodies."""
+    s = coupled_bodies(damping=0.5)
+    s.set_gravity([1, 2, -9])
+    ends = {"points_a": "hooks_a", "points_b": "hooks_b", "index_a": [0], "index_b": [1]}
+    s.add_springs("none", **ends, stiffness=30.0, damping=0.2, rest_length=0.0)
+    s.add_springs(
+        "strings", **ends, stiffness=40.0, damping=0.1, rest_length=0.1, tension_only=True
+    )
+    s.add_cable("cable", points=["hooks_a", "hooks_b", "hooks_a"], index=[0, 0, 1], stiffness=20.0,
+                rest_length=0.2)  # fmt: skip
+    for kind, more in {"weld": {}, "slider": {}, "hinge": {},
+                       "universal": {"second_axis": [1, 0, 0]}}.items():  # fmt: skip
+        s.add_joint(kind, kind=kind, body_a="a", body_b="b", position=[0, 0, 0], stiffness=50.0,
+                    rotational_stiffness=3.0, **more)  # fmt: skip
+    s.add_payload(
+        "load", body="b", mass=0.3, first_moment=[0.01, 0.02, -0.03], inertia=INERTIAS["b"]
+    )
+    return s
+
+
+def touching() -> _engine.Scene:
+    """A body inside a sphere by some of its points."""
+    s = _engine.Scene()
+    s.add_rigid_body("a", mass=1.0, inertia=INERTIAS["a"], position=[0, 0, 0], radius=0.1)
+    s.add_points("points", bodies=["a"] * 20, local=np.random.default_rng(2).normal(size=(20, 3)))
+    s.add_contact("ball", points="points", sdf=_engine.Sphere(1.0), k_n=80.0, k_t=5.0, c_f=0.3)
+    return s
+
+
+def solid(element: str, model: str) -> _engine.Scene:
+    vertices, tets = meshes.box([0.1, 0.1, 0.2], (1, 1, 2))
+    if element == "p2":
+        mesh = TetMesh(vertices, tets)
+        vertices, tets = quadratic(mesh).vertices, quadratic(mesh).tets
+    s = _engine.Scene()
+    s.add_solid("s", vertices=vertices, tets=tets, density=500.0, young=1e3, poisson=0.3,
+                viscosity=2.0, model=model, element=element)  # fmt: skip
+    return s
+
+
+SOLIDS = [(e, m) for e in ("p1", "p1_fbar", "p2") for m in ("neo_hookean", "neo_hookean_safe")]
+
+
+@pytest.mark.parametrize(
+    "make", [linked, touching, *(lambda e=e, m=m: solid(e, m) for e, m in SOLIDS)]
+)
+def test_forces_at_rest_are_the_slope_of_the_energy_told(make):
+    """r = dE/dx of all elements together, along random directions."""
+    s, rng = make(), np.random.default_rng(6)
+    options = _engine.Options(step=1e-3)
+    start = _engine.rollout(s, s.values, 1, options)
+    c = np.array(start.position[0])
+    nodes, rest = len(c), np.zeros_like(c)
+    turn = Rotation.from_quat(start.orientation[0]) * Rotation.from_rotvec(
+        0.2 * rng.normal(size=(nodes, 3))
+    )
+    c = c + 0.01 * rng.normal(size=(nodes, 3))
+
+    def energy(c, turn):
+        frame = SimpleNamespace(position=c[None], orientation=turn.as_quat()[None],
+                                velocity=rest[None], angular_velocity=rest[None])  # fmt: skip
+        return s.energies(frame)["total"][0]
+
+    instant = [c, turn.as_rotvec(), rest, rest]
+    r = sum(s.evaluate_element(n, s.values, [instant] * 2, 1e-3)["r"] for n in s.element_names)
+    for _ in range(4):
+        dx, dturn = rng.normal(size=(nodes, 3)), rng.normal(size=(nodes, 3))
+        eps = 1e-6
+        ends = [
+            energy(c + sign * eps * dx, Rotation.from_rotvec(sign * eps * dturn) * turn)
+            for sign in (1, -1)
+        ]
+        d = np.hstack([dx, dturn]) if len(r) == 6 * nodes else dx
+        assert (ends[0] - ends[1]) / (2 * eps) == pytest.approx(r @ d.ravel(), rel=1e-6, abs=1e-7)
