@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffsim_ros.scene.energy import energies
 from examples.common import Outcome, Run, curves, run
 
 EDGE, MASS, HEIGHT = 0.1, 0.3, 0.2
@@ -59,7 +58,7 @@ def study(quick: bool = False) -> Outcome:
     found, totals = Outcome(), {}
     for c_n in DAMPING:
         done = run(scene(c_n))
-        total = energies(done.model, done.rollout)["total"]
+        total = done.model.engine.energies(done.rollout)["total"]
         totals[f"c_n = {c_n:g} s/m"] = (done.rollout.time, total)
         found.figures[f"c_n={c_n:g}"] = {"energy_kept": float(total[-1] / total[0])}
     kept = [found.figures[f"c_n={c:g}"]["energy_kept"] for c in DAMPING]

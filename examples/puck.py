@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 
-from diffsim_ros.scene.soft_shapes import soft_shape
 from diffsim_ros.scene.vertices import centre_of
 from examples.common import Outcome, Run, curves, instants, run
 
@@ -56,7 +55,7 @@ def study(quick: bool = False) -> Outcome:
         places[friction] = (done.rollout.time, state["position"] @ DOWN)
         found.figures[friction] = _figures(done, speeds[friction][1], places[friction][1], friction)
     mass = runs["linear"].model.engine.masses(runs["linear"].model.engine.values).sum()
-    shape = soft_shape(runs["linear"].model.description["bodies"]["puck"])
+    shape = runs["linear"].model.parts.bodies["puck"].mesh
     below = shape.vertices[shape.contact, 2] < -0.49 * HEIGHT
     share = shape.weights[below].sum()  # of k_t, which is that of all surface vertices
     creep = mass * 9.81 * math.sin(SLOPE) / (K_T * share)

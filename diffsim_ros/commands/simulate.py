@@ -56,10 +56,9 @@ def roll_out(model: Any, token: Any, line: ProgressLine | None = None) -> tuple[
 def write_all(stage: Path, model: Any, rollout: Any, elapsed: float) -> dict:
     """Write every file of FILES into `stage`; return the content of result.yaml."""
     from diffsim_ros.commands import simulate_report
-    from diffsim_ros.scene.energy import energies
     from diffsim_ros.sensing import bags
 
-    energy = energies(model, rollout)
+    energy = model.engine.energies(rollout)
     result = document(model, rollout, energy)
     write_yaml(stage / "scene.yaml", model.description)
     write_yaml(stage / "result.yaml", result)

@@ -14,9 +14,7 @@ import numpy as np
 
 from diffsim_ros import meshes
 from diffsim_ros.errors import InputError
-from diffsim_ros.scene.build_soft import glued_vertices
-from diffsim_ros.scene.links import start_pose
-from diffsim_ros.scene.soft_shapes import SOFT, SoftShape, soft_shape
+from diffsim_ros.scene.bodies.soft import SoftBody, SoftShape
 
 if TYPE_CHECKING:
     from diffsim_ros.scene.model import SceneModel
@@ -50,12 +48,12 @@ def body_surface(
     Raises InputError for a body without a surface (a particle, a string, a kinematic body) and for
     one that is glued to another body.
     """
-    body = model.description["bodies"].get(name)
+    body = model.parts.bodies.get(name)
     if body is None:
         raise InputError(model.place, "body", name, "one of " + ", ".join(model.bodies))
     place = f"{model.place}: bodies.{name}"
-    if body["type"] in SOFT:
-        return _soft(body, soft_shape(body), refine, radius, place)
+    if body.SOFT:
+        return _soft(body, refine, radius, place)
     info = model.bodies[name]
     if info.kind == "box":
         vertices, tets = meshes.box(info.size, (1, 1, 1))
@@ -72,18 +70,17 @@ def _compact(triangles, vertices):
     return numbers.reshape(-1, 3).astype(np.int32), vertices[used]
 
 
-def _soft(body, shape: SoftShape, refine, radius, place) -> BodySurface:
+def _soft(body: SoftBody, refine, radius, place) -> BodySurface:
+    shape = body.mesh
     if not len(shape.triangles):
-        raise InputError(place, "type", body["type"], "a body with a surface")
-    at, turn = start_pose(body)
-    start = at + shape.vertices @ turn.T
-    free = np.ones(len(start), bool)
-    for carrier, vertices in glued_vertices(body, shape):
+        raise InputError(place, "type", body.type, "a body with a surface")
+    start = body.placed_vertices()
+    free = body.free()
+    for carrier, _ in body.held_vertices():
         if carrier:
             raise InputError(place, "glue", carrier, "a body whose surface is its own nodes'")
-        free[vertices] = False
-    if "ball" in body["shape"] and refine > 0:
-        size = radius or body["shape"]["ball"]["radius"]
+    if "ball" in body.shape and refine > 0:
+        size = radius or body.shape["ball"]["radius"]
         triangles, nodes, weights = _round(shape, size, refine)
     else:
         used, numbers = np.unique(shape.triangles, return_inverse=True)

@@ -17,7 +17,6 @@ from xml.etree import ElementTree as xml
 import numpy as np
 from scipy.optimize import brentq
 
-from diffsim_ros.scene import build
 from diffsim_ros.scene.model import SceneModel
 
 IMPACT = 1.0
@@ -62,10 +61,10 @@ class Exported:
 
     def contact(self, body: str, mass: float) -> dict[str, float] | None:
         """k_n, c_n, c_f, c_spin, c_roll, e of the first contact that the body's points make."""
-        for contact in self.model.description["contact"]:
-            if contact["points"] == body:
+        for contact in self.model.parts.contacts:
+            if contact.points == body:
                 keys = ("k_n", "c_n", "k_d", "c_f", "c_spin", "c_roll")
-                got = {k: self.entries.get(f"{contact['name']}.{k}", 0.0) for k in keys}
+                got = {k: self.entries.get(f"{contact.name}.{k}", 0.0) for k in keys}
                 if got["k_d"]:  # a linear dashpot already
                     zeta = min(got["k_d"] / (2 * math.sqrt(got["k_n"] * mass)), 0.99)
                     got["e"] = max(math.exp(-math.pi * zeta / math.sqrt(1 - zeta**2)), LEAST)
@@ -78,9 +77,9 @@ class Exported:
     def rigid(self) -> dict[str, dict[str, Any]]:
         """Mass [kg], inertia (6,) [kg m^2], kind and size [m] of every rigid body."""
         found = {}
-        for name, body in self.model.description["bodies"].items():
-            if body["type"] == "rigid":
-                kind, size = build.shape_of(body)
+        for name, body in self.model.parts.bodies.items():
+            if body.WORD == "rigid":
+                kind, size = body.outline()
                 inertia = [self.entries[f"{name}.inertia.{k}"] for k in AXES]
                 mass = self.entries[f"{name}.mass"]
                 found[name] = {"mass": mass, "inertia": inertia, "kind": kind, "size": size}
@@ -89,11 +88,11 @@ class Exported:
     def solid(self) -> dict[str, dict[str, float]]:
         """young [Pa], poisson, viscosity [Pa s] (means over a field), mass [kg] of every solid."""
         found = {}
-        for name, body in self.model.description["bodies"].items():
-            if body["type"] == "solid":
+        for name, body in self.model.parts.bodies.items():
+            if body.WORD == "solid":
                 keys = ("young", "poisson", "viscosity")
                 got = {k: self._mean(f"{name}.{k}") for k in keys}
-                found[name] = {**got, "mass": build.mass_of(body)}
+                found[name] = {**got, "mass": body.total_mass()}
         return found
 
     def _mean(self, name: str) -> float:

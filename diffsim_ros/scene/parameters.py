@@ -8,20 +8,19 @@ is a `Parameter` that sets p_j = factor_j * value ** power.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from diffsim_ros.errors import nearest
 from diffsim_ros.fields import Reader
 from diffsim_ros.parameter import FACTOR_POWER, Parameter
 from diffsim_ros.scene import schema
-from diffsim_ros.scene.targets import Target, targets
+from diffsim_ros.scene.targets import Target
 
 
-def read_parameters(description: dict, engine: Any, place: object) -> list[Parameter]:
-    """Read the `parameters:` section of a resolved scene; raises InputError."""
-    reader, known = Reader(place), targets(description, engine)
+def read_parameters(given: dict, known: dict[str, Target], place: object) -> list[Parameter]:
+    """Read the `parameters:` section of a scene whose paths are `known`; raises InputError."""
+    reader = Reader(place)
     found, names = [], {}
-    for path, value in description["parameters"].items():
+    for path, value in given.items():
         parameter = _parameter(reader, known, path, value)
         if parameter.name in names:
             raise reader.error(

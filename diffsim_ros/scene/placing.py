@@ -1,14 +1,19 @@
-"""Resolving what bodies, surfaces and kinematic bodies share: boxes by their edges, poses,
-orientations."""
+"""What sections of a scene share: names, files, poses, orientations, directions, box sizes."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-from diffsim_ros.errors import nearest
-from diffsim_ros.fields import Reader, join, present
+from diffsim_ros.fields import Field, Reader, Section, join, present
 from diffsim_ros.rotation import quat_exp
-from diffsim_ros.scene import schema_bodies
+
+NAME = Field("name", "of a body, a surface, a contact or a link")
+POSE: Section = {
+    "position": Field("vector3", "centre of mass at the start, world frame", "m", [0.0, 0.0, 0.0]),
+    "orientation": Field("quaternion", "x, y, z, w; body to world; absent: identity", "1"),
+    "rotation": Field("vector3", "instead of orientation: rotation vector", "rad"),
+}
 
 
 def absolute(reader: Reader, file: str) -> str:
@@ -27,7 +32,7 @@ def box_size(reader: Reader, box: dict, key: str) -> dict:
 
 def resolve_pose(reader: Reader, value: object, key: str) -> dict:
     """Position and orientation (x, y, z, w) of a `pose`."""
-    pose = reader.section(schema_bodies.POSE, value, key)
+    pose = reader.section(POSE, value, key)
     return {"position": pose["position"], "orientation": orientation(reader, pose, key)}
 
 
@@ -45,8 +50,9 @@ def orientation(reader: Reader, values: dict, key: str) -> list[float]:
     return quat_exp(values["rotation"] or [0.0, 0.0, 0.0]).tolist()
 
 
-def body_named(reader: Reader, scene: dict, name: str, key: str) -> dict:
-    """The (resolved) body of this name; InputError names near ones."""
-    if name not in scene["bodies"]:
-        raise reader.error(key, name, "a name of `bodies`", nearest(name, scene["bodies"]))
-    return scene["bodies"][name]
+def unit(reader: Reader, vector: list[float], key: str) -> list[float]:
+    """The vector at length 1; a unit vector stays as it is, to the bit."""
+    norm = math.sqrt(sum(x * x for x in vector))
+    if norm == 0:
+        raise reader.error(key, vector, "a vector that is not zero")
+    return vector if abs(norm - 1) <= 1e-15 else [x / norm for x in vector]

@@ -1,21 +1,22 @@
-"""From what a user wrote to the *resolved* scene: same keys, every default evaluated.
+"""From what a user wrote to the parts of a scene, every default evaluated.
 
-The resolved scene is plain data that loads again to the same engine scene; it is written beside
-results.  Defaults that depend on others (k_t = k_n * step, the radius of a contact sphere, a rest
-          length, a density
-taken from a material) are evaluated here, once.
+As plain data the parts are the *resolved* scene: the same keys, which load again to the same engine
+scene; it is written beside results.  Defaults that depend on others (k_t = k_n * step, the radius
+of a contact sphere, a rest length, a density taken from a material) are evaluated here, once.
 """
 
 from __future__ import annotations
 
-from diffsim_ros.fields import Field, Reader, present
+from diffsim_ros.fields import Field, Reader
 from diffsim_ros.scene import schema
-from diffsim_ros.scene.bodies import resolve_body
-from diffsim_ros.scene.connections import resolve_contact
-from diffsim_ros.scene.links import resolve_link
+from diffsim_ros.scene.bodies import read_bodies
+from diffsim_ros.scene.contacts import read_contact
+from diffsim_ros.scene.links import read_link
+from diffsim_ros.scene.materials import Material
+from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_parts import add_robots
-from diffsim_ros.scene.surfaces import resolve_sdfs
+from diffsim_ros.scene.sdfs import resolve_sdfs
 from diffsim_ros.yaml_file import read_yaml
 
 ENTRY = Field("number", "value in the engine's units: SI, radians")
@@ -23,38 +24,27 @@ MOST_STEPS = 10**8
 """Steps of a simulation; what is beyond is a slip of the units."""
 
 
-def resolve(raw: object, place: object) -> dict:
-    """Return the resolved description of a scene mapping; raises InputError (see fields)."""
+def resolve(raw: object, place: object) -> Parts:
+    """Return the parts of a scene mapping; raises InputError (see fields)."""
     reader = Reader(place)
     scene = reader.section(schema.SCENE, raw)
-    scene["world"] = _world(reader, scene["world"])
-    scene["materials"] = {
-        name: present(reader.section(schema.MATERIAL, value, f"materials.{name}"))
-        for name, value in scene["materials"].items()
-    }
+    parts = Parts(reader, name=scene["name"], parameters=scene["parameters"])
+    parts.world = _world(reader, scene["world"])
+    for name, value in scene["materials"].items():
+        section = reader.section(Material.section(), value, f"materials.{name}")
+        parts.materials[name] = Material(**section)
     add_robots(reader, scene)
     if not scene["bodies"]:
         raise reader.error("bodies", scene["bodies"], "at least one body")
-    scene["bodies"] = {
-        name: resolve_body(reader, scene, name, value) for name, value in scene["bodies"].items()
-    }
-    scene["sdfs"] = resolve_sdfs(reader, scene["sdfs"])
-    scene["contact"] = [
-        resolve_contact(reader, scene, value, f"contact[{i}]")
-        for i, value in enumerate(scene["contact"])
-    ]
-    links: list[dict] = []
+    read_bodies(parts, scene["bodies"])
+    parts.sdfs = resolve_sdfs(reader, scene["sdfs"])
+    for i, value in enumerate(scene["contact"]):
+        parts.contacts.append(read_contact(parts, value, f"contact[{i}]"))
     for i, value in enumerate(scene["links"]):
-        links.append(resolve_link(reader, scene, value, f"links[{i}]", links))
-    scene["links"] = links
-    _unique_names(reader, scene)
-    scene["values"] = _values(reader, scene.pop("estimated"), scene["values"])
-    return scene
-
-
-def steps_of(world: dict) -> int:
-    """Number of steps of a resolved world."""
-    return round(world["duration"] / world["step"])
+        parts.links.append(read_link(parts, value, f"links[{i}]"))
+    _unique_names(parts)
+    parts.values = _values(reader, scene["estimated"], scene["values"])
+    return parts
 
 
 def _world(reader: Reader, value: object) -> dict:
@@ -62,7 +52,7 @@ def _world(reader: Reader, value: object) -> dict:
     if not world["duration"] <= MOST_STEPS * world["step"]:
         rule = f"at most {MOST_STEPS} steps of {world['step']:g} s"
         raise reader.error("world.duration", world["duration"], rule)
-    steps = steps_of(world)
+    steps = round(world["duration"] / world["step"])
     if steps < 1:
         raise reader.error(
             "world.duration", world["duration"], f"at least one step of {world['step']:g} s"
@@ -91,14 +81,13 @@ def _values(reader: Reader, file: str | None, given: dict) -> dict:
     return values
 
 
-def _unique_names(reader: Reader, scene: dict) -> None:
+def _unique_names(parts: Parts) -> None:
     """Bodies, contacts and links share one name space: the engine's parameters carry the name."""
-    seen = {name: f"bodies.{name}" for name in scene["bodies"]}
-    for section in ("contact", "links"):
-        for i, item in enumerate(scene[section]):
+    seen = {name: f"bodies.{name}" for name in parts.bodies}
+    for section, group in (("contact", parts.contacts), ("links", parts.links)):
+        for i, one in enumerate(group):
             key = f"{section}[{i}].name"
-            if item["name"] in seen:
-                raise reader.error(
-                    key, item["name"], "a name of its own", f"{seen[item['name']]} has it already"
-                )
-            seen[item["name"]] = key
+            if one.name in seen:
+                remedy = f"{seen[one.name]} has it already"
+                raise parts.reader.error(key, one.name, "a name of its own", remedy)
+            seen[one.name] = key

@@ -17,8 +17,8 @@ from diffsim_ros.robots.robot import Frame, Robot
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.rotation import quat_from_matrix, quat_matrix
 from diffsim_ros.scene import schema_robots
-from diffsim_ros.scene.links import six_of, symmetric
 from diffsim_ros.scene.placing import absolute, resolve_pose
+from diffsim_ros.scene.shapes import six_of, symmetric
 
 
 def add_robots(reader: Reader, scene: dict) -> None:

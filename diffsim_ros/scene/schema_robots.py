@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section
-from diffsim_ros.scene.schema_links import PAYLOAD
+from diffsim_ros.scene.links.payload import PayloadLink
 
 PER_JOINT = "one for all, a list in the order of the tree, or {joint: number}"
 
@@ -57,7 +57,7 @@ DRIVE: Section = {
 CARRIED: Section = {
     "name": Field("name", "of the payload", default="payload"),
     "link": Field("name", "any link of the robot, fixed ones too", default=REQUIRED),
-    "mass": PAYLOAD["mass"],
+    "mass": PayloadLink.section()["mass"],
     "centre": Field("vector3", "its centre of mass, frame of the link", "m", [0.0, 0.0, 0.0]),
     "inertia": Field("inertia", "about its own centre, axes of the link", "kg m^2", REQUIRED),
 }

@@ -92,3 +92,16 @@ def contact_spheres(kind: str, values: dict, size: Array) -> ContactSpheres:
     if kind == "points":
         return spheres_at(values["positions"], values["radius"], values["scale"])
     return spheres_at(np.zeros((1, 3)), values.get("radius", 0.0))
+
+
+def six_of(inertia: float | list[float]) -> list[float]:
+    """xx, yy, zz, xy, xz, yz of one number, three or six."""
+    if isinstance(inertia, list):
+        return (inertia + [0.0] * 3)[:6]
+    return [inertia] * 3 + [0.0] * 3
+
+
+def symmetric(six: object) -> Array:
+    """Matrix (3, 3) of xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz, xy, xz, yz = six
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

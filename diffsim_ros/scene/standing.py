@@ -12,12 +12,8 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.fields import Reader
 from diffsim_ros.robots.arm import Arm
 from diffsim_ros.robots.collision_solids import Convex
-from diffsim_ros.scene.build_sdf import engine_sdf
 from diffsim_ros.scene.model import SceneModel
-from diffsim_ros.scene.surfaces import resolve_sdfs
-
-CONVEX = ("plane", "box", "sphere", "capsule", "cylinder", "half_spaces")
-"""Kinds of surfaces."""
+from diffsim_ros.scene.sdfs import Sdf, resolve_sdfs, surface_of
 
 
 def together(
@@ -44,7 +40,7 @@ def own_surroundings(arm: Arm) -> dict[str, Any]:
 
     Raises InputError naming file, key, value and rule.
     """
-    reader, named = Reader(arm.place), {}
+    reader = Reader(arm.place)
     try:
         given = reader.mapping(arm.surroundings, "surroundings")
         named = resolve_sdfs(reader, given)
@@ -56,26 +52,20 @@ def own_surroundings(arm: Arm) -> dict[str, Any]:
     turn = Rotation.from_matrix(arm.base[:3, :3]).as_quat()
     found = {}
     for name in named:
-        sdf = _engine.Transformed(engine_sdf(name, named), arm.base[:3, 3], turn)
-        found[name] = Convex(sdf) if is_convex(name, named) else sdf
+        surface = surface_of(name, named)
+        sdf = _engine.Transformed(surface.engine(named), arm.base[:3, 3], turn)
+        found[name] = Convex(sdf) if surface.convex(named) else sdf
     return found
 
 
 def still_surfaces(scene: SceneModel) -> dict[str, Any]:
     """Name -> signed distance function in the world of a scene's surfaces that no body carries."""
-    named, found = scene.description["sdfs"], {}
-    for contact in scene.description["contact"]:
-        if contact.get("carrier") is None:
-            against = contact["against"]
-            name = against if isinstance(against, str) else contact["name"]
-            sdf = engine_sdf(against, named)
-            found[name] = Convex(sdf) if is_convex(against, named) else sdf
+    named, found = scene.parts.sdfs, {}
+    for contact in scene.parts.contacts:
+        if contact.carrier is None:
+            inline = isinstance(contact.against, Sdf)
+            surface = surface_of(contact.against, named)
+            sdf = surface.engine(named)
+            name = contact.name if inline else contact.against
+            found[name] = Convex(sdf) if surface.convex(named) else sdf
     return found
-
-
-def is_convex(value: Any, named: Mapping[str, Any]) -> bool:
-    """Whether a resolved surface is surely convex, and its distance exact."""
-    if isinstance(value, str):
-        return is_convex(named[value], named)
-    ((kind, values),) = value.items()
-    return kind in CONVEX or (kind == "transform" and is_convex(values["of"], named))

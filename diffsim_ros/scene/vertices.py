@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffsim_ros.rotation import quat_matrix
-from diffsim_ros.scene.build_soft import glued_vertices
-from diffsim_ros.scene.links import start_pose
-from diffsim_ros.scene.soft_shapes import SOFT, soft_shape
 
 if TYPE_CHECKING:
     from diffsim_ros.scene.model import SceneModel
@@ -22,25 +19,20 @@ def vertex_positions(model: SceneModel, rollout: Any, name: str, frames: Any = N
     chosen = slice(None) if frames is None else frames
     position = np.asarray(rollout.position)[chosen]
     orientation = np.asarray(rollout.orientation)[chosen]
-    bodies = model.description["bodies"]
-    body = bodies[name]
-    shape = soft_shape(body)
-    found = np.zeros((len(position), len(shape.vertices), 3))
-    free = np.ones(len(shape.vertices), bool)
-    place, turn = start_pose(body)
-    start = place + shape.vertices @ turn.T
-    for carrier, vertices in glued_vertices(body, shape):
-        free[vertices] = False
+    bodies = model.parts.bodies
+    start = bodies[name].placed_vertices()
+    found = np.zeros((len(position), len(start), 3))
+    for carrier, vertices in bodies[name].held_vertices():
         if not carrier:
             found[:, vertices] = start[vertices]
             continue
-        at, by = start_pose(bodies[carrier])
+        at, by = bodies[carrier].start_pose()
         local = (start[vertices] - at) @ by
         node = model.engine.nodes_of(carrier)[0]
         arm = np.einsum("fij,nj->fni", quat_matrix(orientation[:, node]), local)
         found[:, vertices] = position[:, node, None] + arm
     first, nodes = model.engine.nodes_of(name)
-    found[:, free] = position[:, first : first + nodes]
+    found[:, bodies[name].free()] = position[:, first : first + nodes]
     return found
 
 
@@ -51,7 +43,7 @@ def centre_of(model: SceneModel, rollout: Any, name: str) -> dict[str, Array]:
     """
     first, count = model.engine.nodes_of(name)
     keys = ("position", "velocity", "orientation", "angular_velocity")
-    if model.description["bodies"][name]["type"] not in SOFT:
+    if not model.parts.bodies[name].SOFT:
         return {key: np.asarray(getattr(rollout, key))[:, first] for key in keys}
     rows = slice(first, first + count)
     mass = model.engine.masses(model.engine.values)[rows]

@@ -156,11 +156,11 @@ def _pose(reader: Reader, value: object, key: str) -> np.ndarray:
 
 
 def _body(reader: Reader, scene: SceneModel, name: object, kinds: tuple[str, ...], key: str) -> str:
-    bodies = scene.description["bodies"]
+    bodies = scene.parts.bodies
     if name not in bodies:
         raise reader.error(key, name, "a body of the scene", nearest(name, bodies))
-    if bodies[name]["type"] not in kinds:
-        raise reader.error(key, f"{name}, a {bodies[name]['type']}", f"one of {', '.join(kinds)}")
+    if bodies[name].type not in kinds:
+        raise reader.error(key, f"{name}, a {bodies[name].type}", f"one of {', '.join(kinds)}")
     return name
 
 
@@ -169,7 +169,8 @@ def _grasp(reader: Reader, value: object, scene: SceneModel) -> Grasp | None:
         return None
     given = reader.section(schema.GRASP, value, "grasp")
     name = _body(reader, scene, given["body"], ("rigid", "solid"), "grasp.body")
-    if scene.description["bodies"][name].get("glue"):
+    body = scene.parts.bodies[name]
+    if body.SOFT and body.glue:
         raise reader.error("grasp.body", name, "a body that is glued to nothing")
     in_tool = _pose(reader, given["in_tool"], "grasp.in_tool")
     return Grasp(name, in_tool, (given["kick_velocity"], given["kick_spin"]))

@@ -15,9 +15,7 @@ from .. import output
 from ..robots.arm import Arm
 from ..robots.kinematics import body_motions, link_pose
 from ..robots.trajectory import JointTrajectory
-from ..scene.build_soft import glued_vertices
 from ..scene.model import SceneModel
-from ..scene.soft_shapes import SOFT, soft_shape
 
 KEYS = ("position", "orientation", "velocity", "spin")
 
@@ -31,15 +29,6 @@ class BodyState:
     orientation: np.ndarray
     velocity: np.ndarray
     spin: np.ndarray
-
-
-def rest_nodes(body: dict) -> np.ndarray:
-    """Free nodes (m, 3) of a resolved soft body in its own frame."""
-    shape = soft_shape(body)
-    free = np.ones(len(shape.vertices), bool)
-    for _, vertices in glued_vertices(body, shape):
-        free[vertices] = False
-    return shape.vertices[free]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +113,9 @@ class Phase:
     def state(self, body: str, times: np.ndarray) -> BodyState:
         """See BodyState."""
         x, v = self.nodes(body, times)
-        described = self.model.description["bodies"][body]
+        described = self.model.parts.bodies[body]
         first, count = self.model.engine.nodes_of(body)
-        if described["type"] not in SOFT:
+        if not described.SOFT:
             at, share, _ = self._between(times)
             q = self._arrays["orientation"][:, first]
             w = self._arrays["angular_velocity"][:, first]
@@ -135,7 +124,7 @@ class Phase:
             return BodyState(x[:, 0], turn, v[:, 0], spin)
         mass = self.model.engine.masses(self.values)[first : first + count]
         weight = mass / mass.sum()
-        centre, rest = weight @ x, rest_nodes(described)
+        centre, rest = weight @ x, described.rest_nodes()
         turn = nearest_turn(rest - weight @ rest, x - centre[:, None], weight)
         return BodyState(centre, turn, weight @ v, np.full_like(centre, np.nan))
 
@@ -245,7 +234,7 @@ class TwinRecord:
         if self.held is not None and body == self.held.body:
             return self.held.rest is not None
         models = (phase.model for phase in self.phases if body in phase.model.bodies)
-        return next(models).description["bodies"][body]["type"] in SOFT
+        return next(models).parts.bodies[body].SOFT
 
     def save(self, path: str | Path, more: Mapping[str, np.ndarray] | None = None) -> None:
         """Write `arrays` (and more) as an .npz; an existing file is not overwritten."""

@@ -19,13 +19,12 @@ from ..errors import InputError, nearest
 from ..fields import Field, Reader
 from ..scene.body_surface import BodySurface, body_surface
 from ..scene.model import SceneModel
-from ..scene.soft_shapes import SOFT
 from ..sensing.clouds.cloud import Cloud
 from ..sensing.clouds.options import DepthNoise
 from ..sensing.recorder import NANO, MarkerFrame, PoseSample
 from . import schema
 from .depth_camera import KINECT, DepthCamera
-from .record import TwinRecord, rest_nodes
+from .record import TwinRecord
 from .surfaces import surroundings, vertices_at
 
 MOST_RATE = 1000.0
@@ -162,9 +161,9 @@ def read_sensor(reader: Reader, name: str, value: object, scene: SceneModel) -> 
             np.array(given["pivot"]),
         )  # fmt: skip
     points, nodes = np.array(given["points"]), None
-    described = scene.description["bodies"][body]
-    if described["type"] in SOFT:
-        apart = np.linalg.norm(rest_nodes(described)[None] - points[:, None], axis=-1)
+    described = scene.parts.bodies[body]
+    if described.SOFT:
+        apart = np.linalg.norm(described.rest_nodes()[None] - points[:, None], axis=-1)
         nodes = apart.argmin(axis=1)
     return MarkerSensor(name, given["rate"], given["topic"] or "markers", body, given["frame"],
                         given["sigma"], given["dropout"], points, nodes)  # fmt: skip

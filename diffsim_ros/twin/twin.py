@@ -20,9 +20,8 @@ from .. import _engine
 from ..errors import InputError, NotConverged, nearest
 from ..robots.trajectory import JointTrajectory
 from ..scene.model import SceneModel, load_scene
-from ..scene.soft_shapes import SOFT
 from .config import TwinConfig, load_twin, tool_pose
-from .record import Held, Phase, TwinRecord, rest_nodes
+from .record import Held, Phase, TwinRecord
 
 AXES = ("x", "y", "z")
 NEAR = 0.005
@@ -207,8 +206,8 @@ class Episode:
         held = None
         if self.config.grasp is not None:
             body = self.config.grasp.body
-            described = self.config.scene.description["bodies"][body]
-            rest = rest_nodes(described) if described["type"] in SOFT else None
+            described = self.config.scene.parts.bodies[body]
+            rest = described.rest_nodes() if described.SOFT else None
             held = Held(self.config.arm, body, self.in_tool, motion, rest)
         phases = self._phases(motion, held, begin, free, until, cancel)
         return TwinRecord(motion, free, until, held, tuple(phases))
@@ -223,7 +222,7 @@ class Episode:
         farthest = np.zeros(len(times))
         q, *_ = motion.at(times)
         for name, drive in self.config.drives.items():
-            place = self.config.scene.description["bodies"][name]["keys"]["positions"][0]
+            place = self.config.scene.parts.bodies[name].keys["positions"][0]
             poses = tool_pose(self.config, q, drive.link) @ drive.in_link
             away = np.linalg.norm(poses[:, :3, 3] - place, axis=1)
             farthest = np.maximum(farthest, away)
@@ -256,7 +255,7 @@ class Episode:
         if free is not None and free <= until:
             starts = {held.body: self._let_go(held, free)}
             for name in found[0].model.bodies if found else ():
-                if found[0].model.description["bodies"][name]["type"] != "kinematic":
+                if found[0].model.parts.bodies[name].MOVES:
                     starts[name] = found[0].state(name, np.array([free]))
             found.append(self._run(motion, False, free, until, starts, cancel))
         return found
@@ -300,7 +299,7 @@ class Episode:
     def _keys(self, model, p, name: str, motion, begin: float, steps: int) -> None:
         """Put the keys of a kinematic body where its link is, from `begin` on."""
         drive = self.config.drives[name]
-        positions = model.description["bodies"][name]["keys"]["positions"]
+        positions = model.parts.bodies[name].keys["positions"]
         times = begin + drive.stride * model.options.step * np.arange(len(positions))
         q, *_ = motion.at(times)
         poses = tool_pose(self.config, q, drive.link) @ drive.in_link

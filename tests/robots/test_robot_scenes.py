@@ -10,7 +10,6 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.robots.kinematics import link_pose
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.scene import load_scene
-from diffsim_ros.scene.energy import energies
 from tests.robots.test_urdf import ARM, UR5
 
 pytest.importorskip("urchin")
@@ -85,11 +84,11 @@ def test_energy_knows_payloads_and_armatures():
     """Of a free fall it is kept; what the payload has matters at the start."""
     model = scene(0.0005, 0.1, payload=LOAD, armature={"elbow_joint": 0.3}, rates=0.5)
     run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
-    found = energies(model, run)
+    found = model.engine.energies(run)
     assert np.ptp(found["total"]) < 2e-3 * np.ptp(found["kinetic"])
     robot = load_robot(UR5)
     centre = link_pose(robot, Q, "tool0") @ np.append(LOAD["centre"], 1)
-    without = energies(scene(0.0005, 0.1, rates=0.5), run)
+    without = scene(0.0005, 0.1, rates=0.5).engine.energies(run)
     assert found["gravity"][0] - without["gravity"][0] == pytest.approx(1.5 * 9.81 * centre[2])
 
 

@@ -3,6 +3,7 @@
 import copy
 
 from diffsim_ros.fields import REQUIRED
+from diffsim_ros.scene import resolve as parts
 
 
 def replaced(scene: dict, path: str, value):
@@ -17,3 +18,8 @@ def replaced(scene: dict, path: str, value):
     else:
         node[last] = value
     return scene
+
+
+def resolve(raw: object, place: object) -> dict:
+    """The resolved scene as plain data."""
+    return parts.resolve(raw, place).description()

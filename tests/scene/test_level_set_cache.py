@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from diffsim_ros import _engine
-from diffsim_ros.scene import build_sdf
+from diffsim_ros.scene.sdfs.mesh import MeshSdf
 from tests.native import surfaces
 
 pytest.importorskip("trimesh", reason="pip install diffsim_ros[mesh]")
@@ -20,7 +20,12 @@ def ball(tmp_path, monkeypatch):
     lines = [f"v {x} {y} {z}" for x, y, z in vertices.tolist()]
     lines += [f"f {a} {b} {c}" for a, b, c in (triangles + 1).tolist()]
     (tmp_path / "ball.obj").write_text("\n".join(lines))
-    return {"file": str(tmp_path / "ball.obj"), "voxel": 0.05, "band": 6, "smoothing": 0.0}
+    path, rest = str(tmp_path / "ball.obj"), {"band": 6, "scale": None, "smoothing": 0.0}
+    return {"file": path, "voxel": 0.05, **rest}
+
+
+def level_set(values):
+    return MeshSdf(**values).engine({})
 
 
 def kept(tmp_path):
@@ -28,31 +33,31 @@ def kept(tmp_path):
 
 
 def test_a_second_use_reads_the_same_bits_without_sampling(ball, tmp_path, monkeypatch):
-    first = build_sdf.level_set(ball)
+    first = level_set(ball)
     assert len(kept(tmp_path)) == 1
     monkeypatch.setattr(_engine, "TriangleMesh", None)
-    second = build_sdf.level_set(ball)
+    second = level_set(ball)
     for one, other in zip(first.evaluate(X), second.evaluate(X), strict=True):
         assert np.array_equal(one, other)
 
 
 def test_other_numbers_or_another_mesh_are_other_files(ball, tmp_path):
-    build_sdf.level_set(ball)
+    level_set(ball)
     for change in ({"voxel": 0.06}, {"band": 7}, {"smoothing": 0.02}, {"scale": 2.0}):
-        build_sdf.level_set({**ball, **change})
+        level_set({**ball, **change})
     assert len(kept(tmp_path)) == 5
 
 
 def test_a_damaged_file_is_made_anew(ball, tmp_path):
-    first = build_sdf.level_set(ball)
+    first = level_set(ball)
     (path,) = kept(tmp_path)
     whole = path.read_bytes()
     path.write_bytes(whole[:1000])
-    again = build_sdf.level_set(ball)
+    again = level_set(ball)
     assert np.array_equal(first.evaluate(X)[0], again.evaluate(X)[0])
     assert len(path.read_bytes()) == len(whole)
 
 
 def test_a_cache_that_cannot_be_written_only_costs_time(ball, tmp_path):
     (tmp_path / "cache").write_text("a file where the folder should be")
-    assert build_sdf.level_set(ball).voxel == 0.05
+    assert level_set(ball).voxel == 0.05

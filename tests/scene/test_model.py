@@ -2,6 +2,7 @@
 
 import copy
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ from diffsim_ros import rotation
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import yaml_text
 from diffsim_ros.scene import load_scene
-from diffsim_ros.scene.energy import energies
 from diffsim_ros.scene.targets import targets
 
 _engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
@@ -90,7 +90,7 @@ def test_a_parameter_path_means_what_the_file_means():
     model = load_scene(base)
     names = [i.name for i in model.engine.parameters]
     tried = 0
-    for path, target in targets(model.description, model.engine).items():
+    for path, target in targets(model.parts, model.engine).items():
         if "rotation" in path or "[" in path or path == "world.gravity" or "gravity." in path:
             continue  # the file has a quaternion; [i] is the same path; gravity: below
         if path.startswith("bodies.cube.inertia"):
@@ -108,9 +108,26 @@ def test_a_parameter_path_means_what_the_file_means():
     assert tried > 40
 
 
+def test_units_of_the_tables_are_those_of_the_engine():
+    """A key that is a path has the unit that the engine's parameter has."""
+    tried = set()
+    for scene in (SCENE, *EXAMPLES):
+        parts = load_scene(scene)
+        owners = {f"bodies.{name}": body for name, body in parts.parts.bodies.items()}
+        owners |= {f"contact.{one.name}": one for one in parts.parts.contacts}
+        owners |= {f"links.{one.name}": one for one in parts.parts.links}
+        for path, target in targets(parts.parts, parts.engine).items():
+            owner, _, key = path.rpartition(".")
+            if owner in owners and key in owners[owner].section():
+                unit = owners[owner].section()[key].unit
+                assert target.unit in re.split(" or |, ", unit), path
+                tried.add((type(owners[owner]), key))
+    assert len(tried) > 25
+
+
 def test_gravity_as_a_parameter_keeps_its_direction():
     model = load_scene(SCENE)
-    target = targets(model.description, model.engine)["world.gravity"]
+    target = targets(model.parts, model.engine)["world.gravity"]
     assert target.value == pytest.approx(math.hypot(1, 9))
     doubled = {name: factor * 2 * target.value for name, factor in target.sets.items()}
     assert doubled == pytest.approx({"gravity.x": 2, "gravity.z": -18})
@@ -239,7 +256,7 @@ def test_energy_of_an_undamped_chain_is_kept_and_flows():
     model = load_scene(scene)
     rollout = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
     assert rollout.ok
-    energy = energies(model, rollout)
+    energy = model.engine.energies(rollout)
     assert energy["total"] == pytest.approx(
         sum(energy[k] for k in ("kinetic", "gravity", "springs", "contact"))
     )
@@ -251,7 +268,7 @@ def test_energy_goes_through_the_contact_and_comes_back():
     model = load_scene(EXAMPLES[0].parent / "bouncing_cube.yaml")
     options = _engine.Options(step=model.options.step, order=2, record_every=1)
     rollout = _engine.rollout(model.engine, model.engine.values, 900, options)
-    energy = energies(model, rollout)
+    energy = model.engine.energies(rollout)
     assert energy["contact"].max() > 0.8 * 0.3 * 9.81 * 0.3  # nearly all of m g h is in the contact
     assert energy["contact"][-1] == 0 and rollout.velocity[-1, 0, 2] > 0
     assert energy["total"][-1] == pytest.approx(energy["total"][0], rel=0.005)
@@ -263,7 +280,7 @@ def test_examples_run(path):
     rollout = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
     assert rollout.ok, rollout.message
     assert len(rollout.time) == model.steps // model.options.record_every + 1
-    energy = energies(model, rollout)
+    energy = model.engine.energies(rollout)
     assert (energy["contact"].max() > 0) == bool(model.description["contact"])
     driven = {"motor", "force", "torque"} & {link["type"] for link in model.description["links"]}
     bodies = model.description["bodies"].values()

@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.fields import Reader
 from diffsim_ros.output import yaml_text
 from diffsim_ros.scene import load_scene, mesh_files, tets
-from diffsim_ros.scene.energy import energies
+from diffsim_ros.scene.sdfs import resolve_surface
 from diffsim_ros.scene.targets import targets
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 
@@ -119,10 +120,11 @@ def test_the_resolved_scene_has_the_same_numbers_to_the_bit(model):
 
 def test_a_parameter_path_means_what_the_file_means(model):
     """Changing the file at a path moves exactly the engine values that the path sets."""
-    base = load_scene(SCENE).description
+    whole = load_scene(SCENE)
+    base = whole.description
     names = [i.name for i in model.engine.parameters]
     tried = []
-    for path, target in targets(base, model.engine).items():
+    for path, target in targets(whole.parts, model.engine).items():
         kept = path.startswith(("bodies.rod", "bodies.bob", "world", "links[", "contact["))
         if "pose.rotation" in path or kept:
             continue  # the file has a quaternion; rigid bodies: test_model.py; [i]: the same path
@@ -148,7 +150,7 @@ def test_a_parameter_path_means_what_the_file_means(model):
 
 
 def test_rest_scale_as_a_value_and_as_a_parameter_is_the_same_motion(model):
-    target = targets(model.description, model.engine)["bodies.sheet.rest_scale"]
+    target = targets(model.parts, model.engine)["bodies.sheet.rest_scale"]
     longer = load_scene(changed(SCENE, "bodies.sheet.rest_scale", 1.05))
     p = model.engine.values
     for name, factor in target.sets.items():
@@ -196,7 +198,7 @@ def test_energy_of_an_undamped_solid_goes_into_its_strain_and_back(element, mode
                    "force": [[0, 0, 0], [200, 0, 100], [0, 0, 0]]}],
     }  # fmt: skip
     loaded = load_scene(scene)
-    energy = energies(loaded, run(loaded, record_every=5))
+    energy = loaded.engine.energies(run(loaded, record_every=5))
     after = np.arange(len(energy["total"])) > 4
     total = energy["total"][after]
     assert np.ptp(energy["elastic"][after]) > 0.1 * total.mean() > 1e-3
@@ -211,7 +213,7 @@ def test_energy_of_a_string_pendulum_is_kept():
             "stretch": {"stiffness": 2000}, "bend": {"stiffness": 5}, "pinned": [[0]]}},
     }  # fmt: skip
     loaded = load_scene(scene)
-    energy = energies(loaded, run(loaded, record_every=20))
+    energy = loaded.engine.energies(run(loaded, record_every=20))
     assert np.ptp(energy["gravity"]) > 0.2 and energy["springs"].max() > 1e-3
     assert np.ptp(energy["total"]) < 2e-3 * np.ptp(energy["gravity"])
 
@@ -280,10 +282,8 @@ def test_more_surfaces_are_the_engines():
     for kind, (_, gap) in cases.items():
         if kind != "complement":
             assert loaded.surfaces[kind].evaluate(place)[0] == pytest.approx([gap]), kind
-    from diffsim_ros.scene.build_sdf import engine_sdf
-
     values, gap = cases["complement"]
-    walls = engine_sdf({"complement": {**values, "width": 0}}, {})
+    walls = resolve_surface(Reader("x"), {}, {"complement": values}, "walls").engine({})
     assert walls.evaluate(place)[0] == pytest.approx([gap])
 
 

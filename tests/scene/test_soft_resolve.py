@@ -11,10 +11,9 @@ import yaml
 from diffsim_ros.errors import InputError
 from diffsim_ros.fields import REQUIRED
 from diffsim_ros.output import yaml_text
-from diffsim_ros.scene.build_soft import glued_vertices
-from diffsim_ros.scene.resolve import resolve
-from diffsim_ros.scene.soft_shapes import region, soft_shape
-from tests.scene.edits import replaced
+from diffsim_ros.scene import resolve as parts
+from diffsim_ros.scene.bodies.regions import region
+from tests.scene.edits import replaced, resolve
 
 SCENE = yaml.safe_load(
     """
@@ -93,8 +92,8 @@ def test_defaults_are_evaluated():
 
 
 def test_pinned_vertices_are_held_by_the_world():
-    sheet = resolve(SCENE, "x.yaml")["bodies"]["sheet"]
-    ((world, edge), (again, corner)) = glued_vertices(sheet, soft_shape(sheet))
+    sheet = parts.resolve(SCENE, "x.yaml").bodies["sheet"]
+    ((world, edge), (again, corner)) = sheet.held_vertices()
     assert (world, again) == ("", "") and (edge, corner) == ([0, 1, 2], [14])
 
 
@@ -127,7 +126,7 @@ def test_regions(where, count):
     scene = copy.deepcopy(SCENE)
     scene["bodies"]["cube"] |= {"shape": {"box": {"size": [0.1] * 3, "cells": [2, 2, 2]}},
                                 "element": "p1", "glue": []}  # fmt: skip
-    shape = soft_shape(resolve(scene, "x")["bodies"]["cube"])
+    shape = parts.resolve(scene, "x").bodies["cube"].mesh
     ((kind, values),) = where.items()
     values = {"centre": [0, 0, 0], **values} if kind in ("box", "sphere") else values
     assert len(region({kind: values}, shape.vertices)) == count

@@ -19,7 +19,7 @@ KEYS: Section = {
 
 def check(entry: GoalEntry) -> None:
     """Rules between its keys."""
-    if entry.goal["axis"] is not None and entry.body["type"] == "particle":
+    if entry.goal["axis"] is not None and not entry.body.TURNS:
         raise entry.error("axis", "of a body that has one: no particle")
     entry.together("direction", "axis")
     entry.together("axis", "direction")

@@ -9,9 +9,7 @@ import numpy as np
 from ...fields import Field, Section
 from ...inverse.guides import ClearanceGuide
 from ...inverse.marker_track import Carrier, RigidPoints, SoftPoints
-from ...scene.build import contact_spheres_of
-from ...scene.build_sdf import engine_sdf
-from ...scene.surfaces import resolve_surface
+from ...scene.sdfs import resolve_surface, surface_of
 from .entry import GoalEntry
 
 ASKED = ("clear_of",)
@@ -41,16 +39,16 @@ def _touching(entry: GoalEntry) -> tuple[Carrier, np.ndarray | float]:
     """Points that keep clear, and their radii [m]."""
     if entry.soft or entry.goal["points"] is not None:
         return entry.points()[0], 0.0
-    if "contact_spheres" in entry.body:
-        contact_spheres = contact_spheres_of(entry.body)
-        if entry.body["type"] == "rigid":
+    if entry.body.touches:
+        contact_spheres = entry.body.contact_spheres_at_start()
+        if entry.body.TURNS:
             return RigidPoints(contact_spheres.centres()), contact_spheres.radius
         return ONE_NODE, contact_spheres.radius
-    return ONE_NODE if entry.body["type"] == "particle" else entry.points()[0], 0.0
+    return ONE_NODE if not entry.body.TURNS else entry.points()[0], 0.0
 
 
 def _surface(entry: GoalEntry) -> Any:
-    named = entry.scene.description["sdfs"]
+    named = entry.scene.parts.sdfs
     place = f"{entry.key}.clear_of"
     surface = resolve_surface(entry.reader, named, entry.goal["clear_of"], place)
-    return engine_sdf(surface, named)
+    return surface_of(surface, named).engine(named)

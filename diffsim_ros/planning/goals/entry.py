@@ -11,11 +11,8 @@ import numpy as np
 from ...errors import InputError, nearest
 from ...fields import REQUIRED, Field, Reader, Section
 from ...inverse.marker_track import Carrier, RigidPoints, SoftPoints
-from ...scene.build import contact_spheres_of, shape_of
-from ...scene.build_soft import glued_vertices
+from ...scene.bodies.regions import region, resolve_region
 from ...scene.model import SceneModel
-from ...scene.soft_bodies import resolve_region
-from ...scene.soft_shapes import SOFT, region, soft_shape
 
 HEAD: Section = {
     "name": Field("text", "for reports; default: the body's", default=None),
@@ -60,13 +57,13 @@ class GoalEntry:
     asked: list[str]
 
     def __post_init__(self) -> None:
-        bodies, name = self.scene.description["bodies"], self.goal["body"]
+        bodies, name = self.scene.parts.bodies, self.goal["body"]
         if name not in bodies:
             raise self.error("body", "a body of the scene", nearest(name, bodies))
         self.body = bodies[name]
-        if self.body["type"] == "kinematic":
+        if not self.body.MOVES:
             raise self.error("body", "a body that moves freely")
-        self.soft = self.body["type"] in SOFT
+        self.soft = self.body.SOFT
         self.frames, self.sigma = self._frames(), self.goal["tolerance"]
         self.name = self.goal["name"] or name
 
@@ -80,7 +77,7 @@ class GoalEntry:
 
     def of_rigid(self, key: str) -> None:
         """InputError where a key is given of a body that is not rigid."""
-        if self.goal[key] is not None and self.body["type"] != "rigid":
+        if self.goal[key] is not None and not self.body.CARRIES:
             raise self.error(key, "of a rigid body only")
 
     def together(self, key: str, other: str) -> None:
@@ -109,34 +106,32 @@ class GoalEntry:
 
     def outline(self) -> np.ndarray:
         """Points of a rigid body that tell its pose: corners of a box, poles of a sphere ..."""
-        kind, size = shape_of(self.body)
+        kind, size = self.body.outline()
         if kind == "box":
             return 0.5 * size * np.array(np.meshgrid(*[(-1, 1)] * 3)).reshape(3, -1).T
         if kind == "sphere":
             return 0.5 * size * np.concatenate([np.eye(3), -np.eye(3)])
-        if "contact_spheres" in self.body:
-            return contact_spheres_of(self.body).centres()
+        if self.body.touches:
+            return self.body.contact_spheres_at_start().centres()
         rule = "of a body with a shape or contact_spheres"
         raise self.reader.error(self.key, self.asked, rule, "or give `points`")
 
     def vertices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes (n,) of the chosen free vertices, their places (n, 3) in the body, masses (n,)."""
-        shape = soft_shape(self.body)
-        free = np.ones(len(shape.vertices), bool)
-        for _, held in glued_vertices(self.body, shape):
-            free[held] = False
+        vertices = self.body.mesh.vertices
+        free = self.body.free()
         chosen = np.arange(len(free))
         if self.goal["vertices"] is not None:
             key = f"{self.key}.vertices"
-            chosen = region(resolve_region(self.reader, self.goal["vertices"], shape, key),
-                            shape.vertices)  # fmt: skip
+            where = resolve_region(self.reader, self.goal["vertices"], vertices, key)
+            chosen = region(where, vertices)
         chosen = chosen[free[chosen]]
         if not len(chosen):
             raise self.error("vertices", "at least one vertex that nothing holds")
         nodes = (np.cumsum(free) - 1)[chosen]
         engine = self.scene.engine
         first, _ = engine.nodes_of(self.goal["body"])
-        return nodes, shape.vertices[chosen], engine.masses(engine.values)[first + nodes]
+        return nodes, vertices[chosen], engine.masses(engine.values)[first + nodes]
 
     def _frames(self) -> np.ndarray:
         """Rows of the rollout that the goal is about."""

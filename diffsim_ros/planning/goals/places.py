@@ -30,7 +30,7 @@ def check(entry: GoalEntry) -> None:
     entry.of_rigid("points")
     if goal["vertices"] is not None and not entry.soft:
         raise entry.error("vertices", "of a solid, cloth or string", "a rigid body has `points`")
-    if goal["pose"] is not None and entry.body["type"] == "particle":
+    if goal["pose"] is not None and not entry.body.TURNS:
         raise entry.error("pose", "of a body that has one: no particle")
     if sum(goal[key] is not None for key in ("position", *ASKED)) > 1:
         rule = "one of position, positions and pose"

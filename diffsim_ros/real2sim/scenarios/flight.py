@@ -19,8 +19,6 @@ from ...inverse.optimizers import LMOptions, levenberg_marquardt
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...inverse.trial import InitialState, Trial
 from ...rotation import quat_conjugate, quat_log, quat_multiply, quat_rotate
-from ...scene.build import contact_spheres_of
-from ...scene.links import standing
 from ...scene.model import SceneModel
 from ...sensing.observation import PoseTrial
 
@@ -82,15 +80,15 @@ def gaps(scene: SceneModel, trial: PoseTrial) -> np.ndarray:
     """Gap (n,) [m] of the nearest contact point of the trial's bodies to a fixed surface, or to one
     that a kinematic body carries, as it stands at the start."""
     least = np.full(len(trial), np.inf)
-    for contact in scene.description["contact"]:
-        stands = standing(scene.description, contact)
-        if stands is None or contact["points"] not in trial.bodies:
+    for contact in scene.parts.contacts:
+        stands = contact.stands(scene.parts)
+        if stands is None or contact.points not in trial.bodies:
             continue
-        points = contact_spheres_of(scene.description["bodies"][contact["points"]])
-        one = trial.of(contact["points"])
+        points = scene.parts.bodies[contact.points].contact_spheres_at_start()
+        one = trial.of(contact.points)
         arms = quat_rotate(one.orientation[:, None], points.centres()[None])
         centres = (one.position[:, None] + arms - stands[0]) @ stands[1]
-        gap, *_ = scene.surfaces[contact["name"]].evaluate(centres.reshape(-1, 3))
+        gap, *_ = scene.surfaces[contact.name].evaluate(centres.reshape(-1, 3))
         least = np.minimum(least, np.reshape(gap, arms.shape[:2]).min(axis=1) - points.radius)
     return least
 

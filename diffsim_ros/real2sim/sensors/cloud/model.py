@@ -18,7 +18,6 @@ from ....errors import InputError, nearest
 from ....inverse.objectives import Objective
 from ....inverse.simulation_problem import SimulationProblem, body_slots
 from ....inverse.trial import InitialState, Trial
-from ....scene.links import standing, start_pose
 from ....sensing.clouds.options import CLOUD
 from ....sensing.frames import static_frames
 from ....sensing.observation import Observation
@@ -94,7 +93,7 @@ class CloudModel(Model):
             remedy = nearest(options.floor, planes)
             raise config.error("measurement.floor", options.floor, rule, remedy)
         skin = skin_of(scene, config.body, options.refine, options.radius)
-        at, turn = start_pose(scene.description["bodies"][config.body])
+        at, turn = scene.parts.bodies[config.body].start_pose()
         vertices = _rest(scene, config.body, skin, at, turn)
         outline = Outline(config.body, skin, vertices, at, turn)
         return cls(config, scene, parameters, outline, read_sensors(config, scene, outline))
@@ -172,11 +171,11 @@ class CloudModel(Model):
         """Least distance of the undeformed surface to what the body may touch [m]."""
         x = self.outline.vertices @ registered.turn.T + registered.place
         gaps = [np.inf]
-        for contact in self.scene.description["contact"]:
-            stands = standing(self.scene.description, contact)
-            known = contact["name"] in self.scene.surfaces
-            if contact["points"] == self.config.body and known and stands is not None:
-                surface, (at, turn) = self.scene.surfaces[contact["name"]], stands
+        for contact in self.scene.parts.contacts:
+            stands = contact.stands(self.scene.parts)
+            known = contact.name in self.scene.surfaces
+            if contact.points == self.config.body and known and stands is not None:
+                surface, (at, turn) = self.scene.surfaces[contact.name], stands
                 gaps.append(float(np.min(surface.evaluate((x - at) @ turn)[0])))
         return min(gaps)
 

@@ -21,7 +21,6 @@ from ....inverse.marker_track import Carrier, MarkerTrack, SoftPoints
 from ....inverse.pose_stream import PoseStream
 from ....rotation import quat_matrix, quat_multiply
 from ....scene.model import SceneModel
-from ....scene.soft_shapes import SOFT
 from ....sensing.clock import clock
 from ....sensing.clouds.cloud import Cloud
 from ....sensing.clouds.options import read_cloud_options
@@ -268,7 +267,7 @@ def _sensor(config, scene, outline, reader, name: str, value: object, key: str):
         return _camera(config, scene, outline, name, options.cloud, f"{key}.cloud", **own)
     origin = _placed(config, options.position, 3, f"{key}.position")
     pivot = _placed(config, options.pivot, 6, f"{key}.pivot")
-    soft = scene.description["bodies"][config.body]["type"] in SOFT
+    soft = scene.parts.bodies[config.body].SOFT
     markers, places = (), np.zeros((0, 3))
     if options.kind == "markers":
         carrier, markers, places = _carrier(config, scene, options, key)

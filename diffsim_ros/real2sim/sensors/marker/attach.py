@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....inverse.marker_track import Carrier, RigidPoints, SoftPoints
-from ....scene.build_soft import glued_vertices
-from ....scene.links import start_pose
 from ....scene.model import SceneModel
-from ....scene.soft_shapes import SOFT, soft_shape
 
 
 def rigid_fit(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -28,17 +25,16 @@ def carrier_of(scene: SceneModel, body: str, places: np.ndarray) -> Carrier:
     affine motions, hence for rotations; differentiable.  Vertices that a kinematic body carries
     count as resting where they start, like pinned ones.
     """
-    description = scene.description["bodies"]
-    position, rotation = start_pose(description[body])
-    if description[body]["type"] not in SOFT:
+    bodies = scene.parts.bodies
+    if not bodies[body].SOFT:
+        position, rotation = bodies[body].start_pose()
         return RigidPoints((places - position) @ rotation)
-    shape = soft_shape(description[body])
-    vertices = position + shape.vertices @ rotation.T
+    vertices = bodies[body].placed_vertices()
     free, pinned = np.ones(len(vertices), bool), np.zeros(len(vertices), bool)
-    for carrier, glued in glued_vertices(description[body], shape):
+    for carrier, glued in bodies[body].held_vertices():
         free[glued] = False
-        pinned[glued] = not carrier or description[carrier]["type"] == "kinematic"
-    corners = np.asarray(shape.tets)[:, :4]
+        pinned[glued] = not carrier or not bodies[carrier].MOVES
+    corners = np.asarray(bodies[body].mesh.tets)[:, :4]
     corners = corners[(free | pinned)[corners].all(axis=1)]  # not those that move with other bodies
     origin = vertices[corners[:, 0]]
     edges = (vertices[corners[:, 1:]] - origin[:, None]).transpose(0, 2, 1)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ....scene.soft_shapes import SOFT, soft_shape
 from ....scene.vertices import vertex_positions
 from ....sensing.observation import Observation
 from ....sensing.read import read_trials
@@ -120,7 +119,7 @@ class MarkerExperiment(Experiment):
             "measured": self.model.swing(release, release.position),
             "simulated": self.model.swing(release, release.tracker(simulated)),
         }
-        soft = self.model.scene.description["bodies"][self.config.body]["type"] in SOFT
+        soft = self.model.scene.parts.bodies[self.config.body].SOFT
         return MarkerPrediction(
             release.name, role, release.source, self.model.names, t, start - release.released,
             measured, simulated, before, swings,
@@ -143,7 +142,7 @@ class MarkerExperiment(Experiment):
         body = self.config.body
         rows = np.rint(np.maximum(clock, 0.0) / self.model.interval).astype(int)
         rows = np.minimum(rows, len(run.time) - 1)
-        shape = soft_shape(self.model.scene.description["bodies"][body])
+        shape = self.model.scene.parts.bodies[body].mesh
         used, triangles = np.unique(shape.triangles, return_inverse=True)
         vertices = vertex_positions(self.model.scene, run, body, rows)[:, used]
         return vertices.astype(np.float32), triangles.reshape(-1, 3)

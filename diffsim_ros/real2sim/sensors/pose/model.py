@@ -20,7 +20,6 @@ from ....inverse.simulation_problem import SimulationProblem
 from ....inverse.trial import InitialState, Trial
 from ....inverse.twist_track import TwistTrack
 from ....rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
-from ....scene.build import mass_of
 from ....sensing.observation import Observation, PoseTrial, joined
 from ...model import Model, scene_and_map
 from ...options import EstimationConfig
@@ -88,8 +87,8 @@ class PoseModel(Model):
     @property
     def masses(self) -> np.ndarray:
         """Masses of the tracked bodies in the scene [kg]."""
-        bodies = self.scene.description["bodies"]
-        return np.array([mass_of(bodies[body]) for body in self.config.bodies])
+        bodies = self.scene.parts.bodies
+        return np.array([bodies[body].total_mass() for body in self.config.bodies])
 
     def flight(self, trial: PoseTrial) -> FreeFlight | None:
         """Samples that do not count, before and at the start of the rollout.

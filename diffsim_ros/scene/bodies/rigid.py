@@ -1,0 +1,76 @@
+"""Rigid bodies."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from diffsim_ros.fields import Reader
+from diffsim_ros.scene import shapes
+from diffsim_ros.scene.bodies.lumped import LumpedBody
+from diffsim_ros.scene.part import part
+from diffsim_ros.scene.parts import Parts
+from diffsim_ros.scene.shapes import six_of, symmetric
+from diffsim_ros.scene.targets import INERTIA, Entries, Target
+
+
+@part
+class RigidBody(LumpedBody):
+    """A mass with an inertia."""
+
+    WORD = "rigid"
+    CARRIES: ClassVar[bool] = True
+
+    @classmethod
+    def check_inertia(cls, reader: Reader, values: dict, key: str) -> None:
+        inertia = "uniform" if values["inertia"] is None else values["inertia"]
+        values["inertia"] = inertia
+        if inertia == "uniform" and values["shape"] is None:
+            raise reader.error(key, None, cls.section()["inertia"].rule(), "or give a shape")
+        if isinstance(inertia, list):
+            moments = np.linalg.eigvalsh(symmetric(six_of(inertia)))
+            if moments[0] <= 0 or moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
+                raise reader.error(
+                    key,
+                    inertia,
+                    "positive principal moments, none above the sum of the others",
+                    "principal moments are " + ", ".join(f"{m:.4g}" for m in moments),
+                )
+
+    def total_inertia(self) -> np.ndarray:
+        """xx, yy, zz, xy, xz, yz about the centre of mass, body frame [kg m^2]  (6,)."""
+        if self.inertia == "uniform":
+            return self.total_mass() * shapes.uniform_inertia(*self.outline())
+        return np.array(six_of(self.inertia))
+
+    def add(self, scene: Any, parts: Parts) -> None:
+        mass, inertia = self.total_mass(), self.total_inertia()
+        scene.add_rigid_body(
+            self.name,
+            mass=mass,
+            inertia=inertia.tolist(),
+            position=self.pose["position"],
+            orientation=self.pose["orientation"],
+            velocity=self.velocity,
+            angular_velocity=self.angular_velocity,
+            radius=shapes.torque_radius(*self.outline(), inertia, mass),
+        )
+        self.add_contact_spheres(scene)
+
+    def mass_targets(self, entries: Entries, more: dict[str, float]) -> dict[str, Target]:
+        if self.inertia == "uniform":
+            mass = entries.target(f"{self.name}.mass").value
+            inertia = dict(zip(INERTIA, self.total_inertia().tolist(), strict=True))
+            more = {f"{self.name}.inertia.{k}": v / mass for k, v in inertia.items() if v}
+        return super().mass_targets(entries, more)
+
+    def targets(self, entries: Entries) -> dict[str, Target]:
+        found = {}
+        if self.inertia != "uniform":
+            for k in INERTIA:
+                found[f"inertia.{k}"] = entries.target(f"{self.name}.inertia.{k}")
+        if isinstance(self.inertia, float):
+            ones = {f"{self.name}.inertia.{k}": 1.0 for k in INERTIA[:3]}
+            found["inertia"] = Target(self.inertia, "kg m^2", ones, 0.0)
+        return found | super().targets(entries)

@@ -1,0 +1,164 @@
+"""Contacts: which points touch which surface, and by what law."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from diffsim_ros.fields import REQUIRED, Section, join
+from diffsim_ros.scene.bodies.body import contact_spheres_name
+from diffsim_ros.scene.materials import NO_MATERIAL, ContactValues
+from diffsim_ros.scene.part import key, part
+from diffsim_ros.scene.parts import Parts
+from diffsim_ros.scene.sdfs import Sdf, resolve_surface
+from diffsim_ros.scene.targets import Entries, Target
+
+DAMPING_VALUES = {"continuous": {"c_n": 0.0}, "ramped": {"k_d": 0.0, "d_0": 5e-4},
+                  "thesis": {"k_d": 0.0}}  # fmt: skip
+"""Values that each damping law takes, and what they are when given nowhere."""
+
+
+@part
+class Contact(ContactValues):
+    """Contact spheres of a body against a surface."""
+
+    CHOSEN: ClassVar[tuple[str, ...]] = ("k_roll",)
+    name: str = key("name", "absent: BODY_SURFACE")
+    points: str = key("name", "body whose contact spheres touch", default=REQUIRED)
+    against: Sdf | str = key("any", "surface: a name of `sdfs` or an inline one", default=REQUIRED)
+    carrier: str | None = key(
+        "name", "rigid body or kinematic body in whose frame the surface stands"
+    )
+    friction: str = key(
+        "choice",
+        "friction law; `hybrid` holds sticking points exactly",
+        default="linear",
+        choices=("linear", "tanh", "hybrid"),
+    )
+    damping: str = key(
+        "choice",
+        "normal damping: `continuous` uses c_n; `ramped` k_d and d_0; `thesis` k_d (discontinuous "
+        "at touchdown)",
+        default="continuous",
+        choices=("continuous", "ramped", "thesis"),
+    )
+    weights: list[float] | None = key(
+        "numbers",
+        "share of each contact sphere in k_n and k_t, sum 1; absent: equal, of soft bodies by "
+        "their areas",
+        "1",
+        minimum=0,
+        strict=True,
+    )
+
+    def add(self, scene: Any, parts: Parts, sdf: Any) -> None:
+        """Add it to the engine's scene."""
+        weights = self.weights
+        if weights is None:
+            weights = parts.bodies[self.points].contact_weights()
+        keys = (*LAW, "friction", "damping", "carrier")
+        law = {name: getattr(self, name) for name in keys if getattr(self, name) is not None}
+        points = contact_spheres_name(self.points)
+        scene.add_contact(self.name, points=points, sdf=sdf, weights=weights, **law)
+
+    def targets(self, entries: Entries, parts: Parts) -> dict[str, Target]:
+        """Paths behind its name that can be parameters."""
+        return entries.all_of(self.name, LAW)
+
+    def stands(self, parts: Parts) -> tuple[np.ndarray, np.ndarray] | None:
+        """Position (3,) and rotation (3, 3) of a surface that stands, as in the world or on a
+        kinematic body at its start; None of one that a free body carries."""
+        if self.carrier is None:
+            return np.zeros(3), np.eye(3)
+        carrier = parts.bodies[self.carrier]
+        return None if carrier.MOVES else carrier.start_pose()
+
+
+LAW = tuple(ContactValues.section())
+TABLES: dict[str, Section] = {"contact[i]": Contact.section()}
+
+
+def read_contact(parts: Parts, value: object, key: str) -> Contact:
+    """A contact with its defaults; raises InputError."""
+    reader = parts.reader
+    contact = reader.section(Contact.section(), value, key)
+    body = parts.body(contact["points"], join(key, "points"))
+    if not body.touches:
+        raise reader.error(
+            join(key, "points"),
+            contact["points"],
+            "a body with contact spheres",
+            "give it a shape or contact_spheres",
+        )
+    contact["against"] = resolve_surface(
+        reader, parts.sdfs, contact["against"], join(key, "against")
+    )
+    if contact["name"] is None:
+        surface = contact["against"] if isinstance(contact["against"], str) else "surface"
+        contact["name"] = f"{contact['points']}_{surface}"
+    _check_carrier(parts, contact, join(key, "carrier"))
+    _law(parts, contact, body, key)
+    _check_weights(parts, contact, body, join(key, "weights"))
+    return Contact(**contact)
+
+
+def _check_carrier(parts: Parts, contact: dict, key: str) -> None:
+    """The body that carries the surface has a frame, and is not the one that touches it."""
+    name = contact["carrier"]
+    if name is None:
+        return
+    carrier = parts.body(name, key)
+    if carrier.SOFT:
+        raise parts.reader.error(
+            key,
+            f"{name} of type {carrier.type}",
+            "a rigid body or kinematic body",
+            "contact of soft bodies with each other is not there yet: one of the two must be rigid",
+        )
+    if not carrier.CARRIES or name == contact["points"]:
+        raise parts.reader.error(key, name, "another rigid body, or a kinematic body")
+
+
+def _law(parts: Parts, contact: dict, body: Any, key: str) -> None:
+    """The law's numbers: given, else the material's, else their defaults."""
+    reader, material = parts.reader, parts.materials.get(body.material, NO_MATERIAL)
+    takes = DAMPING_VALUES[contact["damping"]]
+    unused = {"c_n", "k_d", "d_0"} - set(takes)
+    for other in sorted(unused):
+        if contact[other] is not None:
+            raise reader.error(
+                join(key, other),
+                contact[other],
+                f"{' and '.join(takes)} with damping: {contact['damping']}",
+                "choose another damping, or remove the key",
+            )
+    for name in LAW:
+        if contact[name] is None and name not in unused:
+            contact[name] = getattr(material, name)
+    section = Contact.section()
+    if (contact["c_s"] is None) != (contact["f_0"] is None):
+        given, lacking = ("c_s", "f_0") if contact["f_0"] is None else ("f_0", "c_s")
+        rule = section[lacking].rule()
+        raise reader.error(join(key, lacking), None, rule, f"{given} needs it; give both")
+    if contact["k_n"] is None:
+        remedy = "give k_n here or in the body's material"
+        raise reader.error(join(key, "k_n"), None, section["k_n"].rule(), remedy)
+    if contact["k_t"] is None:
+        contact["k_t"] = contact["k_n"] * parts.world["step"]
+    contact["c_f"] = contact["c_f"] or 0.0
+    for name, default in takes.items():
+        contact[name] = default if contact[name] is None else contact[name]
+
+
+def _check_weights(parts: Parts, contact: dict, body: Any, key: str) -> None:
+    weights = contact["weights"]
+    if weights is None:
+        return
+    count = len(body.contact_spheres_at_start().local)
+    if len(weights) != count:
+        rule = f"one weight for each of the {count} contact_spheres"
+        raise parts.reader.error(key, len(weights), rule)
+    if abs(sum(weights) - 1) > 1e-9:
+        remedy = f"their sum is {sum(weights):.12g}"
+        raise parts.reader.error(key, weights, "weights whose sum is 1", remedy)

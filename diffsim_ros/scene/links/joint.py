@@ -1,0 +1,167 @@
+"""Joints between rigid bodies, kinematic bodies and the world."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from diffsim_ros.fields import REQUIRED, Field, Section, join, present
+from diffsim_ros.scene.links.link import SceneLink
+from diffsim_ros.scene.part import key, part
+from diffsim_ros.scene.parts import Parts
+from diffsim_ros.scene.placing import unit
+from diffsim_ros.scene.targets import Entries, Target
+
+KINDS = ("ball", "hinge", "slider", "weld", "planar", "universal")
+LIMITS: Section = {
+    "lower": Field("number", "absent: none", "rad or m"),
+    "upper": Field("number", "absent: none", "rad or m"),
+    "stiffness": Field("number", "beyond them", "N m/rad or N/m", REQUIRED, minimum=0),
+    "damping": Field("number", "continuous, as in contact", "s/rad or s/m", 0.0, minimum=0),
+}
+LIMIT, FRICTION, ARMATURE = "limit", "friction", "armature"
+"""Elements of their own in the engine: NAME_limit.lower, NAME_friction.coulomb ..."""
+
+
+@part
+class JointLink(SceneLink):
+    """See the module."""
+
+    WORD = "joint"
+    CHOSEN: ClassVar[tuple[str, ...]] = (
+        "stiffness", "damping", "rotational_stiffness", "rotational_damping",
+    )  # fmt: skip
+    VALUES: ClassVar[tuple[str, ...]] = (*CHOSEN, "friction_damping")
+    MORE: ClassVar = {".limits": LIMITS}
+    kind: str = key("choice", "what it leaves free", default=REQUIRED, choices=KINDS)
+    body_a: str | None = key("name", "rigid body or kinematic body; absent: the world")
+    body_b: str = key("name", "rigid body or kinematic body", default=REQUIRED)
+    position: list[float] = key("vector3", "where, at the start, world frame", "m", REQUIRED)
+    axis: list[float] = key(
+        "vector3", "of hinge and slider; normal of planar; world frame", "1", [0.0, 0.0, 1.0]
+    )
+    second_axis: list[float] | None = key(
+        "vector3", "of a universal joint, fixed in body_b, across `axis`", "1"
+    )
+    stiffness: float | None = key(
+        "number", "absent: by the masses, see docs/explanation/engine.md", "N/m", minimum=0
+    )
+    damping: float | None = key("number", "absent: critical", "N s/m", minimum=0)
+    rotational_stiffness: float | None = key(
+        "number", "of held rotations; absent: likewise", "N m/rad", minimum=0
+    )
+    rotational_damping: float | None = key(
+        "number", "of held rotations; absent: likewise", "N m s/rad", minimum=0
+    )
+    friction_damping: float = key(
+        "number", "of the free motion", "N m s/rad or N s/m", 0.0, minimum=0
+    )
+    coulomb_friction: float | None = key(
+        "number",
+        "of the coordinate of hinge, slider, planar; absent: none",
+        "N m or N",
+        minimum=0,
+    )
+    slip_rate: float = key(
+        "number",
+        "with coulomb_friction c: -c tanh(rate / slip_rate)",
+        "rad/s or m/s",
+        0.01,
+        minimum=0,
+        strict=True,
+    )
+    armature: float | None = key(
+        "number",
+        "inertia of the coordinate alone, a geared rotor's; absent: none",
+        "kg m^2 or kg",
+        minimum=0,
+    )
+    coordinate: float = key(
+        "number", "angle or displacement that the start pose has", "rad or m", 0.0
+    )
+    limits: dict | None = key("mapping", "of a hinge's angle or a slider's displacement")
+
+    @classmethod
+    def check(cls, parts: Parts, values: dict, key: str) -> None:
+        reader = parts.reader
+        for side in ("body_a", "body_b"):
+            if values[side] is not None:
+                _check_frame(parts, values[side], join(key, side))
+        if values["body_a"] == values["body_b"]:
+            raise reader.error(join(key, "body_b"), values["body_b"], "another body than body_a")
+        values["axis"] = unit(reader, values["axis"], join(key, "axis"))
+        second = values["second_axis"]
+        if (second is not None) != (values["kind"] == "universal"):
+            rule = "a second axis for a universal joint, and for no other"
+            raise reader.error(join(key, "second_axis"), second, rule)
+        if second is not None:
+            values["second_axis"] = unit(reader, second, join(key, "second_axis"))
+        for name in ("coulomb_friction", "armature"):
+            if values[name] is not None:
+                check_moving(parts, values["kind"], join(key, name))
+        if values["coordinate"]:
+            check_moving(parts, values["kind"], join(key, "coordinate"))
+        if values["limits"] is not None:
+            values["limits"] = _limits(parts, values["limits"], join(key, "limits"))
+            check_moving(parts, values["kind"], join(key, "limits"))
+
+    def add(self, scene: Any, parts: Parts) -> None:
+        name, more = self.name, (*self.VALUES, "second_axis", "coordinate")
+        scene.add_joint(
+            name,
+            kind=self.kind,
+            body_a=self.body_a or "",
+            body_b=self.body_b,
+            position=self.position,
+            axis=self.axis,
+            **self.given(*more),
+        )
+        if self.limits is not None:
+            scene.add_joint_limit(self.part_name(LIMIT), joint=name, **self.limits)
+        if self.coulomb_friction is not None:
+            values = {"coulomb": self.coulomb_friction, "slip_rate": self.slip_rate}
+            scene.add_joint_friction(self.part_name(FRICTION), joint=name, **values)
+        if self.armature is not None:
+            scene.add_armature(self.part_name(ARMATURE), joint=name, inertia=self.armature)
+
+    def part_name(self, which: str) -> str:
+        """Name in the engine of its limits, its friction or its armature."""
+        return f"{self.name}_{which}"
+
+    def targets(self, entries: Entries, parts: Parts) -> dict[str, Target]:
+        found = super().targets(entries, parts)
+        limits = entries.all_of(self.part_name(LIMIT), tuple(self.limits or ()))
+        found |= {f"limits.{word}": target for word, target in limits.items()}
+        words = {"coulomb_friction": (FRICTION, "coulomb"), "slip_rate": (FRICTION, "slip_rate"),
+                 "armature": (ARMATURE, "inertia")}  # fmt: skip
+        for word, (which, own) in words.items():
+            if f"{self.part_name(which)}.{own}" in entries:
+                found[word] = entries.target(f"{self.part_name(which)}.{own}")
+        return found
+
+
+def check_moving(parts: Parts, kind: str, key: str) -> None:
+    """Only a joint with one free coordinate has limits and motors."""
+    if kind not in ("hinge", "slider", "planar"):
+        raise parts.reader.error(key, f"a {kind} joint", "a hinge, slider or planar joint")
+
+
+def _check_frame(parts: Parts, name: str, key: str) -> None:
+    body = parts.body(name, key)
+    if not body.CARRIES:
+        raise parts.reader.error(
+            key,
+            f"{name} of type {body.type}",
+            "a rigid body or kinematic body",
+            "glue soft bodies to a rigid body that the joint holds",
+        )
+
+
+def _limits(parts: Parts, given: dict, key: str) -> dict:
+    limits = present(parts.reader.section(LIMITS, given, key))
+    low, high = limits.get("lower"), limits.get("upper")
+    if low is None and high is None:
+        raise parts.reader.error(key, given, "a lower or upper limit, or both")
+    if low is not None and high is not None and not low < high:
+        rule = f"a number above the lower limit, {low:g}"
+        raise parts.reader.error(join(key, "upper"), high, rule)
+    return limits

@@ -1,0 +1,65 @@
+"""Motors on joints."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from diffsim_ros.errors import nearest
+from diffsim_ros.fields import REQUIRED, join
+from diffsim_ros.scene.links.joint import JointLink, check_moving
+from diffsim_ros.scene.links.link import INTERVAL, SceneLink, check_interval
+from diffsim_ros.scene.part import key, part, shared
+from diffsim_ros.scene.parts import Parts
+from diffsim_ros.scene.targets import Entries, Target
+
+
+@part
+class MotorLink(SceneLink):
+    """See the module."""
+
+    WORD = "motor"
+    VALUES: ClassVar[tuple[str, ...]] = ("stiffness", "damping")
+    joint: str = key("name", "a hinge or slider", default=REQUIRED)
+    kind: str = key(
+        "choice",
+        "follow keys, or apply them (force: on sliders)",
+        default="position",
+        choices=("position", "torque", "force"),
+    )
+    keys: list[float] = key(
+        "controls", "one value, or several `interval` apart", "rad or m, N m, N", REQUIRED
+    )
+    interval: float | None = shared(INTERVAL)
+    stiffness: float | None = key("number", "of kind position", "N m/rad or N/m", 0.0, minimum=0)
+    damping: float | None = key("number", "of kind position", "N m s/rad or N s/m", 0.0, minimum=0)
+
+    @classmethod
+    def check(cls, parts: Parts, values: dict, key: str) -> None:
+        reader, name = parts.reader, values["joint"]
+        joints = {link.name: link for link in parts.links if isinstance(link, JointLink)}
+        if name not in joints:
+            rule = "a joint that stands before it in `links`"
+            raise reader.error(join(key, "joint"), name, rule, nearest(name, joints))
+        check_moving(parts, joints[name].kind, join(key, "joint"))
+        slides = joints[name].kind == "slider"
+        if values["kind"] == ("torque" if slides else "force"):
+            rule = f"position or {'force' if slides else 'torque'} on this joint"
+            raise reader.error(join(key, "kind"), values["kind"], rule)
+        if values["kind"] != "position":
+            for word in cls.VALUES:
+                if values[word]:
+                    rule = f"no {word} for this kind"
+                    raise reader.error(join(key, word), values[word], rule, "remove it")
+                values[word] = None
+        check_interval(parts, values, "keys", key)
+
+    def add(self, scene: Any, parts: Parts) -> None:
+        values = self.keys_over_time("keys") | self.given(*self.VALUES)
+        scene.add_motor(self.name, joint=self.joint, kind=self.kind, **values)
+
+    def targets(self, entries: Entries, parts: Parts) -> dict[str, Target]:
+        word = "target" if self.kind == "position" else self.kind
+        found = super().targets(entries, parts)
+        for k in range(len(self.keys)):
+            found[f"keys[{k}]"] = entries.target(f"{self.name}.{word}[{k}]")
+        return found

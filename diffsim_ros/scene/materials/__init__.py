@@ -1,0 +1,84 @@
+"""Materials: numbers that bodies and their contacts take where they say nothing themselves."""
+
+from __future__ import annotations
+
+from diffsim_ros.fields import Field, Section
+from diffsim_ros.scene.part import Part, key, part, shared
+
+DENSITY = Field("number", "mass per volume of the shape", "kg/m^3", minimum=0, strict=True)
+YOUNG = Field("number", "Young's modulus; absent: the material's", "Pa", minimum=0, strict=True)
+POISSON = Field("number", "Poisson's ratio, below 0.5; absent: the material's", "1", minimum=0)
+VISCOSITY = Field("number", "viscosity; absent: the material's, else 0", "Pa s", minimum=0)
+
+
+@part
+class ContactValues(Part):
+    """Numbers of a contact that its body's material may give instead."""
+
+    k_n: float | None = key(
+        "number", "normal stiffness of the whole set", "N/m", minimum=0, strict=True
+    )
+    k_t: float | None = key(
+        "number",
+        "tangential stiffness of the whole set; absent: k_n * step, evaluated once and then held",
+        "N s/m",
+        minimum=0,
+        strict=True,
+    )
+    c_f: float | None = key(
+        "number", "Coulomb friction coefficient; absent: the material's, else 0", "1", minimum=0
+    )
+    c_n: float | None = key(
+        "number", "continuous normal damping; absent: the material's, else 0", "s/m", minimum=0
+    )
+    k_d: float | None = key(
+        "number", "normal damping of `damping: ramped` and `thesis`; absent: 0", "N s/m", minimum=0
+    )
+    d_0: float | None = key(
+        "number",
+        "depth over which `damping: ramped` comes on; absent: the material's, else 5e-4",
+        "m",
+        minimum=0,
+        strict=True,
+    )
+    c_s: float | None = key(
+        "number",
+        "friction coefficient at no load, with f_0; absent: c_f at any load",
+        "1",
+        minimum=0,
+        strict=True,
+    )
+    f_0: float | None = key(
+        "number",
+        "load at one point over which friction falls from c_s to c_f",
+        "N",
+        minimum=0,
+        strict=True,
+    )
+    c_roll: float | None = key(
+        "number", "rolling friction torque per normal force; absent: 0", "m", minimum=0
+    )
+    c_spin: float | None = key(
+        "number", "torque about the normal per normal force; absent: 0", "m", minimum=0
+    )
+    k_roll: float | None = key(
+        "number",
+        "slope of both, as k_t of friction; absent: k_t radius^2, evaluated once and then held",
+        "N m s",
+        minimum=0,
+        strict=True,
+    )
+
+
+@part
+class Material(ContactValues):
+    """See the module."""
+
+    density: float | None = shared(DENSITY)
+    young: float | None = shared(YOUNG)
+    poisson: float | None = shared(POISSON)
+    viscosity: float | None = shared(VISCOSITY)
+
+
+NO_MATERIAL = Material(**dict.fromkeys(Material.section()))
+TABLES: dict[str, Section] = {"materials.NAME": Material.section()}
