@@ -2,6 +2,7 @@
 #include "../elements/joint_friction.hpp"
 #include "../elements/joint_limit.hpp"
 #include "../elements/motor.hpp"
+#include "../elements/torsion.hpp"
 #include "frames.hpp"
 
 namespace py = pybind11;
@@ -110,6 +111,10 @@ void bind_joint(py::class_<Scene>& scene) {
       .def("add_joint_friction", &add_joint_friction, py::arg("name"), py::kw_only(),
            py::arg("joint"), py::arg("coulomb"), py::arg("slip_rate"),
            "-coulomb tanh(rate / slip_rate) on the coordinate [N m, rad/s; of sliders N, m/s].")
+      .def("add_torsion", &add_torsion, py::arg("name"), py::kw_only(), py::arg("body_a") = "",
+           py::arg("body_b"), py::arg("stiffness"), py::arg("damping") = 0.,
+           "Spring and damper between orientations, at rest as the scene starts: energy k (1 - cos "
+           "angle) [N m/rad, N m s/rad]; body_a \"\" is the world.")
       .def("joint_motion", &joint_motion, py::arg("name"), py::arg("p"), py::arg("rollout"),
            "Per frame: coordinate [rad or m] and rate, opening [m], tilt [rad], energy stored [J], "
            "force [N] and torque [N m] on body_b; where there is a coordinate its derivative "

@@ -18,13 +18,14 @@ from diffsim_ros.scene.links.motor import MotorLink
 from diffsim_ros.scene.links.payload import PayloadLink
 from diffsim_ros.scene.links.spring import SpringLink
 from diffsim_ros.scene.links.torque import TorqueLink
+from diffsim_ros.scene.links.torsion import TorsionLink
 from diffsim_ros.scene.parts import Parts
 
 KINDS: dict[str, type[SceneLink]] = {
     kind.WORD: kind
     for kind in (
         SpringLink, JointLink, MotorLink, PayloadLink, CableLink, BundleLink, ForceLink, TorqueLink,
-        DragLink,
+        DragLink, TorsionLink,
     )
 }  # fmt: skip
 TYPE = replace(SceneLink.section()["type"], choices=tuple(KINDS))
