@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "../sdf/cone.hpp"
 #include "../sdf/csg.hpp"
 #include "../sdf/half_spaces.hpp"
 #include "../sdf/outline.hpp"
@@ -124,6 +125,10 @@ void bind_sdf(py::module_& m) {
       .def(py::init<double, double>(), py::arg("half_height"), py::arg("radius"));
   py::class_<Torus, Sdf, std::shared_ptr<Torus>>(m, "Torus", "Ring about z, exact distance.")
       .def(py::init<double, double>(), py::arg("ring_radius"), py::arg("tube_radius"));
+  py::class_<Cone, Sdf, std::shared_ptr<Cone>>(
+      m, "Cone", "Solid cone about z, whole or cut off, exact distance; one radius may be 0.")
+      .def(py::init<double, double, double>(), py::arg("half_height"), py::arg("bottom"),
+           py::arg("top") = 0.);
   py::class_<HalfSpaces, Sdf, std::shared_ptr<HalfSpaces>>(
       m, "HalfSpaces", "Convex solid normals.x <= offsets, exact distance; normals (m, 3).")
       .def(py::init([](const Points& normals, const VectorXd& offsets) {

@@ -21,6 +21,7 @@ from diffsim_ros.scene.sdfs.booleans import (
 )
 from diffsim_ros.scene.sdfs.box import BoxSdf
 from diffsim_ros.scene.sdfs.capsule import CapsuleSdf
+from diffsim_ros.scene.sdfs.cone import ConeSdf
 from diffsim_ros.scene.sdfs.cylinder import CylinderSdf
 from diffsim_ros.scene.sdfs.half_spaces import HalfSpacesSdf
 from diffsim_ros.scene.sdfs.mesh import MeshSdf
@@ -36,8 +37,9 @@ __all__ = ["KINDS", "Named", "Sdf", "SdfInfo", "surface_of"]
 KINDS: dict[str, type[Sdf]] = {
     kind.WORD: kind
     for kind in (
-        PlaneSdf, BoxSdf, SphereSdf, CapsuleSdf, CylinderSdf, TorusSdf, HalfSpacesSdf, MeshSdf,
-        VdbSdf, TransformSdf, OffsetSdf, UnionSdf, IntersectionSdf, DifferenceSdf, ComplementSdf,
+        PlaneSdf, BoxSdf, SphereSdf, CapsuleSdf, CylinderSdf, ConeSdf, TorusSdf, HalfSpacesSdf,
+        MeshSdf, VdbSdf, TransformSdf, OffsetSdf, UnionSdf, IntersectionSdf, DifferenceSdf,
+        ComplementSdf,
     )
 }  # fmt: skip
 SECTIONS: dict[str, Section] = {word: kind.section() for word, kind in KINDS.items()}
