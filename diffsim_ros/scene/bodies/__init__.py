@@ -11,6 +11,7 @@ from diffsim_ros.fields import Section, join
 from diffsim_ros.scene.bodies.body import Body, BodyInfo
 from diffsim_ros.scene.bodies.cloth import ClothBody
 from diffsim_ros.scene.bodies.kinematic import KinematicBody
+from diffsim_ros.scene.bodies.net import NetBody
 from diffsim_ros.scene.bodies.particle import ParticleBody
 from diffsim_ros.scene.bodies.rigid import RigidBody
 from diffsim_ros.scene.bodies.solid import SolidBody
@@ -21,7 +22,7 @@ from diffsim_ros.scene.placing import NAME, POSE
 __all__ = ["KINDS", "TYPE", "Body", "BodyInfo", "read_bodies"]
 KINDS: dict[str, type[Body]] = {
     kind.WORD: kind
-    for kind in (RigidBody, ParticleBody, SolidBody, ClothBody, StringBody, KinematicBody)
+    for kind in (RigidBody, ParticleBody, SolidBody, ClothBody, StringBody, NetBody, KinematicBody)
 }
 TYPE = replace(Body.section()["type"], choices=tuple(KINDS))
 SECTIONS: dict[str, Section] = {

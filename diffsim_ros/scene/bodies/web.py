@@ -29,7 +29,9 @@ SPRING_VALUES: Section = {
 
 @part
 class WebBody(SoftBody):
-    """Masses joined by springs."""
+    """Masses joined by springs, which may only pull."""
+
+    TENSION_ONLY: ClassVar[bool] = False
 
     MORE: ClassVar = {**SoftBody.MORE, ".stretch, .shear, .bend": SPRING_VALUES}
 
@@ -68,6 +70,7 @@ class WebBody(SoftBody):
                 points_b=self.name,
                 index_b=pairs[:, 1].tolist(),
                 rest_length=shape.web.lengths(kind) * self.rest_scale,
+                tension_only=self.TENSION_ONLY,
                 **numbers,
             )
         self.add_contact_spheres(scene)
