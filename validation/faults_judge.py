@@ -333,11 +333,11 @@ class Judge:
         by_topic = self.trace.output == "topic"
         if others and not by_topic:  # what they do with an arm that has arrived is their affair
             rows = rows[: ours[-1] + 1]
-        ended = -1
-        if others and by_topic:  # nothing tells who moves it: at the end it must be there
+        ended = slice(-1, None)
+        if others and by_topic:  # nothing tells who moves it: from the end on it must come there
             late = np.flatnonzero(self._plan_times()[: len(rows)] >= self.plan.duration)
-            ended = late[0] if len(late) else -1
-        away = np.abs(rows["joints"][ended, 0] - self.plan.positions[-1]).max()
+            ended = slice(late[0] if len(late) else -1, None)
+        away = np.abs(rows["joints"][ended, 0] - self.plan.positions[-1]).max(axis=1).min()
         if not away <= GOAL + 0.01:
             self._say(f"SUCCESS {away:.3f} rad from the plan's end")
         left = self.plan.duration - rows["elapsed"][-1]
