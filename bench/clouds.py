@@ -110,7 +110,8 @@ def main(out: Path | None = None, *, repeats: int = REPEATS, passes: int = PASSE
     model = experiment.model
     recording = config.train.read(model.sensors)[0]
     throw = experiment.read({"train": [recording], "validate": ()}).train[0]
+    clouds = recording[model.reference.name].clouds
     return {
         "objective": objective(model, throw, repeats),
-        "pipeline": pipeline(model, recording.clouds, passes),
+        "pipeline": pipeline(model, clouds, passes),
     }

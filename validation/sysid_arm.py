@@ -335,7 +335,7 @@ class Theirs:
         from mujoco import sysid
 
         sequences = [self.sequence(log) for log in logs]
-        names = [f"trial {log.id}" for log in logs]
+        names = [f"trial {log.trial}" for log in logs]
         return [sysid.ModelSequences("ur5", self.spec, names, *zip(*sequences, strict=True))]
 
     def fit(self, iterations: int = 60) -> dict:
