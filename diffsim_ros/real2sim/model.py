@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import nearest
 from ..fields import Reader
+from ..inverse.joint_track import Scaled
 from ..inverse.losses import Cauchy, Loss, SoftL1
 from ..inverse.parameters import ParameterMap
 from ..inverse.simulation_problem import SimulationProblem
@@ -81,6 +82,19 @@ class Model:
         names = dict.fromkeys(entry for q in self.map.parameters for entry in q.sets)
         names |= dict.fromkeys(n for group in self.map.groups for n in group.scene_parameters)
         return {name: float(p[self.scene.engine.index(name)]) for name in names}
+
+    def number_of(self, entry: str, rule: str) -> Scaled:
+        """An entry of the scene, for objectives that read it themselves: as the parameter that sets
+        it, or as the scene's number; InputError naming `rule` for several parameters."""
+        sets = [(p, p.sets[entry]) for p in self.map.parameters if entry in p.sets]
+        if not sets:
+            return Scaled(float(self.scene.engine.values[self.scene.engine.index(entry)]))
+        if len(sets) > 1:
+            raise self.config.error("parameters", [p.name for p, _ in sets], rule)
+        (parameter, (factor, power)) = sets[0]
+        if not parameter.free:
+            return Scaled(factor * parameter.value**power)
+        return Scaled(0.0, parameter.name, factor, power)
 
     @property
     def interval(self) -> float:

@@ -24,6 +24,7 @@ KINDS = {
     "clouds": ".sensors.cloud.experiment.CloudExperiment",
     "sensors": ".sensors.cloud.experiment.CloudExperiment",
     "joints": ".sensors.joint.experiment.JointExperiment",
+    "wrenches": ".sensors.wrench.WrenchExperiment",
 }
 """Kind of an estimation -> its experiment (experiment.py)."""
 
@@ -118,6 +119,18 @@ class FitOptions:
         "objectives evaluated by the final search without gradients (0: none)",
         0,
         minimum=0,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquaresOptions(FitOptions):
+    """Section `fit` of readings: sums of squares over their sigmas."""
+
+    loss: str = option(
+        "choice",
+        "how a trial's sum of squares counts",
+        "squared",
+        choices=("squared",),
     )
 
 

@@ -16,6 +16,7 @@ KINDS = {
     "clouds": "clouds.CloudSections",
     "sensors": "clouds.CloudSections",
     "joints": "joints.JointSections",
+    "wrenches": "wrenches.WrenchSections",
 }
 """Page -> module of kinds/ and its Sections."""
 

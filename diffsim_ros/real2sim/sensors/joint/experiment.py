@@ -13,9 +13,9 @@ from ....robots.kinematics import joint_poses
 from ....sensing.observation import Observation
 from ...experiment import Experiment, predicted
 from ...fit import Fit
-from ...options import EstimationConfig
+from ...options import EstimationConfig, SquaresOptions
 from .model import JointModel, simulated
-from .options import JointFiles, JointFitOptions, JointMeasurementOptions, JointSimulationOptions
+from .options import JointFiles, JointMeasurementOptions, JointSimulationOptions
 
 UNITS = {"position": "rad", "velocity": "rad_s", "effort": "Nm"}
 
@@ -56,7 +56,7 @@ class JointPrediction:
 class JointExperiment(Experiment):
     """See experiment.Experiment; trials are Observations."""
 
-    measurement, simulation, fit = JointMeasurementOptions, JointSimulationOptions, JointFitOptions
+    measurement, simulation, fit = JointMeasurementOptions, JointSimulationOptions, SquaresOptions
     recordings = JointFiles
     what = "trials"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....errors import InputError, nearest
 from ....fields import Reader
-from ....inverse.joint_track import JointTrack, Reading, Scaled, Servo
+from ....inverse.joint_track import JointTrack, Reading, Servo
 from ....inverse.simulation_problem import SimulationProblem, body_slots
 from ....inverse.trial import InitialState, Trial
 from ....robots.kinematics import body_motions
@@ -202,23 +202,11 @@ class JointModel(Model):
         ):
             at = [np.interp(t - k * h, clock, keys) for k in range(3)]
             rate = (1.5 * at[0] - 2 * at[1] + 0.5 * at[2]) / h
-            gains = [self._scaled(f"{motor_name(name)}.{w}") for w in ("stiffness", "damping")]
+            rule = "one parameter at most for each gain, where efforts are measured"
+            entries = [f"{motor_name(name)}.{w}" for w in ("stiffness", "damping")]
+            gains = [self.number_of(entry, rule) for entry in entries]
             found.append(Servo(*gains, at[0], rate, joint.turns))
         return found
-
-    def _scaled(self, entry: str) -> Scaled:
-        """A gain as the parameter that sets it, or as the scene's number."""
-        sets = [(p, p.sets[entry]) for p in self.map.parameters if entry in p.sets]
-        if not sets:
-            return Scaled(float(self.scene.engine.values[self.scene.engine.index(entry)]))
-        if len(sets) > 1:
-            names = [p.name for p, _ in sets]
-            rule = "one parameter at most for each gain, where efforts are measured"
-            raise self.config.error("parameters", names, rule)
-        (parameter, (factor, power)) = sets[0]
-        if not parameter.free:
-            return Scaled(factor * parameter.value**power)
-        return Scaled(0.0, parameter.name, factor, power)
 
     def problem(
         self, trials: Sequence[Observation], z: np.ndarray, *, horizon: int = 0

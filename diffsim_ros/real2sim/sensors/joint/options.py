@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ....fields import REQUIRED, Reader
 from ....sensing.observation import Observation
 from ....sensing.read import read_trials
-from ...options import FilesOptions, FitOptions, SimulationOptions, option, positive
+from ...options import FilesOptions, SimulationOptions, option, positive
 from ...recordings import Recordings
 
 
@@ -107,16 +107,4 @@ class JointSimulationOptions(SimulationOptions):
         "what the drives get between the samples of the log: a cubic spline, or a straight line",
         "cubic",
         choices=("cubic", "linear"),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class JointFitOptions(FitOptions):
-    """Section `fit` of joint logs: sums of squares of readings over their sigmas."""
-
-    loss: str = option(
-        "choice",
-        "how a trial's sum of squares counts",
-        "squared",
-        choices=("squared",),
     )
