@@ -13,9 +13,6 @@ import numpy as np
 
 from .errors import InputError
 
-# Subdivisions of `ball` and their number of tetrahedra, 20 n^3: the sizes benchmarks use.
-BALLS = {3: 540, 5: 2500, 8: 10240}
-
 
 @dataclass(frozen=True)
 class MeshQuality:

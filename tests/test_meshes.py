@@ -20,10 +20,10 @@ def mapped_onto_itself(vertices, elements, transform):
     return moved == {tuple(sorted(e)) for e in elements.tolist()}
 
 
-@pytest.mark.parametrize("n", meshes.BALLS)
+@pytest.mark.parametrize("n", (3, 5, 8))
 def test_ball(n):
     vertices, tets = meshes.ball(n, 0.1)
-    assert len(tets) == 20 * n**3 == meshes.BALLS[n]
+    assert len(tets) == 20 * n**3
     assert len(np.unique(tets)) == len(vertices)
     q = meshes.quality(vertices, tets)
     assert q.min_dihedral > 39 and q.max_dihedral < 130 and q.min_det > 0.6

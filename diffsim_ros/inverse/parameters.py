@@ -223,14 +223,3 @@ class ParameterMap:
                 raise InputError("parameters", "", name, rule, nearest(name, held))
         changed = [replace(p, value=float(values.get(p.name, p.value))) for p in self.parameters]
         return ParameterMap(changed, self.scene, self.groups)
-
-    def starting_at(self, values: Mapping[str, float]) -> ParameterMap:
-        """Return the same map with other start values (clipped to the bounds)."""
-        self.scaled(values)
-        changed = [
-            replace(p, value=min(max(float(values[p.name]), p.lower), p.upper))
-            if p.name in values
-            else p
-            for p in self.parameters
-        ]
-        return ParameterMap(changed, self.scene, self.groups)

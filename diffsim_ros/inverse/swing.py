@@ -36,9 +36,9 @@ POLISH = 4
 class Oscillation:
     """Damped sinusoid [Eq. 7i], t from its first sample on.
 
-    offset [m], frequency [Hz], decay [1/s], amplitude [m] at the first sample, rms [m] of what is
-    left; creep [m], the mean of what is left in the last quarter of the samples; curve: its values
-    at the samples (n,)
+    offset [m], frequency [Hz], decay [1/s], amplitudes a, b [m] of cosine and sine at the first
+    sample, rms [m] of what is left; creep [m], the mean of what is left in the last quarter of the
+    samples; curve: its values at the samples (n,)
     """
 
     offset: float
@@ -49,11 +49,6 @@ class Oscillation:
     rms: float
     creep: float
     curve: np.ndarray
-
-    @property
-    def amplitude(self) -> float:
-        """[m] at the first sample."""
-        return float(np.hypot(self.a, self.b))
 
     @property
     def measures(self) -> np.ndarray:

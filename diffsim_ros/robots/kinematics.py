@@ -1,4 +1,4 @@
-"""Kinematics and dynamics of a robot's tree, for many configurations at once.
+"""Kinematics of a robot's tree, for many configurations at once.
 
 Arrays of joint values are (..., n) in the order of `Robot.joints`; loops run over joints only.
 """
@@ -11,8 +11,6 @@ from diffsim_ros.errors import InputError
 
 from ..rotation import skew
 from .robot import Robot
-
-GRAVITY = (0.0, 0.0, -9.81)
 
 
 def joint_poses(robot: Robot, q: np.ndarray, base: np.ndarray | None = None) -> list[np.ndarray]:
@@ -125,59 +123,25 @@ def chain(robot: Robot, link: str):
     return made, np.array(indices)
 
 
-def body_motions(robot: Robot, q, qd, qdd=None) -> list[tuple[np.ndarray, ...]]:
-    """Per body: pose (..., 4, 4), omega (..., 3), v and, with qdd, alpha, a of its frame's origin.
+def body_motions(robot: Robot, q, qd) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Per body: pose (..., 4, 4), omega (..., 3) and velocity (..., 3) of its frame's origin.
 
-    All in the base frame [m, rad, s]; without qdd alpha and a are those of qdd = 0.
+    All in the base frame [m, rad, s].
     """
     q, qd = np.asarray(q, float), np.asarray(qd, float)
-    qdd = np.zeros_like(qd) if qdd is None else np.asarray(qdd, float)
     zero, found = np.zeros((*q.shape[:-1], 3)), []
     for i, (joint, pose) in enumerate(zip(robot.joints, joint_poses(robot, q), strict=True)):
         if joint.parent < 0:
-            w = alpha = v = a = zero
+            w = v = zero
             arm = pose[..., :3, 3]
         else:
-            before, w, v, alpha, a = found[joint.parent]
+            before, w, v = found[joint.parent]
             arm = pose[..., :3, 3] - before[..., :3, 3]
-        axis, rate, speedup = pose[..., :3, :3] @ joint.axis, qd[..., i, None], qdd[..., i, None]
+        axis, rate = pose[..., :3, :3] @ joint.axis, qd[..., i, None]
         v = v + np.cross(w, arm)
-        a = a + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm))
         if joint.turns:
-            alpha = alpha + axis * speedup + np.cross(w, axis * rate)
             w = w + axis * rate
         else:
             v = v + axis * rate
-            a = a + axis * speedup + 2.0 * np.cross(w, axis * rate)
-        found.append((pose, w, v, alpha, a))
+        found.append((pose, w, v))
     return found
-
-
-def inverse_dynamics(robot: Robot, q, qd, qdd, gravity=GRAVITY) -> np.ndarray:
-    """Joint torques (forces) (..., n) of a motion, without friction and armature.
-
-    Newton and Euler, body by body from the tips inwards; gravity in the base frame.
-    """
-    motions = body_motions(robot, q, qd, qdd)
-    shape = motions[0][1].shape
-    force = [np.zeros(shape) for _ in robot.joints]
-    torque = [np.zeros(shape) for _ in robot.joints]  # about each body's frame
-    tau = np.zeros((*shape[:-1], len(robot.joints)))
-    for i in reversed(range(len(robot.joints))):
-        joint, (pose, w, _, alpha, a) = robot.joints[i], motions[i]
-        turn, inertial = pose[..., :3, :3], joint.inertial
-        arm = turn @ inertial.centre
-        inertia = turn @ inertial.inertia @ np.swapaxes(turn, -1, -2)
-        pushed = a + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm)) - np.asarray(gravity)
-        own = inertial.mass * pushed
-        spin = np.einsum("...ij,...j->...i", inertia, w)
-        force[i] = force[i] + own
-        torque[i] = torque[i] + np.cross(arm, own) + np.cross(w, spin)
-        torque[i] = torque[i] + np.einsum("...ij,...j->...i", inertia, alpha)
-        axis = turn @ joint.axis
-        tau[..., i] = np.sum(axis * (torque[i] if joint.turns else force[i]), axis=-1)
-        if joint.parent >= 0:
-            arm = pose[..., :3, 3] - motions[joint.parent][0][..., :3, 3]
-            force[joint.parent] = force[joint.parent] + force[i]
-            torque[joint.parent] = torque[joint.parent] + torque[i] + np.cross(arm, force[i])
-    return tau

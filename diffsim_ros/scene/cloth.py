@@ -38,10 +38,6 @@ class Web:
         ends = self.vertices[self.pairs[kind]]
         return np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
 
-    def lines(self) -> Array:
-        """Pairs (s, 2) that a picture of a string draws."""
-        return self.pairs["stretch"]
-
 
 def rectangle(size: Array, cells: Array) -> Web:
     """A sheet in the body's x-y plane about its origin, edges `size` [m] (2,), `cells` (2,)."""

@@ -48,7 +48,7 @@ def _motions(reader: Reader, robot: Robot, options: dict, key: str) -> list[tupl
     q = robot.values(options["angles"], join(key, "angles"))
     qd = robot.values(options["rates"], join(key, "rates"))
     found = []
-    for pose, w, v, *_ in body_motions(robot, q, qd):
+    for pose, w, v in body_motions(robot, q, qd):
         found.append((turn @ pose[:3, :3], at + turn @ pose[:3, 3], turn @ w, turn @ v))
     return found
 

@@ -54,7 +54,7 @@ class Held:
         """Pose and twist at times (k,)."""
         q, qd, _ = self.motion.at(times)
         frame, turn = self.arm.robot.frame(self.arm.tool), self.arm.base[:3, :3]
-        carrier, spin, rate, *_ = body_motions(self.arm.robot, q, qd)[frame.carrier]
+        carrier, spin, rate = body_motions(self.arm.robot, q, qd)[frame.carrier]
         poses = self.arm.base @ carrier @ frame.pose @ self.in_tool
         spin, rate = spin @ turn.T, rate @ turn.T
         arm = poses[:, :3, 3] - (self.arm.base @ carrier)[:, :3, 3]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from diffsim_ros.rotation import quat_matrix, quat_multiply
+from diffsim_ros.scene.links.link import End
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import style
 from diffsim_ros.viz.iso import zero_set
@@ -188,28 +189,24 @@ def pose_at(scene: Any, rollout: Any, sdf: Any, frame: int) -> tuple[np.ndarray,
 
 
 def link_markers(scene: Any, rollout: Any) -> list[Marker]:
-    """One LINE_LIST for every batch of springs and every cable, at the last frame."""
+    """One LINE_LIST for every link that has lines (springs, cables), at the last frame."""
     found = []
-    for i, link in enumerate(scene.description["links"]):
-        if link["type"] == "spring":
-            ends = [end for pair in link["pairs"] for end in (pair["a"], pair["b"])]
-        elif link["type"] == "cable":
-            ends = [end for two in zip(link["via"], link["via"][1:], strict=False) for end in two]
-        else:
+    for i, link in enumerate(scene.parts.links):
+        points = np.array([place_at(scene, rollout, end) for pair in link.lines() for end in pair])
+        if not len(points):
             continue
-        points = np.array([place_at(scene, rollout, end) for end in ends])
         look = {"scale": (LINK_WIDTH, 0.0, 0.0), "colour": LINK_COLOUR, "points": points}
-        found.append(Marker(f"link/{link['name']}", i, MarkerKind.LINE_LIST, **look))
+        found.append(Marker(f"link/{link.name}", i, MarkerKind.LINE_LIST, **look))
     return found
 
 
-def place_at(scene: Any, rollout: Any, end: dict) -> np.ndarray:
+def place_at(scene: Any, rollout: Any, end: End) -> np.ndarray:
     """Place (3,) of a link's end at the last frame, world frame [m]."""
-    if "world" in end:
-        return np.array(end["world"])
-    if "vertex" in end:
+    if end.world is not None:
+        return np.array(end.world)
+    if end.vertex is not None:
         last = np.array([len(rollout.time) - 1])
-        return vertex_positions(scene, rollout, end["body"], last)[0, end["vertex"]]
-    row = scene.engine.nodes_of(end["body"])[0]
+        return vertex_positions(scene, rollout, end.body, last)[0, end.vertex]
+    row = scene.engine.nodes_of(end.body)[0]
     turn = quat_matrix(np.asarray(rollout.orientation)[-1, row])
-    return np.asarray(rollout.position)[-1, row] + turn @ np.array(end["point"])
+    return np.asarray(rollout.position)[-1, row] + turn @ np.array(end.point)

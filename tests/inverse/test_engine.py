@@ -120,7 +120,8 @@ def test_gradient_of_a_functional_by_every_kind_of_entry(scene, options, tosses)
     start = tosses[0].starts[0]
     numbers, _ = start.parameter_values(np.zeros(12))
     values = dict(zip(start.parameter_names(), numbers, strict=True))
-    base = ParameterMap.of_scene(scene, names, typical).starting_at(values)
+    known = ParameterMap.of_scene(scene, names, typical).parameters
+    base = ParameterMap([replace(p, value=values.get(p.name, p.value)) for p in known], scene)
     problem = SimulationProblem(scene, options, base, [Trial("end", 120, (end,))])
     report = check_problem(problem, directions=6)
     assert report.passed, report.summary()

@@ -141,5 +141,5 @@ def test_a_held_number_of_a_group_stays_held():
     whole = ParameterMap(parameters, s, [group])
     keep = [i for i, name in enumerate(whole.names) if name != "load.s12"]
     assert map_.jacobian(map_.start) == pytest.approx(whole.jacobian(whole.start)[:, keep])
-    moved = map_.starting_at({"load.alpha": 0.1})
+    moved = map_.holding({"load.s12": 0.1})
     assert moved.groups == (group,)
