@@ -1,7 +1,6 @@
 """Messages to our types and back: the only module that knows both.
 
-Every number goes through float() or int() here, because a message takes a wrong type silently and
-sends garbage; stamps are integers of nanoseconds; quaternions are (x, y, z, w) on both sides.
+Stamps are integers of nanoseconds; quaternions are (x, y, z, w) on both sides.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -17,25 +17,24 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from diffsim_interfaces.action import Estimate
 from diffsim_interfaces.msg import ErrorCode, MaterialEstimate, Metric, Parameter
-from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
+from geometry_msgs.msg import Pose, PoseStamped
 from nav_msgs.msg import Path
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import JointState, PointCloud2, PointField
-from std_msgs.msg import ColorRGBA
+from sensor_msgs.msg import JointState, PointCloud2
 from visualization_msgs.msg import Marker as MarkerMessage
 from visualization_msgs.msg import MarkerArray
 
 from diffsim_ros.errors import InputError
+from diffsim_ros.sensing.building import Builder
 from diffsim_ros.sensing.clouds import packed
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
 from diffsim_ros.viz.markers import Action, Marker, MarkerKind
 
 try:
-    from mocap4r2_msgs.msg import Marker as OpticalMarker
     from mocap4r2_msgs.msg import Markers, RigidBodies, RigidBody
 except ImportError:  # an optional package
-    OpticalMarker = Markers = RigidBodies = RigidBody = None
+    Markers = RigidBodies = RigidBody = None
 
 
 def installed(
@@ -68,24 +67,23 @@ def nanoseconds(stamp: Time) -> int:
     return stamp.sec * NANO + stamp.nanosec
 
 
-def time_message(stamp: int) -> Time:
-    """The message's time of a stamp [ns]."""
-    return Time(sec=int(stamp // NANO), nanosec=int(stamp % NANO))
+@cache
+def message_type(name: str, place: str) -> type:
+    """The class of a message type ("sensor_msgs/msg/PointCloud2"); InputError if there is none."""
+    package, _, kind = name.partition("/msg/")
+    try:
+        return getattr(import_module(f"{package}.msg"), kind)
+    except (ImportError, AttributeError):
+        raise InputError(place, "message type", name, "one that is installed") from None
 
 
-def point(values: Sequence[float]) -> Point:
-    """A point or position [m] (3,)."""
-    x, y, z = values
-    return Point(x=float(x), y=float(y), z=float(z))
+def _made(name: str, /, **fields: Any) -> Any:
+    return message_type(name, "message")(**fields)
 
 
-def pose(position: Sequence[float], orientation: Sequence[float]) -> Pose:
-    """A pose: position [m] (3,), quaternion (x, y, z, w)."""
-    x, y, z, w = orientation
-    return Pose(
-        position=point(position),
-        orientation=Quaternion(x=float(x), y=float(y), z=float(z), w=float(w)),
-    )
+build = Builder(_made)
+time_message, point, pose = build.time, build.point, build.pose
+pose_message, marker_array, markers_message = build.pose_stamped, build.marker_array, build.mocap
 
 
 def unit(quaternion: Sequence[float]) -> tuple[float, ...]:
@@ -107,14 +105,6 @@ def sample(header: Any, pose_message: Pose, body: str) -> PoseSample:
     )
 
 
-def pose_message(one: PoseSample) -> PoseStamped:
-    """A sample as a tracker's driver would send it."""
-    message = PoseStamped(pose=pose(one.position, one.orientation))
-    message.header.stamp = time_message(one.stamp)
-    message.header.frame_id = one.frame
-    return message
-
-
 def body_samples(message: RigidBodies) -> Iterator[PoseSample]:
     """Every rigid body of one frame of a motion capture system."""
     for body in message.rigidbodies:
@@ -124,8 +114,7 @@ def body_samples(message: RigidBodies) -> Iterator[PoseSample]:
 def bodies_message(samples: Sequence[PoseSample], frame_number: int) -> RigidBodies:
     """One frame of a motion capture system; all samples have the stamp and frame of the first."""
     message = RigidBodies(frame_number=int(frame_number))
-    message.header.stamp = time_message(samples[0].stamp)
-    message.header.frame_id = samples[0].frame
+    message.header = build.header(samples[0].stamp, samples[0].frame)
     message.rigidbodies = [
         RigidBody(rigid_body_name=s.body, pose=pose(s.position, s.orientation)) for s in samples
     ]
@@ -179,27 +168,6 @@ def marker_frame(message: Markers) -> MarkerFrame:
     )
 
 
-def markers_message(frame: MarkerFrame) -> Markers:
-    """A frame of labelled markers as a motion capture driver sends it."""
-    message = Markers(frame_number=int(frame.number))
-    message.header.stamp = time_message(frame.stamp)
-    message.header.frame_id = frame.frame
-    message.markers = [
-        OpticalMarker(marker_index=k, marker_name=name, translation=point(place))
-        for k, (name, place) in enumerate(zip(frame.names, frame.points, strict=True))
-    ]
-    return message
-
-
-def message_type(name: str, place: str) -> type:
-    """The class of a message type ("sensor_msgs/msg/PointCloud2"); InputError if there is none."""
-    package, _, kind = name.partition("/msg/")
-    try:
-        return getattr(import_module(f"{package}.msg"), kind)
-    except (ImportError, AttributeError):
-        raise InputError(place, "message type", name, "one that is installed") from None
-
-
 def cloud(message: PointCloud2, topic: str, scale: float = 1.0, thin: int = 1) -> Cloud:
     """The points of a depth camera; scale: metres per unit. Raises InputError as packed.decode."""
     return packed.decode_message(message, f"{topic}: {_when(message)}", scale=scale, thin=thin)
@@ -211,21 +179,9 @@ def _when(message: Any) -> str:
 
 def cloud_message(points: Cloud) -> PointCloud2:
     """A cloud as an unorganised PointCloud2 of FLOAT32 x, y, z (and rgb), its stamp from 1970."""
-    fields, data = packed.encode(points)
-    step = 4 * len(fields)
-    message = PointCloud2(
-        height=1,
-        width=len(points),
-        fields=[PointField(**field._asdict()) for field in fields],
-        point_step=step,
-        row_step=step * len(points),
-        data=data,
-        is_dense=True,
-    )
     whole = int(points.stamp // 1)  # a product with 1e9 would round to 256 ns
-    message.header.stamp = time_message(whole * NANO + round((points.stamp - whole) * NANO))
-    message.header.frame_id = points.frame
-    return message
+    stamp = whole * NANO + round((points.stamp - whole) * NANO)
+    return build.cloud(build.header(stamp, points.frame), points)
 
 
 # --- pictures ---------------------------------------------------------------------------------
@@ -238,36 +194,6 @@ def path_message(stamps: Iterable[int], poses: np.ndarray, frame: str) -> Path:
     for stamp, row in zip(stamps, poses, strict=True):
         path.poses.append(pose_message(PoseSample(int(stamp), frame, "", row[:3], row[3:])))
     return path
-
-
-def _colour(rgba: Sequence[float]) -> ColorRGBA:
-    return ColorRGBA(**{k: float(v) for k, v in zip("rgba", rgba, strict=True)})
-
-
-def marker_message(marker: Marker, stamp: int) -> MarkerMessage:
-    """One marker for rviz."""
-    message = MarkerMessage(
-        ns=marker.ns,
-        id=int(marker.id),
-        type=int(marker.kind),
-        action=int(marker.action),
-        pose=pose(marker.position, marker.orientation),
-        color=_colour(marker.colour),
-        points=[point(p) for p in marker.points],
-        colors=[_colour(c) for c in marker.colours],
-        text=marker.text,
-    )
-    message.header.frame_id = marker.frame_id
-    message.header.stamp = time_message(stamp)
-    message.scale.x, message.scale.y, message.scale.z = map(float, marker.scale)
-    life = round(marker.lifetime * NANO)
-    message.lifetime.sec, message.lifetime.nanosec = life // NANO, life % NANO
-    return message
-
-
-def marker_array(markers: Iterable[Marker], stamp: int) -> MarkerArray:
-    """Markers of one moment; stamp [ns]."""
-    return MarkerArray(markers=[marker_message(marker, stamp) for marker in markers])
 
 
 def marker(message: MarkerMessage) -> Marker:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import Point, Pose, TransformStamped
+from geometry_msgs.msg import Point, Pose
 
-from diffsim_ros.nodes.convert import pose, time_message
+from diffsim_ros.nodes.convert import build
 from diffsim_ros.real2sim.calibration import Calibration
 from diffsim_ros.sensing.frames import Transform
+from diffsim_ros.sensing.recorder import PoseSample
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -33,31 +34,26 @@ def poses(messages: Sequence[Pose]) -> np.ndarray:
     return np.array(rows, float).reshape(-1, 7)
 
 
-def transform_message(transform: Transform, stamp: int) -> TransformStamped:
-    """A transform; stamp [ns]."""
-    message = TransformStamped(child_frame_id=transform.child)
-    message.header.frame_id = transform.parent
-    message.header.stamp = time_message(stamp)
-    place, turn = message.transform.translation, message.transform.rotation
-    place.x, place.y, place.z = map(float, transform.position)
-    turn.x, turn.y, turn.z, turn.w = map(float, transform.orientation)
-    return message
+def _sample(transform: Transform, stamp: int) -> PoseSample:
+    """The child's pose in its parent."""
+    place, turn = transform.position, transform.orientation
+    return PoseSample(stamp, transform.parent, transform.child, place, turn)
 
 
 def static_message(transforms: Iterable[Transform], stamp: int) -> TFMessage:
-    """Static transforms as /tf_static carries them."""
-    return TFMessage(transforms=[transform_message(one, stamp) for one in transforms])
+    """Static transforms as /tf_static carries them; stamp [ns]."""
+    return build.transforms(_sample(one, stamp) for one in transforms)
 
 
 def calibration_response(response: Any, found: Calibration, path: str, stamp: int) -> Any:
     """Fill the response of ~/calibrate."""
-    response.transform = transform_message(found.transform, stamp)
+    response.transform = build.transform(_sample(found.transform, stamp))
     if found.transform.covariance is not None:
         response.covariance = [float(v) for v in found.transform.covariance.ravel()]
     response.residual = found.residual
     response.residuals = [float(v) for v in found.residuals]
     if found.offset is not None:
         turn = (0.0, 0.0, 0.0, 1.0) if found.offset_turn is None else found.offset_turn
-        response.on_flange = pose(found.offset, turn)
+        response.on_flange = build.pose(found.offset, turn)
     response.path = path
     return response

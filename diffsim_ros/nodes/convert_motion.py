@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from diffsim_interfaces.action import Execute
 from sensor_msgs.msg import JointState
@@ -17,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ur_msgs.srv import SetIO
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.nodes.convert import CODES, nanoseconds, time_message
+from diffsim_ros.nodes.convert import CODES, build, nanoseconds, time_message
 from diffsim_ros.robots.command import NANO, CommandPoint, JointCommand, JointSample
 from diffsim_ros.robots.trajectory import JointTrajectory
 
@@ -58,7 +57,7 @@ def command_message(wanted: JointCommand, frame: str = "") -> TrajectoryMessage:
     message.header.stamp = time_message(wanted.stamp)
     message.header.frame_id = frame
     for p in wanted.points:
-        point = JointTrajectoryPoint(time_from_start=_duration(p.time))
+        point = JointTrajectoryPoint(time_from_start=build.time(p.time, "Duration"))
         for key in ("positions", "velocities", "accelerations", "effort"):
             setattr(point, key, _numbers(getattr(p, key)))
         message.points.append(point)
@@ -68,10 +67,6 @@ def command_message(wanted: JointCommand, frame: str = "") -> TrajectoryMessage:
 def trajectory_message(trajectory: JointTrajectory, stamp: int = 0) -> TrajectoryMessage:
     """The message of a trajectory that starts at a stamp [ns], 0: at once."""
     return command_message(JointCommand.of(trajectory, stamp))
-
-
-def _duration(time: int) -> Duration:
-    return Duration(sec=int(time // NANO), nanosec=int(time % NANO))
 
 
 # --- joint states -----------------------------------------------------------------------------

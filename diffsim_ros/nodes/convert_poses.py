@@ -11,13 +11,11 @@ from nav_msgs.msg import Odometry
 from diffsim_ros.nodes.convert import (
     RigidBodies,
     body_samples,
+    build,
     nanoseconds,
-    pose,
     pose_sample,
     sample,
-    time_message,
 )
-from diffsim_ros.nodes.convert_frames import TFMessage
 from diffsim_ros.sensing.recorder import PoseSample
 
 try:
@@ -57,33 +55,16 @@ def transform_sample(message: TransformStamped) -> PoseSample:
 
 def odometry_message(one: PoseSample) -> Odometry:
     """A sample as mocap_optitrack sends it; what a tracker does not measure stays 0."""
-    message = Odometry(child_frame_id=one.body)
-    message.header.stamp = time_message(one.stamp)
-    message.header.frame_id = one.frame
-    message.pose.pose = pose(one.position, one.orientation)
+    message = Odometry(header=build.header(one.stamp, one.frame), child_frame_id=one.body)
+    message.pose.pose = build.pose(one.position, one.orientation)
     return message
 
 
 def named_message(samples: Sequence[PoseSample]) -> NamedPoseArray:
     """One frame of motion_capture_tracking; stamp and frame are those of the first sample."""
-    message = NamedPoseArray()
-    message.header.stamp = time_message(samples[0].stamp)
-    message.header.frame_id = samples[0].frame
-    message.poses = [
-        NamedPose(name=one.body, pose=pose(one.position, one.orientation)) for one in samples
-    ]
-    return message
+    poses = [NamedPose(name=s.body, pose=build.pose(s.position, s.orientation)) for s in samples]
+    return NamedPoseArray(header=build.header(samples[0].stamp, samples[0].frame), poses=poses)
 
 
-def tf_message(samples: Sequence[PoseSample]) -> TFMessage:
-    """Samples as a tracker that knows only tf sends them: parent is the frame, child the body."""
-    message = TFMessage()
-    for one in samples:
-        stamped = TransformStamped(child_frame_id=one.body)
-        stamped.header.stamp = time_message(one.stamp)
-        stamped.header.frame_id = one.frame
-        place, turn = stamped.transform.translation, stamped.transform.rotation
-        place.x, place.y, place.z = map(float, one.position)
-        turn.x, turn.y, turn.z, turn.w = map(float, one.orientation)
-        message.transforms.append(stamped)
-    return message
+tf_message = build.transforms
+"""Samples as a tracker that knows only tf sends them: parent is the frame, child the body."""

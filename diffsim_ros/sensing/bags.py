@@ -131,7 +131,7 @@ def write_raw(
 ) -> Path:
     """Write messages as they were received; like write_motion. Returns the path.
 
-    offered  see bag_messages.write_bag
+    offered  see messages.write_bag
     """
     entries = [Entry(m.stamp, m.topic, m.msgtype, partial(bytes, m.data)) for m in messages]
     build.write_bag(Path(path), entries, offered)

@@ -117,7 +117,7 @@ def write_recording(
 ) -> Path:
     """Write what was heard as an .mcap, all or nothing; InputError if `path` exists.
 
-    offered  see bag_messages.write_bag
+    offered  see messages.write_bag
     """
     path = Path(path)
     if not messages:

@@ -1,18 +1,20 @@
-"""Messages of bags, built without ROS (package `rosbags`): types, builders, the writer."""
+"""Messages of bags, built without ROS (package `rosbags`): types, entries, the writer."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..output import STAGE_PREFIX, move_new
+from .building import Builder
+from .recorder import MarkerFrame, PoseSample
 
 POSE = "geometry_msgs/msg/PoseStamped"
 TF = "tf2_msgs/msg/TFMessage"
@@ -155,33 +157,15 @@ def _profile(quality: OfferedQos) -> Any:
     )
 
 
-def message(name: str, *fields: Any) -> Any:
-    """A message of that type, its fields in order."""
-    return types().types[name](*fields)
+def message(name: str, /, *fields: Any, **named: Any) -> Any:
+    """A message of that type, all its fields in order or by name; bytes become an array."""
+    for key, value in named.items():
+        if isinstance(value, bytes):
+            named[key] = np.frombuffer(value, np.uint8)
+    return types().types[name](*fields, **named)
 
 
-def _stamp(ns: int) -> Any:
-    return message("builtin_interfaces/msg/Time", ns // 1_000_000_000, ns % 1_000_000_000)
-
-
-def _header(ns: int, frame_id: str) -> Any:
-    return message("std_msgs/msg/Header", _stamp(ns), frame_id)
-
-
-def _point(xyz: Iterable[float]) -> Any:
-    return message("geometry_msgs/msg/Point", *map(float, xyz))
-
-
-def _vector(xyz: Iterable[float]) -> Any:
-    return message("geometry_msgs/msg/Vector3", *map(float, xyz))
-
-
-def _quaternion(xyzw: Iterable[float]) -> Any:
-    return message("geometry_msgs/msg/Quaternion", *map(float, xyzw))
-
-
-def _colour(rgba: Iterable[float]) -> Any:
-    return message("std_msgs/msg/ColorRGBA", *map(float, rgba))
+BUILD = Builder(message)
 
 
 def stamps(t: np.ndarray, epoch_ns: int) -> list[int]:
@@ -189,90 +173,35 @@ def stamps(t: np.ndarray, epoch_ns: int) -> list[int]:
     return [epoch_ns + round(1e9 * float(seconds)) for seconds in t]
 
 
+def _samples(motion: Any, body: str, epoch_ns: int) -> Iterator[PoseSample]:
+    rows = zip(stamps(motion.t, epoch_ns), motion.position, motion.orientation, strict=True)
+    for ns, position, orientation in rows:
+        yield PoseSample(ns, motion.frame_id, body, position, orientation)
+
+
 def pose_entries(motion: Any, epoch_ns: int) -> Iterator[Entry]:
     """PoseStamped of a bags.RecordedPoses."""
-    for i, ns in enumerate(stamps(motion.t, epoch_ns)):
-
-        def build(i: int = i, ns: int = ns) -> Any:
-            pose = message(
-                "geometry_msgs/msg/Pose",
-                _point(motion.position[i]),
-                _quaternion(motion.orientation[i]),
-            )
-            return message(POSE, _header(ns, motion.frame_id), pose)
-
-        yield Entry(ns, motion.topic, POSE, build)
+    for one in _samples(motion, "", epoch_ns):
+        yield Entry(one.stamp, motion.topic, POSE, partial(BUILD.pose_stamped, one))
 
 
 def transform_entries(motion: Any, epoch_ns: int) -> Iterator[Entry]:
     """The same on /tf; the topic without its first slash is the child frame."""
-    child = motion.topic.lstrip("/")
-    for i, ns in enumerate(stamps(motion.t, epoch_ns)):
-
-        def build(i: int = i, ns: int = ns) -> Any:
-            transform = message(
-                "geometry_msgs/msg/Transform",
-                _vector(motion.position[i]),
-                _quaternion(motion.orientation[i]),
-            )
-            header = _header(ns, motion.frame_id)
-            stamped = message("geometry_msgs/msg/TransformStamped", header, child, transform)
-            return message(TF, [stamped])
-
-        yield Entry(ns, "/tf", TF, build)
+    for one in _samples(motion, motion.topic.lstrip("/"), epoch_ns):
+        yield Entry(one.stamp, "/tf", TF, partial(BUILD.transforms, [one]))
 
 
 def picture_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
     """MarkerArrays of a bags.RecordedMarkers."""
     for ns, frame in zip(stamps(np.asarray(track.t), epoch_ns), track.frames, strict=True):
-
-        def build(ns: int = ns, frame: Sequence[Any] = frame) -> Any:
-            return message(MARKERS, [_marker(marker, ns) for marker in frame])
-
-        yield Entry(ns, track.topic, MARKERS, build)
-
-
-def _marker(marker: Any, ns: int) -> Any:
-    """viz.markers.Marker -> visualization_msgs/Marker."""
-    life = round(1e9 * marker.lifetime)
-    no_stamp = message("std_msgs/msg/Header", _stamp(0), "")
-    return message(
-        "visualization_msgs/msg/Marker",
-        _header(ns, marker.frame_id),
-        marker.ns,
-        int(marker.id),
-        int(marker.kind),
-        int(marker.action),
-        message("geometry_msgs/msg/Pose", _point(marker.position), _quaternion(marker.orientation)),
-        _vector(marker.scale),
-        _colour(marker.colour),
-        message("builtin_interfaces/msg/Duration", life // 1_000_000_000, life % 1_000_000_000),
-        False,
-        [_point(point) for point in marker.points],
-        [_colour(colour) for colour in marker.colours],
-        "",
-        message("sensor_msgs/msg/CompressedImage", no_stamp, "", np.zeros(0, dtype=np.uint8)),
-        [],
-        marker.text,
-        "",
-        message("visualization_msgs/msg/MeshFile", "", np.zeros(0, dtype=np.uint8)),
-        False,
-    )
+        yield Entry(ns, track.topic, MARKERS, partial(BUILD.marker_array, frame, ns))
 
 
 def mocap_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
     """mocap4r2_msgs/Markers of a bags.MocapTrack; a marker that is NaN was not seen."""
     for i, ns in enumerate(stamps(track.t, epoch_ns)):
-
-        def build(i: int = i, ns: int = ns) -> Any:
-            visible = [
-                message("mocap4r2_msgs/msg/Marker", 0, k, name, _point(track.position[i, k]))
-                for k, name in enumerate(track.names)
-                if np.isfinite(track.position[i, k]).all()
-            ]
-            return message(MOCAP, _header(ns, track.frame_id), i, visible)
-
-        yield Entry(ns, track.topic, MOCAP, build)
+        frame = MarkerFrame(ns, track.frame_id, i, tuple(track.names), track.position[i])
+        yield Entry(ns, track.topic, MOCAP, partial(BUILD.mocap, frame, unseen=False))
 
 
 def cloud_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
@@ -280,19 +209,6 @@ def cloud_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
     for i, ns in enumerate(stamps(np.asarray(track.t), epoch_ns)):
 
         def build(i: int = i, ns: int = ns) -> Any:
-            return cloud_message(_header(ns, track.frame_id), track.clouds[i], track.columns(i))
+            return BUILD.cloud(BUILD.header(ns, track.frame_id), track.clouds[i], track.columns(i))
 
         yield Entry(ns, track.topic, CLOUD, build)
-
-
-def cloud_message(header: Any, cloud: Any, columns: Mapping[str, np.ndarray]) -> Any:
-    """An unorganised cloud (clouds.cloud.Cloud) as PointCloud2."""
-    from .clouds.packed import encode
-
-    fields, data = encode(cloud, columns)
-    step = 4 * len(fields)
-    return message(
-        CLOUD, header, 1, len(cloud),
-        [message("sensor_msgs/msg/PointField", *field) for field in fields],
-        False, step, step * len(cloud), np.frombuffer(data, np.uint8), True,
-    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Marker descriptions as plain data; nodes/convert.py turns them into visualization_msgs.
+"""Marker descriptions as plain data; sensing/building.py turns them into visualization_msgs.
 
 Facts that a Marker enforces because rviz does not forgive them: TRIANGLE_LIST has a multiple of
 three points and LINE_LIST of two, every used scale is non-zero, quaternions are unit. Ids must be

@@ -12,6 +12,7 @@ from diffsim_ros.sensing.bags import EPOCH_NS
 from diffsim_ros.sensing.frames import Transform
 from diffsim_ros.sensing.messages import (
     BODIES,
+    BUILD,
     NAMED,
     ODOMETRY,
     POSE,
@@ -39,13 +40,11 @@ def tosses():
 
 
 def _pose(row):
-    return message("geometry_msgs/msg/Pose", build._point(row[:3]), build._quaternion(row[3:]))
+    return BUILD.pose(row[:3], row[3:])
 
 
 def _transform(row, header, child):
-    moved = message(
-        "geometry_msgs/msg/Transform", build._vector(row[:3]), build._quaternion(row[3:])
-    )
+    moved = message("geometry_msgs/msg/Transform", BUILD.vector(row[:3]), BUILD.quaternion(row[3:]))
     return message("geometry_msgs/msg/TransformStamped", header, child, moved)
 
 
@@ -56,7 +55,7 @@ def posed(header, bodies):
 
 def odometry(header, bodies):
     ((name, row),) = bodies.items()
-    still, none = np.zeros(36), build._vector((0, 0, 0))
+    still, none = np.zeros(36), BUILD.vector((0, 0, 0))
     twist = message("geometry_msgs/msg/Twist", none, none)
     return message(
         ODOMETRY, header, name,
@@ -93,7 +92,7 @@ def entries(carrier, stamps, bodies, frame="world", topic=""):
     """Messages of bodies: name -> poses (n, 7)."""
     kind, usual, make = MADE[carrier]
     for k, ns in enumerate(stamps):
-        full = make(build._header(int(ns), frame), {name: rows[k] for name, rows in bodies.items()})
+        full = make(BUILD.header(int(ns), frame), {name: rows[k] for name, rows in bodies.items()})
         yield Entry(int(ns), topic or usual, kind, lambda full=full: full)
 
 
@@ -162,7 +161,7 @@ def observed(rows):
 
 
 def fixed(parent, child, row):
-    header = build._header(EPOCH_NS, parent)
+    header = BUILD.header(EPOCH_NS, parent)
     full = message(TF, [_transform(row, header, child)])
     yield Entry(EPOCH_NS, STATIC, TF, lambda: full)
 

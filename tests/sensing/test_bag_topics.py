@@ -14,7 +14,7 @@ from diffsim_ros.sensing import messages as build
 from diffsim_ros.sensing.bags import EPOCH_NS, MocapTrack, RawMessage, RecordedClouds
 from diffsim_ros.sensing.check import check
 from diffsim_ros.sensing.clouds.cloud import Cloud
-from diffsim_ros.sensing.messages import BODIES, MOCAP, POSE, Entry, message, types
+from diffsim_ros.sensing.messages import BODIES, BUILD, MOCAP, POSE, Entry, message, types
 from diffsim_ros.sensing.read import read, read_kind, read_trials
 from diffsim_ros.sensing.toss_file import write_tosses
 from diffsim_ros.sensing.tosses import read_tosses
@@ -130,16 +130,16 @@ def test_init_of_a_bag_of_markers_with_two_trials(tmp_path, capsys):
 
 def test_markers_of_rigid_bodies_and_the_topic_with_names(tmp_path):
     marker = "mocap4r2_msgs/msg/Marker"
-    header = build._header
+    header = BUILD.header
 
     def frames(topic, kind, name):
         for k in range(30):
             ns = EPOCH_NS + k * 10**7
-            one = message(marker, 0, 7, name, build._point((k, 0, 0)))
+            one = message(marker, 0, 7, name, BUILD.point((k, 0, 0)))
             content = [one]
             if kind == BODIES:
-                pose = message("geometry_msgs/msg/Pose", build._point((0, 0, 0)),
-                               build._quaternion((0, 0, 0, 1)))  # fmt: skip
+                pose = message("geometry_msgs/msg/Pose", BUILD.point((0, 0, 0)),
+                               BUILD.quaternion((0, 0, 0, 1)))  # fmt: skip
                 content = [message("mocap4r2_msgs/msg/RigidBody", "cube", content, pose)]
             full = message(kind, header(ns, "map"), k, content)
             yield Entry(ns, topic, kind, lambda full=full: full)
@@ -207,7 +207,7 @@ def joint_entries(topic, t, names, **columns):
             columns[key][k][order] if key in columns else np.zeros(0)
             for key in ("position", "velocity", "effort")
         ]
-        full = message(build.JOINTS, build._header(ns, ""), [names[i] for i in order], *rows)
+        full = message(build.JOINTS, BUILD.header(ns, ""), [names[i] for i in order], *rows)
         yield Entry(ns, topic, build.JOINTS, lambda full=full: full)
 
 
@@ -266,12 +266,12 @@ def test_recorded_transforms_place_the_camera_unless_the_yaml_does(tmp_path):
 
     def read(name, parent, section):
         """The throw of a bag with a transform from `parent` to the camera's link."""
-        link = message("geometry_msgs/msg/Transform", build._vector(pose[0]),
-                       build._quaternion(pose[1]))  # fmt: skip
-        same = message("geometry_msgs/msg/Transform", build._vector((0, 0, 0)),
-                       build._quaternion((0, 0, 0, 1)))  # fmt: skip
+        link = message("geometry_msgs/msg/Transform", BUILD.vector(pose[0]),
+                       BUILD.quaternion(pose[1]))  # fmt: skip
+        same = message("geometry_msgs/msg/Transform", BUILD.vector((0, 0, 0)),
+                       BUILD.quaternion((0, 0, 0, 1)))  # fmt: skip
         stamped = [
-            message("geometry_msgs/msg/TransformStamped", build._header(0, frame), child, value)
+            message("geometry_msgs/msg/TransformStamped", BUILD.header(0, frame), child, value)
             for frame, child, value in ((parent, "link", link), ("link", "optical", same))
         ]
         static = Entry(EPOCH_NS, "/tf_static", build.TF, lambda: message(build.TF, stamped))

@@ -21,7 +21,7 @@ from diffsim_ros.scene.model import load_scene
 from diffsim_ros.sensing import messages as build
 from diffsim_ros.sensing.bags import EPOCH_NS
 from diffsim_ros.sensing.check import check
-from diffsim_ros.sensing.messages import Entry, message
+from diffsim_ros.sensing.messages import BUILD, Entry, message
 from diffsim_ros.sensing.read import read, read_trials
 from diffsim_ros.sensing.wrench import COLUMNS, WRENCH
 
@@ -167,7 +167,7 @@ def test_bags_of_wrenches_and_their_trials(tmp_path):
     def made(ns, row):
         vector = partial(message, "geometry_msgs/msg/Vector3")
         wrench = message("geometry_msgs/msg/Wrench", vector(*row[:3]), vector(*row[3:]))
-        return message(WRENCH, build._header(ns, "tool0"), wrench)
+        return message(WRENCH, BUILD.header(ns, "tool0"), wrench)
 
     stamps = [EPOCH_NS + round(1e9 * s) for s in t]
     entries = [
