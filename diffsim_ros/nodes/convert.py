@@ -17,7 +17,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from diffsim_interfaces.action import Estimate
 from diffsim_interfaces.msg import ErrorCode, MaterialEstimate, Metric, Parameter
-from geometry_msgs.msg import Pose, PoseStamped
+from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState, PointCloud2
@@ -94,21 +94,14 @@ def unit(quaternion: Sequence[float]) -> tuple[float, ...]:
 
 def pose_sample(message: PoseStamped, body: str) -> PoseSample:
     """What a tracker said about `body`, unchecked."""
-    return sample(message.header, message.pose, body)
+    return sample(message.header, body, message.pose.position, message.pose.orientation)
 
 
-def sample(header: Any, pose_message: Pose, body: str) -> PoseSample:
-    """A pose of `body` with the stamp and frame of a header, unchecked."""
-    p, q = pose_message.position, pose_message.orientation
+def sample(header: Any, body: str, p: Any, q: Any) -> PoseSample:
+    """A place and a quaternion of `body` with the stamp and frame of a header, unchecked."""
     return PoseSample(
         nanoseconds(header.stamp), header.frame_id, body, (p.x, p.y, p.z), (q.x, q.y, q.z, q.w)
     )
-
-
-def body_samples(message: RigidBodies) -> Iterator[PoseSample]:
-    """Every rigid body of one frame of a motion capture system."""
-    for body in message.rigidbodies:
-        yield sample(message.header, body.pose, body.rigid_body_name)
 
 
 def bodies_message(samples: Sequence[PoseSample], frame_number: int) -> RigidBodies:

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped, TransformStamped
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 
-from diffsim_ros.nodes.convert import (
-    RigidBodies,
-    body_samples,
-    build,
-    nanoseconds,
-    pose_sample,
-    sample,
-)
+from diffsim_ros.nodes.convert import build, sample
+from diffsim_ros.sensing.poses import CARRIERS
 from diffsim_ros.sensing.recorder import PoseSample
 
 try:
@@ -25,32 +19,21 @@ except ImportError:  # an optional package
 
 
 def samples_of(message: Any, body: str) -> list[PoseSample]:
-    """Poses that a message speaks of, unchecked.
+    """Poses that a message speaks of, unchecked; [] for messages of no poses.
 
-    body  what a PoseStamped speaks of, and an Odometry without child_frame_id; RigidBodies and
-          NamedPoseArray name theirs.  [] for messages of no poses
+    body  what a PoseStamped speaks of, and an Odometry without child_frame_id; others name theirs
     """
-    if isinstance(message, PoseStamped):
-        return [pose_sample(message, body)]
-    if isinstance(message, Odometry):
-        return [sample(message.header, message.pose.pose, message.child_frame_id or body)]
-    if RigidBodies is not None and isinstance(message, RigidBodies):
-        return list(body_samples(message))
-    if NamedPoseArray is not None and isinstance(message, NamedPoseArray):
-        return [sample(message.header, one.pose, one.name) for one in message.poses]
-    return []
+    kind = type(message)
+    poses = CARRIERS.get(f"{kind.__module__.partition('.')[0]}/msg/{kind.__name__}")
+    if poses is None:
+        return []
+    return [sample(header, name or body, p, q) for header, name, p, q in poses(message)]
 
 
 def transform_sample(message: TransformStamped) -> PoseSample:
     """The pose of the child frame in its parent, unchecked; the body is the child frame."""
-    p, q = message.transform.translation, message.transform.rotation
-    return PoseSample(
-        nanoseconds(message.header.stamp),
-        message.header.frame_id,
-        message.child_frame_id,
-        (p.x, p.y, p.z),
-        (q.x, q.y, q.z, q.w),
-    )
+    moved = message.transform
+    return sample(message.header, message.child_frame_id, moved.translation, moved.rotation)
 
 
 def odometry_message(one: PoseSample) -> Odometry:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 convert = pytest.importorskip("diffsim_ros.nodes.convert")
+convert_poses = pytest.importorskip("diffsim_ros.nodes.convert_poses")
 
 from diffsim_interfaces.srv import EstimateMaterial  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
@@ -63,7 +64,7 @@ def test_rigid_bodies_round_trip():
     group = [dataclasses.replace(s, stamp=7, frame="map") for s in samples(3)]
     message = over_the_wire(convert.bodies_message(group, 12))
     assert message.frame_number == 12
-    assert list(convert.body_samples(message)) == group
+    assert list(convert_poses.samples_of(message, "")) == group
 
 
 def test_marker_frame_keeps_names_and_forgets_indices():

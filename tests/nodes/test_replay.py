@@ -15,7 +15,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.nodes import convert
+from diffsim_ros.nodes import convert, convert_poses
 from diffsim_ros.nodes.common import LATCHED, SENSOR
 from diffsim_ros.nodes.replay import Replay
 from diffsim_ros.sensing.bags import write_motion
@@ -111,7 +111,7 @@ def test_rigid_bodies(ros, replay):
     received = ros.listen(convert.RigidBodies, "/rigid_bodies", SENSOR)
     replay(messages="rigid_bodies", trials=[1], body="box", frame_id="map")
     ros.until(lambda: len(received) == 115, "115 frames")
-    (sample,) = convert.body_samples(received[7])
+    (sample,) = convert_poses.samples_of(received[7], "")
     assert (received[7].frame_number, sample.body, sample.frame) == (7, "box", "map")
 
 
