@@ -245,10 +245,14 @@ class TopicOutput:
 
 
 class GripperOutput:
-    """Opens a gripper: by GripperCommand, or by a digital output of the robot."""
+    """Opens a gripper: by GripperCommand, or by a digital output of the robot.
+
+    answer  of the last command: done with what is wrong, "" where the gripper takes it
+    """
 
     def __init__(self, node: BaseNode, kind: str, name: str, gap: float, pin: int) -> None:
         self._node, self._kind, self.name, self._gap, self._pin = node, kind, name, gap, pin
+        self.answer = Future()
         if kind == "command":
             self._client = ActionClient(node, GripperCommand, name, callback_group=node.together)
             self._ready = self._client.server_is_ready
@@ -261,18 +265,20 @@ class GripperOutput:
         return await found(self._node, self._ready, seconds, halted)
 
     def open(self) -> None:
-        """Tell it to open; returns at once, refusals are logged."""
+        """Command it to open; returns at once."""
+        self.answer = answer = Future()
         if self._kind == "command":
             sent = self._client.send_goal_async(convert.gripper_goal(self._gap, 0.0))
         else:
             sent = self._client.call_async(convert.output_request(self._pin, True))
-        sent.add_done_callback(self._on_answer)
+        sent.add_done_callback(lambda sent: self._on_answer(sent.result(), answer))
 
-    def _on_answer(self, future: Future) -> None:
-        answer = future.result()
-        taken = answer.accepted if self._kind == "command" else answer.success
-        if not taken:
-            self._node.get_logger().error(f"{self.name} refused to open the gripper")
+    def _on_answer(self, received: object, answer: Future) -> None:
+        taken = received.accepted if self._kind == "command" else received.success
+        refusal = "" if taken else f"{self.name} refused to open the gripper"
+        if refusal:
+            self._node.get_logger().error(refusal)
+        answer.set_result(refusal)
 
     def destroy(self) -> None:
         """Take the client down."""

@@ -35,6 +35,8 @@ QUICK = 0.01
 """[s] of the wall that the checks of a release take at most, unless the process stands still."""
 RESTED = 0.08
 """[s] of the wall for which a joint is slower than that: more than a change of direction takes."""
+GRIPPER = 1.0
+"""[s] of the wall after the motion's end in which the gripper's answer is waited for."""
 BRAKING = 3.0
 """[s] of the wall that a stopped arm is watched until it rests."""
 
@@ -278,7 +280,16 @@ class MotionRun:
             return self._report("ABORTED", [f"{self._output.name} ended it, but {away}"])
         if self._releases() and not self._supervisor.released:
             return self._report("ABORTED", ["the motion ended before its release"])
-        return self._report("SUCCESS", [])
+        refusal = await self._gripper_refusal()
+        return self._report("ABORTED" if refusal else "SUCCESS", [refusal] if refusal else [])
+
+    async def _gripper_refusal(self) -> str:
+        """Why the gripper that was commanded to open may be closed; "" if it takes the command."""
+        if not self._supervisor.released:
+            return ""
+        if await within(self._node, self._gripper.answer, GRIPPER):
+            return self._gripper.answer.result()
+        return f"{self._gripper.name} has not answered: whether the gripper opens is not known"
 
     def _releases(self) -> bool:
         return self._gripper is not None and self._supervisor.trajectory.release is not None
