@@ -117,6 +117,7 @@ class Tally:
         counts = {key: dict(Counter(str(one[key]) for one in self.done)) for key in keys}
         return {
             "executions": len(self.done),
+            "robots_that_went_deaf": sum(one["deaf"] for one in self.done),
             "with_two_faults": sum(len(one["faults"]) > 1 for one in self.done),
             **{f"by_{key}": found for key, found in counts.items()},
             "all": summed(self.done),

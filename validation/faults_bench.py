@@ -38,6 +38,8 @@ CONTROLLER = "/scaled_joint_trajectory_controller"
 LEAD = 0.05
 START = 60.0
 """[s] in which a process on a busy machine is up."""
+DEAF = 3.0
+"""[s] for which a robot that runs does not answer before it is called deaf."""
 DOUBT = 1.1
 """[s] for which the driver doubts a robot whose states contradicted each other, and some."""
 DRIVER_GIVEN = {
@@ -140,15 +142,15 @@ class Bench:
         asked would be lost."""
         self.node.executor.create_task(call, *given)
 
-    def _met(self, probe: Any, what: str, alive: Callable[[], bool]) -> None:
-        """Wait until the action that `probe` may cancel goals of answers."""
-        end = time.monotonic() + START
+    def _answers(self, probe: Any, program: Program, seconds: float) -> bool:
+        """Whether the action that `probe` may cancel goals of answers while its program runs."""
+        end = time.monotonic() + seconds
         request = CancelGoal.Request()
-        while time.monotonic() < end and alive():
+        while time.monotonic() < end and program.code is None:
             request.goal_info.goal_id = new_name()
             if self.until(self._asked(probe.call_async, request).done, 0.3):
-                return
-        raise Failed(f"{what} does not answer")
+                return True
+        return False
 
     # --- processes ------------------------------------------------------------------------------
 
@@ -166,9 +168,10 @@ class Bench:
         if self.driver is None or self.driver.code is not None:
             self._start_driver(wall)
             began = True
-        if began:
-            self._met(self._controller_probe, "the controller", lambda: self.robot.code is None)
-            self._met(self._probe, "the driver", lambda: self.driver.code is None)
+        if began and not self._answers(self._controller_probe, self.robot, START):
+            raise Failed("the controller does not answer")
+        if began and not self._answers(self._probe, self.driver, START):
+            raise Failed("the driver does not answer")
         now = time.monotonic()
         if not self.until(lambda: self.idle(now), 15.0):
             raise Failed(f"the driver is not ready: {self.reported and self.reported[1].message}")
@@ -243,7 +246,10 @@ class Bench:
         return Trace(scene, *given, LEAD, wall=wall, offset=offset)
 
     def collect(self, trace: Trace, client: Program | None) -> None:
-        """Wait until the arm rests; rows, events and logs of an execution."""
+        """Wait until the arm rests; rows, events and logs of an execution.
+
+        A robot that runs and does not answer is replaced before the next.
+        """
         trace.rested, position = self.settled()
         trace.rows = rows_since(self.folder / "rows.bin", self.begin)
         if position is not None:
@@ -255,9 +261,13 @@ class Bench:
         self.begin += len(trace.rows)
         trace.events, self.events = self.events, []
         self._doubt = DOUBT if trace.scene.has("states_second") else 0.0
+        answers = self._answers(self._controller_probe, self.robot, DEAF)
+        trace.deaf = self.robot.code is None and not answers
         for program in (self.driver, self.robot, client):
             for line in program.new_lines() if program is not None else []:
                 read_line(trace, program.name, line)
+        if trace.deaf:
+            self.give_up()
 
     def send(self, scene: Scene) -> Any:
         """Future of the goal's handle."""

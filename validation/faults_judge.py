@@ -58,6 +58,7 @@ class Trace:
     troubles  what the bench itself has noticed
     offset    [ns] of the wall's time from the monotonic;  wall  the robot's time is the wall's
     stamp     [s] of the release by the driver's log, which is there without an answer too
+    deaf      the robot runs, and receives nothing any more: its middleware's fault
     """
 
     scene: Scene
@@ -78,6 +79,7 @@ class Trace:
     stamp: float | None = None
     wall: bool = False
     offset: int = 0
+    deaf: bool = False
 
 
 class Judge:
@@ -319,7 +321,7 @@ class Judge:
             check(report)
 
     def _robot_gone(self) -> bool:
-        return any(name in self.trace.at for name in ENDS_ROBOT)
+        return self.trace.deaf or any(name in self.trace.at for name in ENDS_ROBOT)
 
     def _success(self, report: Report) -> None:
         if self.plan is None:

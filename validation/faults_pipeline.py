@@ -43,6 +43,7 @@ def summary(trace: Trace, judge: Judge, seconds: float) -> dict:
         "release": "none" if not judge.plan or judge.plan.release is None else
                    "made" if judge.opened else "withheld",
         "figures": judge.figures,
+        "deaf": trace.deaf,
         "violations": judge.violations,
         "seconds": seconds,
     }  # fmt: skip
@@ -96,7 +97,7 @@ class Pipeline:
         judge = Judge(trace, bench.arm)
         one = summary(trace, judge, time.monotonic() - begun)
         print(json.dumps({**one, "breaks": bench.breaks}), flush=True)
-        if judge.violations and os.environ.get("FAULTS_KEEP"):
+        if (judge.violations or trace.deaf) and os.environ.get("FAULTS_KEEP"):
             self._keep(trace, judge)
 
     def _keep(self, trace: Trace, judge: Judge) -> None:

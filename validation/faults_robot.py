@@ -180,12 +180,13 @@ class Robot(BaseNode):
             self._late.popleft()[1]()
         if not self.wall:
             self._sim_time.publish(ClockMessage(clock=convert.time_message(now)))
-        if self._ready_at is not None and now >= self._ready_at:
-            self._ready_at = None
-            self._tell("ready")
         mock = self.mock
         moves = max(np.abs(mock.velocity).max(), np.abs(mock.desired.velocity).max()) > REST
-        if self._asked and not mock.active and not moves:
+        rests = not mock.active and not moves
+        if self._ready_at is not None and now >= self._ready_at and rests:
+            self._ready_at = None
+            self._tell("ready")
+        if self._asked and rests:
             for token in self._asked:
                 self._tell("rest", token=token, position=mock.position.tolist())
             self._asked.clear()
@@ -212,7 +213,7 @@ class Robot(BaseNode):
         self._asked.append(token)
 
     def _do_ready(self, version: str, factor: float, wall: bool, pause: float) -> None:
-        """All is well again; told of `pause` [s] later."""
+        """All is well again; told of `pause` [s] later, once the arm rests."""
         self._late.clear()
         self._do_states("", 0.0)
         self._do_scaling(1.0)

@@ -70,6 +70,17 @@ def test_what_is_as_it_should_be_is_not_blamed():
     assert judged.figures["release_lateness"] == pytest.approx(0.02, abs=0.01)
 
 
+def test_a_robot_that_receives_nothing_is_not_the_drivers_fault():
+    """Its driver may have sent a stop that nobody received; a success it must not report."""
+    found = trace(opened=None, code="ABORTED", message="off its path: a stop was commanded")
+    found.events, found.rows["joints"][:, 1] = [], 0.0
+    assert "nothing was sent" in wrong(found)
+    found.deaf = True
+    assert not wrong(found)
+    found.report = replace(found.report, code="SUCCESS")
+    assert "SUCCESS, and nothing was sent" in wrong(found)
+
+
 @pytest.mark.parametrize("logged, blamed", [(DUE, False), (DUE + 0.15, True), (None, True)])
 def test_without_an_answer_the_log_says_when_the_release_was_commanded(logged, blamed):
     found = trace("driver_SIGKILL", opened=DUE + 0.15)
