@@ -10,6 +10,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from control_msgs.action import FollowJointTrajectory  # noqa: E402
+from rclpy.action import GoalResponse  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
@@ -268,3 +269,44 @@ def test_a_stop_by_topic_of_an_arm_that_is_elsewhere_and_silent_keeps_the_limits
     assert bench.report().code == "ABORTED"
     bench.ros.until(bench.rests, "rest")
     assert bench.lab.events == ["started"] * 4 and max(commanded(bench)) < 1.01
+
+
+def reject_the_goal(lab):
+    """The gripper's action rejects every goal."""
+    lab.server._actions[1].register_goal_callback(lambda goal: GoalResponse.REJECT)
+
+
+def switch_nothing(lab):
+    """The digital output cannot be switched."""
+    answer_set_io(lab, lambda request, response: response)
+
+
+def never_answer(lab):
+    """The robot's driver receives the request and never answers."""
+
+    async def wait(request, response):
+        await Future()
+
+    answer_set_io(lab, wait)
+
+
+def answer_set_io(lab, callback):
+    (service,) = (s for s in lab.services if s.srv_name.endswith("set_io"))
+    service.callback = callback
+    service.callback_group = lab.together  # or time would stand while it waits
+
+
+@pytest.mark.parametrize(
+    "kind, broken, expected",
+    [
+        ("command", reject_the_goal, "gripper_cmd refused to open the gripper"),
+        ("digital_output", switch_nothing, "set_io refused to open the gripper"),
+        ("digital_output", never_answer, "set_io has not answered: whether the gripper opens"),
+    ],
+)
+def test_a_gripper_that_does_not_take_its_command_is_no_success(bench, kind, broken, expected):
+    broken(bench.lab)
+    report = bench.drive(gripper=kind).known().send(swing(size=0.1, release=0.35)).report()
+    assert report.code == "ABORTED" and expected in report.message, report
+    assert "the gripper was commanded to open" in report.message and report.release_stamp
+    assert bench.lab.events == ["started"]

@@ -15,8 +15,6 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from diffsim_interfaces.action import Execute  # noqa: E402
-from rclpy.action import GoalResponse  # noqa: E402
-from rclpy.task import Future  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage  # noqa: E402
@@ -163,47 +161,6 @@ def test_a_trajectory_of_another_client_stops_the_motion_and_the_gripper_stays_c
     assert "the gripper stays closed" in report.message
     assert bench.lab.events == ["started", "started"] and report.release_stamp is None
     bench.ros.until(bench.rests, "rest")
-
-
-def reject_the_goal(lab):
-    """The gripper's action rejects every goal."""
-    lab.server._actions[1].register_goal_callback(lambda goal: GoalResponse.REJECT)
-
-
-def switch_nothing(lab):
-    """The digital output cannot be switched."""
-    answer_set_io(lab, lambda request, response: response)
-
-
-def never_answer(lab):
-    """The robot's driver receives the request and never answers."""
-
-    async def wait(request, response):
-        await Future()
-
-    answer_set_io(lab, wait)
-
-
-def answer_set_io(lab, callback):
-    (service,) = (s for s in lab.services if s.srv_name.endswith("set_io"))
-    service.callback = callback
-    service.callback_group = lab.together  # or time would stand while it waits
-
-
-@pytest.mark.parametrize(
-    "kind, broken, expected",
-    [
-        ("command", reject_the_goal, "gripper_cmd refused to open the gripper"),
-        ("digital_output", switch_nothing, "set_io refused to open the gripper"),
-        ("digital_output", never_answer, "set_io has not answered: whether the gripper opens"),
-    ],
-)
-def test_a_gripper_that_does_not_take_its_command_is_no_success(bench, kind, broken, expected):
-    broken(bench.lab)
-    report = bench.drive(gripper=kind).known().send(swing(size=0.1, release=0.35)).report()
-    assert report.code == "ABORTED" and expected in report.message, report
-    assert "the gripper was commanded to open" in report.message and report.release_stamp
-    assert bench.lab.events == ["started"]
 
 
 @pytest.mark.parametrize(
