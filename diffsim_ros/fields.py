@@ -333,8 +333,13 @@ def deprecated(place: object, old: str, new: str) -> None:
     warnings.warn(f"{place}: {old}: is called `{new}` now", FutureWarning, stacklevel=2)
 
 
+def dropped(place: object, key: str) -> None:
+    """Warn that a file has a key that is not read any more."""
+    warnings.warn(f"{place}: {key}: is not read any more", FutureWarning, stacklevel=2)
+
+
 def print_warnings_in_one_line() -> None:
-    """For programs: what `deprecated` warns of, without the place in our code."""
+    """For programs: what `deprecated` and `dropped` warn of, without the place in our code."""
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
 
 

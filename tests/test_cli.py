@@ -338,8 +338,8 @@ def test_estimate_hands_its_arguments_on_and_marks_the_end(
         status = "converged" if converged else "cancelled"
         parameter = SimpleNamespace(name="c_f", value=0.2, std_dev=0.01, unit="1", note="")
         return SimpleNamespace(
-            parameters=[parameter], metrics={"validate": {"e_q": 0.25}}, notes=["a note"],
-            predictions=(),
+            parameters=[parameter], metrics={"validate": {"position_error_m": 0.25}},
+            notes=["a note"], predictions=(),
             status=status, message="done", converged=converged,
         )  # fmt: skip
 
@@ -361,7 +361,7 @@ def test_estimate_hands_its_arguments_on_and_marks_the_end(
     shown = capsys.readouterr()
     assert "iteration 1  objective 0.5  10 %  9 s left" in shown.err
     assert re.search(r"c_f +0\.2 +0\.01 +1", shown.out)
-    assert "e_q 0.25" in shown.out and "a note" in shown.out
+    assert "position_error_m 0.25" in shown.out and "a note" in shown.out
 
     calls.clear()
     assert main(arguments) == 2  # result.yaml is there now

@@ -148,3 +148,19 @@ def test_tosses_are_poses_that_start_by_height():
     for found in (old, load_estimation(raw)):
         assert (found.kind, found.measurement, found.fit) == (new.kind, new.measurement, new.fit)
         assert found.train.trials == new.train.trials
+
+
+def test_tables_of_published_errors_are_named_in_vain():
+    file = ROOT / "config" / "estimation" / "cube_toss.yaml"
+    raw = yaml.safe_load(file.read_text().replace("../..", str(ROOT)))
+    raw["data"]["train"]["published"] = "none"
+    raw["data"]["validate"]["published"] = ["errors.csv"]
+    (found, messages) = warned(lambda: load_estimation(raw))
+    assert messages == [
+        f"estimation: data.{role}.published: is not read any more" for role in ("train", "validate")
+    ]
+    new = load_estimation(file)
+    assert (found.train.trials, found.validate.trials) == (new.train.trials, new.validate.trials)
+    raw["data"]["train"]["publishes"] = "none"
+    with pytest.warns(FutureWarning), pytest.raises(InputError, match=r"data\.train\.publishes"):
+        load_estimation(raw)

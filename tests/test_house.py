@@ -43,7 +43,7 @@ ROS = re.compile(
     r"|motion_capture_tracking_interfaces|\w+_msgs|\w+_srvs"
 )
 # Plain data of real2sim that pictures may know, although reports are written from real2sim.
-PLAIN_DATA = ("diffsim_ros.sensing.bags.", "diffsim_ros.real2sim.comparison.")
+PLAIN_DATA = ("diffsim_ros.sensing.bags.",)
 SENSED = ("diffsim_ros.real2sim.sensors.cloud.", "diffsim_ros.sensing.recorder.")
 # The engine is native code; inside it only bindings/ may know Python.
 HEAVY = {"scipy", "matplotlib", "rosbags", "open3d", "mujoco", "torch", "diffsim_ros._engine"}

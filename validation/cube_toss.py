@@ -18,32 +18,42 @@ from dataclasses import asdict
 
 import numpy as np
 
-from diffsim_ros.real2sim.comparison import (
-    QUANTITIES,
-    TossErrors,
-    as_rows,
-    interval,
-    toss_errors,
-)
+from diffsim_ros.real2sim.bootstrap import interval
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.options import EstimationConfig
 from diffsim_ros.real2sim.results import EstimationResult
-from diffsim_ros.real2sim.scenarios.height import MetricOptions, start_state
+from diffsim_ros.real2sim.scenarios.height import HeightOptions, start_state
 from diffsim_ros.sensing.observation import PoseTrial
 from diffsim_ros.sensing.tosses import toss_ids
 from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT, judged, share
+from .cube_benchmark import (
+    LABELS,
+    PUBLISHED,
+    TossErrors,
+    as_rows,
+    best_of,
+    compare,
+    errors_of,
+    evaluate,
+    intervals,
+    means,
+    picture,
+    read_published,
+    toss_errors,
+)
 
 CONFIG = ROOT / "config" / "estimation" / "cube_toss.yaml"
-LABELS = tuple(QUANTITIES.values())
 REQUIRED = dict(zip(LABELS, (0.138, 16.3, 0.27), strict=True))
 AIMS = dict(zip(LABELS, (0.12, 14.0, 0.22), strict=True))
 NOMINAL_INERTIA = 0.00081  # kg m^2, the data's README
 REDUCED = {"search_evaluations": 0, "starts": 1}  # of an ablation's fit
 TINY = {"search_evaluations": 0, "starts": 1, "iterations": 4}  # of a tenth's fit
 VALIDATED = 300
+COUNTED = ("dropped", "objective", "evaluations", "rollouts", "failed_rollouts")
+"""Figures of the fit that are kept."""
 
 
 def configured(train: Sequence[int] | None = None, validate: Sequence[int] | None = None) -> dict:
@@ -178,12 +188,13 @@ def ablations(content: Mapping, budget: Mapping, names: Sequence[str]) -> dict:
         if table and config.source == configured_as:
             continue  # the configuration has this already
         result = estimate(config, report=False)
-        rows = per_toss(result)
-        reference = reference or rows
-        common = sorted(rows.keys() & reference.keys())
-        difference = np.array([rows[i] - reference[i] for i in common])
-        ranges = interval(difference, seed=0)
-        table[name] = means(rows.values()) | {
+        errors = errors_of(result.predictions)
+        reference = reference or errors
+        common = sorted(errors.keys() & reference.keys())
+        ours, theirs = (as_rows([one[i] for i in common]) for one in (errors, reference))
+        difference = ours - theirs
+        ranges = interval(difference, 0)
+        table[name] = means(errors.values()) | {
             "difference": dict(zip(LABELS, difference.mean(axis=0).tolist(), strict=True)),
             "difference_interval": dict(zip(LABELS, ranges, strict=True)),
             "parameters": result.values(),
@@ -196,46 +207,44 @@ def ablations(content: Mapping, budget: Mapping, names: Sequence[str]) -> dict:
 # ------------------------------------------------------------------------------------- figures
 
 
-def per_toss(result: EstimationResult) -> dict[int, np.ndarray]:
-    """Toss id -> its errors (3,) in the order of LABELS."""
-    rows = result.metrics["validate"]["per_toss"]
-    return {row["toss_id"]: np.array([row[label] for label in LABELS]) for row in rows}
-
-
-def means(rows) -> dict:
-    """Mean and median of errors (3,)."""
-    table = np.array(list(rows))
-    found = dict(zip(LABELS, table.mean(axis=0).tolist(), strict=True))
-    medians = np.median(table, axis=0).tolist()
-    return found | {f"{k}_median": v for k, v in zip(LABELS, medians, strict=True)}
-
-
-def flight_alone(trials: Sequence[PoseTrial], metric: MetricOptions) -> dict:
+def flight_alone(trials: Sequence[PoseTrial], options: HeightOptions) -> dict:
     """Trivial baseline: free flight until the centre is half an edge high, then standing still."""
     errors: list[TossErrors] = []
     for trial in trials:
-        start = start_state(trial, metric)
+        start = start_state(trial, options)
         t = (trial.frames[start.sample :] - trial.frames[start.sample]) * trial.dt
         fall = start.velocity * t[:, None]
-        fall[:, 2] -= 0.5 * metric.gravity * t * t
+        fall[:, 2] -= 0.5 * options.gravity * t * t
         position = start.position + fall
-        landed = np.flatnonzero(position[:, 2] < metric.half)
+        landed = np.flatnonzero(position[:, 2] < options.half)
         if len(landed):
             position[landed[0] :] = position[landed[0]]
         orientation = np.broadcast_to(start.orientation, (len(t), 4))
         measured = trial.position[start.sample :], trial.orientation[start.sample :]
-        errors.append(toss_errors(position, orientation, *measured, metric))
-    return means(as_rows(errors))
+        errors.append(toss_errors(position, orientation, *measured))
+    return means(errors)
 
 
-def predicted(result: EstimationResult, apart: set[int]) -> dict:
-    """The figures that the bars are about, from the result's own metrics."""
-    validate = dict(result.metrics["validate"])
-    rows = per_toss(result)
-    del validate["per_toss"]
-    validate["without_copies_of_trained_tosses"] = {
-        "tosses": len(rows.keys() & apart), **means(r for i, r in rows.items() if i in apart)
-    }  # fmt: skip
+def summed_up(errors: Mapping[int, TossErrors], failed: int) -> dict:
+    """How many tosses, and means, medians and 95 % intervals of their errors."""
+    figures = means(errors.values()) | intervals(as_rows(errors.values()))
+    return {"tosses": len(errors), "failed": failed, **figures}
+
+
+def predicted(result: EstimationResult, config: EstimationConfig, apart: set[int]) -> dict:
+    """The figures that the bars are about."""
+    values, errors = result.values(), errors_of(result.predictions)
+    own, _ = evaluate(config, values, own_gravity=True)
+    train, failures = evaluate(config, values, "train")
+    published = compare(errors, read_published(PUBLISHED))
+    unlike = {i: one for i, one in errors.items() if i in apart}
+    validate = summed_up(errors, result.metrics["validate"]["failed"]) | {
+        "start_gravity": config.measurement.start_gravity,
+        "with_own_gravity": means(own.values()),
+        "published": published,
+        "best_published": best_of(published),
+        "without_copies_of_trained_tosses": {"tosses": len(unlike), **means(unlike.values())},
+    }
     return {
         "validate": validate,
         "aims": {
@@ -243,7 +252,8 @@ def predicted(result: EstimationResult, apart: set[int]) -> dict:
             for label, aim in AIMS.items()
         },
         "train": {
-            k: v for k, v in result.metrics["train"].items() if k not in ("toss_ids", "per_toss")
+            **{key: result.metrics["train"][key] for key in COUNTED},
+            **summed_up(train, len(failures)),
         },
         "parameters": {
             p.name: {k: v for k, v in asdict(p).items() if k != "name"} for p in result.parameters
@@ -272,9 +282,9 @@ def assert_structure(figures: Mapping, baseline: Mapping, tosses: int) -> None:
     validate = figures["validate"]
     assert validate["tosses"] + validate["failed"] == tosses
     assert validate["failed"] <= 0.1 * tosses
-    other = validate.get("with_own_gravity") or validate["with_readme_gravity"]
+    own = validate["with_own_gravity"]
     for label in LABELS:
-        assert np.isfinite([validate[label], other[label], validate[f"{label}_median"]]).all()
+        assert np.isfinite([validate[label], own[label], validate[f"{label}_median"]]).all()
         assert validate[label] < baseline[label], f"{label}: worse than flight alone"
         assert validate["best_published"][label]["simulator"] in validate["published"]
     for row in figures["ablations"].values():
@@ -290,13 +300,15 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
         content["fit"] |= TINY
     config = load_estimation(content)
     result = estimate(config, report=False)
-    figures = {"trained": len(train), **predicted(result, apart)}
+    figures = {"trained": len(train), **predicted(result, config, apart)}
     trials = config.validate.read(config.body, (1e-3, 1e-2))
-    metric = MetricOptions(half=config.measurement.half_edge)
-    baseline = figures["flight_alone"] = flight_alone(trials, metric)
+    options = HeightOptions(half=config.measurement.half_edge)
+    baseline = figures["flight_alone"] = flight_alone(trials, options)
     names = list(VARIANTS) if whole else ["as_configured", "friction_constant"]
     figures["ablations"] = ablations(content, REDUCED if whole else TINY, names)
     assert_structure(figures, baseline, len(others))
     if whole:
+        ours = errors_of(result.predictions)
+        picture(ours, read_published(PUBLISHED), ROOT / "docs" / "images" / "errors.png")
         assert_required(figures)
     return figures

@@ -22,7 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from diffsim_ros.real2sim.comparison import interval
+from diffsim_ros.real2sim.bootstrap import interval
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.options import EstimationConfig

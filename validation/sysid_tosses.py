@@ -13,7 +13,6 @@ from copy import deepcopy
 
 import numpy as np
 
-from diffsim_ros.real2sim.comparison import QUANTITIES, as_rows, interval, toss_errors
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.scenarios.height import start_state
@@ -22,6 +21,7 @@ from diffsim_ros.rotation import quat_conjugate, quat_log, quat_multiply, quat_r
 from diffsim_ros.yaml_file import read_yaml
 
 from .common import ROOT
+from .cube_benchmark import LABELS, as_rows, errors_of, evaluate, intervals, toss_errors
 
 CONFIG = ROOT / "config" / "estimation" / "cube_toss_demo.yaml"
 STARTS = {"MuJoCo's default": 0.02, "stiffer": 0.005}  # time constant of its contacts [s]
@@ -49,30 +49,27 @@ def content(train: int, validate: int) -> dict:
     return found
 
 
-def figures(rows) -> dict:
+def figures(errors) -> dict:
     """Means over tosses and their 95 % intervals."""
-    rows, names = as_rows(rows), list(QUANTITIES.values())
-    spans = interval(rows, 0)
-    found = dict(zip(names, rows.mean(axis=0).tolist(), strict=True))
-    return found | {f"{n}_interval": list(s) for n, s in zip(names, spans, strict=True)}
+    rows = as_rows(errors)
+    return dict(zip(LABELS, rows.mean(axis=0).tolist(), strict=True)) | intervals(rows)
 
 
 def ours(description: dict, **fit) -> dict:
     """Our fit: exact derivatives; with `search_evaluations` the final search too."""
     description = deepcopy(description)
     description["fit"] |= fit
-    clock = time.process_time()
-    result = estimate(load_estimation(description), report=False)
+    clock, config = time.process_time(), load_estimation(description)
+    result = estimate(config, report=False)
     seconds = time.process_time() - clock
     free = [p for p in result.parameters if p.std_dev is not None]
-    validate, train = result.metrics["validate"], result.metrics["train"]
-    keep = [n for q in QUANTITIES.values() for n in (q, f"{q}_interval")]
+    train, (trained, _) = result.metrics["train"], evaluate(config, result.values(), "train")
     return {
         "status": result.status,
         "parameters": {p.name: [p.value, p.std_dev] for p in free},
         "objective": train["objective"],
-        "train": {k: train[k] for k in keep},
-        "validate": {k: validate[k] for k in keep},
+        "train": figures(trained.values()),
+        "validate": figures(errors_of(result.predictions).values()),
         "evaluations": train["evaluations"],
         "rollouts": train["rollouts"],
         "cpu_s_all": seconds,
@@ -137,12 +134,12 @@ class Theirs:
         return found
 
     def sequence(self, trial):
-        """(initial state, control, sensordata) of a toss from the metric's start on."""
+        """(initial state, control, sensordata) of a toss from the start on."""
         import mujoco
         from mujoco import sysid
 
         model = self.spec.compile()
-        start = start_state(trial, self.model.metric)
+        start = start_state(trial, self.model.height)
         body_rate = quat_rotate(quat_conjugate(start.orientation), start.angular_velocity)
         qpos = np.concatenate([start.position, np.roll(start.orientation, 1)])
         data = mujoco.MjData(model)
@@ -169,7 +166,7 @@ class Theirs:
         """Our objective of a toss as residuals: |r|^2 = soft_l1 of its e_q."""
         self.rollouts += 1
         p, q, p0, q0 = self.poses(predicted, measured)
-        length = self.model.metric.half / self.weight
+        length = self.model.height.half / self.weight
         turn = quat_log(quat_multiply(q, quat_conjugate(q0)))
         r = np.concatenate([(p - p0) / np.sqrt(length), turn], axis=1) / np.sqrt(len(p) + 1)
         total, knee = float(np.sum(r * r)), self.knee**2
@@ -213,7 +210,7 @@ class Theirs:
         }
 
     def errors(self, params, role: str) -> list:
-        """Errors of the metric for every toss of a role."""
+        """Errors of every toss of a role."""
         from mujoco import sysid
 
         model = sysid.apply_param_modifiers(params, self.spec)
@@ -224,10 +221,10 @@ class Theirs:
             state, control, measured = self.sequence(trial)
             (run,) = sysid.sysid_rollout([model], [mujoco.MjData(model)], [control], [state])
             p, q, p0, q0 = self.poses(run.sensordata, measured)
-            start = start_state(trial, self.model.metric)
+            start = start_state(trial, self.model.height)
             p, q = np.vstack([start.position, p]), np.vstack([start.orientation, q])
             p0, q0 = np.vstack([start.position, p0]), np.vstack([start.orientation, q0])
-            found.append(toss_errors(p, q, p0, q0, self.model.metric))
+            found.append(toss_errors(p, q, p0, q0))
         return found
 
 

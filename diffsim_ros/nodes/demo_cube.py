@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,6 @@ from diffsim_ros.nodes.common import LATCHED, STREAM, share_folder
 from diffsim_ros.nodes.convert import Answer
 from diffsim_ros.nodes.processes import NodeProcesses
 from diffsim_ros.nodes.session import session
-from diffsim_ros.real2sim.comparison import PUBLISHED_NAME
 from diffsim_ros.real2sim.results import REPORT_FILES, RESULT_FILES
 from diffsim_ros.sensing.tosses import toss_ids
 from diffsim_ros.viz.fit_plots import with_sigma
@@ -46,7 +44,11 @@ GAP = 0.6
 """Seconds between two tosses, in stamps; more than the observer's trial_gap."""
 SETTINGS = ("fit.search_evaluations=300",)
 """Changes of config/estimation/cube_toss.yaml that keep the demo short."""
-FIGURES = ("position_error_widths", "rotation_error_deg", "e_q")
+FIGURES = {
+    "position_error_m": ("position [mm]", 1e3),
+    "rotation_error_deg": ("rotation [deg]", 1.0),
+}
+"""Figure of metrics.json -> how it is shown, and factor."""
 
 
 class Demo:
@@ -66,9 +68,6 @@ class Demo:
         self.start()
         for role, path in RECORDED.items():
             self.record(chosen[role], self.folder / path)
-        shutil.copyfile(
-            self.data.parent / PUBLISHED_NAME, self.folder / "recorded" / PUBLISHED_NAME
-        )
         answer = self.estimate(settings)
         if answer.report:
             self.picture()
@@ -96,7 +95,7 @@ class Demo:
         return -1
 
     def record(self, ids: Sequence[int], path: Path) -> None:
-        """Replay tosses and have the observer save what it diagnostic of them."""
+        """Replay tosses and have the observer save what it receives of them."""
         self.ros.set_parameters("/observer", {"path": str(path), "trial_ids": list(ids)})
         self.ros.set_parameters("/replay", {"trials": list(ids)})
         self.ros.trigger("/observer/start")
@@ -159,23 +158,19 @@ def parameter_table(answer: Answer) -> str:
 
 
 def error_table(metrics: Mapping[str, float]) -> str:
-    """Mean prediction errors of this model and of the published ones, on the same tosses."""
-    marker = "validate.published."
-    names = {key[len(marker) :].split(".")[0] for key in metrics if key.startswith(marker)}
-    rows = [["on tosses not trained on", "position [% of width]", "rotation [deg]", "e_q"]]
-    models = {"diffsim_ros": "validate."} | {name: f"{marker}{name}." for name in sorted(names)}
-    for label, prefix in models.items():
-        position, rotation, e_q = (metrics[prefix + name] for name in FIGURES)
-        rows.append([label, f"{100 * position:.1f}", f"{rotation:.1f}", f"{e_q:.3f}"])
+    """Mean errors of the predicted tosses, with the 95 % intervals of these means."""
+    count = int(metrics["validate.recordings"])
+    rows = [[f"error over {count} tosses not trained on", "mean", "95 % interval"]]
+    for name, (title, factor) in FIGURES.items():
+        keys = (name, f"{name}_interval.0", f"{name}_interval.1")
+        mean, low, high = (f"{factor * metrics[f'validate.{key}']:.1f}" for key in keys)
+        rows.append([title, mean, f"{low} to {high}"])
     return table(rows)
 
 
 def show(answer: Answer, folder: Path, begun: float) -> None:
     """Print what was found and where to look at it."""
-    count = int(answer.metrics["validate.tosses"])
-    print(f"\n{parameter_table(answer)}\n")
-    print(error_table(answer.metrics))
-    print(f"\nmeans over the same {count} tosses; published best fits of the three simulators")
+    print(f"\n{parameter_table(answer)}\n\n{error_table(answer.metrics)}\n")
     if answer.message:
         print(f"estimator: {answer.code}: {answer.message}")
     print(f"report    {answer.report}\nmarkers   {folder / PICTURE}")

@@ -36,7 +36,7 @@ from diffsim_ros.sensing.read import read_kind
 from diffsim_ros.sensing.recorder import NANO
 from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.motion import Motion
-from diffsim_ros.viz.playback import CLOUD_TOPIC, MARKER_TOPIC, MOCAP_TOPICS, SPHERE, TOPICS
+from diffsim_ros.viz.playback import CLOUD_TOPIC, MARKER_TOPIC, MOCAP_TOPICS, SPHERE
 
 MOTION_FILE = "motion.mcap"
 LIVE = (0.95, 0.75, 0.2, 0.6)  # colour of what is seen now
@@ -77,7 +77,7 @@ def read_scenes(path: FilePath, frame: str) -> list[Scene]:
     known = topics(path)
     if CLOUD_TOPIC in known:
         _add_clouds(scenes, path, frame)
-    for who in TOPICS:
+    for who in MOCAP_TOPICS:
         poses = sorted(
             t for t, (kind, _) in known.items() if kind == POSE and t.endswith(f"/{who}")
         )
@@ -144,7 +144,9 @@ class Visualizer(BaseNode):
         self._motion = self.create_publisher(MarkerArray, "~/motion", STREAM)
         self._live = self.create_publisher(MarkerArray, "~/live", STREAM)
         self._points = self.create_publisher(PointCloud2, "~/points", STREAM)
-        self._paths = {who: self.create_publisher(Path, f"~/{who}_path", LATCHED) for who in TOPICS}
+        self._paths = {
+            who: self.create_publisher(Path, f"~/{who}_path", LATCHED) for who in MOCAP_TOPICS
+        }
         self.create_subscription(
             MaterialEstimate, f"{self['estimator']}/result", self._on_result, LATCHED
         )

@@ -25,7 +25,6 @@ from .progress import ProgressCallback, Reporter
 from .results import (
     EstimationResult,
     ParameterResult,
-    Prediction,
     open_folder,
     provenance,
     write_results,
@@ -100,7 +99,7 @@ class _Estimation:
         bands: tuple[TrialBand, ...] = ()
         metrics: dict = {"train": self._training(experiment, fit, data)}
         metrics["preflight"] = before.figures
-        predictions: Sequence[Prediction] = ()
+        predictions: Sequence[Any] = ()
         if not self.cancelled:
             self.reporter.begin("uncertainty")
             uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty)
@@ -145,11 +144,11 @@ class _Estimation:
         fit: Fit,
         uncertainty: Uncertainty | None,
         metrics: Mapping,
-        predictions: Sequence[Prediction],
+        predictions: Sequence[Any],
         notes: Sequence[str],
         status: str,
     ) -> EstimationResult:
-        model, page = experiment.model, experiment.page or self.config.kind
+        model, kind = experiment.model, self.config.kind
         names = model.map.names
         correlation = np.eye(len(names)) if uncertainty is None else uncertainty.correlation
         sources = [
@@ -159,8 +158,7 @@ class _Estimation:
         ]
         return EstimationResult(
             name=self.config.name,
-            kind=self.config.kind,
-            page=page,
+            kind=kind,
             status=status,
             message=fit.message,
             parameters=tuple(_parameters(model, fit, uncertainty)),
@@ -170,7 +168,7 @@ class _Estimation:
             history=tuple(fit.history),
             predictions=tuple(predictions),
             dropped={
-                f"{page} not fitted": len(fit.dropped),
+                f"{kind} not fitted": len(fit.dropped),
                 "failed rollouts": len(fit.failures),
                 "missing frames": data.missing,
             },

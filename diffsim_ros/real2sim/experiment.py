@@ -50,7 +50,6 @@ class Experiment:
     recordings  what section `data` names
     several     several bodies may be tracked at once
     what        the trials' name in figures and notes;  named  what lists them there
-    page        of the report, where it is not that of the kind
     model_of    (config) -> Model
     """
 
@@ -61,7 +60,6 @@ class Experiment:
     several: ClassVar[bool] = False
     what: str = "recordings"
     named: str = "names"
-    page: str = ""
 
     model_of: ClassVar[Any]
 

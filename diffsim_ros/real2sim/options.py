@@ -206,7 +206,7 @@ class TopOptions:
         "any", "the body that was tracked; of kind poses also a list of bodies", REQUIRED
     )
     data: dict = option("mapping", "recordings", REQUIRED)
-    measurement: dict = option("mapping", "noise and metric", None)
+    measurement: dict = option("mapping", "noise, and where trials start", None)
     simulation: dict = option("mapping", "time steps", None)
     parameters: dict = option("mapping", "what is estimated, and derived from it", REQUIRED)
     inertias: dict = option("mapping", "payload of the scene -> its whole inertia is estimated", {})

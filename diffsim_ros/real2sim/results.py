@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy
@@ -49,37 +50,6 @@ class ParameterResult:
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """One toss, measured and simulated at the same frames from its start on (world frame, z up).
-
-    t                      time since the start [s]                      (n,)
-    *_position             centre of the body, recorded lengths [m]      (n, 3)
-    *_orientation          quaternion x, y, z, w                         (n, 4)
-    contact_point, _force  points that may touch [m], force on them [N]  (n, c, 3)
-    errors                 position_error_widths, rotation_error_deg, e_q
-    role                   "train" or "validate"
-    """
-
-    id: int
-    role: str
-    source: str
-    t: np.ndarray
-    measured_position: np.ndarray
-    measured_orientation: np.ndarray
-    simulated_position: np.ndarray
-    simulated_orientation: np.ndarray
-    size: tuple[float, float, float]
-    contact_point: np.ndarray | None = None
-    contact_force: np.ndarray | None = None
-    errors: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Title of the toss in pictures."""
-        return f"toss {self.id}"
-
-
-@dataclass(frozen=True)
 class Step:
     """One line of the optimisation's history."""
 
@@ -93,14 +63,14 @@ class Step:
 class EstimationResult:
     """Everything that was estimated.
 
-    kind, page   what was recorded (experiment.py), and whose page the report is
+    kind         what was recorded (experiment.py)
     status       "converged", "not_converged" or "cancelled" (the best so far is in `parameters`)
     message      the optimiser's sentence
     correlation  of the free parameters, in the order of `correlated` (nf, nf)
     scene        parameters of the scene that the parameters set, by name
     derived      what groups of parameters mean: mass, centre and inertia of payloads
     metrics      nested figures, as in metrics.json
-    predictions  validated tosses (or trained ones where none are validated)
+    predictions  of the validated recordings (of the trained ones where none are validated)
     dropped      reason -> how many samples or rollouts were left out
     notes        what a reader should know: overlap, missing comparison, failures
     provenance   files with their hashes, versions, seeds
@@ -116,14 +86,13 @@ class EstimationResult:
     correlation: np.ndarray
     metrics: Mapping
     history: tuple[Step, ...]
-    predictions: tuple[Prediction, ...]
+    predictions: tuple[Any, ...]
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     provenance: Mapping
     config: Mapping
     scene: Mapping[str, float] = field(default_factory=dict)
     kind: str = "poses"
-    page: str = "tosses"
     derived: tuple[ParameterResult, ...] = ()
     profiles: tuple[Profile, ...] = ()
     bands: tuple[TrialBand, ...] = ()

@@ -10,7 +10,6 @@ html             templates -> self-contained pages and the pictures beside them
 estimation_page  the page of every estimation; report_tables are its words
 playback         predicted recordings -> a bag that rviz2 and Foxglove play
 kinds            what page and playback show of one kind of recording, a module each
-summary, toss_tables   of tosses: errors beside published ones
 pages            which of them an estimation's kind has
 scene_report     the page of a simulation
 
@@ -19,10 +18,6 @@ that a command can refuse to overwrite them before matplotlib is loaded or any w
 """
 
 PICTURES = (
-    "errors.png",
-    "error_distribution.png",
-    "paired_errors.png",
-    "error_by_trial.png",
     "error_over_time.png",
     "parameters.png",
     "profiles.png",

@@ -31,12 +31,9 @@ class Sections:
     seen, choice  sentences above and below the playable motion;  intro  about the errors
     """
 
-    template = "estimation.html"
     titles = "Errors", "Recordings"
     seen = intro = ""
     choice = "Every recording to choose from."
-    further: Sequence[tuple[str, str]] = ()
-    """Anchors and titles of sections that the template adds behind the fit."""
 
     def __init__(self, result: Any) -> None:
         self.result, self.shown = result, tuple(result.predictions)
@@ -96,10 +93,6 @@ class Sections:
         """More on the fit."""
         return []
 
-    def more(self) -> Mapping[str, Any]:
-        """What the kind's own template reads."""
-        return {}
-
     def play(self, reel: Reel) -> None:
         """Draw the recordings one after the other."""
         raise NotImplementedError
@@ -134,11 +127,10 @@ def rendered(
         "trials": sections.single(),
         "curves": sections.curves(),
     }
-    more = sections.more()
     menu = [
         ("summary", "Summary"), ("motion", "Motion"), ("parameters", "Parameters"),
         ("prediction", sections.titles[0]), ("trials", sections.titles[1]), ("curves", "Curves"),
-        ("fit", "Fit"), *sections.further, ("reproduce", "Reproduce"),
+        ("fit", "Fit"), ("reproduce", "Reproduce"),
     ]  # fmt: skip
     context = {
         "title": result.name.replace("_", " "),
@@ -162,11 +154,10 @@ def rendered(
         "dropped": [(reason, str(count)) for reason, count in result.dropped.items() if count],
         "provenance": tables.provenance_facts(result.provenance),
         "config_text": yaml_text(result.config) if result.config else "",
-        **more,
-        "sections": [s for s in menu if {**shown, **more}.get(s[0], True)],
+        "sections": [s for s in menu if shown.get(s[0], True)],
         **html.footer(written),
     }
-    return html.rendered(sections.template, context)
+    return html.rendered("estimation.html", context)
 
 
 def fit_figures(sections: Sections) -> dict[str, Any]:

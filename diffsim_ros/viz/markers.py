@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from diffsim_ros.viz.motion import EDGES, Motion, put, world_corners
+from diffsim_ros.viz.motion import EDGES, Motion, put
 from diffsim_ros.viz.style import MEASURED, SIMULATED
 
 ARROW = 0.01  # length of a force [m/N]
@@ -147,26 +147,6 @@ def static_markers(motion: Motion) -> list[Marker]:
     return found
 
 
-def toss_markers(motion: Motion, k: int) -> list[Marker]:
-    """Return frame k of a motion: both cubes (measured as a ghost), residuals, forces, a label.
-
-    Contacts without force are sent as DELETE so that no arrow of an earlier frame stays.
-    Raises IndexError if the motion has no frame k.
-    """
-    if not -motion.frames <= k < motion.frames:
-        raise IndexError(f"Motion '{motion.name}' has {motion.frames} frames, asked for {k}")
-    markers = [*_cubes(motion, k, 0), _residuals(motion, k)]
-    if motion.contact_point is not None and motion.contact_force is not None:
-        contacts = zip(motion.contact_point[k], motion.contact_force[k], strict=True)
-        markers += [force_arrow(c, *contact) for c, contact in enumerate(contacts)]
-    words = (
-        f"{motion.name}  t = {motion.t[k]:.2f} s\n{1e3 * motion.position_error()[k]:.0f} mm, "
-        f"{np.degrees(motion.rotation_error()[k]):.0f} deg apart"
-    )
-    above = motion.measured_position[k] + (0.0, 0.0, 0.14)
-    return [*markers, label(words, above, 0.03)]
-
-
 def strobe_markers(motion: Motion) -> list[Marker]:
     """Return instants of a motion in one picture, from its start to its end.
 
@@ -202,20 +182,6 @@ def _cubes(motion: Motion, k: int, index: int) -> list[Marker]:
             ),
         ]  # fmt: skip
     return found
-
-
-def _residuals(motion: Motion, k: int) -> Marker:
-    """Lines from each measured corner to the same corner of the simulated cube."""
-    start = world_corners(motion.measured_position[k], motion.measured_orientation[k], motion.size)
-    end = world_corners(motion.simulated_position[k], motion.simulated_orientation[k], motion.size)
-    return Marker(
-        "residual",
-        0,
-        MarkerKind.LINE_LIST,
-        scale=(0.002, 0.0, 0.0),
-        colour=RESIDUAL,
-        points=np.stack([start, end], axis=1).reshape(-1, 3),
-    )
 
 
 def force_arrow(number: int, start: np.ndarray, force: np.ndarray) -> Marker:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,6 @@ class Motion:
     *_position             centre of the body [m]                        (n, 3)
     *_orientation          quaternion x, y, z, w, body to world          (n, 4)
     size                   full edge lengths of the box [m]              (3,)
-    contact_point          points that may touch [m]; None: unknown      (n, c, 3)
-    contact_force          force on the body at those points [N]         (n, c, 3)
-    errors                 figures of this trial, e.g. {"e_q": 0.2}
     Raises ValueError naming the field if shapes disagree or numbers are not finite.
     """
 
@@ -39,19 +35,12 @@ class Motion:
     simulated_position: Array
     simulated_orientation: Array
     size: tuple[float, float, float] = (0.1048, 0.1048, 0.1048)
-    contact_point: Array | None = None
-    contact_force: Array | None = None
-    errors: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.t)
         put(self, "t", self.t, (n,))
         for key, width in POSES.items():
             put(self, key, getattr(self, key), (n, width))
-        if self.contact_point is not None and self.contact_force is not None:
-            count = np.shape(self.contact_point)[1]
-            put(self, "contact_point", self.contact_point, (n, count, 3))
-            put(self, "contact_force", self.contact_force, (n, count, 3))
 
     @property
     def frames(self) -> int:
@@ -83,11 +72,6 @@ def corners(size: tuple[float, float, float]) -> Array:
     """Return the eight corners of a centred box [m] (8, 3); corner i has bit b of i as its sign."""
     bits = (np.arange(8)[:, None] >> np.arange(3)) & 1
     return (bits - 0.5) * np.asarray(size, dtype=float)
-
-
-def world_corners(position: Array, orientation: Array, size: tuple[float, float, float]) -> Array:
-    """Return the box's corners in the world [m] (8, 3) for one pose."""
-    return position + Rotation.from_quat(orientation).apply(corners(size))
 
 
 EDGES = tuple((i, i | 1 << b) for b in range(3) for i in range(8) if not i & 1 << b)

@@ -1,4 +1,4 @@
-"""Which page and playback an estimation has (its result's `page`)."""
+"""Which page and playback an estimation has, by its kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from diffsim_ros.viz.estimation_page import Sections, write_page
 from diffsim_ros.viz.playback import write_playback
 
 KINDS = {
-    "tosses": "tosses.TossSections",
     "poses": "poses.PoseSections",
     "markers": "markers.MarkerSections",
     "clouds": "clouds.CloudSections",
@@ -18,12 +17,12 @@ KINDS = {
     "joints": "joints.JointSections",
     "wrenches": "wrenches.WrenchSections",
 }
-"""Page -> module of kinds/ and its Sections."""
+"""Kind -> module of kinds/ and its Sections."""
 
 
 def sections_of(result: Any) -> Sections:
     """The sections of an EstimationResult."""
-    module, name = KINDS[result.page].split(".")
+    module, name = KINDS[result.kind].split(".")
     return getattr(import_module(f"diffsim_ros.viz.kinds.{module}"), name)(result)
 
 

@@ -18,7 +18,6 @@ from diffsim_ros.sensing.bags import (
 )
 from diffsim_ros.viz.markers import Action, Marker
 
-TOPICS = {"measured": "/cube/measured", "simulated": "/cube/simulated"}
 MOCAP_TOPICS = {"measured": "/markers/measured", "simulated": "/markers/simulated"}
 """Topics of mocap4r2_msgs/Markers."""
 MARKER_TOPIC = "/markers"

@@ -1,8 +1,6 @@
 """Figures of prediction errors and of motions, from plain arrays; figures of the fit: fit_plots.
 
 Every function returns a matplotlib Figure that no display needs; `style.png_bytes` saves it.
-Errors come as {simulator: values} with "ours" for this package; colours and order are the same in
-every figure.
 """
 
 from __future__ import annotations
@@ -17,14 +15,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from diffsim_ros.viz import style
 from diffsim_ros.viz.motion import Motion
 
-QUANTITIES = {
-    "position_error_widths": ("position error", "% of width", 100.0),
-    "rotation_error_deg": ("rotation error", "degrees", 1.0),
-    "e_q": ("combined error e_q", "m + rad²", 1.0),
-}
-"""Name in metrics.json -> title, unit and factor of the shown number."""
-
-Errors = Mapping[str, Mapping[str, np.ndarray]]  # quantity -> simulator -> (trials,)
 STROKES = {
     "dots": {"ls": "", "marker": "o", "ms": 1.8, "mew": 0}, "line": {"lw": 1.2},
     "dash": {"lw": 0.9, "ls": ":"},
@@ -43,12 +33,6 @@ def in_style(plot):
     return drawn
 
 
-def _order(names) -> list[str]:
-    """Ours first, then the known simulators, then others by name."""
-    rank = {"ours": 0, "mujoco": 1, "drake": 2, "bullet": 3}
-    return sorted(names, key=lambda name: (rank.get(name.lower(), 9), name))
-
-
 def plain_log(direction) -> None:
     """Label a logarithmic axis with plain numbers at decades, and at 2 and 5 where they fit."""
     low, high = sorted(direction.get_view_interval())
@@ -56,175 +40,6 @@ def plain_log(direction) -> None:
     direction.set_major_locator(LogLocator(subs=subs, numticks=12))
     direction.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     direction.set_minor_formatter(NullFormatter())
-
-
-def _used(errors: Errors) -> list[str]:
-    return [q for q in QUANTITIES if errors.get(q)]
-
-
-@in_style
-def mean_errors(means: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> Figure:
-    """Return dots with 95 % intervals: means[quantity][simulator] = (mean, low, high)."""
-    used = _used(means)
-    count = max((len(means[q]) for q in used), default=1)
-    figure = style.new_figure(10.5, 1.05 + 0.36 * count)
-    axes = np.atleast_1d(figure.subplots(1, max(len(used), 1), sharey=True))
-    for axis, quantity in zip(axes, used, strict=True):
-        title, unit, factor = QUANTITIES[quantity]
-        names = _order(means[quantity])
-        for row, name in enumerate(names):
-            mean, low, high = (factor * number for number in means[quantity][name])
-            colour = style.colour_of(name)
-            axis.plot([low, high], [row, row], color=colour, lw=5, alpha=0.30)
-            axis.plot(mean, row, "o", color=colour, ms=8 if name == "ours" else 6.5)
-            weight = "semibold" if name == "ours" else "normal"
-            axis.annotate(
-                f"{mean:.3g}",
-                (high, row),
-                (7, 0),
-                textcoords="offset points",
-                va="center",
-                color=colour,
-                fontsize=9.5,
-                fontweight=weight,
-            )
-        axis.set_yticks(range(len(names)), [style.label_of(name) for name in names])
-        axis.set(title=f"{title.capitalize()}", xlabel=unit)
-        axis.set_xlim(0, 1.2 * factor * max(entry[2] for entry in means[quantity].values()))
-        axis.set_ylim(len(names) - 0.5, -0.5)
-        axis.grid(axis="y", visible=False)
-        axis.tick_params(axis="y", length=0)
-    return figure
-
-
-@in_style
-def error_distribution(errors: Errors) -> Figure:
-    """Return, per quantity, the share of trials with an error below x (empirical CDF)."""
-    used = _used(errors)
-    figure = style.new_figure(10.5, 3.1)
-    axes = np.atleast_1d(figure.subplots(1, max(len(used), 1), sharey=True))
-    for axis, quantity in zip(axes, used, strict=True):
-        title, unit, factor = QUANTITIES[quantity]
-        everything = np.concatenate([np.asarray(v) for v in errors[quantity].values()]) * factor
-        for name in reversed(_order(errors[quantity])):
-            values = np.sort(factor * np.asarray(errors[quantity][name]))
-            share = np.arange(1, len(values) + 1) / len(values)
-            axis.step(
-                np.concatenate([[0.0], values]),
-                np.concatenate([[0.0], share]),
-                where="post",
-                color=style.colour_of(name),
-                lw=2.4 if name == "ours" else 1.5,
-                label=style.label_of(name),
-            )
-        axis.set(title=title.capitalize(), xlabel=unit, ylim=(0, 1.02))
-        axis.set_xlim(0, float(np.quantile(everything, 0.985)) * 1.05)
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
-    axes[0].set_ylabel("tosses with a smaller error")
-    handles, labels = axes[-1].get_legend_handles_labels()
-    axes[-1].legend(handles[::-1], labels[::-1], loc="lower right")
-    return figure
-
-
-@in_style
-def error_by_trial(errors: Errors, trials: Sequence[object] = ()) -> Figure:
-    """Return every trial's errors, trials sorted by ours; the others are dots above or below."""
-    used = _used(errors)
-    figure = style.new_figure(10.5, 1.9 * max(len(used), 1) + 0.5)
-    axes = np.atleast_1d(figure.subplots(max(len(used), 1), 1))
-    for axis, quantity in zip(axes, used, strict=True):
-        title, unit, factor = QUANTITIES[quantity]
-        ours = factor * np.asarray(errors[quantity]["ours"])
-        order = np.argsort(ours, kind="stable")
-        x = np.arange(len(ours))
-        everything = factor * np.concatenate([np.asarray(v) for v in errors[quantity].values()])
-        low, high = float(everything.min()) * 0.8, float(np.quantile(everything, 0.985)) * 1.08
-        logarithmic = quantity == "e_q" and low > 0
-        for name in reversed(_order(errors[quantity])):
-            values = factor * np.asarray(errors[quantity][name])[order]
-            if name == "ours":
-                floor = low if logarithmic else 0.0
-                axis.fill_between(x, floor, values, color=style.SIMULATED, alpha=0.14, lw=0)
-                axis.plot(x, values, color=style.SIMULATED, lw=2.2, label="diffsim")
-            else:
-                axis.plot(
-                    x,
-                    values,
-                    "o",
-                    ms=3.2,
-                    mew=0,
-                    alpha=0.60,
-                    color=style.colour_of(name),
-                    label=style.label_of(name),
-                )
-        axis.set(title=f"{title.capitalize()} [{unit}]", xlim=(-1, len(ours)))
-        axis.set_ylim(0.0, high)
-        if logarithmic:
-            axis.set(yscale="log", ylim=(low, 1.25 * float(everything.max())))
-            axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.grid(axis="x", visible=False)
-        _name_trials(axis, [trials[i] for i in order] if len(trials) else [])
-    axes[-1].set_xlabel("tosses, sorted by diffsim's error")
-    handles, labels = axes[0].get_legend_handles_labels()
-    axes[0].legend(
-        handles[::-1],
-        labels[::-1],
-        ncols=4,
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        borderaxespad=0.2,
-        handletextpad=0.4,
-        columnspacing=1.2,
-    )
-    return figure
-
-
-def _name_trials(axis, names: Sequence[object]) -> None:
-    """Label trials below the axis when few enough to read; otherwise only count them."""
-    if 0 < len(names) <= 30:
-        axis.set_xticks(range(len(names)), [str(name) for name in names], fontsize=7.5)
-    else:
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
-
-
-@in_style
-def paired_errors(errors: Errors) -> Figure:
-    """Return ours against each quantity's best other simulator, one dot a trial.
-
-    Dots below the diagonal are trials that we predict better.
-    """
-    used = [q for q in _used(errors) if len(errors[q]) > 1]
-    figure = style.new_figure(10.5, 3.7)
-    axes = np.atleast_1d(figure.subplots(1, max(len(used), 1)))
-    for axis, quantity in zip(axes, used, strict=True):
-        title, unit, factor = QUANTITIES[quantity]
-        others = [name for name in errors[quantity] if name != "ours"]
-        best = min(others, key=lambda name: np.mean(errors[quantity][name]))
-        ours = factor * np.asarray(errors[quantity]["ours"])
-        theirs = factor * np.asarray(errors[quantity][best])
-        positive = np.concatenate([ours, theirs])
-        low, high = np.quantile(positive[positive > 0], [0.0, 1.0]) * [0.8, 1.25]
-        axis.fill_between([low, high], low, [low, high], color=style.SIMULATED, alpha=0.06, lw=0)
-        axis.plot([low, high], [low, high], color=style.MUTED, lw=1)
-        axis.scatter(theirs, ours, s=16, color=style.SIMULATED, alpha=0.55, linewidths=0)
-        axis.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
-        axis.set_xlabel(f"{style.label_of(best)} [{unit}]")
-        axis.set_ylabel(f"diffsim [{unit}]")
-        axis.set_title(title.capitalize())
-        share = 100 * np.mean(ours < theirs)
-        axis.text(
-            0.97,
-            0.04,
-            f"better in {share:.0f} % of tosses",
-            transform=axis.transAxes,
-            ha="right",
-            color=style.SIMULATED,
-            fontsize=9,
-            fontweight="semibold",
-        )
-        plain_log(axis.xaxis)
-        plain_log(axis.yaxis)
-    return figure
 
 
 @in_style

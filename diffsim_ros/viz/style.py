@@ -24,8 +24,6 @@ MUTED = "#6B7785"
 GRID = "#E4E8EC"
 WARN = "#D55E00"
 
-LABELS = {"ours": "diffsim", "mujoco": "MuJoCo", "drake": "Drake", "bullet": "Bullet"}
-
 RC = {
     "font.family": "sans-serif",
     "font.sans-serif": ["Inter", "Helvetica Neue", "Arial", "DejaVu Sans"],
@@ -58,19 +56,6 @@ RC = {
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
 }
-
-
-def colour_of(name: str) -> str:
-    """Return the hex colour of a simulator ("ours", "mujoco", ...); unknown names share a few."""
-    if name == "ours":
-        return SIMULATED
-    known = OTHERS.get(name.lower())
-    return known or SPARE[sum(map(ord, name)) % len(SPARE)]
-
-
-def label_of(name: str) -> str:
-    """Return the name as people write it ("mujoco" -> "MuJoCo")."""
-    return LABELS.get(name.lower(), name)
 
 
 @contextmanager

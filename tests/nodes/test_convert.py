@@ -125,9 +125,9 @@ def parameter(**changes):
 
 def test_answer_round_trip_in_all_three_messages():
     metrics = {
-        "validate": {"e_q": 0.2, "best": {"name": "drake", "mean": None}},
+        "validate": {"position_error_m": 0.2, "best": {"name": "drake", "mean": None}},
         "range": [1, 2],
-        "per_toss": [{"e_q": 1.0}],
+        "per_recording": [{"position_error_m": 1.0}],
     }
     answer = convert.Answer(
         "NOT_CONVERGED",
@@ -148,10 +148,10 @@ def test_answer_round_trip_in_all_three_messages():
         assert (first.value, first.lower, first.identifiable) == (0.2, 0.0, True)
         assert math.isnan(first.std_dev) and second.std_dev == 3.0 and second.unit == "N/m"
         np.testing.assert_array_equal(back.correlation, answer.correlation)
-        assert back.metrics["validate.e_q"] == 0.2 and back.metrics["range.1"] == 2.0
+        assert back.metrics["validate.position_error_m"] == 0.2 and back.metrics["range.1"] == 2.0
         assert math.isnan(back.metrics["validate.best.mean"])
         assert "validate.best.name" not in back.metrics
-        assert not [name for name in back.metrics if name.startswith("per_toss")]
+        assert not [name for name in back.metrics if name.startswith("per_recording")]
 
 
 def test_feedback_carries_what_is_known():

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from diffsim_ros.nodes import demo_cube as demo
-from diffsim_ros.nodes.convert import Answer
+from diffsim_ros.nodes.convert import Answer, flat_metrics
 
 SMALL = ("fit.starts=1", "fit.iterations=2", "fit.search_evaluations=0")
 
@@ -39,13 +39,12 @@ def test_the_whole_way_from_recorded_poses_to_a_report(tmp_path, capsys):
     printed = capsys.readouterr()
     assert code in (0, 3), printed.err
     assert not children(os.getpid())
-    for words in ("friction", "±", "diffsim_ros", "drake", "mujoco", "bullet", "rviz2 -d"):
+    for words in ("friction", "±", "position [mm]", "rotation [deg]", "rviz2 -d"):
         assert words in printed.out
     assert "0 were lost" in printed.out and "iteration" in printed.err
     metrics = json.loads((out / "metrics.json").read_text())
-    assert metrics["validate"]["tosses"] == 2
-    assert metrics["validate"]["published"]["drake"]["tosses"] == 2
-    always = ("result.yaml", "report.html", "motion.mcap", "errors.png", demo.PICTURE)
+    assert metrics["validate"]["recordings"] == 2
+    always = ("result.yaml", "report.html", "motion.mcap", "cubes.png", demo.PICTURE)
     for name in (*always, *demo.RECORDED.values()):
         assert (out / name).stat().st_size > 0, name
     again = demo.main(["--out", str(out)])
@@ -94,13 +93,15 @@ def test_a_node_that_dies_is_named_with_its_last_words(tmp_path):
             processes.check()
 
 
-def test_the_table_compares_on_the_same_tosses():
-    figures = {"position_error_widths": 0.125, "rotation_error_deg": 14.04, "e_q": 0.2}
-    metrics = {f"validate.{k}": v for k, v in figures.items()}
-    metrics |= {f"validate.published.drake.{k}": 2 * v for k, v in figures.items()}
-    lines = demo.error_table(metrics).splitlines()
-    assert lines[1].split() == ["diffsim_ros", "12.5", "14.0", "0.200"]
-    assert lines[2].split() == ["drake", "25.0", "28.1", "0.400"]
+def test_the_table_has_mean_errors_and_their_intervals():
+    figures = {
+        "recordings": 60, "position_error_m": 0.01253, "position_error_m_interval": [0.011, 0.0141],
+        "rotation_error_deg": 14.04, "rotation_error_deg_interval": [10.0, 18.06],
+    }  # fmt: skip
+    lines = demo.error_table(dict(flat_metrics({"validate": figures}))).splitlines()
+    assert lines[0].startswith("error over 60 tosses not trained on")
+    assert lines[1].split() == ["position", "[mm]", "12.5", "11.0", "to", "14.1"]
+    assert lines[2].split() == ["rotation", "[deg]", "14.0", "10.0", "to", "18.1"]
 
 
 def test_parameters_are_printed_with_sigma():

@@ -92,7 +92,7 @@ def result(status):
     held = ParameterResult("mass", "kg", 0.37, None, None, None, True, False, "held", True)
     return EstimationResult(
         "x", status, "a sentence", (held, parameter), ("friction",), np.eye(1),
-        {"validate": {"e_q": 0.2}}, (), (), {}, (), {}, {},
+        {"validate": {"position_error_m": 0.2}}, (), (), {}, (), {}, {},
     )  # fmt: skip
 
 
@@ -116,7 +116,8 @@ def test_feedback_and_result(client, stub):
     status, answer = client.result(handle)
     assert (status, answer.code) == (GoalStatus.STATUS_SUCCEEDED, "SUCCESS")
     assert [(p.name, p.value, p.std_dev) for p in answer.parameters] == [("friction", 0.2, 0.01)]
-    assert answer.metrics == {"validate.e_q": 0.2} and answer.correlation.shape == (1, 1)
+    assert answer.metrics == {"validate.position_error_m": 0.2}
+    assert answer.correlation.shape == (1, 1)
     last = client.ros.until(lambda: latched, "the latched result")[-1]
     assert last.configuration == CONFIGURATION and convert.answer(last).code == "SUCCESS"
     late = client.ros.listen(MaterialEstimate, "/estimator/result", LATCHED)

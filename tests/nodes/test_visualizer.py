@@ -16,6 +16,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import DRIVER, LATCHED, STREAM
 from diffsim_ros.nodes.visualizer import Visualizer, read_scenes
+from diffsim_ros.real2sim.sensors.pose.experiment import PosePrediction
 from diffsim_ros.sensing.recorder import PoseSample
 from diffsim_ros.viz.markers import Action
 from diffsim_ros.viz.pages import sections_of
@@ -24,66 +25,48 @@ from diffsim_ros.viz.playback import write_playback
 FRAMES = 30
 
 
-def write_motion(folder, kind, predictions):
+def write_motion(folder, predictions):
     """motion.mcap of an estimation that has nothing else."""
     nothing = {"parameters": (), "config": {}, "metrics": {}}
-    result = SimpleNamespace(page=kind, predictions=predictions, **nothing)
+    result = SimpleNamespace(kind="poses", predictions=predictions, **nothing)
     write_playback(folder / "motion.mcap", sections_of(result).play)
 
 
-def prediction(number, errors):
-    """A toss whose simulated body lags 1 cm behind the measured one; it touches at one point."""
+def prediction(number, kinds):
+    """Bodies whose simulated ones lag 1 cm behind the measured ones; they touch at one point."""
     t = np.arange(FRAMES) / 148.0
     position = np.stack([number + t, 0 * t, 0.3 - 0.5 * t], axis=1)
-    orientation = np.tile([0.0, 0.0, 0.0, 1.0], (FRAMES, 1))
+    upright = np.tile([0.0, 0.0, 0.0, 1.0], (FRAMES, 1))
+    measured = np.stack([np.concatenate([position, upright], axis=1)] * len(kinds), axis=1)
     force = np.zeros((FRAMES, 1, 3))
     force[FRAMES // 2 :, 0, 2] = 10.0
-    return SimpleNamespace(
-        id=number,
-        name=f"toss {number}",
-        role="validate",
-        source="",
-        t=t,
-        measured_position=position,
-        measured_orientation=orientation,
-        simulated_position=position - [0.01, 0.0, 0.0],
-        simulated_orientation=orientation,
-        size=(0.1, 0.1, 0.1),
-        contact_point=position[:, None] - [0.0, 0.0, 0.05],
-        contact_force=force,
-        errors=errors,
-    )
+    simulated, contact = measured.copy(), position[:, None] - [0.0, 0.0, 0.05]
+    simulated[..., 0] -= 0.01
+    sizes = tuple((0.1, 0.1, 0.1) if kind == "box" else (0.0, 0.0, 0.0) for kind in kinds.values())
+    return PosePrediction(
+        number, "validate", "", t, 0, tuple(kinds), tuple(kinds.values()), sizes, measured,
+        simulated, contact, force,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A result folder with two tosses."""
     path = tmp_path_factory.mktemp("result")
-    errors = {"position_error_widths": 0.1, "rotation_error_deg": 1.0, "e_q": 0.1}
-    write_motion(path, "tosses", [prediction(k, errors) for k in (1, 2)])
+    write_motion(path, [prediction(k, {"cube": "box"}) for k in (1, 2)])
     return path
 
 
 def test_recordings_of_several_bodies_are_shown(tmp_path):
-    one = prediction(1, {})
-    measured, simulated = (
-        np.concatenate([getattr(one, f"{who}_position"), one.measured_orientation], axis=1)
-        for who in ("measured", "simulated")
-    )
-    recording = SimpleNamespace(
-        id=1, name="toss 1", role="validate", errors={}, t=one.t,
-        bodies=("bar", "tip"), kinds=("box", "point"),
-        sizes=((0.1, 0.02, 0.02), (0.0, 0.0, 0.0)),
-        measured=np.stack([measured, measured], axis=1),
-        simulated=np.stack([simulated, simulated], axis=1),
-    )  # fmt: skip
-    write_motion(tmp_path, "poses", [recording, recording])
+    recording = prediction(1, {"bar": "box", "tip": "point"})
+    write_motion(tmp_path, [recording, recording])
     first, second = read_scenes(tmp_path / "motion.mcap", "map")
     bodies = {f"{who}/{body}" for who in ("measured", "simulated") for body in ("bar", "tip")}
     assert bodies | {"label"} <= names(second.moving[0])
     assert len(first.paths["measured"].poses) == FRAMES and first.t[-1] < second.t[0]
     shown = convert.markers(first.moving[-1])  # raises if rviz would refuse one
-    assert {m.ns: m.position[0] for m in shown}["measured/bar"] == measured[-1, 0]
+    place = {m.ns: m.position[0] for m in shown}["measured/bar"]
+    assert place == recording.measured[-1, 0, 0]
 
 
 @pytest.fixture
@@ -102,7 +85,7 @@ def test_scenes_hold_table_paths_bodies_and_forces(folder):
     first, second = read_scenes(folder / "motion.mcap", "map")
     assert names(first.still) == {"table", "path/measured", "path/simulated"}
     moving = set().union(*(names(message) for message in first.moving))
-    assert {"measured/cube", "simulated/cube", "residual", "contact_force", "label"} <= moving
+    assert {"measured/cube", "simulated/cube", "contact_force", "label"} <= moving
     everything = [m for s in (first, second) for a in (s.still, *s.moving) for m in a.markers]
     assert {m.header.frame_id for m in everything} == {"map"}
     assert first.t == sorted(first.t) and first.t[-1] < second.t[0]

@@ -69,7 +69,7 @@ def test_what_the_figures_are(found):
     result, reports = found
     right = result.metrics()["models"]["right"]
     assert 0.8 < right["held_out"]["rms_residual"] < 1.3, "white noise of the sigmas given"
-    assert right["held_out"]["trials"] == 4 and right["held_out"]["e_q"] > 0
+    assert right["held_out"]["trials"] == 4 and right["held_out"]["position_error_m"] > 0
     assert 0.5 * right["residuals"] < right["effective_residuals"] <= right["residuals"]
     assert any("starts" in n or "start of a held-out" in n for n in result.notes)
     assert reports[-1].fraction_done == pytest.approx(1.0)

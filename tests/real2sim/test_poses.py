@@ -121,7 +121,7 @@ def elbow(path: Path, **changes) -> dict:
         "kind": "poses",
         "body": ["link_1", "link_2"],
         "scene": SCENE,
-        "data": {"train": {"files": [str(path)], "trials": [0, 1, 2], "published": "none"}},
+        "data": {"train": {"files": [str(path)], "trials": [0, 1, 2]}},
         "measurement": {"sigma_position": NOISE[0], "sigma_rotation": float(np.degrees(NOISE[1]))},
         "simulation": {"steps_per_frame": SPF},
         "parameters": {
@@ -137,7 +137,7 @@ def elbow(path: Path, **changes) -> dict:
         "fit": {"initial_state": "nuisance", "horizons": [12], "iterations": 15},
         "uncertainty": {"method": "covariance"},
     }  # fmt: skip
-    content["data"]["validate"] = {"files": [str(path)], "published": "none"}
+    content["data"]["validate"] = {"files": [str(path)]}
     for key, value in changes.items():
         content[key] = {**content[key], **value} if isinstance(value, dict) else value
     return content
@@ -280,7 +280,7 @@ def test_recordings_that_do_not_fly_are_left_out_by_name(elbow_file, tmp_path):
     late = content["state"][88:]
     late[:, :, 2] -= late[:4, :, 2].min() - 0.03  # begins on the table
     np.savez(tmp_path / "held.npz", **content)
-    changes = {"train": {"files": [str(tmp_path / "held.npz")], "published": "none"}}
+    changes = {"train": {"files": [str(tmp_path / "held.npz")]}}
     config = elbow(elbow_file, data=changes, measurement={"check_gravity": False})
     data = PoseExperiment(load_estimation(config)).read({})
     assert [trial.id for trial in data.train] == [0]

@@ -316,7 +316,7 @@ def test_init_of_the_cube_tosses_is_an_estimation_that_runs(tmp_path):
            "fit.search_evaluations=0", "fit.continuation={}"]  # fmt: skip
     result = estimate(load_estimation(out / "estimation.yaml", set=few), report=False)
     assert result.values()["length_scale"] == pytest.approx(1.023, abs=0.002)
-    assert result.metrics["validate"]["tosses"] == 2
+    assert result.metrics["validate"]["recordings"] == 2
     assert all(np.isfinite(value) for value in result.values().values())
 
 

@@ -5,19 +5,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
-from diffsim_ros.real2sim.comparison import PUBLISHED_NAME, QUANTITIES, SUFFIXES
+from diffsim_ros.real2sim.sensors.pose.experiment import PosePrediction
 from diffsim_ros.viz.estimation_page import write_page
-from diffsim_ros.viz.motion import Motion, world_corners
+from diffsim_ros.viz.kinds.poses import motions_of
+from diffsim_ros.viz.motion import Motion, corners
 from diffsim_ros.viz.pages import sections_of
-from diffsim_ros.viz.summary import motion_of
 
 EDGE = 0.1048
 RATE = 148.0
-
-
-FACTORS = {"mujoco": 1.6, "drake": 1.3}
-"""Published errors over ours."""
+CUBE = (EDGE, EDGE, EDGE)
 
 
 def toss(number, drift, n=40):
@@ -28,25 +26,19 @@ def toss(number, drift, n=40):
     measured = np.stack([0.1 * number + 0.4 * t, 0.2 - 0.3 * t, height], axis=1)
     simulated = measured + np.outer(grown, [drift, -drift / 2, 0.0])
     turn = [quaternion_z(3 * t), quaternion_z(3 * t + 10 * drift * grown)]
-    size = (EDGE,) * 3
-    point = np.stack([world_corners(simulated[k], turn[1][k], size) for k in range(n)])
-    force = np.zeros_like(point)
+    point = simulated[:, None] + corners(CUBE) @ Rotation.from_quat(turn[1]).as_matrix().mT
+    force = np.zeros((n, 8, 3))
     force[n // 2 :, :4, 2] = 0.9
-    motion = Motion(
-        f"toss {number}", t, measured, turn[0], simulated, turn[1], (EDGE,) * 3, point, force
-    )
-    distance, angle = motion.position_error(), motion.rotation_error()
+    motion = Motion(f"toss {number}", t, measured, turn[0], simulated, turn[1], CUBE)
+    distance, angle = motion.position_error(), np.degrees(motion.rotation_error())
     errors = {
-        "position_error_widths": float(distance.mean() / EDGE),
-        "rotation_error_deg": float(np.degrees(angle.mean())),
-        "e_q": float((distance**2 / (EDGE / 2) + angle**2).mean()),
-    }
-    keys = ("t", "measured_position", "measured_orientation", "simulated_position",
-            "simulated_orientation", "size", "contact_point", "contact_force")  # fmt: skip
-    fields = {key: getattr(motion, key) for key in keys}
-    return SimpleNamespace(
-        id=number, name=f"toss {number}", role="validate", source="made up", errors=errors,
-        **fields,
+        "position_error_m": float(distance.mean()), "final_position_error_m": float(distance[-1]),
+        "rotation_error_deg": float(angle.mean()), "final_rotation_error_deg": float(angle[-1]),
+    }  # fmt: skip
+    poses = ((measured, turn[0]), (simulated, turn[1]))
+    return PosePrediction(
+        number, "validate", "made up", t, 0, ("cube",), ("box",), (CUBE,),
+        *(np.concatenate(pose, axis=1)[:, None] for pose in poses), point, force, errors,
     )  # fmt: skip
 
 
@@ -63,38 +55,22 @@ def parameter(name, value, std_dev, **more):
     return SimpleNamespace(name=name, value=value, std_dev=std_dev, **{**base, **more})
 
 
-def rival(predictions, name):
-    """What comparison.compare reports of one simulator."""
-    entry = {"tosses": len(predictions)}
-    for q in predictions[0].errors:
-        ours = np.array([p.errors[q] for p in predictions])
-        theirs = FACTORS[name] * ours
-        entry[q], entry[f"{q}_median"] = float(theirs.mean()), float(np.median(theirs))
-        difference = float((ours - theirs).mean())
-        entry[f"{q}_difference"] = difference
-        entry[f"{q}_difference_interval"] = [1.5 * difference, 0.5 * difference]
-    return entry
+def figures(predictions):
+    """Mean, median and an interval of every figure."""
+    found = {}
+    for name in predictions[0].errors:
+        values = [p.errors[name] for p in predictions]
+        found[name], found[f"{name}_median"] = float(np.mean(values)), float(np.median(values))
+        found[f"{name}_interval"] = [0.9 * found[name], 1.1 * found[name]]
+    return found
 
 
-def publish(folder, predictions):
-    """Write the table of published errors beside the predictions' source."""
-    lines = ["toss_id," + ",".join(n + s for n in FACTORS for s in SUFFIXES.values())]
-    for p in predictions:
-        p.source = str(folder / "tosses.npz")
-        ours = [p.errors[QUANTITIES[key]] for key in SUFFIXES]
-        lines.append(",".join(map(repr, [p.id, *(f * v for f in FACTORS.values() for v in ours)])))
-    (folder / PUBLISHED_NAME).write_text("\n".join(lines))
-
-
-def made_up(folder, count=12):
+def made_up(count=12):
     """An EstimationResult-like object with `count` validated tosses."""
     predictions = tuple(toss(i, 0.004 * (i + 1)) for i in range(count))
-    publish(folder, predictions)
-    figures = {q: float(np.mean([p.errors[q] for p in predictions])) for q in predictions[0].errors}
-    published = {name: rival(predictions, name) for name in FACTORS}
     return SimpleNamespace(
         name="cube_toss",
-        page="tosses",
+        kind="poses",
         scene={"table.c_f": 0.2},
         derived=(),
         status="converged",
@@ -109,8 +85,8 @@ def made_up(folder, count=12):
         correlated=("friction", "stiffness", "radius", "scale"),
         correlation=np.eye(4) + 0.5 * (1 - np.eye(4)),
         metrics={
-            "train": {"tosses": 30},
-            "validate": {"tosses": count, **figures, "published": published},
+            "train": {"recordings": 30},
+            "validate": {"recordings": count, **figures(predictions)},
         },
         history=tuple(
             SimpleNamespace(
@@ -163,14 +139,20 @@ def made_up(folder, count=12):
 
 @pytest.fixture
 def motion():
-    """One toss of 40 frames with contacts."""
-    return motion_of(toss(1, 0.02))
+    """One toss of 40 frames."""
+    return motions_of(toss(1, 0.02))[0]
+
+
+@pytest.fixture
+def prediction():
+    """The same toss with its contacts."""
+    return toss(1, 0.02)
 
 
 @pytest.fixture(scope="session")
-def result(tmp_path_factory):
+def result():
     """A made-up estimation of twelve validated tosses."""
-    return made_up(tmp_path_factory.mktemp("tosses"))
+    return made_up()
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from diffsim_ros.viz.kinds.poses import drawn
 from diffsim_ros.viz.markers import (
     LONGEST_ARROW,
     Action,
@@ -13,9 +14,7 @@ from diffsim_ros.viz.markers import (
     force_arrow,
     static_markers,
     strobe_markers,
-    toss_markers,
 )
-from diffsim_ros.viz.motion import world_corners
 
 
 def by_namespace(markers):
@@ -56,26 +55,17 @@ def test_unused_scales_may_be_zero_and_markers_cannot_change():
         line.points[0, 0] = 1.0
 
 
-def test_a_frame_shows_both_cubes_where_they_are(motion):
-    found = by_namespace(toss_markers(motion, 30))
+def test_a_frame_shows_both_cubes_where_they_are(prediction):
+    found = by_namespace(drawn(prediction, 30))
     measured, simulated = found["measured/cube"], found["simulated/cube"]
-    assert measured.position == pytest.approx(motion.measured_position[30])
-    assert simulated.orientation == pytest.approx(motion.simulated_orientation[30])
+    assert measured.position == pytest.approx(prediction.measured[30, 0, :3])
+    assert simulated.orientation == pytest.approx(prediction.simulated[30, 0, 3:])
     assert measured.colour[3] < 0.5 and simulated.colour[3] == 1.0  # a ghost, and a solid
 
 
-def test_residuals_join_the_same_corner_of_both_cubes(motion):
-    points = by_namespace(toss_markers(motion, 30))["residual"].points.reshape(-1, 2, 3)
-    size = motion.size
-    for i, pose in enumerate(("measured", "simulated")):
-        position = getattr(motion, f"{pose}_position")[30]
-        expected = world_corners(position, getattr(motion, f"{pose}_orientation")[30], size)
-        assert points[:, i] == pytest.approx(expected)
-
-
-def test_forces_are_arrows_and_vanish_with_the_contact(motion):
+def test_forces_are_arrows_and_vanish_with_the_contact(prediction):
     def forces(k):
-        return [m for m in toss_markers(motion, k) if m.ns == "contact_force"]
+        return [m for m in drawn(prediction, k) if m.ns == "contact_force"]
 
     before, after = forces(0), forces(30)
     assert [m.id for m in before] == [m.id for m in after] == list(range(8))
@@ -83,7 +73,21 @@ def test_forces_are_arrows_and_vanish_with_the_contact(motion):
     arrows = [m for m in after if m.action is Action.ADD]
     assert len(arrows) == 4
     assert arrows[0].points[1] - arrows[0].points[0] == pytest.approx([0, 0, 0.009])
-    assert arrows[0].points[0] == pytest.approx(motion.contact_point[30, 0])
+    assert arrows[0].points[0] == pytest.approx(prediction.contact_point[30, 0])
+
+
+def test_bodies_that_may_touch_nothing_have_no_arrows(prediction):
+    none = np.zeros((40, 0, 3))
+    free = dataclasses.replace(prediction, contact_point=none, contact_force=none)
+    assert "contact_force" not in {m.ns for m in drawn(free, 30)}
+
+
+def test_what_stays_comes_with_the_first_frame_of_a_box(prediction):
+    still = {"table", "path/measured", "path/simulated"}
+    assert still <= set(by_namespace(drawn(prediction, 0)))
+    assert not still & set(by_namespace(drawn(prediction, 1)))
+    ball = dataclasses.replace(prediction, kinds=("sphere",))
+    assert not still & set(by_namespace(drawn(ball, 0)))
 
 
 def test_the_force_of_an_impact_stays_in_the_picture():
@@ -91,9 +95,9 @@ def test_the_force_of_an_impact_stays_in_the_picture():
     assert points[1] - points[0] == pytest.approx([0, 0, LONGEST_ARROW])
 
 
-def test_ids_are_unique(motion):
-    for moving in (toss_markers(motion, 5), strobe_markers(motion)):
-        ids = [(m.ns, m.id) for m in static_markers(motion) + moving]
+def test_ids_are_unique(motion, prediction):
+    for markers in (drawn(prediction, 0), static_markers(motion) + strobe_markers(motion)):
+        ids = [(m.ns, m.id) for m in markers]
         assert len(set(ids)) == len(ids)
 
 
@@ -104,8 +108,3 @@ def test_the_table_reaches_under_the_whole_motion_with_its_top_at_zero(motion):
     high = table.position[:2] + np.array(table.scale[:2]) / 2
     for track in (motion.measured_position, motion.simulated_position):
         assert (track[:, :2] > low).all() and (track[:, :2] < high).all()
-
-
-def test_a_frame_that_is_not_there_is_refused(motion):
-    with pytest.raises(IndexError, match="40 frames, asked for 40"):
-        toss_markers(motion, 40)

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from diffsim_ros.viz.motion import (
-    EDGES,
-    FACES,
-    Motion,
-    corners,
-    world_corners,
-)
+from diffsim_ros.viz.motion import EDGES, FACES, Motion, corners
 
 
 def about(axis, angle):
@@ -36,12 +30,6 @@ def test_faces_look_outwards_and_share_the_edges():
         assert normal @ box[list(face)].mean(axis=0) > 0
     sides = {frozenset(p) for f in FACES for p in zip(f, f[1:] + f[:1], strict=True)}
     assert sides == {frozenset(edge) for edge in EDGES} and len(EDGES) == 12
-
-
-def test_world_corners_keep_the_centre_and_the_diagonal():
-    x = world_corners(np.array([1.0, 2, 3]), about([1, 1, 0], 1.1), (0.1, 0.2, 0.3))
-    assert x.mean(axis=0) == pytest.approx([1, 2, 3])
-    assert np.linalg.norm(x[0] - x[7]) == pytest.approx(np.linalg.norm([0.1, 0.2, 0.3]))
 
 
 def test_errors_are_those_that_were_put_in(motion):

@@ -7,7 +7,8 @@ import pytest
 from matplotlib.image import imread
 
 from diffsim_ros.viz import style
-from diffsim_ros.viz.markers import Marker, MarkerKind, rgba, static_markers, toss_markers
+from diffsim_ros.viz.kinds.poses import drawn
+from diffsim_ros.viz.markers import Marker, MarkerKind, rgba, static_markers, strobe_markers
 from diffsim_ros.viz.meshes import Viewpoint, focal_length, project
 from diffsim_ros.viz.render import BACKDROP, camera_for, render, render_png
 
@@ -76,8 +77,9 @@ def test_a_cube_above_the_table_drops_a_shadow(motion):
     assert (darker & grey).sum() > 50
 
 
-def test_measured_against_simulated_as_a_png(motion, tmp_path):
-    markers = static_markers(motion) + toss_markers(motion, 39)
+def test_measured_against_simulated_as_a_png(motion, prediction, tmp_path):
+    forces = [m for m in drawn(prediction, 39) if m.ns == "contact_force"]
+    markers = static_markers(motion) + strobe_markers(motion) + forces
     path = tmp_path / "cubes.png"
     png = render_png(
         markers, path, size=(320, 240), title="Toss 1", legend=[("measured", style.MEASURED)]
@@ -90,15 +92,14 @@ def test_measured_against_simulated_as_a_png(motion, tmp_path):
     assert hue_share(picture, "#009E73") > 0.0005  # contact forces
 
 
-def test_equal_markers_give_equal_bytes(motion):
-    markers = static_markers(motion) + toss_markers(motion, 20)
+def test_equal_markers_give_equal_bytes(motion, prediction):
+    markers = static_markers(motion) + drawn(prediction, 20)
     pictures = [render_png(markers, size=(160, 120)) for _ in range(2)]
     assert pictures[0] == pictures[1]
 
 
-def test_the_camera_sees_every_marker(motion):
-    markers = static_markers(motion) + toss_markers(motion, 0)
-    camera = camera_for(markers)
+def test_the_camera_sees_every_marker(motion, prediction):
+    camera = camera_for(drawn(prediction, 0))
     for track in (motion.measured_position, motion.simulated_position):
         pixels, depth = project(track, camera, *SIZE)
         assert (depth > 0).all()

@@ -39,17 +39,15 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class MetricOptions:
-    """What the metric needs to know of the experiment.
+class HeightOptions:
+    """What the start needs to know of the experiment.
 
     half           half edge of the cube, stored lengths [m]
-    width          the length that position errors are divided by [m]
     gravity        magnitude used in the refit of v_z [m/s^2]
     frames_before  frames between the start and the first frame below sqrt(3) half edges
     """
 
     half: float = 0.0524
-    width: float = 0.1048
     gravity: float = 9.81
     frames_before: int = 3
 
@@ -60,7 +58,7 @@ class Start:
 
     sample            index of the start in the samples of the trial
     position          [m] (3,);  orientation (x, y, z, w) (4,)
-    velocity          world frame [m/s] (3,), v_z refitted with MetricOptions.gravity
+    velocity          world frame [m/s] (3,), v_z refitted with HeightOptions.gravity
     angular_velocity  world frame [rad/s] (3,)
     dvz_dg            change of the refitted v_z with the magnitude of gravity [s]
     rule              "refitted", "file" (velocity columns) or "difference" (poses alone)
@@ -75,15 +73,15 @@ class Start:
     rule: str
 
 
-def start_sample(trial: PoseTrial, options: MetricOptions) -> int:
+def start_sample(trial: PoseTrial, options: HeightOptions) -> int:
     """Sample from which the trial is simulated; 0 if it begins nearer to the ground."""
     below = np.flatnonzero(trial.position[:, 2] < np.sqrt(3.0) * options.half)
     first = int(below[0]) if len(below) else len(trial) - 1
     return max(first - options.frames_before, 0)
 
 
-def start_state(trial: PoseTrial, options: MetricOptions) -> Start:
-    """The pose of the start as measured, and its velocity by the metric's rule.
+def start_state(trial: PoseTrial, options: HeightOptions) -> Start:
+    """The pose of the start as measured, and its velocity by this rule.
 
     With at least four frames before the start: v_x, v_y and omega from first to last of the frames
     up to the start, v_z from a parabola through them with fixed gravity. With fewer: the velocity
@@ -134,13 +132,13 @@ def _difference(trial: PoseTrial, i: int, gravity: float) -> tuple[np.ndarray, n
 
 
 def measured_start(
-    model: Model, metric: MetricOptions, trial: PoseTrial, z: np.ndarray, *, own_gravity: bool
+    model: Model, height: HeightOptions, trial: PoseTrial, z: np.ndarray, *, own_gravity: bool
 ) -> InitialState:
-    """Start by the metric; with own_gravity its v_z follows the model's gravity at z."""
-    start, slopes = start_state(trial, metric), {}
+    """Start as measured; with own_gravity its v_z follows the model's gravity at z."""
+    start, slopes = start_state(trial, height), {}
     if own_gravity:
         velocity = start.velocity.copy()
-        velocity[2] += start.dvz_dg * (-model.gravity(z)[2] - metric.gravity)
+        velocity[2] += start.dvz_dg * (-model.gravity(z)[2] - height.gravity)
         by_gravity = np.zeros((12, 3))
         by_gravity[8, 2] = -start.dvz_dg
         start, slopes = replace(start, velocity=velocity), _gravity_slopes(model, z, by_gravity)
@@ -148,10 +146,10 @@ def measured_start(
 
 
 def free_start(
-    model: Model, metric: MetricOptions, trial: PoseTrial, z: np.ndarray
+    model: Model, height: HeightOptions, trial: PoseTrial, z: np.ndarray
 ) -> InitialState:
     """Start fitted to the flight before it, with its covariance (nuisance starts)."""
-    start, covariance, by_gravity = precontact_fit(trial, model.gravity(z), metric)
+    start, covariance, by_gravity = precontact_fit(trial, model.gravity(z), height)
     slopes = _gravity_slopes(model, z, by_gravity)
     return _initial(model, start, covariance=covariance, slopes=slopes)
 
@@ -180,14 +178,14 @@ def _gravity_slopes(model: Model, z: np.ndarray, by_gravity: np.ndarray) -> dict
 
 
 def precontact_fit(
-    trial: PoseTrial, gravity: ArrayLike, options: MetricOptions
+    trial: PoseTrial, gravity: ArrayLike, options: HeightOptions
 ) -> tuple[Start, np.ndarray, np.ndarray]:
     """Start fitted to the flight before it, covariance (12, 12) of (dc, dphi, dv, domega), slopes.
 
     The slopes (12, 3) say how the fitted start changes with the gravity vector.
 
     gravity  of the model, recorded lengths [m/s^2] (3,). With fewer than four samples before the
-    start its velocity is that of the metric, with the wide sigma FILE_SIGMA.
+    start its velocity is that of `start_state`, with the wide sigma FILE_SIGMA.
     """
     guess = start_state(trial, options)
     i = guess.sample

@@ -7,10 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.viz import curves, player, plots, style
+from diffsim_ros.viz import curves, player, plots, render, style
 from diffsim_ros.viz.estimation_page import Sections, picked
 from diffsim_ros.viz.html import Block, Table
-from diffsim_ros.viz.markers import LOOKS, Marker, MarkerKind, label, rgba
+from diffsim_ros.viz.markers import (
+    LOOKS,
+    Marker,
+    MarkerKind,
+    force_arrow,
+    label,
+    rgba,
+    static_markers,
+    strobe_markers,
+)
 from diffsim_ros.viz.motion import Motion
 from diffsim_ros.viz.playback import Reel, every
 from diffsim_ros.viz.report_tables import card
@@ -76,11 +85,21 @@ class PoseSections(Sections):
             figures["error_over_time"] = plots.error_over_time(every)
         for word, prediction in self.picks.items():
             for body, motion in zip(prediction.bodies, motions_of(prediction), strict=True):
-                figures[f"motion_{word}_{body}"] = plots.motion_plot(motion)
+                figures[_figure(prediction, word, body)] = plots.motion_plot(motion)
         return figures
 
+    def pictures(self) -> Mapping[str, bytes]:
+        """The median recording of one box at some instants, measured against simulated."""
+        median = self.picks.get("median")
+        motion = median and box_of(median)
+        if motion is None:
+            return {}
+        markers = static_markers(motion) + strobe_markers(motion)
+        legend = (("measured", style.MEASURED), ("simulated", style.SIMULATED))
+        return {"cubes": render.render_png(markers, title=median.name.capitalize(), legend=legend)}
+
     def motions(self) -> list[dict[str, Any]]:
-        """All bodies simulated, and measured as ghosts."""
+        """All bodies simulated, and measured as ghosts; contact forces."""
         return [_motion(prediction, word) for word, prediction in self.picks.items()]
 
     def curves(self) -> list[dict[str, Any]]:
@@ -110,7 +129,7 @@ class PoseSections(Sections):
         """A figure per body of the recordings that are chosen."""
         return [
             Block(
-                f"{body}, {prediction.name}: {word}", figure=f"motion_{word}_{body}",
+                f"{body}, {prediction.name}: {word}", figure=_figure(prediction, word, body),
                 caption="Orange dots measured, blue simulated.",
             )
             for word, prediction in self.picks.items()
@@ -127,7 +146,7 @@ class PoseSections(Sections):
                     reel.poses(f"/{body}/{who}", t, poses[:, :3], poses[:, 3:])
             if number < DRAWN:
                 rows = every(t)
-                reel.draw(t[rows], (_drawn(prediction, row) for row in rows))
+                reel.draw(t[rows], (drawn(prediction, row) for row in rows))
             reel.end(t[-1])
 
 
@@ -138,6 +157,11 @@ def chosen(predictions: Sequence[Any]) -> dict[str, int]:
         return {}
     order = sorted(range(len(predictions)), key=lambda i: predictions[i].errors[first])
     return {word: i for i, word in picked(order, PICKS).items()}
+
+
+def _figure(prediction: Any, word: str, body: str) -> str:
+    """Name of a body's figure; one of PICTURES where there is no other body."""
+    return f"motion_{word}" if len(prediction.bodies) == 1 else f"motion_{word}_{body}"
 
 
 def motions_of(prediction: Any) -> list[Motion]:
@@ -151,10 +175,14 @@ def motions_of(prediction: Any) -> list[Motion]:
             prediction.simulated[:, k, :3],
             prediction.simulated[:, k, 3:],
             size,
-            errors=prediction.errors,
         )
         for k, (name, size) in enumerate(zip(prediction.bodies, prediction.sizes, strict=True))
     ]
+
+
+def box_of(prediction: Any) -> Motion | None:
+    """The Motion of a recording of one box; None of other bodies."""
+    return motions_of(prediction)[0] if prediction.kinds == ("box",) else None
 
 
 def _motion(prediction: Any, word: str) -> dict[str, Any]:
@@ -165,14 +193,26 @@ def _motion(prediction: Any, word: str) -> dict[str, Any]:
             look = f"{name} {who}", kind, motion.size, colour
             bodies.append(player.body_data(*look, *pose, who == "measured"))
     distance = np.mean([motion.position_error() for motion in motions], axis=0)
+    errors = {"distance [mm]": 1e3 * distance}
+    if "rotation_error_deg" in prediction.errors:
+        turn = np.mean([motion.rotation_error() for motion in motions], axis=0)
+        errors["angle [°]"] = np.degrees(turn)
+    forces = player.force_data(prediction.contact_point, prediction.contact_force)
     name = f"{prediction.name} ({prediction.role}): {word}"
     t = prediction.t - prediction.t[0]
-    return player.playable(name, t, bodies, errors={"distance [mm]": 1e3 * distance})
+    return player.playable(name, t, bodies, errors=errors, forces=forces)
 
 
-def _drawn(prediction: Any, row: int) -> list[Marker]:
-    """Every body at a frame: measured as a ghost, simulated, and the name of the recording."""
-    found = []
+def drawn(prediction: Any, row: int) -> list[Marker]:
+    """A frame: every body, measured as a ghost and simulated, contact forces and a label.
+
+    With the first one what stays below a box: table and paths.  Contacts without force are sent as
+    DELETE, so that no arrow of an earlier frame stays.
+    """
+    box = None if row else box_of(prediction)
+    found = [] if box is None else static_markers(box)
+    contacts = zip(prediction.contact_point[row], prediction.contact_force[row], strict=True)
+    found += [force_arrow(k, *contact) for k, contact in enumerate(contacts)]
     for who, (colour, alpha) in LOOKS.items():
         poses = getattr(prediction, who)[row]
         for k, (body, kind) in enumerate(zip(prediction.bodies, prediction.kinds, strict=True)):

@@ -1,4 +1,4 @@
-"""Recorded bodies as an experiment: read, checked against free flight, predicted and judged."""
+"""Recorded bodies as an experiment: read, checked against free flight, predicted, evaluated."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from ....inverse.simulation_problem import SimulationProblem, body_slots
 from ....rotation import quat_angle
 from ....sensing.flight import WINDOW, check_gravity
 from ....sensing.observation import MIN_SAMPLES, PoseTrial
-from ...comparison import interval
-from ...experiment import Assessment, Data, Experiment, predicted
+from ...bootstrap import interval
+from ...experiment import Experiment, predicted
 from ...fit import Fit
-from ...options import EstimationConfig
-from ...progress import Reporter
-from ...results import median_and_mean
-from . import tosses
+from ...results import count_by, median_and_mean
+from ...scenarios.height import start_state
 from .model import PoseModel, centred, spacing
 from .options import PoseFitOptions, PoseMeasurementOptions, PoseSimulationOptions
 from .selection import Selection
@@ -34,6 +32,7 @@ class PosePrediction:
     bodies, kinds, sizes their names, "box", "sphere" or "point", and edges [m]
     measured, simulated  poses: position [m], quaternion x, y, z, w               (n, bodies, 7)
                          (orientations that were not observed are the simulated ones)
+    contact_point, _force  points that may touch [m], force on them [N]      (n, contacts, 3)
     errors               figures of this recording, those of metrics.json
     """
 
@@ -47,6 +46,8 @@ class PosePrediction:
     sizes: tuple[tuple[float, float, float], ...]
     measured: np.ndarray
     simulated: np.ndarray
+    contact_point: np.ndarray
+    contact_force: np.ndarray
     errors: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -62,11 +63,6 @@ class PoseExperiment(Experiment):
     recordings = Selection
     model_of = PoseModel.build
     several = True
-
-    def __init__(self, config: EstimationConfig) -> None:
-        super().__init__(config)
-        if self.model.by_height:
-            self.what = self.page = "tosses"
 
     @classmethod
     def check_fit(cls, reader: Reader, fit: PoseFitOptions) -> None:
@@ -92,7 +88,15 @@ class PoseExperiment(Experiment):
             return trials
         if options.check_gravity:
             self._check_gravity(trials)
-        return trials if self.model.by_height else self._flying(trials, notes)
+        if not self.model.by_height:
+            return self._flying(trials, notes)
+        rules = count_by(start_state(trial, self.model.height).rule for trial in trials)
+        for rule in sorted(rules.keys() - {"refitted"}):
+            notes.append(
+                f"{rules[rule]} of {len(trials)} recordings begin too near to the ground for their "
+                f"velocity to be refitted: it is {RULES[rule]}"
+            )
+        return trials
 
     def missing(self, trial: PoseTrial) -> int:
         """Frames that a trial lacks."""
@@ -150,9 +154,9 @@ class PoseExperiment(Experiment):
     def _falling(self, trials: list[PoseTrial]) -> list[PoseTrial]:
         """The centre of mass of the bodies of each recording whose flight is long enough."""
         share = self.model.masses / self.model.masses.sum()
-        falling, named = [], self.model.map.named(self.model.map.start)
+        falling = []
         for trial in trials:
-            bodies = centred(trial, self.model.pivots, named)
+            bodies = self.model.centres(trial, self.model.map.start)
             first, value = bodies.of(bodies.bodies[0]), bodies.poses.value
             centre = sum(w * value[:, 7 * k : 7 * k + 3] for k, w in enumerate(share))
             place = np.concatenate([centre, first.orientation], axis=1)
@@ -163,24 +167,7 @@ class PoseExperiment(Experiment):
 
     def counts(self, fit: Fit) -> dict:
         """Recordings that were fitted."""
-        ids = "toss_ids" if self.model.by_height else "ids"
-        return {self.what: len(fit.kept), ids: [trial.id for trial in fit.kept]}
-
-    def assess(self, data: Data, fit: Fit, reporter: Reporter, cancel: Any) -> Assessment:
-        """Predictions and figures of the trained recordings and of those to validate on."""
-        if not self.model.by_height:
-            return super().assess(data, fit, reporter, cancel)
-        model, own = self.model, self.config.measurement.own_gravity
-        trained = tosses.predict(
-            model, fit.kept, fit.z, own_gravity=own, role="train", cancel=cancel
-        )
-        train = tosses.figures(trained)
-        reporter.update(0.4, 1)
-        if not data.validate:
-            return Assessment(trained.predictions, train, None, [])
-        selection = self.config.validate or Selection(self.config.place, "observations", ())
-        found, figures, notes = tosses.validated(model, data.validate, selection, fit.z, cancel)
-        return Assessment(found.predictions, train, figures, notes)
+        return {"recordings": len(fit.kept), "ids": [trial.id for trial in fit.kept]}
 
     def predictions(
         self, trials: Sequence[PoseTrial], fit: Fit, role: str, cancel: Any
@@ -201,8 +188,7 @@ class PoseExperiment(Experiment):
             return self.model.problem(some, z, spf=spf)
 
         def predict(trial: PoseTrial, run: Any) -> PosePrediction:
-            bodies = centred(trial, self.model.pivots, self.model.map.named(z))
-            return self._prediction(trial, bodies, run, role)
+            return self._prediction(trial, self.model.centres(trial, z), run, role)
 
         return predicted(predict, trials, self.model.refined_rollouts(problem, trials, z, cancel))
 
@@ -242,8 +228,12 @@ class PoseExperiment(Experiment):
         return PosePrediction(
             trial.id, role, trial.source, frames * trial.dt, begun, trial.bodies,
             tuple(shape.kind for shape in shapes), tuple(shape.size for shape in shapes),
-            measured, simulated, errors,
+            measured, simulated, run.contact_point[frames], run.contact_force[frames], errors,
         )  # fmt: skip
+
+
+RULES = {"file": "that of the file", "difference": "a difference of poses"}
+"""Where the velocity of a start by height comes from, but where it is refitted."""
 
 
 def _distance(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:

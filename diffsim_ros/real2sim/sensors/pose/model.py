@@ -24,7 +24,7 @@ from ....sensing.observation import Observation, PoseTrial, joined
 from ...model import Model, scene_and_map
 from ...options import EstimationConfig
 from ...scenarios.flight import Flown, FreeFlight, flight_of, flown
-from ...scenarios.height import MetricOptions, free_start, measured_start, start_sample
+from ...scenarios.height import HeightOptions, free_start, measured_start, start_sample
 
 AXES = ("x", "y", "z", "turn x", "turn y", "turn z")
 """Of a pivot's offset."""
@@ -64,15 +64,14 @@ class PoseModel(Model):
 
     @property
     def by_height(self) -> bool:
-        """True where a rollout starts by height, and errors are those of that metric."""
+        """True where a rollout starts by height."""
         return self.config.measurement.start == "height"
 
     @property
-    def metric(self) -> MetricOptions:
-        """What starts by height and their errors need to know."""
+    def height(self) -> HeightOptions:
+        """What starts by height need to know."""
         options = self.config.measurement
-        half = options.half_edge
-        return MetricOptions(half, 2.0 * half, options.start_gravity, options.frames_before)
+        return HeightOptions(options.half_edge, options.start_gravity, options.frames_before)
 
     @property
     def nuisance(self) -> bool:
@@ -101,11 +100,16 @@ class PoseModel(Model):
         if options.start == "scene":
             return FreeFlight(0, 0, 0)
         if self.by_height:
-            start = start_sample(trial, self.metric)
+            start = start_sample(trial, self.height)
             # with nuisance starts, the samples up to the start are in the prior
             return FreeFlight(0, start + 1 if self.nuisance else start, start)
-        most, values = int(options.flight_frames[1]), self.map.named(self.map.start)
-        return flight_of(self.scene, centred(trial, self.pivots, values), options.clearance, most)
+        most = int(options.flight_frames[1])
+        bodies = self.centres(trial, self.map.start)
+        return flight_of(self.scene, bodies, options.clearance, most)
+
+    def centres(self, trial: PoseTrial, z: np.ndarray) -> PoseTrial:
+        """The trial with poses of the bodies' centres; by height, it is read with those."""
+        return trial if self.by_height else centred(trial, self.pivots, self.map.named(z))
 
     def kept_frames(self, trial: PoseTrial, horizon: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Samples that count, and their frames since the start; horizon: last frame, 0: all."""
@@ -135,8 +139,8 @@ class PoseModel(Model):
         if not self.by_height:
             return self.flown(trial, z).starts
         if self.nuisance:
-            return (free_start(self, self.metric, trial, z),)
-        return (measured_start(self, self.metric, trial, z, own_gravity=options.own_gravity),)
+            return (free_start(self, self.height, trial, z),)
+        return (measured_start(self, self.height, trial, z, own_gravity=options.own_gravity),)
 
     def flown(self, trial: PoseTrial, z: np.ndarray) -> Flown:
         """Starts from the trial's flight, simulated with the parameters at z."""
@@ -149,7 +153,7 @@ class PoseModel(Model):
             model = self if free else held
             return model.of_trials([fitted], self.engine_options(trial.dt, spf), nuisance=True)
 
-        bodies = centred(trial, self.pivots, self.map.named(z))
+        bodies = self.centres(trial, z)
         self._known[key] = flown(trial, bodies, self.flight(trial), spf, z, problem, self.pivot)
         return self._known[key]
 
@@ -202,7 +206,7 @@ class PoseModel(Model):
         options, body = self.config.measurement, one.bodies[0]
         poses = one.position[keep], one.orientation[keep]
         if self.by_height and not self.nuisance:
-            length = self.metric.half / self.config.fit.position_weight
+            length = self.height.half / self.config.fit.position_weight
             return metric_track(body, frames, *poses, length)
         count = np.sqrt(len(keep) * len(self.config.bodies))
         weights = count * self.config.fit.length, count

@@ -14,9 +14,6 @@ class SelectionOptions(FilesOptions):
 
     trials: object = option("any", "all, a list of ids, or {random: COUNT, seed: SEED}", "all")
     exclude_train: bool = option("flag", "leave out tosses that the YAML trains on", True)
-    published: object = option(
-        "any", "beside (a table next to each file), none, or a list of tables", "beside"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +37,8 @@ class PoseMeasurementOptions:
     start: str = option(
         "choice",
         "flight: fitted to the frames before the first contact; height: as measured, a little "
-        "before the body is as low as its half diagonal, and figures in widths of it; file: first "
-        "frame, its velocity columns; scene: as the scene says, whose start parameters may be "
-        "estimated",
+        "before the body is as low as its half diagonal; file: first frame, its velocity columns; "
+        "scene: as the scene says, whose start parameters may be estimated",
         "flight",
         choices=("flight", "height", "file", "scene"),
     )
@@ -74,11 +70,11 @@ class PoseMeasurementOptions:
         "start: height; half edge of the cube, recorded lengths", 0.0524, "m"
     )
     start_gravity: float = option(
-        "number", "start: height; gravity of the metric's refit of v_z", 9.81, "m/s^2", minimum=0
+        "number", "start: height; gravity of the refit of v_z", 9.81, "m/s^2", minimum=0
     )
     own_gravity: bool = option(
         "flag",
-        "start: height; refit v_z with the model's gravity (the metric's figures are reported too)",
+        "start: height; refit v_z with the model's gravity",
         False,
     )
     frames_before: int = option(
@@ -115,7 +111,7 @@ class PoseFitOptions(FitOptions):
         "distance that counts as much as a turn by one radian, with starts held", 0.05, "m"
     )
     position_weight: float = positive(
-        "start: height; factor on the square of the position error in a toss's e_q (1: the "
-        "metric's e_q), in place of `length`",
+        "start: height; factor on the square of the position error, over `half_edge`, in a "
+        "recording's mean square; in place of `length`",
         1.0,
     )

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ....errors import InputError, nearest
-from ....fields import Reader
+from ....fields import Reader, dropped
 from ....sensing.observation import MIN_SAMPLES, PoseTrial
 from ....sensing.tosses import read_tosses, repeated, toss_ids
-from ...comparison import Published, TossErrors, beside, read_published
 from ...options import read_options
 from ...recordings import Recordings
 from .options import RandomOptions, SelectionOptions
@@ -26,13 +25,11 @@ class Selection(Recordings):
     """Tosses to train on, or to predict.
 
     trials      "all", ids, or a seeded draw
-    published   "beside", "none" or tables of other simulators' errors
     excluded    selection whose tosses, and copies of them, are left out, if any
     """
 
     trials: str | tuple[int, ...] | RandomOptions = "all"
     exclude_train: bool = False
-    published: str | tuple[Path, ...] = "beside"
     excluded: Selection | None = None
 
     section: ClassVar[type[SelectionOptions]] = SelectionOptions
@@ -41,7 +38,7 @@ class Selection(Recordings):
     @classmethod
     def roles(cls, reader: Reader, value: object, base: Path) -> tuple[Self, Self | None]:
         """Those to train on, and those to validate on, which may leave these out."""
-        train, validate = super().roles(reader, value, base)
+        train, validate = super().roles(reader, _without_published(reader, value), base)
         if validate is not None and validate.exclude_train:
             validate = replace(validate, excluded=train)
         return train, validate
@@ -50,7 +47,7 @@ class Selection(Recordings):
     def details(
         cls, reader: Reader, options: SelectionOptions, base: Path, key: str, data: Any
     ) -> dict[str, Any]:
-        """Which of the tosses, and tables of published errors."""
+        """Which of the tosses."""
         trials: Any = options.trials
         if isinstance(trials, Mapping):
             trials = read_options(RandomOptions, reader, trials, f"{key}.trials")
@@ -62,17 +59,12 @@ class Selection(Recordings):
         elif trials != "all":
             rule = "all, a list of ids, or {random: COUNT, seed: SEED}"
             raise reader.error(f"{key}.trials", trials, rule)
-        published: Any = options.published
-        if isinstance(published, (list, tuple)):
-            published = tuple(base / str(name) for name in published)
-        elif published not in ("beside", "none"):
-            raise reader.error(f"{key}.published", published, "beside, none, or a list of tables")
-        return {"trials": trials, "exclude_train": options.exclude_train, "published": published}
+        return {"trials": trials, "exclude_train": options.exclude_train}
 
     def whole(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Every toss."""
         fields = {"trials": "all", "exclude_train": False}
-        return {**fields, "published": "beside", "excluded": None}, fields
+        return {**fields, "excluded": None}, fields
 
     def keys(self, bodies: Sequence[str] = ()) -> list[Key]:
         """(file, toss id) of every selected toss, in the order of files and ids.
@@ -127,27 +119,6 @@ class Selection(Recordings):
             trials += read_tosses(file, ids, body=body, sigma=sigma, least=least)
         return trials
 
-    def tables(self) -> list[Published]:
-        """Published tables of this selection (empty if there are none)."""
-        if self.published == "none":
-            return []
-        paths = beside(self.files) if self.published == "beside" else self.published
-        return [read_published(path) for path in paths]
-
-    def published_for(self, trials: Sequence[PoseTrial]) -> list[dict[str, TossErrors]]:
-        """Per trial: simulator -> published errors; a table beside a file serves it alone."""
-        tables = self.tables()
-        result = []
-        for trial in trials:
-            folder = Path(trial.poses.source).parent
-            near = [
-                table
-                for table in tables
-                if self.published != "beside" or Path(table.source).parent == folder
-            ]
-            result.append(_merged(near, trial.id))
-        return result
-
 
 def _originals(keys: Sequence[Key], bodies: Sequence[str]) -> list[Key]:
     """Every key, a copy (tosses.repeated) replaced by the toss that it repeats."""
@@ -155,12 +126,11 @@ def _originals(keys: Sequence[Key], bodies: Sequence[str]) -> list[Key]:
     return [(file, copies[file].get(i, i)) for file, i in keys]
 
 
-def _merged(tables: Sequence[Published], toss: int) -> dict[str, TossErrors]:
-    """Errors of every simulator for one toss; the first table that has them counts."""
-    found: dict[str, TossErrors] = {}
-    for table in tables:
-        errors: Mapping[str, Mapping[int, TossErrors]] = table.errors
-        for name, rows in errors.items():
-            if toss in rows:
-                found.setdefault(name, rows[toss])
+def _without_published(reader: Reader, value: object) -> object:
+    """Section `data` without tables of other simulators' errors, which former YAMLs name."""
+    found = reader.mapping(value, "data")
+    for role, part in found.items():
+        if isinstance(part, Mapping) and "published" in part:
+            dropped(reader.place, f"data.{role}.published")
+            found[role] = {key: one for key, one in part.items() if key != "published"}
     return found
