@@ -86,4 +86,4 @@ def curves(lines: dict[str, tuple], labels: tuple[str, str], **axes: Any) -> byt
 
 def colours() -> tuple[str, ...]:
     """Colours of curves, in order."""
-    return (style.SIMULATED, style.MEASURED, *style.OTHERS.values(), *style.SPARE, style.INK)
+    return (*style.SERIES, style.INK)

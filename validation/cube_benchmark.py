@@ -38,8 +38,8 @@ TITLES = (
     ("Combined error e_q", "m + rad²", 1.0),
 )  # fmt: skip
 SIMULATORS = {
-    "diffsim": ("diffsim", style.SIMULATED), "mujoco": ("MuJoCo", style.OTHERS["mujoco"]),
-    "drake": ("Drake", style.OTHERS["drake"]), "bullet": ("Bullet", style.OTHERS["bullet"]),
+    "diffsim": ("diffsim", style.SIMULATED), "mujoco": ("MuJoCo", style.PINK),
+    "drake": ("Drake", style.GREEN), "bullet": ("Bullet", style.WARN),
 }  # fmt: skip
 
 

@@ -252,7 +252,7 @@ def picture(figures: Mapping, path: Path) -> None:
         ("position", "position, error [m]"),
         ("velocity", "velocity, error [m/s]"),
     )
-    colours = {"linear": style.SIMULATED, "tanh": style.MEASURED, "hybrid": style.OTHERS["drake"]}
+    colours = {"linear": style.SIMULATED, "tanh": style.MEASURED, "hybrid": style.GREEN}
     with style.styled():
         figure = style.new_figure(12.5, 5.6)
         axes = figure.subplots(2, 5)

@@ -122,7 +122,7 @@ def path_plot(t: np.ndarray, position: np.ndarray, velocity: np.ndarray) -> Figu
     """Return position [m] (n, 3) and velocity [m/s] (n, 3) of one body over time [s] (n,)."""
     figure = style.new_figure(10.5, 2.9)
     axes = figure.subplots(1, 2)
-    colours = (style.SIMULATED, style.MEASURED, style.OTHERS["drake"])
+    colours = (style.SIMULATED, style.MEASURED, style.GREEN)
     for axis, title, values in (
         (axes[0], "position [m]", position),
         (axes[1], "velocity [m/s]", velocity),

@@ -17,7 +17,7 @@ from diffsim_ros.viz.html import rendered, write_page
 
 TRIALS = 4  # trials that a figure shows
 LINES = 8  # points or joints in it
-AXES = (("x", style.SIMULATED), ("y", style.OTHERS["drake"]), ("z", style.WARN))
+AXES = (("x", style.SIMULATED), ("y", style.GREEN), ("z", style.WARN))
 
 
 def write_recording_report(

@@ -15,14 +15,13 @@ if TYPE_CHECKING:  # nodes need the colours, and not the half second that matplo
 # Okabe and Ito's palette: distinct under the three common kinds of colour blindness.
 MEASURED = "#E69F00"
 SIMULATED = "#0072B2"
-OTHERS = {"mujoco": "#CC79A7", "drake": "#009E73", "bullet": "#D55E00"}
+PINK, GREEN, WARN = "#CC79A7", "#009E73", "#D55E00"
 SPARE = ("#56B4E9", "#8C6D31", "#7B7B7B")
-SERIES = (SIMULATED, MEASURED, *OTHERS.values(), *SPARE)
+SERIES = (SIMULATED, MEASURED, PINK, GREEN, WARN, *SPARE)
 """Of curves that are alike."""
 INK = "#1F2933"
 MUTED = "#6B7785"
 GRID = "#E4E8EC"
-WARN = "#D55E00"
 
 RC = {
     "font.family": "sans-serif",
