@@ -79,8 +79,8 @@ def adam(
     callback  called with a `Progress` after every iteration
     cancel    object with `.cancelled`; when it turns True the best point so far is returned
     After a failed simulation it starts again from the best point with shorter steps, which grow
-    again; after `patience` iterations without gain with half the rate for good.  Returns the best
-    point, with status "objective" when the rate has become LEAST_RATE of the first.
+    again; after `patience` iterations without gain the rate is halved permanently.  Returns the
+    best point, with status "objective" when the rate has become LEAST_RATE of the first.
     """
     options = options or AdamOptions()
     z, y = starting_point(problem, z, y)

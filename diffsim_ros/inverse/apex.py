@@ -22,7 +22,7 @@ from .objectives import AtFrames, BodySlot, Term, _checked
 class Apex(AtFrames):
     """The highest place of a point of a body between two rows; see the module.
 
-    frames    (2,)  first and last row of the rollout that are looked at
+    frames    (2,)  first and last row of the rollout that count
     height    measured [m];  sigma [m];  interval  of the rollout's rows [s]
     direction u (3,) world, unit
     point     one point of the body: RigidPoints, or SoftPoints (of a particle: its one node)

@@ -28,7 +28,7 @@ Jacobian = tuple[np.ndarray | slice, np.ndarray]
 class TrialModel:
     """A trial's rollout and terms; derivatives are by (active engine parameters, own values).
 
-    own     names of the free parameters that objectives read themselves
+    own     names of the free parameters that objectives use directly
     active  number of active engine parameters, or of directions of them (columns of run.dx); ndof
             of the scene (its rows)
     A term's Jacobian is by some `columns` of these: an objective of the parameters alone has their
@@ -55,7 +55,7 @@ class TrialModel:
                 linear += float(term.residual.sum())
                 continue
             S += float(loss(np.einsum("mq,mq->m", term.residual, term.residual))[0].sum())
-            count += int(np.count_nonzero(term.residual))  # those of what was not seen are zero
+            count += int(np.count_nonzero(term.residual))  # missing measurements have zero
         return S, linear, count
 
     @cached_property
@@ -82,7 +82,7 @@ class TrialModel:
         self, k: int, scale: float, jacobians: Sequence[Jacobian],
         maps: tuple[np.ndarray, np.ndarray],
     ) -> list[Series]:  # fmt: skip
-        """Residuals of every term by time, as trial k; scale: what the trial's loss weighs them."""
+        """Residuals of every term by time, as trial k; scale: the weight of the trial's loss."""
         found = []
         for (term, loss, _), (columns, J), objective in zip(
             self._parts(), jacobians, self.trial.objectives, strict=True

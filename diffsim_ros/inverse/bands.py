@@ -1,4 +1,4 @@
-"""Prediction bands: what the parameters' uncertainty leaves open of a motion that was not fitted.
+"""Prediction bands: uncertainty of a held-out motion that is due to the parameters.
 
 Linearised: with J the residuals' Jacobian, nuisance starts eliminated, C the covariance of z and
 H_yy the information on the start (prior and data of that trial),
@@ -26,7 +26,7 @@ class Band:
     """One objective of one trial.
 
     samples   (M,) numbers that increase with time
-    residual  (M, q) predicted less measured, in sigmas (weighed down where a loss is robust)
+    residual  (M, q) predicted minus measured, in sigmas (weighted down where a loss is robust)
     sigma     (M, q) standard deviation of the prediction, in sigmas
     """
 
@@ -45,7 +45,7 @@ class Band:
 
     @property
     def widest(self) -> int:
-        """Channel that the parameters leave most open."""
+        """Channel with the widest band."""
         return int(np.argmax(np.sum(self.sigma**2, axis=0)))
 
 

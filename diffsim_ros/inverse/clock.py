@@ -1,10 +1,10 @@
-"""A sensor's clock beside that of the simulation: late by a delay, fast or slow by a drift [7f].
+"""A sensor's clock relative to the simulation's: late by a delay, fast or slow by a drift [7f].
 
     time of the simulation = (1 + drift) t - delay
 
 of a stamp t since the start of the rollout.  Either may be the value of a parameter; what a sensor
-would show then moves with it by the trajectory's velocity.  `NamedNumbers`: where a sensor's frame
-or pivot is, likewise given or estimated.
+would measure then changes with it by the trajectory's velocity.  `NamedNumbers`: where a sensor's
+frame or pivot is, likewise given or estimated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class NamedNumbers:
 class Clock:
     """delay [s] and drift [1]; with a name the number is the first guess of that parameter.
 
-    reference  what stamps have been freed of already [s]: (1 + drift) t - (delay - reference), so
+    reference  what has been subtracted from stamps already [s]: (1 + drift) t - (delay -
+    reference), so
                that a drift turns about the time of the recording, whatever its epoch
     """
 
@@ -58,7 +59,7 @@ class Clock:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that it reads."""
+        """Names of the parameters that it uses."""
         return tuple(dict.fromkeys(name for name in (self.delay_name, self.drift_name) if name))
 
     def times(self, t: np.ndarray, values: Mapping[str, float] | None = None) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Measured points of a surface against the simulated one: signed distances with exact partials.
 
-A point p that a camera saw at time t is compared with the nearest point of the triangles that the
-camera would see then, on the surface as simulated, deformed [Eq. 7b]:
+A point p that a camera measured at time t is compared with the nearest point of the triangles that
+are visible to it then, on the simulated, deformed surface [Eq. 7b]:
 
     y = sum_c w_c x_c(t),   d = n.(p - y),   r = d / sigma,   dr = -n . sum_c w_c dx_c / sigma
 
@@ -167,13 +167,13 @@ class NearestPoints(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CloudTrack:
-    """Points of one body that a camera saw: r = (signed distance to the simulated surface)/sigma.
+    """Points of one body by a camera: r = (signed distance to the simulated surface)/sigma.
 
     t          (F,)    stamps of the camera's frames since the start of the rollout [s], >= 0
     interval   of the rollout's rows [s]
     skin       SoftSkin or RigidSkin
     points     (N, 3)  [m, world];  frame (N,) which of the times each point is of
-    eye        (3,)    place of the camera [m, world]: only what it sees counts; None: all around
+    eye        (3,)    place of the camera [m, world]: only what it can see counts; None: all around
     along      () or (N,) standard deviation along the ray [m];  across: across it
     incidence  () or (N,) cosine between ray and surface normal:
                sigma^2 = along^2 incidence^2 + across^2 (1 - incidence^2).  Held during a fit, so
@@ -225,7 +225,7 @@ class CloudTrack:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
+        """Parameters that the objective uses directly."""
         return self.clock.parameters
 
     @property
@@ -303,7 +303,7 @@ class CloudTrack:
     def nearest(
         self, rollout: Any, slot: BodySlot, values: Mapping[str, float] | None = None
     ) -> NearestPoints:
-        """Nearest points of the surface that the camera sees, for every measured point."""
+        """Nearest points of the surface visible to the camera, for every measured point."""
         from diffsim_ros import _engine
 
         x = self.surface(rollout, slot, values)
@@ -328,7 +328,7 @@ class CloudTrack:
         return NearestPoints(corners, weights, place, push, distance, normal, signature)
 
     def reweighted(self, rollout: Any, slot: BodySlot) -> CloudTrack:
-        """The track with every point's incidence as this motion's surface has it."""
+        """The track with every point's incidence on this motion's surface."""
         if self.eye is None:
             return self
         ray = self.points - self.eye

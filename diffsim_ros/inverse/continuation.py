@@ -1,14 +1,14 @@
-"""Continuation: a row of easier problems, each started where the last one ended.
+"""Continuation: a sequence of easier problems, each started where the last one ended.
 
-Bouncing motion has a rough cost: a slightly other impact ends on another face.  Two ways to a start
-in the right valley, alone or together:
+Bouncing motion has a rough cost: a slightly different impact ends on another face.  Two methods to
+start in the right valley, alone or together:
 
     [problem.compliant(f, ["ground.k_n", "ground.k_t"]) for f in (0.03, 0.2)] + [problem]
         soft to stiff: a soft k_n spreads impacts over many steps; fewer and wider valleys
     [problem.shortened(n) for n in horizons(frames)] + [problem]
         short to long: few bounces first; each stage's start states are good enough for the next
     growing(problem)
-        the same by shares of each trial: a quarter, half, all of it
+        the same with shares of each trial: a quarter, half, all of it
     three_phases(problem, starts, contact, bounce)
         a throw [G 4.7.3]: starts by the flight, material by the first bounce, then everything
 """
@@ -46,7 +46,7 @@ def growing(problem: SimulationProblem, shares: Sequence[float] = (0.25, 0.5)) -
     """The problem up to growing shares of each trial's length, then the whole one.
 
     problem  a SimulationProblem;  shares  increasing, within (0, 1)
-    A share at which no trial has measurements left is passed over.
+    A share at which no trial has measurements left is skipped.
     """
     if any(not 0 < s < 1 for s in shares) or list(shares) != sorted(set(shares)):
         raise InputError("growing", "shares", list(shares), "increasing numbers between 0 and 1")
@@ -65,7 +65,7 @@ def continuation(
     solver: Callable[..., Solution] = levenberg_marquardt,
     on_stage: Callable[[int], None] | None = None, early: Mapping | None = None, **settings: Any,
 ) -> list[Solution]:  # fmt: skip
-    """Solve the problems in turn; the last is the one that is meant.
+    """Solve the problems in turn; the last is the actual one.
 
     on_stage  called with the stage's number before it starts
     settings  go to the solver; `early` replaces some of them in all stages but the last, e.g.
@@ -103,7 +103,7 @@ def three_phases(
     contact   frame of the first contact: a number, or one per trial;  bounce: where the first
               bounce ends; up to there the other parameters alone are fitted
     solver, on_stage, early, settings  as in `continuation`
-    The first two Solutions are of the problem with the others held.
+    The first two Solutions are of the problem with the others fixed.
     """
     unknown = [name for name in starts if name not in problem.names]
     if unknown or len(set(starts)) in (0, len(problem.names)):

@@ -1,6 +1,6 @@
-"""Goals of a plan: where a body, or points of it, are to be, and how fast, at rows of a rollout.
+"""Goals of a plan: places and velocities of a body, or of its points, at rows of a rollout.
 
-Over several rows either all of them count alike, or only the nearest passage: with distances
+Over several rows either all of them count equally, or only the nearest passage: with distances
 e_i = x_i - x* of n points the residual is the mean of the e_i under weights of a soft minimum,
 
     r = sum_i w_i e_i,   w_i = exp(-|e_i|^2/(n s^2))/sum_j exp(-|e_j|^2/(n s^2)),
@@ -25,14 +25,14 @@ from .objectives import AtFrames, BodySlot, PoseTrack, Term, _checked
 
 
 class Aim:
-    """What a goal of a plan tells besides its residual, unless it says otherwise."""
+    """What goals of a plan provide besides residuals; the defaults."""
 
     sigma: float
     called: ClassVar[str] = "goal"
 
     @property
     def tolerance(self) -> float:
-        """What is near enough, in the unit of `reached`: sigma."""
+        """Tolerance in the unit of `reached`: sigma."""
         return float(self.sigma)
 
     @property
@@ -56,8 +56,8 @@ class Goal(Aim, AtFrames):
 
     frames    (M,)    rows of the rollout
     target    (3,)    x* [m, world], or the velocity [m/s]; (n, 3) of several points
-    sigma     ()      what is near enough [m or m/s]
-    rate      True: the velocity is meant
+    sigma     ()      tolerance [m or m/s]
+    rate      True: of the velocity
     local     (3,)    a point of a rigid body instead of its centre, body frame [m]
     weights   (n,)    masses of a soft body's nodes, in the rollout's order; None: one node
     points    instead of these: where any number of points are fixed to the body
@@ -90,7 +90,7 @@ class Goal(Aim, AtFrames):
             weights = _checked(place, "weights", self.weights, (-1,), positive=True)
             share = (weights / weights.sum())[None]
             put(self, "points", SoftPoints(np.arange(len(weights)), share, np.zeros((1, 3))))
-        put(self, "local", None)  # `points` say it now, so that a copy may have another target
+        put(self, "local", None)  # `points` has it now, so that a copy may have another target
         put(self, "weights", None)
         count = 1 if self.points is None else len(self.points)
         target = np.reshape(self.target, (1, 3)) if np.size(self.target) == 3 else self.target
@@ -138,7 +138,7 @@ class Goal(Aim, AtFrames):
     def reached(self, rollout: Any, slot: BodySlot) -> float:
         """Distance [m, m/s] from the target: of the nearest passage, else the mean square's root.
 
-        A passage is looked for on the straight lines between the rows.
+        The passage may lie on the straight lines between the rows.
         """
         e = self._distances(rollout, slot)[0] / np.sqrt(len(self.target))
         if self.softness is None or len(e) == 1:
@@ -172,11 +172,11 @@ class Goal(Aim, AtFrames):
 
 @dataclass(frozen=True)
 class OrientationGoal(Aim, PoseTrack):
-    """Orientations (M, 4) that a rigid body is to have; `sigma_rotation` (M,) is that of a mean."""
+    """Target orientations (M, 4) of a rigid body; `sigma_rotation` (M,) is that of a mean."""
 
     @property
     def tolerance(self) -> float:
-        """What is near enough [rad]."""
+        """Tolerance [rad]."""
         sigma = np.asarray(self.sigma_rotation)
         return float(sigma[0]) / np.sqrt(len(sigma))
 

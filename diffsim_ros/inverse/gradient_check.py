@@ -54,7 +54,7 @@ class DirectionCheck:
 
 @dataclass(frozen=True)
 class GradientReport:
-    """Many directions; adjoint: largest |g_S - g_lambda| / |g| seen, None if not compared."""
+    """Many directions; adjoint: largest |g_S - g_lambda| / |g|, None if not compared."""
 
     checks: tuple[DirectionCheck, ...]
     adjoint: float | None = None

@@ -1,6 +1,6 @@
-"""What a planned motion keeps to on its way: a heading, a clearance, limits of a kinematic body.
+"""What a planned motion keeps to throughout: a heading, a clearance, limits of a kinematic body.
 
-They have the partials of any objective, and say how far they are missed as goals do (`reached`).
+They have the partials of any objective, and report how far they are missed as goals do (`reached`).
 """
 
 from __future__ import annotations

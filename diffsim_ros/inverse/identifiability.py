@@ -1,4 +1,4 @@
-"""Which parameters the data can see, and tell apart [Eq. 15].
+"""Which parameters the data determine, and distinguish from others [Eq. 15].
 
 Works on the Hessian of the data alone (shared priors left out, nuisance variables eliminated).
 """
@@ -12,16 +12,16 @@ import numpy as np
 
 CORRELATED = 0.99  # |correlation| from which two parameters cannot be distinguished
 COMBINED = 0.999  # multiple correlation from which a parameter hides in a combination of others
-UNSEEN = 1e3  # sigma in units of z, all else known, from which the data do not see a parameter
+UNDETERMINED = 1e3  # sigma in units of z, all else known, from which on it is undetermined
 
 
 @dataclass(frozen=True)
 class Identifiability:
     """Verdict per parameter.
 
-    identifiable (nz,) bool; notes (nz,) sentences, "" if there is nothing to say
+    identifiable (nz,) bool; notes (nz,) sentences, "" if there is none
     pairs        (name, name, correlation) that the data cannot distinguish
-    sigma        (nz,) standard deviation of z from the data alone, inf where unseen
+    sigma        (nz,) standard deviation of z from the data alone, inf where undetermined
     """
 
     identifiable: tuple[bool, ...]
@@ -33,7 +33,7 @@ class Identifiability:
 def _combinations(
     scaled: np.ndarray, informed: list[int], names: Sequence[str], notes: list[list[str]]
 ) -> tuple[list[tuple[str, str, float]], np.ndarray]:
-    """Pairs and larger groups among the seen parameters; adds notes, returns pairs and sigmas."""
+    """Pairs and groups among the determined parameters; adds notes, returns pairs and sigmas."""
     values, vectors = np.linalg.eigh(scaled)
     floor = 1e-13 * max(float(values[-1]), 1.0)
     inverse = (vectors / np.maximum(values, floor)) @ vectors.T
@@ -52,7 +52,7 @@ def _combinations(
             pull = np.abs(inverse[a] / diagonal[a])
             pull[a] = 0.0
             group = [names[informed[b]] for b in np.flatnonzero(pull > 0.2 * pull.max())]
-            notes[i].append(f"only a combination with {', '.join(group)} is seen")
+            notes[i].append(f"only a combination with {', '.join(group)} is determined")
     return pairs, np.sqrt(diagonal)
 
 
@@ -67,7 +67,7 @@ def identifiability(
     n = len(names)
     notes: list[list[str]] = [[] for _ in range(n)]
     curvature = np.diagonal(H_data)
-    informed = np.flatnonzero(curvature > 1.0 / UNSEEN**2)
+    informed = np.flatnonzero(curvature > 1.0 / UNDETERMINED**2)
     sigma = np.full(n, np.inf)
     pairs: list[tuple[str, str, float]] = []
     for i in set(range(n)) - set(informed.tolist()):
@@ -82,7 +82,7 @@ def identifiability(
         if notes[i]:
             continue
         if sigma[i] > 0.5 * (upper[i] - lower[i]):
-            notes[i].append("the data say no more about it than its bounds")
+            notes[i].append("the data determine it no better than its bounds")
         elif log[i] and sigma[i] > 1.0:
             notes[i].append("the data do not determine it within a factor of e")
     text = tuple("; ".join(sentences) for sentences in notes)

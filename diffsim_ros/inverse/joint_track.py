@@ -6,7 +6,7 @@ With the coordinate q of a joint at rows of a rollout and the sensor's delay T [
 
 x is q along the cubic of its rows' values and rates (7a), or q', or the torque of the motor on it,
 k (q* - q) + c (q*' - q'), as the engine applies it, both along a cubic through their rows.  Before
-the start a joint is as it is there.
+the start a joint is as at the start.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Reading:
     drift: float | str = 0.0
 
     def named(self) -> list[str]:
-        """Parameters that it reads."""
+        """Parameters that it uses."""
         every = (self.delay, self.gain, self.bias, self.drift)
         return [v for v in every if isinstance(v, str)]
 
@@ -135,7 +135,7 @@ class JointTrack:
     """Measured signals of one joint: r per time and signal.
 
     body      the joint's body_b;  other  first dof of its body_a in the scene, None: the world
-    scene     engine scene, whose joint_motion is asked
+    scene     engine scene, for its joint_motion
     t         times since the start of the rollout (M,) [s];  interval  between its rows [s]
     measured  signal -> values (M,), NaN: not measured
     readings  signal -> Reading;  servo  its motor, for the signal effort
@@ -174,12 +174,12 @@ class JointTrack:
 
     @property
     def frames(self) -> np.ndarray:
-        """First and last row of the rollout that are read without a delay."""
+        """First and last row of the rollout that are used without a delay."""
         return rows_around(self.t[[0, -1]], self.interval).ravel()
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
+        """Parameters that the objective uses directly."""
         names = [name for signal in self.measured for name in self.readings[signal].named()]
         if self.servo is not None and "effort" in self.measured:
             gains = (self.servo.stiffness, self.servo.damping)
@@ -209,7 +209,7 @@ class JointTrack:
         return {s: self._read(s, motion, values)[0] for s in self.measured}
 
     def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> JointTerm:
-        """Residuals (M, signals) and partials by both bodies and by what it reads."""
+        """Residuals (M, signals) and partials by both bodies and by its parameters."""
         motion, signals = self.motion(rollout), list(self.measured)
         parts = [self._residual(s, motion, values) for s in signals]
         columns, dofs = slice(6, 12), np.arange(slot.size)

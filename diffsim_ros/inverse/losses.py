@@ -77,8 +77,8 @@ class StudentT(Loss):
     """Twice the negative log likelihood of a multivariate t: rho = (dof + count) log(1 + s/dof).
 
     count  number of residuals in s; dof  degrees of freedom, small = heavy tails.  rho' is 1 where
-    s is as large as expected (s = count).  As loss of a trial's total it says that each trial has
-    its own unknown noise level, which is what a chaotic toss looks like.
+    s is as large as expected (s = count).  As loss of a trial's total it assumes that each trial
+    has its own unknown noise level, which is what a chaotic toss looks like.
     """
 
     dof: float = 4.0

@@ -155,7 +155,7 @@ class MarkerTrack:
     t         (M,)       stamps since the start of the rollout [s], >= 0
     interval  of the rollout's rows [s]
     carrier   n markers: SoftPoints or RigidPoints
-    position  (M, n, 3)  measured [m, world]; NaN: not seen
+    position  (M, n, 3)  measured [m, world]; NaN: missing
     sigma     ()  (n,) or (M, n)  [m]
     clock     of the stamps;  origin  (3,) [m] of what they are measured from
     """
@@ -170,7 +170,7 @@ class MarkerTrack:
     name: str = "markers"
     clock: Clock = field(default_factory=Clock)
     origin: NamedNumbers = field(default_factory=lambda: NamedNumbers.zero(3))
-    weight: np.ndarray = field(init=False, repr=False, compare=False)  # (M, n) 1/sigma; 0: not seen
+    weight: np.ndarray = field(init=False, repr=False, compare=False)  # (M, n) 1/sigma; 0: missing
     soft: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -188,7 +188,7 @@ class MarkerTrack:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
+        """Parameters that the objective uses directly."""
         named = (name for name in self.origin.names if name)
         return tuple(dict.fromkeys((*self.clock.parameters, *named)))
 
@@ -215,7 +215,7 @@ class MarkerTrack:
         return self.clock.within(self.t, values, last)
 
     def predicted(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> np.ndarray:
-        """What the sensor would show: places (M, n, 3) from its origin."""
+        """What the sensor would measure: places (M, n, 3) from its origin."""
         at, _ = self._within(rollout, values)
         x, _ = interpolated(self.carrier, rollout, slot, at, self.interval)
         return x - self.origin.at(values)

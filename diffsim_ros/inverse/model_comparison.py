@@ -145,9 +145,7 @@ def _sentences(
 ) -> list[str]:
     clear = [name for name, pair in pairs.items() if pair.clear]
     if len(clear) == len(pairs):
-        words = [
-            f"the data support {best}: it predicts what it has not seen better than all others"
-        ]
+        words = [f"the data support {best}: it predicts held-out data better than all others"]
     elif clear:
         open_ = [best, *(n for n in pairs if n not in clear)]
         words = [

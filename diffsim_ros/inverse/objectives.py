@@ -54,7 +54,7 @@ class Term:
     jx, jv    (M, q, d)  partials by pose and velocity tangent of the body (particle: d = 3);
               (M, s, q, d) with s rows
     dofs      (d,) of the body's dofs that the partials are by; None: all
-    own       name -> (M, q) partials by values of parameters that the objective itself reads
+    own       name -> (M, q) partials by values of parameters that the objective uses directly
     moves     False: the motion does not enter, only `own` values do
     linear    True: the cost is the residual itself, not its square
     signature names the branches that an objective with kinks took
@@ -151,7 +151,7 @@ class Objective(Protocol):
 
     @property
     def body(self) -> str:
-        """Body of the scene that it is about."""
+        """Body of the scene that is measured."""
         ...
 
     @property
@@ -161,7 +161,7 @@ class Objective(Protocol):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
+        """Parameters that the objective uses directly."""
         ...
 
     @property
@@ -174,7 +174,7 @@ class Objective(Protocol):
         ...
 
     def until(self, frame: int) -> Objective | None:
-        """Return what is left of it when the rollout ends at this frame; None: nothing."""
+        """Return its part up to this frame of the rollout; None: nothing."""
         ...
 
 
@@ -292,7 +292,7 @@ class PoseTrack(AtFrames):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
+        """Parameters that the objective uses directly."""
         return tuple(name for name in self.offset_names if name)
 
     def _offset(self, values: Mapping[str, float]) -> np.ndarray | None:
@@ -358,7 +358,7 @@ def metric_track(
 ) -> PoseTrack:  # fmt: skip
     """PoseTrack with |r|^2 = e_q = mean over frames of |dp|^2/length + angle^2 [m, rad^2]  [Eq. 5].
 
-    The cost is e_q/2.  `length` [m] weighs positions (cube tosses: half the width, 0.0524).
+    The cost is e_q/2.  `length` [m] weights positions (cube tosses: half the width, 0.0524).
     """
     count = len(frames)
     return PoseTrack(

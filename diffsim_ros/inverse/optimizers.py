@@ -1,6 +1,6 @@
 """Solvers: Levenberg-Marquardt with bounds and nuisance elimination, and L-BFGS-B.
 
-Both see a `Problem` and nothing else, are deterministic, never let a failed simulation or a NaN
+Both use a `Problem` and nothing else, are deterministic, never let a failed simulation or a NaN
 out, and end with the best point when cancelled.
 """
 
@@ -34,7 +34,7 @@ class LMOptions:
                         prediction when no step helps: where contacts switch the cost has kinks, at
                         which the slope never vanishes
     step_tolerance      on the largest change of a scaled variable
-    negligible          absolute decrease of the cost, as predicted, that is not worth a try
+    negligible          absolute decrease of the cost, as predicted, below which no step is tried
     damping             first lambda, relative to the Hessian's diagonal
     """
 
@@ -110,7 +110,7 @@ class _Damping:
         self.scale_z: np.ndarray = np.array(-np.inf)
         self.scale_y: np.ndarray = np.array(-np.inf)
 
-    def see(self, equations: NormalEquations) -> None:
+    def scale_by(self, equations: NormalEquations) -> None:
         """Raise the scales to the present diagonals; none is zero."""
         diag_z, diag_y = equations.diagonals()
         floor = 1e-10 * max(float(diag_z.max(initial=0.0)), np.finfo(float).tiny) + 1e-300
@@ -166,7 +166,7 @@ def levenberg_marquardt(
         if slope <= options.gradient_tolerance:
             status = "gradient"
             break
-        damping.see(now.equations)
+        damping.scale_by(now.equations)
         dz, dy, predicted = _step(problem, z, now.equations, damping)
         if predicted <= options.negligible:
             status = "objective" if damping.value < 1.0 else "stalled"
@@ -219,7 +219,7 @@ def _slow(history: Sequence[Iteration], tolerance: float) -> bool:
 def _promise(problem: Problem, z: np.ndarray, evaluation: Evaluation) -> float:
     """Relative decrease of the cost that an undamped step promises."""
     undamped = _Damping(1e-12)
-    undamped.see(evaluation.equations)
+    undamped.scale_by(evaluation.equations)
     *_, predicted = _step(problem, z, evaluation.equations, undamped)
     return predicted / max(abs(evaluation.value), np.finfo(float).tiny)
 
@@ -241,7 +241,7 @@ class _Cancelled(Exception):
 
 
 class _Descent:
-    """The function that L-BFGS-B sees: x = (z, y), failures replaced by a bowl around the best."""
+    """The function for L-BFGS-B: x = (z, y), failures replaced by a bowl around the best."""
 
     def __init__(self, problem: Problem, recorder: Recorder, cancel: Any) -> None:
         self.problem, self.recorder, self.cancel = problem, recorder, cancel

@@ -1,6 +1,6 @@
 """Parameters, and how together they set the engine's [Eqs. 1, 2].
 
-The solvers see only z: one number per free parameter, of order one, in which a parameter is
+Solvers use only z: one number per free parameter, of order one, in which a parameter is
 linear (value = typical * z) or logarithmic (value = exp(z)).
 """
 
@@ -158,7 +158,7 @@ class ParameterMap:
         return np.where(self.logarithmic, self.values(z), self._step)
 
     def named(self, z: np.ndarray) -> dict[str, float]:
-        """Natural values of all parameters by name, held ones included."""
+        """Natural values of all parameters by name, fixed ones included."""
         out = {p.name: p.value for p in self.parameters}
         out.update(zip(self.names, self.values(z).tolist(), strict=True))
         return out
@@ -172,7 +172,7 @@ class ParameterMap:
         return np.array([p.to_z(float(values.get(p.name, p.value))) for p in self.free])
 
     def engine(self, z: np.ndarray, base: np.ndarray) -> np.ndarray:
-        """Engine parameter vector (np,): `base` with all set that a parameter sets."""
+        """Engine parameter vector (np,): `base` with the numbers that parameters set."""
         named, p = self.named(z), np.array(base, float)
         value = [named[q.name] for q in self.parameters]
         for index, factors in self._factors.items():

@@ -1,4 +1,4 @@
-"""A problem with some of its parameters held: for profiles, and for starts alone."""
+"""A problem with some of its parameters fixed: for profiles, and for starts alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .problem import Evaluation, Problem
 class Pinned:
     """Any `Problem` with the scaled variables `held` (index -> value) taken out of z.
 
-    All of them may be held: then only nuisance variables are left.
+    All of them may be fixed: then only nuisance variables are left.
     """
 
     def __init__(self, problem: Problem, held: Mapping[int, float]) -> None:

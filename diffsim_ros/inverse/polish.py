@@ -1,9 +1,9 @@
 """The last stretch of a rough cost: BFGS with a weak Wolfe line search.
 
-Where contacts switch the cost has kinks.  Levenberg-Marquardt sees the slope of one side only and
-stops there, though a way down along the kink may remain; quasi-Newton updates learn it (Lewis and
+Where contacts switch the cost has kinks.  Levenberg-Marquardt uses the slope of one side only and
+stops there, though the cost may still fall along the kink; quasi-Newton updates learn it (Lewis and
 Overton, Nonsmooth optimization via quasi-Newton methods, 2013).  The inverse Hessian starts as the
-Gauss-Newton one, so that a smooth minimum is left where it is.
+Gauss-Newton one, so that a smooth minimum does not change.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def polish(
     window: int = 8, want: str = "equations", callback: Callback | None = None,
     cancel: Any = None,
 ) -> Solution:  # fmt: skip
-    """Go on from a solution until `window` iterations together gain less than `tolerance`.
+    """Continue from a solution until `window` iterations together gain less than `tolerance`.
 
     tolerance  on the cost itself, whose unit is one: a rise by 1/2 is one standard deviation
     want       gradients through S ("equations") or the adjoint ("gradient"), the same to 1e-9

@@ -73,7 +73,7 @@ class PoseStream:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
+        """Parameters that the objective uses directly."""
         names = (*self.clock.parameters, *self.pivot.names, *self.origin.names)
         return tuple(dict.fromkeys(name for name in names if name))
 
@@ -92,7 +92,7 @@ class PoseStream:
         return PoseStream(**{**vars(self), **cut})
 
     def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
-        """Residuals and partials by two rows of the rollout and by what the sensor is told by."""
+        """Residuals and partials by two rows of the rollout and by the sensor's own parameters."""
         last = (len(rollout.position) - 1 - 1e-6) * self.interval
         at, moving = self.clock.within(self.t, values, last)
         x, partials = interpolated(FRAME, rollout, slot, at, self.interval)
@@ -111,7 +111,7 @@ class PoseStream:
     def predicted(
         self, rollout: Any, slot: BodySlot, values: Mapping[str, float]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What the sensor would show: places (M, 3) from its origin, and matrices (M, 3, 3)."""
+        """What the sensor would measure: places (M, 3) from its origin, and matrices (M, 3, 3)."""
         last = (len(rollout.position) - 1 - 1e-6) * self.interval
         at, _ = self.clock.within(self.t, values, last)
         x, _ = interpolated(FRAME, rollout, slot, at, self.interval)

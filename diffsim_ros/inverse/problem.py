@@ -1,4 +1,4 @@
-"""What a solver sees: z -> cost, gradient and Gauss-Newton equations.  No engine here."""
+"""The interface of solvers: z -> cost, gradient and Gauss-Newton equations.  No engine here."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Evaluation:
 
     value        cost; inf when a rollout failed or was cancelled (never NaN)
     failures     one sentence per failed trial, "" free
-    cancelled    True: a cancel token stopped it; value means nothing
+    cancelled    True: a cancel token stopped it; value is undefined
     equations    Gauss-Newton equations at this point, if asked for and all went well
     gradient     (gz (nz,), gy (K, ny)), if asked for and all went well
     trial_costs  (K,) cost of each trial with its nuisance prior
     signature    the branches that the motions took (mode hashes), equal = same branches
     count        number of residuals, those of nuisance priors included, shared priors and those of
-                 what was not seen (zero) not
+                 missing measurements (zero) not
     series       residuals by objective and time with their Jacobians, for want "curvature" only
     """
 
@@ -59,7 +59,7 @@ class Problem(Protocol):
 
     @property
     def start(self) -> np.ndarray:
-        """Where to start from: z (nz,)."""
+        """Start of the search: z (nz,)."""
         ...
 
     @property

@@ -2,8 +2,8 @@
 
     rise(v) = 2 (min over the others O(v, .) - O) / factor ,   interval {v : rise <= threshold} [19]
 
-Unlike a standard deviation it sees that a parameter's two sides differ, and sides that the data
-leave open.  `factor` is what the noise's variance is larger than the squared sigmas for this
+Unlike a standard deviation it shows that a parameter's two sides differ, and sides that the data
+leave open.  `factor` is the ratio of the noise's variance to the squared sigmas for this
 parameter, correlation over time included (the ratio of two covariances): so that the threshold of
 chi-square holds for model error too (Pace, Salvan and Sartori, 2011).
 """
@@ -25,7 +25,7 @@ from .solution import Solution
 
 POINTS = 12  # of one side at most
 SPACING = 0.4  # of the root of the rise between points, in units of the threshold's root
-BEYOND = 1.0  # root of the rise, likewise, at which a side ends
+BEYOND = 1.0  # root of the rise at which a side ends
 HALVINGS = 3  # of a step whose simulation fails
 
 
@@ -71,7 +71,7 @@ def profile(
     sigma    guess of its standard deviation in z: the first step
     factor, threshold  see the module; 3.84 is the 95 % quantile of chi-square with one parameter
     on_progress     called with the share that is done, 0 ... 1
-    cancel   ends it; the sides are then open where they had come to
+    cancel   ends it; unfinished sides are then open
     """
     if name not in problem.names:
         near = nearest(name, problem.names)
@@ -128,7 +128,7 @@ class _Walk:
         return found, pinned.whole(found.z)
 
     def side(self, sign: float, sigma: float, report: Callable[[float], None]) -> _Side:
-        """Walk until the threshold is passed, a bound is met, or a simulation fails."""
+        """Step until the threshold is passed, a bound is reached, or a simulation fails."""
         low, high = self.problem.lower[self.index], self.problem.upper[self.index]
         bound, goal = (low if sign < 0 else high), float(np.sqrt(self.threshold))
         whole, last = self.solution.z.copy(), self.solution

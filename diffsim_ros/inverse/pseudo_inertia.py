@@ -105,7 +105,7 @@ class InertiaGroup:
 
     name     of the group: its parameters are NAME.alpha ...
     payload  engine parameters PAYLOAD.mass, .moment.x ..., .inertia.xx ...
-    origin   where theta's centre counts from, in the body's frame (its node) [m]
+    origin   origin of theta's centre, in the body's frame (its node) [m]
     """
 
     name: str
@@ -119,13 +119,13 @@ class InertiaGroup:
 
     @property
     def scene_parameters(self) -> tuple[str, ...]:
-        """engine parameters, in the order of `values`."""
+        """Engine parameters, in the order of `values`."""
         words = ["mass", *(f"moment.{a}" for a in "xyz")]
         words += [f"inertia.{k}" for k in ("xx", "yy", "zz", "xy", "xz", "yz")]
         return tuple(f"{self.payload}.{word}" for word in words)
 
     def values(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
-        """engine parameters (10,) of theta (10,)."""
+        """Engine parameters (10,) of theta (10,)."""
         return ten(about_point(pseudo_inertia(theta)[0], self.origin))
 
     def jacobian(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:

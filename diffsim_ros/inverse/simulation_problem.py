@@ -150,7 +150,7 @@ class SimulationProblem:
         return self._recording(stagnate=True)
 
     def watched(self) -> SimulationProblem:
-        """Return the problem whose rollouts also hold the modes of all contacts."""
+        """Return the problem whose rollouts also record the modes of all contacts."""
         return self._recording(stagnate=self.options.stagnate)
 
     def _recording(self, *, stagnate: bool) -> SimulationProblem:
@@ -161,7 +161,7 @@ class SimulationProblem:
         return other
 
     def _copy(self) -> SimulationProblem:
-        """A copy to be changed, which knows nothing of this one's evaluations."""
+        """A copy to be changed, without this one's cached evaluations."""
         other = copy.copy(self)
         other._last = None
         return other
@@ -198,8 +198,8 @@ class SimulationProblem:
         self, z: np.ndarray, y: np.ndarray | None = None, *, want: str = "value",
         cancel: Any = None,
     ) -> Evaluation:  # fmt: skip
-        """See `Problem.evaluate`; the equations that were asked for last are kept, so that whoever
-        asks for them again where another has looked (the pre-flight, a fit's start) pays nothing.
+        """See `Problem.evaluate`; the last equations are kept, so that a second request at the
+        same point (the pre-flight, then a fit's start) costs nothing.
         """
         if want != "equations":
             return self.evaluate_many([z], [y], want=want, cancel=cancel)[0]
@@ -381,7 +381,7 @@ def engine_rollouts(
     scene: Any, P: np.ndarray, steps: np.ndarray, options: Any, active: Sequence[int] | None,
     mode: str, threads: int, cancel: Any, directions: Sequence[np.ndarray] | None = None,
 ) -> list[Any]:  # fmt: skip
-    """Rollouts of the engine, one a row of P; `directions` of the active parameters, likewise."""
+    """Rollouts of the engine, one a row of P, with `directions` of the active parameters."""
     from diffsim_ros import _engine
 
     settings = {"active": active, "mode": mode, "threads": threads, "cancel": cancel}

@@ -1,4 +1,4 @@
-"""What a solver gives back, and what it tells on the way."""
+"""What a solver returns, and what it reports meanwhile."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        """True when the status says so."""
+        """True if the status is a converged one."""
         return STATUSES[self.status][0]
 
 
@@ -108,7 +108,7 @@ class Recorder:
         self, z: np.ndarray, value: float, gradient: float, step: float, damping: float,
         accepted: bool, failures: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        """Note an iteration and tell the callback."""
+        """Note an iteration and pass it to the callback."""
         entry = Iteration(
             len(self.history) + 1, self.limit, float(value), float(gradient), float(step),
             float(damping), bool(accepted), self.named(z), tuple(failures),

@@ -6,7 +6,7 @@ Least squares over q = (offset, decay, w, a, b) makes q a function of the sample
 and left = m - y, M^T left = 0 gives dq/dy = (M^T M + sum left d2m/dq2)^-1 M^T            [Eq. 7j]
 
 What a body does before the fit's first sample changes a and b alone, so an objective of the others
-does not mind how it was let go.
+does not depend on how it was released.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Oscillation:
     """Damped sinusoid [Eq. 7i], t from its first sample on.
 
     offset [m], frequency [Hz], decay [1/s], amplitudes a, b [m] of cosine and sine at the first
-    sample, rms [m] of what is left; creep [m], the mean of what is left in the last quarter of the
+    sample, rms [m] of the residuals; creep [m], their mean in the last quarter of the
     samples; curve: its values at the samples (n,)
     """
 
@@ -93,7 +93,7 @@ def damped_sinusoid(place: str, t: np.ndarray, y: np.ndarray) -> Oscillation:
 
 
 def _last(valid: np.ndarray) -> np.ndarray:
-    """The last quarter of the samples (n,) that are seen, as a mask."""
+    """The last quarter of the measured samples (n,), as a mask."""
     return valid & (np.cumsum(valid) > 0.75 * valid.sum())
 
 
@@ -165,7 +165,7 @@ class SwingTrack:
 
     @property
     def frames(self) -> np.ndarray:
-        """Rows of the rollout that it reads (1, 2 n)."""
+        """Rows of the rollout that it uses (1, 2 n)."""
         return rows_around(self.t, self.interval).reshape(1, -1)
 
     def until(self, frame: int) -> SwingTrack | None:

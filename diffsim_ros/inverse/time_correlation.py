@@ -1,16 +1,16 @@
-"""Residuals that are alike from one frame to the next: how many independent ones they are worth.
+"""Residuals correlated from frame to frame: how many independent ones they count for.
 
 Of a series of M samples by q channels the covariance is taken as separable,
 
     Cov(r_ia, r_jb) = S_ab rho(|i - j|),                                                    [Eq. 16]
 
 S (q, q) from the residuals themselves, rho that of an autoregression fitted to all channels
-together (Yule-Walker, order by Akaike's criterion), which follows swinging as well as decaying
+together (Yule-Walker, order by Akaike's criterion), which models oscillating as well as decaying
 correlation.  With J the residuals' Jacobian (nuisance starts eliminated) and H the cost's Hessian,
 
     C = H^-1 [ sum over series of J^T (rho x S) J / (1 - lost) ] H^-1                       [Eq. 17]
 
-`lost` is the share of the residuals' variance that the fit took away.
+`lost` is the share of the residuals' variance that the fit removed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import numpy as np
 from .normal_equations import NormalEquations
 
 MOST_LAGS = 12  # of the autoregression
-LEAST_SAMPLES = 12  # of a series that says something about its own noise
+LEAST_SAMPLES = 12  # of a series, to estimate its own noise
 
 
 @dataclass(frozen=True)
 class Series:
-    """Residuals of one objective of one trial, as the gradient of the cost sees them.
+    """Residuals of one objective of one trial, as the gradient of the cost weights them.
 
     name, trial  of the objective, number of the trial
     samples      (M,) whole numbers, increasing with time; equal ones are of the same instant
@@ -46,9 +46,9 @@ class Series:
 
 @dataclass(frozen=True)
 class SeriesNoise:
-    """What the residuals of one series say about their noise.
+    """The noise of one series, estimated from its residuals.
 
-    count      residuals that were seen (not occluded)
+    count      residuals of measured samples (not occluded)
     phi        autoregression of the whole series, () if neighbours are independent
     frames     samples that one independent sample takes: sum of rho over all lags, 1 at least
     channels   independent ones of the q channels: (tr S)^2 / |S|^2
@@ -65,7 +65,7 @@ class SeriesNoise:
 
     @property
     def effective(self) -> float:
-        """Independent residuals that the series is worth."""
+        """Effective number of independent residuals."""
         if self.S is None:
             return float(self.count)
         return max(1.0, self.count / len(self.S) / self.frames * self.channels)
@@ -74,7 +74,7 @@ class SeriesNoise:
 def autoregression(e: np.ndarray) -> np.ndarray:
     """Coefficients phi of e_t = sum_k phi_k e_(t-k) + white, common to all columns of e (M, q).
 
-    Rows of NaN are samples that are missing.  Order 0 ... MOST_LAGS by Akaike's criterion.
+    Rows of NaN are missing samples.  Order 0 ... MOST_LAGS by Akaike's criterion.
     """
     valid, e = np.isfinite(e), np.nan_to_num(e)
     total = float(np.sum(e**2))
@@ -211,7 +211,7 @@ class TimeNoise:
     """The noise of all series together.
 
     series    SeriesNoise of each
-    meat      (nz, nz) of [Eq. 17], what the fit took away put back; None if it was not asked for
+    meat      (nz, nz) of [Eq. 17], corrected for `lost`; None if it was not asked for
     lost      that share
     """
 
@@ -226,7 +226,7 @@ class TimeNoise:
 
     @property
     def effective(self) -> float:
-        """Independent ones that they are worth."""
+        """Effective number of independent ones."""
         return float(sum(s.effective for s in self.series))
 
 

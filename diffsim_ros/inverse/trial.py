@@ -25,8 +25,9 @@ class InitialState:
     The true start is this one moved by the tangent offset o (12,) = (dc, dphi, dv, domega), of a
     particle (6,) = (dc, dv), with o = L u + sum_i slope_i (value_i - reference_i).
     covariance  (12, 12) of o from the pre-contact fit, L its Cholesky factor and u ~ N(0, 1) the
-                nuisance variables; needed where starts are nuisance variables.  Frames that went
-                into it must not be residuals too: they would count twice, sigma come out too small.
+                nuisance variables; needed where starts are nuisance variables.  Frames that were
+                used for it must not be residuals too: they would count twice and sigma be too
+                small.
     slopes      parameter -> (reference value, (12,) slope): how the fit moves with a shared
                 parameter, e.g. the fitted vertical velocity with gravity
     """
@@ -118,12 +119,12 @@ class Trial:
     """One recording.
 
     steps       steps of the rollout; its frames are every `record_every` of them
-    objectives  what was measured
-    starts      starts of bodies; the others start as the scene says
+    objectives  of the measurements
+    starts      starts of bodies; the others start as in the scene
     loss        of the trial's total (a chaotic trial is an outlier as a whole)
     weight      how often it counts
     parameters  further parameters of the scene, in this trial alone
-    held        values of parameters that are not free, in this trial alone
+    held        values of fixed parameters, in this trial alone
     """
 
     name: str

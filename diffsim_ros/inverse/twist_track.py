@@ -1,4 +1,4 @@
-"""Measured velocities of a rigid body, where a recording has them and hardly more [Eq. 7e]."""
+"""Measured velocities of a rigid body, for recordings of little else [Eq. 7e]."""
 
 from __future__ import annotations
 

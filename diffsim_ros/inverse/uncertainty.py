@@ -1,4 +1,4 @@
-"""Uncertainty of an estimate: Gauss-Newton, noise alike over time, sandwich and bootstrap.
+"""Uncertainty of an estimate: Gauss-Newton, correlated noise, sandwich and bootstrap.
 
 Which one: `gauss_newton_covariance` where the residuals are the sensor's noise (synthetic data,
 good models); `sandwich_covariance` or `bootstrap` where they are model error, which many trials
@@ -30,7 +30,7 @@ LEAST = 1e-24
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Covariance and its reading; NaN where undefined (a parameter at its bound).
+    """Covariance and what follows from it; NaN where undefined (a parameter at its bound).
 
     kind          "gauss_newton", "correlated", "sandwich" or "bootstrap"
     covariance_z  (nz, nz) of the scaled variables; correlation (nz, nz)
@@ -117,7 +117,7 @@ def _read(
     problem: Problem, solution: Solution, kind: str, covariance: np.ndarray, expansion: _Expansion,
     **extra: Any,
 ) -> Uncertainty:  # fmt: skip
-    """Everything that a covariance (free parameters; NaN elsewhere) lets one say."""
+    """Sigmas, correlations and notes from a covariance (free parameters; NaN elsewhere)."""
     n, slopes = len(problem.names), problem.value_slopes(solution.z)
     identified: Identifiability = identifiability(
         expansion.data, problem.names, problem.lower, problem.upper,
@@ -173,7 +173,7 @@ def gauss_newton_covariance(
     noise  "known": the residuals were divided by the true sigmas; "estimated": all sigmas share an
            unknown factor s, estimated from the residuals, and intervals use t quantiles. Priors,
            those of starts too, are absolute: s does not scale them [Eq. 12a].
-    A parameter at its bound is held there; its own std_dev is NaN.
+    A parameter at its bound is fixed there; its own std_dev is NaN.
     """
     if noise not in ("known", "estimated"):
         raise InputError("gauss_newton_covariance", "noise", noise, '"known" or "estimated"')
@@ -199,7 +199,7 @@ def _covariance(
 
 
 def _noise(expansion: _Expansion, solution: Solution, free: np.ndarray) -> tuple[float, float]:
-    """Factor s^2 on the residuals' variances, and how many of them are left to tell it  [Eq. 12b].
+    """Factor s^2 on the residuals' variances, and the degrees of freedom that it has  [Eq. 12b].
 
     What priors determine, those of starts too, is not taken from the residuals.
     """
@@ -230,7 +230,7 @@ def _noise(expansion: _Expansion, solution: Solution, free: np.ndarray) -> tuple
 
 
 def residual_noise(problem: Problem, solution: Solution) -> TimeNoise:
-    """How the residuals of a solution are alike over time and channels  [Eqs. 16, 17]."""
+    """Correlation of a solution's residuals over time and channels  [Eqs. 16, 17]."""
     expansion = _expansion(problem, solution)
     return _time_noise(expansion, _embedded_inverse(problem, solution, expansion))
 
@@ -250,7 +250,7 @@ def _time_noise(expansion: _Expansion, inverse: np.ndarray) -> TimeNoise:
 def correlated_covariance(problem: Problem, solution: Solution) -> Uncertainty:
     """Covariance from the residuals' own size and correlation over time and channels  [Eq. 17].
 
-    For model error and few trials, even one: sigmas only weigh the residuals.  Intervals use t
+    For model error and few trials, even one: sigmas only weight the residuals.  Intervals use t
     quantiles with as many degrees of freedom as there are independent residuals, less the
     parameters.
     """

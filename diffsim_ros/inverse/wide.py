@@ -1,4 +1,4 @@
-"""Slopes over a width instead of at a point, for costs with discontinuities finer than it.
+"""Slopes over a width instead of at a point, for costs with discontinuities closer than that.
 
 Where a contact begins inside a step, residuals have discontinuities (planning.md in docs/): a slope
 at a point is exact and yet not the trend of the cost.  Small slopes, such as those of a mean over
@@ -48,7 +48,7 @@ class Widened:
         self, z: np.ndarray, y: np.ndarray | None = None, *, want: str = "value",
         cancel: Any = None,
     ) -> Evaluation:  # fmt: skip
-        """See `Problem.evaluate`; a failed rollout beside z makes a failed evaluation."""
+        """See `Problem.evaluate`; a failed rollout near z makes a failed evaluation."""
         if want == "value":
             return self.problem.evaluate(z, want=want, cancel=cancel)
         z = np.asarray(z, float)

@@ -1,8 +1,8 @@
 """Measured forces and torques of a contact: residuals with exact partials.
 
-A force–torque sensor under a surface, or behind a tool, feels what a body exerts on it by one or
-several contacts of the scene.  With the contact's part r_c(q, q') of the momentum balance of the
-body's nodes, as the engine applies it at the rows of a rollout (r_c = -f on the body),
+A force–torque sensor under a surface, or behind a tool, measures what a body exerts on it through
+one or several contacts of the scene.  With the contact's part r_c(q, q') of the momentum balance of
+the body's nodes, as the engine applies it at the rows of a rollout (r_c = -f on the body),
 
     F = sum_i r_i,   T = sum_i (x_i - o) x r_i (+ r_i^turn of frames),   r = (y - measured)/sigma
 
@@ -33,7 +33,7 @@ UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 @dataclass(frozen=True)
 class RowWrench:
     """Wrench at one row (6,), its partials by pose and velocity of all dofs (6, ndof), and by the
-    parameters that the contacts read, name -> (6,)."""
+    parameters that the contacts use, name -> (6,)."""
 
     wrench: np.ndarray
     by_x: np.ndarray
@@ -51,7 +51,7 @@ class WrenchTrack:
     force, torque  (M, 3) measured, on the surface by the body, sensor's axes [N], [N m]
     sigma_force [N];  sigma_torque [N m]
     origin, orientation  of the sensor in the world [m], x y z w
-    sets      entry of the scene -> what sets it, of the contacts' parameters that are estimated
+    sets      parameter of the scene -> what sets it, of the contacts' estimated parameters
     """
 
     body: str
@@ -86,7 +86,7 @@ class WrenchTrack:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective itself reads."""
+        """Parameters that the objective uses directly."""
         names = [one.name for one in self.sets.values() if one.name is not None]
         return tuple(dict.fromkeys((*self.clock.parameters, *names)))
 
@@ -104,11 +104,11 @@ class WrenchTrack:
         return WrenchTrack(**{**vars(self), **cut})
 
     def predicted(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> np.ndarray:
-        """What the sensor would show: force [N] and torque [N m] (M, 6), its own axes."""
+        """What the sensor would measure: force [N] and torque [N m] (M, 6), its own axes."""
         return self._read(rollout, slot, values)[0]
 
     def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
-        """Residuals and partials by two rows of the rollout and by what the contacts read."""
+        """Residuals and partials by two rows of the rollout and by the contacts' parameters."""
         y, rows, share, slope, moving = self._read(rollout, slot, values)
         scale = 1.0 / np.repeat([self.sigma_force, self.sigma_torque], 3)
         measured = np.concatenate([self.force, self.torque], axis=1)
@@ -141,8 +141,8 @@ class WrenchTrack:
         around = rows_around(at, self.interval)
         share = np.clip(at / self.interval - around[:, 0], 0.0, 1.0)
         p = np.array(self.scene.values, float)
-        for entry, scaled in self.sets.items():
-            p[self.scene.index(entry)] = scaled.number(values)
+        for target, scaled in self.sets.items():
+            p[self.scene.index(target)] = scaled.number(values)
         known = {int(k): self._row(rollout, slot, int(k), p, values) for k in np.unique(around)}
         ends = np.array([[known[k].wrench for k in pair] for pair in around.tolist()])
         y = (1.0 - share[:, None]) * ends[:, 0] + share[:, None] * ends[:, 1]
@@ -165,14 +165,14 @@ class WrenchTrack:
                 contact, p, instants, self.interval, row * self.interval
             )
             if any(np.any(part) for pair in out["past"] for part in pair):
-                rule = "contacts whose friction does not look back (no hybrid friction)"
+                rule = "contacts whose friction has no memory (no hybrid friction)"
                 raise InputError(f"objective {self.name!r}", "contacts", contact, rule)
             total += gather @ out["r"]
             by_x += gather @ out["K"] + force_of(out["r"])
             by_v += gather @ out["B"]
-            for entry, scaled in self.sets.items():
+            for target, scaled in self.sets.items():
                 if scaled.name is not None:
-                    column = out["dr_dp"][:, self.scene.index(entry)]
+                    column = out["dr_dp"][:, self.scene.index(target)]
                     own[scaled.name] += gather @ column * scaled.slope(values)
         turn = np.zeros((6, 6))
         turn[:3, :3] = turn[3:, 3:] = quat_matrix(np.array(self.orientation)).T

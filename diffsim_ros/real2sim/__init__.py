@@ -1,1 +1,1 @@
-"""From recordings to parameters: read, fit, say how sure, predict.  See docs/how-to/real2sim.md."""
+"""From recordings to parameters, sigmas and predictions.  See docs/how-to/real2sim.md."""

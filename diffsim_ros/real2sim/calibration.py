@@ -1,4 +1,4 @@
-"""Where a tracker or a camera stands to a robot's base: a static transform from touched points.
+"""Pose of a tracker or a camera relative to a robot's base: a static transform from touched points.
 
 x_parent = R x_child + p, for example from the tracker's world (child) to the robot's base (parent).
 Three kinds of pairs, each solved by a closed form and then Gauss-Newton on all unknowns:
@@ -42,7 +42,7 @@ LEAST = 1e-9
 
 @dataclass(frozen=True)
 class Calibration:
-    """A transform with its residual, and what else was found.
+    """A transform with its residual, and the other unknowns.
 
     residuals       of every pair: distance [m] (n,);  turns: angle [rad] of poses (n,), else None
     offset          place of the marker on the flange [m] (3,), None of touched points
@@ -61,7 +61,7 @@ class Calibration:
         return float(np.sqrt(np.mean(self.residuals**2)))
 
     def document(self) -> dict:
-        """What stands in the file beside the transform."""
+        """What the file has besides the transform."""
         found: dict[str, Any] = {"pairs": len(self.residuals), "residuals_m": self.residuals}
         if self.turns is not None:
             found["residuals_deg"] = np.degrees(self.turns)

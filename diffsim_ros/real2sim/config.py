@@ -1,4 +1,4 @@
-"""An estimation YAML, read strictly: what is estimated, from which recordings, judged on which."""
+"""An estimation YAML, read strictly: what is estimated, from which recordings, tested on which."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def load_estimation(
 
     train, validate  files that replace the whole list of the YAML; all that is in them is used
     set              "KEY=VALUE" with dotted keys, e.g. "fit.iterations=5", 'a."b.c"=1' for key b.c
-    parameters       names to estimate; all others are held at their values
+    parameters       names to estimate; all others are fixed at their values
     Raises InputError naming file, key, value and rule.
     """
     content, place, base = read_content(source, set)
@@ -113,13 +113,13 @@ def _copy(value: object) -> object:
 
 
 def _assign(content: dict, assignment: str, base: Path) -> None:
-    """Carry out one --set KEY=VALUE; KEY is a dotted path and VALUE is YAML.
+    """Apply one --set KEY=VALUE; KEY is a dotted path and VALUE is YAML.
 
     A part of KEY in double quotes is one key, dots and all: parameters.c.sets."table.c_f"=1.
     """
     key, sign, text = str(assignment).partition("=")
     if not sign or not key.strip() or key.count('"') % 2:
-        rule = "KEY=VALUE, e.g. fit.iterations=5, keys that hold dots in double quotes"
+        rule = "KEY=VALUE, e.g. fit.iterations=5, keys that contain dots in double quotes"
         raise InputError("--set", "", assignment, rule)
     node, rest = content, re.sub('"([^"]*)"', lambda m: m[1].replace(".", QUOTED), key.strip())
     if rest.startswith("scene.") and isinstance(content.get("scene"), str):
@@ -129,7 +129,7 @@ def _assign(content: dict, assignment: str, base: Path) -> None:
         if plain in node or "." not in rest:
             node[plain] = parse_yaml(text, f"--set {key}")
             return
-        # keys may hold dots themselves (parameters.NAME.sets.gravity.z)
+        # keys may contain dots themselves (parameters.NAME.sets.gravity.z)
         heads = [k for k in node if isinstance(k, str)]
         heads = [h for k in heads for h in (k, k.replace(".", QUOTED)) if rest.startswith(h + ".")]
         head = max(heads, key=len, default=rest.partition(".")[0])

@@ -53,7 +53,7 @@ def estimate(
     observations  trials to train on instead of the YAML's, or {"train": [...], "validate": [...]}
     report        write report.html, PNGs and motion.mcap too
 
-    Equal inputs give equal digits, whatever the number of threads and whoever calls.
+    Equal inputs give equal digits, whatever the number of threads and the caller.
     Raises InputError for unusable input, NotConverged if no trial can be simulated.
     """
     if not isinstance(config, EstimationConfig):
@@ -73,7 +73,7 @@ def estimate(
 
 
 class _Estimation:
-    """One estimation: reads, fits, validates and says what it found."""
+    """One estimation: reads, fits, validates and reports."""
 
     def __init__(
         self, config: EstimationConfig, progress: ProgressCallback | None, cancel: Any
@@ -175,7 +175,7 @@ class _Estimation:
             notes=tuple(notes),
             provenance=provenance(self.config.place, sources),
             config=self.config.source,
-            scene=model.entries(fit.z),
+            scene=model.scene_parameters(fit.z),
             derived=tuple(_derived(model, fit, uncertainty)),
         )
 
@@ -206,7 +206,7 @@ def _derived(model: Model, fit: Fit, uncertainty: Uncertainty | None) -> Iterato
 def _parameters(
     model: Model, fit: Fit, uncertainty: Uncertainty | None
 ) -> Iterator[ParameterResult]:
-    """One ParameterResult per parameter, held ones included, in the order of the YAML."""
+    """One ParameterResult per parameter, fixed ones included, in the order of the YAML."""
     named = model.map.named(fit.z)
     at_bound = bounds_reached(fit.problem, fit.z)
     for name, options in model.config.parameters.items():

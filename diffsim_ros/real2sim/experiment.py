@@ -22,7 +22,7 @@ from .recordings import Recordings
 
 @dataclass(frozen=True)
 class Data:
-    """Trials to train on and to predict, what was noticed about them, and frames they lack.
+    """Trials to train on and to predict, notes about them, and frames they lack.
 
     A trial has `place` (file and trial, for messages) and `source`; the rest is its kind's.
     """
@@ -72,7 +72,7 @@ class Experiment:
         """Refuse section `fit` where it breaks rules between keys."""
 
     def read(self, observations: Mapping[str, Sequence]) -> Data:
-        """Recordings handed over by role, else the YAML's; InputError if they contradict the
+        """Recordings passed by role, else the YAML's; InputError if they contradict the
         scene."""
         notes: list[str] = []
         train = self.role(observations.get("train"), self.config.train, notes)
@@ -86,7 +86,7 @@ class Experiment:
         return Data(train, validate, notes, sum(map(self.missing, (*train, *validate))))
 
     def role(self, given: Sequence | None, recordings: Any, notes: list[str]) -> list:
-        """Trials of a role, from what is handed over or read; adds sentences to `notes`.
+        """Trials of a role, passed or read; adds sentences to `notes`.
 
         recordings  of the YAML, None: it has none of this role
         """
@@ -145,13 +145,13 @@ def predicted(
     trials: Sequence,
     runs: Sequence,
     *further: Sequence,
-    said: list[str] | None = None,
+    notes: list[str] | None = None,
 ) -> tuple[list, list[str]]:
     """predict(trial, run, ...) of every trial that could be simulated, and sentences on others.
 
-    runs  None for trials whose simulation was cancelled;  said  sentences so far
+    runs  None for trials whose simulation was cancelled;  notes  sentences so far
     """
-    found, sentences = [], [] if said is None else said
+    found, sentences = [], [] if notes is None else notes
     for trial, run, *more in zip(trials, runs, *further, strict=True):
         if run is not None and run.ok:
             found.append(predict(trial, run, *more))
@@ -162,14 +162,14 @@ def predicted(
 
 
 def refuse_twice(names: Sequence[str], place: object, key: str) -> None:
-    """InputError naming a recording's name that comes twice: figures go by names."""
+    """InputError naming a recording's name that occurs twice: figures are by name."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(place, key, twice[0], "recordings of different names")
 
 
 def notes_on_validation(both: Sequence[str], validated: int, what: str = "recordings") -> list[str]:
-    """Sentences on what the figures of validation are worth.
+    """Sentences on how meaningful the figures of validation are.
 
     both  validated trials that were trained on too;  validated  how many there are;  what  they are
     """

@@ -1,4 +1,4 @@
-"""`diffsim init`: a commented scene and estimation of one's own recordings, by what these hold."""
+"""`diffsim init`: a commented scene and estimation for recordings of one's own."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ YAMLS = ("scene.yaml", "estimation.yaml")
 KINDS = {
     "poses": "a tossed rigid body",
     "markers": "a body released from rest, with markers",
-    "clouds": "a soft body thrown onto a floor, seen by a depth camera",
+    "clouds": "a soft body thrown onto a floor before a depth camera",
     "joints": "a robot that was commanded, of known URDF",
 }
 
 
 @dataclass(frozen=True)
 class Given:
-    """What the person who asks knows: edges of the body [m] (1 or 3), its mass [kg]; of a robot
-    its URDF."""
+    """What the user gives: edges of the body [m] (1 or 3), its mass [kg]; of a robot its URDF."""
 
     size: tuple[float, ...] = ()
     mass: float | None = None

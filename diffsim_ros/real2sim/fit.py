@@ -1,8 +1,8 @@
 """Training: descents (fit.optimizer) from several starts over growing horizons, then a search.
 
 The sum over tosses is smooth at first and rugged at full length: each impact multiplies small
-differences. So the horizon grows stage by stage, the better half of the starts goes on, and a
-population without gradients (search.py) ends it where gradients lead no further.
+differences. So the horizon grows stage by stage, the better half of the starts is kept, and a
+search without gradients (search.py) ends the fit where gradients no longer help.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def fit_trials(
 ) -> Fit:
     """Estimate the shared parameters from these trials; raises NotConverged if none can be run.
 
-    first  the model's problem of these very trials, evaluated at the first guess (preflight)
+    first  the model's problem of these trials, evaluated at the first guess (preflight)
     """
     reporter.begin("fit")
     return _Training(model, reporter, cancel, first).run(trials)

@@ -1,4 +1,4 @@
-"""Section `inertias`: the whole inertia of a payload as ten parameters, and read back in words."""
+"""Section `inertias`: the whole inertia of a payload as ten parameters, and how it is reported."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def inertia_groups(config: EstimationConfig, description: Mapping) -> list[Inert
 
 
 def read_back(map_: ParameterMap, z: np.ndarray, covariance: np.ndarray | None) -> list[tuple]:
-    """(name, unit, value, standard deviation or None) of every group in physical words.
+    """(name, unit, value, standard deviation or None) of every group in physical terms.
 
     covariance  (nz, nz) of the scaled variables, None: unknown
     """

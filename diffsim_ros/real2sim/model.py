@@ -1,4 +1,4 @@
-"""What every kind of experiment simulates: a scene, and the parameters that set its entries."""
+"""What every kind of experiment simulates: a scene, and the parameters that set its numbers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Model:
         )
 
     def streams(self, trials: Sequence) -> list[Observation]:
-        """The very samples that are fitted, where a flight or rest before them can be checked."""
+        """The samples that are fitted, where a flight or rest before them can be checked."""
         return []
 
     def look(self, trials: Sequence) -> tuple[list[str], dict]:
@@ -61,7 +61,7 @@ class Model:
         return [], {}
 
     def held(self, values: Mapping[str, float]) -> Self:
-        """The same model with these parameters held at values."""
+        """The same model with these parameters fixed at values."""
         parameters = [
             # a value at a bound may be beyond it by rounding
             replace(p, value=float(np.clip(values[p.name], p.lower, p.upper)), free=False)
@@ -76,19 +76,19 @@ class Model:
         z = self.map.scaled({name: named[name] for name in self.map.names})
         return np.clip(z, self.map.lower, self.map.upper)
 
-    def entries(self, z: np.ndarray) -> dict[str, float]:
-        """Scene entries that the parameters set at z, by name, in the units of the scene."""
+    def scene_parameters(self, z: np.ndarray) -> dict[str, float]:
+        """The scene's parameters at z, by name, in the units of the scene."""
         p = self.map.engine(z, self.scene.engine.values)
-        names = dict.fromkeys(entry for q in self.map.parameters for entry in q.sets)
+        names = dict.fromkeys(target for q in self.map.parameters for target in q.sets)
         names |= dict.fromkeys(n for group in self.map.groups for n in group.scene_parameters)
         return {name: float(p[self.scene.engine.index(name)]) for name in names}
 
-    def number_of(self, entry: str, rule: str) -> Scaled:
-        """An entry of the scene, for objectives that read it themselves: as the parameter that sets
-        it, or as the scene's number; InputError naming `rule` for several parameters."""
-        sets = [(p, p.sets[entry]) for p in self.map.parameters if entry in p.sets]
+    def number_of(self, target: str, rule: str) -> Scaled:
+        """A number of the scene, for objectives that use it directly: the parameter that sets it,
+        or the scene's number; InputError naming `rule` for several parameters."""
+        sets = [(p, p.sets[target]) for p in self.map.parameters if target in p.sets]
         if not sets:
-            return Scaled(float(self.scene.engine.values[self.scene.engine.index(entry)]))
+            return Scaled(float(self.scene.engine.values[self.scene.engine.index(target)]))
         if len(sets) > 1:
             raise self.config.error("parameters", [p.name for p, _ in sets], rule)
         (parameter, (factor, power)) = sets[0]

@@ -2,8 +2,8 @@
 
 Every model is fitted to all training trials, as `estimate` does it, and once more from where the
 others ended if that is lower, so that a poor first guess is not taken for a poor model.  Then it is
-fitted without each fold of the trials, from the end of the whole fit, and judged on what it did not
-see.  Trials to validate on count as held out from the whole fit.  Nothing here knows what was
+fitted without each fold of the trials, from the end of the whole fit, and evaluated on that
+fold.  Trials to validate on count as held out from the whole fit.  Nothing here knows what was
 recorded (experiment.py).
 """
 
@@ -100,7 +100,7 @@ def check_alike(configs: Mapping[str, EstimationConfig]) -> None:
         for key, value in getattr(first.fit, "__dict__", {}).items():
             if key in ("loss", "loss_scale", "initial_state", "position_weight"):
                 if own.get(key) != value:
-                    rule = f"{value}, as in {first.place}: errors count alike in all models"
+                    rule = f"{value}, as in {first.place}: errors count equally in all models"
                     raise config.error(f"fit.{key}", own.get(key), rule)
 
 
@@ -208,8 +208,8 @@ class _Model:
                 )
 
     def assess(self, found: list[ModelFit]) -> None:
-        """Add the model with standard deviations, noise, and what it makes of trials that it did
-        not see; nothing where it was cancelled on the way."""
+        """Add the model with standard deviations, noise, and its predictions of
+        held-out trials; nothing where it was cancelled meanwhile."""
         fit, data = self.fit, self.data
         sigmas, sentence = uncertainty_of(fit, self.config.uncertainty)
         noise = residual_noise(fit.problem, solution_of(fit))
@@ -266,8 +266,8 @@ def _notes(found: Sequence[ModelFit], sets: _Sets, effective: float) -> list[str
     """How the comparison was made, for a reader who has to trust it."""
     count = found[0].noise.count
     notes = [
-        f"AIC and BIC count {effective:.4g} independent residuals of {count}: how alike residuals "
-        "are over time and channels is taken from those of the model that fits best"
+        f"AIC and BIC count {effective:.4g} independent residuals of {count}: the correlation "
+        "of residuals over time and channels is that of the model that fits best"
     ]
     if sets.folds:
         how = "each left out alone" if len(sets.folds) == sets.train else f"{len(sets.folds)} folds"
@@ -276,7 +276,7 @@ def _notes(found: Sequence[ModelFit], sets: _Sets, effective: float) -> list[str
             "of the whole fit; intervals allow for training sets that overlap"
         )
     if found[0].fit.problem.nuisance_shape[1]:
-        notes.append("the start of a held-out trial is fitted to that trial, in all models alike")
+        notes.append("the start of a held-out trial is fitted to that trial, in every model")
     lost = sorted({h.name for m in found for h in m.held if not math.isfinite(h.square)})
     if lost:
         notes.append(f"not predicted by every model and left out: {', '.join(lost)}")

@@ -18,7 +18,7 @@ from .results import finite, provenance
 
 @dataclass(frozen=True)
 class HeldOut:
-    """One trial that a model did not see: mean square of its residuals, the kind's own figures."""
+    """One held-out trial: mean square of its residuals, the kind's own figures."""
 
     name: str
     square: float
@@ -27,10 +27,10 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class ModelFit:
-    """One model: its fit to all training trials, and what it predicts of trials left out.
+    """One model: its fit to all training trials, and its held-out errors.
 
     square  sum of squares at the end of the fit, as the losses count them, without priors
-    noise   how its residuals are alike over time
+    noise   how its residuals are correlated over time
     """
 
     name: str
@@ -44,7 +44,7 @@ class ModelFit:
 
     @property
     def figures(self) -> FitFigures:
-        """For the information criteria; starts that are fitted too count in all models alike."""
+        """For the information criteria; starts that are fitted too count in every model."""
         count, effective = self.noise.count, self.noise.effective
         return FitFigures(self.square, count, effective, len(self.fit.problem.names))
 
@@ -73,12 +73,12 @@ class ModelFit:
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """The verdict, and what it rests on.
+    """The verdict and its evidence.
 
     best        of the models by held-out error, else by AIC
     pairs       every other model's held-out error over the best's
     criteria    AIC, BIC by model;  effective: residuals that they count
-    sentences   the verdict in words, the first says it all
+    sentences   the verdict in words, the first sums it up
     folds       of the cross-validation, 0: none;  trials: names of those held out
     """
 
@@ -94,7 +94,7 @@ class ModelComparison:
 
     @property
     def distinguished(self) -> bool:
-        """True when the data speak for one model against all others."""
+        """True when the data distinguish one model from all others."""
         return self.sentences[0].startswith("the data support")
 
     def metrics(self) -> dict:
@@ -126,10 +126,10 @@ class ModelComparison:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A comparison that was cancelled: what had been fitted by then, and no verdict.
+    """A comparison that was cancelled: the fits so far, and no verdict.
 
-    fits    name -> (its estimation, where its fit had come to)
-    assessed  those that were assessed on trials that they had not seen
+    fits    name -> (its estimation, its fit so far)
+    assessed  those that were assessed on held-out trials
     count   of models in all
     """
 
@@ -140,12 +140,12 @@ class Unfinished:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What can be said."""
+        """The verdict's sentences."""
         done = sum(fit.status != "cancelled" for _, fit in self.fits.values())
         names = ", ".join(m.name for m in self.assessed) or "none"
         return (
             f"no verdict: cancelled when {done} of {self.count} models were fitted and {names} "
-            "judged on trials that it had not seen",
+            "evaluated on held-out trials",
         )
 
     def _parameters(self, name: str) -> dict[str, dict]:

@@ -140,7 +140,7 @@ class UncertaintyOptions:
 
     method: str = option(
         "choice",
-        "bootstrap or sandwich: over trials; correlated: from the residuals, alike over time; "
+        "bootstrap or sandwich: over trials; correlated: from the residuals and their correlation; "
         "covariance: from the noise of the sensor alone",
         "bootstrap",
         choices=("bootstrap", "sandwich", "correlated", "covariance", "none"),
@@ -216,7 +216,7 @@ class TopOptions:
 
 @dataclass(frozen=True)
 class EstimationConfig:
-    """What an estimation YAML says, checked (config.py reads it).
+    """An estimation YAML, checked (config.py reads it).
 
     place         the file (or "YAML text") that messages name
     base          folder that relative paths of the YAML start from

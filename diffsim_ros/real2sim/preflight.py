@@ -1,6 +1,6 @@
-"""Before any optimisation: are the recordings sound, and can they tell what is asked of them?
+"""Before any optimisation: are the recordings sound, and do they determine the parameters?
 
-Three looks, none of which changes the estimation: the clock, units, axis and gravity of the
+Three checks, none of which changes the estimation: the clock, units, axis and gravity of the
 recordings; what happens in a rollout at the first guess (free flight, impacts, sticking, sliding,
 oscillation); and the Fisher information of the sensor's noise at the first guess, with the starts
 unknown.  All are local to that guess, so they are advice, by name, and no verdict.
@@ -28,7 +28,7 @@ NEEDS = {
     "c_f": "slip", "c_s": "slip", "k_t": "stick", "k_n": "contact", "k_d": "contact",
     "c_n": "contact", "d_0": "contact", "f_0": "slip",
 }  # fmt: skip
-"""Entry of a contact -> what must happen for the data to depend on it."""
+"""Parameter of a contact -> what must happen for the data to depend on it."""
 MISSING = {
     "slip": ("no sliding", "push or throw it along the ground"),
     "stick": ("no sticking", "let it come to rest, or roll"),
@@ -50,7 +50,7 @@ class Preflight:
 
 
 def preflight(model: Model, trials: Sequence, cancel: Any = None) -> Preflight:
-    """What the recordings and the first guess say of an estimation of these trials."""
+    """Figures and notes of recordings and first guess, before these trials are fitted."""
     chosen = [trials[i] for i in np.unique(np.linspace(0, len(trials) - 1, MOST).astype(int))]
     notes, figures = _data(model, trials)
     noisy, z = _noise_model(model), np.clip(model.map.start, model.map.lower, model.map.upper)
@@ -168,9 +168,9 @@ def _excitation(model: Model, shares: dict, count: int) -> list[str]:
 
 
 def _contact_keys(model: Model, name: str, contacts: set[str]) -> list[str]:
-    """Last words of the entries of contacts that a parameter sets."""
-    entries = model.config.parameters[name].sets
-    pairs = (entry.rsplit(".", 1) for entry in entries if "." in entry)
+    """Last words of the contacts' parameters that a parameter sets."""
+    sets = model.config.parameters[name].sets
+    pairs = (target.rsplit(".", 1) for target in sets if "." in target)
     return [key for owner, key in pairs if owner in contacts]
 
 

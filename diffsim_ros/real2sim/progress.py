@@ -1,4 +1,4 @@
-"""How far an estimation is, told through one callback."""
+"""Progress of an estimation, reported through one callback."""
 
 from __future__ import annotations
 

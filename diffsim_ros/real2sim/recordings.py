@@ -57,7 +57,7 @@ class Recordings:
         return {}
 
     def others(self, key: str, files: Sequence[str | Path]) -> tuple[Self, dict[str, Any]]:
-        """All that is in other files, and the same in the words of the YAML.
+        """All that is in other files, and the keys of the YAML for it.
 
         Relative paths start from the current folder.
         """
@@ -67,5 +67,5 @@ class Recordings:
         return found, {"files": [str(path) for path in paths], **words}
 
     def whole(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Fields that no longer hold when other files are read, and what the YAML says then."""
+        """Fields that do not apply when other files are read, and their values then."""
         return {}, {}

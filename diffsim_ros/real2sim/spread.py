@@ -1,4 +1,4 @@
-"""Standard deviations and profiles: from trials that differ, from residuals, from the sensor."""
+"""Standard deviations and profiles: from the spread of trials, from residuals, from the sensor."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ LEVEL = 0.95
 
 
 FEW = 5
-"""Trials below which their spread says too little: the residuals' own correlation is used."""
+"""Trials below which their spread is unreliable: the residuals' own correlation is used."""
 
 
 def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty | None, str]:
     """Uncertainty of a fit and a sentence about it; None where it cannot be given."""
     method, trials = options.method, len(fit.kept)
     if method == "none":
-        return None, "no standard deviations were asked for"
+        return None, "no standard deviations were requested"
     if method == "bootstrap" and fit.surface is not None and trials > 1:
         found = _over_surface(fit, fit.surface, options)
         return found, (
@@ -70,7 +70,7 @@ def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty |
             found = correlated_covariance(fit.problem, solution)
             worth = found.dof + sum(np.isfinite(np.diagonal(found.covariance_z)))
             return found, (
-                f"from the residuals, alike over time and channels: worth {worth:.3g} "
+                f"from the residuals, correlated over time and channels: worth {worth:.3g} "
                 f"independent ones{why}"
             )
         return gauss_newton_covariance(fit.problem, solution), "covariance from the sensor's noise"
@@ -234,8 +234,8 @@ def start_estimates(
     """Every recording's start at (z, y), and its sigma from `noise` times the sensor's.
 
     With the arrow of the normal equations, C_yy = H_yy^-1 + X C_zz X^T, X = H_yy^-1 H_yz;
-    parameters at a bound are held there, and one that nothing sees moves no start.  A start's
-    offset is o = L u.
+    parameters at a bound are fixed there, and one that nothing determines moves no start.  A
+    start's offset is o = L u.
     """
     equations = problem.evaluate(z, y, want="curvature").equations.with_noise(noise**2)
     _, H, X = equations.reduced()

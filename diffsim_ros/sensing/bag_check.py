@@ -1,7 +1,7 @@
-"""What is looked at in a recording before `rosbags` reads it: counts, lengths, what it unfolds to.
+"""Checks of a recording before `rosbags` reads it: counts, lengths, unpacked sizes.
 
-`rosbags` believes what a file says of itself: it unfolds chunks whole, runs whatever views an
-sqlite3 file has, and makes code of message definitions.  Recordings from elsewhere may lie.
+`rosbags` trusts a file: it unpacks chunks whole, runs whatever views an sqlite3 file has, and makes
+code of message definitions.  Recordings from others may be malicious.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def check_bag(path: Path) -> None:
 
 
 def check_definition(place: str, text: str) -> None:
-    """Raise InputError for a message definition that `rosbags` should make no code of."""
+    """Raise InputError for a message definition that must not become code in `rosbags`."""
     if len(text) > TEXT:
         raise InputError(place, "definition", f"{len(text)} bytes", f"at most {TEXT} bytes")
     for line in text.splitlines():
@@ -58,7 +58,7 @@ def check_definition(place: str, text: str) -> None:
 
 def check_fields(place: object, name: str, found: Mapping, known: Mapping) -> None:
     """Raise InputError where a recording's own definition of a type lacks a field of the known one,
-    or has another kind of thing in it; further fields do no harm.
+    or has another kind in it; further fields are harmless.
 
     found, known   type -> (constants, [(field, description)]), as rosbags' type stores have them
     """
@@ -73,7 +73,7 @@ def check_fields(place: object, name: str, found: Mapping, known: Mapping) -> No
 
 
 def _kind(description: tuple) -> str:
-    """A field's kind in words: number, text, the name of a type, or a list of such."""
+    """A field's kind as text: number, text, the name of a type, or a list of such."""
     node, content = description
     if node.name in ("ARRAY", "SEQUENCE"):
         return f"list of {_kind(content[0])}"
@@ -83,7 +83,7 @@ def _kind(description: tuple) -> str:
 
 
 def check_qualities(place: object, text: object) -> None:
-    """Raise InputError for QoS profiles that are no small YAML: rosbags reads any."""
+    """Raise InputError for QoS profiles that are not a small YAML: rosbags reads any."""
     if isinstance(text, str):
         parse_yaml(text, place)
 
@@ -139,7 +139,7 @@ def _check_file(path: Path, compressed: str, _: tuple[int, ...]) -> None:
 
 
 def _check_zstd_file(path: Path) -> None:
-    """Unfold a compressed file piece by piece, as far as the bound; keep nothing of it."""
+    """Unpack a compressed file piece by piece, up to the bound; nothing is kept."""
     from backports import zstd
 
     size, unfolded = path.stat().st_size, 0
@@ -153,7 +153,7 @@ def _check_zstd_file(path: Path) -> None:
 
 
 def _check_packed(place: object, data: bytes, kind: str, declared: int | None) -> None:
-    """Raise InputError where data would unfold to more than is declared, or than data do."""
+    """Raise InputError where data would unpack to more than is declared or usual."""
     most = max(FREE, MOST_UNPACKED * len(data))
     if declared is not None and declared > most:
         check_unpacked(str(place), declared, len(data))
@@ -166,12 +166,12 @@ def _check_packed(place: object, data: bytes, kind: str, declared: int | None) -
     if count > most or (declared is not None and count > declared):
         got = f"{len(data)} bytes that unfold to {count} or more"
         raise InputError(
-            place, "", got, f"{declared} bytes, as it says" if declared else "data", CUT
+            place, "", got, f"{declared} bytes, as declared" if declared else "data", CUT
         )
 
 
 def _unfolded(data: bytes, kind: str, most: int) -> int:
-    """Bytes that data unfolds to, counted up to `most`; all frames that follow each other."""
+    """Unpacked size of data, counted up to `most`, over all its frames."""
     total, pieces = 0, 0
     while data and total < most and pieces < 1000:
         if kind == "zstd":
@@ -186,7 +186,7 @@ def _unfolded(data: bytes, kind: str, most: int) -> int:
         while not one.eof and total < most:
             piece = one.decompress(source, min(2**22, most - total))
             if not piece and one.needs_input:
-                return total  # cut: the reader says so
+                return total  # cut: the reader reports it
             total, source = total + len(piece), b""
         data, pieces = one.unused_data or b"", pieces + 1
     return total if pieces < 1000 else most
@@ -196,7 +196,7 @@ def _unfolded(data: bytes, kind: str, most: int) -> int:
 
 
 class _Mcap:
-    """Records of an MCAP: lengths within the file, chunks that unfold to what they say."""
+    """Records of an MCAP: lengths within the file, chunks that unpack to their stated length."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.size = path, path.stat().st_size
@@ -205,7 +205,7 @@ class _Mcap:
         self.topics = 0
 
     def check(self) -> None:
-        """Raise InputError naming the byte at which the file cannot be what it says."""
+        """Raise InputError naming the byte at which the file contradicts itself."""
         with self.path.open("rb") as file:
             if file.read(8) != MAGIC:
                 raise self._error(0, "no MCAP")
@@ -270,7 +270,7 @@ class _Mcap:
         if kind:
             _check_packed(place, file.read(packed), kind, unfolded)
         elif unfolded != packed:
-            raise self._error(at, f"{packed} bytes that say to be {unfolded}")
+            raise self._error(at, f"{packed} bytes declared as {unfolded}")
         self.chunks[at] = (packed, unfolded)
 
     def _index(self, at: int, content: bytes) -> None:
@@ -287,7 +287,7 @@ class _Mcap:
 
 
 def _check_sqlite(path: Path, packed: bool) -> None:
-    """Plain tables alone, texts of sensible length, messages that unfold to sensible ones."""
+    """Only plain tables, texts of sensible length, messages that unpack to a sensible size."""
     name = os.fspath(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     size = path.stat().st_size
     try:

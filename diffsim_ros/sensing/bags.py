@@ -56,7 +56,7 @@ class RecordedMarkers(NamedTuple):
 class MocapTrack(NamedTuple):
     """Labelled markers of one topic (mocap4r2_msgs/Markers).
 
-    t [s] since the epoch (n,); position [m] in `frame_id`, NaN where not seen (n, m, 3)
+    t [s] since the epoch (n,); position [m] in `frame_id`, NaN where missing (n, m, 3)
     """
 
     topic: str
@@ -139,7 +139,7 @@ def write_raw(
 
 
 def world_of(path: str | os.PathLike[str]) -> str:
-    """Frame in which the poses of an own recording are wanted, "" unknown; errors as topics."""
+    """Frame in which the poses of a recording of ours are wanted, "" unknown; errors as topics."""
     for name, (kind, count) in topics(path).items():
         if kind == build.TEXT and name.endswith(build.WORLD) and count:
             return str(read_messages(path, kind, name)[1][0][1].data)
@@ -166,7 +166,7 @@ def read_messages(
     """Return (topic, [(time of arrival [ns], message)]) of one topic; "" takes the only one.
 
     msgtype   the type, or the types, that the topic may have
-    Other topics may be of unknown types, or damaged: they are not looked at.
+    Other topics may be of unknown types, or damaged: they are not read.
     Raises InputError if the bag is missing, unreadable or damaged, has no (or several) topics of
     that type and none is named, or the topic is empty or has a message that cannot be decoded.
     """
@@ -219,7 +219,7 @@ def topics(path: str | os.PathLike[str]) -> dict[str, tuple[str, int]]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A reader of the bag; what it cannot read is an InputError, with what may be done."""
+    """A reader of the bag; what it cannot read is an InputError with a remedy."""
     from rosbags.rosbag2 import Reader
 
     if not exists(path):
@@ -239,9 +239,9 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _store(path: Path, connection: Any) -> Any:
-    """Message types to read a topic with: those in the bag, else those that are known anyway.
+    """Message types to read a topic with: those in the bag, else the known ones.
 
-    Of this topic alone: AnyReader takes those of all topics, and one it cannot parse spoils all.
+    Of this topic alone: AnyReader takes those of all topics, and fails at one it cannot parse.
     """
     from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 

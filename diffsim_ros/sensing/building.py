@@ -1,7 +1,7 @@
 """Messages out of plain data, the same for bags (rosbags) and for nodes (rclpy).
 
-Every number goes through float() or int() here, because a message takes a wrong type silently and
-sends garbage.
+Every number goes through float() or int() here, because a message accepts a wrong type silently and
+then contains garbage.
 """
 
 from __future__ import annotations
@@ -114,10 +114,10 @@ class Builder:
         every = [self.marker(marker, stamp) for marker in markers]
         return self.make("visualization_msgs/msg/MarkerArray", markers=every)
 
-    def mocap(self, frame: MarkerFrame, *, unseen: bool = True) -> Any:
+    def mocap(self, frame: MarkerFrame, *, missing: bool = True) -> Any:
         """A frame of labelled markers as a motion capture driver sends it.
 
-        unseen  whether it sends the markers that it did not see, at NaN
+        missing  whether missing markers are sent, at NaN
         """
         visible = [
             self.make(
@@ -125,7 +125,7 @@ class Builder:
                 id_type=0, marker_index=k, marker_name=name, translation=self.point(place),
             )
             for k, (name, place) in enumerate(zip(frame.names, frame.points, strict=True))
-            if unseen or np.isfinite(place).all()
+            if missing or np.isfinite(place).all()
         ]  # fmt: skip
         header, number = self.header(frame.stamp, frame.frame), int(frame.number)
         return self.make(

@@ -17,7 +17,7 @@ START = 4
 def header(data: bytes, place: str) -> tuple[int, str]:
     """Stamp [ns] and frame of a message that begins with a std_msgs/Header.
 
-    Raises InputError naming `place` for bytes that are too few, or hold no such header.
+    Raises InputError naming `place` for bytes that are too few, or have no such header.
     """
     try:
         order = _order(data)
@@ -40,7 +40,7 @@ def restamped(data: bytes, stamp: int) -> bytes:
 def transforms(data: bytes, place: str) -> list[int]:
     """Where the stamp of each transform of a TFMessage begins [bytes].
 
-    Raises InputError naming `place` for bytes that are no TFMessage.
+    Raises InputError naming `place` for bytes that are not a TFMessage.
     """
     try:
         order, found, at = _order(data), [], START + 4

@@ -1,7 +1,7 @@
 """`diffsim check`: every stream of recordings with its figures, verdicts, and whether it is usable.
 
-What is unusable is not judged twice: each stream goes through the very reader that `estimate`
-has for it, and what that refuses is the verdict.
+Whether a stream is usable is decided by the reader that `estimate` has for it: what that refuses is
+the verdict.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ UP = np.array([0.0, 0.0, 1.0])
 class Examined:
     """One stream examined.
 
-    gravity  as free flight shows it, None if there is none;  metre: recorded units in a metre
+    gravity  from free flight, None if there is none;  metre: recorded units in a metre
     heights  of the rests along up, recorded units (k,)
-    refusal  why `estimate` cannot take it as it is, None if it can
-    counts   False of a frame of /tf beside something usable: it need not be a body's
+    refusal  why `estimate` refuses it, None if it does not
+    counts   False for a frame of /tf if something else is usable: it need not be a body's
     """
 
     stream: Observation
@@ -64,7 +64,7 @@ class Examined:
         if self.stream.position is None:
             return figures
         low, high = shape.extent(self.stream.position)
-        hidden = shape.unseen(self.stream.position)
+        hidden = shape.missing(self.stream.position)
         figures["extent"] = {"low": low, "high": high}
         figures["unseen_share"] = dict(zip(self.stream.names, hidden.tolist(), strict=True))
         figures["outliers"] = len(shape.outliers(self.stream.position, self.clock.trial))
@@ -83,7 +83,7 @@ class Examined:
         return figures
 
     def document(self) -> dict:
-        """What result.yaml says of it."""
+        """Its part of result.yaml."""
         return {
             "place": self.stream.place,
             "kind": self.stream.kind,
@@ -96,7 +96,7 @@ class Examined:
 
 
 def examine(stream: Observation, *, assess: bool = True) -> Examined:
-    """Figures and verdicts of a stream; `assess`: also whether estimation's readers take it."""
+    """Figures and verdicts of a stream; `assess`: also whether estimation's readers accept it."""
     ticks = clock(stream.t, stream.numbers)
     found = [Finding("note", "reading", note) for note in stream.notes]
     found += findings.of_clock(ticks, stream.t)
@@ -124,15 +124,15 @@ def examine(stream: Observation, *, assess: bool = True) -> Examined:
 
 
 def _path(stream: Observation) -> np.ndarray:
-    """One point of the body over time (n, 3): its origin, or the mean of markers always seen."""
+    """One point of the body over time (n, 3): its origin, or the mean of markers never missing."""
     if stream.kind == "poses":
         return stream.position[:, 0]
-    hidden = shape.unseen(stream.position)
+    hidden = shape.missing(stream.position)
     return stream.position[:, hidden <= max(0.05, hidden.min())].mean(axis=1)
 
 
 def _refusal(stream: Observation) -> InputError | None:
-    """What estimation's own reading says against the stream, None if it takes it."""
+    """The error of estimation's own reader for the stream, None if it is usable."""
     try:
         if stream.kind == "poses":
             tosses = stream.format == TOSSES

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 TRIAL_GAP = 0.5
-"""A hole in the stamps [s] that ends a trial, where the file does not tell trials apart."""
+"""A gap in the stamps [s] that ends a trial, where the file does not separate trials."""
 SLOW = 5.0
 """Such a hole is also as many usual spacings long: of slow streams not every spacing is one."""
 
@@ -65,7 +65,7 @@ class Timing:
 
 
 def clock(t: np.ndarray, trial: np.ndarray | None) -> Timing:
-    """Figures of stamps t (n,) [s]; trial (n,): which trial each is of, None: split at holes."""
+    """Figures of stamps t (n,) [s]; trial (n,): which trial each is of, None: split at gaps."""
     undefined = np.flatnonzero(~np.isfinite(t))
     step = np.diff(t) if len(t) > 1 else np.zeros(0)
     if trial is None:

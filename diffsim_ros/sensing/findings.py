@@ -1,4 +1,4 @@
-"""What the figures of a stream mean: verdicts, each with the sample and with what to do."""
+"""Verdicts on the figures of a stream, each with the sample and a remedy."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ FAR = 20.0
 SIZE_OFF = 0.01
 """Relative difference of gravity's magnitude from 9.81 m/s^2 that is counted, beyond its noise."""
 PLANE_FRAMES, PLANE_POINTS = 3, 1000
-"""Frames that planes are looked for in, and fewest points that are worth it."""
+"""Frames in which planes are searched, and the fewest points for that."""
 FEW_POINTS = 64
 """Clouds of at most so many points, always as many, are markers without labels."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One verdict: a key of LEVELS, what about, a sentence, and what to do ("" nothing)."""
+    """One verdict: a key of LEVELS, the subject, a sentence, and a remedy ("": none)."""
 
     level: str
     about: str
@@ -73,13 +73,13 @@ def of_clock(clock: Timing, t: np.ndarray) -> list[Finding]:
 def of_places(stream: Observation, clock: Timing) -> list[Finding]:
     """Occlusion, outliers, orientations."""
     found = []
-    hidden = shape.unseen(stream.position)
+    hidden = shape.missing(stream.position)
     for name, share in zip(stream.names, hidden, strict=True):
         if share > 0:
             level = "warning" if share > OCCLUDED else "note"
             visible = np.isfinite(stream.position[:, stream.names.index(name)]).all(axis=1)
             first = int(np.argmin(visible))
-            text = f"{name} is not seen in {100 * share:.3g} % of the samples (first: {first})"
+            text = f"{name} is missing in {100 * share:.3g} % of the samples (first: {first})"
             advice = "another camera, or more markers" if level == "warning" else ""
             found.append(Finding(level, "occlusion", text, advice))
     off = shape.outliers(stream.position, clock.trial)
@@ -112,12 +112,12 @@ def of_gravity(stream: Observation, gravity: Gravity | None) -> list[Finding]:
     low, high = shape.extent(stream.position)
     size = float(np.max(high - low))
     if gravity is None:
-        text = "no free flight is seen, so units and axes are not known"
-        advice = "throw the body once, or say them in the YAML"
+        text = "no free flight was found, so units and axes are not known"
+        advice = "throw the body once, or give them in the YAML"
         found = [Finding("note", "gravity", text, advice)]
         if size > FAR:
             text = f"places extend over {size:.4g}: hardly metres"
-            advice = "millimetres? `diffsim init --from` cannot tell without a flight: scale them"
+            advice = "millimetres? `diffsim init --from` cannot know without a flight: scale them"
             found.append(Finding("warning", "units", text, advice))
         return found
     a, sigma = gravity.acceleration, float(np.linalg.norm(gravity.sigma))
@@ -150,7 +150,7 @@ def of_gravity(stream: Observation, gravity: Gravity | None) -> list[Finding]:
 
 
 def of_axis(gravity: Gravity) -> list[Finding]:
-    """Another axis than z up (warning), or one beside it (note)."""
+    """Another axis than z up (warning), or one that is tilted (note)."""
     if gravity.axis != "+z":
         text = f"{gravity.axis} is up, not z"
         return [Finding("warning", "axis", text, "turn the recording; `diffsim init` does")]
@@ -201,7 +201,7 @@ def of_clouds(stream: Observation) -> list[Finding]:
 
 
 def of_planes(stream: Observation) -> list[Finding]:
-    """The largest plane of the first frames: a floor or wall to take contact from."""
+    """The largest plane of the first frames: a floor or wall for a contact."""
     clouds = stream.clouds[:PLANE_FRAMES]
     points = np.concatenate([cloud.points for cloud in clouds])
     if len(points) < PLANE_POINTS:
@@ -213,9 +213,9 @@ def of_planes(stream: Observation) -> list[Finding]:
     try:
         planes = find_planes(points, clouds[0].eye, options)
     except InputError as error:  # without Open3D, or of points on a line
-        return [Finding("note", "ground", f"no plane is looked for: {error}")]
+        return [Finding("note", "ground", f"no plane was searched: {error}")]
     if not planes:
-        return [Finding("note", "ground", "no plane is seen in the first frames")]
+        return [Finding("note", "ground", "no plane was found in the first frames")]
     plane = planes[0]
     normal = ", ".join(f"{x:.3f}" for x in plane.normal)
     text = (
@@ -227,7 +227,7 @@ def of_planes(stream: Observation) -> list[Finding]:
 
 
 def of_joints(stream: Observation) -> list[Finding]:
-    """Columns that are there, and joints that stand still."""
+    """Present columns, and joints that do not move."""
     text = ", ".join(stream.measured) + f" of {len(stream.names)} joints"
     found = [Finding("good", "columns", text)]
     for key, table in stream.measured.items():

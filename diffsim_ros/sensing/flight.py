@@ -1,8 +1,8 @@
-"""Free flight and rest in a recording: gravity as it is seen, hence axes and units, and the ground.
+"""Free flight and rest in a recording: measured gravity, hence axes and units, and the ground.
 
 In free flight the acceleration is the same, whoever throws and whenever; hands, impacts and
 friction give others each time.  So the acceleration that most windows of a few samples share is
-gravity, in recorded units and axes, without being told where the flights are.
+gravity, in recorded units and axes, wherever the flights are.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _parabola(s: np.ndarray) -> np.ndarray:
 
 
 def windows(t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float) -> Windows:
-    """All windows of a path p (n, 3) that lie in one trial, with every sample seen."""
+    """All windows of a path p (n, 3) that lie in one trial, without missing samples."""
     w = int(np.clip(np.ceil(SPAN / dt) + 1, WINDOW, LONGEST)) if dt > 0 else WINDOW
     if len(t) < w:
         return Windows(np.zeros(0, int), w, *(np.zeros((0, 3)), np.zeros(0), np.zeros(0)))
@@ -128,10 +128,10 @@ def windows(t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float) -> Windo
 def gravity_of(
     t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float, *, strict: bool = False
 ) -> Gravity | None:
-    """Acceleration that flights share, None if none is seen.
+    """Acceleration that flights share, None if there is none.
 
     strict  only one that is about 9.81 m/s^2 in m, cm or mm counts (a soft body's swing has
-            windows of one acceleration too); else three flights that agree do as well
+            windows of one acceleration too); else three flights that agree suffice
     """
     found = windows(t, p, trial, dt)
     size = np.linalg.norm(found.acceleration, axis=1)
@@ -180,10 +180,10 @@ def _flights(
         weights.append(noise * np.linalg.inv(A.T @ A)[2, 2])
     if not fits:
         return None
-    seen, variance = np.array(fits), np.array(weights)
-    middle = np.median(seen, axis=0)
-    if len(seen) > 2:
-        deviation = 1.4826 * np.median(np.abs(seen - middle), axis=0)
+    fitted, variance = np.array(fits), np.array(weights)
+    middle = np.median(fitted, axis=0)
+    if len(fitted) > 2:
+        deviation = 1.4826 * np.median(np.abs(fitted - middle), axis=0)
         sigma = 1.2533 * deviation / np.sqrt(len(fits))
     else:
         sigma = np.sqrt(variance.mean(axis=0) / len(fits))
@@ -235,7 +235,7 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     """Refuse recordings whose free flight contradicts the world's gravity [m/s^2] (3,).
 
     Raises InputError naming the source and a toss: another axis is up, millimetres, g's, or a
-    recording without free flight. Single tosses are not judged (some begin in contact).
+    recording without free flight. Single tosses are not checked (some begin in contact).
     """
     flight = free_flight(trials)
     gravity = np.asarray(gravity, dtype=float)

@@ -1,6 +1,6 @@
-"""What a sensor brings: the formats that it is recorded in, and how its trials are checked.
+"""Descriptions of sensors: their formats, and how trials are checked.
 
-Every module of a sensor ends with its `SENSOR`; read.py finds the one that a recording is of.
+Every module of a sensor ends with its `SENSOR`; read.py finds the sensor of a recording.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Format(NamedTuple):
 
     suffixes  of its files ("" of folders)
     holds     (names of its columns or arrays): a file with such a suffix is of this sensor
-    read      (path, **options) -> observations as they stand in the file, nothing dropped
+    read      (path, **options) -> observations as in the file, nothing dropped
     """
 
     suffixes: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""Static transforms between frames, and the one place that refuses an unknown one.
+"""Static transforms between frames; an unknown one is refused here.
 
-A Transform says x_parent = R(orientation) x_child + position, as geometry_msgs/TransformStamped
+A Transform means x_parent = R(orientation) x_child + position, as geometry_msgs/TransformStamped
 does.  They come from /tf_static, live or of a bag, and from calibrations (calibration.py).
 """
 
@@ -45,7 +45,7 @@ class Transform:
         return quat_rotate(self.orientation, np.asarray(points, float)) + self.position
 
     def of_sample(self, sample: PoseSample) -> PoseSample:
-        """A pose given in the child's frame, in the parent's; what is not finite stays so."""
+        """A pose given in the child's frame, in the parent's; non-finite numbers stay so."""
         turn = quat_multiply(self.orientation, np.array(sample.orientation))
         place = self.moved(np.array(sample.position))
         return replace(
@@ -91,27 +91,27 @@ class Edge:
 
 @dataclass
 class Frames:
-    """Static transforms that are known; a later one of the same child replaces an earlier."""
+    """Known static transforms; a later one of the same child replaces an earlier."""
 
     by_child: dict[str, Transform] = field(default_factory=dict)
 
     def add(self, transforms: Iterable[Transform]) -> None:
-        """Take transforms in; names as tf has them, a leading slash does not count."""
+        """Add transforms; names as in tf, a leading slash does not count."""
         for one in transforms:
             self.by_child[one.child.lstrip("/")] = one
 
     @property
     def names(self) -> list[str]:
-        """Every frame that is known."""
+        """Every known frame."""
         parents = {one.parent.lstrip("/") for one in self.by_child.values()}
         return sorted(parents | set(self.by_child))
 
     def lookup(self, target: str, source: str, place: str) -> Transform:
         """The transform with parent `target` and child `source`; equal names are one frame.
 
-        Planner, driver and observer refuse what they cannot place by calling this.
-        Raises InputError naming `place` (who asks), both frames, those that are known, and what
-        to do.
+        Planner, driver and observer call this to refuse unknown frames.
+        Raises InputError naming `place` (the caller), both frames, the known ones, and a
+        remedy.
         """
         up, down = self._chain(source), self._chain(target)
         common = next((name for name in up if name in down), None)
@@ -174,7 +174,7 @@ def from_messages(messages: Iterable, source: str) -> list[Transform]:
 
 
 def write_transform(path: str | Path, transform: Transform, more: Mapping) -> Path:
-    """Write a transform as YAML that read_transform reads; `more`: what else stands in it.
+    """Write a transform as YAML that read_transform reads; `more`: its further keys.
 
     Raises InputError if the file exists already.
     """
@@ -227,6 +227,6 @@ def read_transform(path: str | Path) -> Transform:
 
 
 def _unit(quaternion: np.ndarray) -> np.ndarray:
-    """Of length 1; one that has it within rounding keeps its bits, so what was saved is read."""
+    """Of length 1; one that has it within rounding keeps its bits, as saved values must."""
     norm = np.linalg.norm(quaternion)
     return quaternion if abs(norm - 1.0) < 1e-15 else quaternion / norm

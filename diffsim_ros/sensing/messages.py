@@ -28,7 +28,7 @@ JOINTS = "sensor_msgs/msg/JointState"
 STATIC = "/tf_static"
 TEXT = "std_msgs/msg/String"
 WORLD = "/world_frame"
-"""End of the topic on which an own recording says in which frame its poses are wanted."""
+"""End of the topic on which a recording of ours has the frame that poses are wanted in."""
 DEFINITIONS = {
     "mocap4r2_msgs/msg/Marker": """
 int8 USE_NAME=0
@@ -140,7 +140,7 @@ def _write(
 
 
 def _profile(quality: OfferedQos) -> Any:
-    """The same as rosbags has it; what nobody asks for is endless or automatic."""
+    """The same for rosbags; all else is infinite or automatic."""
     from rosbags import interfaces as of
 
     endless = of.QosTime(*FOREVER)
@@ -198,10 +198,10 @@ def picture_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
 
 
 def mocap_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
-    """mocap4r2_msgs/Markers of a bags.MocapTrack; a marker that is NaN was not seen."""
+    """mocap4r2_msgs/Markers of a bags.MocapTrack; a marker that is NaN is missing."""
     for i, ns in enumerate(stamps(track.t, epoch_ns)):
         frame = MarkerFrame(ns, track.frame_id, i, tuple(track.names), track.position[i])
-        yield Entry(ns, track.topic, MOCAP, partial(BUILD.mocap, frame, unseen=False))
+        yield Entry(ns, track.topic, MOCAP, partial(BUILD.mocap, frame, missing=False))
 
 
 def cloud_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""What a sensor recorded, and one toss made of it.
+"""Samples that a sensor recorded, and one toss made of them.
 
 Quaternions are (x, y, z, w), body to world; lengths are in the units of the recording
 ("stored lengths": a tracker's metre need not be a metre, see docs/explanation/estimation.md).
@@ -29,10 +29,10 @@ COMMAND = "command_"
 class Observation:
     """Samples of one sensor: what every reader returns and every consumer takes.
 
-    kind     of sensor: poses, markers, joints, clouds, or what its module says (read.sensors)
+    kind     of sensor: poses, markers, joints, clouds, or the name in its module (read.sensors)
     t        stamps [s], since `epoch`                                                  (n,)
     names    of the m bodies, markers, joints or tools, in the order of the columns
-    values   signal -> samples (n, m, ...), NaN: not seen
+    values   signal -> samples (n, m, ...), NaN: missing
              poses    position [m] (3), orientation x, y, z, w (4)
              markers  position [m] (3) and, where the file has it, residual [m] ()
              joints   position [rad], velocity [rad/s], effort [N m] (of sliders m, m/s, N) and,
@@ -44,8 +44,8 @@ class Observation:
     sigma    standard deviations in the order of the signals: of poses position [m] and rotation
              [rad]; empty: not known
     trial    its number in a source that holds several, None: all of the source, or the only one
-    numbers  number of the trial of each sample (n,), None: not told apart
-    format   in words;  notes  what reading noticed
+    numbers  number of the trial of each sample (n,), None: not separated
+    format   in words;  notes  of the reader
     epoch    what t = 0 is [ns since 1970]
     scale    metres per recorded unit, where values were scaled to metres
     """
@@ -138,7 +138,7 @@ class Observation:
         return {k[len(COMMAND) :]: v for k, v in self.values.items() if k.startswith(COMMAND)}
 
     def column(self, table: np.ndarray, name: str) -> np.ndarray:
-        """One name's column of a table (n, m, ...); InputError says what there is."""
+        """One name's column of a table (n, m, ...); InputError names the columns."""
         if name not in self.names:
             rule = f"a {self.kind.removesuffix('s')} of the log"
             near = nearest(name, self.names)
@@ -161,7 +161,7 @@ class Observation:
         return replace(self, names=(name,), values=values)
 
     def with_value(self, value: np.ndarray) -> Observation:
-        """The same poses or markers elsewhere: columns as of `value`."""
+        """The same observation with other values: columns as of `value`."""
         table = np.asarray(value, float).reshape(len(self), len(self.names), -1)
         moved = {"position": table[:, :, :3]}
         if self.kind == "poses":
@@ -193,7 +193,7 @@ def joined(parts: Sequence[Observation]) -> Observation:
 
 @dataclass(frozen=True)
 class PoseTrial:
-    """One toss: poses of one or several bodies on a uniform time grid that may have holes.
+    """One toss: poses of one or several bodies on a uniform time grid that may have gaps.
 
     id        number of the toss in its source
     poses     Observation of kind "poses"

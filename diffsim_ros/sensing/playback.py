@@ -1,4 +1,4 @@
-"""Recordings on one clock, to be sent again as their drivers sent them."""
+"""Recordings on one clock, to be published as their drivers published them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ STAMPED = (POSE, ODOMETRY, NAMED, MOCAP, BODIES, CLOUD, JOINTS)
 
 @dataclass(frozen=True)
 class Playlist:
-    """Samples in the order of sending.
+    """Samples in the order of publishing.
 
     t       time since the first sample [ns], increasing for tosses, as recorded for bags  (n,)
     trial   number of the trial that a sample belongs to                                   (n,)
     frame   the frame that they are given in ("" of messages)
-    Of these one is there, the others are None:
+    One of these is given, the others are None:
     poses     position [m] and quaternion (x, y, z, w), as recorded                        (n, 7)
-    markers   frames of optical markers; those not seen are left out                       n
+    markers   frames of optical markers; missing ones are left out                          n
     messages  serialised, of any of STAMPED, or transforms                                 n
     """
 

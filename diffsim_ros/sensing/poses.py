@@ -1,7 +1,7 @@
 """Poses of bodies: the messages of a bag that carry them, tables, and the npz format of tosses.
 
-A bag with static transforms (/tf_static) to the frame in which its poses are wanted, that of the
-observer's `world_frame` or else "world", has them moved there; any other keeps its own frames.
+A bag with static transforms (/tf_static) to the frame in which its poses are wanted, the
+observer's `world_frame` or else "world", has them transformed; any other keeps its own frames.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .recorder import NANO, body_of
 from .toss_file import REQUIRED, toss_arrays
 
 WORLD = "world"
-"""Frame of the scene, where a bag does not say which one is wanted."""
+"""Frame of the scene, where a bag does not name one."""
 COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
 TOSSES = "npz of tosses"
 TRANSFORMS = TF.split("/")[-1]
@@ -38,7 +38,7 @@ TABLE = "a rosbag2, or a table with the columns t px py pz qx qy qz qw"
 
 
 def read_arrays(path: Path) -> list[Observation]:
-    """Tosses of an npz file, one observation a body; numbers as they stand."""
+    """Tosses of an npz file, one observation a body; numbers unchanged."""
     arrays = toss_arrays(path)
     rows, trial, t = [], [], []
     dt = float(arrays["dt"])
@@ -91,7 +91,7 @@ def _poses(
 
 
 def _number(cell: str) -> float:
-    """A cell's number; NaN where it holds none: what was not seen."""
+    """A cell's number; NaN where it has none: a missing sample."""
     try:
         return float(cell)
     except ValueError:
@@ -107,9 +107,9 @@ def holds_poses(names: Collection[str]) -> bool:
 
 
 def read_topic(path: str | Path, topic: str, *, placed: bool = True) -> list[Observation]:
-    """Every body of a topic of one of CARRIERS, in the order in which they were first seen.
+    """Every body of a topic of one of CARRIERS, in the order of their first messages.
 
-    placed  move them by static transforms of the bag, see the module
+    placed  transform them by static transforms of the bag, see the module
     Raises InputError as bags.read_messages; for a frame that changes; for unusable /tf_static; for
     messages without any body.
     """
@@ -119,7 +119,7 @@ def read_topic(path: str | Path, topic: str, *, placed: bool = True) -> list[Obs
     found: dict[tuple[str, str], list[tuple]] = {}
     for arrival, message in samples:
         for header, body, position, q in CARRIERS[kind](message):
-            # two trackers may see one frame of /tf: their poses are two bodies' until one is named
+            # two trackers may publish one frame: their poses are two bodies' until one is named
             key = body or body_of(topic), header.frame_id if kind == TF else ""
             row = (position.x, position.y, position.z, q.x, q.y, q.z, q.w)
             stamp = bags.nanoseconds(header.stamp)
@@ -146,7 +146,7 @@ def read_topic(path: str | Path, topic: str, *, placed: bool = True) -> list[Obs
 def read_bag(path: str | Path, topic: str = "") -> list[Observation]:
     """The one body of a topic, PoseStamped (as recorded) unless a topic of others is named.
 
-    Raises InputError as read_topic, and where topic or body cannot be told.
+    Raises InputError as read_topic, and where topic or body is ambiguous.
     """
     path = Path(path)
     if bags.topics(path).get(topic, (POSE, 0))[0] not in set(CARRIERS) - {POSE}:
@@ -226,7 +226,7 @@ read it: rosbags or rclpy."""
 
 
 def _markers_or_poses(path: Path, topic: str) -> list[Observation]:
-    """The markers of rigid bodies where they are sent along, else their poses."""
+    """The markers of rigid bodies where the message has them, else their poses."""
     _, samples = bags.read_messages(path, BODIES, topic)
     marked = any(body.markers for _, message in samples for body in message.rigidbodies)
     return markers.read_bag(path, topic) if marked else read_topic(path, topic)
@@ -238,9 +238,9 @@ def _markers_or_poses(path: Path, topic: str) -> list[Observation]:
 def chosen_bodies(
     path: str | Path, found: Sequence[Observation], bodies: Sequence[str] = ()
 ) -> list[Observation]:
-    """The poses of the wanted bodies, one each; of one body the only one, whatever name.
+    """The poses of the wanted bodies, one each; an only body whatever its name.
 
-    A frame of /tf counts where it is named, or where nothing else holds poses.
+    A frame of /tf counts where it is named, or where nothing else has poses.
     Raises InputError naming what there is.
     """
     poses = [one for one in found if one.kind == "poses"]
@@ -260,7 +260,7 @@ def chosen_bodies(
 
 
 def together(path: str | Path, bodies: Sequence[Observation]) -> list[Observation]:
-    """The poses at the stamps at which every body was seen."""
+    """The poses at the stamps at which every body was measured."""
     visible = [
         np.isfinite(one.position[:, 0]).all(axis=1) & np.isfinite(one.orientation).all(axis=1)
         for one in bodies
@@ -271,7 +271,7 @@ def together(path: str | Path, bodies: Sequence[Observation]) -> list[Observatio
         common = np.intersect1d(common, own[mask])
     if not len(common):
         names = ", ".join(one.names[0] for one in bodies)
-        raise InputError(path, "poses", names, "bodies that were seen at the same stamps")
+        raise InputError(path, "poses", names, "bodies that were measured at the same stamps")
     t = (common - common[0]) / NANO
     rows = [
         np.flatnonzero(mask)[np.searchsorted(own[mask], common)]

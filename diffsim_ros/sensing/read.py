@@ -1,7 +1,7 @@
-"""Any recording as it was recorded: one reader a format, chosen by what the file or bag holds.
+"""Any recording as it was recorded: one reader a format, chosen by what the file or bag has.
 
-`estimate`, `check`, `init`, the pre-flight and the nodes read by these functions. What estimation
-refuses sample by sample is kept here, because `diffsim check` is to say where.
+`estimate`, `check`, `init`, the pre-flight and the nodes read by these functions. Samples that
+estimation refuses are kept here, because `diffsim check` reports where they are.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def read(
 ) -> list[Observation]:
     """Every sensor of a recording.
 
-    on_progress     given a line before each that may take long
-    refuse   given the errors of topics that cannot be read, where others of the bag can
+    on_progress  called with a line before each that may take long
+    refuse       called with the errors of topics that cannot be read, where others of the bag can
     Raises InputError: a missing, damaged or empty file, or one of no known format.
     """
     path, on_progress, refuse = (
@@ -114,11 +114,11 @@ def _bag(
 
 
 def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> Observation:
-    """The one recording of this kind in a file or bag, as it stands there.
+    """The one recording of this kind in a file or bag, unchanged.
 
     topic    of a bag with several
     options  what the sensor's readers take: rate, scale of clouds
-    Raises InputError: a missing or damaged file, one of no such format, a topic that is not clear.
+    Raises InputError: a missing or damaged file, one of no such format, an ambiguous topic.
     """
     path, sensor = Path(path), sensors()[kind]
     suffixes = [suffix for form in sensor.formats for suffix in form.suffixes]
@@ -139,7 +139,7 @@ def read_kind(path: str | Path, kind: str, topic: str = "", **options: Any) -> O
 
 
 def read_beside(path: str | Path, kind: str, topic: str = "") -> Observation:
-    """What a sensor beside others recorded: poses or markers, on the stamps that all share.
+    """Recordings of an auxiliary sensor: poses or markers, on the stamps that all share.
 
     Stamps are those of the file; of a bag seconds since 1970, as those of clouds.
     Raises InputError naming file, topic, sample and value.

@@ -1,4 +1,4 @@
-"""What an observer heard, as files: tosses and tables that `diffsim estimate` reads, or a bag."""
+"""Files of what an observer received: tosses and tables that `diffsim estimate` reads, or a bag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a stream's points were: extent, occlusion, single-frame outliers, quaternions' norms."""
+"""Points of a stream: extent, occlusion, single-frame outliers, quaternions' norms."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def extent(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return points.min(axis=0), points.max(axis=0)
 
 
-def unseen(position: np.ndarray) -> np.ndarray:
-    """Share of the samples in which each point was not seen, (m,)."""
+def missing(position: np.ndarray) -> np.ndarray:
+    """Share of the samples in which each point is missing, (m,)."""
     return 1.0 - np.isfinite(position).all(axis=2).mean(axis=0)
 
 

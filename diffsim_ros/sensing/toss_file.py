@@ -29,7 +29,7 @@ OPTIONAL = ("t", "bodies")
 
 
 def toss_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """Arrays of a file as they stand, of shapes that agree; their numbers are not judged.
+    """Arrays of a file, of shapes that agree; their numbers are not checked.
 
     Raises InputError for what concerns the file as a whole.
     """

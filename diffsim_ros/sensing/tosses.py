@@ -49,7 +49,7 @@ def read_tosses(
 ) -> list[PoseTrial]:
     """Tosses of a file in the order of the file, or those with the ids `trials`, sorted by id.
 
-    body   what the one body of the file is called, or which ones of several are wanted
+    body   name for the one body of the file, or those wanted of several
     least  fewest frames that a toss may have
     Raises InputError naming the file, the toss and the sample of the first defect: missing or
     misshapen arrays, rows out of range, NaN, quaternions that are not unit, stamps that repeat or
@@ -107,7 +107,7 @@ def toss_ids(path: str | Path, bodies: Sequence[str] = ()) -> list[int]:
 def repeated(path: str | Path, bodies: Sequence[str] = ()) -> dict[int, int]:
     """Tosses that repeat another one of the file, turned about the vertical: id -> first such id.
 
-    Heights do not change under such a turn, so equal lengths and equal heights tell a copy.
+    Heights do not change under such a turn, so equal lengths and equal heights mean a copy.
     """
     path = Path(path)
     arrays = _load(path, bodies)
@@ -240,7 +240,7 @@ def recorded(poses: Observation) -> PoseRecorder:
 
 
 def _one_clock(poses: Observation) -> np.ndarray:
-    """Stamps that go on from trial to trial, with a hole between, where each has its own clock."""
+    """Stamps that continue from trial to trial, with a gap between, for trials with own clocks."""
     if poses.numbers is None:
         return poses.t
     t = poses.t.copy()
@@ -281,7 +281,7 @@ def recorded_poses(path: str | Path, bodies: Sequence[str] = ()) -> list[PoseTri
 
     bodies   which are wanted, where the bag has several; of a single one the name does not matter
     Poses that are not finite are occlusions: frames that are missing. Of several bodies the frames
-    count in which all were seen.
+    count in which none is missing.
     Raises InputError: as read; a body that is missing, or several; any other sample that the
     observer would have dropped.
     """

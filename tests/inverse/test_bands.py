@@ -42,7 +42,7 @@ def test_bands_hold_new_motion_and_new_measurements():
 
 
 def test_free_starts_widen_the_band(scene, options, engine, trials):
-    """A start that is only believed leaves the motion open, more and more with time."""
+    """A start known by its prior only leaves the motion uncertain, more and more with time."""
     parameters = [Parameter("cube.drag", "kg/s", 0.6, 0.01, 5.0, "log")]
     held, free = (
         SimulationProblem(

@@ -71,7 +71,7 @@ def parameters(scene):
 
 
 def toss(generator, scene, options, name):
-    """A toss with noise, and a belief about its start that is off by its own sigmas."""
+    """A toss with noise, and a prior of its start that is off by its own sigmas."""
     state = [
         np.array([0, 0, 0.11 + 0.05 * generator.random()]), generator.normal(size=3),
         generator.normal(size=3) * [1.2, 1.2, 0] - [0, 0, 1.5], 5 * generator.normal(size=3),

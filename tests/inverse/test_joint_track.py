@@ -122,7 +122,7 @@ def _spin(q, w):
 
 
 def test_late_and_scaled_readings(arm):
-    """A delay moves the curve, before the start it stands still; gain and bias as they say."""
+    """A delay moves the curve, before the start it is at rest; gain and bias scale and shift it."""
     run = _engine.rollout(arm, arm.values, STEPS, _engine.Options(step=STEP))
     t = np.arange(0, 40) * STEP
     zero = {"position": np.zeros(len(t))}

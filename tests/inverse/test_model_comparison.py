@@ -50,7 +50,7 @@ def test_paired_ratios():
 
 
 def test_coverage_of_paired_intervals():
-    """Equal models are told apart in about 5 % of the cases, not more."""
+    """Equal models are distinguished in about 5 % of the cases, not more."""
     generator, wrong = np.random.default_rng(0), 0
     for _ in range(400):
         pair = paired_ratio(*np.exp(generator.normal(size=(2, 6))), 0.0)

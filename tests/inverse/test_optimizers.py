@@ -284,7 +284,7 @@ def test_shortened_trials_end_early(tosses, engine):
 
 
 def test_a_minimum_at_a_kink_is_one():
-    """|z0| + |z0 - z1| as squares of square roots: Gauss-Newton sees a slope to the very end."""
+    """|z0| + |z0 - z1| as squares of square roots: Gauss-Newton has a slope to the very end."""
 
     def rows(z):
         return np.array([2.0 + abs(z[0]), 1 + abs(z[1] - z[0]) + 0.3 * z[0]])

@@ -1,4 +1,4 @@
-"""The log-Cholesky pseudo-inertia: always physical, exact both ways, exact derivatives."""
+"""The log-Cholesky pseudo-inertia: always physical, exact in both directions, exact derivatives."""
 
 import numpy as np
 import pytest

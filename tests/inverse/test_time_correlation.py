@@ -1,4 +1,4 @@
-"""Noise that is alike over time: how much it is worth, and intervals that cover."""
+"""Noise that is correlated over time: its effective count, and intervals that cover."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from diffsim_ros.inverse.time_correlation import (
 )
 
 
-def alike(generator, n, q, rho, shared=0.0):
+def correlated(generator, n, q, rho, shared=0.0):
     """AR(1) noise of variance 1 (n, q); `shared` of it is the same in all channels."""
     white = np.sqrt(1 - shared) * generator.normal(size=(n + 100, q))
     white += np.sqrt(shared) * generator.normal(size=(n + 100, 1))
@@ -52,7 +52,7 @@ def problem_of(J, noise):
 def test_autoregressions_are_found():
     generator = np.random.default_rng(0)
     assert len(autoregression(generator.normal(size=(500, 4)))) <= 1
-    phi = autoregression(alike(generator, 2000, 3, 0.8))
+    phi = autoregression(correlated(generator, 2000, 3, 0.8))
     assert phi[0] == pytest.approx(0.8, abs=0.05)
     np.testing.assert_allclose(autocorrelation(np.array([0.8]), 5), 0.8 ** np.arange(5))
     swinging = np.array([1.6, -0.9])  # of a resonance: correlation changes its sign
@@ -62,7 +62,7 @@ def test_autoregressions_are_found():
 
 
 def test_missing_samples_do_not_hide_the_correlation():
-    e = alike(np.random.default_rng(1), 1500, 2, 0.9)
+    e = correlated(np.random.default_rng(1), 1500, 2, 0.9)
     e[np.random.default_rng(2).random(1500) < 0.3] = np.nan
     assert autocorrelation(autoregression(e), 2)[1] == pytest.approx(0.9, abs=0.05)
 
@@ -72,7 +72,7 @@ def test_missing_samples_do_not_hide_the_correlation():
 ])  # fmt: skip
 def test_effective_residuals(rho, shared, low, high):
     """AR(1): 19 samples of 0.9 are worth one; channels that are the same count once."""
-    e = alike(np.random.default_rng(4), 1000, 4, rho, shared)
+    e = correlated(np.random.default_rng(4), 1000, 4, rho, shared)
     ones = np.ones((1000, 4, 1))
     series = Series("x", 0, np.arange(1000), e, ones, np.zeros((1000, 4, 0)))
     assert low < noise_of(series).effective < high
@@ -92,7 +92,7 @@ def test_intervals_cover_under_correlated_noise():
     """60 recordings each: the usual covariance is too sure, this one is not."""
     J, generator, inside, naive = swing(200, 4), np.random.default_rng(6), [], []
     for _ in range(60):
-        problem = problem_of(J, alike(generator, 200, 4, 0.9, 0.5))
+        problem = problem_of(J, correlated(generator, 200, 4, 0.9, 0.5))
         solution = levenberg_marquardt(problem)
         for kept, found in (
             (inside, correlated_covariance(problem, solution)),
@@ -116,7 +116,7 @@ def test_white_noise_gives_the_usual_covariance():
 
 
 def test_a_short_series_is_believed():
-    """Too few samples to say anything of their noise: the sigmas count."""
+    """Too few samples to estimate their noise: the sigmas count."""
     J = swing(8, 2)
     problem = problem_of(J, np.random.default_rng(8).normal(size=(8, 2)))
     solution = levenberg_marquardt(problem)

@@ -104,7 +104,7 @@ class WithPriors:
         return np.ones(2)
 
     def joint(self):
-        """Jacobian of all residuals by (z, y_1 ... y_K), and the precision of what is believed."""
+        """Jacobian of all residuals by (z, y_1 ... y_K), and the precision of the priors."""
         (K, ny), m = self.nuisance_shape, self.A.shape[1]
         J = np.zeros((K * m, 2 + K * ny))
         for k in range(K):
@@ -127,7 +127,7 @@ def test_estimated_noise_scales_neither_priors_nor_beliefs(noise):
     assert found.dof == pytest.approx(left)
     assert found.noise == pytest.approx(np.sqrt((r**2).sum() / left))
     assert found.noise == pytest.approx(noise, rel=0.3)
-    assert found.std_dev[1] < 0.5, "a prior says that much whatever the residuals are"
+    assert found.std_dev[1] < 0.5, "a prior determines that much whatever the residuals are"
 
 
 def shared(generator, K, m):

@@ -50,13 +50,13 @@ def scene(truth=None) -> dict:
 
 SIDE = np.array([-1.1, -0.5, 0.7])
 AT_SIDE = Rotation.from_euler("zx", [-65, -115], degrees=True)
-"""Another camera, which looks along the throw."""
+"""Another camera, which faces along the throw."""
 
 
 def recording(
     seed: int, name: str = "box", frames: int = 13, *, eye=EYE, look=LOOK, late: float = 0.0
 ) -> Observation:
-    """What a camera sees of the thrown box and of the floor, 30 frames a second, its own frame.
+    """A camera's image of the thrown box and of the floor, 30 frames a second, its own frame.
 
     late  [s] by which its stamps are
     """
@@ -118,7 +118,7 @@ SENSOR = {
     "delay": 0.015, "drift": 0.02, "shift": np.array([0.03, -0.02, 0.01]),
     "pivot": np.array([0.02, 0.01, 0.05]), "sigma": 1e-3, "turn_sigma": 0.005,
 }  # fmt: skip
-"""A tracker whose stamps are late and slow, 3.7 cm away from where it is said to be."""
+"""A tracker whose stamps are late and slow, 3.7 cm away from where the YAML puts it."""
 
 
 def tracked(seed: int, places: np.ndarray | None = None, rows: int = 97) -> Observation:

@@ -20,7 +20,7 @@ PLACES = {
 TURN = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]])
 SHIFT = np.array([0.3, -0.2, 0.05])
 RATE, RELEASED = 100.0, 0.4037
-"""Frames per second, and when the beam is let go: between two frames."""
+"""Frames per second, and when the beam is released: between two frames."""
 
 
 def scene() -> dict:

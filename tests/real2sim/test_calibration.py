@@ -20,7 +20,7 @@ def places(rng, n):
 
 
 def scene(rng, n, noise=0.0):
-    """Poses of the flange, of a marker's place and of a body on it, as the tracker sees them."""
+    """Poses of the flange, of a marker's place and of a body on it, as tracked."""
     turns = quat_exp(rng.normal(size=(n, 3)))
     flange = np.hstack([places(rng, n), turns])
     world = quat_rotate(turns, OFFSET) + flange[:, :3]

@@ -94,7 +94,7 @@ def test_a_wrong_pose_of_the_camera_is_put_right_by_the_floor():
 
 
 def test_the_shipped_recording_is_estimated_and_reported(tmp_path):
-    """With a coarse ball, to be quick: only what comes out is looked at."""
+    """With a coarse ball, to be quick: only what comes out is checked."""
     coarse = ["scene.bodies.ball.element=p1", "scene.bodies.ball.shape.ball.layers=2",
               "scene.world.step=1/240", "fit.horizons=[8]", "fit.iterations=3"]  # fmt: skip
     result = estimate(load_estimation(SHIPPED, set=[*coarse, "simulation.threads=1"]))
@@ -173,7 +173,7 @@ def test_recordings_without_a_floor_or_a_flight_are_refused():
     with pytest.raises(InputError, match="3 frames of free flight before the first contact"):
         experiment.read({"train": [late], "validate": ()})
     floorless = [c.kept(c.points[:, 2] < 0) for c in whole.clouds]
-    with pytest.raises(InputError, match=r"a floor|an object that is seen"):
+    with pytest.raises(InputError, match=r"a floor|an object that is detected"):
         experiment.read({"train": [observation_of("box", floorless)], "validate": ()})
     with pytest.raises(InputError, match=r"-9\.\d\d .* in free flight.* 9\.81, 0\.00, 0\.00"):
         content = estimation()

@@ -35,7 +35,7 @@ def bouncing(t):
 def test_a_bounce_between_two_frames_ends_the_flight():
     t = (np.arange(12) + 0.5) / 30.0
     heights, touch = bouncing(t)
-    assert heights.min() > 0.04, "no frame sees the contact"
+    assert heights.min() > 0.04, "no frame shows the contact"
     found = [placed([0.3 * s, 0.0, z]) for s, z in zip(t, heights, strict=True)]
     count = free_frames(found, lambda one: one.place[2], 0.02, t, GRAVITY)
     assert t[count - 1] < touch < t[count]

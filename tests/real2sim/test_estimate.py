@@ -90,7 +90,7 @@ def test_file_text_mapping_and_observations_agree_to_the_digit(files, tmp_path):
 
 def test_two_parameters_that_do_the_same_are_named(files):
     mapping = estimation(files[0], **NUISANCE)
-    # friction = first * second: only the product is seen
+    # friction = first * second: only the product is determined
     mapping["parameters"]["friction"]["sets"] = {"table.c_f": 1}
     mapping["parameters"]["grip"] = {
         "value": 1.0,

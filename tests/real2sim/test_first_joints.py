@@ -27,7 +27,7 @@ def test_a_joint_log_gives_a_first_estimation_of_its_robot(tmp_path):
     config = load_estimation(out / "estimation.yaml")
     assert len(config.free) == 6 * 5 + 3 + 10
     sigma = config.measurement.effort["sigma"]
-    assert sigma["elbow_joint"] == pytest.approx(0.4, rel=0.5)  # what its README says
+    assert sigma["elbow_joint"] == pytest.approx(0.4, rel=0.5)  # as in its README
     experiment = kind_of("joints")(config)
     data = experiment.read({})
     assert [t.trial for t in data.train] == [0, 1, 2] and [t.trial for t in data.validate] == [3]

@@ -1,4 +1,4 @@
-"""Joint logs: read, fitted with known truth, judged, reported; and what is refused."""
+"""Joint logs: read, fitted with known truth, evaluated, reported; and what is refused."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("joints")
     (path / "arm.urdf").write_text(ARM)
     rng, t, step = np.random.default_rng(3), np.arange(SAMPLES) * DT, 0.00125
-    fine = np.arange(-1.0, t[-1] + step, step)  # it settles before the log begins
+    fine = np.arange(-1.0, t[-1] + step, step)  # it is at rest before the log begins
     rows: dict[str, list] = {k: [] for k in ("t", "trial", "q", "qd", "effort", "q_command")}
     for trial in range(2):
         keys = targets(np.append(fine, fine[-1]), trial)
@@ -227,7 +227,7 @@ BAD_LOGS = [
     (lambda a: a["q"].__imul__(57.3), "are the positions in degrees"),
     (lambda a: a["q_command"].__setitem__((7, 1), np.nan), "command of j2, sample 7"),
     (lambda a: a.pop("q_command"), "commanded positions, as the drive"),
-    (lambda a: a.pop("effort"), "readings of effort, as measurement.effort asks"),
+    (lambda a: a.pop("effort"), "readings of effort, as measurement.effort requires"),
     (lambda a: a["q"].__setitem__((slice(0, 9), 0), np.linspace(0, 0.2, 9)), "a robot at rest"),
 ]
 

@@ -79,7 +79,7 @@ def test_what_is_in_order_stays_and_nothing_is_told(rng):
 
 def test_alike_places_are_refused_unless_labels_decide(rng):
     square = 0.05 * np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0]])
-    with pytest.raises(InputError, match=r"points \[0, 1, 2, 3\] and .* fit alike"):
+    with pytest.raises(InputError, match=r"points \[0, 1, 2, 3\] and .* fit equally well"):
         identified("r, frame 0", square + 0.3, square, None, 2e-3)
     own = np.array([0, 1, 2, 3])
     np.testing.assert_array_equal(identified("r", square + 0.3, square, own, 2e-3), own)

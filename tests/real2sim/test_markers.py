@@ -252,7 +252,7 @@ def small(files):
     [
         (lambda v: 1e3 * v, "is the recording in millimetres"),
         (lambda v: v[:, [3, 4, 5, 0, 1, 2, 6, 7, 8, 9, 10, 11]], "are markers swapped"),
-        (lambda v: np.where(np.arange(12) // 3 == 2, np.nan, v), "seen before the release"),
+        (lambda v: np.where(np.arange(12) // 3 == 2, np.nan, v), "measured before the release"),
     ],
 )
 def test_recordings_that_contradict_the_places_are_refused(files, small, change, says):

@@ -141,7 +141,7 @@ def test_what_was_fitted_is_kept_when_it_is_cancelled(file, tmp_path):
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"result.yaml", "metrics.json"}
 
 
-def test_what_was_judged_is_kept_when_it_is_cancelled(file):
+def test_what_was_evaluated_is_kept_when_it_is_cancelled(file):
     from diffsim_ros import _engine
 
     configs = {name: load_estimation(content) for name, content in models(file).items()}
@@ -154,7 +154,7 @@ def test_what_was_judged_is_kept_when_it_is_cancelled(file):
     found = compare_models(configs, progress=on_progress, cancel=token, folds=2)
     assert found.status == "cancelled" and len(found.fits) == 3
     assert [m.name for m in found.assessed] == ["right"]
-    assert "3 of 3 models were fitted and right judged" in found.sentences[0]
+    assert "3 of 3 models were fitted and right evaluated" in found.sentences[0]
     right, other = (found.document()["models"][name] for name in ("right", "slippery"))
     assert right["parameters"]["friction"]["std_dev"] > 0 and len(right["held_out"]) >= 2
     assert "held_out" not in other and other["status"] in ("converged", "not_converged")

@@ -18,7 +18,7 @@ def tosses(tmp_path_factory):
     return path
 
 
-def looked(source):
+def checked(source):
     """The pre-flight of an estimation."""
     config = load_estimation(source)
     experiment = kind_of(config.kind)(config)
@@ -26,7 +26,7 @@ def looked(source):
 
 
 def test_sound_tosses_have_nothing_to_say_against_them(tosses):
-    found = looked(estimation(str(tosses)))
+    found = checked(estimation(str(tosses)))
     assert found.notes == ()
     event = found.figures["excitation"]
     assert event["slip"] > 0 and event["impacts_per_trial"] >= 1 and 0 < event["free_flight"] < 1
@@ -37,7 +37,7 @@ def test_sound_tosses_have_nothing_to_say_against_them(tosses):
 def test_flights_that_never_touch_tell_nothing_of_contact(tmp_path):
     path = tmp_path / "flights.npz"
     np.savez(path, **arrays(3, 20, 7))
-    found = looked(estimation(str(path)))
+    found = checked(estimation(str(path)))
     text = "\n".join(found.notes)
     assert "no sliding in 3 trials at the first guess: friction will not be identifiable" in text
     assert "no contact in 3 trials at the first guess: damping, stiffness will not" in text
@@ -49,7 +49,7 @@ def test_parameters_that_do_the_same_are_named_as_a_pair(tosses):
     source = estimation(str(tosses))
     twin = copy.deepcopy(source["parameters"]["friction"]) | {"value": 1.0, "bounds": [0.5, 2]}
     source["parameters"]["roughness"] = twin
-    notes = [note for note in looked(source).notes if "correlated" in note]
+    notes = [note for note in checked(source).notes if "correlated" in note]
     assert len(notes) == 1 and "friction and roughness" in notes[0]
 
 
@@ -58,7 +58,7 @@ def test_an_outlier_among_the_fitted_samples_is_told(tmp_path):
     recording["state"][35, 0] += 0.3
     path = tmp_path / "jump.npz"
     np.savez(path, **recording)
-    notes = looked(estimation(str(path))).notes
+    notes = checked(estimation(str(path))).notes
     assert any("jump.npz: 1 single samples off their neighbours" in note for note in notes)
     assert any("at sample 35" in note for note in notes)
 

@@ -121,7 +121,7 @@ def test_trackers_are_read_from_tables_and_their_trials_told_apart(tmp_path):
             wanted = model.model.tracks(given)[name]
             np.testing.assert_allclose(track.t, wanted.t, atol=1e-9)
             np.testing.assert_allclose(track.position, wanted.position, atol=1e-9)
-    content["data"]["train"]["begin"] = [7.0]  # the first throw is not looked at
+    content["data"]["train"]["begin"] = [7.0]  # the first throw is not used
     with pytest.raises(InputError, match=r"begin\[0\]: got 7\.0; .*from 5\.000 to"):
         kind_of("sensors")(load_estimation(content)).read({})
 
@@ -245,7 +245,7 @@ def rolled(samples):
 
 
 def test_a_ball_turns_as_its_tracker_says_and_what_nothing_sees_is_named(tmp_path):
-    """A ball looks alike from all sides: its spin cannot come from the clouds; and it touches
+    """A ball looks the same from all sides: its spin cannot come from the clouds; and it touches
     nothing here, so that the data do not depend on friction at all."""
     samples = rolled(right(tracked(0, rows=37)))
     content = ball(without_cloud(poses=POSES))
@@ -258,7 +258,7 @@ def test_a_ball_turns_as_its_tracker_says_and_what_nothing_sees_is_named(tmp_pat
     assert not friction.identifiable and "do not depend on it" in friction.note
     spin = result.predictions[0].start.state.angular_velocity
     np.testing.assert_allclose(spin, [2.0, -30.0, 5.0], atol=0.3)
-    with pytest.raises(InputError, match=r"measurement\.turning: got True.*a ball looks alike"):
+    with pytest.raises(InputError, match=r"measurement\.turning: got True.*a ball looks the same"):
         kind_of("clouds")(load_estimation(ball(estimation())))
 
 

@@ -40,7 +40,7 @@ def done(content):
 def test_few_trials_take_the_residuals_own_noise(done):
     result, _ = done
     (note,) = [n for n in result.notes if n.startswith("std_dev")]
-    assert "alike over time" in note and "needs 5" in note
+    assert "correlated over time" in note and "needs 5" in note
     for p in result.parameters:
         assert 0 < p.std_dev < 0.3 * p.value
         assert abs(p.value - TRUTH[p.name]) < 4 * p.std_dev, p

@@ -84,7 +84,7 @@ def test_youngs_modulus_of_a_pressed_block(tmp_path, young, seed):
 
 
 def test_a_turned_sensor_that_is_late(tmp_path):
-    """Its frame is the YAML's, its delay a parameter; gradients as differences say."""
+    """Its frame is the YAML's, its delay a parameter; gradients as by differences."""
     turn = tuple(float(x) for x in quat_exp([0.0, np.pi / 3, 0.0]))
     frame = {"origin": (0.02, 0.01, -0.05), "orientation": turn}
     record(tmp_path / "press.csv", 3e4, 5, late=0.004, **frame)

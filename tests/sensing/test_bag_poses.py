@@ -140,8 +140,8 @@ def test_of_several_bodies_one_is_named(tmp_path, carrier, capsys):
     init = ["init", "--from", str(path), "--size", "0.1", "--mass", "0.37", "--out"]
     assert main([*init, str(tmp_path / "none")]) == 2
     assert main([*init, str(tmp_path / "made"), "--body", "cube"]) == 0
-    judged = main(["check", str(path), "--out", str(tmp_path / "check")])
-    assert judged == (0 if carrier == "tf" else 2)  # a frame of /tf need not be a body
+    code = main(["check", str(path), "--out", str(tmp_path / "check")])
+    assert code == (0 if carrier == "tf" else 2)  # a frame of /tf need not be a body
     output = capsys.readouterr().out
     assert f"{topic} (cube): poses" in output and " samples: usable" in output
     assert f"{topic} (wand): poses" in output and " dropped: not finite" in output
@@ -154,7 +154,7 @@ def camera():
 
 
 def observed(rows):
-    """Poses in the world as the camera sees them."""
+    """Poses of the world in the camera's frame."""
     back = camera().inverse()
     turned = quat_multiply(back.orientation, rows[:, 3:])
     return np.concatenate([back.moved(rows[:, :3]), turned], axis=1)
@@ -176,7 +176,7 @@ def test_poses_are_moved_to_the_wanted_frame_by_the_static_transforms(tmp_path, 
         fixed(world, "camera", stand),
         fixed("camera", "optical", [0, 0, 0, 0, 0, 0, 1]),
     ]
-    if world != "world":  # as the observer says its parameter
+    if world != "world":  # as the observer writes its parameter
         text = message(TEXT, world)
         groups.append([Entry(EPOCH_NS, "/observer/world_frame", TEXT, lambda: text)])
     path = written(tmp_path / "lab.mcap", *groups)

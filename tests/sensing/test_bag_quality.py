@@ -1,4 +1,4 @@
-"""What `ros2 bag play` offers: every bag of ours says it as rosbag2 does."""
+"""What `ros2 bag play` offers: every bag of ours stores it as rosbag2 does."""
 
 import numpy as np
 import yaml
@@ -10,7 +10,7 @@ from diffsim_ros.sensing.messages import LATCHED, OfferedQos
 
 
 def profiles(folder):
-    """Topic -> what metadata.yaml of a bag folder says of its publishers."""
+    """Topic -> publishers by the metadata.yaml of a bag folder."""
     content = yaml.safe_load((folder / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
     return {
         one["topic_metadata"]["name"]: yaml.safe_load(one["topic_metadata"]["offered_qos_profiles"])

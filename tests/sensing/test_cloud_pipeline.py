@@ -50,7 +50,7 @@ def test_planes_are_found_named_and_written_for_a_scene():
 
 @pytest.mark.parametrize("patchy", [False, True])
 def test_sigmas_of_planes_are_those_of_repeated_measurements(patchy):
-    """Also where errors are alike over patches, as a depth camera's are."""
+    """Also where errors are correlated over patches, as a depth camera's are."""
     generator, z = np.random.default_rng(1), []
     for _ in range(120):
         points = floor_points(generator, 1200, 0.002)
@@ -71,7 +71,7 @@ def test_sigmas_of_planes_are_those_of_repeated_measurements(patchy):
 def ball_frames(generator, frames=20, rate=30.0):
     """A ball that flies and hides for three frames over a floor, in the camera's frame, and truth.
 
-    The camera looks along world y from (0, -1.5, 0.5): x right, y down, z forward.
+    The camera faces along world y from (0, -1.5, 0.5): x right, y down, z forward.
     """
     turn = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])  # camera to world
     eye = np.array([0.0, -1.5, 0.5])

@@ -23,7 +23,7 @@ def table(fields, step, *, order="<", row_step=None, height=1, points=POINTS):
         "intensity": np.full(len(points), 7),
     }  # fmt: skip
     for name, offset, datatype in fields:
-        bits = name in ("rgb", "rgba")  # whatever their type says
+        bits = name in ("rgb", "rgba")  # whatever their type
         kind = np.dtype(order + ("u4" if bits else letters[datatype]))
         view = np.ndarray((height, width), kind, raw, offset, (row, step))
         view[...] = columns[name].reshape(height, width)

@@ -152,7 +152,7 @@ def hide(p):
 
 def test_markers_that_are_hidden_are_counted(tmp_path):
     found, one = about(marker_table(tmp_path, hide))
-    assert found["occlusion"][0] == "warning" and "e2 is not seen in 32 %" in found["occlusion"][1]
+    assert found["occlusion"][0] == "warning" and "e2 is missing in 32 %" in found["occlusion"][1]
     assert "first: 100" in found["occlusion"][1] and one.refusal is None
     shares = {"c1": 0, "c2": 0, "e1": 0, "e2": 0.32}
     assert one.figures()["unseen_share"] == pytest.approx(shares)

@@ -84,9 +84,9 @@ def test_what_table_and_plate_feel_is_the_weight_and_the_press():
     np.testing.assert_allclose(table[:3] + plate[:3], [0, 0, -weight], atol=1e-3 * plate[2])
     turned = wrenches(t, orientation=tuple(quat_exp([np.pi / 2, 0, 0])))[0]
     np.testing.assert_allclose(turned[:3], [plate[0], plate[2], -plate[1]], atol=1e-12)
-    lever = wrenches(t, origin=(0.0, 0.0, 0.1))[0]
+    offset = wrenches(t, origin=(0.0, 0.0, 0.1))[0]
     moved = plate[3:] - np.cross([0, 0, 0.1], plate[:3])
-    np.testing.assert_allclose(lever[3:], moved, atol=1e-12)
+    np.testing.assert_allclose(offset[3:], moved, atol=1e-12)
 
 
 def test_partials_by_every_state_and_parameter():

@@ -1,9 +1,9 @@
 """Starts of a trial from its frames before the first contact: a fit by simulation.
 
 The bodies are simulated from the first frame of the flight on, with all joints, and their poses and
-velocities there are those that the measured frames up to the contact make likeliest.  The trial's
-rollout begins at the second frame of that simulation, with its covariance there: what the joints do
-not allow of the first guesses is gone by then.
+velocities there are the maximum-likelihood fit to the measured frames up to the contact.  The
+trial's rollout begins at the second frame of that simulation, with its covariance there: by then
+the joints' constraints hold, which first guesses may violate.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FreeFlight:
 
 @dataclass(frozen=True)
 class Flown:
-    """States of all bodies at a flight's start, and how well they go with its frames.
+    """States of all bodies at a flight's start, and how well they fit its frames.
 
     starts  with their covariance and how they move with the parameters
 
@@ -63,9 +63,9 @@ def flight_of(
 ) -> FreeFlight | None:
     """The last `most` samples before a contact point is nearer than `clearance` [m] to a surface.
 
-    A sample also counts as near if the gap of the two before it, going on, would be: it may have
-    bounced between two frames. Surfaces that a moving body carries do not count. None if
-    nothing ever comes that near.
+    A sample also counts as near if the extrapolated gap of the two before it would be: the body
+    may have bounced between two frames. Surfaces that a moving body carries do not count. None if
+    nothing comes that near.
     """
     gap = gaps(scene, trial)
     gap[2:] = np.minimum(gap[2:], 2.0 * gap[1:-1] - gap[:-2])
@@ -102,7 +102,7 @@ def flown(
     problem: Callable[[Trial, bool], SimulationProblem],
     pivot_of: Callable[[str], dict],
 ) -> Flown:
-    """The likeliest states at the flight's start, with covariances and slopes by the parameters.
+    """Maximum-likelihood states at the flight's start, with covariances and parameter slopes.
 
     bodies   the trial with poses of the bodies' centres, for first guesses
     z        parameters of the flight, `spf` its steps per frame
@@ -141,10 +141,10 @@ def _states(
     """
     (run,) = problem.rollouts(z, y, mode="sensitivity")
     covariance = np.linalg.inv(equations.Hyy[0])
-    column = {entry: i for i, entry in enumerate(problem.active)}
+    column = {number: i for i, number in enumerate(problem.active)}
     by_u = np.zeros((len(column), len(covariance)))
     by_z = np.zeros((len(column), len(z)))
-    by_z[[column[entry] for entry in problem.map.active]] = problem.map.jacobian(z)
+    by_z[[column[number] for number in problem.map.active]] = problem.map.jacobian(z)
     first = 0
     for part in problem.trials[0].starts:
         span = slice(first, first + part.size)

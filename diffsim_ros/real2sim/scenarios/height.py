@@ -40,7 +40,7 @@ ROUNDS = 4
 
 @dataclass(frozen=True)
 class HeightOptions:
-    """What the start needs to know of the experiment.
+    """Settings of the start.
 
     half           half edge of the cube, stored lengths [m]
     gravity        magnitude used in the refit of v_z [m/s^2]
@@ -182,7 +182,7 @@ def precontact_fit(
 ) -> tuple[Start, np.ndarray, np.ndarray]:
     """Start fitted to the flight before it, covariance (12, 12) of (dc, dphi, dv, domega), slopes.
 
-    The slopes (12, 3) say how the fitted start changes with the gravity vector.
+    The slopes (12, 3) are the derivatives of the fitted start by the gravity vector.
 
     gravity  of the model, recorded lengths [m/s^2] (3,). With fewer than four samples before the
     start its velocity is that of `start_state`, with the wide sigma FILE_SIGMA.

@@ -1,6 +1,6 @@
-"""When a body was let go: rules for a marker's path, of recordings and of simulations alike.
+"""When a body was released: rules for a marker's path, for recordings and simulations.
 
-Their swings are measured by inverse.swing, alike too.
+inverse.swing measures the swings of both.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def release_frame(place: str, position: np.ndarray, distance: float) -> int:
 def crossing(t: np.ndarray, position: np.ndarray, held: np.ndarray, distance: float) -> float:
     """Time [s] at which a marker (n, 3) passes `distance` [m] from `held`, between two frames.
 
-    Frames in which it is not seen are passed over.  NaN where it is beyond the distance from the
-    first frame on, or never comes that far: there is nothing to align a clock by.
+    Frames in which it is missing are passed over.  NaN where it is beyond the distance from the
+    first frame on, or never comes that far: no clock can be aligned then.
     The root of the distance is nearly linear in time after a release from rest: interpolated so.
     """
     root = np.sqrt(np.linalg.norm(position - held, axis=1))

@@ -19,11 +19,11 @@ def free_frames(
     t: np.ndarray,
     gravity: np.ndarray,
 ) -> int:
-    """How many frames from the first on are of one flight.
+    """Number of frames from the first on that are of one flight.
 
     It ends before the first frame nearer than `clear` [m] to anything (gap: nearest distance), and
     before the first that the flight so far would reach nearer than that: a bounce between two
-    frames is seen in neither.  t (n,) [s], gravity (3,) [m/s^2].
+    frames shows in neither.  t (n,) [s], gravity (3,) [m/s^2].
     """
     for count, one in enumerate(found):
         if gap(one) < clear:
@@ -40,7 +40,7 @@ def free_frames(
 def free_flight(
     t: ArrayLike, places: ArrayLike, gravity: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Place and velocity (3,) at time 0 of a flight, and the rms of what is left [m].
+    """Place and velocity (3,) at time 0 of a flight, and the rms of the residuals [m].
 
     t (n,) [s], places (n, 3) [m], gravity (3,) [m/s^2]; at least 3 places (InputError).
     """
@@ -57,7 +57,7 @@ def free_flight(
 def flight_acceleration(t: ArrayLike, places: ArrayLike) -> tuple[np.ndarray, float]:
     """Constant acceleration (3,) of a flight [m/s^2], and its standard deviation along an axis.
 
-    t (n,) [s], places (n, 3) [m]; at least 4, as one frame must be left to tell the noise from.
+    t (n,) [s], places (n, 3) [m]; at least 4, as the noise needs one frame more than the fit.
     """
     t, places = np.asarray(t, float), np.asarray(places, float)
     matrix = np.column_stack([np.ones(len(t)), t, 0.5 * t**2])

@@ -1,7 +1,7 @@
-"""Force–torque sensors as an experiment: what contacts press on one, measured and simulated.
+"""Force–torque sensors as an experiment: forces and torques of contacts, measured and simulated.
 
-The scene's own motion is what was done (a plate that presses, a table that is hit); a recording's
-t = 0 is the start of the scene, or `measurement.delay` later.
+The scene's own motion is that of the experiment (a plate that presses, a table that is hit); a
+recording's t = 0 is the start of the scene, or `measurement.delay` later.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class WrenchPrediction:
 class WrenchModel(Model):
     """Scene and parameters of bodies that press on one sensor.
 
-    clock  of the sensor;  sets  entry of the scene -> what sets it, for the contacts
+    clock  of the sensor;  sets  parameter of the scene -> what sets it, for the contacts
     """
 
     clock: Clock
@@ -118,13 +118,13 @@ class WrenchModel(Model):
         if not drift > -1:
             raise config.error("measurement.drift", drift, "a number > -1")
         model = cls(config, scene, parameters, Clock(delay, drift, late, loses), {})
-        rule = "one parameter at most for each entry, where a contact's force is measured"
-        entries = dict.fromkeys(entry for p in parameters.parameters for entry in p.sets)
-        sets = {entry: model.number_of(entry, rule) for entry in entries}
+        rule = "one parameter at most for each number, where a contact's force is measured"
+        targets = dict.fromkeys(target for p in parameters.parameters for target in p.sets)
+        sets = {target: model.number_of(target, rule) for target in targets}
         return cls(config, scene, parameters, model.clock, sets)
 
     def track(self, seen: Observation) -> WrenchTrack:
-        """What is compared of a recording."""
+        """The objective of a recording."""
         options = self.config.measurement
         return WrenchTrack(
             body=self.config.body, contacts=options.contacts, scene=self.scene.engine, t=seen.t,
@@ -147,7 +147,7 @@ class WrenchModel(Model):
         return self.of_trials([self.fitted(seen, horizon) for seen in trials])
 
     def simulated(self, seen: Observation, run: Any, z: np.ndarray) -> np.ndarray:
-        """What the sensor would show (n, 6): force [N], torque [N m], its own axes."""
+        """What the sensor would measure (n, 6): force [N], torque [N m], its own axes."""
         slot = body_slots(self.scene.engine)[self.config.body]
         return self.track(seen).predicted(run, slot, self.map.named(z))
 

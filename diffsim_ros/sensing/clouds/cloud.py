@@ -20,7 +20,7 @@ class Cloud:
 
     points   [m], in `frame`                                                       (n, 3) float64
     colour   red, green, blue from 0 to 1, or None                                 (n, 3) float64
-    stamp    time [s]; of a message since the epoch, of a file as its sequence says
+    stamp    time [s]; of a message since the epoch, of a file as in its sequence
     frame    name of the frame that the points are given in ("" unknown)
     shape    (height, width) of an organised cloud, else None
     pixel    row-major index of each point in an organised cloud, else None        (n,) int64
@@ -67,7 +67,7 @@ def checked(
     """A Cloud of raw returns (n, 3), any of them NaN, infinite or exactly zero (no return).
 
     scale   metres per unit of the points
-    Raises InputError where nothing is left, or the numbers look like millimetres.
+    Raises InputError where nothing is left, or the numbers seem to be millimetres.
     """
     raw = np.asarray(points, np.float64)
     if raw.ndim != 2 or raw.shape[1] != 3:

@@ -1,4 +1,4 @@
-"""What is left of a cloud inside (or outside) boxes in space and in colour."""
+"""The part of a cloud inside (or outside) boxes in space and in colour."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def crop_space(cloud: Cloud, box: Mapping) -> Cloud:
 def cut_by(points: np.ndarray, box: Mapping, margin: float) -> bool:
     """Whether points of an object come so near a face of a box that it may have cut the object.
 
-    Of boxes whose inside is kept; the rest of an object would shift where it seems to be.
+    For boxes whose inside is kept: a cut object would be detected at a wrong place.
     """
     if not box["keep"] or not len(points):
         return False
@@ -41,7 +41,7 @@ def crop_colour(cloud: Cloud, box: Mapping) -> Cloud:
     Raises InputError for a cloud without colour.
     """
     if cloud.colour is None:
-        rule = "points with colour (a field rgb), as cloud.colours asks for it"
+        rule = "points with colour (a field rgb), as cloud.colours needs"
         raise InputError(cloud.source, "colour", None, rule)
     colour = cloud.colour
     if box["space"] == "hsv":

@@ -33,7 +33,7 @@ from .packed import decode_message
 SUFFIXES = (".pcd", ".ply")
 KEYS = ("points", "count", "t")
 MILLIMETRES = "if these are millimetres"
-"""What clouds.cloud says of a cloud that is too far."""
+"""Rule of clouds.cloud for a cloud that is too far."""
 
 
 def read_cloud(
@@ -145,7 +145,7 @@ def _check_arrays(path: Path, table: dict[str, np.ndarray]) -> None:
         fits = array.dtype.kind in kinds and array.ndim == axes
         if not fits or (shape and array.shape != shape) or (key == "eye" and array.shape != (3,)):
             got = f"{array.dtype} of shape {array.shape}"
-            raise InputError(path, key, got, f"numbers, {axes}-dimensional, as the format says")
+            raise InputError(path, key, got, f"numbers, {axes}-dimensional, as in the format")
     if (table["count"] < 0).any() or not np.isfinite(table["t"]).all():
         raise InputError(path, "count, t", "a negative count or no time", "counts >= 0, finite t")
 
@@ -179,7 +179,7 @@ def read_files(
     """Clouds of a file, a folder or an NPZ, in metres.
 
     rate   [Hz] of files whose names are no stamps;  scale  metres per unit
-    None: scale and rate are guessed, and a note says so; InputError as read_sequence
+    None: scale and rate are guessed, with a note; InputError as read_sequence
     """
     if scale is not None:
         clouds = read_sequence(path, rate=rate, scale=scale)
@@ -249,7 +249,7 @@ def observation_of(
 
 
 def trials(clouds: Observation) -> list[Observation]:
-    """Its trials: holes in the stamps of a bag tell them apart."""
+    """Its trials: gaps in the stamps of a bag separate them."""
     if bags.is_bag(clouds.source):
         clouds = replace(clouds, numbers=clock(clouds.t, None).trial)
     return [replace(one, sensor="") for one in clouds.trials()]

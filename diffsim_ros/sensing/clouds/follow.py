@@ -1,4 +1,4 @@
-"""The object among clusters: found by DBSCAN, followed by where it should be next."""
+"""The object among clusters: found by DBSCAN, followed by its predicted place."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def clusters(points: np.ndarray, distance: float, least: int) -> list[np.ndarray
 class Follower:
     """One object from frame to frame; `options` as options.OBJECT.
 
-    Predicts by constant acceleration `gravity`; the velocity is that of the last two sightings.
-    missed   frames since it was last seen; after `patience` of them it is `lost` and looked for
+    Predicts by constant acceleration `gravity`; the velocity is that of the last two detections.
+    missed   frames since it was last detected; after `patience` of them it is `lost` and searched
              again, as at first
     """
 
@@ -36,7 +36,7 @@ class Follower:
     missed: int = 0
 
     def predicted(self, stamp: float) -> np.ndarray | None:
-        """Where its centre should be at a time [s], None before it was seen."""
+        """Where its centre should be at a time [s], None before it was detected."""
         if self.place is None:
             return None if self.options["start"] is None else np.array(self.options["start"])
         wait = stamp - self.last_detected
@@ -68,7 +68,7 @@ class Follower:
         return found
 
     def _move_to(self, place: np.ndarray, stamp: float) -> None:
-        """Take the sighting; the velocity at its end under constant acceleration."""
+        """Take the detection; the velocity at its end under constant acceleration."""
         wait = stamp - self.last_detected
         if self.place is not None and wait > 0:
             self.velocity = (place - self.place) / wait + 0.5 * wait * self._pull()

@@ -1,7 +1,7 @@
 """Headers of PCD and PLY files: what Open3D does not keep (grid, viewpoint) or does not check.
 
-Open3D fills up the points of a cut ascii PCD or PLY without a word, so the length of the body is
-held against the header before it is read.
+Open3D silently pads the points of a cut ascii PCD or PLY, so the length of the body is compared
+with the header before it is read.
 """
 
 from __future__ import annotations

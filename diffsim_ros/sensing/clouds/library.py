@@ -12,7 +12,7 @@ from ...errors import InputError
 
 @cache
 def open3d() -> Any:
-    """The module; raises InputError saying how to install it where it is missing."""
+    """The module; raises InputError, with how to install it, where it is missing."""
     try:
         import open3d as module
     except ImportError as error:

@@ -22,8 +22,8 @@ CLOUD: Section = {
     "boxes": Field("list", "boxes {low, high, keep}, in `frame`, one after the other"),
     "colours": Field("list", "boxes {low, high, space, keep} in colour, one after the other"),
     "voxel": Field("number", "edge of the cells whose points are averaged", "m", **LENGTH),
-    "planes": Field("mapping", "floor and walls; absent: none is looked for"),
-    "outliers": Field("mapping", "lonely points"),
+    "planes": Field("mapping", "floor and walls; absent: none is searched"),
+    "outliers": Field("mapping", "isolated points"),
     "object": Field("mapping", "the cluster that is followed; absent: all points are the object"),
     "sample": Field("integer", "points kept of each frame at most, drawn evenly", minimum=1),
     "noise": Field("mapping", "standard deviation of a point"),
@@ -40,7 +40,7 @@ COLOUR: Section = {
     "keep": Field("flag", "true: only these colours stay; false: only others", "", True),
 }
 PLANES: Section = {
-    "count": Field("integer", "planes looked for at most", default=1, minimum=1),
+    "count": Field("integer", "planes at most", default=1, minimum=1),
     "distance": Field("number", "points this near belong to a plane", "m", 0.01, **LENGTH),
     "share": Field("number", "least share of all points in a plane", "1", 0.05, minimum=0),
     "iterations": Field("integer", "RANSAC's draws", default=1000, minimum=1),
@@ -50,7 +50,7 @@ PLANES: Section = {
     "behind": Field("flag", "also drop what lies behind a plane", "", False),
 }  # fmt: skip
 OUTLIERS: Section = {
-    "neighbours": Field("integer", "nearest points looked at", default=20, minimum=1),
+    "neighbours": Field("integer", "nearest points that count", default=20, minimum=1),
     "ratio": Field("number", "standard deviations above the mean distance", "1", **LENGTH),
     "radius": Field("number", "a point needs as many neighbours within this", "m", **LENGTH),
     "least": Field("integer", "neighbours that it needs", default=5, minimum=1),

@@ -1,7 +1,7 @@
-"""Packed point data, as PointCloud2 carries it: a table of fields and bytes.  Knows no ROS.
+"""Packed point data, as in PointCloud2: a table of fields and bytes.  Without ROS.
 
-Whoever has a message (rclpy's in nodes/convert.py, rosbags' in clouds/bag.py) hands over its
-attributes; `decode` and `encode` alone know what the bytes mean.
+Owners of a message (rclpy's in nodes/convert.py, rosbags' in clouds/files.py) pass its attributes;
+only `decode` and `encode` interpret the bytes.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def decode(
 
     Fields may come in any order, with gaps, of any other names; x, y, z are FLOAT32 or FLOAT64;
     colour is rgb or rgba (32 bits, red in bits 16 to 23, FLOAT32, UINT32 or INT32) or r, g, b.
-    thin   only every so many points are looked at (the cloud is then not organised)
+    thin   only every so many points are read (the cloud is then not organised)
     rest   stamp, frame, eye of the Cloud
     Raises InputError naming source, field and value: a missing or wrongly typed field, one that
-    ends outside of the point, data of another length than the header says, nothing to see.
+    ends outside of the point, data of another length than the header states, an empty cloud.
     """
     table = {f.name: f for f in fields}
     for axis in AXES:

@@ -30,7 +30,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class ProcessedCloud:
-    """One frame behind the pipeline: the object's points, None where it was not seen."""
+    """One frame after the pipeline: the object's points, None where it was not detected."""
 
     cloud: Cloud | None
     stamp: float
@@ -118,14 +118,14 @@ class CloudPipeline:
     def _whole(self, cloud: Cloud) -> Cloud | None:
         """Nothing of an object that a box or the image's rim may have cut.
 
-        Half a ball is not where the ball is.
+        Half a ball has another place than the ball.
         """
         margin = self.options.object["distance"]
         cut = any(cut_by(cloud.points, box, margin) for box in self.options.boxes)
         return None if cut or at_rim(cloud) else cloud
 
     def _look_for_planes(self, cloud: Cloud) -> None:
-        """Planes of all points so far, until enough frames were seen."""
+        """Planes of all points so far, until there are enough frames."""
         options = self.options.planes
         if len(self._first) >= options["frames"] or not len(cloud):
             return
@@ -153,7 +153,7 @@ def voxels(cloud: Cloud, edge: float) -> Cloud:
 
 
 def without_outliers(cloud: Cloud, options: Mapping) -> Cloud:
-    """Points that are not lonely, by distance statistics and by neighbours within a radius."""
+    """Points that are not isolated, by distance statistics and by neighbours within a radius."""
     if options["ratio"] and len(cloud):
         packed = o3d_cloud(cloud.points)
         _, kept = packed.remove_statistical_outlier(options["neighbours"], options["ratio"])

@@ -4,7 +4,7 @@ With c the centre of the inliers and t_1, t_2 the plane's own axes, the plane mo
 
     n -> n + a_1 t_1 + a_2 t_2,   h -> h + b,   residual of a point  r = n.(x - c) - b,
 
-whose least squares solution about c is a principal component analysis.  Depth errors are alike
+whose least squares solution about c is a principal component analysis.  Depth errors are correlated
 over whole patches of an image, so that the covariance of (a_1, a_2, b) is a sandwich over BLOCKS x
 BLOCKS patches of the plane; counting points as independent makes it ten times too small.
 """
@@ -60,7 +60,7 @@ class Plane:
         return float(np.sqrt(slope @ self.covariance @ slope))
 
     def sdf(self) -> dict:
-        """What `sdfs:` of a scene wants."""
+        """Its keys in `sdfs:` of a scene."""
         normal = [float(v) for v in self.normal]
         return {"plane": {"normal": normal, "offset": float(self.offset)}}
 

@@ -1,4 +1,4 @@
-"""A depth camera as one of a throw's sensors: pipeline, floor, and the body put onto its points."""
+"""A depth camera as one of a throw's sensors: pipeline, floor, registration of the body."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Camera:
 
     options    its section `cloud`;  topic  of a bag with several
     floor      plane of the scene that the floor found is put onto, {normal, offset}, or None
-    turning    the orientation of the body is looked for in its points
+    turning    the orientation of the body is estimated from its points
     outlier    [sigma] beyond which a point counts less;  weight  of its squares
     clock      of its stamps, and slack (delay, drift) by which it may go from the first guess
     """
@@ -54,7 +54,7 @@ class Camera:
         return trials(self._whole(path, rate, topic or self.topic))
 
     def read(self, path: str | Path) -> Observation:
-        """The camera's clouds of a whole file, beside another sensor's throws."""
+        """The camera's clouds of a whole file, for throws of another sensor."""
         return self._whole(path, None, self.topic)
 
     def _whole(self, path: str | Path, rate: float | None, topic: str) -> Observation:
@@ -77,7 +77,7 @@ class Camera:
         return t + self.clock.reference
 
     def detections(self, recording: Observation, outline: Outline) -> Detections:
-        """The recording behind the pipeline; InputError if it does not show the body."""
+        """The recording after the pipeline; InputError if it does not show the body."""
         pipeline = CloudPipeline(self._placed(recording))
         frames = pipeline.run(recording.clouds)
         turn, shift = self._onto_floor(recording.source, pipeline.planes)
@@ -119,7 +119,7 @@ class Camera:
         )  # fmt: skip
 
     def needed(self, last: float) -> float:
-        """Seconds of a rollout that the frames of `last` seconds may read."""
+        """Seconds of a rollout that the frames of `last` seconds may need."""
         early, rate = self.slack
         return (1.0 + rate) * last + early
 
@@ -161,13 +161,13 @@ def within(clock: Clock, slack: Sequence[float], t: np.ndarray, last: float) -> 
 
 
 def detected_clouds(frames: Sequence[ProcessedCloud], place: str = "clouds") -> list[Cloud]:
-    """The object's points of the frames in which it was seen; InputError if it never was.
+    """The object's points of the frames in which it was detected; InputError if it never was.
 
     place   file or topic, for messages
     """
     clouds = [frame.cloud for frame in frames if frame.cloud is not None]
     if not clouds:
-        rule = "an object that is seen in one frame at least"
+        rule = "an object that is detected in one frame at least"
         remedy = "look at the pipeline's table: which stage leaves nothing?"
         raise InputError(place, "object", f"not in one of {len(frames)} frames", rule, remedy)
     return clouds
@@ -187,7 +187,7 @@ def cloud_track(
     """
     eyes = np.array([cloud.eye for cloud in clouds])
     if np.ptp(eyes, axis=0).max() > 1e-9:
-        raise InputError("clouds", "eye", np.ptp(eyes, axis=0).tolist(), "a sensor that stands")
+        raise InputError("clouds", "eye", np.ptp(eyes, axis=0).tolist(), "a static sensor")
     points = np.concatenate([cloud.points for cloud in clouds])
     distance = np.linalg.norm(points - eyes[0], axis=1)
     return CloudTrack(

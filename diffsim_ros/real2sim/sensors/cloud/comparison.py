@@ -1,4 +1,4 @@
-"""What the sensors of a throw showed, beside what they would show of the simulated one."""
+"""What the sensors of a throw measured, and what they would measure of the simulated one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .trackers import Sensor
 
 @dataclass(frozen=True, eq=False)
 class SensorComparison:
-    """What a sensor showed of one throw beside what it would show of the simulated one.
+    """What a sensor measured of one throw, and what it would measure of the simulated one.
 
     t          times of the simulation, by the sensor's clock as estimated [s] (n,)
     names      of markers, else ("pivot",)
@@ -39,7 +39,7 @@ class SensorComparison:
 def predicted_for(
     sensor: Sensor | Camera, track: MarkerTrack | PoseStream | CloudTrack, run, slot, values
 ) -> SensorComparison:
-    """A sensor's track beside a rollout, at values of the parameters."""
+    """A sensor's track and a rollout, at values of the parameters."""
     if isinstance(track, CloudTrack):
         return _by_camera(sensor, track, run, slot, values)
     origin, angle = track.origin.at(values), None
@@ -109,7 +109,7 @@ class CloudResiduals:
 def frames_of(
     sensor: Sensor | Camera, detections: Detections, track, run, slot, values
 ) -> CloudResiduals:
-    """The first sensor's frames beside a rollout."""
+    """The first sensor's frames and a rollout."""
     if isinstance(track, CloudTrack):
         return points_by_frame(sensor, track, run, slot, values)
     comparison = predicted_for(sensor, track, run, slot, values)
@@ -120,13 +120,13 @@ def frames_of(
         points.append(comparison.measured[row][shown])
         away.append(comparison.measured[row][shown] - comparison.simulated[row][shown])
     distance = [np.linalg.norm(d, axis=1) for d in away]
-    # per axis, as the noise is said: a distance has three
+    # per axis, as the noise is given: a distance has three
     residual = [d / (np.sqrt(3.0) * sensor.options.sigma_position) for d in distance]
     return CloudResiduals(points, distance, residual, np.array([d.mean(axis=0) for d in away]))
 
 
 def points_by_frame(camera: Camera, track: CloudTrack, run, slot, values) -> CloudResiduals:
-    """A camera's points beside a rollout, by its own sigmas, whatever its weight."""
+    """A camera's points and a rollout, by its own sigmas, whatever its weight."""
     cuts = np.flatnonzero(np.diff(track.frame)) + 1
     distance = track.nearest(run, slot, values).distance
     surface, points = track.surface(run, slot, values), np.split(track.points, cuts)

@@ -1,4 +1,4 @@
-"""What one sensor saw of a throw, made ready: the body's surface put onto each of its frames."""
+"""Detections of one sensor in a throw: the body's surface registered to each of its frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ....sensing.clouds.planes import Plane
 from ....sensing.observation import Observation
 
 ROUND = 0.04
-"""Share of its radius within which the surface of a body lies that looks alike from all sides."""
+"""Share of its radius within which the surface of a body lies that counts as round."""
 ROUNDS = 20
 STILL = 1e-7  # [m], and of the size of the object for a turn
 TRIMMED = 3.0  # median absolute distances
@@ -37,7 +37,7 @@ class RegisteredSurface(NamedTuple):
 def posed(
     vertices, triangles, cloud: Cloud, guess=None, turn=None, *, turning: bool = False
 ) -> RegisteredSurface:
-    """Move a surface onto the side of it that a camera saw.
+    """Move a surface onto measured points of one side of it.
 
     Gauss-Newton on the points' distances to the nearest visible triangle, far ones left out.
     vertices (n, 3) [m], triangles (m, 3) about the object's origin; guess (3,), by default so
@@ -95,7 +95,7 @@ def followed(
 ) -> list[RegisteredSurface]:
     """The surface put onto every frame in turn, its orientation starting from `turn` (3, 3).
 
-    A turning object is expected to go on turning as it did between the last two frames.
+    A turning object is expected to keep its rate between the last two frames.
     """
     found: list[RegisteredSurface] = []
     for cloud in clouds:
@@ -130,7 +130,7 @@ class Outline:
 
     @property
     def round(self) -> bool:
-        """True for a ball, whose orientation no camera can see."""
+        """True for a ball, whose orientation no camera can measure."""
         faces = self.vertices[np.asarray(self.skin.triangles)].mean(axis=1)
         every = np.concatenate([self.vertices, faces]) - self.vertices.mean(axis=0)
         away = np.linalg.norm(every, axis=1)
@@ -144,7 +144,7 @@ class Detections:
     clouds      points of the body in every frame that shows it, by the sensor's stamps
     placed      the undeformed body put onto each of them
     frames      of the recording, also those without the body
-    planes      found in it, sensor's pose as the YAML says
+    planes      found in it, with the sensor's pose of the YAML
     turn, shift scene's frame = turn @ (YAML's frame) + shift
     stages      table of the pipeline
     samples     of a sensor that is no camera

@@ -1,4 +1,4 @@
-"""Thrown bodies before sensors as an experiment: read, predicted, judged by distances."""
+"""Thrown bodies before sensors as an experiment: read, predicted, evaluated by distances."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class CloudPrediction:
     shift        of the simulated body that fits each frame's points best [m] (F, 3)
     flight       how many of the frames are of the free flight
     clock        times of the simulated surfaces [s] (G,);  vertices (G, n, 3), triangles (m, 3)
-    eye          the camera, or from where pictures look [m] (3,)
+    eye          the camera, or the viewpoint of pictures [m] (3,)
     floor        (normal (3,), offset [m]) of the scene's, or None
     start        as estimated
-    sensors      what other sensors showed beside what they would show
+    sensors      what other sensors measured, and would measure of the simulation
     errors       figures of the recording, as in metrics.json
     """
 
@@ -94,8 +94,8 @@ class CloudExperiment(Experiment):
             raise reader.error("fit.search_evaluations", fit.search_evaluations, rule)
 
     def read(self, observations: Mapping[str, Sequence]) -> Data:
-        """Recordings of the YAML's files, or those handed over by role: what each sensor recorded,
-        by its name, or the one Observation of a camera alone."""
+        """Recordings of the YAML's files, or those passed by role: what each sensor recorded, by
+        its name, or the one Observation of a camera alone."""
         data = super().read(observations)
         for throw in (*data.train, *data.validate):
             floor = next((p for p in throw.detections.planes if p.name == "floor"), None)
@@ -115,7 +115,7 @@ class CloudExperiment(Experiment):
         recordings: CloudFiles | None,
         notes: list[str],
     ) -> list[ThrowRecording]:
-        """Throws of one role, made ready."""
+        """Throws of one role, prepared."""
         if not given and recordings is None:
             return []
         throws = given or recordings.read(self.model.sensors)
@@ -144,8 +144,8 @@ class CloudExperiment(Experiment):
     ) -> tuple[list, list[str]]:
         """Predictions of the recordings that can be simulated, and sentences about the others.
 
-        A validated recording starts as its free flight says, fitted with the parameters held;
-        nothing later of it is looked at.
+        A validated recording starts from its free flight, fitted with fixed parameters;
+        nothing later of it is used.
         """
         if role == "train":
             problem, at = self.model.problem(trials, fit.z), (fit.z, fit.y)

@@ -1,7 +1,7 @@
-"""A first estimation of a foam ball (or box) thrown onto a floor that a depth camera sees.
+"""A first estimation of a foam ball (or box) thrown onto a floor in a depth camera's view.
 
-The floor tells how the camera stands, what moves tells where the body flies, and its points how
-large a ball it is.
+The floor gives height and tilt of the camera, what moves is the body, and its points give the size
+of a ball.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STAYS = 0.4
 MARGIN = 0.15
 """Of the box around what moves [m]."""
 ENOUGH = 10
-"""Points above the floor that tell of a body in a frame."""
+"""Points above the floor that make a body in a frame."""
 LEAST = 4
 """Frames that must see the body."""
 UP, LEVEL = 0.5, 0.9
@@ -41,11 +41,11 @@ YOUNG = 2.0e4
 
 @dataclass(frozen=True)
 class View:
-    """Where the camera stands and what it sees of the body, world frame: z up, the floor at 0.
+    """The camera's pose and its points of the body, world frame: z up, the floor at 0.
 
     position [m], orientation (x, y, z, w) of the sensor;  rms of the floor's points [m]
     low, high   box around the body's path [m];  radius of a ball through its points [m]
-    frames      that see it
+    frames      that show it
     """
 
     position: np.ndarray
@@ -68,15 +68,13 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     density = DENSITY if given.mass is None else given.mass / volume
     paths = [os.path.relpath(one.stream.path.resolve(), folder.resolve()) for one in examined]
     notes = [
-        f"the camera stands {view.position[2]:.3f} m above the floor that it sees, whose normal is "
+        f"the camera stands {view.position[2]:.3f} m above the measured floor, whose normal is "
         "the world's z",
-        f"the body is what moves: seen in {view.frames} frames of the first recording, all between "
+        f"the body is what moves: in {view.frames} frames of the first recording, all between "
         f"{np.round(view.low, 2).tolist()} and {np.round(view.high, 2).tolist()} m",
     ]
     if not given.size:
-        notes.append(
-            f"a ball of diameter {size[0]:.3f} m, through the points seen, is assumed (--size)"
-        )
+        notes.append(f"a ball of diameter {size[0]:.3f} m, through its points, is assumed (--size)")
     if given.mass is None:
         notes.append(f"the density is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
     notes.append(f"stiffness starts at a guess, {YOUNG:g} Pa; its bounds span 1 kPa to 10 MPa")
@@ -85,9 +83,9 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
 
 
 def view_of(stream: Observation) -> View:
-    """How the camera of a recording stands, and what moves before it.
+    """Pose of a recording's camera, and what moves before it.
 
-    Raises InputError where no floor is seen, or nothing moves.
+    Raises InputError where no floor is found, or nothing moves.
     """
     from ....sensing.clouds.options import read_cloud_options
     from ....sensing.clouds.planes import find_planes

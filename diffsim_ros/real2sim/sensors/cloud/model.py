@@ -1,4 +1,4 @@
-"""A thrown body before any list of sensors, simulated and compared with what each of them saw.
+"""A thrown body before any list of sensors, simulated and compared with what each measured.
 
 Every recording is put into the scene's frame by the pose of its camera and, where the YAML names a
 floor, by the floor that was found in it.  Its simulation starts at the first frame of the first
@@ -36,7 +36,7 @@ OTHER = 0.3
 
 @dataclass(frozen=True, eq=False)
 class ThrowRecording:
-    """One recording, made ready.
+    """One recording, prepared.
 
     detections  of the first sensor;  auxiliary  those of the others, by name
     flight      how many of its frames from the first on are of the free flight
@@ -69,7 +69,7 @@ class ThrowRecording:
 
 @dataclass(frozen=True)
 class CloudModel(Model):
-    """Scene and parameters of a thrown body, and how it is seen.
+    """Scene and parameters of a thrown body, and its sensors.
 
     outline   its surface as the scene starts
     sensors   of the throws; the first is the reference
@@ -119,7 +119,7 @@ class CloudModel(Model):
         return throw.get(self.reference.name, next(iter(throw.values())))
 
     def ready(self, throw: Mapping[str, Observation]) -> ThrowRecording:
-        """What each sensor recorded made ready, its flight and start; InputError if it has none."""
+        """Each sensor's recording, prepared, with flight and start; InputError if it has none."""
         first = self._first(throw)
         options, source = self.config.measurement, first.source
         detections = self._detections(self.reference, throw)
@@ -139,7 +139,7 @@ class CloudModel(Model):
     def _detections(
         self, sensor: Camera | Sensor, throw: Mapping[str, Observation], stamps=None
     ) -> Detections:
-        """What a sensor saw of a throw, of which the first one's stamps are known (or its own)."""
+        """A sensor's samples of a throw, of which the first one's stamps are known (or its own)."""
         first, own = self._first(throw), throw.get(sensor.name)
         if own is None:
             got = sorted(set(throw) - {self.reference.name})
@@ -157,7 +157,7 @@ class CloudModel(Model):
     def _auxiliary(
         self, throw: Mapping[str, Observation], stamps: np.ndarray
     ) -> dict[str, Detections]:
-        """What every other sensor saw; InputError if it has too few samples of the throw."""
+        """Samples of every other sensor; InputError if it has too few of the throw."""
         first, span, found = stamps[0], stamps[-1] - stamps[0], {}
         source = self._first(throw).source
         for sensor in self.sensors[1:]:
@@ -213,9 +213,9 @@ class CloudModel(Model):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Orientation and spin at the start, by the first tracker that shows them in the flight,
         else by a camera's points, else by a tracker whose pivot's turn is estimated."""
-        sights = {self.reference.name: detections, **auxiliary}
+        detected = {self.reference.name: detections, **auxiliary}
         for sensor in sorted(self.sensors, key=lambda one: one.priority):
-            measured = sensor.rotations_measured(sights[sensor.name])
+            measured = sensor.rotations_measured(detected[sensor.name])
             if measured is None:
                 continue
             t = measured[0] - detections.stamps[0]
@@ -223,7 +223,7 @@ class CloudModel(Model):
             if np.count_nonzero(flying) >= FLIGHT:
                 return free_spin(t[flying], measured[1][flying])
         rule = f"{FLIGHT} samples in the free flight that show how the body is turned"
-        names, remedy = ", ".join(sights), "or measurement.turning: false"
+        names, remedy = ", ".join(detected), "or measurement.turning: false"
         raise InputError(source, "flight", f"fewer of {names}", rule, remedy)
 
     def problem(
@@ -240,7 +240,7 @@ class CloudModel(Model):
         return self.of_trials(fitted, nuisance=True)
 
     def tracks(self, throw: ThrowRecording, frames: int | None = None) -> dict[str, Objective]:
-        """What every sensor saw until the first one's frame number `frames`, as objectives."""
+        """Samples of every sensor until the first one's frame number `frames`, as objectives."""
         first, t, found = throw.detections.stamps[0], throw.t[:frames], {}
         for sensor in self.sensors:
             detections = throw.auxiliary.get(sensor.name, throw.detections)
@@ -257,7 +257,7 @@ class CloudModel(Model):
         return Trial(throw.name, steps, tracks, (throw.start,), loss=self.loss)
 
     def streams(self, trials: Sequence[ThrowRecording]) -> list[Observation]:
-        """One stream per recording: where its body was seen."""
+        """One stream per recording: where its body was detected."""
         return [
             Observation(
                 kind="markers", t=throw.t, source=throw.source, names=("body",),

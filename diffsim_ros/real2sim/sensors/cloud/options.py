@@ -69,7 +69,7 @@ class CloudFiles(Recordings):
         return {"topic": options.topic, "rate": options.rate, "sensors": sensors, "begin": begin}
 
     def whole(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Files read alike; other sensors are topics of them."""
+        """Files are read once; other sensors are topics of them."""
         words = {k: v for k, v in (("topic", self.topic), ("rate", self.rate)) if v}
         return {"sensors": {}, "begin": ()}, words
 
@@ -173,7 +173,7 @@ class CloudSensorOptions:
         "any", "seconds that its clock loses per second of its own, likewise", 0.0
     )
     outlier: float = positive("residual beyond which a sample counts less (Huber)", 3.0, "sigma")
-    weight: float = positive("of its squares: below 1 where its errors are alike over time", 1.0)
+    weight: float = positive("of its squares: below 1 where errors are correlated over time", 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The sensors of a throw: any list of cameras, trackers of poses and of markers.
 
-Their residuals stand beside each other in one trial, each in its own sigmas; the stamps of the
-first are the reference, beside which another's are late by `delay` and lose `drift`.
+A trial has the residuals of all, each divided by its own sigma; the stamps of the first are the
+reference, relative to which another's are late by `delay` and lose `drift`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .options import CloudSensorOptions
 LEAST = 4
 """Samples of a throw that a sensor needs at least."""
 VIEW = np.array([-3.0, -8.0, 3.0])
-"""From where pictures show what a tracker saw, in sizes of the body from its first place."""
+"""Viewpoint of pictures of tracked bodies, in sizes of the body from its first place."""
 NOTHING = np.zeros(0)
 
 
@@ -65,11 +65,11 @@ class Sensor:
 
     @property
     def priority(self) -> int:
-        """Place among the sensors that may tell the orientation: the lower, the sooner asked."""
+        """Rank among the sensors that may give the orientation: the lowest is asked first."""
         return 2 if any(self.pivot.names[3:]) else 0
 
     def throws(self, path: str | Path, rate: float | None, topic: str) -> list[Observation]:
-        """Throws of a file, as the first of the sensors: holes in the stamps tell them apart."""
+        """Throws of a file, as the first of the sensors: gaps in the stamps separate them."""
         whole = read_beside(path, self.options.kind, topic or self.options.topic)
         return replace(whole, numbers=clock(whole.t, None).trial).trials()
 
@@ -195,7 +195,7 @@ class Sensor:
         return [samples.names.index(name) for name in self.markers]
 
     def needed(self, last: float) -> float:
-        """Seconds of a rollout that the samples of `last` seconds may read."""
+        """Seconds of a rollout that the samples of `last` seconds may need."""
         early, rate = self.slack
         return (1.0 + rate) * last + early
 
@@ -232,7 +232,7 @@ def _check_turning(config: EstimationConfig, sensors: Sequence, outline: Outline
         for one in sensors
     )
     if config.measurement.turning and not shown:
-        what = "a ball looks alike from all sides" if outline.round else "none of them does"
+        what = "a ball looks the same from all sides" if outline.round else "none of them does"
         rule = f"false, or sensors that show how {config.body!r} is turned: {what}"
         remedy = "poses of a rigid body or three markers do; else its spin is that of the scene"
         raise config.error("measurement.turning", True, rule, remedy)
@@ -317,7 +317,7 @@ def _placed(config: EstimationConfig, values: object, count: int, key: str) -> N
 
 
 def refuse_apart(sensor, detections: Detections, first: float, span: float, place: str) -> None:
-    """InputError where a sensor's samples are not of the time of a throw."""
+    """InputError where a sensor's samples are not from the time of a throw."""
     samples = detections.samples
     stamps = detections.stamps if samples is None else samples.t
     own = stamps - first - sensor.clock.delay

@@ -1,4 +1,4 @@
-"""Joint logs as an experiment: read, checked against the robot, predicted and judged."""
+"""Joint logs as an experiment: read, checked against the robot, predicted and evaluated."""
 
 from __future__ import annotations
 

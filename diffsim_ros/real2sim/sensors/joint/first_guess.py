@@ -1,7 +1,7 @@
 """A first estimation of a robot from its joint log: friction, rotors and gains of its drives.
 
-The URDF gives geometry and masses; of what it does not say, first guesses are shares of the joints'
-torque limits, and a drive's gains are those that the logged efforts follow.
+The URDF gives geometry and masses; first guesses of the rest are shares of the joints' torque
+limits, and a drive's gains are those that the logged efforts follow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LEAST = {"position": 1e-5, "velocity": 1e-4, "effort": 1e-3}
 
 @dataclass(frozen=True)
 class FirstJoint:
-    """What is first guessed of one joint; gains None: its drive is given torques."""
+    """First guesses of one joint; gains None: its drive is given torques."""
 
     name: str
     limit: float
@@ -83,7 +83,7 @@ def _commanded(logs: Sequence[Observation]) -> bool:
     for log in logs:
         if not log.command:
             rule = "commands (q_command or effort_command; JOINT.command_position)"
-            remedy = "a log of readings alone tells no parameters"
+            remedy = "a log of readings alone determines no parameters"
             raise InputError(log.place, "commands", "none", rule, remedy)
     return all("position" in log.command for log in logs)
 
@@ -195,9 +195,9 @@ def _parameters(joint: FirstJoint):
             ("stiffness", "N m/rad", joint.gains[0], "{}_drive.stiffness"),
             ("gain", "N m s/rad", joint.gains[1], "{}_drive.damping"),
         ]
-    for what, unit, value, entry in rows:
+    for what, unit, value, target in rows:
         bounds = f"[{value / RANGE:.4g}, {value * RANGE:.4g}]"
         yield (
             f"  {what}_{joint.name}: {{unit: {unit}, value: {value:.4g}, bounds: {bounds}, "
-            f"scale: log,\n    sets: {{{entry.format(joint.name)}: 1}}}}"
+            f"scale: log,\n    sets: {{{target.format(joint.name)}: 1}}}}"
         )

@@ -51,7 +51,7 @@ class JointModel(Model):
 
     @classmethod
     def build(cls, config: EstimationConfig, logs: Sequence[Observation]) -> JointModel:
-        """Build the scene with room for the longest log's commands; InputError says what is off."""
+        """Build the scene with room for the longest log's commands; InputError if it is unfit."""
         raw, place = read_mapping(config.scene, config.base)
         robots = raw.get("robots") if isinstance(raw, Mapping) else None
         if not isinstance(robots, Mapping) or len(robots) != 1:
@@ -100,7 +100,7 @@ class JointModel(Model):
             raise InputError(log.place, "t", log.interval, rule)
         for signal, joints in self.readings.items():
             if joints and signal not in log.measured:
-                rule = f"readings of {signal}, as measurement.{signal} asks"
+                rule = f"readings of {signal}, as measurement.{signal} requires"
                 raise InputError(log.place, "columns", sorted(log.measured), rule)
         if self.config.measurement.start == "measured":
             self._check_still(log)
@@ -128,7 +128,7 @@ class JointModel(Model):
         return np.array([np.nanmean(log.column(table, name)[rows]) for name in self.names])
 
     def commands(self, log: Observation) -> np.ndarray:
-        """Keys (keys, n) of every motor: the log's commands at the steps, after its end held."""
+        """Keys (keys, n) of every motor: the log's commands at the steps, then constant."""
         t = np.minimum(np.arange(self.keys) * self.scene.options.step, log.t[-1])
         table = log.command["position" if self.follows else "effort"]
         columns = np.stack([log.column(table, name) for name in self.names], axis=1)
@@ -138,13 +138,13 @@ class JointModel(Model):
 
         return CubicSpline(log.t, columns)(t)
 
-    def entries_of(self, log: Observation) -> dict[str, float]:
-        """engine parameters of a trial alone: its commands."""
+    def commands_of(self, log: Observation) -> dict[str, float]:
+        """Engine parameters of a trial alone: its commands."""
         keys, found = self.commands(log), {}
         for joint, name, values in zip(self.robot.joints, self.names, keys.T, strict=True):
             word = "target" if self.follows else "torque" if joint.turns else "force"
-            entry = f"{motor_name(name)}.{word}"
-            found |= {f"{entry}[{k}]": float(value) for k, value in enumerate(values)}
+            target = f"{motor_name(name)}.{word}"
+            found |= {f"{target}[{k}]": float(value) for k, value in enumerate(values)}
         return found
 
     def starts(self, q: np.ndarray) -> tuple[InitialState, ...]:
@@ -171,7 +171,7 @@ class JointModel(Model):
         steps = self.rows(log.t[rows[-1]]) * self.scene.options.record_every
         starts = self.starts(self.start(log))
         name = f"{Path(log.source).stem} {log.trial}"
-        return Trial(name, steps, tracks, starts, self.loss, parameters=self.entries_of(log))
+        return Trial(name, steps, tracks, starts, self.loss, parameters=self.commands_of(log))
 
     def tracks(self, log: Observation, rows: np.ndarray):
         """One JointTrack per joint that has readings."""
@@ -203,8 +203,8 @@ class JointModel(Model):
             at = [np.interp(t - k * h, clock, keys) for k in range(3)]
             rate = (1.5 * at[0] - 2 * at[1] + 0.5 * at[2]) / h
             rule = "one parameter at most for each gain, where efforts are measured"
-            entries = [f"{motor_name(name)}.{w}" for w in ("stiffness", "damping")]
-            gains = [self.number_of(entry, rule) for entry in entries]
+            targets = [f"{motor_name(name)}.{w}" for w in ("stiffness", "damping")]
+            gains = [self.number_of(target, rule) for target in targets]
             found.append(Servo(*gains, at[0], rate, joint.turns))
         return found
 
@@ -257,7 +257,7 @@ def _readings(config: EstimationConfig, joints: Sequence[str]) -> dict[str, dict
             found[signal][joint] = Reading(**one)
         changed = any(r.gain != 1.0 or r.bias != 0.0 for r in found[signal].values())
         if signal == "position" and changed and options.start == "measured":
-            rule = "start: command, as readings with a gain or bias do not tell the start"
+            rule = "start: command, as readings with a gain or bias do not give the start"
             raise config.error("measurement.start", "measured", rule)
     if not any(found.values()):
         raise config.error("measurement", None, "position, velocity or effort: {sigma: ...}")
@@ -277,7 +277,7 @@ def _of_joint(config, value, joint: str, joints: Sequence[str], key: str) -> flo
 
 
 def simulated(model: JointModel, log: Observation, run, z: np.ndarray) -> dict[str, np.ndarray]:
-    """Readings (n, joints) of every signal that the sensors would give, NaN where none is asked."""
+    """Simulated readings (n, joints) of every signal, NaN where none is wanted."""
     named, rows = model.map.named(z), np.arange(len(log.t))
     found = {s: np.full((len(log.t), len(model.names)), np.nan) for s in log.measured}
     for track in model.tracks(log, rows):

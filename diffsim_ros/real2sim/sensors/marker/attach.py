@@ -1,4 +1,4 @@
-"""Where markers sit: the rigid fit of tracker to world, and points fixed to a body's material."""
+"""Places of markers: the rigid fit of tracker to world, and points fixed to a body's material."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Released bodies with markers as an experiment: recordings read, predictions measured alike."""
+"""Released bodies with markers as an experiment: recordings read, predictions evaluated."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MarkerExperiment(Experiment):
     def role(
         self, given: Sequence[Observation] | None, recordings: MarkerFiles | None, notes: list[str]
     ) -> list[ReleaseRecording]:
-        """Releases of one role, each with the conditions that its name stands for."""
+        """Releases of one role, each with the conditions of its name."""
         if recordings is None:
             return []
         sigma = self.config.measurement.sigma
@@ -74,7 +74,7 @@ class MarkerExperiment(Experiment):
         return found
 
     def missing(self, trial: ReleaseRecording) -> int:
-        """Markers that are not seen, over all frames."""
+        """Missing markers, over all frames."""
         return int(np.sum(~np.isfinite(trial.position).all(axis=2)))
 
     def title(self, trial: ReleaseRecording) -> str:
@@ -91,17 +91,17 @@ class MarkerExperiment(Experiment):
         starts = self.model.delays(trials, fit.z, cancel)
         window = [loading + self.config.measurement.window] * len(trials)
         before = self.model.rollouts(trials, self.model.map.start, window, cancel)
-        said: list[str] = []
+        notes: list[str] = []
 
         def predict(release: ReleaseRecording, run: Any, start: float, guess: Any) -> Any:
             if start == release.released - loading:
-                said.append(
+                notes.append(
                     f"{release.name}: the simulated {self.config.measurement.release_marker} does "
                     "not move by measurement.align_distance; it starts at the release by the rule"
                 )
             return self._prediction(release, run, start, guess, role)
 
-        return predicted(predict, trials, runs, starts, before, said=said)
+        return predicted(predict, trials, runs, starts, before, notes=notes)
 
     def _prediction(
         self, release: ReleaseRecording, run, start: float, first, role

@@ -1,7 +1,7 @@
 """A first estimation of a soft beam with markers, clamped at one end and released from rest.
 
-The tracker's own frame tells what is needed: markers that stay are on the clamp, the one that goes
-farthest is at the free end, and it comes to rest below where it was held.
+The first guess follows from the tracker's own frame: markers that stay are on the clamp, the one
+that goes farthest is at the free end, and it comes to rest below where it was held.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FIRST_MODE = 1.875104**2
 
 @dataclass(frozen=True)
 class Beam:
-    """What a recording tells of a beam; world frame: x along it, z up, the free end at x = 0.
+    """A beam as a recording shows it; world frame: x along it, z up, the free end at x = 0.
 
     places    of the markers while held [m] (m, 3);  names
     size      length, width, height [m];  centre (3,)

@@ -2,10 +2,11 @@
 
 Two steps.  `identified` finds the markers among the points of one frame: every assignment whose
 distances agree with those of their places is tried by a rigid fit, the best one is kept, and one
-that is not clearly better than the next is refused.  `followed` goes on from there, forth and back:
-each marker is expected where its velocity, or after a gap the rigid motion of the others, takes it,
-and all of them are assigned together to the points of the frame at the least sum of distances.
-What is further than the gate from every expectation is an outlier, or a point of something else.
+that is not clearly better than the next is refused.  `followed` continues from there, forwards and
+backwards: each marker is expected where its velocity, or after a gap the rigid motion of the
+others, takes it, and all of them are assigned together to the points of the frame at the least sum
+of distances. What is further than the gate from every expectation is an outlier, or a point of
+another object.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ LOYALTY = 0.1
 
 @dataclass(frozen=True)
 class Labelled:
-    """Followed markers (n, m, 3) [m], NaN where not seen, and what was done.
+    """Followed markers (n, m, 3) [m], NaN where missing, and what was done.
 
     swaps     frames (from 0) in which a marker was taken from another label than before
     outliers  labelled points that were no marker's;  strays  points without a label, the same
@@ -43,7 +44,7 @@ class Labelled:
     strays: int
 
     def sentence(self, source: str) -> str:
-        """What to tell about a recording; empty if nothing was done."""
+        """Sentences about a recording; empty if nothing was done."""
         parts = []
         if self.swaps:
             first = ", ".join(map(str, self.swaps[:5])) + (", ..." if len(self.swaps) > 5 else "")
@@ -70,15 +71,15 @@ def labelled(
     t (n,) [s];  points (n, k, 3) [m], NaN: none;  places (m, 3) of the markers [m], any frame
     own        (m,) columns that carry the markers' labels; None: points have no labels
     tolerance  [m] of a marker from its place after the rigid fit
-    gate       [m] of a marker from where it is expected, per frame since it was seen
+    gate       [m] of a marker from where it is expected, per frame since its last one
     Raises InputError if the markers are not found, or can be taken for each other.
     """
     frame, columns = _start(source, points, places, own, tolerance)
     position = np.full((len(t), len(places), 3), np.nan)
     column = np.full((len(t), len(places)), -1)
-    for way in (slice(frame, None), slice(frame, None, -1)):
-        found, taken = followed(t[way], points[way], columns, gate, own)
-        position[way], column[way] = found, taken
+    for rows in (slice(frame, None), slice(frame, None, -1)):
+        found, taken = followed(t[rows], points[rows], columns, gate, own)
+        position[rows], column[rows] = found, taken
     visible = np.isfinite(points).all(axis=2).sum()
     left = int(visible - (column >= 0).sum())
     if own is None:
@@ -87,7 +88,7 @@ def labelled(
 
 
 def _changes(column: np.ndarray, own: np.ndarray) -> tuple[int, ...]:
-    """Frames in which a marker has another label than when it was last seen."""
+    """Frames in which a marker has another label than in its last frame."""
     last, frames = np.array(own), []
     for k, taken in enumerate(column):
         visible = taken >= 0
@@ -119,7 +120,7 @@ def identified(
 ) -> np.ndarray:
     """Points (m,) that are the markers at `places` (m, 3), -1 where none is; own labels win ties.
 
-    Raises InputError if two assignments fit alike and no labels decide.
+    Raises InputError if two assignments fit equally well and no labels decide.
     """
     near = assignments(points, places, tolerance)
     if not near:
@@ -129,12 +130,12 @@ def identified(
     if len(near) > 1:
         a, b = (list(map(int, columns)) for columns in near[:2])
         rule = "markers at places that cannot be taken for each other"
-        raise InputError(place, "markers", f"points {a} and {b} fit alike", rule)
+        raise InputError(place, "markers", f"points {a} and {b} fit equally well", rule)
     return near[0]
 
 
 def assignments(points: np.ndarray, places: np.ndarray, tolerance: float) -> list[np.ndarray]:
-    """Points (m,) that can be the markers at `places` (m, 3), -1 where none is: all that fit alike.
+    """Points (m,) that can be the markers at `places` (m, 3), -1 where none is: all equal fits.
 
     Those with most markers, least error first; none is CLEARLY better than another.
     """
@@ -197,7 +198,7 @@ def followed(
     """Markers (n, m, 3) and the points that they are (n, m), from those of the first frame on."""
     n, m = len(t), len(columns)
     position, taken = np.full((n, m, 3), np.nan), np.full((n, m), -1)
-    last = np.full((m, 2), -1)  # frames in which each was seen last, and before
+    last = np.full((m, 2), -1)  # last frame of each marker, and the one before
     home, shape = (None if own is None else np.array(own)), 0
     for k in range(n):
         if k == 0:
@@ -220,7 +221,7 @@ def followed(
 
 
 def _nearest(points, places, gate) -> np.ndarray:
-    """Points (m,) of a body moved from `places` (m, 3), the least far of what fits alike."""
+    """Points (m,) of a body moved from `places` (m, 3), the nearest of those that fit equally."""
     near = assignments(points, places, gate)
     if not near:
         return np.full(len(places), -1)
@@ -242,7 +243,7 @@ def _assigned(expected, points, reach, gate, home) -> np.ndarray:
 
 
 def _expected(t, position, last, k) -> tuple[np.ndarray, np.ndarray]:
-    """Where the markers should be in frame k (m, 3), NaN if never seen; frames since they were."""
+    """Where the markers should be in frame k (m, 3), NaN if never measured; frames since then."""
     m = len(last)
     expected, since = np.full((m, 3), np.nan), np.maximum(k - last[:, 0], 1)
     fresh = [i for i in range(m) if last[i, 0] == k - 1]

@@ -31,7 +31,7 @@ SCALE = 1.3
 
 @dataclass(frozen=True)
 class ReleaseRecording:
-    """One recording, made ready.
+    """One recording, prepared.
 
     name           of the file, without extension
     t, position    times [s] (n,), markers of the YAML in the tracker's frame [m] (n, m, 3)
@@ -39,7 +39,7 @@ class ReleaseRecording:
                    (m, 3): the same unless the body is brought to where it is held
     turn, shift    world = turn @ tracker + shift, of the resting markers onto their places
     fit_error      distance of each from its place after that [m] (m,)
-    first, frame   from which the release was looked for; the first one after it
+    first, frame   from which the release was searched; the first one after it
     sets           engine parameters of this recording alone
     note           what was done about its labels, or empty
     """
@@ -141,8 +141,8 @@ class MarkerModel(Model):
     ) -> ReleaseRecording:
         """A recording with its release found and its markers fitted to their places."""
         options, source = self.config.measurement, observation.source
-        for entry in sets:
-            self._check_entry(entry)
+        for target in sets:
+            self._check_parameter(target)
         position, note = self._markers(observation)
         self._check_scale(source, position[:BEFORE])
         first, frame = self._released(observation, position)
@@ -150,8 +150,8 @@ class MarkerModel(Model):
         for since, last in ((0, resting), (first, frame)):
             hidden = np.flatnonzero(~np.isfinite(position[since:last]).all(axis=2).any(axis=0))
             if len(hidden):
-                rule = "a marker that is seen before the release"
-                raise InputError(source, self.names[hidden[0]], "not seen", rule)
+                rule = "a marker that is measured before the release"
+                raise InputError(source, self.names[hidden[0]], "missing", rule)
         rest = np.nanmean(position[:resting], axis=0)
         held = np.nanmean(position[first:frame], axis=0)
         marker = self.names.index(options.release_marker)
@@ -213,13 +213,15 @@ class MarkerModel(Model):
         )  # fmt: skip
         return found.position, found.sentence(observation.source)
 
-    def _check_entry(self, entry: str) -> None:
+    def _check_parameter(self, target: str) -> None:
         try:
-            self.scene.engine.index(entry)
+            self.scene.engine.index(target)
         except KeyError:
             known = [info.name for info in self.scene.engine.parameters]
             rule = "a parameter of the scene"
-            raise self.config.error("data.conditions", entry, rule, nearest(entry, known)) from None
+            raise self.config.error(
+                "data.conditions", target, rule, nearest(target, known)
+            ) from None
 
     def _check_displacement(
         self, source: str, t: np.ndarray, marker: np.ndarray, held: np.ndarray
@@ -285,7 +287,7 @@ class MarkerModel(Model):
         """Clock of each recording at which its simulation starts [s], at these parameters.
 
         Recording and simulation pass measurement.align_distance at the same time, so the release
-        may lie between frames; nothing later than that is looked at.  A simulation that does not
+        may lie between frames; nothing later than that is used.  A simulation that does not
         come so far within EARLY starts at the release by the rule.
         """
         options = self.config.measurement
@@ -295,14 +297,14 @@ class MarkerModel(Model):
         for release, run in zip(releases, runs, strict=True):
             later, held = slice(release.first, None), release.held[marker]
             ours = crossing(release.t[later], release.position[later, marker], held, distance)
-            if not run.ok:  # the fit leaves it out, and says why
+            if not run.ok:  # the fit leaves it out, with a note
                 found.append(ours - options.loading)
                 continue
             times = np.arange(len(run.time) - 1) * self.interval
             times = times[times >= options.loading - 1e-9]
             moved = self.simulated(release, run, times)[:, marker]
             start = ours - crossing(times, moved, moved[0], distance)
-            # one that hardly moves is let go at the release by the rule
+            # one that hardly moves is released at the release by the rule
             found.append(start if np.isfinite(start) else release.released - options.loading)
         return found
 

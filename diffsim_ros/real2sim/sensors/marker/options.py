@@ -38,7 +38,7 @@ class ConditionOptions:
 
 @dataclass(frozen=True)
 class MarkerFiles(Recordings):
-    """Recordings of a role, and the conditions that hold for them by name."""
+    """Recordings of a role, and their conditions, by name."""
 
     conditions: tuple[ConditionOptions, ...] = ()
 
@@ -83,7 +83,7 @@ class MarkerMeasurementOptions:
     sigma: float = positive("error of a marker's coordinate, model and sensor", 1e-3, "m")
     position_count: float = positive(
         "independent ones that all marker coordinates of a recording count as: model errors are "
-        "alike over time and markers",
+        "correlated over time and markers",
         20.0,
     )
     swing_sigma: tuple = option(
@@ -105,8 +105,7 @@ class MarkerMeasurementOptions:
         choices=("given", "repaired", "none"),
     )
     label_gate: float = positive(
-        "a marker is looked for this near to where its motion takes it, per frame since it was "
-        "seen",
+        "a marker is searched this near to where its motion takes it, per frame since its last one",
         0.02,
         "m",
     )
@@ -114,16 +113,16 @@ class MarkerMeasurementOptions:
     release_distance: float = positive("motion from where it was held that counts", 5e-4, "m")
     loading: float = option(
         "number",
-        "time that the scene takes to bring the body to where it is held: its release is looked "
-        "for after it; 0: the scene starts with the release",
+        "time that the scene takes to bring the body to where it is held: its release is "
+        "searched after it; 0: the scene starts with the release",
         0.0,
         "s",
         minimum=0,
     )
     release_after: float = option(
         "number",
-        "with loading: stamp of a recording after which the release is looked for; it begins with "
-        "the body at rest all the same",
+        "with loading: stamp of a recording after which the release is searched; it still begins "
+        "with the body at rest",
         0.0,
         "s",
         minimum=0,
