@@ -23,10 +23,10 @@ from diffsim_ros.fields import print_warnings_in_one_line
 DONE, UNUSABLE, NOT_CONVERGED, INTERRUPTED = 0, 2, 3, 130
 COMMANDS = {
     "simulate": "roll a scene out and write its motion",
-    "check": "say what recordings hold, and whether an estimation can use them",
+    "check": "report what recordings contain, and whether an estimation can use them",
     "init": "write a commented scene and estimation for a recording of one's own",
     "estimate": "estimate parameters from recordings, with uncertainty and report",
-    "compare": "say which of several models the same recordings support",
+    "compare": "compare several models on the same recordings",
     "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
     "plan": "find controls whose motion reaches goals",
     "twin": "write the twin that rehearses a plan with a robot arm",

@@ -1,10 +1,10 @@
-"""Rehearses a plan with a robot arm in its twin: planned, shown, carried out, judged, recorded.
+"""Rehearses a plan with a robot arm in its twin: planned, shown, executed, evaluated, recorded.
 
 ros2 launch diffsim_ros experiment.launch.py experiment:=ur5_throw dry_run:=false rviz:=true
 ros2 launch diffsim_ros experiment.launch.py experiment:=/my/PLAN.yaml twin:=/my/TWIN.yaml
 
 rviz shows the planned motion, the bodies as ghosts, contact forces and the target; with
-dry_run:=false the driver has the twin's controller carry it out; bag:=true keeps all topics.
+dry_run:=false the driver has the twin's controller execute it; bag:=true keeps all topics.
 Nodes stay until Ctrl-C.
 """
 
@@ -76,7 +76,7 @@ def generate_launch_description():
                 output="log",
                 condition=if_true("bag", EqualsSubstitution(namespace, "")),
             ),
-            ExecuteProcess(  # it would wait for /clock, and hear other robots
+            ExecuteProcess(  # it would wait for /clock, and receive other robots' topics
                 cmd=[*record, "--regex", ["/", namespace, "/.*"]],
                 output="log",
                 condition=if_true("bag", NotEqualsSubstitution(namespace, "")),

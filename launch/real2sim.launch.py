@@ -39,7 +39,7 @@ SOURCES = [name for name in ARGUMENTS if name.endswith("_topics") or name == "tf
 
 def generate_launch_description():
     sources = typed(**dict.fromkeys(SOURCES, STRINGS))
-    seen = {name: sources[name] for name in ("pose_topics", "markers_topics")}
+    shown = {name: sources[name] for name in ("pose_topics", "markers_topics")}
     world = text(FirstGiven(LaunchConfiguration("world_frame"), "world"))
     return LaunchDescription(
         [
@@ -47,7 +47,7 @@ def generate_launch_description():
             node("replay", typed(data=str, rate_factor=float), condition=if_given("data")),
             node("observer", {**sources, **typed(up_axis=str, world_frame=str)}),
             node("estimator", typed(configuration=str)),
-            node("visualizer", {**seen, "world_frame": world}),
+            node("visualizer", {**shown, "world_frame": world}),
             rviz("real2sim.rviz"),
         ]
     )

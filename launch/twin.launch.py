@@ -31,7 +31,7 @@ ARGUMENTS = {
     "stall_timeout": ("60.0", "[s] that time may stand while the engine works"),
     "pose_topics": ("['ball/pose']", "poses that the observer records"),
     "cloud_topics": ("['camera/points']", "clouds that the observer records"),
-    "publish_tf": ("links", "of the twin; sensors: a robot_state_publisher says where links are"),
+    "publish_tf": ("links", "of the twin; sensors: a robot_state_publisher publishes the links"),
     "configuration": ("", "estimation YAML for requests that name none"),
     "rviz": ("false", "start rviz2 with config/rviz/twin.rviz"),
 }

@@ -206,7 +206,7 @@ def test_a_signal_cancels_the_work_and_returns_what_it_has(number):
         deadline = time.monotonic() + 5
         while not token.cancelled and time.monotonic() < deadline:
             time.sleep(0.01)
-        return "best so far" if token.cancelled else "never told"
+        return "best so far" if token.cancelled else "never cancelled"
 
     assert run_cancellable(work) == "best so far"
 

@@ -1,4 +1,4 @@
-"""`diffsim check`: what recordings hold, and whether an estimation can use them."""
+"""`diffsim check`: what recordings contain, and whether an estimation can use them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from diffsim_ros.output import OutputFolder, plain, write_json, write_yaml
 FILES = ("result.yaml", "metrics.json")
 WEIGHTS = (1.0, 0.5, 0.25)
 TRIALS = 5  # training trials of an estimation that are checked
-# A usual change of a number that the scene has as zero, or whose size says nothing, by unit.
+# A usual change of a number that is zero in the scene, or whose size is no guide, by unit.
 USUAL = {"m": 0.1, "rad": 0.1, "m/s": 1.0, "rad/s": 1.0, "m/s^2": 1.0}
 
 

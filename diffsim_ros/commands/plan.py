@@ -63,7 +63,7 @@ def arm_line(carried: Any) -> str:
     """One sentence about the arm's motion."""
     f = carried.figures
     let_go = "" if "release" not in f else (
-        f", lets go at {f['release']:.3f} s at {f['release_speed']:.2f} m/s"
+        f", releases at {f['release']:.3f} s at {f['release_speed']:.2f} m/s"
     )  # fmt: skip
     lag = "" if "anticipated" not in f else (
         f"; what is sent leads by up to {1e3 * f['anticipated']:.2g} mrad or mm"
@@ -87,7 +87,7 @@ def pictures(result: Any) -> list[tuple[str, str, bytes]]:
     if result.spread is not None:
         before, after = result.spread.before, result.spread.after
         figure = distances_over_samples(before, after, result.tolerances)
-        caption = "Fresh samples of what is not known, which the search has not seen."
+        caption = "Fresh samples of what is uncertain, which the search has not used."
         found.append(("Distances over samples", caption, style.png_bytes(figure)))
     return found
 

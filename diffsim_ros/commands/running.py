@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
-POLL = 0.05  # seconds between looks at the worker
+POLL = 0.05  # seconds between checks of the worker
 GRACE = 5.0  # seconds a cancelled worker has to end after a second Ctrl-C
 
 

@@ -1,4 +1,4 @@
-"""`diffsim simulate`: roll a scene out and write its motion."""
+"""`diffsim simulate`: simulate a scene and write its motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures and the page of `diffsim simulate`: where the bodies went, and their energy."""
+"""Pictures and the page of `diffsim simulate`: the bodies' motion and energy."""
 
 from __future__ import annotations
 

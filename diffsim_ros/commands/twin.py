@@ -1,4 +1,4 @@
-"""`diffsim twin`: the twin of a plan, as a TWIN.yaml to look at, change and rehearse in."""
+"""`diffsim twin`: the twin of a plan, as a TWIN.yaml to read, change and rehearse in."""
 
 from __future__ import annotations
 

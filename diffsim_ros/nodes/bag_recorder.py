@@ -1,4 +1,4 @@
-"""Messages of chosen topics into one bag, where there is no `ros2 bag record`."""
+"""Writes messages of chosen topics into one bag, where there is no `ros2 bag record`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diffsim_ros.sensing.buffers import write_recording
 
 
 class BagRecorder:
-    """Keeps what a node hears, as it came, from the moment that it is made.
+    """Keeps every message that a node receives, unchanged, from its creation on.
 
     topics  (name, type, quality of service) of each
     now     time [ns] at which a message counts as received

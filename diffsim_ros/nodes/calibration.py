@@ -1,4 +1,4 @@
-"""Static transforms of a node: heard on /tf_static, read from files, found by ~/calibrate."""
+"""Static transforms of a node: received on /tf_static, read from files, found by ~/calibrate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STILL = 5e-3
 
 
 class Calibrator:
-    """What a node knows of frames; serves ~/calibrate with trials of `trials_of(body)`."""
+    """Frames that a node knows; serves ~/calibrate with trials of `trials_of(body)`."""
 
     def __init__(self, node: BaseNode, trials_of: Callable[[str], Sequence[PoseTrial]]) -> None:
         self.frames = Frames()
@@ -64,7 +64,7 @@ class Calibrator:
             self._node.get_logger().error(str(error))
 
     def _send(self, transforms: Sequence[Transform]) -> None:
-        """Know transforms, and publish all that this node has found or read."""
+        """Add transforms, and publish all that this node has found or read."""
         self.frames.add(transforms)
         known = {one.child: one for one in (*self._sent, *transforms)}
         self._sent = list(known.values())
@@ -90,7 +90,7 @@ class Calibrator:
         return convert_frames.calibration_response(response, found, str(path), stamp)
 
     def _solve(self, request) -> Calibration:
-        """The calibration of a request; InputError for what it lacks or what is degenerate."""
+        """The calibration of a request; InputError for missing or degenerate data."""
         frames = request.parent_frame, request.child_frame
         for key, name in zip(("parent_frame", "child_frame"), frames, strict=True):
             if not name:

@@ -42,7 +42,7 @@ POLL = 0.05
 
 
 class CallFailed(RuntimeError):
-    """A node refused or did not answer; the message names it and says why."""
+    """A node refused or did not answer; the message names it and the reason."""
 
 
 class Gone(CallFailed):
@@ -50,7 +50,7 @@ class Gone(CallFailed):
 
 
 class Interrupted(KeyboardInterrupt):
-    """A goal was given up by its sender; result: how it ended, as the server says."""
+    """A goal was given up by its sender; result: how it ended, from the server."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("cancelled")
@@ -61,7 +61,7 @@ class Interrupted(KeyboardInterrupt):
 def interrupts() -> Iterator[Callable[[], None]]:
     """A watch that raises KeyboardInterrupt after Ctrl-C, SIGTERM or a closed terminal.
 
-    It raises for the first signal, so that what was asked for is cancelled; the second, which a
+    It raises for the first signal, so that the request is cancelled; the second, which a
     launch sends that waits for the first, changes nothing; the third ends the wait for an answer.
     The process is expected to end after one: signals have no effect any more.
     """
@@ -83,7 +83,7 @@ def interrupts() -> Iterator[Callable[[], None]]:
 
 
 class Commander:
-    """One node that talks to the others; every method returns when the answer is there.
+    """One node that calls the others; every method returns when the answer is there.
 
     watch      called again and again while waiting; may raise (a process died, the user gave up)
     arguments  of the command line for ROS: `--ros-args -r __ns:=/robot1`
@@ -125,7 +125,7 @@ class Commander:
         """Wait until the node that offers `name` knows this one, clients made before included.
 
         Before, its answers are lost: rmw_fastrtps drops one whose reader it has not found in 0.1 s.
-        Endpoints are found in the order in which they were made, so an answer to the last will do.
+        Endpoints are found in the order of their creation, so an answer to the last suffices.
         """
         node = name.rpartition("/")[0]
         client = self.node.create_client(GetParameters, f"{node}/get_parameters")
@@ -167,7 +167,7 @@ class Commander:
             self.node.destroy_client(client)
 
     def trigger(self, name: str, limit: float = DISCOVERY) -> str:
-        """Call a Trigger service and return its message; CallFailed if it says no."""
+        """Call a Trigger service and return its message; CallFailed if it refuses."""
         response = self.call(Trigger, name, Trigger.Request(), limit)
         if not response.success:
             raise CallFailed(f"{name}: {response.message}")
@@ -199,7 +199,7 @@ class Commander:
         blend: float = 0.0,
         name: str = "driver/execute",
     ) -> Report:
-        """Have the driver carry a trajectory out; as `act`."""
+        """Have the driver execute a trajectory; as `act`."""
         message = convert_motion.execute_goal(trajectory, blend)
         return convert_motion.report(self.act(Execute, name, message, feedback, limit=600.0))
 
@@ -216,7 +216,7 @@ class Commander:
 
         CallFailed if the server is not found, refuses, dies, or takes longer than `limit` [s]. What
         ends the wait once the goal was sent cancels it first: KeyboardInterrupt becomes Interrupted
-        with the server's result; CallFailed says where the server does not answer.
+        with the server's result; CallFailed where the server does not answer.
         """
         client = ActionClient(self.node, kind, name)
         try:
@@ -244,7 +244,7 @@ class Commander:
             if not handle.accepted:
                 raise CallFailed(f"{name}: the goal was refused")
             if done.status == GoalStatus.STATUS_ABORTED and done.result.error_code == SUCCESS:
-                raise CallFailed(f"{name}: ended by a defect; the node's log says more")
+                raise CallFailed(f"{name}: ended by a defect; see the node's log")
             return done.result
         finally:
             client.destroy()
@@ -266,7 +266,7 @@ class Commander:
         return look
 
     def _given_up(self, sent: Future, name: str) -> Any:
-        """Cancel a goal, accepted yet or not, until its server says how it ended; its result.
+        """Cancel a goal, accepted yet or not, until its server reports the end; its result.
 
         None where the server refused the goal. CallFailed where it does not answer.
         """

@@ -1,7 +1,7 @@
 """What all nodes share: qualities of service, declared parameters, a life that ends with code 0.
 
 The executor spins in a thread of its own and the main thread waits for a signal, so signals are
-seen at once, a node can finish what it was doing (its `close`) while messages still flow, and the
+noticed at once, a node can finish its work (its `close`) while messages still flow, and the
 spinning thread is joined before the interpreter ends. Further signals change nothing.
 """
 
@@ -70,7 +70,7 @@ SENSOR = quality(5000, reliable=False)
 LATCHED = quality(1, reliable=True, latched=True)
 """Scene, result, status: the last message waits for whoever comes late."""
 STATIC_TF = quality(100, reliable=True, latched=True)
-"""As /tf_static is published and heard."""
+"""Of publishers and subscribers of /tf_static."""
 STREAM = quality(10, reliable=True)
 """Markers of a motion that plays."""
 AGAIN = 0.5
@@ -175,7 +175,7 @@ class BaseNode(Node):
         self.from_thread(future.set_result, value)
 
     def flush(self, rounds: int = 5) -> None:
-        """Wait until the executor has worked off what other threads gave it (answers go out)."""
+        """Wait until the executor has done what other threads gave it (answers are sent)."""
         for _ in range(rounds):
             passed = threading.Event()
             self.from_thread(passed.set)
@@ -225,7 +225,7 @@ def run_node(make: Callable[..., BaseNode], arguments: Sequence[str] | None = No
 def _run(
     make: Callable[..., BaseNode], given: Sequence[str], came: Sequence[int], made: list[BaseNode]
 ) -> int:
-    """Make the node, tell so in `made`, and live until there is a signal in `came`."""
+    """Make the node, put it into `made`, and spin it until there is a signal in `came`."""
     stop = threading.Event()
     try:
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
@@ -247,7 +247,7 @@ def _unusable(value: str, accepted: str) -> InputError:
 
 
 def _refused(error: Exception) -> int:
-    """Tell in one line what is wrong with the command line; returns the exit code."""
+    """Print one line about what is wrong with the command line; returns the exit code."""
     if not isinstance(error, InputError):
         error = _unusable(str(error).split(", at /")[0], "arguments that ROS knows")
     print(f"{type(error).__name__}: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""A robot's interfaces without the robot: what ur_robot_driver offers, around robots/controller.py.
+"""The interfaces of ur_robot_driver without a robot, around robots/controller.py.
 
 Attached to a node, which lets time pass by `advance` (simulator: simulated time; mock_controller:
 a clock's). Names are relative: under a namespace a node serves a robot of its own. CONTROLLER is a
@@ -104,7 +104,7 @@ class ControllerServer:
         self.finish_goal(stamp, outcome)
 
     def finish_goal(self, stamp: int, outcome: Outcome | None) -> None:
-        """Publish what is due at a stamp [ns], after whoever let time pass; end what has ended."""
+        """Publish what is due at a stamp [ns], after time was advanced; end what has ended."""
         if outcome:
             self._end(outcome)
         self._publish(stamp)
@@ -114,7 +114,7 @@ class ControllerServer:
         self._due.clear()
 
     def close(self) -> None:
-        """End a running goal, so that whoever sent it knows; what is published is due again."""
+        """End a running goal, with a result for its client; what is published is due again."""
         self._due.clear()
         outcome = self.controller.cancel()
         if outcome:
@@ -158,7 +158,7 @@ class ControllerServer:
         return bool(reason)
 
     def _on_topic(self, message: JointTrajectory) -> None:
-        """The trajectory is replaced; a goal that runs is not ended, and follows it from now on."""
+        """The trajectory is replaced; a goal that runs is not ended, and continues with it."""
         command = convert.command(message)
         if not self._refused(command):
             self.controller.replace(command)

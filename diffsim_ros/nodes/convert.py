@@ -56,7 +56,7 @@ CODES = {
 }
 """Name of an error code -> its number."""
 LOOKED_AT = 5000
-"""Points of a cloud that a check of the whole looks at, about."""
+"""Points of a cloud that a check of it uses, about."""
 
 
 # --- time, poses ------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def unit(quaternion: Sequence[float]) -> tuple[float, ...]:
 
 
 def pose_sample(message: PoseStamped, body: str) -> PoseSample:
-    """What a tracker said about `body`, unchecked."""
+    """A tracker's sample of `body`, unchecked."""
     return sample(message.header, body, message.pose.position, message.pose.orientation)
 
 
@@ -115,7 +115,7 @@ def bodies_message(samples: Sequence[PoseSample], frame_number: int) -> RigidBod
 
 
 def defect_of(message: Any, topic: str) -> str:
-    """Why the content of a cloud or of joint states is of no use, "" if it is."""
+    """Why the content of a cloud or of joint states is unusable, "" if it is usable."""
     try:
         if isinstance(message, PointCloud2):
             _check_cloud(message, topic)
@@ -127,7 +127,7 @@ def defect_of(message: Any, topic: str) -> str:
 
 
 def _check_cloud(message: PointCloud2, topic: str) -> None:
-    """InputError as packed.decode; of large clouds some points are enough to find them sound."""
+    """InputError as packed.decode; of large clouds only some points are checked."""
     thin = message.width * message.height // LOOKED_AT
     if thin > 1:
         try:
@@ -244,7 +244,7 @@ def split_markers(message: MarkerArray) -> tuple[MarkerArray, MarkerArray, bool]
 
 @dataclass(frozen=True)
 class Answer:
-    """How an estimation ended: a name of CODES, one line, and what was found.
+    """How an estimation ended: a name of CODES, one line, and the result.
 
     parameters   objects with name, unit, value, std_dev, lower, upper, identifiable, at_bound, note
     correlation  (n, n) or empty;  metrics  nested figures;  report  absolute path or ""

@@ -1,4 +1,4 @@
-"""Messages about frames to our types and back, beside convert.py."""
+"""Messages about frames to our types and back, as convert.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages about joints, controllers and grippers to our types and back, beside convert.py."""
+"""Messages about joints, controllers and grippers to our types and back, as convert.py."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _optional(value: float | None) -> float:
 
 
 def command(message: TrajectoryMessage, release: float = 0.0) -> JointCommand:
-    """What a message asks for, unchecked; release [s]: 0 (unset) or NaN for never."""
+    """The command in a message, unchecked; release [s]: 0 (unset) or NaN for never."""
     points = tuple(
         CommandPoint(
             nanoseconds(p.time_from_start),
@@ -73,7 +73,7 @@ def trajectory_message(trajectory: JointTrajectory, stamp: int = 0) -> Trajector
 
 
 def joint_sample(message: JointState, age: float = 0.0) -> JointSample:
-    """Where joints are present to be; columns of another length than the names are left out."""
+    """Reported states of joints; columns of another length than the names are left out."""
     columns = []
     for row in (message.position, message.velocity):
         fits = len(row) == len(message.name)
@@ -101,7 +101,7 @@ def follow_goal(trajectory: JointTrajectory) -> FollowJointTrajectory.Goal:
 def tolerances(goal: FollowJointTrajectory.Goal, names: Sequence[str], path: float, at: float):
     """Keywords of Controller.start: arrays (n,) of path and goal tolerances, and the goal time.
 
-    As the controller reads them: 0 leaves its own (`path`, `at`), below 0 is none.
+    As the controller interprets them: 0 leaves its own (`path`, `at`), below 0 is none.
     """
 
     def row(given: Any, default: float) -> np.ndarray:
@@ -199,7 +199,7 @@ def digital_output(request: SetIO.Request) -> tuple[int, bool] | None:
 
 @dataclass(frozen=True)
 class Report:
-    """How an execution ended: a name of convert.CODES, one line, and what was seen.
+    """How an execution ended: a name of convert.CODES, one line, and measured figures.
 
     tracking_error [rad or m], release_stamp [s], release_lateness [s], lateness [s], as in
     Execute.action: None where there is none
@@ -239,7 +239,7 @@ def execute_feedback(
 
 
 def execute_goal(trajectory: JointTrajectory, blend: float = 0.0) -> Execute.Goal:
-    """Carry out a trajectory with its release; blend [s] as Execute.action has it.
+    """Execute a trajectory with its release; blend [s] as Execute.action has it.
 
     Raises InputError for a release at 0 s, which in a goal means none.
     """

@@ -1,4 +1,4 @@
-"""Messages of the planner to our types and back, beside convert.py."""
+"""Messages of the planner to our types and back, as convert.py."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NANO = 1_000_000_000
 
 @dataclass(frozen=True)
 class PlanAnswer:
-    """How planning ended: a name of convert.CODES, one line, and what was found.
+    """How planning ended: a name of convert.CODES, one line, and the result.
 
     trajectory  the arm's motion, None where there is none
     times, poses  (n,) [s] from the trajectory's start, (n, 7) of the first goal's body

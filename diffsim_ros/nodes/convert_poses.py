@@ -1,4 +1,4 @@
-"""Poses of bodies out of every message that carries them, and back, beside convert.py."""
+"""Poses of bodies from every message that carries them, and back, as convert.py."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ except ImportError:  # an optional package
 
 
 def samples_of(message: Any, body: str) -> list[PoseSample]:
-    """Poses that a message speaks of, unchecked; [] for messages of no poses.
+    """Poses in a message, unchecked; [] for messages without poses.
 
-    body  what a PoseStamped speaks of, and an Odometry without child_frame_id; others name theirs
+    body  of a PoseStamped, and of an Odometry without child_frame_id; others name theirs
     """
     kind = type(message)
     poses = CARRIERS.get(f"{kind.__module__.partition('.')[0]}/msg/{kind.__name__}")
@@ -37,7 +37,7 @@ def transform_sample(message: TransformStamped) -> PoseSample:
 
 
 def odometry_message(one: PoseSample) -> Odometry:
-    """A sample as mocap_optitrack sends it; what a tracker does not measure stays 0."""
+    """A sample as mocap_optitrack sends it; what a tracker does not measure is 0."""
     message = Odometry(header=build.header(one.stamp, one.frame), child_frame_id=one.body)
     message.pose.pose = build.pose(one.position, one.orientation)
     return message
@@ -50,4 +50,4 @@ def named_message(samples: Sequence[PoseSample]) -> NamedPoseArray:
 
 
 tf_message = build.transforms
-"""Samples as a tracker that knows only tf sends them: parent is the frame, child the body."""
+"""Samples of a tracker that publishes only tf: parent is the frame, child the body."""

@@ -1,8 +1,8 @@
-"""`./run demo`: from handbook values of a ball, by its recorded throws, to a throw that hits.
+"""`./run demo`: from handbook values of a ball, through its recorded throws, to a throw that hits.
 
 A twin (node simulator) stands for the lab: a UR5 holds a soft ball before a depth camera and a
-tracker; what its ball and table are like, only the twin knows. The loop, over ROS 2 from end to
-end: planner plans a throw with handbook values, driver checks it and has it executed: it
+tracker; what its ball and table are like is hidden in the twin. The loop, all over ROS 2:
+planner plans a throw with handbook values, driver checks it and has it executed: it
 misses. observer has recorded that throw and another one, estimator finds the contact's parameters
 in them, and the same task is planned and executed again. `./run demo cube`: real tosses.
 """
@@ -48,9 +48,9 @@ QUIET = 3
 LAG = 0.012
 """Seconds by which the arm follows its commands, as its joint states show."""
 DELAY = 0.008
-"""Seconds of that from the controller's time to where the arm is, as the twin knows."""
+"""Seconds of that from the controller's time to where the twin's arm is."""
 LEAD = 0.03
-"""Seconds that the gripper needs to open (config/twin), as its data sheet would say."""
+"""Seconds that the gripper needs to open (config/twin), as in a data sheet."""
 RATE_FACTOR = 0.25
 """Simulated seconds per second: commands come on time on a busy machine as well."""
 ASIDE = (-0.05, 0.15, -0.03)
@@ -96,7 +96,7 @@ class Loop(Rehearsal):
         return answer, before, after
 
     def begin(self) -> None:
-        """Start the nodes and wait until they see each other."""
+        """Start the nodes and wait until they have found each other."""
         lab = {"twin": str(self.twin), "rate_factor": RATE_FACTOR, "cloud_quality": "reliable"}
         observer = {"cloud_topics": [CLOUDS], "pose_topics": [POSES], "reliability": "reliable",
                     "autostart": False, "period": 0.2}  # fmt: skip
@@ -105,7 +105,7 @@ class Loop(Rehearsal):
         self.diagnostics = self.ros.listen(DiagnosticArray, "/diagnostics", 10)
 
     def throw(self, label: str, plan: Plan.Result) -> ExecutedThrow:
-        """Have the driver execute a plan, record it, and see what the twin says was true."""
+        """Have the driver execute a plan, record it, and read the twin's truth."""
         number = 1 + len(self.released)
         path = self.folder / "recorded" / f"throw_{number}.mcap"
         self.ros.set_parameters("/observer", {"path": str(path)})
@@ -161,7 +161,7 @@ def evaluated(
     target: np.ndarray,
     goal_time: float,
 ) -> ThrowPath:
-    """Where the twin says that the ball was at the goal's time, beside the plan and the target.
+    """The ball's true place at the goal's time, with the plan and the target.
 
     truth     an attempt as the twin writes it
     expected  times (n,) [s] from the trajectory's start and places (n, 3) [m], as planned
@@ -190,7 +190,7 @@ def figures(answer: Answer, before: ExecutedThrow, after: ExecutedThrow, toleran
 def show(
     loop: Loop, answer: Answer, before: ExecutedThrow, after: ExecutedThrow, begun: float
 ) -> None:
-    """Write the picture and metrics.json, print what was found and where to look at it."""
+    """Write the picture and metrics.json, print the result and where the files are."""
     folder, throws = loop.folder, [before.path, after.path]
     figure = throws_figure(throws, loop.target, loop.tolerance, RADIUS)
     write_bytes(folder / PICTURE, png_bytes(figure))
@@ -218,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return demo_cube.main(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="demo", description=__doc__.splitlines()[0],
-        epilog="`demo cube`: measured tosses of a real cube; `demo cube --help` says more",
+        epilog="`demo cube`: measured tosses of a real cube; see `demo cube --help`",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
     options = parser.parse_args(arguments)

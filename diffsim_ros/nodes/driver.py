@@ -60,7 +60,7 @@ FIXED = (
 FRESH = 1.0
 """[s] that a goal waits at least for a fresh joint state."""
 LOOK = 0.02
-"""[s] between two looks at what a check waits for."""
+"""[s] between two checks of a condition that is waited for."""
 SWITCH = 0.001
 """[s] after which a thread that parses or checks lets the supervision's go on."""
 LINGER = 0.3
@@ -75,9 +75,9 @@ class Canceled(Exception):
 
 @dataclass
 class MotionJob:
-    """One request: who sent it, the motion it becomes, and whether it is to be given up.
+    """One request: its client, its motion, and whether it is cancelled.
 
-    why    the reason it was cancelled for, "" while it goes on;  stop  is set then
+    why    the reason it was cancelled for, "" while it runs;  stop  is set then
     ended  True once its outcome is decided: it cannot be cancelled any more
     """
 
@@ -88,13 +88,13 @@ class MotionJob:
     stop: threading.Event = field(default_factory=threading.Event)
 
     def cancel(self, why: str) -> None:
-        """Give it up, wherever it is."""
+        """Cancel it, in any phase."""
         self.why = self.why or why
         self.stop.set()
         self.run.cancel(why)
 
     def go_on(self) -> None:
-        """Raise Canceled if it was given up."""
+        """Raise Canceled if it was cancelled."""
         if self.stop.is_set():
             raise Canceled
 
@@ -185,7 +185,7 @@ class Driver(BaseNode):
         )  # fmt: skip
         self.create_timer(self["period"], self._diagnose, clock=STEADY)
         self.beaten = monotonic()
-        """When requests were last heard here, or could have been (Supervision's watchdog)."""
+        """When requests were last received here, or could have been (Supervision's watchdog)."""
         self.create_timer(BEAT, self._beat, clock=STEADY)
         self._action = GoalServer(
             self,
@@ -282,7 +282,7 @@ class Driver(BaseNode):
         return report
 
     def _not_now(self, count: int) -> Report | None:
-        """Why a request is not looked at, None if it is."""
+        """Why a request is refused at once, None if it is not."""
         busy = self._job.name if self._job else "the last one is being stopped"
         if self._job is not None or self.supervision.run is not None:
             return Report("BUSY", f"a motion is running ({busy}); nothing was sent")
@@ -295,7 +295,7 @@ class Driver(BaseNode):
         return None
 
     def _work(self, job: MotionJob, command: Callable, blend: float, end: Callable) -> None:
-        """In a thread of its own: check, then hand over to the supervision."""
+        """In a thread of its own: check, then pass it to the supervision."""
 
         def answer(report: Report | None, error: BaseException | None = None) -> None:
             if error is not None:
@@ -326,7 +326,7 @@ class Driver(BaseNode):
     def _prepared(
         self, job: MotionJob, command: Callable, blend: float
     ) -> tuple[JointTrajectory, list[str]]:
-        """The trajectory that is safe to send from the present state on; what was not checked.
+        """The trajectory that is safe to send from the present state; what was not checked.
 
         Raises InputError, Canceled.
         """
@@ -368,7 +368,7 @@ class Driver(BaseNode):
         return states.present(now())
 
     def _check_at_last(self, trajectory: JointTrajectory) -> None:
-        """What may have changed since the motion was checked; quick. Raises InputError."""
+        """Check again, quickly, what may have changed since then. Raises InputError."""
         node = self.supervision
         node.check_speed()
         node.check_sources()
@@ -426,7 +426,7 @@ class Driver(BaseNode):
         self._diagnostics.publish(message)
 
     def close(self) -> None:
-        """Cancel a running motion and see it end, before leaving."""
+        """Cancel a running motion and wait for its end, before leaving."""
         busy = self._job is not None
         self.from_thread(self._cancel_for_good)
         self.flush()

@@ -5,7 +5,7 @@ service   ~/estimate_material   diffsim_interfaces/EstimateMaterial: answers whe
 in        `observer`/saved      std_msgs/String: the recording that source "buffer" means
 out       ~/result              diffsim_interfaces/MaterialEstimate, latched: the last result
 
-Both ways in call diffsim_ros.real2sim.estimate.estimate in one worker thread, as the command line
+Both call diffsim_ros.real2sim.estimate.estimate in one worker thread, as the command line
 does; a second request while it works is answered BUSY at once.
 """
 
@@ -50,7 +50,7 @@ STATUS_CODES = {
 
 
 def solve(goal: Request, progress: Callable | None, cancel: CancelToken | None) -> Answer:
-    """Carry out a goal; every failure becomes an answer with its code and one line."""
+    """Serve a goal; every failure becomes an answer with its code and one line."""
     stage = "INVALID_CONFIGURATION"
     try:
         config = load_estimation(
@@ -131,7 +131,7 @@ class Estimator(JobNode):
         return answer
 
     def _complete(self, goal: Request) -> None:
-        """Fill what a request left open from parameters and the observer; raises InputError."""
+        """Complete a request from parameters and the observer; raises InputError."""
         if goal.source not in ("", *SOURCES):
             raise InputError("request", "source", goal.source, " or ".join(SOURCES))
         if goal.source == "buffer":

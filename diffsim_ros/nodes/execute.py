@@ -1,9 +1,9 @@
-"""Command: send a trajectory.yaml to the driver, show how it goes, say how it ended.
+"""Command: send a trajectory.yaml to the driver, show its progress, print how it ended.
 
     python -m diffsim_ros.nodes.execute plan/trajectory.yaml [--blend S] [--driver NAME]
         [--ros-args -r __ns:=/robot1]
 
-Exit code 0: done (or would be: dry run); 2: an unusable file; 3: not done, the line says why.
+Exit code 0: done (or would be: dry run); 2: an unusable file; 3: not done, the line has the reason.
 Ctrl-C, SIGTERM and a closed terminal cancel the motion; the line is the driver's answer to that.
 """
 

@@ -1,7 +1,7 @@
-"""`./run experiment NAME`: a plan with a robot arm, rehearsed in its twin over ROS, and judged.
+"""`./run experiment NAME`: a plan with a robot arm, rehearsed in its twin over ROS, and evaluated.
 
 The planner plans it, the driver has it executed by the twin's controller, and the plan's own
-goals judge what the twin says was true. NAME is one of config/planning/ur5_*.yaml, or a PLAN.yaml.
+goals evaluate the twin's true motion. NAME is one of config/planning/ur5_*.yaml, or a PLAN.yaml.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ PICTURE, BAG = "experiment.png", "experiment.mcap"
 FILES = ("metrics.json", PICTURE, BAG, "plan", "truth")
 AFTER = 0.4
 """Seconds that bodies are watched after the end of the plan's scene: when a motion's end is
-answered, the last joint states heard may be 0.1 s old."""
+answered, the last joint states received may be 0.1 s old."""
 RATES = {"release": 0.25, "end_effector": 1.0}
-"""Simulated seconds per second: a gripper is told in time on a busy machine as well."""
+"""Simulated seconds per second: a gripper is commanded in time on a busy machine as well."""
 
 
 @dataclass(frozen=True)
 class Execution:
     """A plan as it was executed in the twin.
 
-    figures  for metrics.json;  reached  every goal that must be, by what was true
+    figures  for metrics.json;  reached  every required goal, by the truth
     truth    of the attempt, as the twin writes it;  begins  [s] of it when the plan's scene begins
     """
 
@@ -71,9 +71,9 @@ class Execution:
 
 
 class ExperimentRun(Rehearsal):
-    """One plan, from the task to what came of it.
+    """One plan, from the task to its result.
 
-    twin  TWIN.yaml or PLAN.yaml that stands for the lab
+    twin  TWIN.yaml or PLAN.yaml that replaces the lab
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class ExperimentRun(Rehearsal):
         self.task, self.place = task, twin or task
         self.config = load_plan(task)
         if self.config.task is None:
-            raise InputError(task, "robot", None, "an arm that carries the plan out")
+            raise InputError(task, "robot", None, "an arm that executes the plan")
         self.twin = twin_at(self.place).config
         self.lag = self.twin.controller.dynamics.delay
         self.lead = getattr(self.config.task, "lead", 0.0)
@@ -101,7 +101,7 @@ class ExperimentRun(Rehearsal):
         self.start(lab, driver, {"planner": {}} if planner else {})
 
     def topics(self) -> list[tuple]:
-        """What the bag of an experiment holds: (topic, type, quality of service)."""
+        """Content of an experiment's bag: (topic, type, quality of service)."""
         found = [
             ("joint_states", JointState, STREAM), ("robot_description", String, LATCHED),
             ("planner/trajectory", TrajectoryMessage, LATCHED),
@@ -116,11 +116,11 @@ class ExperimentRun(Rehearsal):
         return [(named(topic), kind, profile) for topic, kind, profile in found]
 
     def record(self) -> BagRecorder:
-        """Begin to keep what the bag is to hold, at the twin's time."""
+        """Begin to record the bag, at the twin's time."""
         return BagRecorder(self.ros.node, self.topics(), lambda: round(self.now * NANO))
 
     def solved(self, changes: Sequence[str] = ()) -> Plan.Result:
-        """Have it planned into `plan/`; `config` is what was solved then (a hand's task may have
+        """Have it planned into `plan/`; `config` is what was solved (an end-effector task may have
         got more time)."""
         self.ros.trigger("simulator/pause")  # the planner has the machine to itself
         plan = self.plan(self.task, "plan", changes=changes)
@@ -132,9 +132,9 @@ class ExperimentRun(Rehearsal):
     def carried_out(
         self, trajectory: TrajectoryMessage, release: float, scene_starts: float, label: str
     ) -> Execution:
-        """Have a motion executed; judge it when the plan's scene is over.
+        """Have a motion executed; evaluate it when the plan's scene is over.
 
-        release, scene_starts  [s] from the motion's start, NaN: nothing is let go
+        release, scene_starts  [s] from the motion's start, NaN: nothing is released
         """
         goal = Execute.Goal(trajectory=trajectory, release=release)
         report = self.carry_out(goal, label)
@@ -186,7 +186,7 @@ def picture(loop: ExperimentRun, plan: Plan.Result, scene_starts: float, done: E
 
 
 def run(loop: ExperimentRun, changes: Sequence[str], rate: float | None) -> int:
-    """Plan, execute, judge, write; 0: reached, 3: missed."""
+    """Plan, execute, evaluate, write; 0: reached, 3: missed."""
     begun = time.monotonic()
     loop.begin(rate)
     plan = loop.solved(changes)

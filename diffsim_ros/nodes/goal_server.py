@@ -1,4 +1,4 @@
-"""An action server that hears cancellations also while it receives a goal of any size."""
+"""An action server that receives cancellations also while it receives a goal of any size."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class GoalServer(ActionServer):
     """Goals are received, one after the other, in a thread of its own; all else as in rclpy.
 
     Receiving a goal turns it into Python objects: a second for 40 000 points, in which rclpy's
-    server hears no cancellation. A cancellation of all goals counts for the one being received.
-    It overrides what rclpy (Jazzy) keeps private: the names of what is ready, and what takes it.
+    server receives no cancellation. A cancellation of all goals counts for the one being received.
+    It overrides private parts of rclpy (Jazzy): the names of what is ready, and what takes it.
     """
 
     def __init__(self, node: Any, kind: type, name: str, on_goal: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Long work of a node: one job at a time in a thread, with feedback, cancelled in order."""
+"""Long work of a node: one job at a time in a thread, with feedback, cancelled cleanly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Job:
     """The one job of a node; the executor stays free for everything else.
 
     noun  what it is, for answers and the thread, e.g. "estimation"
-    name  of who asked for the job that runs, "" if none does
+    name  of the request that runs, "" if none does
     """
 
     def __init__(self, node: BaseNode, noun: str) -> None:
@@ -37,7 +37,7 @@ class Job:
         return f"{article} {self.noun} is running ({self.name}); nothing was started"
 
     async def run(self, name: str, work: Callable[[CancelToken], Any]) -> Any:
-        """What `work(cancel token)` returns or raises, done in a thread."""
+        """The result of `work(cancel token)` in a thread; raises what it raises."""
         done, cancel = Future(), CancelToken()
 
         def body() -> None:
@@ -73,7 +73,7 @@ class Job:
 
 
 class JobNode(BaseNode):
-    """A node whose work is long jobs, one at a time, asked for by the goals of one action.
+    """A node with long jobs, one at a time, each a goal of one action.
 
     noun  what a job is, as in Job
     """
@@ -146,7 +146,7 @@ def finish(handle: Any, code: str) -> None:
 async def answered(
     work: Awaitable[Any], answer: Callable[[str, str], Any], unusable: str = "INVALID_CONFIGURATION"
 ) -> Any:
-    """What `work` returns, or `answer(code, one line)` of what it raises, as `explained` has it.
+    """What `work` returns, or `answer(code, one line)` of what it raises, by `explained`.
 
     rclpy aborts a goal whose callback raises with an empty result, and its code 0 means SUCCESS.
     """

@@ -1,7 +1,7 @@
-"""What the files of launch/ share: arguments from a table, nodes with their YAML, rviz.
+"""Shared by the files of launch/: arguments from a table, nodes with their YAML, rviz.
 
-All nodes of a launch are in its `namespace`. Text from the command line is never taken for Python:
-paths may hold apostrophes.
+All nodes of a launch are in its `namespace`. Text from the command line is never evaluated as
+Python: paths may contain apostrophes.
 """
 
 from __future__ import annotations

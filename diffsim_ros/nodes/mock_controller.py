@@ -1,6 +1,6 @@
 """Node `mock_controller`: a UR5's trajectory controller and gripper without the robot.
 
-For rehearsals and tests of what talks to ur_robot_driver; its interfaces are those of
+For rehearsals and tests of clients of ur_robot_driver; its interfaces are those of
 controller_server.py. With use_sim_time it moves when /clock does.
 """
 
@@ -30,7 +30,7 @@ CONTROLLER = (
     Declared("control_rate", 125.0, "[Hz] at which commands change", 10.0, 1000.0),
     Declared("path_tolerance", 0.2, "[rad] while moving", 0.0, 10.0),
     Declared("goal_tolerance", 0.1, "[rad] at the end", 0.0, 10.0),
-    Declared("goal_time", 0.0, "[s] after the end to be there; 0: waits for ever", 0.0, 100.0),
+    Declared("goal_time", 0.0, "[s] after the end to be there; 0: waits forever", 0.0, 100.0),
     Declared(
         "deceleration", 20.0, "[rad/s^2] after a cancellation; 0: at once, as Jazzy's", 0.0, 1e4
     ),
@@ -103,7 +103,7 @@ class MockController(BaseNode):
         self.get_logger().info(f"gripper {'open' if is_open else 'closed'} at {stamp / 1e9:.3f} s")
 
     def close(self) -> None:
-        """Tell whoever sent a goal that it ends."""
+        """End a running goal, with a result for its client."""
         self.from_thread(self.server.close)
         self.flush()
 

@@ -32,7 +32,7 @@ SOONEST, UNSURE = 0.4, 1.0
 LONGEST, GENTLE = 3.0, 0.9
 """[s] of it at most; share of the limits of acceleration that it may need."""
 LOOK = 0.05
-"""[s] between two looks whether somebody is there."""
+"""[s] between two checks whether a server is there."""
 LIFESPAN = 0.15
 """[s] after which a message to the controller's topic is not delivered any more. The middleware
 repeats a lost one after up to 3 s, and holds back what follows it meanwhile: the arm would then
@@ -63,7 +63,7 @@ async def within(
 async def found(
     node: BaseNode, is_there: Callable[[], bool], seconds: float, halted: Future
 ) -> bool:
-    """Wait until somebody is there, at most `seconds`, and not once `halted` is done."""
+    """Wait until a server is there, at most `seconds`, and not once `halted` is done."""
     for _ in range(max(int(seconds / LOOK), 1)):
         if is_there() or halted.done():
             return is_there()
@@ -100,8 +100,8 @@ class ActionOutput:
     async def is_there(self, seconds: float, halted: Future) -> bool:
         """Whether the controller is found, and answers; not waited for once `halted` is done.
 
-        Its answers to clients that it has not found yet are lost, after 0.1 s in rmw_fastrtps; what
-        it is asked is to cancel a goal that nobody sent.
+        Its answers to clients that it has not found yet are lost, after 0.1 s in rmw_fastrtps; the
+        request is to cancel a goal that nobody sent.
         """
         if not await found(self._node, self._client.server_is_ready, seconds, halted):
             return False
@@ -121,7 +121,7 @@ class ActionOutput:
     async def start(
         self, trajectory: JointTrajectory, on_feedback: Callable, halted: Future
     ) -> Report | None:
-        """Send it; None if it was taken. `halted` is done when it is to be given up, or is then.
+        """Send it; None if it was taken. `halted` is done when it is to be cancelled.
 
         Nobody watches the arm before the controller has answered: for `watchdog` s at most.
         """
@@ -158,12 +158,12 @@ class ActionOutput:
         canceled = answer.status == GoalStatus.STATUS_CANCELED
         code, text = answer.result.error_code, convert.outcome_text(answer.result)
         if answer.status != GoalStatus.STATUS_SUCCEEDED and not canceled and code == 0:
-            code, text = INVALID_GOAL, f"aborted: {text}"  # without a code that says why
+            code, text = INVALID_GOAL, f"aborted: {text}"  # without a code for the reason
         if not self.ended.done():
             self.ended.set_result(Outcome(code, text, canceled))
 
     async def stop(self, _: Callable[[], Awaitable[tuple]]) -> str:
-        """Cancel the goal, again and again until it has ended; what the controller said to that."""
+        """Cancel the goal, again and again until it has ended; the controller's answer."""
         if self.ended.done():
             return "the controller had ended it"
         for _ in range(int(ANSWER / AGAIN)):
@@ -184,7 +184,7 @@ class ActionOutput:
 
 
 class TopicOutput:
-    """The controller's topic: it reports nothing; the joint states say whether it went well."""
+    """The controller's topic: it reports nothing; the joint states show whether it succeeded."""
 
     follows = False
 
@@ -195,7 +195,7 @@ class TopicOutput:
         self.ended = Future()
 
     async def is_there(self, seconds: float, halted: Future) -> bool:
-        """Whether somebody subscribes; not waited for once `halted` is done."""
+        """Whether there is a subscriber; not waited for once `halted` is done."""
         count = self._publisher.get_subscription_count
         return await found(self._node, lambda: count() > 0, seconds, halted)
 

@@ -1,4 +1,4 @@
-"""One motion of the driver, from looking for the controller to its end."""
+"""One motion of the driver, from finding the controller to its end."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from diffsim_ros.nodes.supervision import Supervision
 
 SKEW = NANO
-"""[ns] by which a controller's stamps may differ from our clock and still be believed."""
+"""[ns] by which a controller's stamps may differ from our clock and still be used."""
 CURRENT = 0.03
-"""[s] for which a joint state says where a moving arm is."""
+"""[s] for which a joint state shows where a moving arm is."""
 NEWEST, WAIT = 0.08, 1.0
 """[s] of age that a joint state may have when a motion is sent, in which an arm that somebody else
 begins to move comes no farther than a control cycle may; and how long one is waited for."""
@@ -42,7 +42,7 @@ BRAKING = 3.0
 
 
 class MotionRun:
-    """Sends a trajectory, watches it, tells the gripper, and stops it when it must.
+    """Sends a trajectory, watches it, commands the gripper, and stops it when it must.
 
     Everything happens in the supervision's thread (`whole` is awaited there) but for `cancel` and
     `abandon`, which may come at any time from any thread.
@@ -80,7 +80,7 @@ class MotionRun:
         self._node.from_thread(self._halt, why)
 
     def abort(self, why: str) -> None:
-        """Something happened that the motion must not go on with; from the supervision's thread."""
+        """Stop the motion because of a fault; from the supervision's thread."""
         if self._supervisor is not None:
             self._halt(why)
 
@@ -120,7 +120,7 @@ class MotionRun:
 
     @property
     def lag(self) -> float:
-        """[s] by which the arm followed its commands; NaN where nothing known it."""
+        """[s] by which the arm followed its commands; NaN where it is unknown."""
         return self._supervisor.lag if self._supervisor is not None else np.nan
 
     def shown(self) -> str:
@@ -136,7 +136,7 @@ class MotionRun:
     async def whole(
         self, trajectory: JointTrajectory, check: Callable[[JointTrajectory], object]
     ) -> Report:
-        """Carry a checked trajectory out; `check` is called again just before it is sent."""
+        """Execute a checked trajectory; `check` is called again just before it is sent."""
         self._node.run = self
         try:
             return await self._sent(trajectory, check)
@@ -170,7 +170,7 @@ class MotionRun:
             raise
 
     def _unless_canceled(self, report: Report) -> Report:
-        """A motion that was cancelled says so, whatever else stopped it."""
+        """A motion that was cancelled is reported so, whatever else stopped it."""
         if not self._canceled or report.code == "SUCCESS":
             return report
         return replace(report, code="CANCELED", message=f"{self._canceled}; {report.message}")
@@ -213,7 +213,7 @@ class MotionRun:
         return ""
 
     async def _stopped(self, why: str) -> Report:
-        """Stop the controller, because of a cancellation or trouble."""
+        """Stop the controller, because of a cancellation or a fault."""
         supervisor = self._supervisor
         at = supervisor.reached(self._node.now())
         answer = await self._output.stop(self._current)
@@ -230,7 +230,7 @@ class MotionRun:
         return self._rows()
 
     def _knows_the_arm(self) -> bool:
-        """Whether the last joint state says where the arm is now."""
+        """Whether the last joint state shows where the arm is now."""
         states, now = self._node.states, self._node.now()
         current = 0.0 <= states.age(now) <= CURRENT and not states.doubted(now)
         return current and bool(np.isfinite(states.last.velocity).all())
@@ -250,7 +250,7 @@ class MotionRun:
         return states.names, last.position + since, last.velocity, self._knows_the_arm(), planned
 
     async def _at_rest(self) -> str:
-        """Wait until a stopped arm rests; what is to be reasons where it does not."""
+        """Wait until a stopped arm rests; what to add to the report where it does not."""
         states = self._node.states
         unknown = "; whether the arm rests is not known, its joint states"
         end, since, known = monotonic() + BRAKING, None, False
@@ -260,7 +260,7 @@ class MotionRun:
                 return f"{unknown} are silent"
             if states.doubted(self._node.now()):
                 return f"{unknown} contradict each other"
-            last = states.last  # one from before the stop says nothing
+            last = states.last  # one from before the stop does not count
             known = last is not None and min(last.stamp, last.received) >= over
             since = (since or monotonic()) if known and states.rests(RESTS) else None
             if since is not None and monotonic() - since >= RESTED:
@@ -388,7 +388,7 @@ class MotionRun:
             begun, now = monotonic(), self._node.now()
             fault = self._supervisor.release_fault(now)
             if fault is None:
-                return  # a joint state is awaited: the next look
+                return  # a joint state is awaited: the next check
             if fault:
                 self._halt(fault)
                 return

@@ -1,4 +1,4 @@
-"""Node `observer`: buffers what sensors publish, says what is wrong with it, saves it as trials.
+"""Node `observer`: buffers what sensors publish, reports what is wrong with it, saves it as trials.
 
 in        `pose_topics` PoseStamped, `odometry_topics` Odometry, `cloud_topics` PointCloud2,
           `joint_topics` JointState; where their packages are installed `named_poses_topics`
@@ -144,7 +144,7 @@ class Observer(BaseNode):
     # --- what comes in
 
     def _on_message(self, source: Source, data: bytes) -> None:
-        """Keep a message and what it says of bodies."""
+        """Keep a message and its samples of bodies."""
         source.count_message()
         message = self._read(source, data) if self._recording else None
         if message is None:
@@ -189,7 +189,7 @@ class Observer(BaseNode):
             return None
 
     def _take(self, source: Source, samples: list[PoseSample], data: bytes) -> None:
-        """Keep poses, and their message where one of them is kept: it is as good as its best."""
+        """Keep poses, and their message where one of them is kept."""
         reasons = [self._keep(source, sample) for sample in samples]
         stamp, frame = samples[0].stamp, samples[0].frame
         if all(reasons):
@@ -210,7 +210,7 @@ class Observer(BaseNode):
         return source.whole
 
     def _placed(self, source: Source, frame: str) -> bool:
-        """True where no world is named, or a static transform from `frame` to it is known."""
+        """True where no world is named, or there is a static transform from `frame` to it."""
         world = self["world_frame"]
         if not world or frame == world:
             return True
@@ -291,7 +291,7 @@ class Observer(BaseNode):
         return f"{written}: " + "; ".join(lines)
 
     def _counts(self, path: Path, recorders: list[StreamRecorder]) -> list[str]:
-        """What is in the file, what was dropped and why, what it has no place for, by topic."""
+        """By topic: what is in the file, what was dropped and why, what the format cannot store."""
         lines = [f"{one.source}: {one.summary()}" for one in recorders]
         for source in self._sources:
             whole, own = source.whole, [r for r in source.recorders.values() if r in recorders]
@@ -301,7 +301,7 @@ class Observer(BaseNode):
                 lines.append(f"{source.title}: {whole.overflow} of {whole.received} messages did "
                             f"not fit into the memory, and are not in the file")  # fmt: skip
             if source.lost:
-                lines.append(f"{source.title}: {source.lost} messages were lost on the way here")
+                lines.append(f"{source.title}: {source.lost} messages were lost in transport")
         return lines
 
     def _more_than_poses(self) -> bool:
@@ -371,7 +371,7 @@ class Observer(BaseNode):
     # --- diagnostics
 
     def _buffers(self) -> list[tuple[Source, str, StreamRecorder]]:
-        """What is reported: bodies of poses, and whole messages of other topics."""
+        """Reported buffers: bodies of poses, and whole messages of other topics."""
         found = []
         for source in self._sources:
             found += [(source, body, r) for body, r in source.recorders.items()]
@@ -403,7 +403,7 @@ class Observer(BaseNode):
         return convert.diagnostic(level, name, words, values, body)
 
     def _trouble(self, source: Source) -> tuple[str, str]:
-        """Level and one line about the connection, and why the last odd sample is of no use."""
+        """Level and one line about the connection, and why the last odd sample is unusable."""
         level, words = source.connection(self["no_data_after"])
         if level == "warn" and source.edge and not source.count:
             words += self._fixed(source.edge.child)
@@ -413,7 +413,7 @@ class Observer(BaseNode):
         return level, words
 
     def _fixed(self, child: str) -> str:
-        """A word on a wanted frame that does not move itself."""
+        """A sentence on a wanted frame that does not move itself."""
         known = self._calibrator.frames.by_child.get(child)
         if known is None:
             return ""
@@ -428,7 +428,7 @@ class Observer(BaseNode):
                 self.get_logger().warning(f"{source.title}: {words}")
 
     def _judge(self, source: Source, body: str, recorder: StreamRecorder) -> tuple[str, str]:
-        """Level and one line about the samples; flight is looked at once per finished trial."""
+        """Level and one line about the samples; flight is checked once per finished trial."""
         key = source.title, body
         done, warning = self._warned.get(key, (-1, ""))
         if recorder.trial_count - 1 > max(done, 0):

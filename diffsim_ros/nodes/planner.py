@@ -7,7 +7,7 @@ out     ~/trajectory            trajectory_msgs/JointTrajectory, latched: of the
         ~/preview/joint_states  sensor_msgs/JointState: the trajectory, played in a loop
 
 It calls diffsim_ros.planning in one worker thread, as the command line does; a second goal while it
-works is answered BUSY at once.  Nothing is sent to a robot: that is the driver's business.
+works is answered BUSY at once.  Nothing is sent to a robot: the driver does that.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ STATUS_CODES = {
 
 @dataclass
 class Last:
-    """The last plan and the task that it was made for: where a warm start begins."""
+    """The last plan and the task that it was made for: the beginning of a warm start."""
 
     task: tuple = ()
     result: PlanResult | None = None
 
 
 def solve(goal: Plan.Goal, last: Last, progress: Any, cancel: CancelToken | None) -> PlanAnswer:
-    """Carry out a goal; every failure becomes an answer with its code and one line."""
+    """Serve a goal; every failure becomes an answer with its code and one line."""
     folder = None
     try:
         task = (goal.task, goal.parameters, tuple(goal.set))
@@ -163,7 +163,7 @@ class Planner(JobNode):
         return plan_result(answer, self["world_frame"])
 
     async def _work(self, goal: Plan.Goal, name: str, feedback: Any) -> PlanAnswer:
-        """Plan in a thread and publish what was found; BUSY if a plan is being made already."""
+        """Plan in a thread and publish the result; BUSY if a plan is being made already."""
         if busy := self._job.busy():
             return PlanAnswer("BUSY", busy)
         goal.task = goal.task or self["task"]
@@ -187,7 +187,7 @@ class Planner(JobNode):
         return answer, convert.marker_array(drawn(self._last.result, self["world_frame"]), 0)
 
     def _publish(self, answer: PlanAnswer, markers: MarkerArray) -> None:
-        """Latch what was planned, and begin to play it."""
+        """Latch the plan, and begin to play it."""
         message = plan_result(answer, self["world_frame"])
         self._trajectories.publish(message.trajectory)
         self._predicted.publish(message.predicted)

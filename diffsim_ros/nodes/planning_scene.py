@@ -174,17 +174,17 @@ class PlanningScene:
     # --- what is made of them -------------------------------------------------------------------
 
     def snapshot(self) -> PlanningScene:
-        """As it is now; what is made of it may take long, and messages come meanwhile."""
+        """A copy of the present state; its use may take long, and messages come meanwhile."""
         kept = ("world", "attached", "lost", "frames", "allowed", "defaults")
         return replace(self, **{name: dict(getattr(self, name)) for name in kept})
 
     def check(self) -> None:
-        """InputError for what was allowed and cannot be used."""
+        """InputError for a matrix that cannot be used."""
         for name, why in self.lost.items():
             raise InputError(PLACE, name, "not usable", "a scene that can be checked", why)
 
     def obstacles(self) -> dict[str, Any]:
-        """Name -> _engine Sdf, or likewise, in the world; InputError names the object."""
+        """Name -> _engine Sdf, or one like it, in the world; InputError names the object."""
         self.check()
         found = {}
         for name, thing in self.world.items():
@@ -269,7 +269,7 @@ def _pose(name: str, position: Any, orientation: Any) -> np.ndarray:
 
 
 def union(fields: list[Any]) -> Any:
-    """One of several fields, or itself; half-spaces stay what they are."""
+    """The union of several fields, or the only one; half-spaces are kept."""
     return fields[0] if len(fields) == 1 else NearestOf(fields)
 
 
@@ -304,7 +304,7 @@ class _Placed:
 
 def _field(name: str, kind: str, shape: Any, pose: np.ndarray, at: np.ndarray) -> Any:
     """Distance of a shape in the world; its thing's frame stands at `at`."""
-    if kind == "planes":  # seen from both sides, as in MoveIt's own checks
+    if kind == "planes":  # two-sided, as in MoveIt's own checks
         normal, offset = np.array(shape.coef[:3], float), float(shape.coef[3])
         size = np.linalg.norm(normal)
         if not (np.isfinite(offset) and 1e-9 < size < np.inf):

@@ -167,7 +167,7 @@ def _signals_held() -> Iterator[None]:
 
 
 def _in_the_child() -> None:
-    """Get SIGTERM when the parent dies (Linux); hold signals until the node can heed them."""
+    """Get SIGTERM when the parent dies (Linux); block signals until the node can handle them."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)

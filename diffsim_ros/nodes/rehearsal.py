@@ -1,8 +1,8 @@
-"""A twin for a lab: plans are made, executed and judged there over ROS, node by node.
+"""A twin in place of a lab: plans are made, executed and evaluated there over ROS.
 
 Simulator, planner and driver are processes; this program only calls their actions and services,
 in the namespace of its own node.
-What the demos, experiments and studies do with a twin, they do by this class.
+Demos, experiments and studies use this class.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DryRun(Exception):
 class Rehearsal:
     """The nodes that rehearse; `start` them, then `plan`, `carry_out`, `watch`, `finish`.
 
-    folder  of all results; what the twin says was true goes to `truth/` in it
+    folder  of all results; the twin's truth goes to `truth/` in it
     processes   that starts the nodes; None: they run already, with `truth_path` so
     states  [the last of joint_states]
     """
@@ -90,7 +90,7 @@ class Rehearsal:
     ) -> Plan.Result:
         """Have the planner solve a task; results go to the folder `name` unless `out` is False.
 
-        CallFailed unless it reaches its goals, and the arm can carry it out.
+        CallFailed unless it reaches its goals, and the arm can execute it.
         """
         goal = Plan.Goal(
             task=str(task), parameters=str(estimated or ""), set=list(changes),
@@ -107,7 +107,7 @@ class Rehearsal:
         return result
 
     def carry_out(self, goal: Execute.Goal, label: str) -> Execute.Result:
-        """Have the driver carry a motion out; CallFailed unless it does, DryRun in a dry run."""
+        """Have the driver execute a motion; CallFailed unless it does, DryRun in a dry run."""
 
         def show(feedback: Execute.Feedback) -> None:
             self.line.show(f"{label}: {feedback.phase}, {feedback.time:.2f} s", label)
@@ -125,7 +125,7 @@ class Rehearsal:
 
     @property
     def now(self) -> float:
-        """The twin's time [s], as its last joint states say."""
+        """The twin's time [s], by its last joint states."""
         return nanoseconds(self.states[-1].header.stamp) / NANO
 
     def watch(self, until: float) -> None:
@@ -134,7 +134,7 @@ class Rehearsal:
         self.ros.trigger("simulator/pause")
 
     def finish(self) -> dict[str, np.ndarray]:
-        """End the attempt: all is back at its start; returns what happened (twin.md in docs/)."""
+        """End the attempt: all is back at its start; returns its truth (twin.md in docs/)."""
         self.ros.trigger("simulator/reset")
         self.ros.trigger("simulator/play")
         newest = sorted((self.folder / "truth").glob("attempt_*.npz"))[-1]

@@ -1,6 +1,6 @@
 """Node `replay`: a recording, published as its drivers would publish it.
 
-out       poses of tosses, reliable, depth 1000, as `messages` says:
+out       poses of tosses, reliable, depth 1000, by `messages`:
           <body>/pose     geometry_msgs/PoseStamped (pose, both)
           rigid_bodies    mocap4r2_msgs/RigidBodies (rigid_bodies, both)
           <body>/odom     nav_msgs/Odometry (odometry)
@@ -54,13 +54,13 @@ CARRIERS = {
 }
 """Choice of `messages` -> topics with their types (None: not installed) and packages."""
 TICK = 0.005
-"""Seconds between two looks at what is due."""
+"""Seconds between two checks of what is due."""
 STATUS_PERIOD = 0.25
 """Seconds between two status messages while playing."""
 
 
 class Replay(BaseNode):
-    """Plays a Playlist on stamps of its own: begun now, never before what was sent already."""
+    """Plays a Playlist with new stamps: from now on, never before those sent already."""
 
     PARAMETERS = (
         Declared("data", "", "tosses (.npz), markers (.csv, .c3d) or a bag (.mcap, .db3, folder)"),
@@ -97,7 +97,7 @@ class Replay(BaseNode):
         if self["autostart"]:
             self._play()
         else:
-            with suppress(InputError):  # ~/play says it
+            with suppress(InputError):  # ~/play reports it
                 self._list = self._read()
             self._advertise()
             self._publish_status("idle")
@@ -120,7 +120,7 @@ class Replay(BaseNode):
         )
 
     def _advertise(self) -> None:
-        """Publishers of what the recording holds; those that are there already stay."""
+        """Publishers of the recording's topics; those that are there already stay."""
         kinds: dict[str, type] = {}
         if self._list is None or self._list.poses is not None:
             for topic, (kind, _) in CARRIERS[self["messages"]].items():
@@ -194,7 +194,7 @@ class Replay(BaseNode):
         if now - self._begun < self["settle"]:
             return False
         if lacking:
-            self.get_logger().warning(f"nobody hears {', '.join(lacking)}: played all the same")
+            self.get_logger().warning(f"no subscriber: {', '.join(lacking)}: played all the same")
         clock = self.get_clock().now().nanoseconds
         self._origin = max(clock, self._last + round(self["gap"] * NANO))
         self._begun = now

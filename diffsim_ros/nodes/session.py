@@ -1,4 +1,4 @@
-"""What demos and experiments share: a folder, nodes of their own, one line for an early end."""
+"""Shared by demos and experiments: a folder, nodes of their own, one line for an early end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def session(
     """Call work(folder, processes, commander) and return its exit code.
 
     out        folder of the results, None: a new, dated one;  files  that it may write there
-    command    word for what is run
+    command    name of the command that is run
     here       True: the nodes run already, in this domain; processes is None then
     arguments  of the command line for ROS, with `here`: `--ros-args -r __ns:=/robot1`
     Else 1: a node failed, 2: unusable input, 130: Ctrl-C, SIGTERM or a closed terminal, which end

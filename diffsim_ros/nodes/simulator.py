@@ -1,15 +1,15 @@
-"""Node `simulator`: a twin of robot, scene and sensors that others take for the lab.
+"""Node `simulator`: a twin of robot, scene and sensors that replaces the lab for other nodes.
 
 out       /clock            rosgraph_msgs/Clock at 500 Hz of simulated time
           <body>/pose       geometry_msgs/PoseStamped, reliable, depth 1000
           markers           mocap4r2_msgs/Markers, the same
-          <camera>/points   sensor_msgs/PointCloud2, best effort, or as `cloud_quality` says
-          /tf, /tf_static   links of the robot, each in the one it hangs on; cameras (`publish_tf`)
+          <camera>/points   sensor_msgs/PointCloud2, best effort, or by `cloud_quality`
+          /tf, /tf_static   links of the robot, each in its parent; cameras (`publish_tf`)
           robot_description  std_msgs/String, latched
-          what controller_server.py says: joint states, controller, gripper, speed scaling
+          those of controller_server.py: joint states, controller, gripper, speed scaling
 services  ~/reset ~/play ~/pause ~/step   std_srvs/Trigger
 
-Its own time is simulated: others run with use_sim_time. What is true of the bodies is written to
+Its own time is simulated: others run with use_sim_time. The bodies' true motion is written to
 `truth_path`, and never published.
 """
 
@@ -61,7 +61,7 @@ from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, TwinSensor, gene
 from diffsim_ros.twin.world import TICK, World
 
 PERIOD = 0.002
-"""Seconds between two looks at what is due."""
+"""Seconds between two checks of what is due."""
 MOST_TICKS = 10
 """Made up for at once; what else is missed is time that passes more slowly."""
 MOST_CLOUDS = 2
@@ -114,7 +114,7 @@ class Simulator(BaseNode):
         self._stepped: Future | None = None
         self._failure = ""
         self._resets: list[Future] = []
-        self._answers: list[tuple[Future, str]] = []  # of resets, due when the robot is seen again
+        self._answers: list[tuple[Future, str]] = []  # of resets, due at its next joint state
         self._last_tf, self._looked, self._owed = -NANO, time.monotonic(), 0.0
         for name in ("reset", "play", "pause", "step"):
             self.create_service(
@@ -138,7 +138,7 @@ class Simulator(BaseNode):
         return folder
 
     def _advertise(self) -> None:
-        """Publishers of clock, sensors and frames; what stays as it is is answer at once."""
+        """Publishers of clock, sensors and frames; what does not change is published at once."""
         config = self.twin.config
         self._ticks = self.create_publisher(Clock, "/clock", quality(10, reliable=False))
         self._out: dict[str, Publisher] = {}
@@ -193,7 +193,7 @@ class Simulator(BaseNode):
     # --- time -------------------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        """Let as much time pass as is due, unless the engine or a camera is not ready."""
+        """Advance time by as much as is due, unless the engine or a camera is not ready."""
         now = time.monotonic()
         passed, self._looked = now - self._looked, now
         self._send_clouds()
@@ -257,13 +257,13 @@ class Simulator(BaseNode):
     # --- sensors ----------------------------------------------------------------------------------
 
     def _sense(self) -> None:
-        """Say, or have rendered, what sensors see until now."""
+        """Publish, or have rendered, what sensors measure until now."""
         record, world = None, self.world
         for name, sensor in self.twin.config.sensors.items():
             while (stamp := self._stamp(sensor, self._counts[name])) <= world.time:
                 number, self._counts[name] = self._counts[name], self._counts[name] + 1
                 if isinstance(sensor, CloudSensor) and not self._out[name].get_subscription_count():
-                    continue  # rendering takes long, and nobody looks
+                    continue  # rendering takes long, and nobody subscribes
                 record = record or world.record()
                 draw = generator(self.twin.config.seed, world.number, name, number)
                 asked = record, (stamp - world.origin) / NANO, stamp, draw
@@ -340,7 +340,7 @@ class Simulator(BaseNode):
         self._answers.clear()
 
     def _save(self) -> str:
-        """Write what truly happened; returns where."""
+        """Write the truth; returns the path."""
         if self._folder is None or not self.world.moved:
             return ""
         path = self._folder / f"attempt_{self.world.number:03d}.npz"
@@ -357,7 +357,7 @@ class Simulator(BaseNode):
         return f"; {path}"
 
     def close(self) -> None:
-        """End what works in threads, tell whoever sent a goal, write the truth."""
+        """End worker threads, answer clients of goals, write the truth."""
         self._cancel.cancel()
         stopped = Future()
 

@@ -1,4 +1,4 @@
-"""What an observer hears of one topic: its buffers, and what the middleware says of publishers."""
+"""One topic of an observer: its buffers, and what the middleware reports of publishers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_CHILDREN = 20
 
 @dataclass
 class Link:
-    """What the middleware says of one subscription, and of those that publish to it.
+    """What the middleware reports of one subscription and its publishers.
 
     offers    what the publishers offered when the first message came
     children  of /tf: child frames that were received, up to MOST_CHILDREN
@@ -44,7 +44,7 @@ class Link:
 class Source:
     """One subscribed topic, or one body of /tf (`edge`), which shares its subscription with others.
 
-    recorders  body ("" of topics that speak of none) -> its buffer;  whole: messages as they came
+    recorders  body ("" of topics without one) -> its buffer;  whole: unchanged messages
     origins    body -> the frame in which its first kept pose came
     trouble    the last error of a sample that could not be used, "" if there was none
     """
@@ -72,12 +72,12 @@ class Source:
 
     @property
     def title(self) -> str:
-        """What messages call it: the topic, with the body that is wanted of /tf."""
+        """Its name in messages: the topic, with the wanted body of /tf."""
         return f"{self.topic} ({self.edge})" if self.edge else self.topic
 
     @property
     def body(self) -> str:
-        """Name of the body that the topic speaks of where its messages name none."""
+        """Name of the topic's body where its messages name none."""
         return body_of(self.topic)
 
     @property
@@ -86,7 +86,7 @@ class Source:
         return self.link.lost - self.lost_before
 
     def subscribe(self, callback) -> None:
-        """Hear the topic: callback(source, serialised message)."""
+        """Subscribe to the topic: callback(source, serialised message)."""
         events = SubscriptionEventCallbacks(
             incompatible_qos=self._on_incompatible,
             message_lost=self._on_lost,
@@ -134,7 +134,7 @@ class Source:
             if fit == QoSCompatibility.ERROR:
                 return "error", (
                     f"{who} has a quality of service that does not fit: it offers "
-                    f"{_words(info.qos_profile)}; asked for is {_words(self.profile)}; {reason}"
+                    f"{_words(info.qos_profile)}; requested is {_words(self.profile)}; {reason}"
                 )
         if self.link.mismatch and not publishers:
             return "error", self.link.mismatch
@@ -147,13 +147,13 @@ class Source:
         return "ok", f"{self.count} messages"
 
     def _instead(self) -> str:
-        """Of /tf: the frames that were heard in place of the wanted one."""
+        """Of /tf: the frames that were received in place of the wanted one."""
         if self.edge is None or self.count or not self.link.children:
             return ""
         return f"; no transform of {self.edge}, but of {', '.join(sorted(self.link.children))}"
 
     def figures(self) -> dict:
-        """What diagnostics say of the connection."""
+        """Diagnostics of the connection."""
         return {
             "topic": self.topic,
             "messages": self.count,
@@ -164,7 +164,7 @@ class Source:
 
 
 def offered(profile: QoSProfile) -> OfferedQos:
-    """A quality of service as bags keep it; a depth that discovery does not tell is the usual."""
+    """A quality of service as bags keep it; a depth that discovery does not report is the usual."""
     usual = OfferedQos()
     return OfferedQos(
         profile.reliability != ReliabilityPolicy.BEST_EFFORT,
@@ -182,7 +182,7 @@ def _words(profile: QoSProfile) -> str:
 
 
 def figures_of(recorder: StreamRecorder) -> dict:
-    """What diagnostics say of a buffer."""
+    """Diagnostics of a buffer."""
     rate = recorder.rate()
     figures = {
         "received": recorder.received,

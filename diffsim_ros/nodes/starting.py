@@ -1,4 +1,4 @@
-"""The first moments of a node's process: its imports take seconds, and may be interrupted.
+"""The start of a node's process: its imports take seconds, and may be interrupted.
 
 Nothing has begun then, so a signal ends the process at once, quietly. Executables start here
 (`start`), `python -m diffsim_ros.nodes.NAME` comes by the package. Only the standard library.
@@ -32,7 +32,7 @@ def heeded() -> tuple[signal.Signals, ...]:
 
 def be_quiet(module: str) -> None:
     """Until the program `module` takes them over: signals end a node with code 0, and Ctrl-C a
-    command without a traceback. Signals that whoever started it has held back come now."""
+    command without a traceback. Signals that the caller had blocked arrive now."""
     package, _, name = module.rpartition(".")
     if package == __package__ and name in NODES:
         for number in heeded():

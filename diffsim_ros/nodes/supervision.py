@@ -1,6 +1,6 @@
 """The part of the driver that watches the robot: a node, an executor and a thread of its own.
 
-What is slow or comes from strangers (goals, their parsing and checks, parameters) stays in the
+What is slow or comes from other nodes (goals, their parsing and checks, parameters) stays in the
 driver's own executor and threads: it must not delay a stop or a release.
 """
 
@@ -63,12 +63,12 @@ class Supervision(BaseNode):
     """Joint states, speed scaling, controller and gripper of one driver.
 
     states   JointStates;  scaling  the last speed scaling, 1: full speed
-    output, gripper  where motions and releases go
+    output, gripper  for motions and releases
     Its parameters are the driver's.
     """
 
     def __init__(self, driver: BaseNode, arm: Arm, last_request: Callable[[], float]) -> None:
-        """last_request  () -> monotonic time [s] at which the driver could hear a request last"""
+        """last_request  () -> monotonic time [s] when the driver could last receive a request"""
         self._driver, self._last_request = driver, last_request
         time = Parameter("use_sim_time", value=driver.get_parameter("use_sim_time").value)
         super().__init__(
@@ -136,7 +136,7 @@ class Supervision(BaseNode):
             self.run.on_joint_state(state)
 
     def _on_jump(self, jump: Any) -> None:
-        """What was received before a clock was set back is worth nothing after it."""
+        """What was received before a clock was set back is invalid after it."""
         self.states.forget()
         if self.run is not None:
             self.run.abort(f"the clock was set back by {abs(jump.delta.nanoseconds) / NANO:.3g} s")
@@ -169,7 +169,7 @@ class Supervision(BaseNode):
     # --- its thread -----------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Spin in a thread of its own, under a watchdog."""
+        """Spin in a thread of its own, with a watchdog."""
         self._spinner = Spinner(self)
         self.from_thread(self._hurry)
         self._watchdog.start()
@@ -207,10 +207,10 @@ class Supervision(BaseNode):
         self._beaten = now
 
     def catches_up(self) -> bool:
-        """Whether this process has just stood still, so that simulated time may be old.
+        """Whether this process has just stalled, so that simulated time may be old.
 
         Clock and joint states that came meanwhile are then received one after the other, in
-        agreement with each other: what they say together is a past.
+        agreement with each other: together they show a past state.
         """
         now, simulated = monotonic(), self.get_parameter("use_sim_time").value
         return simulated and (now - self._beaten > STOOD or now - self._stood < CAUGHT_UP)
@@ -218,7 +218,7 @@ class Supervision(BaseNode):
     def _guard(self) -> None:
         """The watchdog: a motion is stopped that nobody watches, or that nobody could cancel.
 
-        It counts at the second look in a row: after a stop of the whole process the executor beats
+        It counts at the second check in a row: after a stop of the whole process the executor beats
         again before that.
         """
         self._hurry()
@@ -227,7 +227,7 @@ class Supervision(BaseNode):
             run, still = self.run, monotonic() - self._beaten
             deaf = monotonic() - self._last_request()
             unheard = unheard + 1 if run is not None and deaf > self["watchdog"] else 0
-            if unheard >= 2:  # at each look: it may not have been sent yet
+            if unheard >= 2:  # at each check: it may not have been sent yet
                 self.from_thread(
                     run.abort, f"a cancellation would not be received for {deaf:.3g} s"
                 )

@@ -1,4 +1,4 @@
-"""What stands around the robot of a node, and whether a motion keeps off it.
+"""Obstacles around the robot of a node, and whether a motion keeps away from them.
 
 Obstacles come from the robot's YAML (`surroundings`), from a scene's surfaces that stand still and
 from MoveIt's planning scene, where moveit_msgs is installed.
@@ -31,7 +31,7 @@ SCENES = quality(100, reliable=True)
 """As MoveIt publishes its planning scene."""
 PARAMETERS = (
     Declared(
-        "collision", "check", "whether motions are held against the arm and its surroundings",
+        "collision", "check", "whether motions are checked against the arm and its surroundings",
         choices=("check", "off"),
     ),
     Declared("collision_margin", 0.01, "[m] kept from everything", 0.0, 0.5),
@@ -75,7 +75,8 @@ class Surroundings:
         """Sentences about what was not checked, where nothing comes within the margin.
 
         Raises InputError naming both things, time, distance and margin, and soon after
-        `cancelled()` is true.  Any thread may call it; what arrives meanwhile counts for the next.
+        `cancelled()` is true.  Any thread may call it; messages that arrive meanwhile count for the
+        next.
         """
         node = self._node
         if node["collision"] == "off":
@@ -88,7 +89,7 @@ class Surroundings:
         return model.check(trajectory, around, cancelled) + self._unseen(moveit)
 
     def _around(self, moveit: PlanningScene) -> Around:
-        """All that is known now."""
+        """All obstacles known now."""
         links = self._arm.robot.frames
         ours = together(self._own, self._of_scene(self._node["scene"]), "scene")
         theirs, attached = moveit.obstacles(), moveit.held()

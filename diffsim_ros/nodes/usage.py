@@ -1,4 +1,4 @@
-"""What a node answers to --help: its module's words, and its parameters as they are declared."""
+"""A node's --help: its module's docstring, and its declared parameters."""
 
 from __future__ import annotations
 

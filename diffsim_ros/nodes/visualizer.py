@@ -1,16 +1,16 @@
 """Node `visualizer`: measured and simulated motion side by side in rviz, and the tracker live.
 
 in        `result`, or the last report of `estimator`/~/result   folder with motion.mcap
-          `pose_topics`         geometry_msgs/PoseStamped, best effort: the body as it is seen now
+          `pose_topics`         geometry_msgs/PoseStamped, best effort: the body's present pose
           `markers_topics`      mocap4r2_msgs/Markers, the same
 out       ~/scene               visualization_msgs/MarkerArray, latched: table and whole paths
           ~/motion              visualization_msgs/MarkerArray: bodies (deforming ones as meshes),
                                 markers, residuals, contact
-          ~/points              sensor_msgs/PointCloud2: what a camera saw, coloured by residual
+          ~/points              sensor_msgs/PointCloud2: a camera's points, coloured by residual
           ~/live                visualization_msgs/MarkerArray: the tracked body now
           ~/measured_path       nav_msgs/Path, latched, of the trial that plays; ~/simulated_path
 
-The trials play one after the other, for ever.
+The trials play one after the other, forever.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from diffsim_ros.viz.motion import Motion
 from diffsim_ros.viz.playback import CLOUD_TOPIC, MARKER_TOPIC, MOCAP_TOPICS, SPHERE
 
 MOTION_FILE = "motion.mcap"
-LIVE = (0.95, 0.75, 0.2, 0.6)  # colour of what is seen now
+LIVE = (0.95, 0.75, 0.2, 0.6)  # colour of what is measured now
 
 
 @dataclass
@@ -89,7 +89,7 @@ def read_scenes(path: FilePath, frame: str) -> list[Scene]:
 
 
 def _add_clouds(scenes: list[Scene], path: FilePath, frame: str) -> None:
-    """Points to the trial during which they were seen."""
+    """Points to the trial during which they were measured."""
     starts = [scene.t[0] for scene in scenes]
     for message in read_raw(path, CLOUD_TOPIC):
         scene = scenes[max(int(np.searchsorted(starts, message.stamp, side="right")) - 1, 0)]
@@ -104,7 +104,7 @@ def _pose_path(path: FilePath, topic: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _marker_path(path: FilePath, topic: str) -> tuple[np.ndarray, np.ndarray]:
-    """The same of the marker that goes farthest, upright; where it was not seen, none."""
+    """The same of the marker that goes farthest, upright; none where it is missing."""
     found = read_kind(path, "markers", topic)
     t, position = found.t, found.position
     extent = np.nanmax(position, axis=0) - np.nanmin(position, axis=0)
@@ -122,7 +122,7 @@ def _add_paths(scenes, who: str, stamps: np.ndarray, poses: np.ndarray, frame: s
 
 
 class Visualizer(BaseNode):
-    """Plays the marker arrays of a result; what they look like is viz.markers' business."""
+    """Plays the marker arrays of a result; viz.markers decides what they look like."""
 
     PARAMETERS = (
         Declared("result", "", "folder of an estimation's results; empty: wait for the estimator"),
@@ -196,7 +196,7 @@ class Visualizer(BaseNode):
         self._show(topic, cube)
 
     def _on_markers(self, topic: str, message) -> None:
-        """Show optical markers where they are now, as seldom."""
+        """Show optical markers where they are now, at the same rate."""
         if not self._due(topic):
             return
         frame = convert.marker_frame(message)
@@ -223,7 +223,7 @@ class Visualizer(BaseNode):
             self._paths[who].publish(path)
 
     def _tick(self) -> None:
-        """Send what has come up since, the next trial when this one has been shown."""
+        """Publish what is due, the next trial when this one has been shown."""
         if not self._scenes:
             return
         scene = self._scenes[self._index]

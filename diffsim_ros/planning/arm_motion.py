@@ -1,4 +1,4 @@
-"""The joints' motion that carries a plan out: its checks, and what is sent for it."""
+"""The joints' motion that executes a plan: its checks, and the command that is sent for it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ LESS = 0.9
 
 @dataclass(frozen=True)
 class Carried:
-    """How an arm carries a plan out.
+    """An arm's motion for a plan.
 
-    trajectory  what is sent, from rest to rest; its `release` is when what it holds is let go
-    motion      of the joints then: the same, or what `trajectory` anticipates (robot.tracking)
-    figures     shares of limits by `motion`, duration, speed at the release, largest correction
+    trajectory  the command, from rest to rest; its `release` is when what it holds is released
+    motion      of the joints then: the same, or the one that `trajectory` anticipates
+    (robot.tracking) figures     shares of limits by `motion`, duration, speed at the release,
+    largest correction
                 [rad or m] that anticipates the lag: plain data for metrics.json
     """
 
@@ -45,7 +46,7 @@ def sent(
     arm: Arm, tracking: Settings | None, wanted: JointTrajectory, clear: Clearance,
     figures: Mapping[str, Any],
 ) -> Carried:  # fmt: skip
-    """What makes the joints do what is wanted; both are checked."""
+    """The command whose execution is the wanted motion; both are checked."""
     check_motion(wanted, arm)
     check_clear(clear, wanted)
     figures = {**shares(arm, wanted), **figures}
@@ -66,7 +67,7 @@ def clearance(scene: SceneModel, arm: Arm, held: list[Capsule]) -> Clearance:
 
 
 def check_clear(clear: Clearance, trajectory: JointTrajectory) -> None:
-    """InputError naming what comes into what, when and how deep."""
+    """InputError naming what collides, when and how deep."""
     distances, near = clear(trajectory.positions)
     k = int(np.argmin(distances))
     if distances[k] < 0:
@@ -75,7 +76,7 @@ def check_clear(clear: Clearance, trajectory: JointTrajectory) -> None:
 
 
 def derated(arm: Arm, margin: float) -> Arm:
-    """The arm with limits of rates that leave room for a controller's overshoot, and rounding.
+    """The arm with limits of rates with room for a controller's overshoot, and rounding.
 
     margin  share of them that is used
     """

@@ -1,7 +1,7 @@
 """From a plan to the arm's motion: within its limits, or planned again within tightened ones.
 
-Where no motion of the arm has what the plan asks of a joint, the plan is made again with less of
-that joint allowed, starting where it ended: the goal is still reached, by another throw or hand.
+Where no motion of the arm can do what the plan requires of a joint, the plan is made again within
+tighter limits of that joint, starting where it ended: the goal is still reached, by another motion.
 Only slowing the motion down would miss it.
 """
 
@@ -16,7 +16,7 @@ from .load import load_plan
 from .result import PlanResult
 
 ROUNDS = 10
-"""Plans that are made again, at most, because the arm cannot carry one out."""
+"""Plans that are made again, at most, because the arm cannot execute one."""
 
 
 def carried_out(
@@ -24,7 +24,7 @@ def carried_out(
 ) -> PlanResult:
     """The plan with its arm's motion; status "refused" where there is none.
 
-    again  (plan with tightened bounds, controls to start from) -> what is found then
+    again  (plan with tightened bounds, controls to start from) -> its result
     """
     rounds: list[str] = []
     for _ in range(ROUNDS):
@@ -46,7 +46,7 @@ def carried_out(
 
 
 def _first_carried(result: PlanResult) -> PlanResult | InputError:
-    """The result with the first candidate that the arm can execute, or why it cannot the best."""
+    """The result with the first candidate that the arm can execute, or the reason for the best."""
     refused: list[InputError] = []
     for candidate in (c for c in result.candidates if c.reached):
         try:

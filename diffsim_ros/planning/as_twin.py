@@ -1,7 +1,7 @@
 """The twin that a plan is rehearsed in, as the mapping of a TWIN.yaml (docs/how-to/twin.md).
 
-It has the plan's own scene (resolved, so that nothing that follows from the step changes) at half
-of the step, its arm, and what that holds or carries.
+It has the plan's own scene (resolved, so that defaults that depend on the step do not change) at
+half of the step, its arm, and what the arm holds or carries.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .config import PlanConfig
 TRACKED = 120.0
 """Poses a second that the twin's tracker sends of every body that has a goal."""
 LONGER = 0.05
-"""Seconds by which the twin's scene outlasts the plan's, whenever things are let go."""
+"""Seconds by which the twin's scene outlasts the plan's, whenever bodies are released."""
 EYE = (0.5, -1.6, 0.6)
 """Of the camera, from the place of the first goal [m]."""
 CAMERA = {"size": [212, 160], "view": 70, "rate": 30}
@@ -39,11 +39,11 @@ def twin_of(
     shift     body -> (3,) [m] by which it is placed elsewhere: in the tool's frame what the arm
               holds, in the world's the others
     jitter    sigma of the gripper's latency [s]
-    camera    a depth camera that looks at the first goal's place, beside the tracker
+    camera    a depth camera that looks at the first goal's place, besides the tracker
     InputError where the plan has no arm, or a body is unknown.
     """
     if config.task is None:
-        rule = "an arm that carries the plan out"
+        rule = "an arm that executes the plan"
         raise InputError(config.place, "robot", None, rule, "only plans with `robot:` have a twin")
     scene, task = _scene(config, friction), config.task
     moved = {name: _metres(config, name, by) for name, by in (shift or {}).items()}
@@ -74,7 +74,7 @@ def _scene(config: PlanConfig, friction: float) -> dict[str, Any]:
 
 
 def _arm(config: PlanConfig) -> str | dict[str, Any]:
-    """The arm as the plan names it, found from anywhere."""
+    """The arm's file, absolute."""
     named, folder = config.source["robot"]["arm"], Path(config.place)
     if isinstance(named, Mapping):
         return {**named, "urdf": str(Path(config.task.arm.robot.place).absolute())}

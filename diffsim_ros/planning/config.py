@@ -1,4 +1,4 @@
-"""A checked plan, and what its goals and its arm's task are to it (load.py reads PLAN.yaml)."""
+"""A checked plan, and the interfaces of its goals and its arm's task (load.py reads PLAN.yaml)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class GoalObjective(Objective, Protocol):
 
     @property
     def tolerance(self) -> float:
-        """What is near enough [m, m/s or rad]."""
+        """Tolerance [m, m/s or rad]."""
         ...
 
     @property
     def targets(self) -> np.ndarray:
-        """Places (n, 3) [m, world] that are aimed at, none where it is about something else."""
+        """Places (n, 3) [m, world] that are aimed at, none for other goals."""
         ...
 
     @property
@@ -45,17 +45,17 @@ class GoalObjective(Objective, Protocol):
         ...
 
     def reached(self, rollout: Any, slot: BodySlot) -> float:
-        """How far from it a motion is, in the unit of the tolerance."""
+        """Distance of a motion from it, in the unit of the tolerance."""
         ...
 
 
 class Task(Protocol):
-    """What an arm does to carry a plan out (tasks/).
+    """A task of an arm in a plan (tasks/).
 
     parameters    controls that it adds;  controls_key  of the YAML, for messages
     margin        share of the arm's limits of rates that the plan may use
     tracking      controller whose lag is anticipated, None: none is
-    jitter        [s] standard deviation of a release;  holds  it holds what it lets go
+    jitter        [s] standard deviation of a release;  holds  it holds what it releases
     """
 
     @property
@@ -110,16 +110,16 @@ class Task(Protocol):
     def tightened(
         self, config: PlanConfig, bound: InputError, controls: Mapping[str, float], load: Callable
     ) -> tuple[PlanConfig, str]:
-        """The plan with less allowed of what a limit stopped, and that in words.
+        """The plan with tighter bounds where a limit stopped it, and a sentence.
 
-        load  load.load_plan.  Raises `bound` itself where less of it would not help.
+        load  load.load_plan.  Raises `bound` itself where that would not help.
         """
         ...
 
     def to_twin(
         self, scene: dict[str, Any], shift: dict[str, np.ndarray], jitter: float
     ) -> dict[str, Any]:
-        """Entries of a TWIN.yaml; what it moves of `scene` is left to the arm there.
+        """Entries of a TWIN.yaml; what the arm moves is removed from `scene`.
 
         shift  body -> (3,) [m] in the tool's frame of what is held; what is used is taken out
         """
@@ -134,11 +134,11 @@ class PlanConfig:
     goals      objectives of the inverse layer, tolerances as their sigmas
     search     section `search`
     source     the mapping as read (provenance)
-    together   objectives that keep keys of kinematic bodies near each other
+    together   objectives that smooth keys of kinematic bodies
     limits     of their speed, acceleration and jerk
     guides     names of goals that guide the search and need not be reached
-    task       what an arm does to carry it out, None: no arm
-    robust     samples over which the plan is to hold
+    task       the arm's task, None: no arm
+    robust     samples over which the plan is robust
     """
 
     place: str

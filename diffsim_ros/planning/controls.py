@@ -1,4 +1,4 @@
-"""What a plan may choose: numbers that set parameters of its scene."""
+"""Controls of a plan: numbers that set parameters of its scene."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def control(
 ) -> Parameter:  # fmt: skip
     """A control whose usual change is half the bounds' distance, with a weak prior by its weight.
 
-    half  that distance, where rounding of the bounds is not to enter
+    half  that distance, where rounding of the bounds must not matter
     """
     low, high = bounds
     usual = 0.5 * (high - low) if half is None else half

@@ -1,4 +1,4 @@
-"""How far a motion is from each goal, and what is near enough."""
+"""Distance of a motion from each goal, and whether it is within tolerance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN = 40
 def evaluated(
     config: PlanConfig, run: Any, slots: Mapping[str, Any], values: Mapping[str, float]
 ) -> tuple[dict[str, float], bool]:
-    """(goal or limit -> distance [m, m/s, m/s^2 or rad], whether all that must be are reached)."""
+    """(goal or limit -> distance [m, m/s, m/s^2 or rad], whether all required ones are reached)."""
     distances = {g.name: g.reached(run, slots[g.body]) for g in config.goals}
     distances |= {limit.name: limit.peak(values) for limit in config.limits}
     allowed = tolerances(config)
@@ -25,7 +25,7 @@ def evaluated(
 
 
 def tolerances(config: PlanConfig) -> dict[str, float]:
-    """Goal or limit -> what is near enough [m, m/s, m/s^2 or rad]."""
+    """Goal or limit -> tolerance [m, m/s, m/s^2 or rad]."""
     found = {goal.name: goal.tolerance for goal in config.goals}
     return found | {limit.name: float(limit.limit) for limit in config.limits}
 

@@ -1,4 +1,4 @@
-"""How far bodies were from a plan's goals when it was executed: by a twin, or on a table."""
+"""Distance of bodies from a plan's goals when it was executed, by a twin or on a table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ExecutedRows:
 def distances(
     config: PlanConfig, truth: Mapping[str, np.ndarray], begins: float
 ) -> tuple[dict[str, float], bool]:
-    """(goal -> how far from it [m, m/s or rad], whether all that must be are reached).
+    """(goal -> distance from it [m, m/s or rad], whether all required ones are reached).
 
     Evaluated as the plan itself is.
 
@@ -40,7 +40,7 @@ def distances(
             BODY.position, .velocity, .spin (n, 3), .orientation (n, 4), of soft bodies .nodes
             (n, m, 3)
     begins  [s] of that time at which the plan's scene begins
-    InputError where the attempt was not seen to the end of that scene.
+    InputError where the attempt was not recorded to the end of that scene.
     """
     slots = body_slots(config.scene.engine)
     executed = _executed(config, slots, truth, begins)
@@ -80,7 +80,7 @@ def _executed(
 
 
 def interpolated(time: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """values (n, ...) at times `at` (k,), straight between `time` (n,), held beyond its ends."""
+    """values (n, ...) at times `at` (k,), linear between `time` (n,), constant beyond its ends."""
     right = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
     span = time[right] - time[right - 1]
     share = np.clip((at - time[right - 1]) / span, 0.0, 1.0)

@@ -1,5 +1,4 @@
-"""A control that stands for the keys of a kinematic body: its parameters, and what the keys keep
-to."""
+"""A control that stands for a kinematic body's keys: its parameters, and limits of the keys."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ AXES = ("x", "y", "z")
 def read_keys(
     reader: Reader, name: str, value: Mapping, scene: SceneModel
 ) -> tuple[list[Parameter], list[Smooth], list[KeyLimit]]:
-    """Parameters of a kinematic body's keys, what keeps them near each other, and their limits."""
+    """Parameters of a kinematic body's keys, objectives that smooth them, and their limits."""
     key = f"controls.{name}"
     keys = reader.section(schema.KEYS, value, key)
     at = _places(reader, keys, key, scene)
@@ -43,11 +42,11 @@ def read_keys(
 
 def _places(reader: Reader, keys: Mapping, key: str, scene: SceneModel) -> np.ndarray:
     """Values (K, 3) of a kinematic body's keys in the scene."""
-    entries = {info.name: i for i, info in enumerate(scene.engine.parameters)}
+    index = {info.name: i for i, info in enumerate(scene.engine.parameters)}
     stem, at = f"{keys['body']}.{keys['what']}", scene.engine.values
     found: list[list[float]] = []
-    while f"{stem}[{len(found)}].x" in entries:
-        found.append([at[entries[f"{stem}[{len(found)}].{axis}"]] for axis in AXES])
+    while f"{stem}[{len(found)}].x" in index:
+        found.append([at[index[f"{stem}[{len(found)}].{axis}"]] for axis in AXES])
     if len(found) < 2:
         kinematic = [n for n, b in scene.description["bodies"].items() if b["type"] == "kinematic"]
         rule = "a kinematic body with keys or waypoints" + (
@@ -89,8 +88,8 @@ def _limits(
     body, found = keys["body"], []
     interval = scene.description["bodies"][body]["keys"]["interval"]
     rows = tuple(tuple(row) for row in names)
-    for order, entry in ((1, "speed"), (2, "acceleration"), (3, "jerk")):
-        if keys[entry] is not None:
-            found.append(KeyLimit(body, rows, at, interval, keys[entry], order,
-                                  name=f"{name} {entry}"))  # fmt: skip
+    for order, limit in ((1, "speed"), (2, "acceleration"), (3, "jerk")):
+        if keys[limit] is not None:
+            found.append(KeyLimit(body, rows, at, interval, keys[limit], order,
+                                  name=f"{name} {limit}"))  # fmt: skip
     return found

@@ -1,4 +1,4 @@
-"""A PLAN.yaml, read strictly: scene, controls, goals and how they are searched for."""
+"""A PLAN.yaml, read strictly: scene, controls, goals and the search."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load_plan(
 ) -> PlanConfig:
     """Read a plan from a file or mapping; InputError naming file, key, value and rule.
 
-    base       folder, or file, from which paths of a mapping count
+    base       folder, or file, that paths of a mapping are relative to
     estimated  result.yaml of an estimation, in place of the plan's own `estimated`
     """
     content, place = read_mapping(source, base)
@@ -59,10 +59,10 @@ def load_plan(
         raise reader.error("goals", [], "at least one goal")
     goals, guides = read_goals(reader, top["goals"], scene)
     known = {info.name for info in scene.engine.parameters}
-    for i, entry in enumerate(search["continuation"]):
-        if entry not in known:
+    for i, name in enumerate(search["continuation"]):
+        if name not in known:
             rule = "a parameter of the scene"
-            raise reader.error(f"search.continuation[{i}]", entry, rule, nearest(str(entry), known))
+            raise reader.error(f"search.continuation[{i}]", name, rule, nearest(str(name), known))
     for i, factor in enumerate(search["factors"]):
         if not 0 < factor <= 1:
             raise reader.error(f"search.factors[{i}]", factor, "greater than 0, at most 1")
@@ -76,7 +76,7 @@ def load_plan(
 def _controls(
     reader: Reader, values: Mapping, scene: SceneModel, task: Task | None
 ) -> tuple[list[Parameter], list[Any], list[KeyLimit]]:
-    """The controls as parameters, what keeps keys of kinematic bodies together, and their
+    """The controls as parameters, objectives that smooth keys of kinematic bodies, and their
     limits."""
     parameters = [] if task is None else list(task.parameters)
     if not values and not parameters:

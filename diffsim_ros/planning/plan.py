@@ -1,4 +1,4 @@
-"""Finding controls that reach the goals: several starts, soft contact first, then as it is."""
+"""Finding controls that reach the goals: several starts, soft contact first, then the real one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def plan(
     first: Mapping[str, float] | None = None,
     options: LMOptions | None = None,
 ) -> PlanResult:
-    """Find controls that reach the goals of a PLAN.yaml, and how its arm carries them out.
+    """Find controls that reach the goals of a PLAN.yaml, and how its arm executes them.
 
     progress  called with (start, starts, iteration, objective)
     cancel    _engine.CancelToken; when cancelled the best so far is returned
@@ -77,7 +77,7 @@ def _searched(
     config: PlanConfig, first: Mapping[str, float] | None, *, progress: Report | None, cancel: Any,
     options: LMOptions | None,
 ) -> PlanResult:  # fmt: skip
-    """Every start, and what of their ends is distinct."""
+    """Every start, and its distinct ends."""
     begun, found, failed = time.perf_counter(), [], []
     problem = _problem(config)
     starts = _starts(config, first)
@@ -102,9 +102,9 @@ def _searched(
 def _hardened(
     result: PlanResult, *, progress: Report | None, cancel: Any, options: LMOptions | None
 ) -> PlanResult:
-    """The best plan, moved to where the mean over samples is least; judged on fresh samples.
+    """The best plan, moved to where the mean over samples is least; evaluated on fresh samples.
 
-    The slopes of a mean over samples are smaller than teeth: they are taken over a width.
+    The slopes of a mean over samples are smaller than discontinuities: they are taken over a width.
     """
     config, robust, best = result.config, result.config.robust, result.best
     trials = robust.trials(config.scene, config.objectives, robust.samples, robust.seed)
@@ -120,7 +120,7 @@ def _hardened(
 
 
 def _problem(config: PlanConfig, trials: Sequence[Trial] = ()) -> SimulationProblem:
-    """The plan as a problem of the inverse layer; over these trials, or as the scene says."""
+    """The plan as a problem of the inverse layer; over these trials, or the scene's own."""
     scene, search = config.scene, config.search
     trials = trials or [Trial(config.name, scene.steps, config.objectives)]
     return SimulationProblem(
@@ -183,7 +183,7 @@ def _evaluated(
     config: PlanConfig, problem: SimulationProblem | Widened, first: tuple[np.ndarray, float],
     end: Solution, rollouts: int, begun: float,
 ) -> Candidate:  # fmt: skip
-    """The motion at the end of a start, how near it comes and what it touches."""
+    """The motion at the end of a start, its distances and contacts."""
     scene = config.scene
     options = engine_options(scene.description["world"], record_modes=True)
     P = config.map.engine(end.z, scene.engine.values)[None]

@@ -1,4 +1,4 @@
-"""A body that an arm's tool holds and lets go: how the joints at release set its start.
+"""A body that an arm's tool holds and releases: how the joints at the release set its start.
 
 With q, qd at the release, X(q) the place of the body's centre in the world and J(q) the tool's
 Jacobian there, the body flies on with
@@ -8,8 +8,8 @@ Jacobian there, the body flies on with
     dx = J_v dq,  dphi = J_w dq,  d(v, omega) = (dJ/dq qd) dq + J dqd,
 
 exactly, with the second derivatives of the kinematics.  A release that comes d late happens at
-q + qd d (the trajectory passes the release at constant rates); gravity and spin are taken back
-over d, so that the scene's clock starts at the planned release all the same.
+q + qd d (the trajectory passes the release at constant rates); gravity and spin are reversed
+over d, so that the scene's clock still starts at the planned release.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HELD = "held body"
 DELAY = "release.delay"
 """Parameter: how much later than planned the body is free [s]; held at 0 but in samples."""
 SHIFT = tuple(f"release.shift.{axis}" for axis in AXES)
-"""Parameters: how far all of it happens beside the plan, world frame [m]; likewise."""
+"""Parameters: displacement of all of it from the plan, world frame [m]; likewise."""
 
 
 def value_name(joint: str) -> str:
@@ -73,7 +73,7 @@ class Release:
 
     @property
     def scene_parameters(self) -> tuple[str, ...]:
-        """engine parameters of the body's start, in the order of `values`."""
+        """Engine parameters of the body's start, in the order of `values`."""
         return tuple(f"{self.body}.{kind}.{axis}" for kind in KINDS for axis in AXES)
 
     @cached_property
@@ -86,7 +86,7 @@ class Release:
     def split(
         self, theta: Sequence[float] | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Joint values at the very release (n,), their rates (n,), delay [s], shift (3,) [m]."""
+        """Joint values at the release (n,), their rates (n,), delay [s], shift (3,) [m]."""
         theta = np.asarray(theta, float)
         n = len(self.arm.robot.joints)
         q, qd, delay, shift = theta[:n], theta[n : 2 * n], theta[2 * n], theta[2 * n + 1 :]

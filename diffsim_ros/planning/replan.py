@@ -23,7 +23,7 @@ def retargeted(
 ) -> PlanConfig:
     """The plan with another place (3,) [m, world] for a goal; default: the first with a place.
 
-    A target of None leaves it where it is.  InputError names the goal, or the coordinates.
+    A target of None does not change it.  InputError names the goal, or the coordinates.
     """
     with_targets = [g.name for g in config.goals if len(g.targets)]
     if target is None and goal in (None, "", *with_targets):
@@ -49,7 +49,7 @@ def replan(
     """A plan for another target, begun at the best of `result`: one start, no continuation stages.
 
     target  (3,) [m, world] of `goal`, by default the first with a place
-    A plan that holds over samples is not made so again: that takes longer.
+    A robust plan is not made robust again: that takes longer.
     """
     config = retargeted(result.config, target, goal)
     search = {**config.search, "starts": 1, "continuation": []}

@@ -1,4 +1,4 @@
-"""What a plan found."""
+"""The result of a plan."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .spread import Spread
 
 @dataclass(frozen=True)
 class Candidate:
-    """Where one start ended.
+    """End of one start.
 
-    controls    name -> value;  first  where it began
+    controls    name -> value;  first  its start
     objective   half the sum of squares there, and `objective_first` at the first guess
-    distances   goal -> how far from it [m, m/s or rad]
+    distances   goal -> distance from it [m, m/s or rad]
     reached     every goal within its tolerance
-    pattern     what was touched, in order: ("floor", "floor", "wall"); shortest_touch  in steps
+    pattern     contacts, in order: ("floor", "floor", "wall"); shortest_touch  in steps
     rollouts    of all its stages;  seconds  wall time
     history     objective after every iteration of the last stage
     motion      the rollout, with contact modes
@@ -51,9 +51,9 @@ class PlanResult:
 
     status   "reached", "not_reached", "cancelled", or "refused": reached, but not by the arm
     starts   of which `failed` could not be run
-    carried  the arm's motion, where there is an arm that can carry the plan out
-    rounds   what the arm's limits changed, and at last why it is refused
-    spread   distances over samples, where the plan is to hold over them
+    carried  the arm's motion, where there is an arm that can execute the plan
+    rounds   changes due to the arm's limits, and at last the reason of a refusal
+    spread   distances over samples, where the plan is robust
     """
 
     config: PlanConfig
@@ -73,7 +73,7 @@ class PlanResult:
 
     @property
     def tolerances(self) -> dict[str, float]:
-        """Goal -> what is near enough [m, m/s or rad]."""
+        """Goal -> tolerance [m, m/s or rad]."""
         return tolerances(self.config)
 
     @property

@@ -1,4 +1,4 @@
-"""What a plan found, as plain data: result.yaml, metrics.json and the planned scene."""
+"""The result of a plan as plain data: result.yaml, metrics.json and the planned scene."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def document(result: PlanResult) -> dict:
 
 
 def robot(result: PlanResult) -> dict:
-    """How the arm carries the plan out: where its motion is, and its figures."""
+    """The arm's motion: its file and its figures."""
     own = {} if result.carried is None else result.carried.figures
     return {"trajectory": "trajectory.yaml", **own}
 
@@ -94,12 +94,12 @@ def figures(result: PlanResult) -> dict:
 
 
 def notes(result: PlanResult) -> list[str]:
-    """What a reader should know."""
+    """Sentences for the reader."""
     found, best = [], result.best
     if best.shortest_touch is not None and best.shortest_touch < FINE_TOUCH:
         found.append(
             f"the shortest touch lasts {best.shortest_touch} steps, less than {FINE_TOUCH}: the "
-            "cost has teeth, in which a search can end; a smaller step or k_n, or "
+            "cost has discontinuities, at which a search can end; a smaller step or k_n, or "
             "search.continuation, helps"
         )
     for name, bound in best.at_bound.items():

@@ -1,9 +1,8 @@
-"""Plans that hold over samples of what is not known: the objective is the mean over a handful.
+"""Robust plans: the objective is the mean over a handful of samples of what is uncertain.
 
-A sample changes parameters of the scene (a share each way, or drawn from an estimation's
-covariance), where the arm's motion happens beside the plan, and when the gripper lets go.  All
-samples are trials of one problem; fresh ones, which the search has not seen, judge the plan before
-and after.
+A sample changes parameters of the scene (by up to a share, or drawn from an estimation's
+covariance), displaces the arm's motion, and shifts the release.  All samples are trials of one
+problem; fresh ones, which the search has not used, evaluate the plan before and after.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ from .release import DELAY, SHIFT
 ROBUST: Section = {
     "samples": Field("integer", "the mean over which is minimised", default=6, minimum=1),
     "seed": Field("integer", "of the draws", default=0, minimum=0),
-    "fresh": Field("integer", "other samples, on which it is judged", default=60, minimum=1),
+    "fresh": Field("integer", "other samples, on which it is evaluated", default=60, minimum=1),
     "spread": Field(
         "mapping",
-        "parameter of the scene -> share of its value, each way",
+        "parameter of the scene -> share of its value, +-",
         default={},
         of_names=True,
     ),
     "placement": Field(
-        "number", "of what the arm holds, along each axis each way", "m", default=0.0, minimum=0
+        "number", "of what the arm holds, +- along each axis", "m", default=0.0, minimum=0
     ),
     "estimated": Field("flag", "draw from the covariance of `estimated` as well", default=False),
 }
@@ -55,7 +54,7 @@ class ParameterDistribution:
     powers: Mapping[str, np.ndarray]
 
     def ratios(self, normal: np.ndarray) -> dict[str, float]:
-        """Entry -> factor on it, of standard normal draws (n,)."""
+        """Parameter -> factor on it, of standard normal draws (n,)."""
         d = self.factor @ normal
         ratio = np.where(self.logarithmic, np.exp(d), 1.0 + d / self.values)
         ratio = np.maximum(ratio, 1e-3)  # what is a positive number stays one
@@ -64,9 +63,9 @@ class ParameterDistribution:
 
 @dataclass(frozen=True)
 class Robust:
-    """What is uncertain and over how many samples; see `ROBUST`.
+    """Uncertain quantities and the number of samples; see `ROBUST`.
 
-    spread  parameter -> share of its value each way;  jitter  standard deviation of the release [s]
+    spread  parameter -> share of its value, +-;  jitter  standard deviation of the release [s]
     """
 
     samples: int
@@ -109,11 +108,11 @@ class Robust:
 
 
 class _Holding(Protocol):
-    """What samples need to know of a `config.Task`: how it lets go, if it does."""
+    """What samples need of a `config.Task`: its release, if it has one."""
 
     @property
     def holds(self) -> bool:
-        """It holds what it lets go."""
+        """It holds what it releases."""
         ...
 
     @property
@@ -132,15 +131,15 @@ def read_robust(
     given, key = reader.section(ROBUST, value, "search.robust"), "search.robust"
     names = [info.name for info in scene.engine.parameters]
     chosen = {names[i] for i in controls.active}
-    for entry, share in given["spread"].items():
-        if entry not in names:
-            near = nearest(entry, names)
-            raise reader.error(f"{key}.spread.{entry}", share, "a parameter of the scene", near)
-        if entry in chosen:
-            raise reader.error(f"{key}.spread.{entry}", share, "no parameter that the plan chooses")
+    for name, share in given["spread"].items():
+        if name not in names:
+            near = nearest(name, names)
+            raise reader.error(f"{key}.spread.{name}", share, "a parameter of the scene", near)
+        if name in chosen:
+            raise reader.error(f"{key}.spread.{name}", share, "no parameter that the plan chooses")
         number = isinstance(share, (int, float)) and not isinstance(share, bool)
         if not number or not 0 < share < 1:
-            raise reader.error(f"{key}.spread.{entry}", share, "a share between 0 and 1")
+            raise reader.error(f"{key}.spread.{name}", share, "a share between 0 and 1")
     if given["placement"] and (task is None or not task.holds):
         raise reader.error(f"{key}.placement", given["placement"], "0 where no arm throws")
     distribution = (
@@ -157,7 +156,7 @@ def read_robust(
 def _distribution(
     reader: Reader, file: str | Path | None, names: set[str]
 ) -> ParameterDistribution:
-    """What the estimation's result.yaml says of parameters of the scene."""
+    """Parameters of the scene in the estimation's result.yaml."""
     if file is None:
         rule = "false where there is no `estimated`"
         raise reader.error("search.robust.estimated", True, rule)
@@ -182,9 +181,9 @@ def _distribution(
     for i, name in enumerate(known):
         key = f"config.parameters.{name}.sets"
         given = Reader(file).present_names(sets[name], key)
-        here = {entry: power for entry, power in given.items() if entry in names}
-        for entry, (_, power) in read_sets(Reader(file), here, key, names).items():
-            powers.setdefault(entry, np.zeros(len(known)))[i] = power
+        here = {target: power for target, power in given.items() if target in names}
+        for target, (_, power) in read_sets(Reader(file), here, key, names).items():
+            powers.setdefault(target, np.zeros(len(known)))[i] = power
     if not powers:
         raise reader.error("estimated", str(file), "parameters with sigmas that the scene has")
     return ParameterDistribution(values, log, factor, powers)

@@ -17,7 +17,7 @@ PLAN: Section = {
     "controls": Field("mapping", "name -> what the plan chooses", default={}),
     "goals": Field("list", "what the motion is to reach", default=REQUIRED),
     "search": Field("mapping", "optimiser and starts", default={}),
-    "robot": Field("mapping", "an arm that carries it out"),
+    "robot": Field("mapping", "an arm that executes it"),
 }
 
 KEYS: Section = {

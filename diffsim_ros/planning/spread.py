@@ -1,4 +1,4 @@
-"""How far plans end from their goals over fresh samples of what is not known."""
+"""Distance of plans from their goals over fresh samples of what is uncertain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .config import PlanConfig
 from .evaluation import evaluated
 
 FRESH_SEED = 1
-"""Added to the seed: samples that judge are others than those of the search."""
+"""Added to the seed: samples for evaluation differ from those of the search."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def measured(
     config: PlanConfig, problem_of: Callable[..., SimulationProblem],
     plans: Sequence[Mapping[str, float]], evaluations: int,
 ) -> Spread:  # fmt: skip
-    """How far plans (before, after) are from goals of fresh samples; failed ones are infinite.
+    """Distances of plans (before, after) from goals over fresh samples; failed ones are infinite.
 
     problem_of  (config, trials) -> SimulationProblem
     """

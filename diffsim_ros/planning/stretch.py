@@ -1,4 +1,4 @@
-"""The same task with more time: everything in it that has a time happens later."""
+"""The same task with more time: all its times are multiplied."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .goals import GOAL
 
 
 def stretched(config: PlanConfig, factor: float, load: Callable) -> PlanConfig:
-    """A end effector's task `factor` times as long: the scene, the keys of kinematic bodies, times
+    """An end effector's task `factor` times as long: the scene, the keys of kinematic bodies, times
     of goals.
 
-    The controls keep their names and bounds.  It is another task, to be planned again: what slides,
-    swings or falls does not do so more slowly.
+    The controls keep their names and bounds.  It is another task, to be planned again: sliding,
+    swinging and falling do not scale with time.
     load  load.load_plan
     """
     carrying: Any = config.task  # an EndEffectorTask, whose module imports this one
-    scene, hand = config.scene.description, carrying.body
+    scene, moved = config.scene.description, carrying.body
     spline: Any = next(group for group in config.map.groups if group.name == "end_effector")
-    bodies = {**scene["bodies"], hand: {**scene["bodies"][hand], "keys": spline.keys}}
+    bodies = {**scene["bodies"], moved: {**scene["bodies"][moved], "keys": spline.keys}}
     for name, body in bodies.items():
         if body["type"] == "kinematic" and body.get("keys"):
             keys = {**body["keys"], "interval": factor * body["keys"]["interval"]}

@@ -168,7 +168,7 @@ def ros(ros_domain):
 @pytest.fixture
 def bench(ros):
     """A robot in simulated time and a driver before it."""
-    from tests.nodes.driving import Bench  # needs rclpy, which the file that asks has looked for
+    from tests.nodes.driving import Bench  # needs rclpy, which the calling file has checked
 
     return Bench(ros)
 

@@ -31,7 +31,7 @@ def back(position):
 class Lab(BaseNode):
     """A robot in simulated time, `FACTOR` as fast as the wall's, or in the wall's.
 
-    events   what it was told: "started", ("gripper", is open, time of the trajectory)
+    events   its commands: "started", ("gripper", is open, time of the trajectory)
     paused   True: time stands;  desired  every position that was commanded
     """
 
@@ -125,6 +125,6 @@ class Bench:
 
 
 def wait_moves(bench):
-    """A moment, in which an arm that was told something would begin to move."""
+    """A moment, in which an arm that was commanded would begin to move."""
     later = bench.lab.time + 300_000_000
     bench.ros.until(lambda: bench.lab.time > later, "simulated time")

@@ -71,14 +71,14 @@ def thrown(scale=1.0, up=2, count=60, start=ORIGIN):
 
 
 def test_silence_and_quality_of_service_are_diagnosed_in_time(bench):
-    """With the defaults silence is told within 3 s, the publisher that does not fit by name."""
+    """With the defaults silence is reported within 3 s, the publisher that does not fit by name."""
     bench.observe(pose_topics=["cube/pose"], markers_topics=["markers"], reliability="reliable")
     defaults = {p.name: p.default for p in Observer.PARAMETERS}
     assert defaults["no_data_after"] + defaults["period"] <= 3.0
     bench.status_of("/markers", "no publisher", level=WARN)
     bench.ros.node.create_publisher(Markers, "/markers", SENSOR)
     status = bench.status_of("/markers", "publisher /tester", level=ERROR)
-    assert "it offers best effort, volatile; asked for is reliable, volatile" in status.message
+    assert "it offers best effort, volatile; requested is reliable, volatile" in status.message
     bench.publisher(PoseStamped, "/cube/pose")
     status = bench.status_of("/cube/pose", "no data for")
     assert float(convert.values_of(status)["seconds_quiet"]) >= bench.observer["no_data_after"]

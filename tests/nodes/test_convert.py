@@ -190,9 +190,9 @@ def test_a_cloud_comes_back_from_its_message():
 
 
 def test_a_large_cloud_is_sound_if_any_of_its_points_is():
-    """Only some points are looked at, unless these alone say nothing."""
+    """Only some points are checked, unless these alone show nothing."""
     points = np.ones((2 * convert.LOOKED_AT, 3))
-    points[::2] = np.nan  # just those that are looked at first
+    points[::2] = np.nan  # just those that are checked first
     message = convert.cloud_message(Cloud(points))
     assert convert.defect_of(message, "/points") == ""
     points[:] = np.nan

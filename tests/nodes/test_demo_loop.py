@@ -1,4 +1,4 @@
-"""What the demo of the loop says of its throws: from the twin's truth to metrics.json."""
+"""The demo's figures of its throws: from the twin's truth to metrics.json."""
 
 from types import SimpleNamespace
 

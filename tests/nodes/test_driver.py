@@ -88,7 +88,7 @@ def test_an_emergency_stop_is_told_and_nothing_is_let_go_meanwhile(bench):
     bench.drive(stop_timeout=0.5).known().send()
     bench.until(0.2)
     bench.lab.mock.speed_scaling = 0.0
-    bench.ros.until(lambda: "waiting" in bench.phases()[3:], "it to be told")
+    bench.ros.until(lambda: "waiting" in bench.phases()[3:], "it to be reported")
     later = bench.lab.time + 300_000_000  # the release would be over
     bench.ros.until(lambda: bench.lab.time > later, "simulated time")
     assert bench.lab.events == ["started"] and bench.lab.mock.elapsed < 0.3

@@ -70,10 +70,10 @@ def test_a_controller_that_aborts_without_a_code_has_not_ended_well(bench):
 
 
 def test_the_gripper_stays_closed_from_the_moment_a_cancellation_is_accepted(bench):
-    """Also where the supervision, late itself, comes to the release before it hears of it."""
+    """Also where the supervision, late itself, comes to the release before it receives it."""
     bench.drive().known().send(replace(FAST, release=0.6))
     bench.until(0.2)
-    bench.watching.from_thread = lambda *_: None  # what it is told waits
+    bench.watching.from_thread = lambda *_: None  # messages to it wait
     cancel = bench.ros.asked(bench.handle.cancel_goal_async)
     bench.ros.until(cancel.done, "an answer")
     assert cancel.result().goals_canceling
@@ -120,7 +120,7 @@ def test_a_release_at_the_very_end_may_be_rounded_past_it(bench):
 
 
 def test_an_arm_whose_states_contradict_each_other_is_not_said_to_rest(bench):
-    """A second publisher says that it stands; the first says that it brakes."""
+    """A second publisher reports it at rest; the first reports it braking."""
     second = bench.lab.create_publisher(JointState, "joint_states", 10)
     still = convert_motion.joint_state_message(NAMES, ARM.home - 0.5, np.zeros(6), 0)
     bench.drive(gripper="none").known().send(FAST)
@@ -156,7 +156,7 @@ def test_a_stop_by_topic_does_not_begin_where_a_second_publisher_says(bench):
 
 
 def test_a_stop_by_topic_begins_where_the_arm_is_by_now():
-    """A moving arm is further than its last joint state says."""
+    """A moving arm is further than its last joint state shows."""
     last = State(NANO - 20_000_000, NANO - 15_000_000, ARM.home, np.full(6, 2.0))
     states = SimpleNamespace(
         last=last, names=NAMES, age=lambda now: 0.02, doubted=lambda now: False
@@ -249,7 +249,7 @@ def test_a_stop_by_topic_keeps_the_limits_also_where_the_states_are_another_robo
     rest = dict.fromkeys(NAMES, 0.0)
 
     def another(stamp, received, sample):
-        add(stamp, received, replace(sample, velocities=rest))  # and nobody is told of it
+        add(stamp, received, replace(sample, velocities=rest))  # and nobody is notified
 
     states.add = another
     bench.ros.until(lambda: not states.last.velocity.any(), "a state of the other")
@@ -260,7 +260,7 @@ def test_a_stop_by_topic_keeps_the_limits_also_where_the_states_are_another_robo
 
 
 def test_a_stop_by_topic_of_an_arm_that_is_elsewhere_and_silent_keeps_the_limits(bench):
-    """Another client has replaced the trajectory, and nothing says where the arm is."""
+    """Another client has replaced the trajectory, and nothing shows where the arm is."""
     bench.drive(output="topic", gripper="none", path_tolerance=10.0).known().send(FAST)
     bench.until(0.1)
     bench.lab.server.offer = replace(bench.lab.server.offer, state_rate=0.0)

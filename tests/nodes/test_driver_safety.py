@@ -52,7 +52,7 @@ def test_a_cancellation_wins_while_the_driver_waits(bench, setting):
     setting(bench)
     offer = replace(bench.lab.server.offer, state_rate=125.0)
     bench.send()
-    bench.ros.until(lambda: bench.feedback, "the goal to be looked at")
+    bench.ros.until(lambda: bench.feedback, "the goal to be checked")
     cancel = bench.ros.asked(bench.handle.cancel_goal_async)
     bench.ros.until(cancel.done, "an answer")
     assert cancel.result().goals_canceling

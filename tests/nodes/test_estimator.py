@@ -1,4 +1,4 @@
-"""Both ways into the estimator, and every answer that it can give."""
+"""Both interfaces of the estimator, and every answer that it can give."""
 
 import json
 import signal
@@ -262,7 +262,7 @@ def figures(answer):
 
 @pytest.fixture(scope="session")
 def direct(tmp_path_factory):
-    """What the library says, called directly."""
+    """The library's result, called directly."""
     out = tmp_path_factory.mktemp("direct")
     config = load_estimation(CONFIGURATION, set=SMALL)
     found = estimate(config, out=out, report=False)

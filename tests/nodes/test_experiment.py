@@ -84,7 +84,7 @@ def test_what_is_no_experiment_is_refused_before_a_node_starts(name, tmp_path, c
     name = str(Path(__file__).parents[2] / name) if name.endswith("yaml") else name
     assert experiment.main([name, "--out", str(tmp_path / "a")]) == 2
     reported = capsys.readouterr().err
-    assert "ur5_drag, ur5_" in reported or "an arm that carries the plan out" in reported
+    assert "ur5_drag, ur5_" in reported or "an arm that executes the plan" in reported
     assert not (tmp_path / "a").exists()
 
 

@@ -42,7 +42,7 @@ def installed(tmp_path):
 
 
 def started(command, **environment):
-    """A process whose imports are told on its standard error, one a line."""
+    """A process whose imports are printed on its standard error, one a line."""
     variables = {"PYTHONPROFILEIMPORTTIME": "1", "PYTHONPATH": str(ROOT), **environment}
     return subprocess.Popen(
         command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -58,11 +58,11 @@ def until(process, words):
         module = IMPORTED.match(line.rstrip())
         if (module and module[1] == words) or (not module and words in line):
             return output
-    pytest.fail(f"{words!r} was never said: {output[-3:]}")
+    pytest.fail(f"{words!r} was never printed: {output[-3:]}")
 
 
 def ended(process):
-    """(exit code, all that was said but imports)."""
+    """(exit code, all that was printed but imports)."""
     output = "".join(process.communicate(timeout=LIMIT))
     return process.returncode, "\n".join(x for x in output.split("\n") if "import time:" not in x)
 

@@ -1,4 +1,4 @@
-"""The observer hears every driver, says what is wrong, and saves what was sound."""
+"""The observer receives from every driver, reports what is wrong, and saves what is sound."""
 
 import numpy as np
 import pytest

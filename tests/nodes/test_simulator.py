@@ -84,8 +84,8 @@ def test_a_throw_over_ros_is_seen_and_its_truth_kept(ros, lab, tmp_path):
     with np.load(tmp_path / "truth" / "attempt_000.npz") as truth:
         truth = dict(truth)
     begin = int(truth["origin"])
-    # told 0.03 s before, and seen late by what messages take: 40 ms on a busy machine, half of it
-    # at half speed
+    # commanded 0.03 s before, and received late by what messages take: 40 ms on a busy machine,
+    # half of it at half speed
     assert 0.36 < truth["release"] - truth["begins"][0] < 0.46 and len(truth["begins"]) == 1
     assert float(truth["release"]) > report.release_stamp - begin / NANO
     assert list(joints[0].name) == JOINTS

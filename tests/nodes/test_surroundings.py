@@ -52,7 +52,7 @@ def turned(**angles):
 
 SWEEP = between(ARM.home, turned(shoulder_pan=1.0))
 DOWN = between(ARM.home, turned(shoulder_lift=0.8))
-AHEAD = (0.55 * np.cos(3.9), 0.55 * np.sin(3.9), 0.5)  # in the way of SWEEP [m]
+AHEAD = (0.55 * np.cos(3.9), 0.55 * np.sin(3.9), 0.5)  # on the path of SWEEP [m]
 
 
 @pytest.fixture

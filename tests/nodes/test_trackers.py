@@ -1,4 +1,4 @@
-"""Trackers of every kind are heard, recorded and fitted: Odometry, NamedPoseArray, /tf alone."""
+"""Trackers of every kind are received, recorded and fitted: Odometry, NamedPoseArray, /tf alone."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +58,7 @@ SOURCES = {
     "named_poses": {"named_poses_topics": ["poses"]},
     "tf": {"tf_bodies": ["cube"]},
 }
-"""What carries poses -> parameters of an observer that hears it."""
+"""What carries poses -> parameters of an observer that receives it."""
 SENT = {
     "pose": (PoseStamped, "/cube/pose", convert.pose_message),
     "odometry": (Odometry, "/cube/odom", convert_poses.odometry_message),
@@ -93,7 +93,7 @@ class Lab(Observing):
         self.ros.until(lambda: names <= set(known), "the static transforms")
 
     def received(self, topic, count, body=""):
-        """Wait until so many samples of a topic were judged."""
+        """Wait until so many samples of a topic were checked."""
         return self.status(
             lambda s: (
                 s.name.endswith(topic)
@@ -297,7 +297,7 @@ def test_two_publishers_of_one_topic_are_told(lab, tosses):
 
 
 def durabilities(path):
-    """Topic -> durability and reliability of the publishers that a bag tells of."""
+    """Topic -> durability and reliability of the publishers in a bag."""
     with Reader(path) as reader:
         return {
             c.topic: [(q.durability.name, q.reliability.name) for q in c.ext.offered_qos_profiles]

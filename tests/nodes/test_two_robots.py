@@ -30,7 +30,7 @@ ROBOTS = ("robot1", "robot2")
 LENIENT = {"state_age": 5.0, "path_tolerance": 5.0, "velocity_tolerance": 50.0,
            "time_tolerance": 5.0, "release_tolerance": 5.0, "release_velocity": 50.0,
            "release_lateness": 5.0}  # fmt: skip
-"""Of drivers: all nodes of this test share one interpreter; who hears whom is what counts."""
+"""Of drivers: all nodes of this test share one interpreter; who receives what is what counts."""
 
 
 def start(ros, kind, namespace, *remappings, **parameters):

@@ -1,4 +1,4 @@
-"""The twin of a plan, and goals that judge what truly happened in it."""
+"""The twin of a plan, and goals that evaluate its true motion."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_a_twin_has_the_plans_scene_at_half_of_its_step_and_nothing_else_changes
     assert found.scene.options.step == config.scene.options.step / 2
     assert found.scene.options.record_every == 2 * config.scene.options.record_every
     lasts = [one.steps * one.options.step for one in (config.scene, found.scene)]
-    assert 0.05 <= lasts[1] - lasts[0] < 0.06  # what is let go late is seen to the end
+    assert 0.05 <= lasts[1] - lasts[0] < 0.06  # what is released late is simulated to the end
     names = [info.name for info in config.scene.engine.parameters]
     truth = Twin(found).truth
     planned = dict(zip(names, config.scene.engine.values, strict=True))
@@ -62,7 +62,7 @@ def test_a_twin_can_be_otherwise_and_its_strings_keep_their_length():
 @pytest.mark.parametrize(
     ("file", "more", "words"),
     [
-        ("drag_cube.yaml", {}, "an arm that carries the plan out"),
+        ("drag_cube.yaml", {}, "an arm that executes the plan"),
         ("ur5_throw.yaml", {"shift": {"bal": (0, 0, 0)}}, "did you mean 'ball'"),
         ("ur5_throw.yaml", {"shift": {"ball": (0, 0)}}, "x, y, z in m"),
         ("ur5_throw.yaml", {"shift": {"ball": "abc"}}, "x, y, z in m"),
@@ -115,7 +115,7 @@ def test_goals_judge_what_happened_as_they_judge_the_plan(dragged):
     assert distances(config, late, 1.4)[0] == pytest.approx(found, rel=1e-6)
     with pytest.raises(InputError, match=r"attempt: time: got .* accepted: at least 4.\d+ s"):
         distances(config, late, 3.0)
-    moved, reached = distances(config, late, 0.0)  # it is still on its way then
+    moved, reached = distances(config, late, 0.0)  # it is still moving then
     assert not reached and moved["place"] > 0.002
     beside = {**truth, "cube.position": truth["cube.position"] + [0.0, 0.01, 0.0]}
     assert distances(config, beside, 0.0)[0]["place"] == pytest.approx(0.01, abs=6e-4)

@@ -1,4 +1,4 @@
-"""A kinematic body that an arm's tool carries: smooth ways, the arm on them, limits that bind."""
+"""A kinematic body that an arm's tool carries: smooth paths, the arm on them, limits that bind."""
 
 import copy
 from dataclasses import replace
@@ -46,8 +46,8 @@ def test_a_spline_passes_its_knots_and_rests_at_both_ends():
     parts = round(0.2 / interval)
     np.testing.assert_allclose(matrix[::parts], np.eye(6), atol=1e-12)
     np.testing.assert_allclose(matrix.sum(axis=1), 1.0, atol=1e-12)
-    way = matrix @ [0.0, 0.0, 0.1, 0.3, 0.2, 0.2]
-    speed = np.diff(way) / interval
+    path = matrix @ [0.0, 0.0, 0.1, 0.3, 0.2, 0.2]
+    speed = np.diff(path) / interval
     # at rest with no acceleration: the first steps grow with the third power of time
     assert np.abs(speed[[0, -1]]).max() < 0.01 * np.abs(speed).max()
 

@@ -94,7 +94,7 @@ def test_every_goal_is_judged_but_guides_do_not_have_to_be_reached():
     goal = {"body": "cube", "at": 0.1, "axis": [1, 0, 0], "direction": [1, 0, 0],
             "tolerance": 1e-6}  # fmt: skip
     away = {**goal, "direction": [0, 0, 1], "name": "away", "required": False}
-    controls = {"wx": PLAN["controls"]["wx"]}  # about the axis that is looked at
+    controls = {"wx": PLAN["controls"]["wx"]}  # about the axis that is compared
     result = plan(changed([goal, away], controls=controls))
     assert result.best.distances["cube"] < 1e-6 and result.status == "reached"
     assert result.best.distances["away"] == pytest.approx(np.pi / 2)

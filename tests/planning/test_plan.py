@@ -69,7 +69,7 @@ def test_a_bounce_is_found_and_its_scene_replays_it(tmp_path):
     model = load_scene(out / "scene.yaml")
     run = _engine.rollout(model.engine, model.engine.values, model.steps, model.options)
     assert np.linalg.norm(run.position[-1, 0] - [0.9, 0, 0.5]) < 1e-6
-    # and through the other way: the result's values in the first scene
+    # and by the other method: the result's values in the first scene
     again = load_scene(raw["scene"], base=tmp_path, estimated=out / "result.yaml")
     np.testing.assert_array_equal(again.engine.values, model.engine.values)
     page = (out / "report.html").read_text()

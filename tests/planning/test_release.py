@@ -1,4 +1,4 @@
-"""A body let go by an arm: its start and slopes, limits, what is refused."""
+"""A body released by an arm: its start and slopes, limits, what is refused."""
 
 import copy
 from dataclasses import replace
@@ -202,7 +202,7 @@ def test_what_is_sent_anticipates_the_arms_lag(thrown):
 
 
 def test_what_is_sent_is_checked_as_the_motion_is(thrown):
-    """A slow arm would have to be told more than its limits allow."""
+    """A slow arm would have to be commanded beyond its limits."""
     raw = copy.deepcopy(THROW)
     raw["robot"]["tracking"] = {"bandwidth": 6}
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""What a plan may ask for: one file a kind of goal, and its name in KINDS.
+"""Goals of a plan: one file a kind of goal, and its name in KINDS.
 
 A kind has ASKED, the keys of an entry that ask for it; KEYS, all that are its own; PASSES, whether
 the nearest passage may count (`softness`); check(entry), rules between keys; read(entry), its
@@ -43,7 +43,7 @@ def read_goals(
 
 
 def _objectives(reader: Reader, goal: dict, key: str, scene: SceneModel) -> list[GoalObjective]:
-    """One objective for each thing that an entry asks for."""
+    """One objective for each kind that an entry has keys of."""
     asked = [name for name in ASKED if goal[name] is not None]
     entry = GoalEntry(reader, goal, key, scene, asked)
     if not asked:

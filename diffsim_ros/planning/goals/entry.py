@@ -46,8 +46,8 @@ TAIL: Section = {
 class GoalEntry:
     """An entry of `goals`, its keys read.
 
-    asked   keys that ask for something;  soft  whether its body is a solid, cloth or string
-    frames  rows of the rollout that it is about;  sigma  what is near enough
+    asked   its keys of goals;  soft  whether its body is a solid, cloth or string
+    frames  its rows of the rollout;  sigma  tolerance
     """
 
     reader: Reader
@@ -72,7 +72,7 @@ class GoalEntry:
         return self.reader.error(f"{self.key}.{entry}", self.goal[entry], rule, remedy)
 
     def called(self, key: str) -> str:
-        """The goal's name; with what is asked where that is not all."""
+        """The goal's name; with the kind where it has several."""
         return self.name if len(self.asked) == 1 else f"{self.name} {key}"
 
     def of_rigid(self, key: str) -> None:
@@ -86,7 +86,7 @@ class GoalEntry:
             raise self.error(key, f"given together with `{other}`")
 
     def centre(self) -> dict[str, Any]:
-        """What a Goal needs for the centre of mass: of a soft body, or of its chosen vertices."""
+        """A Goal's arguments for the centre of mass: of a soft body, or of its chosen vertices."""
         if not self.soft:
             return {}
         nodes, _, masses = self.vertices()
@@ -105,7 +105,7 @@ class GoalEntry:
         return RigidPoints(own), own
 
     def outline(self) -> np.ndarray:
-        """Points of a rigid body that tell its pose: corners of a box, poles of a sphere ..."""
+        """Points of a rigid body that define its pose: corners of a box, poles of a sphere ..."""
         kind, size = self.body.outline()
         if kind == "box":
             return 0.5 * size * np.array(np.meshgrid(*[(-1, 1)] * 3)).reshape(3, -1).T
@@ -134,7 +134,7 @@ class GoalEntry:
         return nodes, vertices[chosen], engine.masses(engine.values)[first + nodes]
 
     def _frames(self) -> np.ndarray:
-        """Rows of the rollout that the goal is about."""
+        """The goal's rows of the rollout."""
         goal, scene = self.goal, self.scene
         if (goal["at"] is None) == (goal["during"] is None):
             rule = "either `at` or `during`"

@@ -24,7 +24,7 @@ KEYS: Section = {
 class SpinGoal(Aim, AtFrames):
     """An angular velocity: r = (omega - target)/sigma, the mean square over the rows.
 
-    target  (3,) [rad/s, world];  sigma  what is near enough [rad/s]
+    target  (3,) [rad/s, world];  sigma  tolerance [rad/s]
     """
 
     target: np.ndarray

@@ -1,6 +1,6 @@
-"""What an arm does in a plan: one file a kind of task, and its name in KINDS.
+"""Tasks of an arm in a plan: one file a kind of task, and its name in KINDS.
 
-A kind has ASKED, the key of section `robot` that asks for it; KEYS, all that are its own there;
+A kind has ASKED, the key of section `robot` that selects it; KEYS, all that are its own there;
 SECTIONS, the tables of these; read(reader, robot, arm, scene), its config.Task.
 """
 

@@ -71,8 +71,8 @@ class EndEffectorTask:
     """An arm whose tool carries a kinematic body of the scene.
 
     in_tool      pose (4, 4) of the kinematic body in the tool's frame
-    turn         (3, 3) of the kinematic body in the world, or None: as its keys say
-    stretch      how many times as long the task may take where limits bind
+    turn         (3, 3) of the kinematic body in the world, or None: as in its keys
+    stretch      factor by which the task may take longer where limits bind
     margin       share of the arm's limits of rates that the plan may use
     tracking     controller whose lag is anticipated, None: none is
     """
@@ -98,7 +98,7 @@ class EndEffectorTask:
         return scene, parameters, [spline]
 
     def held(self, scene: SceneModel) -> list[Capsule]:
-        """Nothing: the body is what the scene says."""
+        """Nothing: the body is that of the scene."""
         return []
 
     def carried(self, config: PlanConfig, controls: Mapping[str, float]) -> Carried:
@@ -131,7 +131,7 @@ class EndEffectorTask:
     def to_twin(
         self, scene: dict[str, Any], shift: dict[str, np.ndarray], jitter: float
     ) -> dict[str, Any]:
-        """See Task.to_twin: the arm moves the body; its keys say where it begins."""
+        """See Task.to_twin: the arm moves the body; its keys give where it begins."""
         keys = scene["bodies"][self.body]["keys"]
         for name in ("positions", "rotations"):
             keys[name] = [list(keys[name][0]) for _ in range(2)]
@@ -168,7 +168,7 @@ def read_carried(
 class Spline:
     """Knots that are parameters set all keys of a kinematic body: offset + matrix theta.
 
-    keys  the knots as the scene gave them: {interval, positions, rotations}
+    keys  the knots as given in the scene: {interval, positions, rotations}
     """
 
     names: tuple[str, ...]
@@ -214,7 +214,7 @@ def smoothed(
             "controls", [p.name for p in parameters], "keys of the end effector's kinematic body"
         )
     names = tuple(dict.fromkeys(moved.values()))
-    entries, rows, offsets, fine = [], [], [], {}
+    targets, rows, offsets, fine = [], [], [], {}
     for stem in STEMS:
         fine[stem] = matrix @ knots[stem]
         for a, axis in enumerate(AXES):
@@ -226,12 +226,12 @@ def smoothed(
             by_name = np.zeros((len(matrix), len(names)))
             for k, name in chosen.items():
                 by_name[:, names.index(name)] = matrix[:, k]
-            entries += [f"{task.body}.{stem}[{k}].{axis}" for k in range(len(matrix))]
+            targets += [f"{task.body}.{stem}[{k}].{axis}" for k in range(len(matrix))]
             rows.append(by_name)
             offsets.append(matrix @ still)
     refined = with_keys(scene, task.body, fine, interval)
     free = [replace(p, sets={}) if p.name in names else p for p in parameters]
-    spline = Spline(names, tuple(entries), np.vstack(rows), np.concatenate(offsets), keys)
+    spline = Spline(names, tuple(targets), np.vstack(rows), np.concatenate(offsets), keys)
     return refined, free, spline
 
 
@@ -239,10 +239,10 @@ def _knots_of(body: str, parameters: Sequence[Parameter]) -> dict[tuple[str, int
     """(stem, knot, axis) -> name of the parameter that is this coordinate."""
     found = {}
     for p in parameters:
-        for entry in p.sets:
+        for target in p.sets:
             for stem in STEMS:
-                if entry.startswith(f"{body}.{stem}["):
-                    number, axis = entry[len(body) + len(stem) + 2 :].split("].")
+                if target.startswith(f"{body}.{stem}["):
+                    number, axis = target[len(body) + len(stem) + 2 :].split("].")
                     found[stem, int(number), AXES.index(axis)] = p.name
     return found
 
@@ -296,7 +296,7 @@ def end_effector_motion(
 
 
 def approach(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Times (k,) [s] and poses (k, 4, 4) straight from rest to rest, as gently as APPROACH says."""
+    """Times (k,) [s] and poses (k, 4, 4) straight from rest to rest, limited by APPROACH."""
     turn = quat_log(quat_from_matrix(end[:3, :3] @ start[:3, :3].T))
     displacement = end[:3, 3] - start[:3, 3]
     far, wide = float(np.linalg.norm(displacement)), float(np.linalg.norm(turn))

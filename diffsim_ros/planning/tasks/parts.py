@@ -41,7 +41,7 @@ def pose_mapping(matrix: np.ndarray) -> dict[str, list[float]]:
 
 
 def read_tracking(reader: Reader, value: object, arm: Arm) -> Settings | None:
-    """How the joints follow what is commanded; None: it is not anticipated."""
+    """How the joints follow commands; None: the lag is not anticipated."""
     if value is None:
         return None
     given = reader.section(FOLLOWING, value, "robot.tracking")
@@ -51,7 +51,7 @@ def read_tracking(reader: Reader, value: object, arm: Arm) -> Settings | None:
 def slower(
     config: PlanConfig, bound: InputError, controls: Mapping[str, float], rates: Collection[str]
 ) -> tuple[PlanConfig, str]:
-    """The plan with less of these controls than they are, and that in words; `bound` if none is."""
+    """The plan with tighter bounds of these controls, and a sentence; `bound` if there are none."""
     parameters, changed = [], []
     for p in config.map.parameters:
         if p.name in rates and p.free:

@@ -117,7 +117,7 @@ class ReleaseTask:
     def tightened(
         self, config: PlanConfig, bound: InputError, controls: Mapping[str, float], load: Callable
     ) -> tuple[PlanConfig, str]:
-        """Less of the rate of the joint that a limit stopped; of all where no joint is named."""
+        """A lower rate of the joint that a limit stopped; of all where no joint is named."""
         joints = self.arm.robot.joint_names
         meant = [name for name in joints if name in bound.key] or list(joints)
         return slower(config, bound, controls, {rate_name(name) for name in meant})
@@ -160,7 +160,7 @@ def read(reader: Reader, robot: Mapping, arm: Arm, scene: SceneModel) -> Release
 
 
 def _joint_controls(reader: Reader, given: Mapping, arm: Arm, share: float) -> list[Parameter]:
-    """Values, then rates of all joints at release; those that are not chosen are held.
+    """Values, then rates of all joints at release; those that are not chosen are fixed.
 
     share  of the limits of rates, at most
     """
