@@ -1,4 +1,4 @@
-"""The two errors that a user meets: unusable input, and a computation that did not converge."""
+"""The two errors for users: unusable input, and a computation that did not converge."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InputError(ValueError):
     key       path of the value inside that place, e.g. "bodies.cube.mass" ("" if there is none)
     value     what was found; written with `repr` and shortened
     accepted  the rule that it breaks, e.g. "a number > 0 [kg]"
-    remedy    what to do about it ("" if the rule already says so)
+    remedy    what to do about it ("" if the rule already has it)
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class InputError(ValueError):
 
 
 class NotConverged(RuntimeError):
-    """A rollout or an optimisation ended without converging; the message says where and why."""
+    """A rollout or an optimisation ended without converging; the message has where and why."""
 
 
 def shown(value: object, length: int = 120) -> str:

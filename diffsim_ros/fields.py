@@ -329,7 +329,7 @@ class Reader:
 
 
 def deprecated(place: object, old: str, new: str) -> None:
-    """Warn that a file uses a name that will not be read for ever."""
+    """Warn that a file uses a former name, which a later release will not read."""
     warnings.warn(f"{place}: {old}: is called `{new}` now", FutureWarning, stacklevel=2)
 
 

@@ -1,6 +1,6 @@
-"""Files from outside: only regular ones are read, and never more of them than asked for.
+"""Untrusted files: only regular ones are read, and never more than a limit.
 
-A FIFO or a device given as a path would block a node for ever, or fill its memory.
+A FIFO or a device given as a path would block a node forever, or fill its memory.
 """
 
 from __future__ import annotations

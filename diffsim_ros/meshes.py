@@ -56,7 +56,7 @@ def box(size, cells, split: str = "six") -> tuple[np.ndarray, np.ndarray]:
 
     split: "six" tetrahedra round a diagonal of each brick, mirrored from brick to brick, or "five"
     (one regular in the middle of a cube). With even cell counts both meshes are symmetric about
-    the three mid-planes, so that they bend alike in both directions.
+    the three mid-planes, so that they bend equally in both directions.
     """
     nx, ny, nz = (_count("box", "cells", c) for c in cells)
     for length in size:

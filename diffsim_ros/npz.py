@@ -1,4 +1,4 @@
-"""NPZ files read within bounds: no pickles, no huge shapes, no archives that unfold without end."""
+"""NPZ files read within bounds: no pickles, no huge shapes, no archives that unpack without end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_npz(
 ) -> dict[str, np.ndarray]:
     """Arrays of a file, all or those named in `wanted` that it has.
 
-    accepted, remedy   what messages say of a file that is none
+    accepted, remedy   rule and remedy in errors of a file that is none
     Raises InputError: a missing, damaged or cut file, pickled objects, an array whose header does
     not fit its data, texts that are no Unicode, more than MEMBERS arrays, an archive that unfolds
     to far more than its size.

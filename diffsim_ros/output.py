@@ -1,8 +1,8 @@
 """Result files: atomic, never overwriting, checked before any work is done.
 
-`OutputFolder` is the one door through which a command writes.  It is made before the work starts
+Every command writes through an `OutputFolder`.  It is made before the work starts
 (so that an existing result file is refused at once) and filled at the end through `staging()`:
-everything is written to a hidden folder beside its destination and moved into place file by file
+everything is written to a hidden folder next to its destination and moved into place file by file
 when all of it is complete, so a full disk, an exception or a signal leaves no half-written file.
 """
 

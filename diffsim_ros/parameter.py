@@ -1,4 +1,4 @@
-"""A parameter of an estimation, a plan or a gradient check, and the words that YAML has for it.
+"""A parameter of an estimation, a plan or a gradient check, and its keys in YAML.
 
 Parameters z set parameters p of a scene as p = factor * Π z^power, the product over those whose
 `sets` name p.
@@ -54,7 +54,7 @@ class Parameter:
     typical       size of a usual change of a linear parameter; default: prior_sigma, |value| or 1
     prior_*       Gaussian prior in value units; on a log scale log(value) has sigma/mean
     sets          parameter of the scene -> (factor, power), p = product over parameters of
-                  factor * value^power.  Empty: the entry of the same name; if there is
+                  factor * value^power.  Empty: the parameter of the same name; if there is
                   none, an objective or a start must read the value
     free          False: held at `value`
     """

@@ -3,8 +3,8 @@
 All functions broadcast over leading axes.  Quaternions are (x, y, z, w), unit, body to world.
 The tangent of a rotation is a world rotation vector: dR = [dphi]_x R  [G A.1].
 
-SciPy's Rotation is for lists of rotations: before 1.17 it knows no further axes, and it scales
-every quaternion to length 1 anew, which changes last bits of the engine's.
+SciPy's Rotation is for lists of rotations: before 1.17 it has no further axes, and it normalises
+every quaternion again, which changes last bits of the engine's.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def read_header(path: str | Path, accepted: str) -> list[str]:
 def read_rows(path: str | Path, accepted: str) -> tuple[list[str], list[list[str]]]:
     """Names of the columns, and the cells of every further line that is not empty.
 
-    accepted   what messages say of a file that is none
+    accepted   rule in errors of a file that is none
     Raises InputError: a missing or unreadable file, broken quotes, more than COLUMNS columns.
     """
     rows = _rows(Path(path), accepted, None)

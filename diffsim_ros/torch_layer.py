@@ -132,7 +132,7 @@ class _Settings:
     def all_slopes(
         self, runs: Sequence[Any], gradients: Sequence[Sequence[np.ndarray | None]]
     ) -> np.ndarray:
-        """dO/dp (B, np) of all motions, side by side: the engine lets go of the interpreter."""
+        """dO/dp (B, np) of all motions, side by side: the engine releases the interpreter lock."""
         threads = min(self.threads or os.cpu_count() or 1, len(runs))
         if threads < 2:
             return np.array([self.slopes(*pair) for pair in zip(runs, gradients, strict=True)])

@@ -1,7 +1,7 @@
 """YAML files read strictly and within bounds: the one reader of every YAML of the package.
 
-Duplicate keys and broken syntax are errors with file and line.  Aliases and merges are welcome as
-long as what they expand to stays small: a few hundred bytes of nested aliases could otherwise
+Duplicate keys and broken syntax are errors with file and line.  Aliases and merges are accepted if
+what they expand to is small: a few hundred bytes of nested aliases could otherwise
 stand for billions of values.  Nothing but plain data is ever made (no Python objects).
 """
 
@@ -111,7 +111,7 @@ def parse_yaml(text: str, place: object) -> object:
     if len(text) > LONGEST:
         raise InputError(place, "", f"{len(text)} characters", f"at most {LONGEST} characters")
     collecting = gc.isenabled()
-    gc.disable()  # it would look through all nodes again and again: half of the time
+    gc.disable()  # it would traverse all nodes again and again: half of the time
     try:
         return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:

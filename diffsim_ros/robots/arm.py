@@ -1,4 +1,4 @@
-"""A robot where it stands: URDF, tool, place of the base, limits, home. Read from robots/*.yaml."""
+"""A robot at its place: URDF, tool, pose of the base, limits, home. Read from robots/*.yaml."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Arm:
-    """robot: its tree; tool: link that holds things; base: pose (4, 4) of the root link in the
+    """robot: its tree; tool: link of the gripper; base: pose (4, 4) of the root link in the
     world, None where it is not known (nothing is planned for it or sent to it); home: (n,).
 
     gripper       ends (2, 3) [m] in the tool's frame and radius [m] of a capsule about the gripper
-    surroundings  name -> surface in the words of a scene's `sdfs`, frame of the root link; read by
-                  those who know scenes
-    place         file of its YAML, for messages, and from where paths of `surroundings` count
+    surroundings  name -> surface with the keys of a scene's `sdfs`, frame of the root link; read
+                  where scenes are known
+    place         file of its YAML, for messages; paths of `surroundings` are relative to it
     """
 
     robot: Robot

@@ -1,7 +1,7 @@
 """From where the robot rests to where a trajectory begins, smoothly and within limits.
 
-Either way the result begins with a point at t = 0 where the robot is, so that every version of the
-controller commands the same polynomials (interpolation.py).
+In both cases the result begins with a point at t = 0 where the robot is, so that every version of
+the controller commands the same polynomials (interpolation.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHORTEST, LONGEST_FOUND = 0.1, 5.0
 
 
 def from_present(trajectory: JointTrajectory, start: JointSample) -> JointTrajectory:
-    """The same motion with its first point at t = 0: where that is later, one is put before it.
+    """The same motion with its first point at t = 0: where that is later, one is added before it.
 
     start  the present state, at rest: the new point has its positions, and velocities and
            accelerations of zero where the trajectory gives any.

@@ -109,9 +109,9 @@ class Branches:
         return (self._candidates(np.stack(whole)) if whole else []), broken
 
     def threaded(self, first: np.ndarray, rng) -> Iterator[BranchMotion]:
-        """For an arm with joints to spare: the quickest paths through clouds of joint values.
+        """For a redundant arm: the quickest paths through sets of joint values.
 
-        At every few keys there is a cloud: where the last one leads with the least motion, and some
+        At every few keys there is a set: the last one continued with the least motion, and some
         new ones.  Dynamic programming picks paths through them with slow joints, which are then
         smoothed.  Where no joint values within the ranges reach a key there is none, and `lost` is
         that key.

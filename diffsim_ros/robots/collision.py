@@ -1,7 +1,7 @@
-"""Does a motion come near anything: the arm itself, what stands around it, what it holds?
+"""Distance of a motion from obstacles: the arm itself, its surroundings, what it holds.
 
 Solids are exact (collision_solids.py), obstacles signed distance functions in the world; the whole
-motion is looked at, between its points too (collision_sweep.py).
+motion is checked, between its points too (collision_sweep.py).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OWN = 0.5
 
 
 class Cancelled(InputError):
-    """A check that was ended before it was done; not knowing is a refusal too."""
+    """A check that was cancelled; an unknown result counts as a refusal."""
 
     def __init__(self) -> None:
         super().__init__("trajectory", "collision check", "cancelled", "a check that was finished")
@@ -36,7 +36,7 @@ class Cancelled(InputError):
 
 @dataclass(frozen=True)
 class Around:
-    """What a motion is held against, in the world.
+    """Obstacles of a motion, in the world.
 
     obstacles   name -> signed distance function, `evaluate(points (n, 3))[0]` -> (n,) [m]
     held        solids that the arm carries
@@ -54,7 +54,7 @@ class CollisionCheck:
     Pairs of solids that one joint moves (neighbours) are left out, and those nearer than the margin
     at home; so are the base, and what the first joint moves against obstacles that it is near to at
     home: it stands on them.
-    unchecked  sentences about what is not seen
+    unchecked  sentences about what is not checked
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class CollisionCheck:
     ) -> list[str]:
         """Sentences about what was not checked, where nothing comes within the margin.
 
-        Raises InputError naming both things, time, distance and margin; Cancelled soon after
+        Raises InputError naming both objects, time, distance and margin; Cancelled soon after
         `cancelled()` is true.  A pair that begins nearer than the margin may only move apart until
         it is kept.
         """
@@ -163,7 +163,7 @@ class CollisionCheck:
         return self.arm.base @ np.stack([*poses, still], axis=1)
 
     def exact(self, pair: Pair, world: np.ndarray, enough: np.ndarray, ask=lambda: None):
-        """Distances (m,) of a pair, told up to `enough` (m,) [m]."""
+        """Distances (m,) of a pair, exact up to `enough` (m,) [m]."""
         poses = world[:, pair.solid.carrier] @ pair.solid.pose
         if pair.plane is not None:
             return above(pair.solid, poses, *pair.plane)

@@ -1,7 +1,7 @@
 """Distances of solids from signed distance functions, as near as wanted, for many poses at once.
 
 A distance function rises by at most 1 m a metre, so the points of a cell of half diagonal r are at
-least its centre's value - r away; that of a convex thing is convex, and lies above its tangents.
+least its centre's value - r away; that of a convex solid is convex, and lies above its tangents.
 Cells of a solid are halved until the bound is near enough.
 """
 
@@ -15,11 +15,11 @@ import numpy as np
 from .collision_solids import Convex, Solid
 
 NEAR = 5e-4
-"""[m] by which a distance may be told too small ..."""
+"""[m] by which a distance may be reported too small ..."""
 SHARE = 0.02
 """... or this share of it, whichever is more."""
 MOST_CELLS = 300_000
-"""Open at once; where there are more, what is known is told, which is less than the distance."""
+"""Open at once; where there are more, the bound so far is returned, less than the distance."""
 BATCH = 256
 """Poses at a time: bounds memory, and the time until a cancelled check ends."""
 LEVELS = 40

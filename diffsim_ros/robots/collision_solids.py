@@ -1,4 +1,4 @@
-"""What a robot's links take up, exactly: the primitives and meshes of its URDF's <collision>.
+"""The exact solids of a robot's links: the primitives and meshes of its URDF's <collision>.
 
 A solid is a core and all within `radius` of it.  The core is a box (a segment or a point where
 edges are zero), a cylinder, or the inside of a mesh; so capsules and spheres are exact too.
@@ -217,7 +217,7 @@ def _halved(triangles: np.ndarray) -> np.ndarray:
 def solids_of(
     robot: Robot, packages: Mapping[str, str | Path] | None = None
 ) -> tuple[list[Solid], list[str]]:
-    """Solids of all links of a robot, and a sentence for each link that has something unseen.
+    """Solids of all links of a robot, and a sentence for each link with something unchecked.
 
     packages  folder of each package:// name, as for `load_robot`
     """

@@ -1,4 +1,4 @@
-"""The whole of a motion against pairs of things, between its points too.
+"""The whole of a motion against pairs of solids and obstacles, between its points too.
 
 Between two instants a solid moves no further than the sum of its joints' displacements times their
 moment arms; where the distances at both ends leave that much room the motion between is clear,
@@ -31,7 +31,7 @@ LEAVING = 1e-3
 LEAVING_SHARE = 0.05
 """... and this share of the depth."""
 CHUNK = 512
-"""Points of a trajectory that are looked at together."""
+"""Points of a trajectory that are checked together."""
 MOST_INTERVALS = 200_000
 """Open at once: a motion that needs more keeps to its margin for long, and is refused."""
 
@@ -57,7 +57,7 @@ class Pair:
 
 
 class PairDistances(Protocol):
-    """What the sweep asks of the arm and its pairs (CollisionCheck)."""
+    """The sweep's interface to the arm and its pairs (CollisionCheck)."""
 
     arm: Arm
 

@@ -1,4 +1,4 @@
-"""What is asked of a joint controller, as its message says it: nothing is checked, nothing fits."""
+"""A command to a joint controller, as in its message: nothing is checked, sizes may disagree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NANO = 1_000_000_000
 
 @dataclass(frozen=True)
 class CommandPoint:
-    """time [ns] from the start; lists of any length, empty where nothing is said."""
+    """time [ns] from the start; lists of any length, empty where nothing is given."""
 
     time: int
     positions: Sequence[float]
@@ -91,7 +91,7 @@ class JointCommand:
 
 @dataclass(frozen=True)
 class JointSample:
-    """Where joints are said to be: by name, positions [rad or m] and velocities [rad/s or m/s].
+    """Reported states of joints: by name, positions [rad or m] and velocities [rad/s or m/s].
 
     age  [s] since it was measured
     """
@@ -101,7 +101,7 @@ class JointSample:
     age: float = 0.0
 
     def rows(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities (n,) in the order of `names`; NaN and 0 where none are said."""
+        """Positions and velocities (n,) in the order of `names`; NaN and 0 where none are given."""
         position = np.array([self.positions.get(name, np.nan) for name in names], float)
         return position, np.array([self.velocities.get(name, 0.0) for name in names], float)
 

@@ -1,7 +1,7 @@
-"""A trajectory through the controller: what joints then do, and what to send so that they do it.
+"""A trajectory through the controller: the joints' motion, and the command that corrects it.
 
 Joints lag behind their commands by their accelerations (tracking.py), a few mrad in a throw: a
-centimetre or two where the thrown thing comes down. Where the lag is known it can be anticipated.
+centimetre or two where the thrown body comes down. Where the lag is known it can be anticipated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEGREE = 5
 GUESS = np.array([np.log(60.0), 0.0, 0.008, 1.0])
 """Logarithms of bandwidth [rad/s] and damping, delay [s], feedforward: where a search begins."""
 TYPICAL = np.array([0.2, 0.2, 0.004, 0.1])
-"""Changes of these that count alike."""
+"""Changes of these that count equally."""
 BOUNDS = np.array([[np.log(3.0), np.log(0.1), 0.0, 0.0], [np.log(1e3), np.log(10.0), 0.2, 1.5]])
 AWAY = 10.0
 """Of the search's variables at the guess: least_squares differences by shares of them."""
@@ -80,7 +80,7 @@ def executed(
 
 
 def anticipated(trajectory: JointTrajectory, settings: Settings) -> JointTrajectory:
-    """What to send so that joints of this controller do `trajectory`, the pure delay late.
+    """The command with which joints of this controller do `trajectory`, late by the pure delay.
 
     The controller is simulated, and what joints lack added to the commands, twice: learning by
     repetition on a model [Bristow, Tharayil, Alleyne 2006], with a smooth correction that begins
@@ -115,7 +115,7 @@ def _basis(times: np.ndarray) -> list[np.ndarray]:
 def identified(
     trajectory: JointTrajectory, times: np.ndarray, positions: np.ndarray, rate: float = 125.0
 ) -> tuple[Dynamics, float]:
-    """Dynamics of joints that were told `trajectory`, by what they did; root mean square left.
+    """Dynamics of joints commanded by `trajectory`, from their motion; remaining root mean square.
 
     times      (n,) [s] of samples from the trajectory's beginning
     positions  (n, j) [rad or m] there, columns as the trajectory's

@@ -2,13 +2,13 @@
 
 It accepts and refuses what the real one does (`rejection`), interpolates as it does, in the version
 that is asked for (interpolation.py), stretches time with the speed scaling, watches the tolerances
-of path and goal, and moves joints that follow late (`tracking`).  It knows no ROS and no wall
-clock: `step` is all that moves it.
+of path and goal, and moves joints that follow late (`tracking`).  It uses neither ROS nor the wall
+clock: only `step` moves it.
 
 Sources: ros2_controllers joint_trajectory_controller (validate_trajectory_msg, topic_callback,
 goal_accepted_callback, sort_to_local_joint_order, update, Trajectory::sample) and ur_controllers
-scaled_joint_trajectory_controller with ur_robot_driver's ur_controllers.yaml.  What the releases
-that were read, of 2.x and 4.x, do alike:
+scaled_joint_trajectory_controller with ur_robot_driver's ur_controllers.yaml.  What all releases
+that were read, of 2.x and 4.x, do:
 - An action's goal ends the goal before it.  A message on the topic does not: it replaces the
   trajectory, under the tolerances in force, and a running goal goes on with it: its feedback is of
   the new trajectory, and it succeeds when that one ends (`replace`).
@@ -47,7 +47,7 @@ class Settings:
 
     rate          [Hz] at which commands change
     path, goal    [rad or m] tolerances while moving and at the end
-    goal_time     [s] after the end until the goal must be reached; 0: waits for ever
+    goal_time     [s] after the end until the goal must be reached; 0: waits forever
     deceleration  [rad/s^2 or m/s^2] when it holds; infinite: as the real one, which commands the
                   measured position at once and leaves the braking to the drives
     slope         [1/s] at which the speed scaling changes: an emergency stop brakes along the path
@@ -88,7 +88,7 @@ class Sample:
 def rejection(command: JointCommand, names: Sequence[str], now: int) -> str:
     """Why the real controller of joints `names` refuses a command at `now` [ns]; "": it does not.
 
-    Only these rules: neither NaN nor limits nor the distance from the present state are looked at.
+    Only these rules: neither NaN nor limits nor the distance from the present state are checked.
     """
     if len(command.names) != len(names) or not command.names:
         return f"{len(command.names)} joints, the controller has {len(names)}"
@@ -119,7 +119,7 @@ class Controller:
     """Joints `names` and the controller that moves them; see `Settings`.
 
     time                [ns] of the same clock as commands' stamps
-    position, velocity  (n,) of the joints, as /joint_states would say
+    position, velocity  (n,) of the joints, as in /joint_states
     desired             Sample that is commanded, since `updated` [ns]
     speed_scaling       1: full speed, 0: stopped, as set from outside; `scaling` follows it
     active              True while a trajectory runs

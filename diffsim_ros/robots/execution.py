@@ -1,6 +1,6 @@
-"""Watching a trajectory that a controller runs: where it is, when to let go, when to give up.
+"""Supervision of a trajectory that a controller runs: where it is, when to release, when to abort.
 
-Knows no ROS: it is given what is received, with stamps [ns] of one clock, and asked what to do.
+Without ROS: it gets what is received, with stamps [ns] of one clock, and decides what to do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REACH = 0.5
 FIRST, SENT = 5, 0.1
 """Positions of a moving arm that correct the trajectory's time, and by how much [s] they may."""
 SLOW, FAST = 0.1, 0.3
-"""[rad/s or m/s] of all joints below which commands, measured positions say nothing of the time:
+"""[rad/s or m/s] of all joints below which commands, measured positions do not show the time:
 an arm may be 1 mrad from where its trajectory begins."""
 
 
@@ -29,7 +29,7 @@ class TrajectoryClock:
     """Time [s] since the trajectory's start, which passes more slowly when the speed is scaled.
 
     It is the integral of the speed scaling, and corrected by each feedback: the commanded positions
-    say where on the trajectory the controller is.
+    show where on the trajectory the controller is.
     """
 
     def __init__(self, trajectory: JointTrajectory, begin: int) -> None:
@@ -70,14 +70,14 @@ class TrajectoryClock:
             self.corrected = True
 
     def _precedes(self, stamp: int) -> bool:
-        """Whether the speed was another one at a stamp, so that `at` says nothing of it."""
+        """Whether the speed was another one at a stamp, so that `at` is not valid there."""
         return self._changed is not None and stamp < self._changed
 
     def follow(self, stamp: int, position: np.ndarray, lag: float) -> None:
         """The arm, which follows its commands by `lag` [s], was at `position` (n,) at a stamp.
 
         For controllers without feedback: when the trajectory began, or changed its speed, is not
-        known to the instant. The first positions after that say it; later ones would excuse an arm
+        known to the instant. The first positions after that show it; later ones would excuse an arm
         that is held up or led elsewhere.
         """
         if len(self._shifts) == FIRST or self._precedes(stamp):
@@ -115,7 +115,7 @@ class Watch:
     settle        [s] that the robot gets to be at the goal, after the end
     lead          [s] from the gripper's command until the object is free
     lag           [s] by which the arm follows what is commanded
-    period        [s] between two looks
+    period        [s] between two checks
     path          [rad or m] from the plan, at the nearest time of it within `ahead`
     ahead         [s] by which the arm may be ahead of or behind the plan's time
     velocity      [rad/s or m/s] beyond what the plan has there, at any speed scaling
@@ -169,9 +169,9 @@ class Plan:
 class Supervisor:
     """One motion from its acceptance (`begin` [ns]) to its end.
 
-    notes           what was noticed, in words
+    notes           sentences on what happened
     tracking_error  [rad or m] of all joints at present, `worst` so far; NaN before any
-    lateness        [s] of the last look, `latest` the largest so far
+    lateness        [s] of the last check, `latest` the largest so far
     released        True once the gripper was commanded
     """
 
@@ -273,7 +273,7 @@ class Supervisor:
         self.clock.scale(stamp, scaling if scaling >= STOPPED else 0.0)
 
     def reached(self, now: int) -> float:
-        """Where on the plan the arm should be [s]: at the last look, if the clock was set back."""
+        """Where on the plan the arm should be [s]: at the last check, if the clock was set back."""
         time = self.clock.at(max(now, self._looked))
         return float(np.clip(time, 0.0, self.trajectory.duration))
 
@@ -309,7 +309,7 @@ class Supervisor:
     # --- the release ----------------------------------------------------------------------------
 
     def until_release(self, now: int) -> float:
-        """Seconds until the gripper must be told; infinite: not to be expected."""
+        """Seconds until the gripper must be commanded; infinite: not to be expected."""
         release, scaling = self.trajectory.release, self.clock.scaling
         if release is None or self.released or scaling <= 0.0:
             return np.inf
@@ -319,7 +319,7 @@ class Supervisor:
     def release_fault(self, now: int) -> str | None:
         """Why the gripper must not open now that it is due; "": it may, None: not known yet.
 
-        It is not known where the last joint state is too old to tell; a newer one may come in time.
+        It is not known where the last joint state is too old; a newer one may come in time.
         """
         watch, late = self.watch, -self.until_release(now)
         if late > watch.release_lateness:
@@ -359,15 +359,15 @@ class Supervisor:
     # --- trouble --------------------------------------------------------------------------------
 
     def look(self, now: int) -> str:
-        """What `trouble` says, and how late this look comes after the last one."""
+        """`trouble`'s answer; notes how late this check comes after the last one."""
         self.lateness = max((now - self._looked) / NANO - self.watch.period, 0.0)
         self.latest, self._looked = max(self.latest, self.lateness), now
         return self.trouble(now)
 
     def trouble(self, now: int) -> str:
-        """Why the motion must be given up now, "" while all is well.
+        """Why the motion must be aborted now, "" if there is no reason.
 
-        Silence counts at the second look in a row: after a hiccup of our own the first one comes
+        Silence counts at the second check in a row: after a stall of our own the first one comes
         before what the robot has sent meanwhile is received. So does a state off the plan: one
         alone may be a measurement's fault.
         """

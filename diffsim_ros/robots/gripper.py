@@ -1,4 +1,4 @@
-"""A gripper without hardware: it opens and closes some time after it is told."""
+"""A gripper without hardware: it opens and closes some time after its command."""
 
 from __future__ import annotations
 

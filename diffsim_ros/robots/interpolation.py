@@ -39,7 +39,7 @@ VERSIONS = ("4.35.0", "4.36.0")
 FILLED_SINCE = (4, 36)
 """First release that fills the start's missing fields with zeros."""
 RULES = ("cubic", "quintic", "worst")
-"""Ways to a later first point that gives accelerations; worst: either, so both must be safe."""
+"""Approaches to a later first point with accelerations; worst: either, so both must be safe."""
 
 
 def approach_rule(version: str) -> str:
@@ -72,7 +72,7 @@ def approach(
 def approaches(
     position: np.ndarray, velocity: np.ndarray, target: JointTrajectory, duration: float, rule: str
 ) -> list[JointTrajectory]:
-    """As `approach`, for every rule that `rule` (one of RULES) may stand for; no two alike."""
+    """As `approach`, for every rule that `rule` (one of RULES) may stand for; no two are equal."""
     rules = ("cubic", "quintic") if rule == "worst" else (rule,)
     rules = rules if target.accelerations is not None else rules[:1]
     return [approach(position, velocity, target, duration, one) for one in rules]

@@ -1,6 +1,6 @@
-"""Where a robot's joints are, from the joint states that were received: fresh, whole and credible.
+"""Positions of a robot's joints from received joint states: fresh, complete and plausible.
 
-Knows no ROS: stamps and times of receipt are [ns] of one clock.
+Without ROS: stamps and times of receipt are [ns] of one clock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WINDOW = 0.05
 BREAK = 0.2
 """[s] between two states after which their positions are not compared any more."""
 JITTER = 0.02
-"""[rad or m] that positions may differ beside what joints can move between two stamps."""
+"""[rad or m] that positions may differ besides what joints can move between two stamps."""
 DOUBT = 1.0
 """[s] for which states that contradict each other are held against a robot."""
 MOVED = 5
@@ -41,7 +41,7 @@ class State:
 
 
 class JointStates:
-    """The last sound state of joints `names`, and why a later one was not taken.
+    """The last sound state of joints `names`, and why a later one was not accepted.
 
     speed      (n,) [rad/s or m/s] limits: faster changes contradict the last state
     state_age  [s] by which a stamp may differ from the clock, and that a state stays fresh
@@ -68,7 +68,7 @@ class JointStates:
         return self._state
 
     def add(self, stamp: int, received: int, sample: JointSample) -> State | None:
-        """Take a state in; the State if it is sound and new, else None."""
+        """Add a state; the State if it is sound and new, else None."""
         if not set(self.names) <= set(sample.positions):
             return None  # another publisher's joints
         with self._lock:
@@ -102,7 +102,7 @@ class JointStates:
         return self._contradiction(stamp, received, position)
 
     def _contradiction(self, stamp: int, received: int, position: np.ndarray) -> InputError | None:
-        """Positions that joints cannot have reached since the last state: two robots, say."""
+        """Positions that joints cannot have reached since the last state, as of two robots."""
         last = self._state
         if last is None or abs(stamp - last.stamp) > BREAK * NANO:
             return None
@@ -179,7 +179,7 @@ class JointStates:
         return True
 
     def present(self, now: int) -> JointSample:
-        """The state at `now` [ns]; InputError where none is known, fresh, whole and credible."""
+        """The state at `now` [ns]; InputError where none is fresh, complete and plausible."""
         with self._lock:
             state, fault = self._state, self._fault
             doubted = self.doubted(now)

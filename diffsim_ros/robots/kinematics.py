@@ -85,8 +85,8 @@ def moving_jacobian(robot: Robot, q: np.ndarray, link: str, base: np.ndarray) ->
 def jacobian_slopes(robot: Robot, q: np.ndarray, link: str) -> np.ndarray:
     """d(jacobian)/dq (..., 6, n, n): entry [i, j, k] is dJ_ij/dq_k.
 
-    A joint turns the columns of the joints behind it, itself included, with the tool; of those
-    before it it moves the arm alone.
+    A joint turns the columns of the joints behind it, itself included, with the tool; for those
+    before it, it changes only the moment arm.
     """
     J = jacobian(robot, q, link)
     linear, angular = np.moveaxis(J[..., :3, :], -1, 0), np.moveaxis(J[..., 3:, :], -1, 0)

@@ -1,4 +1,4 @@
-"""How far an arm is from what stands around it, and from itself.
+"""Distance of an arm from obstacles and from itself.
 
 Links are capsules (robot.py), obstacles signed distance functions of the engine in the world, so
 the surfaces of a scene serve as they are.
@@ -23,13 +23,13 @@ NEIGHBOURS = 0.02
 
 
 class Clearance:
-    """Distances of an arm to surfaces and to itself: what `follow` asks as `clearance`.
+    """Distances of an arm to surfaces and to itself: the argument `clearance` of `follow`.
 
     surfaces  name -> _engine Sdf, world frame (e.g. `SceneModel.surfaces`)
     held      more capsules, as of a gripper or what it holds
-    Links on the base or the first joint are not held against surfaces (the arm stands on one), nor
-    links less than two joints apart against each other, nor pairs within 2 cm at home: capsules are
-    wider than links.  Links whose <collision> is a mesh are not seen.
+    Links on the base or the first joint are not checked against surfaces (the arm stands on one),
+    nor links less than two joints apart against each other, nor pairs within 2 cm at home: capsules
+    are wider than links.  Links whose <collision> is a mesh are left out.
     """
 
     def __init__(

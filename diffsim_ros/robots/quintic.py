@@ -86,7 +86,7 @@ def sampled(knots: np.ndarray, states: np.ndarray, period: float) -> tuple[np.nd
 
 
 def _values(points: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Values of every piece at its share (pieces, 1) of the way, by de Casteljau."""
+    """Values of every piece at its share (pieces, 1) of the duration, by de Casteljau."""
     while len(points) > 1:
         points = (1 - share) * points[:-1] + share * points[1:]
     return points[0]

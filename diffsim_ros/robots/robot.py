@@ -93,7 +93,7 @@ class Joint:
 class Frame:
     """A link's frame: fixed in the body that joint `carrier` moves (-1: the base), at `pose`.
 
-    parent  the link that it hangs on in the file, "" for the root
+    parent  its parent link in the file, "" for the root
     """
 
     carrier: int

@@ -1,4 +1,4 @@
-"""Does a checked motion begin where the robot stands? What may change until it is sent.
+"""Whether a checked motion begins where the robot is, which may change until it is sent.
 
 It takes a time that does not grow with the number of points, so that it can be repeated just
 before the motion is sent; the motion by itself: trajectory_check.py.
@@ -31,7 +31,7 @@ def check_start(
     *,
     wait: float = 0.0,
 ) -> None:
-    """The present state is fresh, whole, at rest and within limits, and the motion begins there.
+    """The present state is fresh, complete, at rest, within limits, and the motion begins there.
 
     trajectory  as `check_motion` returned it: columns in the order of the arm's joints
     wait        [s] from now until its t = 0, where it has a stamp
@@ -67,7 +67,7 @@ def _first_rate(trajectory: JointTrajectory) -> np.ndarray:
 
 
 def check_state(names: Sequence[str], limits: Limits, start: JointSample, rules: Rules) -> None:
-    """Fresh, whole, within limits, at rest."""
+    """Fresh, complete, within limits, at rest."""
     most = rules.start_velocity
     if not 0.0 <= start.age <= rules.state_age:
         rule = f"at most {rules.state_age:g} s old"
@@ -96,7 +96,7 @@ def check_state(names: Sequence[str], limits: Limits, start: JointSample, rules:
 def check_turns(trajectory: JointTrajectory, arm: Arm, start: JointSample) -> None:
     """Every joint's present position is known, and the motion begins less than half a turn away.
 
-    Joints turn further than once: the same pose a turn away is a long way.
+    Joints turn further than once: the same pose a turn away is far.
     """
     position, _ = start.rows(trajectory.names)
     for k, joint in enumerate(arm.robot.joints):

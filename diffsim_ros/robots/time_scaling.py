@@ -22,7 +22,7 @@ PERIOD = 0.008
 SLACK = 1 + 2e-6
 """Closed forms are slowed by this, so that the bounds of `peaks` keep limits strictly."""
 LONGEST = 20.0
-"""[s] beyond which no motion is looked for."""
+"""[s] beyond which no motion is searched."""
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 
 
@@ -88,7 +88,7 @@ def stretched(trajectory: JointTrajectory, factor: float) -> JointTrajectory:
 def fastest(trajectory: JointTrajectory, limits: Limits) -> JointTrajectory:
     """The same path at the highest uniform speed that keeps velocity, acceleration and jerk.
 
-    A motion at rest all along stays as it is.  InputError: positions beyond their limits.
+    A motion that is always at rest does not change.  InputError: positions beyond their limits.
     """
     found = peaks(trajectory)
     for i, name in enumerate(trajectory.names):

@@ -1,4 +1,4 @@
-"""How joints follow what they are told: late, and each like a damped mass on a spring."""
+"""How joints follow their commands: late, and each like a damped mass on a spring."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Tracking:
         self._dynamics, self._delay = dynamics, nanoseconds(dynamics.delay)
         self._target, self._rate, self._since = self.position, self.velocity, time
         self._queue: deque[tuple[int, np.ndarray, np.ndarray]] = deque()
-        self._steps: dict[int, np.ndarray] = {}  # a controller's cycles are alike
+        self._steps: dict[int, np.ndarray] = {}  # a controller's cycles are equal
 
     def command(self, position: np.ndarray, velocity: np.ndarray) -> None:
         """From now (and the delay) on: go on from `position` with `velocity`, both (n,)."""
@@ -75,7 +75,7 @@ class Tracking:
         self.time = time
 
     def _over(self, duration: int) -> np.ndarray:
-        """What `_step` says of a time [ns]; the last few are kept."""
+        """`_step` at a time [ns]; the last few are kept."""
         if duration not in self._steps:
             if len(self._steps) >= KEPT:
                 self._steps.clear()

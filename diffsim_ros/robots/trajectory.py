@@ -29,7 +29,7 @@ class JointTrajectory:
     positions      (n, j) [rad or m]
     velocities     (n, j) [rad/s or m/s], or None: straight lines
     accelerations  (n, j) [rad/s^2 or m/s^2], or None: cubic, else quintic splines
-    release        [s] when what the gripper holds is let go, None: never
+    release        [s] when what the gripper holds is released, None: never
 
     Nothing is checked here but shapes: `trajectory_check` does that.
     """

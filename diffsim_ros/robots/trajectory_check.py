@@ -1,12 +1,12 @@
-"""Is a joint trajectory safe to send? What the real controller refuses, and what it lets pass.
+"""Checks of a joint trajectory before it is sent: the real controller's, and those that it lacks.
 
 ros2_controllers checks neither NaN nor limits nor where the robot is (ros.md in docs/); a motion
 that passes here is accepted by it, begins where the robot stands and rests, ends at rest, and stays
 within the limits of position, velocity and acceleration on the controller's own interpolation, also
 between points.
 
-`check_motion` looks at the motion alone, however long it is; where the robot stands and the path to
-the first point: start_check.py.
+`check_motion` checks the motion alone, however long it is; the robot's state and the path to the
+first point: start_check.py.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .trajectory_limits import Exceeded, beyond_limits, jumps
 
 PLACE = "trajectory"
 LARGEST = 1e6
-"""Of a number that is looked at at all: with larger ones the interpolation would overflow."""
+"""Largest number that is accepted: with larger ones the interpolation would overflow."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What is accepted beside the arm's limits.
+    """What is accepted besides the arm's limits.
 
     start_tolerance  [rad or m] between the present state and a first point at t = 0
     start_velocity   [rad/s or m/s] of a joint that counts as at rest
@@ -67,8 +67,8 @@ def check_motion(
 ) -> JointTrajectory:
     """The motion with columns in the order of the arm's joints, if it may be sent as it is.
 
-    Names, times, numbers, release, end and limits are looked at; where the robot stands is
-    start_check's business.
+    Names, times, numbers, release, end and limits are checked; start_check checks
+    where the robot is.
     now  [ns] to which stamps are compared; None: not compared
     Raises InputError naming joint, time, value and limit of the first thing that is wrong, and what
     else is beyond limits.
@@ -144,7 +144,7 @@ def _check_stamp(command: JointCommand, rules: Rules, now: int | None) -> None:
 def _check_numbers(motion: JointCommand | JointTrajectory, times: np.ndarray) -> None:
     """Sizes, finiteness and the same fields at every point; effort is never accepted.
 
-    On arrays as far as sizes agree; the first point that is odd is then looked at by itself.
+    On arrays as far as sizes agree; the first point that is odd is then checked by itself.
     """
     if isinstance(motion, JointCommand):
         count, rows = motion.rows
@@ -175,7 +175,7 @@ def _point(motion: JointCommand | JointTrajectory, rows: dict, k: int) -> Comman
 
 
 def _refuse_point(point: CommandPoint, first: CommandPoint, names: Sequence[str], at: str) -> None:
-    """InputError for what is odd about a point; `at` says which it is."""
+    """InputError for what is odd about a point; `at` names it."""
     if len(point.effort):
         raise InputError(PLACE, f"{at}: effort", point.effort, "empty: a position controller")
     for key in FIELDS:

@@ -1,7 +1,7 @@
 """Where a joint trajectory leaves its limits, between its points too: exactly, not by sampling.
 
 On each piece the interpolation is a polynomial in Bernstein form, and lies within the hull of its
-coefficients: pieces whose hull is within the limits need no further look, of the others the extrema
+coefficients: pieces whose hull is within the limits are done, of the others the extrema
 are found.
 """
 
@@ -19,12 +19,12 @@ from .trajectory import JointTrajectory
 SLACK = 1e-6
 """Share of a limit that rounding may take: motions scaled to a limit touch it."""
 HALVINGS = 12
-"""Of a piece, before its extrema are looked for: its hull is then narrower by 4 to this power."""
+"""Of a piece, before its extrema are searched: its hull is then narrower by 4 to this power."""
 
 
 @dataclass(frozen=True)
 class Exceeded:
-    """A joint's quantity beyond its limit at a time [s]; rule says what is accepted."""
+    """A joint's quantity beyond its limit at a time [s]; rule: what is accepted."""
 
     time: float
     joint: str
@@ -39,7 +39,7 @@ class Exceeded:
 
     @property
     def short(self) -> str:
-        """All of it in a few words."""
+        """A short description."""
         return f"{self.quantity} of {self.joint} {self.value:.6g} at {self.time:.6g} s"
 
 

@@ -32,7 +32,7 @@ def load_robot(
 ) -> Robot:
     """Read a URDF.
 
-    meshes    "require": files of visuals and collisions must exist; "ignore": nothing is looked up
+    meshes    "require": files of visuals and collisions must exist; "ignore": nothing is searched
     packages  folder of each package:// name; else a parent folder of the file with that name
     Raises InputError: missing file or library, broken XML, links without inertia that move, masses
     or inertias that no body has, joints of unknown kinds, loops, missing meshes.

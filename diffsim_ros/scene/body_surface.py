@@ -1,8 +1,8 @@
 """The surface of a scene's body: triangles whose vertices are carried by the body or its nodes.
 
-A ball's tets have flat faces, which stand back from the sphere by edge^2/(8 radius): a millimetre
-or two where depth noise is not more.  Its faces are therefore cut finer, the new vertices put on
-the sphere, and carried by the tet behind them (by its shape functions, extended outwards).
+A ball's tets have flat faces, which lie inside the sphere by edge^2/(8 radius): a millimetre or
+two, as much as depth noise.  Its faces are therefore subdivided, the new vertices projected onto
+the sphere, and moved by the tet behind them (by its shape functions, extended outwards).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def body_surface(
 ) -> BodySurface:
     """Surface of a body; `refine` times are a soft ball's faces cut into four.
 
-    radius   of a soft ball [m], where its mesh was made with another (for equal volume, say)
+    radius   of a soft ball [m], where its mesh was made with another (e.g. for equal volume)
 
     Raises InputError for a body without a surface (a particle, a string, a kinematic body) and for
     one that is glued to another body.

@@ -34,8 +34,8 @@ def engine_options(world: Mapping[str, Any], *, record_modes: bool = False) -> A
 def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
     """Return (_engine.Scene, contact name -> _engine SDF) of the parts of a scene.
 
-    What only the engine refuses (ValueError) comes out as an InputError of the scene's place. What
-    the engine chooses by masses and radii is written into the parts.
+    What only the engine refuses (ValueError) becomes an InputError with the scene's place. Values
+    that the engine chooses by masses and radii are written into the parts.
     """
     from diffsim_ros import _engine
 
@@ -61,7 +61,7 @@ def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
         for name, value in parts.values.items():
             key = f"values.{name}"
             if name not in known:
-                accepted = "an entry of this scene's engine"
+                accepted = "a parameter of this scene's engine"
                 raise parts.reader.error(key, value, accepted, nearest(name, known))
             scene.set_value(name, value)
     except (ValueError, KeyError) as error:

@@ -1,4 +1,4 @@
-"""How an arm's joints follow their controller: the keys that a twin has and a plan may know."""
+"""How an arm's joints follow their controller: keys of twins and of plans."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What other simulators have a place for: inertia, material and contact of a scene's bodies.
+"""What other simulators can represent: inertia, material and contact of a scene's bodies.
 
-Drake's point contact is this engine's law, f_n = k_n d (1 + c_n d'), so its numbers carry over as
-they are.  Linear dashpots (MuJoCo's solref, Gazebo's kd) cannot be the same at every speed: they
-are given the restitution e that the law has at IMPACT m/s when one point carries the whole mass,
+Drake's point contact is this engine's law, f_n = k_n d (1 + c_n d'), so its numbers are copied.
+Linear dashpots (MuJoCo's solref, Gazebo's kd) cannot be the same at every speed: they are given the
+restitution e that the law has at IMPACT m/s when one point carries the whole mass,
 
     a (1 + e) = ln((1 + a)/(1 - e a)),  a = c_n IMPACT,    zeta = -ln e / sqrt(pi^2 + ln^2 e).
 """

@@ -2,7 +2,7 @@
 
 Surfaces (.obj .stl .ply) are read by trimesh, tets (.msh .mesh .vtk .vtu) by meshio, and surfaces
 are meshed by fTetWild (pytetwild); the three are the extra `mesh`.  fTetWild
-gives another mesh at every call, so its results are kept, under the content of the surface.
+gives another mesh at every call, so its results are cached under the content of the surface.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_triangles(path: Path, scale: float | None, place: object, key: str) -> 
     rule = "a readable surface of triangles"
     content = read_bytes(path, rule, limit=LARGEST)
     declared = _declared(path, content, rb"element\s+(vertex|face)\s+(\S+)", place, key)
-    try:  # of the bytes alone: what a file refers to (materials, textures) is not looked up
+    try:  # of the bytes alone: what a file refers to (materials, textures) is not opened
         mesh = trimesh.load(io.BytesIO(content), file_type=suffix[1:], force="mesh", process=True,
                             skip_materials=True)  # fmt: skip
         vertices, triangles = np.array(mesh.vertices, float), np.array(mesh.faces, np.int64)
@@ -115,7 +115,7 @@ def read_tets(path: Path, scale: float | None, place: object, key: str) -> TetMe
 
 
 def _declared(path: Path, content: bytes, form: bytes, place: object, key: str) -> dict[bytes, int]:
-    """Counts that a header tells, the first of each name; each thing takes a byte at least."""
+    """Counts of a header, the first of each name; each item takes a byte at least."""
     found: dict[bytes, int] = {}
     for name, text in re.findall(form, content[:HEADER]):
         try:

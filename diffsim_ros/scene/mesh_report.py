@@ -29,7 +29,7 @@ class MeshReport:
     volume [m^3], area [m^2], extent [m] (3,), edge_min, edge_mean, edge_max [m]
     dihedral_min, dihedral_max   [deg]
     slivers     tets with a dihedral angle below the limit
-    flipped     tets that were numbered the other way round (all of them, or none)
+    flipped     tets that were numbered in reverse (all of them, or none)
     unused      vertices of the file that no tet has; they are left out
     """
 
@@ -155,7 +155,7 @@ def without_unused(mesh: TetMesh) -> tuple[TetMesh, int]:
 
 
 def _oriented(mesh: TetMesh, place: object, key: str) -> tuple[TetMesh, int]:
-    """All tets positive, or all turned if the file numbers them the other way round."""
+    """All tets positive, or all turned if the file numbers them in reverse."""
     volume = signed_volumes(mesh.vertices, mesh.corners)
     longest = np.linalg.norm(
         np.ptp(mesh.vertices[mesh.corners], axis=1), axis=1
@@ -178,7 +178,7 @@ def _oriented(mesh: TetMesh, place: object, key: str) -> tuple[TetMesh, int]:
             key,
             f"{len(negative)} inverted tets, the first is number {negative[0]} with "
             f"{volume[negative[0]]:.3g} m^3",
-            "tets with a positive volume, all numbered alike",
+            "tets with a positive volume, all numbered the same way",
             "mesh again",
         )
     swap = [0, 1, 3, 2] if mesh.tets.shape[1] == 4 else [0, 1, 3, 2, 4, 8, 7, 6, 5, 9]

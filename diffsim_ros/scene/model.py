@@ -32,7 +32,7 @@ class SceneModel:
     parts         bodies, surfaces, contacts and links, by kind
     bodies        name -> BodyInfo, in the order of the engine
     sdfs          primitives of all surfaces, transforms applied
-    parameters    what the `parameters:` section asks for
+    parameters    of the `parameters:` section
     description   the resolved scene, plain data
     path          file it came from, None for a mapping
     meshes        name -> MeshReport of every solid
@@ -60,7 +60,7 @@ def load_scene(
 ) -> SceneModel:
     """Read a scene file (or mapping) and build it.
 
-    base       folder, or file, from which a relative path counts; names the place of a mapping
+    base       folder, or file, that paths are relative to; names the place of a mapping
     estimated  result.yaml of an estimation, in place of the scene's own `estimated`
     Raises InputError: file, path inside it, value, rule, remedy.
     """

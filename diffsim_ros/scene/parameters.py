@@ -1,6 +1,6 @@
-"""The `parameters:` section of a scene: paths into it, and what of the engine they stand for.
+"""The `parameters:` section of a scene: paths into it, and the engine's parameters for them.
 
-A path means the value at that place of the file, with all that follows from it: `bodies.cube.mass`
+A path stands for the value at that place of the file and all that depends on it: `bodies.cube.mass`
 also scales an inertia that is `uniform`, `bodies.cube.density` sets mass and inertia.  Every path
 is a `Parameter` that sets p_j = factor_j * value ** power.
 """

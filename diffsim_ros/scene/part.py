@@ -45,7 +45,7 @@ class Part:
         return {name: known[name] for name in names if name in known}
 
     def plain(self) -> dict:
-        """What a file says of it, without absent keys."""
+        """Its keys and values, without absent keys."""
         values = {name: getattr(self, name) for name in self.section()}
         return {name: plain(value) for name, value in values.items() if value is not None}
 

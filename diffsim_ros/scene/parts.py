@@ -12,7 +12,7 @@ from diffsim_ros.scene.part import plain
 
 @dataclass
 class Parts:
-    """Parts of a scene; while it is read, those that stand before the one being read.
+    """Parts of a scene; while it is read, those before the one being read.
 
     world          section `world`, duration a whole number of steps
     materials      name -> Material;  bodies  name -> Body;  sdfs  name -> Sdf or another's name

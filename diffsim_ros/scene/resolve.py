@@ -1,7 +1,7 @@
 """From what a user wrote to the parts of a scene, every default evaluated.
 
-As plain data the parts are the *resolved* scene: the same keys, which load again to the same engine
-scene; it is written beside results.  Defaults that depend on others (k_t = k_n * step, the radius
+As plain data the parts are the *resolved* scene: the same keys, which load to the same engine
+scene; it is written with results.  Defaults that depend on others (k_t = k_n * step, the radius
 of a contact sphere, a rest length, a density taken from a material) are evaluated here, once.
 """
 
@@ -66,7 +66,7 @@ def _world(reader: Reader, value: object) -> dict:
 
 
 def _values(reader: Reader, file: str | None, given: dict) -> dict:
-    """Entries of the engine by name: those of an estimation's result, then those given."""
+    """Values of the engine's parameters: those of an estimation's result, then those given."""
     values = {}
     if file is not None:
         path = absolute(reader, file)

@@ -1,4 +1,4 @@
-"""What stands around an arm: surfaces of its YAML and of a scene, as distances in the world."""
+"""Surroundings of an arm: surfaces of its YAML and of a scene, as distances in the world."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def together(
     source: str,
     names: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """All obstacles; of two with the same name the later one is title by its source.
+    """All obstacles; of two with the same name the later one is named after its source.
 
-    names  gets what each of `others` is called -> its own name
+    names  gets the new name of each of `others` -> its own name
     """
     found = dict(first)
     for name, sdf in others.items():
@@ -36,7 +36,7 @@ def together(
 
 
 def own_surroundings(arm: Arm) -> dict[str, Any]:
-    """Name -> signed distance function in the world of what an arm's YAML says stands around it.
+    """Name -> signed distance function in the world of the surroundings in an arm's YAML.
 
     Raises InputError naming file, key, value and rule.
     """

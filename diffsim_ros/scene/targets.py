@@ -1,6 +1,6 @@
-"""Paths into a scene that can be parameters, and the engine's parameters that each stands for.
+"""Paths into a scene that can be parameters, and the engine's parameters for each.
 
-A path means the value at that place of the file, with all that follows from it: `bodies.cube.mass`
+A path stands for the value at that place of the file and all that depends on it: `bodies.cube.mass`
 also scales an inertia that is `uniform`, `bodies.cube.density` sets mass and inertia.
 """
 

@@ -110,7 +110,7 @@ def ball(radius: float, layers: int) -> TetMesh:
 def cylinder(radius: float, height: float, rings: int, layers: int) -> TetMesh:
     """A cylinder about z and the origin: 6 rings^2 triangles [m] times `layers`, 3 tets a prism.
 
-    Six sectors about the axis; prisms are cut by the order of their corners, alike on both sides.
+    Six sectors about the axis; prisms are cut by the order of their corners, equally on both sides.
     """
     found, index, triangles = [], {}, []
     for sector in range(6):

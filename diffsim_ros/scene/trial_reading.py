@@ -1,6 +1,6 @@
 """Files whose readers trust the counts in them: read in a child process first, within bounds.
 
-A damaged file could otherwise take all memory, crash the process, or keep it busy without end.
+A damaged file could otherwise take all memory, crash the process, or keep it busy forever.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a .vtu file unfolds to, before meshio unfolds it all at once."""
+"""The unpacked size of a .vtu file, before meshio unpacks it all at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = {"UInt32": "<u4", "UInt64": "<u8", "Int32": "<u4", "Int64": "<u8"}
 
 def check_vtu(path: Path, content: bytes, place: object, key: str) -> None:
     """Raise InputError unless the file is XML without a document type, whose packed arrays (zlib,
-    inside the elements) unfold to what data do."""
+    inside the elements) unpack to a usual size."""
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise InputError(place, key, f"{path}: <!DOCTYPE", "XML without a document type")
     try:

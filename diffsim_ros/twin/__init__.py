@@ -1,1 +1,1 @@
-"""A robot and its scene as a lab would have them: what the robot does, and what sensors see."""
+"""A simulated lab: a robot, its scene, and what sensors measure."""

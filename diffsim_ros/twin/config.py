@@ -49,7 +49,7 @@ class Drive:
 
 
 class LinkPose(NamedTuple):
-    """position (3,) [m] and orientation (x, y, z, w) of a link in another; fixed: for ever."""
+    """position (3,) [m] and orientation (x, y, z, w) of a link in another; fixed: never changes."""
 
     parent: str
     child: str
@@ -68,7 +68,7 @@ class TwinConfig:
     spread      body -> sigmas of position (3,) [m] and rotation (3,) [rad]
     latency     of the gripper and its sigma [s]
     controller  of the robot
-    sensors     name -> what sees
+    sensors     name -> sensor
     source      the mapping as read
     """
 
@@ -89,7 +89,7 @@ class TwinConfig:
 
 
 def load_twin(source: str | Path | Mapping, *, base: str | Path | None = None) -> TwinConfig:
-    """Read a twin from a file, or a mapping whose paths count from `base`; raises InputError."""
+    """Read a twin from a file, or a mapping with paths relative to `base`; raises InputError."""
     raw, place = read_mapping(source, base)
     place = "twin" if place == "scene" else place
     reader = Reader(place)
@@ -130,7 +130,7 @@ def _arm(reader: Reader, value: object, beside: str | Path | None) -> Arm:
     if arm.robot.frame(arm.tool).carrier < 0:
         raise reader.error("robot", arm.tool, "a robot whose tool is moved by its joints")
     if arm.base is None:
-        raise reader.error("robot", value, "a robot whose `base` says where it stands")
+        raise reader.error("robot", value, "a robot with a `base`, its pose in the world")
     return arm
 
 
@@ -241,7 +241,7 @@ def _spread(reader: Reader, values: Mapping, scene: SceneModel) -> dict:
 
 
 def link_tree(config: TwinConfig, q: np.ndarray) -> list[LinkPose]:
-    """Every link in the frame of the one that it hangs on, as robot_state_publisher has them, and
+    """Every link in the frame of its parent, as robot_state_publisher publishes them, and
     the root in the world's; at q (n,). A root that is called `world` is the world."""
     robot, moved = config.arm.robot, joint_poses(config.arm.robot, q)
     places = {"": np.eye(4)}

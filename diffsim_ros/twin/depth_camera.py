@@ -1,11 +1,11 @@
-"""A depth camera that is simulated: rays against triangles, then what a sensor spoils.
+"""A simulated depth camera: rays against triangles, then a sensor's errors.
 
-Rays are cast by Open3D, not by the code that the recordings are to test.  Of each pixel
+Rays are cast by Open3D, not by the code under test.  Of each pixel
 
     r = r_true + N(0, sigma(r)),   sigma = constant + quadratic (r - reference)^2,
 
 after a jitter of the ray's direction by `jitter` pixels (which blurs rims into flying pixels);
-surfaces seen at a grazing angle, single pixels and whole blobs return nothing.
+surfaces at a grazing angle, single pixels and whole blobs return nothing.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class DepthCamera:
         self, meshes: Sequence[tuple[np.ndarray, np.ndarray]], stamp: float, generator, *,
         frame: str = "camera",
     ) -> Cloud:  # fmt: skip
-        """What the camera sees of meshes (vertices (n, 3), triangles (m, 3)) [m, world].
+        """The camera's image of meshes (vertices (n, 3), triangles (m, 3)) [m, world].
 
         Raises InputError where nothing returns.
         """

@@ -1,4 +1,4 @@
-"""A trajectory sent to the twin's robot without ROS: what the joints and the bodies then do."""
+"""A trajectory sent to the twin's robot without ROS: the motion of joints and bodies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def simulate_execution(
     until: float | None = None,
     lead: float | None = None,
 ) -> TwinRecord:
-    """One attempt: the trajectory executed, and released as it says.
+    """One attempt: the trajectory executed, and with its release.
 
     number     of the episode: another number, other draws
     until      [s] see Episode.play
@@ -71,7 +71,7 @@ def simulate_executions(
     until: float | None = None,
     lead: float | None = None,
 ) -> list[TwinRecord]:
-    """Several attempts, (number, variation) each, of one trajectory: the joints move alike."""
+    """Several attempts, (number, variation) each, of one trajectory: the joints move equally."""
     motion, release = executed(twin.config, trajectory).motion, trajectory.release
     if release is not None:
         latency = twin.config.latency[0]

@@ -1,4 +1,4 @@
-"""What happened in a twin: the robot's motion, and every body's, at any time."""
+"""The record of a twin: the robot's motion, and every body's, at any time."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class TwinRecord:
 
     @property
     def bodies(self) -> tuple[str, ...]:
-        """Every body that can be asked for."""
+        """Every body of the record."""
         names = [name for phase in self.phases for name in phase.model.engine.body_names]
         names += [] if self.held is None else [self.held.body]
         return tuple(dict.fromkeys(names))
@@ -208,7 +208,7 @@ class TwinRecord:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the engine warns of: points that may have passed through a surface."""
+        """Warnings of the engine: points that may have passed through a surface."""
         return tuple(text for phase in self.phases for text in phase.rollout.warnings)
 
     def arrays(self, rate: float = 500.0) -> dict[str, np.ndarray]:

@@ -24,7 +24,7 @@ TWIN: Section = {
     "spread": Field("mapping", "body -> how differently it is placed each time", default={}),
     "gripper": Field("mapping", "how it opens", default={}),
     "controller": Field("mapping", "how the robot follows", default={}),
-    "sensors": Field("mapping", "name -> what sees the bodies", default={}),
+    "sensors": Field("mapping", "name -> sensor", default={}),
     "seed": Field("integer", "of all that is drawn", default=0, minimum=0),
 }
 
@@ -63,7 +63,7 @@ CONTROLLER: Section = {
     **FOLLOWING,
     "path": Field("number", "path tolerance [rad or m]", default=0.2, minimum=0, strict=True),
     "goal": Field("number", "goal tolerance [rad or m]", default=0.1, minimum=0, strict=True),
-    "goal_time": Field("number", "until the goal must be reached; 0: for ever", "s", 0.0,
+    "goal_time": Field("number", "until the goal must be reached; 0: forever", "s", 0.0,
                        minimum=0),
     "deceleration": Field("number", "when it holds; absent: left to the drives",
                           "rad/s^2 or m/s^2", minimum=0, strict=True),
@@ -96,7 +96,7 @@ SENSORS: dict[str, Section] = {
         "dropout": LOST,
     },
     "depth_camera": {
-        "eye": Field("vector3", "where it stands, world", "m", REQUIRED),
+        "eye": Field("vector3", "its place, world", "m", REQUIRED),
         "target": Field("vector3", "what it looks at; its top is towards +z", "m", REQUIRED),
         "size": Field("integers", "pixels: width, height", default=[320, 240], minimum=1),
         "view": Field("number", "horizontal angle", "deg", 58.0, minimum=1),
@@ -109,7 +109,7 @@ SENSORS: dict[str, Section] = {
         "grazing": Field("number", "least |cosine| that returns", "1", 0.15, minimum=0),
         "missing": LOST,
         "holes": Field("number", "share of the image lost in blobs", "1", 0.0, minimum=0),
-        "surfaces": Field("flag", "whether the scene's surfaces are seen too", default=True),
+        "surfaces": Field("flag", "whether the scene's surfaces are visible too", default=True),
         "radius": Field("number", "of a soft ball whose mesh was made with another", "m", minimum=0,
                         strict=True),
     },

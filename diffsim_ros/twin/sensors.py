@@ -1,7 +1,7 @@
-"""What a lab's sensors say of a twin's bodies: poses, markers, clouds, with noise and losses.
+"""A lab's sensors in a twin: poses, markers, clouds, with noise and losses.
 
 A sample depends on the seed, the episode, the sensor and the sample's number only, not on which
-samples were asked for before.
+samples were drawn before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .surfaces import surroundings, vertices_at
 MOST_RATE = 1000.0
 """Of a sensor [Hz]."""
 TOPIC_NAME = re.compile(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
-SEEN = ("box", "sphere", "soft")
+VISIBLE = ("box", "sphere", "soft")
 NOISE = {
     "constant": Field("number", "along the ray", "m", KINECT.constant, minimum=0),
     "quadratic": Field("number", "times (r - reference)^2", "1/m", KINECT.quadratic, minimum=0),
@@ -39,14 +39,14 @@ NOISE = {
 
 
 class TwinSensor(Protocol):
-    """What looks at bodies `rate` times a second, and says so on `topic`."""
+    """A sensor that measures bodies `rate` times a second and publishes on `topic`."""
 
     name: str
     rate: float
     topic: str
 
     def sample(self, record: TwinRecord, time: float, stamp: int, draw: np.random.Generator) -> Any:
-        """What it says of time [s] of a record, stamped `stamp` [ns]; None where it is lost."""
+        """Its sample at a time [s] of a record, stamped `stamp` [ns]; None where it is lost."""
 
 
 def generator(seed: int, episode: int, sensor: str, number: int) -> np.random.Generator:
@@ -95,9 +95,9 @@ class MarkerSensor:
     nodes: np.ndarray | None
 
     def sample(self, record, time, stamp, draw) -> MarkerFrame:
-        """A MarkerFrame of those that are seen."""
+        """A MarkerFrame of those that are not lost."""
         noise = draw.normal(size=self.points.shape)
-        seen = np.flatnonzero(draw.random(len(self.points)) >= self.dropout)
+        kept = np.flatnonzero(draw.random(len(self.points)) >= self.dropout)
         if self.nodes is None:
             state = record.state(self.body, time)
             turn = Rotation.from_quat(state.orientation[0])
@@ -105,14 +105,14 @@ class MarkerSensor:
         else:
             places = record.nodes(self.body, time)[self.nodes]
         places = places + self.sigma * noise
-        names = tuple(f"{self.body}_{k + 1}" for k in seen)
+        names = tuple(f"{self.body}_{k + 1}" for k in kept)
         number = round(time * self.rate)
-        return MarkerFrame(stamp, self.frame, number, names, places[seen])
+        return MarkerFrame(stamp, self.frame, number, names, places[kept])
 
 
 @dataclass(frozen=True, eq=False)
 class CloudSensor:
-    """A depth camera that sees the scene's bodies and, if wanted, its surfaces."""
+    """A depth camera for the scene's bodies and, if wanted, its surfaces."""
 
     name: str
     rate: float
@@ -183,9 +183,15 @@ def _camera(reader: Reader, name: str, given: Mapping, key: str, scene: SceneMod
         tuple(given["eye"]), tuple(given["target"]), tuple(given["size"]), noise=noise,
         **{k: given[k] for k in keys},
     )  # fmt: skip
-    seen = {n: body_surface(scene, n, 1, given["radius"]) for n, b in scene.bodies.items()
-            if b.kind in SEEN}  # fmt: skip
+    shown = {n: body_surface(scene, n, 1, given["radius"]) for n, b in scene.bodies.items()
+            if b.kind in VISIBLE}  # fmt: skip
     still = tuple(surroundings(scene)) if given["surfaces"] else ()
     return CloudSensor(
-        name, given["rate"], given["topic"] or f"{name}/points", given["frame"], camera, seen, still
+        name,
+        given["rate"],
+        given["topic"] or f"{name}/points",
+        given["frame"],
+        camera,
+        shown,
+        still,
     )

@@ -1,4 +1,4 @@
-"""Triangles of a scene's bodies and surfaces, as a camera sees them."""
+"""Triangles of a scene's bodies and surfaces, for a camera."""
 
 from __future__ import annotations
 

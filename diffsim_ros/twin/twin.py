@@ -1,4 +1,4 @@
-"""A robot that moves, what it holds or drives, and what becomes of that.
+"""A robot that moves, what it holds or drives, and the motion of that.
 
 The engine runs whole motions from a start: of a held body from its release, with the pose and the
 twist that the tool then gives it; of what kinematic bodies move from the beginning, with their keys
@@ -28,7 +28,7 @@ NEAR = 0.005
 """A link takes a kinematic body where it passes the kinematic body's place in the scene, as near
 as this [m]."""
 LOOK = 0.002
-"""Seconds between looks where it is."""
+"""Seconds between checks of where it is."""
 KEY_BLOCK = 256
 """Keys of kinematic bodies are built in blocks of so many, so that scenes are used again."""
 LONGEST_TURN = 6.2
@@ -37,9 +37,9 @@ LONGEST_TURN = 6.2
 
 @dataclass(frozen=True)
 class Variation:
-    """What is otherwise than the twin's file says, for studies of robustness.
+    """Changes of the twin's file, for studies of robustness.
 
-    values   entry of the engine -> value;  factors  entry -> factor
+    values   engine parameter -> value;  factors  parameter -> factor
     shift    body -> (3,) [m], turn  body -> (3,) [rad]: of its place, in the tool (held) or world
     delay    [s] of the release
     """
@@ -63,7 +63,7 @@ class Twin:
 
     @property
     def truth(self) -> dict[str, float]:
-        """Entry of the engine -> its true value."""
+        """Engine parameter -> its true value."""
         engine = self.config.scene.engine
         return dict(zip((i.name for i in engine.parameters), engine.values.tolist(), strict=True))
 
@@ -72,7 +72,7 @@ class Twin:
         return Episode(self, number, variation or Variation())
 
     def entries(self, model: SceneModel) -> dict[str, int]:
-        """Entry of a model's engine -> its index."""
+        """Engine parameter of a model -> its index."""
         if id(model) not in self._entries:
             names = {info.name: i for i, info in enumerate(model.engine.parameters)}
             self._entries[id(model)] = model, names
@@ -179,13 +179,13 @@ class Episode:
         *,
         taken: bool = True,
     ) -> TwinRecord:
-        """What the bodies do while the joints move so.
+        """The bodies' motion for this motion of the joints.
 
         The scene of a twin with kinematic bodies, and nothing held, begins when its links are
         where the kinematic bodies are; before that bodies stay where they are.
 
         motion   of the joints as executed, from 0 s on; they rest before and after it
-        release  [s] when the gripper lets go, without jitter and the variation's delay
+        release  [s] when the gripper releases, without jitter and the variation's delay
         until    [s]; absent: the scene's duration after the release (or the start), or the end of
                  the motion, if that is later
         taken    refuse a motion that does not take the kinematic bodies; False: bodies stay then
@@ -215,7 +215,7 @@ class Episode:
     def _begin(self, motion: JointTrajectory, taken: bool) -> float | None:
         """When the links first pass their kinematic bodies' places [s]; None if they never do.
 
-        That is where they come no nearer: taken on the way there, kinematic bodies would pull at
+        That is where they come no nearer: taken before that, kinematic bodies would pull at
         once.
         """
         times = np.arange(0.0, motion.duration + LOOK, LOOK)

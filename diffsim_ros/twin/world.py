@@ -1,4 +1,4 @@
-"""A twin that goes on in time, without ROS: joints by their controller, bodies as they follow.
+"""A twin that advances in time, without ROS: joints by their controller, then the bodies.
 
 Time stands still where the engine is not ready yet.  An attempt begins when the joints first move
 after a reset: until then bodies are as the scene has them at its start.
@@ -27,11 +27,11 @@ STILL = 1e-9
 AHEAD = 30.0
 """How far a motion is foreseen at most [s]."""
 RECENT = 64
-"""Samples of the joints that tell of the last moments."""
+"""Samples of the joints in the last moments."""
 
 
 class World:
-    """A twin at a time [ns]; `controller` and `gripper` are told what to do from outside.
+    """A twin at a time [ns]; `controller` and `gripper` get commands from outside.
 
     number   of the attempt;  origin  time [ns] at which it began, `moved` once it did
     release  [s] after the origin, without jitter, None: not yet
@@ -141,7 +141,7 @@ class World:
         return replace(now, motion=motion, held=held, until=min(now.until, self.elapsed))
 
     def _covered(self, record: TwinRecord) -> bool:
-        """Whether a record still tells of now; one with a release does to its end, and after that
+        """Whether a record covers the present; one with a release does to its end, and after that
         bodies stay where they are."""
         if record.release is not None:
             return True

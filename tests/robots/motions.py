@@ -1,4 +1,4 @@
-"""A sound motion of the UR5 that tests corrupt, and ways to corrupt it."""
+"""A sound motion of the UR5 that tests corrupt, and methods to corrupt it."""
 
 from dataclasses import replace
 from functools import cache
@@ -31,7 +31,7 @@ def swing(size=0.5, duration=1.0, count=26, release=0.6):
 
 
 def command(**options):
-    """The swing as a message says it."""
+    """The swing as in a message."""
     return JointCommand.of(swing(**options))
 
 
@@ -82,7 +82,7 @@ GOOD_ODD = {
     "fields of some points": with_point(_GOOD, 3, velocities=(), accelerations=()),
     "accelerations alone": without(_GOOD, "velocities"),
     "names twice": replace(_GOOD, names=(NAMES[0],) * 6),
-    "points too near to tell": later(_GOOD, 2**31 - 2),
+    "points too near to distinguish": later(_GOOD, 2**31 - 2),
     "a nanosecond": with_point(with_point(later(_GOOD, 2**30), 0, time=0), 1, time=1),
 }
 """Commands that the real controller accepts although something is odd about them."""

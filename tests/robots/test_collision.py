@@ -28,13 +28,13 @@ LOW = np.array([0.0, -0.3, 1.9, -3.17, -1.57, 0.0])  # the tool points down, nea
 
 def between(first, last, duration=1.5, count=190):
     """From rest to rest along a straight line of joint values: a polynomial of fifth degree."""
-    first, way = np.asarray(first, float), np.subtract(last, first)
+    first, along = np.asarray(first, float), np.subtract(last, first)
     s = np.linspace(0.0, 1.0, count)
     q = 10 * s**3 - 15 * s**4 + 6 * s**5
     qd = (30 * s**2 - 60 * s**3 + 30 * s**4) / duration
     qdd = (60 * s - 180 * s**2 + 120 * s**3) / duration**2
     qd[-1] = qdd[-1] = 0.0
-    rows = [first + np.outer(q, way), np.outer(qd, way), np.outer(qdd, way)]
+    rows = [first + np.outer(q, along), np.outer(qd, along), np.outer(qdd, along)]
     return JointTrajectory(NAMES, s * duration, *rows)
 
 
@@ -73,7 +73,7 @@ def test_a_motion_through_the_table_is_refused_by_link_time_distance_and_margin(
     assert caught.value.value < MARGIN and caught.value.accepted == "at least 0.01 m"
     time = float(caught.value.key.split()[-2])
     before = motion.at(time - 0.02)[0]
-    assert 0 < least(before, TABLE) < 0.05, "when it comes near is told, not when it is deepest"
+    assert 0 < least(before, TABLE) < 0.05, "when it comes near is reported, not when it is deepest"
 
 
 def test_a_clear_motion_passes_and_what_has_no_shape_is_said():
@@ -83,7 +83,7 @@ def test_a_clear_motion_passes_and_what_has_no_shape_is_said():
 
 
 def test_between_two_points_too():
-    """Both ends are clear, the way between is not; and a thin wall that stands between."""
+    """Both ends are clear, the path between is not; and a thin wall that stands between."""
     dip = between(ARM.home, turned(shoulder_lift=0.8))
     ends = [dip.positions[0], dip.positions[0]]
     speed = np.zeros(6)
@@ -94,10 +94,11 @@ def test_between_two_points_too():
     assert least(there_and_back.positions, TABLE) > 0.015
     with pytest.raises(InputError, match="and table"):
         CHECK.check(there_and_back, TABLE)
-    way = np.radians(222.0)  # a plate on a radius that the arm crosses between its points
+    turn = np.radians(222.0)  # a plate on a radius that the arm crosses between its points
     plate = _engine.Box((0.2, 0.0005, 0.3))
     wall = Around({"wall": _engine.Transformed(
-        plate, (0.6 * np.cos(way), 0.6 * np.sin(way), 0.5), (0, 0, np.sin(way / 2), np.cos(way / 2))
+        plate, (0.6 * np.cos(turn), 0.6 * np.sin(turn), 0.5), (0, 0, np.sin(turn / 2), np.cos(turn /
+        2))
     )})  # fmt: skip
     sweep = between(ARM.home, turned(shoulder_pan=2.0), count=3)
     assert least(sweep.positions, wall) > 0.015

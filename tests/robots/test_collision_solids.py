@@ -84,7 +84,7 @@ def test_either_of_two_solids_may_be_cut_into_cells():
         assert outside.sum() > 10
         most = 2 * np.maximum(NEAR, SHARE * np.abs(first))
         assert np.all(np.abs(first - second)[outside] <= most[outside])
-        assert np.all((first < 0.005) == (second < 0.005)), "both say which touch"
+        assert np.all((first < 0.005) == (second < 0.005)), "both find the same contacts"
 
 
 def test_no_more_is_told_than_is_asked():

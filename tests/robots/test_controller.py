@@ -35,7 +35,7 @@ from tests.robots.motions import (
 
 GOOD = command()
 QUICK = Settings(dynamics=Dynamics(bandwidth=2000.0, delay=0.0))
-"""Joints that are where they are told to be."""
+"""Joints at their commanded positions."""
 
 
 def controller(settings=None):

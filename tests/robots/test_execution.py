@@ -78,7 +78,7 @@ def test_a_slow_arm_that_begins_a_little_off_says_nothing():
 
 
 def test_they_do_so_again_after_the_speed_has_changed():
-    """Half the speed, which is heard 0.06 s late."""
+    """Half the speed, which is received 0.06 s late."""
     clock = TrajectoryClock(swing(), NOW)
     for time in 0.3 + 0.008 * np.arange(FIRST):
         clock.follow(at(time), swing().at(time)[0], 0.0)

@@ -1,4 +1,4 @@
-"""Ways of tools: chains against Pinocchio, branches and limits kept, and what is refused."""
+"""Paths of tools: chains against Pinocchio, branches and limits kept, and what is refused."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_the_motion_begins_where_the_arm_stands():
 
 
 def test_the_branch_with_the_largest_margins_is_taken():
-    """Among branches that pass, none has a larger smallest margin; all margins are told."""
+    """Among branches that pass, none has a larger smallest margin; all margins are reported."""
     times, poses, _ = path(UR5, 4)
     found = follow(UR5, times, poses)
     assert found.branches >= 2

@@ -23,7 +23,7 @@ LOAD = {
 
 
 def scene(step=0.001, duration=0.2, **robot):
-    """A scene of one robot, the UR5 unless said otherwise."""
+    """A scene of one robot, the UR5 by default."""
     robot = {"urdf": str(UR5), "angles": Q.tolist(), "joint_stiffness": 1e8} | robot
     world = {"step": step, "duration": duration}
     return load_scene({"world": world, "robots": {"arm": robot}}, base=Path("."))

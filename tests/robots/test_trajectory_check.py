@@ -301,10 +301,10 @@ def test_a_motion_from_the_present_place_is_the_same_in_every_version(fields):
     np.testing.assert_array_equal(motion.positions[0], ARM.home)
     assert from_present(motion, HOME) is motion
     times = np.linspace(0.0, 1.4, 300)
-    ways = [Course(motion, ARM.home, np.zeros(6), 0.0, rule).at(times) for rule in RULES[:2]]
-    np.testing.assert_array_equal(*ways)
-    for way, own in zip(ways[0], motion.at(times), strict=True):
-        np.testing.assert_allclose(way[times < 1.3], own[times < 1.3])
+    courses = [Course(motion, ARM.home, np.zeros(6), 0.0, rule).at(times) for rule in RULES[:2]]
+    np.testing.assert_array_equal(*courses)
+    for course, own in zip(courses[0], motion.at(times), strict=True):
+        np.testing.assert_allclose(course[times < 1.3], own[times < 1.3])
     if fields > 1:
         check(motion)
 

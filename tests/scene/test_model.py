@@ -1,4 +1,4 @@
-"""The scene as the engine sees it: values, parameter paths, surfaces, energy, examples."""
+"""The scene in the engine: values, parameter paths, surfaces, energy, examples."""
 
 import copy
 import math
@@ -311,13 +311,13 @@ def test_a_mapping_and_a_file_and_base(tmp_path):
     assert load_scene(path).engine.values.tobytes() == load_scene(SCENE).engine.values.tobytes()
 
 
-def test_values_and_an_estimations_result_set_entries_of_the_engine(tmp_path):
+def test_values_and_an_estimations_result_set_parameters_of_the_engine(tmp_path):
     result = tmp_path / "result.yaml"
     result.write_text("parameters: {}\nscene: {floor.c_f: 0.21, string.stiffness: 7}\n")
     scene = {**SCENE, "estimated": "result.yaml", "values": {"floor.c_f": 0.3}}
     model = load_scene(scene, base=tmp_path)
     values = model.engine.values
-    assert values[model.engine.index("floor.c_f")] == 0.3  # what the file says itself wins
+    assert values[model.engine.index("floor.c_f")] == 0.3  # the file's own value wins
     assert values[model.engine.index("string.stiffness")] == 7
     again = load_scene(model.description)
     np.testing.assert_array_equal(again.engine.values, values)
@@ -326,7 +326,7 @@ def test_values_and_an_estimations_result_set_entries_of_the_engine(tmp_path):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"floor.cf": 0.3}, "an entry of this scene's engine; .*floor.c_f"),
+        ({"floor.cf": 0.3}, "a parameter of this scene's engine; .*floor.c_f"),
         ({"floor.c_f": -0.3}, "floor.c_f"),
         ({"floor.c_f": "much"}, "values.floor.c_f"),
     ],

@@ -1,4 +1,4 @@
-"""Soft bodies, kinematic bodies and links as the engine sees them: values, paths, motions,
+"""Soft bodies, kinematic bodies and links in the engine: values, paths, motions,
 energy."""
 
 import copy

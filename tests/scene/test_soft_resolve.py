@@ -102,7 +102,7 @@ def test_waypoints_become_keys_at_the_greatest_common_interval():
     assert keys["interval"] == pytest.approx(0.1) and len(keys["positions"]) == 6
     assert keys["positions"][1] == pytest.approx([0, 0, 0.2])
     assert keys["rotations"][2] == [0, 0, 3]
-    turn = 2 * math.pi - 2 * math.atan2(0.3, 0.954)  # not back by way of zero
+    turn = 2 * math.pi - 2 * math.atan2(0.3, 0.954)  # not back through zero
     assert keys["rotations"][5] == pytest.approx([0, 0, turn], abs=1e-3)
     assert keys["rotations"][3][2] == pytest.approx(3 + (turn - 3) / 3, abs=1e-3)
 

@@ -1,4 +1,4 @@
-"""Sensors: their noise is what the file says, and a sample depends on nothing but its number."""
+"""Sensors: their noise is that of the file, and a sample depends on nothing but its number."""
 
 from dataclasses import replace
 

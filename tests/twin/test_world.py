@@ -63,7 +63,7 @@ def test_a_late_cancel_keeps_the_past_of_a_dragged_cube(swing):
     motion = type(swing)(
         swing.names, swing.times, twin.config.arm.home + share, -0.25 * swing.velocities
     )  # fmt: skip
-    ways = []
+    runs = []
     for cancel in (False, True):
         world = World(twin, BEGIN)
         world.controller.start(JointCommand.of(motion))
@@ -71,10 +71,10 @@ def test_a_late_cancel_keeps_the_past_of_a_dragged_cube(swing):
         if cancel:
             assert world.controller.cancel().canceled
         after, _ = ticks(world, 0.3, "cube")
-        ways.append((before, after))
-    np.testing.assert_array_equal(ways[0][0], ways[1][0])
-    assert np.abs(ways[0][1] - ways[1][1]).max() > 1e-3
-    assert np.linalg.norm(ways[0][0][-1] - ways[0][0][0]) > 1e-3
+        runs.append((before, after))
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert np.abs(runs[0][1] - runs[1][1]).max() > 1e-3
+    assert np.linalg.norm(runs[0][0][-1] - runs[0][0][0]) > 1e-3
 
 
 def test_a_reset_puts_all_back_and_draws_anew(swing):
@@ -110,7 +110,7 @@ def test_resting_costs_no_memory(swing):
 
 
 def test_times_count_from_the_controllers_own_start_of_a_trajectory(swing):
-    """It begins with a cycle (8 ms), up to one after it is told."""
+    """It begins with a cycle (8 ms), up to one after it is commanded."""
     twin = Twin(start_at(ball_twin(), swing), base=ROOT)
     known = executed(twin.config, swing).motion
     for wait in (0.1, 0.102, 0.106):

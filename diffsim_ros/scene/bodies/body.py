@@ -31,14 +31,14 @@ def contact_spheres_name(body: str) -> str:
 
 @dataclass(frozen=True)
 class BodyInfo:
-    """What a picture needs to know of a body.
+    """A body for pictures.
 
     kind       box, sphere, point, frame (a kinematic body without shape), or soft: drawn by its
                vertices
     size       edges of the box, diameters of the sphere, extent of a soft body, zero for a point;
                body frame [m]  (3,)
     colour     red, green, blue, opacity [0..1]  (4,)
-    triangles  of a soft body's vertices (k, 3); both sides are seen if `sheet`
+    triangles  of a soft body's vertices (k, 3); both sides are visible if `sheet`
     lines      of a string's (s, 2)
     """
 
@@ -56,7 +56,7 @@ class Body(Part):
     """A body by its numbers.
 
     SOFT     its degrees of freedom are vertices
-    CARRIES  it has a frame: soft bodies are glued to it, joints and surfaces hang on it
+    CARRIES  it has a frame: soft bodies are glued to it, joints and surfaces are attached to it
     TURNS    its start has a rotation and an angular velocity
     MOVES    forces move it
     POINT    what pictures draw where it has no shape
@@ -145,7 +145,7 @@ class Body(Part):
 
 
 def material_of(parts: Parts, name: str | None, key: str) -> Material:
-    """The material of a body that names one, or one that says nothing."""
+    """The material of a body that names one, or an empty one."""
     if name is None:
         return NO_MATERIAL
     if name not in parts.materials:

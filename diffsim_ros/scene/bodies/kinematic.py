@@ -21,7 +21,7 @@ KEYS: Section = {
     "interval": Field("number", "time between keys", "s", 1.0, minimum=0, strict=True),
     "positions": Field("points", "of the kinematic body's origin, world frame", "m", REQUIRED),
     "rotations": Field("points", "rotation vectors, shorter than 6.2 rad; absent: none", "rad"),
-    "count": Field("integer", "of keys, all alike, where one is given", minimum=1),
+    "count": Field("integer", "of keys, all equal, where one is given", minimum=1),
 }
 WAYPOINT: Section = {
     "time": Field("number", "a whole number of steps; the first is 0", "s", REQUIRED, minimum=0),

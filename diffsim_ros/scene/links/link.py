@@ -21,7 +21,7 @@ FRAME = Field("choice", "axes of the keys", default="world", choices=("world", "
 class SceneLink(Part):
     """A link by its numbers.
 
-    CHOSEN  keys that the engine chooses where the file says nothing
+    CHOSEN  keys that the engine chooses where they are absent
     VALUES  keys that are parameters NAME.key of the engine
     MORE    further tables of keys: what follows links[i] -> section
     """
@@ -165,5 +165,5 @@ def key_targets(
 
 
 def free_vertices(body: Body, chosen: Array) -> list[int]:
-    """Vertices that a force or bundle acts on; pinned ones feel none."""
+    """Vertices that a force or bundle acts on; pinned ones are left out."""
     return np.setdiff1d(chosen, body.pinned_vertices()).tolist()

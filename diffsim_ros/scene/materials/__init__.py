@@ -1,4 +1,4 @@
-"""Materials: numbers that bodies and their contacts take where they say nothing themselves."""
+"""Materials: numbers for bodies and their contacts where they have none of their own."""
 
 from __future__ import annotations
 

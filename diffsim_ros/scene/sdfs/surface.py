@@ -25,7 +25,7 @@ class SdfInfo:
     position      a point of the plane, or the centre; world or carrier's frame [m]  (3,)
     orientation   x, y, z, w; for a plane its local z axis is the outward normal  (4,)
     size          edges, diameters, box around an implicit one; zero for a plane [m]  (3,)
-    carrier       body in whose frame it stands, None: the world
+    carrier       body in whose frame it is, None: the world
     sdf           _engine SDF about the origin of an implicit one
     """
 

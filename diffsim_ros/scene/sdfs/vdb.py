@@ -17,7 +17,7 @@ from diffsim_ros.scene.vdb_file import load_level_set
 
 @part
 class LevelSetFile(Sdf):
-    """A level set knows the box of its grid."""
+    """A level set has the box of its grid."""
 
     def bounds(self, named: Named):
         sdf = self.engine(named)
