@@ -61,7 +61,7 @@ def simulators() -> dict:
 
 
 def skip(name: str, error: Exception) -> None:
-    """Say in one line that a simulator is left out."""
+    """Print one line: a simulator is left out."""
     print(f"ball: {name} is left out: {error}", file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""A foam ball seen by a depth camera (data/foam_ball): one objective with its gradient, by part.
+"""A foam ball before a depth camera (data/foam_ball): one objective with its gradient, by part.
 
 The problem is that of config/estimation/foam_ball.yaml at its first guess: parameters and the start
 of the recording.  CPU seconds of one thread, in which waiting for a busy machine does not count,

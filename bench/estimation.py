@@ -61,7 +61,7 @@ def contact_names(config) -> list[str]:
     return [
         name
         for name, options in config.parameters.items()
-        if not options.fixed and all(entry.endswith(inner) for entry in options.sets)
+        if not options.fixed and all(target.endswith(inner) for target in options.sets)
     ]
 
 

@@ -3,7 +3,7 @@
 A checkpoint must hold what a step cannot be linearized without: positions and velocities, 2 ndof
 doubles. `bytes_over_floor` is what the process grew by during the rollout, per step, over that,
 `with_gradient_over_floor` the same of the most it held until the gradient was there;
-`gradient_to_forward` the wall time of the way back over that of the rollout, in the same run.
+`gradient_to_forward` the wall time of the backward pass over that of the rollout, in the same run.
 """
 
 from __future__ import annotations

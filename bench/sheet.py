@@ -5,7 +5,7 @@ the scene left out. MuJoCo takes part as a membrane with the springs' elasticity
 sheet) with the very same springs at the largest step at which they stay stable.
 
     step             CPU ms of a step at 1/240 s, forward and with an exact gradient by the springs'
-                     stiffnesses; unconverged: steps at which MuJoCo's solver said it gave up
+                     stiffnesses; unconverged: steps at which MuJoCo's solver reported failure
     work_precision   on the small sheet: CPU seconds of 0.5 s, and distance of the final centre [mm]
                      from this simulator's own limit (its motion at a quarter of the finest step)
 """

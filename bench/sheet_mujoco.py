@@ -1,4 +1,4 @@
-"""The sheets in MuJoCo, two ways.
+"""The sheets in MuJoCo, in two forms.
 
 membrane   flex of dimension 2 with the springs' equivalent elasticity, integrator `discrete`,
            the only one that takes it implicitly

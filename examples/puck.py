@@ -97,8 +97,8 @@ def _checks(found: Outcome, creeps: dict, duration: float) -> None:
     figures["distance_by_formula"] = reach
     for friction in MODELS:
         apart = abs(figures[friction]["distance"] - reach - creeps[friction] * duration / 2)
-        found.check(f"{friction}: slides as far as Coulomb says, within 10 %", apart < 0.1 * reach)
+        found.check(f"{friction}: slides as far as by Coulomb, within 10 %", apart < 0.1 * reach)
     for friction in ("linear", "tanh"):
         near = abs(figures[friction]["final_speed"] / creeps[friction] - 1) < 0.15
-        found.check(f"{friction}: creeps as its penalty says, within 15 %", near)
+        found.check(f"{friction}: creeps as its penalty predicts, within 15 %", near)
     found.check("hybrid: comes to rest (< 1e-6 m/s)", figures["hybrid"]["final_speed"] < 1e-6)

@@ -117,7 +117,7 @@ def _study(path: str, quick: bool) -> Outcome:
         found.figures[friction]["largest_distance_from_linear"] = float(apart.max())
         found.figures[friction]["largest_distance_before_the_wall"] = float(apart[: wall + 1].max())
         found.check(
-            f"{friction}: within a tenth of linear friction's way until it meets the wall",
+            f"{friction}: within a tenth of linear friction's path until it meets the wall",
             apart[: wall + 1].max() < 0.1 * moved,
         )
     found.pictures["tori_iterations.png"] = curves(

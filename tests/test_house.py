@@ -31,7 +31,7 @@ FORBIDDEN = {
     "inverse": {"scene", "sensing", *USERS},
     "real2sim": {"planning", "twin", "commands", "cli", "nodes"},
     "planning": {"sensing", "real2sim", "twin", "viz", "commands", "cli", "nodes"},
-    # a twin knows neither models nor estimates, only what its sensors say
+    # a twin uses neither models nor estimates, only its sensors' samples
     "twin": {"inverse", "real2sim", "planning", "viz", "commands", "cli", "nodes"},
     "viz": {"inverse", "real2sim", "planning", "twin", "commands", "cli", "nodes"},
     "commands": {"cli", "nodes"},
@@ -169,7 +169,7 @@ def test_imports_follow_the_arrows(name):
 
 
 def test_real2sim_imports_pictures_only_where_it_writes_them():
-    """viz knows plain data of real2sim, so the other way is inside functions: no circles."""
+    """viz knows plain data of real2sim, so imports of viz are inside functions: no circles."""
     wrong = []
     for path in sorted((PACKAGE / "real2sim").glob("*.py")):
         for node in ast.parse(path.read_text()).body:
@@ -410,7 +410,7 @@ def test_documented_keys_of_scene_files_are_those_accepted():
 
 
 def test_the_changelog_is_in_release_form():
-    """Keep a Changelog: versions with dates, kinds of change once each, nothing said twice."""
+    """Keep a Changelog: versions with dates, kinds of change once each, no line twice."""
     text = (ROOT / "CHANGELOG.md").read_text()
     kinds = {
         "Added",

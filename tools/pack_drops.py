@@ -18,7 +18,7 @@ SQUARES, ELBOWS, ELLIPSES = 150, 120, 1000
 GLITCH = 0.8
 """Turn between two frames [rad] that no square makes: 20 rad/s are 0.08."""
 HINGE, ARM = np.array([-0.035, 0.06, 0.0]), np.array([0.035, 0.0, 0.0])
-"""Hinge in link 1 and centre of link 2 seen from it [m], nominal (URDF of the source)."""
+"""Hinge in link 1 and centre of link 2 relative to it [m], nominal (URDF of the source)."""
 
 
 def drawn(count: int, wanted: int) -> np.ndarray:

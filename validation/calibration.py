@@ -1,12 +1,12 @@
-"""Do 95 % intervals cover?  Synthetic tosses, estimated the way a user's are.
+"""Do 95 % intervals cover?  Synthetic tosses, estimated as a user's are.
 
-Each repetition throws a cube of known contact onto its table with our own engine, the way the
+Each repetition throws a cube of known contact onto its table with our own engine, as the
 recorded ones were thrown (heights, speeds, spins, 148 Hz; bounces and sliding), blurs every pose by
 1 mm and 0.5 deg, and hands the tosses to `real2sim.estimate`: starts are nuisance variables with
 the flight before contact as prior, Levenberg-Marquardt over growing horizons, Gauss-Newton
 covariance.  All parameters are estimated together, from first guesses that are 30 % off.
 
-An interval counts whatever the result says about its parameter; none at all counts as a miss.
+An interval counts whatever the notes on its parameter; none at all counts as a miss.
 `confounded` shows that two parameters that motion cannot distinguish are named.
 """
 

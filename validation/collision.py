@@ -1,6 +1,6 @@
 """Random motions of two arms among random things: collisions by Pinocchio and coal, and by ours.
 
-The peer looks at 2 ms steps of the same motion with its own kinematics, shapes and distances. A
+The peer checks 2 ms steps of the same motion with its own kinematics, shapes and distances. A
 motion collides where any of its distances is below 0, and is clear where all are at least those
 that our check asks for.
 """
@@ -32,7 +32,7 @@ from .planned import read, solved
 MOTIONS = {"ur5": 1000, "stanford": 500}
 MARGIN = 0.01
 STEP = 0.002
-"""[s] between the peer's looks."""
+"""[s] between the peer's checks."""
 CLEAR = 0.98
 """Least share of clear motions that is accepted."""
 PERIOD = 0.008
@@ -190,7 +190,7 @@ def random_motion(arm: Arm, rng) -> JointTrajectory:
 
 
 def one(arm: Arm, check: CollisionCheck, peer: Peer, seed: int) -> dict | None:
-    """What both say of one motion; None where it begins in a collision."""
+    """Both answers for one motion; None where it begins in a collision."""
     rng = np.random.default_rng(seed)
     things, held = random_things(rng, arm), bool(rng.integers(2))
     motion = random_motion(arm, rng)

@@ -38,7 +38,7 @@ def scene(body: Puck, friction: str) -> _engine.Scene:
 
 
 def compare(steps: int = STEPS) -> dict:
-    """Way, last speed and distance from the reference's speed over time, per model."""
+    """Displacement, last speed and distance from the reference's speed over time, per model."""
     body = puck()
     x, u, forces = simulate(body, START, VELOCITY, steps, STEP, GRAVITY, C_F)
     speed = u[:, :, :2].mean(axis=1)

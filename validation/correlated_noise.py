@@ -1,6 +1,6 @@
 """Do intervals cover when noise is alike from frame to frame?  One recording of a damped swing.
 
-Amplitude, phase, decay, frequency and offset of a swing seen in several channels are fitted to
+Amplitude, phase, decay, frequency and offset of a swing measured in several channels are fitted to
 noise that is an autoregression of first order in time (0.9: 19 frames are worth one), partly shared
 between channels, as what a model does wrong is.  Beside it, the covariance that takes all residuals
 for independent.
@@ -42,7 +42,7 @@ def noise(generator, n: int, q: int, rho: float, shared: float) -> np.ndarray:
 
 
 def swing(n: int, q: int, data: np.ndarray | None = None):
-    """Fit of a swing to data (n, q), sigma SIGMA; None: what the truth looks like (n, q)."""
+    """Fit of a swing to data (n, q), sigma SIGMA; None: the true curves (n, q)."""
     t = np.arange(n) / RATE
     gain = np.random.default_rng(7).normal(size=(2, q))
 
@@ -68,7 +68,7 @@ def swing(n: int, q: int, data: np.ndarray | None = None):
 
 
 def coverage(case: tuple, count: int, seed: int) -> dict:
-    """Share of the 95 % intervals that hold the truth, by parameter; sigma as it is told."""
+    """Share of the 95 % intervals that contain the truth, by parameter; sigma as reported."""
     n, q, rho, shared = case
     clean, generator = swing(n, q), np.random.default_rng([seed, n, q, round(100 * rho)])
     inside = {"correlated": [], "independent": []}

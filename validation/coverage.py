@@ -1,4 +1,4 @@
-"""Do intervals cover the truth?  What the studies of rendered recordings assert, all alike."""
+"""Do intervals cover the truth?  Assertions of all studies of rendered recordings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A ball thrown into a cup after one bounce on the floor  [G 4.7.5]: world, policy, loss, hits.
 
-The cup is at the origin and the thrower stands where the cup would be seen from, so one world
+The cup is at the origin and the thrower stands where the cup is measured from, so one world
 serves every throw; positions below are those of the ball's centre relative to the cup's foot.
 """
 
@@ -133,11 +133,11 @@ def descents(x: torch.Tensor) -> torch.Tensor:
 
 
 def loss(x: torch.Tensor) -> torch.Tensor:
-    """Loss (B,) of flights (B, F, 3), per SCALE^2: |r|^2 of the soft minimum of the way to the
+    """Loss (B,) of flights (B, F, 3), per SCALE^2: |r|^2 of the soft minimum of the distance to the
     cup's mouth over the descent after the bounce.
 
-    Throws that have none, as they touch nothing in time, get the horizontal way of their last
-    instant and a penalty, the height they reach: whichever way they fail, lower throws bounce
+    Throws that have none, as they touch nothing in time, get the horizontal distance of their last
+    instant and a penalty, the height they reach: however they fail, lower throws bounce
     earlier.
     """
     rows, z = descents(x), x[..., 2]

@@ -147,7 +147,7 @@ def rehearsal(rng, arm: Arm) -> dict:
         watch.on_speed_scaling(now, mock.scaling)
         if event != "silence" or passed < at:
             watch.on_joint_state(now, mock.position)
-        if (now - NOW) // 4_000_000 % 12 == 0:  # 20 Hz, heard up to 30 ms later
+        if (now - NOW) // 4_000_000 % 12 == 0:  # 20 Hz, received up to 30 ms later
             late = nanoseconds(rng.uniform(0.0, 0.03))
             sent.append((now + late, mock.updated, mock.desired.position, mock.position))
         while sent and sent[0][0] <= now:
@@ -181,7 +181,7 @@ EXPECTED = {
 
 
 def events(fraction: float = 1.0) -> dict:
-    """How many motions ended as they should, by event; how exactly the gripper was told."""
+    """How many motions ended as they should, by event; how exactly the gripper was commanded."""
     arm = load_arm(ROOT / "config" / "robots" / "ur5.yaml")
     rng = np.random.default_rng(8)
     runs = [rehearsal(rng, arm) for _ in range(share(RUNS, fraction))]

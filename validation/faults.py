@@ -1,15 +1,15 @@
-"""Faults at random instants while the driver moves an arm, judged by the robot's own record.
+"""Faults at random instants while the driver moves an arm, evaluated by the robot's own record.
 
 Robot (the mock controller in each of its versions), driver and clients are processes; two pipelines
 of them run side by side, in ROS domains of their own.  Each execution has a motion from where the
 arm stands, at random close to the limits, and a fault at a random instant, in a fifth of them two.
 The robot writes down every control cycle, and the judge (faults_judge.py) asks of each execution:
 
-1. what the arm was told by the driver's trajectories keeps its limits to 1 %.  Brakes after a
+1. the commands of the driver's trajectories keep the arm's limits to 1 %.  Brakes after a
    cancellation are the controller's own and have figures of their own (position, velocity); what
    another client sends is its own affair until the driver stops it;
-2. the gripper opened only within its bounds of place, velocity and lateness, as the record says,
-   and never after a cancellation was accepted, in a stop, or after the end was told;
+2. the gripper opened only within its bounds of place, velocity and lateness, by the record,
+   and never after a cancellation was accepted, in a stop, or after the end was reported;
 3. the arm rests afterwards, and no trajectory of the driver runs on;
 4. the answer is true to the record;
 5. no process prints an exception, ends with another exit code than it should, or is late.
@@ -39,7 +39,7 @@ BROKEN = {
     "path_unchecked": ["replaced_by_topic"],
     "limits_unchecked": ["unsafe_goal"],
 }
-"""Break of the driver -> faults under which it must be seen."""
+"""Break of the driver -> faults under which it must be detected."""
 TRIED = 24
 """Executions of a broken driver."""
 PROGRESS = 50
@@ -149,7 +149,7 @@ def summed(ones: Sequence[dict]) -> dict:
 
 
 def broken(names: Sequence[str], count: int) -> dict[str, dict]:
-    """Drivers that are broken so: how many executions, and in how many of them that was seen."""
+    """Drivers that are broken so: how many executions, and in how many of them it was detected."""
     tally = Tally(count * len(names))
     jobs = []
     for k, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Robot, driver and clients of the fault study in one ROS domain: kept alive, heard, begun
+"""Robot, driver and clients of the fault study in one ROS domain: kept alive, recorded, begun
 again."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OPENED = re.compile(r"the gripper was commanded to open at ([0-9.]+) s")
 
 
 def read_line(trace: Trace, name: str, line: str) -> None:
-    """What a line of a program's log says of this execution."""
+    """A line of a program's log about this execution."""
     if BAD.search(line):
         trace.troubles.append(f"{name}: {line}")
     if opened := OPENED.search(line):
@@ -114,7 +114,7 @@ class Bench:
             self.news.notify_all()
 
     def idle(self, since: float) -> bool:
-        """Whether the driver has said after `since` [s] that it waits, and hears the robot."""
+        """Whether the driver has reported after `since` [s] that it waits, and receives states."""
         when, status = self.reported or (-1.0, None)
         return when > since and status.message == "ready" and status.level == b"\0"
 
@@ -238,7 +238,7 @@ class Bench:
     # --- one execution --------------------------------------------------------------------------
 
     def now_begins(self, scene: Scene, wall: bool) -> Trace:
-        """What was printed and told so far is the past's."""
+        """What was printed and reported so far is of the past."""
         self.driver.new_lines(), self.robot.new_lines()
         self.events = []
         offset = time.time_ns() - time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""Ways to break the driver on purpose, in its process: the fault study must catch each of them."""
+"""Breaks of the driver on purpose, in its process: the fault study must catch each of them."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def path_unchecked() -> None:
     Supervisor._off_plan = lambda self, *_: ""
     Supervisor.away_from_goal = lambda self: ""
     Supervisor.release_fault = lambda self, now: ""
-    hear = Supervisor.on_feedback
+    receive = Supervisor.on_feedback
 
     def on_feedback(self, *rows):
-        hear(self, *rows)
+        receive(self, *rows)
         self._off_commands = 0
 
     Supervisor.on_feedback = on_feedback

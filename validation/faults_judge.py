@@ -18,10 +18,10 @@ from .faults_record import DRIVER, OTHER
 from .faults_scenes import ENDS_CLIENT, ENDS_DRIVER, ENDS_ROBOT, Scene
 
 BEYOND = 1.01
-"""Share of a limit that may be told."""
+"""Share of a limit that may be commanded."""
 PLACE, VELOCITY, LATENESS = 0.1, 0.5, 0.05
 """Bounds of a release, the driver's defaults [rad, rad/s, s]."""
-SEEN = 0.06
+OBSERVED = 0.06
 """[s] before a release: the age that a joint state may have then, and a cycle."""
 CYCLE = 0.008
 TIMING = 0.03
@@ -47,7 +47,7 @@ ASKED = ("cancel", *ENDS_CLIENT[:3], *ENDS_DRIVER[:3])
 
 @dataclass
 class Trace:
-    """What was seen of one execution; mono are monotonic times [ns].
+    """The record of one execution; mono are monotonic times [ns].
 
     rows      record.ROW from before it was sent until the arm rests
     events    the robot's, in order
@@ -125,7 +125,7 @@ class Judge:
         self._say("what was sent ends elsewhere than what was asked for")
         return found
 
-    # --- (1) what the arm was told --------------------------------------------------------------
+    # --- (1) what the arm was commanded ---------------------------------------------------------
 
     def _limits(self) -> None:
         rows, limits = self.rows, self.arm.limits
@@ -133,15 +133,15 @@ class Judge:
         sent = rows[ours]
         brake = rows[rows["braking"] == 1]
         share = {}
-        for name, part in (("told", sent), ("brake", brake)):
+        for name, part in (("commanded", sent), ("brake", brake)):
             if not len(part):
                 continue
             q, qd, qdd = (part["desired"][:, k] for k in range(3))
-            scaling = part["scaling"][:, None] if name == "told" else 1.0
+            scaling = part["scaling"][:, None] if name == "commanded" else 1.0
             middle, half = (limits.upper + limits.lower) / 2, (limits.upper - limits.lower) / 2
             share[f"{name}_position"] = float((np.abs(q - middle) / half).max())
             share[f"{name}_velocity"] = float((np.abs(scaling * qd) / limits.velocity).max())
-            if name == "told":
+            if name == "commanded":
                 most = np.abs(scaling**2 * qdd) / limits.acceleration
                 share["told_acceleration"] = float(most.max())
         share["told_step"] = self._steps()
@@ -214,7 +214,7 @@ class Judge:
         if self._later(stamp, trace.canceled):
             self._say("the gripper was opened after a cancellation was accepted")
         if self._later(stamp, trace.answered):
-            self._say("the gripper was opened after the end was told")
+            self._say("the gripper was opened after the end was reported")
         times = self._plan_times()
         scaling = rows["scaling"][sent]
         before = max(sent - round(HALT / CYCLE), 0)
@@ -225,7 +225,7 @@ class Judge:
         late = float(times[sent] - due)  # of the trajectory, as is what the driver may err by
         if not -max(LATENESS * scaling, TIMING + CYCLE) <= late <= LATENESS * scaling + TIMING:
             self._say(f"the gripper was opened {late:.3f} s late (at most {LATENESS})")
-        window = np.arange(max(sent - round(SEEN / CYCLE), 0), min(sent + 2, len(rows)))
+        window = np.arange(max(sent - round(OBSERVED / CYCLE), 0), min(sent + 2, len(rows)))
         window = window[np.isfinite(times[window])]
         if not len(window):
             self._say("the gripper was opened before the motion")
@@ -282,7 +282,7 @@ class Judge:
         if trace.report.code == "SUCCESS":  # joints settle after their commands
             away = np.abs(rows["joints"][-1, 0] - rows["desired"][-1, 0]).max()
             if away > SETTLED:
-                self._say(f"SUCCESS, and the arm rests {away:.3f} rad from where it was told to")
+                self._say(f"SUCCESS, and the arm rests {away:.3f} rad from its commanded place")
             return
         commanded = np.abs(rows["scaling"][:, None] * rows["desired"][:, 1]).max(axis=1) > RESTS
         sent = (rows["mono"] > trace.answered) & commanded & (rows["source"] == DRIVER)
@@ -336,7 +336,7 @@ class Judge:
         if others and not by_topic:  # what they do with an arm that has arrived is their affair
             rows = rows[: ours[-1] + 1]
         ended = slice(-1, None)
-        if others and by_topic:  # nothing tells who moves it: from the end on it must come there
+        if others and by_topic:  # nobody knows who moves it: from the end on it must come there
             late = np.flatnonzero(self._plan_times()[: len(rows)] >= self.plan.duration)
             ended = slice(late[0] if len(late) else -1, None)
         away = np.abs(rows["joints"][ended, 0] - self.plan.positions[-1]).max(axis=1).min()

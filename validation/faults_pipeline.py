@@ -101,7 +101,7 @@ class Pipeline:
             self._keep(trace, judge)
 
     def _keep(self, trace: Trace, judge: Judge) -> None:
-        """For whoever looks for the reason."""
+        """For finding the reason."""
         import pickle
 
         folder = Path(os.environ["FAULTS_KEEP"])

@@ -1,6 +1,6 @@
 """What robot, referee and judge of the fault study share: rows of the record, names of its files.
 
-The robot appends one row per control cycle to a file, so that what it was told is known however it
+The robot appends one row per control cycle to a file, so that its commands are known however it
 ended, and writes its events, JSON by the line, into a pipe.
 """
 

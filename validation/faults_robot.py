@@ -213,7 +213,7 @@ class Robot(BaseNode):
         self._asked.append(token)
 
     def _do_ready(self, version: str, factor: float, wall: bool, pause: float) -> None:
-        """All is well again; told of `pause` [s] later, once the arm rests."""
+        """All is well again; reported `pause` [s] later, once the arm rests."""
         self._late.clear()
         self._do_states("", 0.0)
         self._do_scaling(1.0)
@@ -270,7 +270,7 @@ class Robot(BaseNode):
     # --- end ------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Tell whoever sent a goal that it ends."""
+        """End a running goal, with a result for its client."""
         self.from_thread(self.server.close)
         self.flush()
 

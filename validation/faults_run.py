@@ -28,13 +28,13 @@ from .faults_scenes import ENDS_CLIENT, ENDS_DRIVER, ENDS_ROBOT, Fault, Scene, s
 HUGE = 40_000
 """Points of a huge goal."""
 LOOK = 0.25
-"""[s] after which is looked again what nobody tells of."""
+"""[s] between checks of what is not reported."""
 ANSWERED = 2.0
 """[s] in which an answer is there that was sent before a process ended."""
 ENDING = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP)
-"""Exit codes of a command that a signal ends after it has said how it ended."""
+"""Exit codes of a command that a signal ends after it has reported how it ended."""
 ENDED = re.compile(r"\[driver\]: (?:goal \w+|topic): ([A-Z_]+) ?(.*)$")
-TOLD = re.compile(r"gripper commanded at ([0-9.]+) s")
+COMMANDED = re.compile(r"gripper commanded at ([0-9.]+) s")
 
 
 def execution(bench: Bench, scene: Scene, wall: bool) -> Trace:
@@ -69,7 +69,7 @@ class Run:
         if self.scene.process:
             path = bench.folder / "trajectory.yaml"
             self.client = bench.execute(self.scene, path)
-            start = time.monotonic() + 0.5  # the command looks for the driver first
+            start = time.monotonic() + 0.5  # the command finds the driver first
         else:
             self._handle = bench.send(self.scene)
             bench.later(self._handle.add_done_callback, self._on_handle)
@@ -97,7 +97,7 @@ class Run:
         getattr(self, f"_do_{_kind(fault.name)}")(fault)
 
     def _over(self) -> bool:
-        """Whether this execution has ended, as far as anybody will tell."""
+        """Whether this execution has ended, by every report to come."""
         trace, bench, now = self.trace, self.bench, time.monotonic()
         if bench.driver.code is not None:
             self._died = self._died or now
@@ -122,7 +122,7 @@ class Run:
             self.bench.news.notify_all()
 
     def _logged(self) -> Report | None:
-        """How the driver says that it ended, in its log."""
+        """How it ended, by the driver's log."""
         for line in self.bench.driver.new_lines():
             read_line(self.trace, "driver", line)
             found = ENDED.search(line)
@@ -177,7 +177,7 @@ class Run:
         trace.answered = time.monotonic_ns()
         if last.startswith("execute: cancelled; nothing was sent"):
             code, message = "CANCELED", "nothing was sent"
-        stamp = TOLD.search(message)
+        stamp = COMMANDED.search(message)
         trace.report = Report(code, message, release_stamp=float(stamp[1]) if stamp else None)
         if client.code not in (0 if code == "SUCCESS" else 3, *ENDING):
             trace.troubles.append(f"execute ended with {client.code}: {last}")

@@ -222,7 +222,7 @@ def scene(rng: np.random.Generator, arm: Arm, begin: np.ndarray, name: str, *, w
     names = {one.name for one in faults}
     alone = names & set(ENDS_DRIVER)
     process = bool(names & set(ENDS_CLIENT)) or (not alone and rng.random() < 0.05)
-    if name == "release_unset":  # no trajectory.yaml can say so
+    if name == "release_unset":  # no trajectory.yaml can have that
         made, process = replace(made, release=0.0), False
     if names & set(ENDS_CLIENT) and names & {*ENDS_DRIVER, *ENDS_ROBOT, "release_unset"}:
         faults = faults[:1]
@@ -233,7 +233,7 @@ def scene(rng: np.random.Generator, arm: Arm, begin: np.ndarray, name: str, *, w
 
 
 def queue(rng: np.random.Generator, count: int) -> list[str]:
-    """Names of the main faults of `count` executions, each about as often as FAULTS says."""
+    """Names of the main faults of `count` executions, each about as often as in FAULTS."""
     names, weights = list(FAULTS), np.array(list(FAULTS.values()))
     shares = np.floor(np.cumsum(weights / weights.sum()) * count + 0.5).astype(int)
     counts = np.diff(shares, prepend=0)

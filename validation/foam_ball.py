@@ -96,7 +96,7 @@ def estimation(how: Numerics) -> dict:
                "scale": "linear" if name == "c_f" else "log"}
         for name, entry in ENTRIES.items()
     }  # fmt: skip
-    # how hard floor and skin are is not known: a factor of e either way
+    # how hard floor and skin are is not known: a factor of e up or down
     parameters["k_n"] = {"value": K_N, "bounds": [K_N / 50, 50 * K_N], "sets": {"ground.k_n": 1},
                          "scale": "log", "prior_mean": K_N, "prior_sigma": K_N}  # fmt: skip
     cloud = {

@@ -56,7 +56,7 @@ LAW = (
 )
 """Keywords of the contact law, which the signatures have as '**kwargs': name -> type."""
 WORK, MOST_WORK = ("steps", "calls", "repeat", "iterations", "max_iterations"), 200
-"""Arguments that only say how long a caller waits, and how long that may be here."""
+"""Arguments that only set how long a caller waits, and how long that may be here."""
 FLOATS = [0.0, 1.0, 0.3, 2.5, 1e-3, 100.0, -1.0, -0.0, 1e-300, 1e300, np.inf, -np.inf, np.nan]
 INTS = [0, 1, 2, 3, 7, -1, 100, 2**31 - 1, -(2**31), 2**31, 2**63, -(2**63), 2**70]
 TEXTS = ["", "x", "a.b", "\0", "ä", "x" * 5000, "a", "b", "world", "a.mass"]

@@ -2,7 +2,7 @@
 
 A child runs programs one after the other and notes the seed of each before it starts, so that a
 crash is found again with `--program SEED`.  A finding is a signal, an exit that no program asked
-for, an exception that no caller is told to expect, CPU time or memory beyond the bounds.
+for, an exception that is not documented, CPU time or memory beyond the bounds.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def run_programs(program: Callable[[int], None], first: int, count: int, note: P
     Wrong exceptions are written to stderr, each after a line FINDING and its seed.
     """
     faulthandler.enable()
-    faulthandler.register(signal.SIGPROF, chain=True)  # says where, then ends the process
+    faulthandler.register(signal.SIGPROF, chain=True)  # prints where, then ends the process
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with note.open("w") as file:
         for seed in range(first, first + count):

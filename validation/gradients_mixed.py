@@ -139,7 +139,7 @@ def _contact_regimes(codes, traits) -> set[str]:
 
 
 def check_mixed(scene: MixedScene, seed: int, alone: Counter):
-    """(report, S against lambda, regimes, kinds felt); kinds least seen alone so far come first."""
+    """(report, S against lambda, regimes, kinds felt); kinds least felt alone so far come first."""
     engine, rng = scene.engine, np.random.default_rng(seed + 10_000)
     active = sample(engine, rng)
     kinds = np.array([kind_of(engine.parameters[i].name) for i in active])

@@ -81,7 +81,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 
 class Watch:
-    """An audit hook of a child: what no reader may do (files that C code opens are not seen)."""
+    """An audit hook of a child: what no reader may do (files opened by C code escape it)."""
 
     EVENTS = (
         "socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "os.system", "os.exec",

@@ -105,7 +105,7 @@ def npz_cases(rng: random.Random) -> Iterator[Case]:
 
 
 def _lying(data: bytes) -> bytes:
-    """Members whose directory tells of 4 GB each."""
+    """Members whose directory states 4 GB each."""
     out, at = bytearray(data), 0
     while (at := data.find(b"PK\x01\x02", at)) >= 0:
         out[at + 24 : at + 28] = struct.pack("<I", 0xFFFFFFF0)

@@ -59,10 +59,10 @@ class Pieces:
             state = [position, velocity, np.zeros_like(position)]
             known = len(rows) if approach_rule(version) == "quintic" else min(len(rows), 2)
             wait = motion.times[:1, None]
-            way = _polynomials(
+            approach = _polynomials(
                 wait, [r[None] for r in state[:known]], [r[:1] for r in rows[:known]]
             )
-            body = np.concatenate([way, body], axis=1)
+            body = np.concatenate([approach, body], axis=1)
             begins, lasts = np.append(0.0, begins), np.concatenate([wait, lasts])
         return Pieces(begins, lasts[:, 0], body)
 

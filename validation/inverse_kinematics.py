@@ -1,7 +1,7 @@
 """Inverse kinematics of random paths that arms can go: solved, within limits, how long it takes.
 
 A path is the tool's pose along a random joint motion that keeps all limits (so there is an answer),
-told at 50 to 100 times; the arm is told nothing of the joints.
+given at 50 to 100 times; joint values are not given.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def one_path(arm: Arm, seed: int) -> dict:
 def kept(trajectory: JointTrajectory, arm: Arm) -> bool:
     """Whether every limit holds, at 16 times between every two points, and exact rest at the ends.
 
-    By differences of the sampled curve, not by the control points that the solver looks at.
+    By differences of the sampled curve, not by the control points that the solver checks.
     """
     steps = np.linspace(0, 1, 17)
     times = trajectory.times[:-1, None] + steps * np.diff(trajectory.times)[:, None]
@@ -136,7 +136,7 @@ def study(fraction: float = 1.0) -> dict:
             "off_at_keys_m": max(one["off"] for one in solved),
             "refused": [one["why"] for one in found if not one["solved"]][:5],
         }
-        if name != "seven_axis":  # where the spare joint goes between keys is not told
+        if name != "seven_axis":  # the redundant joint is free between keys
             between = [one["between"] for one in solved]
             figures[name]["off_between_keys_mm_median_99_percent"] = [
                 round(1e3 * value, 4) for value in np.percentile(between, [50, 99])

@@ -60,7 +60,7 @@ class Course:
         return {key: list(value) for key, value in vars(self).items() if key != "policy"}
 
     def tested(self, place: World, cups: torch.Tensor) -> None:
-        """Add loss and hits on cups that it has not seen."""
+        """Add loss and hits on test cups."""
         with torch.no_grad():
             x = place.fly(self.policy(cups), cups)
         self.test_loss.append(float(loss(x).mean()))
@@ -112,8 +112,8 @@ def gradient_check(place: World, policy: Policy, cups: torch.Tensor) -> Gradient
 
 
 @torch.no_grad()
-def judged(policy: Policy, cups: torch.Tensor, friction: float, rate: int) -> dict:
-    """Throws of a policy in a world of this friction, judged where they pass the absent cup's rim.
+def evaluated(policy: Policy, cups: torch.Tensor, friction: float, rate: int) -> dict:
+    """Throws of a policy in a world of this friction, at the absent cup's rim.
 
     Offsets from the middle of the mouth in metres; None where no throw passes.
     """
@@ -153,12 +153,12 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     for name, friction in (("friction", FRICTION), ("frictionless", 0.0)):
         course = train(world(friction, rate), cups, tests, EPOCHS if whole else 4, seed)
         courses[name], found = course, course.figures()
-        found["with_friction"] = judged(course.policy, tests, FRICTION, rate)
+        found["with_friction"] = evaluated(course.policy, tests, FRICTION, rate)
         if whole:
-            found["at_a_finer_step"] = judged(course.policy, tests, FRICTION, FINE)
+            found["at_a_finer_step"] = evaluated(course.policy, tests, FRICTION, FINE)
             found["rests_in_the_real_cup"] = rests(course.policy, tests, FRICTION)
             found["hit_rate_over_c_f"] = {
-                str(c): judged(course.policy, tests, c, rate)["hit_rate"] for c in FRICTIONS
+                str(c): evaluated(course.policy, tests, c, rate)["hit_rate"] for c in FRICTIONS
             }
         figures[name] = found
     coarse = world(FRICTION, COARSE)

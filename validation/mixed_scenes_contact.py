@@ -41,7 +41,7 @@ def obstacle(b: Builder, kind: str, crease: bool):
     """An sdf with its top at the origin, upwards +z, about 0.3 m wide and flat at 0.05 m.
 
     The members of a sharp union meet in a crease only where asked: several points of a body would
-    settle in it, where the normal jumps and a step may have no root.
+    come to rest in it, where the normal jumps and a step may have no root.
     """
     tilt = quaternion(b.rng.normal(size=3) * 0.08)
     if kind == "plane":

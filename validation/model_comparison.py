@@ -4,7 +4,8 @@ A soft bar clamped at one end is held straight and let go, and swings about its 
 40 degrees; markers on it are recorded, held level and askew.  Its viscosity is either one of the
 Green strain rate, which leaves rotations alone, or one of dF/dt + dF/dt^T, which damps them.  Both
 are fitted to recordings made with either one, and the comparison has to name the one that made
-them.  A bar ten times as stiff hardly turns: there it has to say that nothing tells them apart.
+them.  A bar ten times as stiff hardly turns: there it must report that they cannot be
+distinguished.
 
 No inverse crime: recordings come from cells half as long, a quarter of the step, with noise.
 """
@@ -71,7 +72,7 @@ class Bar:
         return {"gravity.x": 9.81 * np.cos(angle), "gravity.z": -9.81 * np.sin(angle)}
 
     def recording(self, law: str, k: int, seed: int) -> Observation:
-        """Markers of recording k of a bar of this law, seen by a tracker."""
+        """Markers of recording k of a bar of this law, measured by a tracker."""
         model = load_scene(self.scene(law, self.truth[law], finer=2))
         engine, p = model.engine, model.engine.values
         for name, value in self.gravity(self.angles[k]).items():
@@ -157,7 +158,7 @@ def recognised(bar: Bar, law: str, seed: int) -> tuple[ModelComparison, dict]:
 
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
-    """Both laws and both ways round, and the stiff bar; a tenth: one way, two recordings."""
+    """Both laws in both directions, and the stiff bar; a tenth: one direction, two recordings."""
     if fraction < 1:
         return {"small_invariant": recognised(SMALL, "invariant", seed)[1]}
     done = {}

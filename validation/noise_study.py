@@ -1,11 +1,11 @@
 """What noise does to Young's modulus, friction and the start of a throw.
 
 A soft cube with six markers is thrown onto a floor, bounces once, and is fitted from a material ten
-times too soft in both ways of [G 4.7.3], three phases and growing horizons, whichever ends lower,
-under each friction law: linear, tanh and hybrid.
-As in the thesis the recordings come from the same model (the question is whether the optimiser
-finds the way back), and the noise is uniform.  A second throw hardly slides: what friction can be
-known from it, and what the cost along the coefficient looks like, is reported.
+times too soft by both methods of [G 4.7.3], three phases and growing horizons, whichever ends
+lower, under each friction law: linear, tanh and hybrid. As in the thesis the recordings come from
+the same model (the question is whether the optimiser comes back), and the noise is uniform.  A
+second throw hardly slides: what friction can be known from it, and the shape of the cost along the
+coefficient, is reported.
 """
 
 from __future__ import annotations

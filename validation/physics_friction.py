@@ -19,7 +19,7 @@ PLATE = np.array([[a, b, 0.0] for a in (-1, 1) for b in (-1, 1)])
 def plate(mass, position, velocity, sdf=GROUND, orientation=(0, 0, 0, 1), **contact):
     """A rigid body whose four contact points lie in the plane of its centre of mass.
 
-    Friction then has no lever, so the points always carry equal loads.
+    Friction then has no moment arm, so the points always carry equal loads.
     """
     s = _engine.Scene()
     s.set_gravity([0, 0, -G])
@@ -33,7 +33,7 @@ def plate(mass, position, velocity, sdf=GROUND, orientation=(0, 0, 0, 1), **cont
 
 
 def stopping_distance(v0: float, v_c: float, c_f: float, friction: str) -> float:
-    """Way to rest of a slider on level ground, v_c = c_f m g / k_t.
+    """Distance to rest of a slider on level ground, v_c = c_f m g / k_t.
 
     linear: v' = -c_f g above v_c, v' = -c_f g v / v_c below: (v0^2 + v_c^2) / (2 c_f g).
     tanh:   v' = -c_f g tanh(v / v_c): v_c^2 / (c_f g) times the integral of u / tanh u to v0/v_c.
@@ -50,7 +50,7 @@ def slider_case(rng) -> dict:
     heading = rng.uniform(0, 2 * np.pi)
     return {
         "mass": mass, "c_f": c_f, "k_n": mass * 10 ** rng.uniform(3, 4), "v0": v0, "v_c": v_c,
-        "k_t": c_f * mass * G / v_c, "way": np.array([np.cos(heading), np.sin(heading), 0.0]),
+        "k_t": c_f * mass * G / v_c, "direction": np.array([np.cos(heading), np.sin(heading), 0.0]),
     }  # fmt: skip
 
 
@@ -58,15 +58,15 @@ def relative_stop(case: dict, make, friction: str) -> float:
     """Simulated over exact stopping distance, minus 1."""
     m, k_n, v_c = case["mass"], case["k_n"], case["v_c"]
     scene = make(
-        m, [0, 0, -m * G / k_n], case["v0"] * case["way"],
+        m, [0, 0, -m * G / k_n], case["v0"] * case["direction"],
         k_n=k_n, k_t=case["k_t"], c_f=case["c_f"], friction=friction,
     )  # fmt: skip
     deceleration = case["c_f"] * G
     duration = (case["v0"] + 14 * v_c) / deceleration  # v falls as exp(-t c_f g / v_c) at the end
     h = 0.02 * v_c / deceleration
     r = rollouts(scene, scene.values, int(np.ceil(duration / h)), h)[0]
-    way = (r.position[-1, 0] - r.position[0, 0]) @ case["way"]
-    return way / stopping_distance(case["v0"], v_c, case["c_f"], friction) - 1
+    distance = (r.position[-1, 0] - r.position[0, 0]) @ case["direction"]
+    return distance / stopping_distance(case["v0"], v_c, case["c_f"], friction) - 1
 
 
 def incline(alpha: float, heading: float) -> tuple[_engine.Plane, np.ndarray, np.ndarray, list]:
@@ -84,7 +84,7 @@ def relative_incline(case: dict, ratio: float, rigid: bool, friction: str) -> fl
     """
     m, c_f, k_n, k_t = case["mass"], case["c_f"], case["k_n"], case["k_t"]
     alpha = np.arctan(ratio * c_f)
-    sdf, normal, downhill, orientation = incline(alpha, np.arctan2(*case["way"][1::-1]))
+    sdf, normal, downhill, orientation = incline(alpha, np.arctan2(*case["direction"][1::-1]))
     load = m * G * np.cos(alpha)
     start = 10 * c_f * load / k_t * downhill if ratio > 1 else np.zeros(3)
     contact = {"sdf": sdf, "k_n": k_n, "k_t": k_t, "c_f": c_f, "friction": friction}
@@ -144,8 +144,8 @@ def real_block() -> dict:
     v_c = c_f * mass * G / (k_t / 2)
     scene = box(**rest, position=[0, 0, half[2] - mass * G / (k_n / 2)], velocity=[v0, 0, 0])
     r = rollouts(scene, scene.values, 8000, h)[0]
-    way = r.position[-1, 0, 0]
-    figures["stop"] = float(way / stopping_distance(v0, v_c, c_f, "linear") - 1)
+    distance = r.position[-1, 0, 0]
+    figures["stop"] = float(distance / stopping_distance(v0, v_c, c_f, "linear") - 1)
     for name, ratio in (("creep", 0.6), ("accelerate", 1.5)):
         alpha = np.arctan(ratio * c_f)
         sdf, normal, downhill, orientation = incline(alpha, 0.0)
@@ -206,7 +206,7 @@ def study_symmetry(fraction: float = 1.0, seed: int = 0) -> dict:
 
 
 def mirror_gap(rng, body, steps, h, options) -> tuple[float, int]:
-    """Largest pose difference between a drop and its mirrored twin, mirrored back; impacts seen."""
+    """Largest pose difference between a drop and its mirrored twin, mirrored back; impacts."""
     turn, spin = rng.normal(size=3), 4 * rng.normal(size=3)
     position = np.array([0, rng.normal() * 0.1, rng.uniform(0.15, 0.3)])
     velocity = rng.normal(size=3)

@@ -25,7 +25,7 @@ class Motion:
 
     force(P) -> function (c, R, v, w) -> (f [N], tau about the centre of mass [N m]), world frame,
     where P(name) is the value of an engine parameter. active: parameters of the gradient, with
-    their scales. step: the coarsest step [s]; smooth(modes) tells whether all contacts kept to one
+    their scales. step: the coarsest step [s]; smooth(modes): whether all contacts kept to one
     regime.
     """
 

@@ -103,7 +103,7 @@ def judged_tumbling(figures: dict) -> dict:
 
 
 def note(figures: dict, key: str, value: float) -> None:
-    """Keep the largest value seen under this key."""
+    """Keep the largest value under this key."""
     figures[key] = max(figures.get(key, 0.0), float(value))
 
 

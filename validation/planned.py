@@ -1,4 +1,4 @@
-"""Plans as figures, and the same problems by CMA-ES, which sees values only."""
+"""Plans as figures, and the same problems by CMA-ES, which uses values only."""
 
 from __future__ import annotations
 

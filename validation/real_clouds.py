@@ -152,7 +152,7 @@ def check_table(cloud: Cloud) -> dict:
 
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
-    """All files and bags; a fraction looks at the excerpts alone."""
+    """All files and bags; a fraction reads the excerpts alone."""
     roots = [EXCERPTS] + ([Path(WHOLE)] if fraction >= 1 and WHOLE else [])
     figures: dict = {"whole_recordings": len(roots) > 1, "files": {}, "bags": {}, "scenes": {}}
     for root in roots:

@@ -11,7 +11,7 @@ tennis           velocities kept, but for an exchange of momentum along the line
                  restitution of the frames that are fitted
 
 Differences are paired over recordings, with 95 % bootstrap intervals.  Another draw of training
-recordings tells how far the standard deviations can be trusted.
+recordings shows how far the standard deviations can be trusted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TINY = ("fit.iterations=3", "fit.continuation={}")  # of a tenth's fit
 SEEDS = (1, 2)
 """Draws of training recordings; the first is the YAML's."""
 WINDOWS = {"early": 0.1, "whole": 0.0}
-"""Times after the first contact [s] up to which motions are judged (0: all)."""
+"""Times after the first contact [s] up to which motions are evaluated (0: all)."""
 IMPACT = {"impact": 0.0}
 SIDE, GROUND = 0.06, 0.0014  # [m], the square's (README of its data)
 SQUARE = PlanarBody(
@@ -94,8 +94,8 @@ class Fitted:
         free = self.experiment.model.map
         self.z = free.scaled({name: self.result.values()[name] for name in free.names})
 
-    def judged(self, window: float) -> PoseExperiment:
-        """The experiment, judged up to this time after the first contact."""
+    def evaluated_to(self, window: float) -> PoseExperiment:
+        """The experiment, evaluated up to this time after the first contact."""
         found = copy(self.experiment)
         measurement = replace(self.config.measurement, window=window)
         found.config = replace(self.config, measurement=measurement)
@@ -104,7 +104,7 @@ class Fitted:
 
     def errors(self, window: float, *, guess: bool = False) -> list[Errors]:
         """Of the validated recordings; with `guess` by the YAML's first guess."""
-        experiment = self.judged(window)
+        experiment = self.evaluated_to(window)
         z = experiment.model.map.start if guess else self.z
         found, failures = experiment.predicted(self.data.validate, z, "validate")
         assert not failures, failures[0]
@@ -171,7 +171,7 @@ def fitted_baseline(fitted: Fitted, simulate: Callable, body: PlanarBody, fracti
 
     Errors add up with the weights of the estimation's own objective.
     """
-    length, experiment = fitted.config.fit.length, fitted.judged(WINDOWS["early"])
+    length, experiment = fitted.config.fit.length, fitted.evaluated_to(WINDOWS["early"])
     weights = {
         "position_error_m": length, "rotation_error_deg": np.degrees(1.0),
         "velocity_error_m_s": length, "spin_error_rad_s": 1.0,
@@ -207,7 +207,7 @@ def planar_body(
             e, mu = fitted_baseline(fitted, simulate, other, fraction)
             entry[rival] = {"restitution": e, "friction": mu}
             for label, window in windows.items():
-                theirs = simulate(fitted.judged(window), fitted.data.validate, other, e, mu)
+                theirs = simulate(fitted.evaluated_to(window), fitted.data.validate, other, e, mu)
                 entry[rival][label] = compared(fitted.errors(window), theirs)
         found["draws"][str(seed)] = entry
     return found
@@ -235,7 +235,7 @@ def elbow(fraction: float) -> dict:
             "parameters": parameters(fitted.result),
         }
         for label, window in WINDOWS.items():
-            ours, experiment = fitted.errors(window), fitted.judged(window)
+            ours, experiment = fitted.errors(window), fitted.evaluated_to(window)
             entry[label] = {
                 "first_guess": compared(ours, fitted.errors(window, guess=True)),
                 "stays": compared(ours, [_stays(experiment, t) for t in fitted.data.validate]),
@@ -276,7 +276,7 @@ def tennis(fraction: float) -> dict:
     """One recording: its first frames are fitted, those after them are predicted."""
     fitted = Fitted(configured("tennis_balls", 1, fraction))
     last = int(fitted.config.fit.horizons[-1])
-    experiment = fitted.judged(0.0)
+    experiment = fitted.evaluated_to(0.0)
     (prediction,), _ = experiment.predicted(fitted.data.train, fitted.z, "train")
     measured = prediction.measured[..., :2]
     theirs = exchanged(measured, prediction.t, last)

@@ -120,7 +120,7 @@ class Bar:
     def stiffness(self, state, p: np.ndarray | float = 0.0) -> sp.csc_matrix:
         """d2E/du2, in whose geometric part the pressure is p (e, q).
 
-        At an equilibrium p = lambda Pi ln J. On the way there Newton keeps the pressure as an
+        At an equilibrium p = lambda Pi ln J. Before that Newton keeps the pressure as an
         unknown of its own (predicted_pressure), as lambda ln J is far off while J is not yet 1.
         """
         _, G, _ = state

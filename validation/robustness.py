@@ -1,4 +1,4 @@
-"""Random drops: how many steps converge at the step they were asked for.
+"""Random drops: how many steps converge at the requested step.
 
 Soft bodies and rigid ones fall on floors, boxes and spheres, on moving rigid bodies and on each
 other, over five decades of stiffness, Poisson's ratio to 0.49 and steps to 1/60 s. A step counts

@@ -2,7 +2,7 @@
 
 Every case is read in a child process; a case passes if it ends with InputError within
 `hostile.SECONDS` of CPU time and `hostile.MEMORY` more than before.  Files are written, processes
-started and addresses looked up by nobody: an audit hook says so.
+started and no addresses looked up: an audit hook reports it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ A soft puck (a lattice of mass points and damped springs) on an incline; one BDF
     0 <= z  _|_  lam_n >= 0,   v_t = -s lam_t,   0 <= s  _|_  c_f lam_n - |lam_t| >= 0
 
 by a sequence of linearisations of f, each a small problem in the contact forces alone (Delassus
-matrix W = J A^-1 J^T) solved by a semismooth Newton method. Nothing is softened: z >= 0 and the
+matrix W = J A^-1 J^T) solved by a semismooth Newton method. Nothing is smoothed: z >= 0 and the
 Coulomb cone hold to the tolerance, and a stuck point stands still. Independent of the engine.
 """
 
@@ -96,9 +96,9 @@ def _gap(W, free, gap, c_f, lam):
         if size <= limit:
             P[i, :2], D[t] = trial[i, :2], T[t]
             continue
-        way = trial[i, :2] / size
-        P[i, :2] = limit * way
-        D[t] = c_f * np.outer(way, T[n]) + limit / size * (np.eye(2) - np.outer(way, way)) @ T[t]
+        u = trial[i, :2] / size  # the direction of sliding
+        P[i, :2] = limit * u
+        D[t] = c_f * np.outer(u, T[n]) + limit / size * (np.eye(2) - np.outer(u, u)) @ T[t]
     return (lam - P).ravel(), np.eye(3 * count) - D
 
 

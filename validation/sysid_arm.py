@@ -162,7 +162,7 @@ def make_log(path: str | Path, seed: int = 7) -> None:
 
 
 def _settled(mujoco, model, data, target, rate) -> np.ndarray:
-    """Sensors (n, 18) of a trial that begins settled at its first target."""
+    """Sensors (n, 18) of a trial that begins at rest at its first target."""
     mujoco.mj_resetData(model, data)
     data.qpos[:] = target[0]
     data.ctrl[:] = np.concatenate([target[0], 0 * target[0]])
@@ -198,7 +198,7 @@ def truth() -> dict[str, float]:
     return found | {f"payload.{w}": float(v) for w, v in zip(words, values, strict=True)}
 
 
-def judged(estimates: dict[str, tuple[float, float | None]], level: float = 1.96) -> dict:
+def evaluated(estimates: dict[str, tuple[float, float | None]], level: float = 1.96) -> dict:
     """Errors against the truth, and how many 95 % intervals hold it.
 
     estimates  name -> (value, sigma)
@@ -244,12 +244,12 @@ def ours() -> dict:
         "free_parameters": sum(p.std_dev is not None for p in result.parameters),
         "cpu_s_all": seconds,
         "fit_s": result.metrics["timing"]["fit"],
-        **judged(values),
+        **evaluated(values),
     }
 
 
 class Theirs:
-    """The same trials, parameters, sigmas and starts as mujoco.sysid sees them."""
+    """The same trials, parameters, sigmas and starts for mujoco.sysid."""
 
     def __init__(self, step: float = FITTED) -> None:
         self.step = step
@@ -371,7 +371,7 @@ class Theirs:
             "free_parameters": int(best.size),
             "cpu_s_fit": seconds,
             "fit_s": wall,
-            **judged(self.estimates(best, covariance, half)),
+            **evaluated(self.estimates(best, covariance, half)),
         }
 
     def at_truth(self) -> float:

@@ -93,7 +93,7 @@ MODEL = """<mujoco><option timestep="{step}" gravity="0 0 {gravity}" cone="ellip
 
 
 class Theirs:
-    """The same tosses as mujoco.sysid sees them."""
+    """The same tosses for mujoco.sysid."""
 
     def __init__(self, description: dict, train: list, validate: list) -> None:
         import mujoco

@@ -54,7 +54,7 @@ IMPACT, RADIUS, DROPS, GRAVITY = 3.5, 0.0335, 8, 9.81
 
 
 def recorded(twin: Twin, throws: list[tuple[JointTrajectory, float]], path: Path) -> None:
-    """Carry throws out; write what the tracker sees of the flying ball as an .npz of poses.
+    """Execute throws; write the tracker's poses of the flying ball as an .npz.
 
     throws  (motion of the joints, seconds that count from the release)
     """
@@ -148,7 +148,7 @@ def low() -> JointTrajectory:
 
 
 def lead(twin: Twin) -> float:
-    """Seconds by which the gripper is told before the planned release: it waits for the arm's lag,
+    """Seconds by which the gripper's command precedes the planned release: it waits for the lag,
     as the driver does."""
     return twin.config.latency[0] - twin.config.controller.dynamics.delay
 

@@ -106,7 +106,7 @@ def in_stages() -> dict:
 def continuation() -> dict:
     """A contact of few steps, whose cost is discontinuous: directly, and by continuation."""
     found = {}
-    for way, stages in (("direct", ()), ("continuation", STAGES)):
+    for name, stages in (("direct", ()), ("continuation", STAGES)):
 
         def change(raw: dict, stages=stages) -> None:
             raw["scene"]["world"] |= {"step": 1e-3, "record_every": 5}
@@ -115,7 +115,7 @@ def continuation() -> dict:
                              "factors": list(stages) or [1.0]}  # fmt: skip
 
         result, seconds = solved(altered("throw_one_bounce", change))
-        found[way] = candidate_figures(result.best) | {"cpu_seconds": round(seconds, 3)}
+        found[name] = candidate_figures(result.best) | {"cpu_seconds": round(seconds, 3)}
     return _helped(found)
 
 
@@ -130,17 +130,17 @@ def stiff_cube(fraction: float = 1.0) -> dict:
     """A stiff cube that drops and slides [G Fig. A.5]: directly, and as the floor's stiffness
     doubles; directly with BDF1 too, which takes the bounces away.  A tenth: without continuation.
     """
-    ways = {"direct": [], "continuation": None, "direct_bdf1": []}
+    variants = {"direct": [], "continuation": None, "direct_bdf1": []}
     if fraction < 1:
-        del ways["continuation"]
+        del variants["continuation"]
     found = {}
-    for way, softened in ways.items():
+    for name, continuation in variants.items():
 
-        def change(raw: dict, way=way, softened=softened) -> None:
-            if softened is not None:
-                raw["search"]["continuation"] = softened
-            raw["scene"]["world"]["scheme"] = "bdf1" if way.endswith("bdf1") else "bdf2"
+        def change(raw: dict, name=name, continuation=continuation) -> None:
+            if continuation is not None:
+                raw["search"]["continuation"] = continuation
+            raw["scene"]["world"]["scheme"] = "bdf1" if name.endswith("bdf1") else "bdf2"
 
         result, seconds = solved(altered("throw_stiff_cube", change))
-        found[way] = candidate_figures(result.best) | {"cpu_seconds": round(seconds, 3)}
+        found[name] = candidate_figures(result.best) | {"cpu_seconds": round(seconds, 3)}
     return _helped(found) if fraction >= 1 else found

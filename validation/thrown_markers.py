@@ -5,7 +5,7 @@ contact points of that mesh and stiffer contact; six markers stand 5 mm off the 
 at 60 Hz gives each with noise, and loses some.  Estimated together: Young's modulus, viscosity,
 friction, and the twelve numbers of the start, which the flight before the first contact finds; as
 nuisances the contact's stiffness, normal and tangential.  Known: mass, shape, Poisson's ratio,
-gravity, where the markers are in the body at rest.  Nobody tells the fit how large the noise is:
+gravity, where the markers are in the body at rest.  The fit is not given the noise:
 residuals do, and standard deviations follow them.
 """
 
@@ -48,7 +48,7 @@ OFF = 0.005  # markers off the surface [m]
 PLACES = (HALF + OFF) * np.concatenate([np.eye(3), -np.eye(3)])  # in the body's frame
 RATE, DURATION = 60.0, 0.35  # Hz, s
 NOISE = 4e-3  # m; finer, and the model's own errors are no longer below it
-LOST = 0.05  # share of markers not seen
+LOST = 0.05  # share of missing markers
 # N/m, N s/m over the whole surface: a floor hard enough that its own give takes little of a bounce,
 # or viscosity and contact stiffness trade places
 K_N, K_T = 4e6, 4e3
@@ -85,7 +85,7 @@ def thrown(kind: str, seed: int) -> dict:
         **TRUTH,
         "position": np.array([0, 0, height]) + generator.uniform(-0.03, 0.03, 3),
         "turn": Rotation.from_rotvec(generator.uniform(-0.5, 0.5, 3)),
-        # fast enough to slide: from rolling or sticking no friction can be told
+        # fast enough to slide: rolling or sticking does not determine friction
         "velocity": np.array([3.0, 0.2, -1.2]) + generator.uniform(-0.2, 0.2, 3),
         "angular_velocity": generator.uniform(-3, 3, 3),
     }
@@ -112,7 +112,7 @@ def _carrier(model: SceneModel, at: Mapping):
 
 
 def first_start(kind: str, t, x) -> tuple[dict, InitialState]:
-    """What the flight says of the start: rigid fits of all frames before the first contact."""
+    """The start from the flight: rigid fits of all frames before the first contact."""
     turns, places = [], []
     for observed in x:
         known = np.isfinite(observed).all(axis=1)
@@ -214,7 +214,7 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
             fits.append(reported(f"{kind} {k}", estimated(kind, *recording, how)))
         try:
             figures[kind] = {**coverage(fits), "recordings": fits}
-        except Missed as error:  # the other body is looked at all the same
+        except Missed as error:  # the other body is still evaluated
             figures[kind] = {**error.figures, "recordings": fits}
             missed += [f"{kind}: {one}" for one in error.missed]
     return judged(figures, missed)

@@ -2,7 +2,7 @@
 
 Each pair of plans is rehearsed by six nodes in one domain: two simulators with clocks of their own,
 two planners, two drivers. A process for each robot plans, waits for the other, has the motion
-executed, and judges it as for one robot alone.
+executed, and evaluates it as for one robot alone.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _outside(commander: Commander, names: Sequence[str]) -> list[str]:
 
 
 class _Moving:
-    """For how long two robots were seen to move at once, on the wall's clock."""
+    """How long two robots moved at once, on the wall clock."""
 
     def __init__(self, commander: Commander, names: Sequence[str]) -> None:
         self.spans: dict[str, list[float]] = {name: [] for name in names}
@@ -134,11 +134,11 @@ class _Moving:
             )
 
     def _hearing(self, name: str):
-        def hear(message: JointState) -> None:
+        def receive(message: JointState) -> None:
             if message.velocity and np.abs(message.velocity).max() > MOVING:
                 self.spans[name].append(time.monotonic())
 
-        return hear
+        return receive
 
     def together(self) -> float:
         """[s], 0 where one had ended before the other began."""

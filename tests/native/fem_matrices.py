@@ -17,7 +17,7 @@ def ball(cubes, radius=0.1):
     positions = radius * x * np.sqrt(1 - y / 2 - z / 2 + y * z / 3)
     number = np.arange(len(x)).reshape(counts)
     tets = []
-    for axes in permutations(range(3)):  # Kuhn: one tet per way from corner to corner
+    for axes in permutations(range(3)):  # Kuhn: one tet per path from corner to corner
         corner, path = np.zeros(3, int), []
         for step in (None, *axes):
             if step is not None:

@@ -18,13 +18,13 @@ def spatial(point, y: float = 0.0) -> np.ndarray:
     return np.array([point[0], y, point[1]])
 
 
-def way(angle: float) -> np.ndarray:
+def direction(angle: float) -> np.ndarray:
     return np.array([np.cos(angle), np.sin(angle)])
 
 
 def add_link(s, name: str, link: Link, joint, angle: float, velocity=(0.0, 0.0), rate=0.0) -> None:
     """A rod whose first joint is at (x, z) = joint and moves at `velocity`."""
-    arm = link.a * way(angle)
+    arm = link.a * direction(angle)
     s.add_rigid_body(
         name, mass=link.mass, inertia=[link.I / 50, link.I, link.I, 0, 0, 0],
         position=spatial(np.asarray(joint) + arm), radius=link.length / 2,
@@ -43,7 +43,7 @@ def chain(links, angles, **joint):
         add_link(s, f"link{k}", link, place, angle)
         s.add_joint(f"hinge{k}", kind="hinge", body_a=f"link{k - 1}" if k else "",
                     body_b=f"link{k}", position=spatial(place), axis=AXIS, **joint)  # fmt: skip
-        place = place + link.length * way(angle)
+        place = place + link.length * direction(angle)
     return s
 
 
@@ -52,12 +52,12 @@ def four_bar(loop: FourBar, crank_angle: float, **joint):
     s = _engine.Scene()
     s.set_gravity([0, 0, -GRAVITY])
     angles = loop.closed(crank_angle)
-    tip = loop.crank.length * way(angles[0])
+    tip = loop.crank.length * direction(angles[0])
     pivot = np.array([loop.base, 0.0])
     starts = [np.zeros(2), tip, pivot]
     for k, (link, start, angle) in enumerate(zip(loop.links, starts, angles, strict=True)):
         add_link(s, f"link{k}", link, start, angle)
-    joint_place = tip + loop.coupler.length * way(angles[1])
+    joint_place = tip + loop.coupler.length * direction(angles[1])
     pins = [("", "link0", np.zeros(2)), ("link0", "link1", tip), ("", "link2", pivot),
             ("link1", "link2", joint_place)]  # fmt: skip
     for k, (a, b, place) in enumerate(pins):

@@ -66,7 +66,7 @@ def prism(outline, height=0.5):
 
 
 def angle(height=0.5):
-    """An L, with one concave edge; its first corner sees all others."""
+    """An L, with one concave edge; all others are visible from its first corner."""
     outline = np.array([[0, 0], [0, 0.6], [-0.4, 0.6], [-0.4, -0.4], [0.6, -0.4], [0.6, 0.0]])
     return prism(outline, height)
 

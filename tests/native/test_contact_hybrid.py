@@ -1,4 +1,4 @@
-"""Hybrid friction: static friction held as a constraint, let go beyond Coulomb's limit."""
+"""Hybrid friction: static friction as a constraint, released beyond Coulomb's limit."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ HELD = 3
 @pytest.mark.parametrize("kind", ["plane", "sphere", "box"])
 @pytest.mark.parametrize("carried", [False, True])
 def test_battery_of_contact_with_held_points(carried, kind):
-    """Held, sticking and slipping points; creep within the compliance and beyond it; let go."""
+    """Held, sticking and slipping points; creep within the compliance and beyond it; release."""
     rng = np.random.default_rng(21)
     modes = set()
     for k_t, speed in ((4e3, 1e-3), (40.0, 1.0)):
@@ -88,7 +88,7 @@ def on_slope(kind, friction="hybrid", share=0.7, k_t=20.0, **start):
 
 
 def drift(r, points, seconds=10.0):
-    """Tangential way of contact points in `seconds`, from 1 s after the speed stays < 1e-6 m/s."""
+    """Tangential path of contact points in `seconds`, from 1 s after the speed stays < 1e-6 m/s."""
     turned = Rotation.from_quat(r.orientation[:, 0]).as_matrix()
     arm = np.einsum("fij,pj->fpi", turned, points)
     speed = np.linalg.norm(
@@ -115,9 +115,9 @@ def test_rest_on_an_incline_is_rest(kind, rate, within, order):
     options = _engine.Options(step=1 / rate, order=order, record_modes=True)
     r = _engine.rollout(s, s.values, (within + 11) * rate, options)
     assert r.ok, r.message
-    way, stopped = drift(r, points)
+    distance, stopped = drift(r, points)
     assert stopped < within
-    assert way < 1e-6, f"{way} m"
+    assert distance < 1e-6, f"{distance} m"
     assert set(np.unique(r.modes[-1] & 3)) == {0, HELD}
     penalty, _ = on_slope(kind, friction="linear")
     p = _engine.rollout(penalty, penalty.values, within * rate, options)
@@ -153,8 +153,8 @@ def pulled():
     s.add_rigid_body("cube", mass=0.4, inertia=[0.00067] * 3 + [0] * 3, position=[0, 0, 0.05],
                      velocity=[0.05, 0.1, 0], angular_velocity=[0, 0, 1.0],
                      radius=0.05)  # fmt: skip
-    way = np.hstack([0.2 + 0.5 * t, 0.1 * t, 0.06 + 0 * t])
-    s.add_kinematic_body("hand", interval=0.1, position=way)
+    path = np.hstack([0.2 + 0.5 * t, 0.1 * t, 0.06 + 0 * t])
+    s.add_kinematic_body("hand", interval=0.1, position=path)
     s.add_points("feet", bodies=["cube"] * 8, local=CORNERS * 0.05)
     s.add_points("hook", bodies=["cube"], local=[[0.05, 0.01, 0.01]])
     s.add_points("grip", bodies=["hand"], local=[[0, 0, 0]])
@@ -176,7 +176,7 @@ def test_gradients_through_stick_slip_and_release(order):
     feet = r.modes[:, :4] & 3
     held = (feet == HELD).any(axis=1)
     assert set(np.unique(r.modes & 3)) == {0, 2, HELD}
-    assert np.any(held[:-1] & ~held[1:]), "was never let go"
+    assert np.any(held[:-1] & ~held[1:]), "was never released"
     assert np.any(~held[:-1] & held[1:]), "was never caught"
 
 
@@ -220,7 +220,7 @@ def test_gradients_of_a_body_held_on_a_moving_one(carrier):
 
 
 def test_who_is_held_hangs_on_neither_rounding_nor_k_t():
-    """The law says who is held: not how Newton came there, nor what its search began with."""
+    """The law decides which points are held: not Newton's path, nor where its search began."""
     options = _engine.Options(step=1 / 300, order=2, stagnate=True, record_modes=True)
     for s, k_t in ((ride("handle"), "ride.k_t"), (pulled(), "ground.k_t")):
         runs = [_engine.rollout(s, s.values, 150, options)]

@@ -117,7 +117,7 @@ def test_a_payload_moves_as_a_body_of_its_own_would():
 
 @pytest.mark.parametrize("kind", ["hinge", "slider"])
 def test_the_start_pose_may_have_a_coordinate(kind):
-    """It is what joint_motion says at the start, and what a motor holds it at."""
+    """It is joint_motion's value at the start, and where a motor holds it."""
     s = _engine.Scene()
     s.set_gravity([0, 0, 0])
     s.add_rigid_body("b", mass=1.0, inertia=[0.01] * 3 + [0] * 3, position=[0.3, 0, 0], radius=0.1)

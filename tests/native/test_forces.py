@@ -96,7 +96,7 @@ def net(n, tension_only=False, factors=True, spin=(0.5, 0, 2)):
 
 @pytest.mark.parametrize("tension_only", [False, True])
 def test_battery_of_springs_with_natural_lengths(tension_only):
-    """Point nodes (the fast path) and frames alike, pushing, pulling, slack and clamped."""
+    """Point nodes (the fast path) and frames, pushing, pulling, slack and clamped."""
     rng = np.random.default_rng(6)
     s = net(11, tension_only)  # more springs than the engine takes at a time
     s.add_points("on", bodies=["a", "b"], local=0.2 * rng.normal(size=(2, 3)), scale=1.1)
@@ -113,7 +113,7 @@ def test_battery_of_springs_with_natural_lengths(tension_only):
 
 
 def test_springs_of_particles_and_of_frames_are_the_same_springs():
-    """The fast path against zero levers; the scalar form against equal natural lengths."""
+    """The fast path against zero moment arms; the scalar form against equal natural lengths."""
     rng = np.random.default_rng(7)
     c, v = rng.normal(size=(2, 2, 3))
     found = []

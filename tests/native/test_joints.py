@@ -23,7 +23,7 @@ def soft_joint(s, kind, a="a", b="b", name="joint", **more):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_battery_of_joint(kind):
-    """Two frames, frame and world both ways round; internal forces balance to rounding."""
+    """Two frames, frame and world in both orders; internal forces balance to rounding."""
     rng = np.random.default_rng(1)
     s = two_links()
     for name, ends in {"joint": ("a", "b"), "to": ("", "a"), "from": ("b", "")}.items():

@@ -62,7 +62,7 @@ def test_krylov_reaches_the_tolerance_asked_for(tets, contact, step, rng):
         for transposed in (False, True):
             got = solve(system, rhs, symmetric, tolerance=tolerance, transposed=transposed)
             assert got["reached"]
-            # Loose tolerances are judged in single precision.
+            # Loose tolerances are tested in single precision.
             assert residuals(A.T if transposed else A, got["x"], rhs) < tolerance * 1.01
 
 
@@ -302,7 +302,7 @@ def test_singular_and_non_finite_matrices_are_reported(method):
         broken = values.copy()
         broken[9 * 150 + 40] = bad
         got = solve((sizes, pairs, broken), rhs, method=method)
-        # The Krylov solver looks at diagonal blocks first and at the others as it goes.
+        # The Krylov solver checks diagonal blocks first and the others as it goes.
         assert not got["regular"] or method == "automatic"
         assert not got["reached"] and np.isfinite(got["x"]).all()
     touching = [k for k, pair in enumerate(pairs) if 17 in pair]

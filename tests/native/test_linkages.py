@@ -67,7 +67,7 @@ def test_linkages_with_default_joints_stay_near_the_ideal_motion(name):
 
 
 def test_the_energy_of_an_undamped_pendulum_is_kept_with_the_scheme():
-    """Undamped hinge: BDF2 only takes energy, and what it takes falls as its order says."""
+    """Undamped hinge: BDF2 only takes energy, and what it takes falls with its order."""
     s = planar.chain([ROD], [-0.3], damping=0.0, rotational_damping=0.0)
     losses = []
     for steps in (500, 1000, 2000):

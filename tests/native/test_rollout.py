@@ -185,7 +185,7 @@ def test_a_profile_accounts_for_every_evaluation_and_changes_nothing():
     seconds = {name: part[0] for name, part in r.timing.items()}
     count = {name: part[1] for name, part in r.timing.items()}
     assert count["correction"] >= r.iterations.sum() and count["derivative"] == 100
-    assert count["prepare"] == count["correction"] + 100  # and each step again on the way back
+    assert count["prepare"] == count["correction"] + 100  # and each step again in the backward pass
     assert count["jacobian"] + count["residual"] >= 100 + r.iterations.sum() + 100
     assert 0 < sum(seconds.values()) - seconds["total"] <= seconds["total"]
 

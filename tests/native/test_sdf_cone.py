@@ -1,4 +1,4 @@
-"""Cones: battery, exact distances, and a particle that slides down one as Coulomb says."""
+"""Cones: battery, exact distances, and a particle that slides down one by Coulomb's law."""
 
 import itertools
 import math

@@ -125,7 +125,7 @@ def test_outlines_have_cells(cells):
 
 
 def test_the_bindings_stand_odd_arguments():
-    """In a process of its own: a crash is what is looked for."""
+    """In a process of its own: a crash is what is searched."""
     command = [sys.executable, "-m", "validation.fuzz_bindings", "--seconds", "4", "--seed", "1"]
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(command, capture_output=True, text=True, cwd=root)

@@ -19,7 +19,7 @@ MOTION = replace(smooth(ARM, ARM.home, ARM.home + 0.2, 0.9), release=DUE + LEAD)
 
 
 def trace(*faults, opened=DUE, code="SUCCESS", message=""):
-    """An execution as the driver should do it: told to open at `opened` [s], None: not."""
+    """An execution as the driver should do it: commanded to open at `opened` [s], None: not."""
     scene = Scene(MOTION, "at_start", tuple(Fault(name, 0.1) for name in faults), "4.36.0", 1.0,
                   False)  # fmt: skip
     found = Trace(scene, "command", "action", LEAD)
@@ -109,7 +109,7 @@ def test_by_topic_a_stop_may_come_without_its_trajectory(count, blamed):
 )
 def test_by_topic_the_arm_must_come_to_the_end_whoever_moves_it(off, at_end, blamed):
     """Another client's trajectory takes over 0.1 s before the end, and comes near it, then or a
-    little later (the driver gives the arm its time to settle), or not."""
+    little later (the driver gives the arm its time to come to rest), or not."""
     found = trace("replaced_by_topic", opened=None)
     found.output, found.gripper = "topic", "none"
     k = round((MOTION.duration - 0.1) / CYCLE)

@@ -58,7 +58,7 @@ def test_a_hit_falls_through_the_mouth_after_a_touch():
 def test_the_loss_is_the_way_past_the_mouth_or_how_high_a_throw_without_a_bounce_goes():
     near = loss(torch.stack([bouncing(0.01, 0.02), bouncing(0.2, 0.02)]))
     across = np.array([0.01, 0.2]) / 0.1
-    assert near[0] < across[0] ** 2 + 1e-3  # the way may be shorter than along the rim
+    assert near[0] < across[0] ** 2 + 1e-3  # the distance may be shorter than along the rim
     assert 0.5 * across[1] ** 2 < near[1] < across[1] ** 2
     high = bouncing(0.01, BALL + 0.05)[None].requires_grad_()
     across = (high[0, -1, :2] / 0.1).square().sum()

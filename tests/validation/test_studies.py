@@ -50,7 +50,7 @@ def test_the_law_that_made_the_data_is_recognised():
     assert linear["held_out"]["rms_residual"] > 3 * invariant["held_out"]["rms_residual"]
     assert 0.05 < invariant["effective_residuals"] / invariant["residuals"] < 0.9
     assert abs(figures["parameters"]["invariant"]["young"]["value"] / 1.2e5 - 1) < 0.2
-    assert not figures["distinguished"], "two recordings cannot give an interval that says so"
+    assert not figures["distinguished"], "two recordings cannot give such an interval"
 
 
 def test_linear_and_tanh_contact_recover_from_ten_times_too_soft():

@@ -34,9 +34,9 @@ def test_both_have_the_same_problem_of_the_arm():
     assert theirs.at_truth() < 1.1
 
 
-def test_intervals_are_judged_by_the_truth():
+def test_intervals_are_compared_with_the_truth():
     known = sysid_arm.truth()
-    found = sysid_arm.judged(
+    found = sysid_arm.evaluated(
         {"delay": (known["delay"] + 1e-3, 1e-3), "payload.mass": (2 * known["payload.mass"], 0.1),
          "unknown": (1.0, 1.0), "elbow_bias": (0.8, None)}
     )  # fmt: skip

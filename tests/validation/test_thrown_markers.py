@@ -27,7 +27,7 @@ def test_the_noise_alone_stays_within_its_intervals(kind):
     assert fit["chi_square_per_number"] == pytest.approx(1.0, abs=0.2)
     assert fit["parameters"]["young"]["sigma"] < 0.1 * 2.2e4
     assert fit["noise_m"] == pytest.approx(NOISE, rel=0.1)
-    # markers that are lost are no measurements: noise told by residuals would come out too small
+    # lost markers are no measurements: noise estimated from residuals would come out too small
     problem = problem_of(kind, how, t, x)
     assert problem.evaluate(problem.start).count == fit["numbers"] + 12 < x.size
 
@@ -37,7 +37,7 @@ def test_the_noise_alone_stays_within_its_intervals(kind):
     [([0.5] * 9 + [3.5], 1.0, "99.9 %"), ([0.5] * 8 + [2.1] * 2, 1.0, "inside 95 %: 80 %"),
      ([0.5] * 10, 3.1, "Cramer-Rao")],
 )  # fmt: skip
-def test_what_does_not_cover_is_told(z, ratio, says):
+def test_what_does_not_cover_is_reported(z, ratio, says):
     pairs = {str(i): pair(0.0, value, 1.0, 1.0 / ratio) for i, value in enumerate(z)}
     with pytest.raises(AssertionError, match=says):
         coverage([{"parameters": pairs, "rollouts": 1, "seconds": 1.0}])

@@ -1,4 +1,4 @@
-"""The curves of a report in a browser: wheel, drag, double-click and buttons do what they say.
+"""The curves of a report in a browser: wheel, drag, double-click and buttons work.
 
 What a page shows of its ranges is read as a person does: the readout below the pointer, the ticks
 beside the axes.  Chromium may be absent; that every part that the script looks for is on the page
