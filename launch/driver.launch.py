@@ -16,7 +16,7 @@ ARGUMENTS = {
     "controller": ("scaled_joint_trajectory_controller", "name of the trajectory controller"),
     "output": ("action", "how motions are sent: action or topic"),
     "gripper": ("none", "how the gripper is opened: none, command or digital_output"),
-    "lead": ("0.05", "[s] from telling the gripper until the object is free"),
+    "lead": ("0.05", "[s] from the gripper's command until the object is free"),
     "mock": ("false", "start mock_controller in the place of ur_robot_driver"),
 }
 

@@ -27,7 +27,7 @@ ARGUMENTS = {
     "truth_path": ("", "folder for what bodies truly did; empty: it stays hidden"),
     "dry_run": ("true", "the driver checks only, and sends nothing"),
     "gripper": ("command", "how the driver opens it: none, command or digital_output"),
-    "lead": ("0.03", "[s] from telling the gripper until the object is free"),
+    "lead": ("0.03", "[s] from the gripper's command until the object is free"),
     "stall_timeout": ("60.0", "[s] that time may stand while the engine works"),
     "pose_topics": ("['ball/pose']", "poses that the observer records"),
     "cloud_topics": ("['camera/points']", "clouds that the observer records"),

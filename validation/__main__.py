@@ -30,7 +30,7 @@ ITEMS = {
     "sysid": "beside MuJoCo's toolbox: an arm's joint log, cube tosses",
     "model_comparison": "a wrong law of viscosity is recognised",
     "noise_study": "noise on a thrown soft body, three friction laws",
-    "correlated_noise": "coverage of intervals under noise that is alike over time",
+    "correlated_noise": "coverage of intervals under noise that is correlated over time",
     "driver": "what leaves the driver, and how its motions end",
     "faults": "faults at random instants of motions over ROS, evaluated by the robot's record",
     "interpolation": "what controllers command of accepted motions, in each version",

@@ -42,11 +42,11 @@ def compare(steps: int = STEPS) -> dict:
     body = puck()
     x, u, forces = simulate(body, START, VELOCITY, steps, STEP, GRAVITY, C_F)
     speed = u[:, :, :2].mean(axis=1)
-    way = x[-1, :, :2].mean(axis=0) - x[0, :, :2].mean(axis=0)
+    path = x[-1, :, :2].mean(axis=0) - x[0, :, :2].mean(axis=0)
     cone = np.hypot(forces[..., 0], forces[..., 1]) - C_F * forces[..., 2]
     feet = np.linalg.norm(u[-1][forces[-1, :, 2] > 0, :2], axis=1)
     figures = {"sqp": {
-        "way": way.tolist(), "last_speed_of_feet": float(feet.max()),
+        "way": path.tolist(), "last_speed_of_feet": float(feet.max()),
         "deepest": float(-x[..., 2].min()), "beyond_cone": float(cone.max()),
     }}  # fmt: skip
     for friction in ("linear", "tanh", "hybrid"):
@@ -58,7 +58,7 @@ def compare(steps: int = STEPS) -> dict:
         apart = r.velocity[:, :, :2].mean(axis=1) - speed
         figures[friction] = {
             "way": moved.tolist(),
-            "way_error": float(np.linalg.norm(moved - way) / np.linalg.norm(way)),
+            "way_error": float(np.linalg.norm(moved - path) / np.linalg.norm(path)),
             "last_speed_of_feet": float(
                 np.linalg.norm(r.velocity[-1][low, :2], axis=1).max()
             ),

@@ -1,4 +1,4 @@
-"""Do intervals cover when noise is alike from frame to frame?  One recording of a damped swing.
+"""Do intervals cover when noise is correlated over time?  One recording of a damped swing.
 
 Amplitude, phase, decay, frequency and offset of a swing measured in several channels are fitted to
 noise that is an autoregression of first order in time (0.9: 19 frames are worth one), partly shared

@@ -63,7 +63,7 @@ class Failed(RuntimeError):
 
 
 class Bench:
-    """One robot, one driver and whoever wants something of them.
+    """One robot, one driver and their clients.
 
     arm  the UR5;  breaks  names of faults_breaks, for every driver
     """

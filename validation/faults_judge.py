@@ -133,15 +133,15 @@ class Judge:
         sent = rows[ours]
         brake = rows[rows["braking"] == 1]
         share = {}
-        for name, part in (("commanded", sent), ("brake", brake)):
+        for name, part in (("told", sent), ("brake", brake)):
             if not len(part):
                 continue
             q, qd, qdd = (part["desired"][:, k] for k in range(3))
-            scaling = part["scaling"][:, None] if name == "commanded" else 1.0
+            scaling = part["scaling"][:, None] if name == "told" else 1.0
             middle, half = (limits.upper + limits.lower) / 2, (limits.upper - limits.lower) / 2
             share[f"{name}_position"] = float((np.abs(q - middle) / half).max())
             share[f"{name}_velocity"] = float((np.abs(scaling * qd) / limits.velocity).max())
-            if name == "commanded":
+            if name == "told":
                 most = np.abs(scaling**2 * qdd) / limits.acceleration
                 share["told_acceleration"] = float(most.max())
         share["told_step"] = self._steps()

@@ -2,7 +2,7 @@
 
 An objective gives one `Term` per rollout: residuals (M, q) at M frames and their partials with
 respect to the pose tangent (dc, dphi) and the velocity tangent (dv, domega) of its body, which
-serve Gauss-Newton (through S) and the adjoint alike.  To add one: a frozen dataclass on `AtFrames`
+serve Gauss-Newton (through S) and the adjoint.  To add one: a frozen dataclass on `AtFrames`
 with a `term`, and a case in tests/inverse/test_objectives.py.  Markers on soft and rigid bodies at
 any time: marker_track.  Velocities: twist_track.
 """

@@ -68,7 +68,7 @@ DRIVER = quality(1000, reliable=True)
 SENSOR = quality(5000, reliable=False)
 """Best effort and volatile matches every driver; deep, because recordings may come in bursts."""
 LATCHED = quality(1, reliable=True, latched=True)
-"""Scene, result, status: the last message waits for whoever comes late."""
+"""Scene, result, status: the last message is kept for late subscribers."""
 STATIC_TF = quality(100, reliable=True, latched=True)
 """Of publishers and subscribers of /tf_static."""
 STREAM = quality(10, reliable=True)

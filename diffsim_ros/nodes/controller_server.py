@@ -97,7 +97,7 @@ class ControllerServer:
         ]
 
     def advance(self, stamp: int) -> None:
-        """Let time pass until a stamp [ns]: the controller moves, then as `tell`."""
+        """Let time pass until a stamp [ns]: the controller moves, then as `finish_goal`."""
         outcome = self.controller.advance(stamp)
         for done, is_open in self.gripper.advance(stamp):
             self._on_gripper(done, is_open)

@@ -194,7 +194,7 @@ class Replay(BaseNode):
         if now - self._begun < self["settle"]:
             return False
         if lacking:
-            self.get_logger().warning(f"no subscriber: {', '.join(lacking)}: played all the same")
+            self.get_logger().warning(f"{', '.join(lacking)}: no subscriber, played all the same")
         clock = self.get_clock().now().nanoseconds
         self._origin = max(clock, self._last + round(self["gap"] * NANO))
         self._begun = now

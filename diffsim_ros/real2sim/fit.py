@@ -169,7 +169,7 @@ class _Training:
                     break
             fits.sort(key=lambda f: f.value)
             if self.cancelled:
-                # a stage may hold parameters; whoever reads the result asks for all of them
+                # a stage may fix parameters; the result needs all of them
                 whole = self.model.problem(trials, fits[0].z)
                 return replace(fits[0], status="cancelled", problem=whole)
             fits = fits[: max(1, (len(fits) + 1) // 2)]

@@ -147,7 +147,7 @@ class _Sets:
 
 
 def _sets(count: int, folds: int) -> _Sets:
-    """Folds of `count` trials, drawn once and for all models alike."""
+    """Folds of `count` trials, drawn once, the same for all models."""
     wanted = folds or (count if count <= FEW else FOLDS)
     if count < 2:
         return _Sets(count, ())

@@ -1,8 +1,8 @@
 """Free flight and rest in a recording: measured gravity, hence axes and units, and the ground.
 
-In free flight the acceleration is the same, whoever throws and whenever; hands, impacts and
-friction give others each time.  So the acceleration that most windows of a few samples share is
-gravity, in recorded units and axes, wherever the flights are.
+In free flight the acceleration is always the same; hands, impacts and friction give others each
+time.  So the acceleration that most windows of a few samples share is gravity, in recorded units
+and axes, wherever the flights are.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def static_frames(path: str | Path) -> Frames | None:
 
 
 def from_messages(messages: Iterable, source: str) -> list[Transform]:
-    """Transforms of TransformStamped messages, whoever read them; InputError for unusable ones."""
+    """Transforms of TransformStamped messages (rclpy's, rosbags'); InputError for unusable ones."""
     found = []
     for message in messages:
         p, q = message.transform.translation, message.transform.rotation

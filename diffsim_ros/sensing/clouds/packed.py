@@ -82,7 +82,7 @@ def decode(
 def decode_message(
     message: Any, source: str, *, scale: float = 1.0, stamp: float | None = None, thin: int = 1
 ) -> Cloud:
-    """The cloud of a PointCloud2, whoever read it; `stamp` [s] instead of the header's."""
+    """The cloud of a PointCloud2, from rclpy or rosbags; `stamp` [s] instead of the header's."""
     time = message.header.stamp
     return decode(
         message.fields, message.data, width=message.width, height=message.height,
