@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.files import require_regular
@@ -29,6 +32,24 @@ def read_rows(path: str | Path, accepted: str) -> tuple[list[str], list[list[str
     """
     rows = _rows(Path(path), accepted, None)
     return (rows[0], rows[1:]) if rows else ([], [])
+
+
+def number_table(
+    path: str | Path, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> np.ndarray:
+    """Cells of read_rows as numbers (lines, columns), NaN where they are empty.
+
+    Raises InputError naming the line that is none of as many numbers as the header has names.
+    """
+    table = np.empty((len(rows), len(header)))
+    for i, row in enumerate(rows):
+        try:
+            numbers = [float(cell) if cell.strip() else np.nan for cell in row]
+            table[i] = np.array(numbers).reshape(len(header))
+        except ValueError:
+            rule = f"{len(header)} numbers"
+            raise InputError(path, f"line {i + 2}", ",".join(row)[:60], rule) from None
+    return table
 
 
 def _rows(path: Path, accepted: str, most: int | None) -> list[list[str]]:

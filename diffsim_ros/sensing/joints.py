@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..npz import numbers, read_npz, whole_numbers
-from ..tables import read_rows
+from ..tables import number_table, read_rows
 from . import bags
 from .clock import clock
 from .formats import Format, SensorKind
@@ -66,13 +66,7 @@ def read_table(path: Path) -> list[Observation]:
     twice = [name for name, count in Counter(head).items() if count > 1]
     if twice:
         raise InputError(path, "line 1", twice[0], "each column once")
-    table = np.empty((len(rows), len(head)))
-    for i, row in enumerate(rows):
-        try:
-            table[i] = [float(word) if word.strip() else np.nan for word in row]
-        except ValueError:
-            rule = f"{len(head)} numbers"
-            raise InputError(path, f"line {i + 2}", ",".join(row)[:60], rule) from None
+    table = number_table(path, head, rows)
     joints = tuple(dict.fromkeys(w.rpartition(".")[0] for w in head if w not in ("t", "trial")))
     if not joints or "" in joints:
         rule = "columns JOINT.position, .velocity, .effort, .command_position, .command_effort"

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..npz import whole_numbers
-from ..tables import read_rows
+from ..tables import number_table, read_rows
 from . import bags
 from .clock import clock
 from .formats import Format, SensorKind
@@ -31,13 +31,7 @@ def read_table(path: Path) -> list[Observation]:
     if missing:
         rule = f"t {' '.join(COLUMNS)}, each once"
         raise InputError(path, "header", f"{missing[0]} {header.count(missing[0])} times", rule)
-    table = np.empty((len(rows), len(header)))
-    for i, row in enumerate(rows):
-        try:
-            table[i] = [float(word) if word.strip() else np.nan for word in row]
-        except ValueError:
-            rule = f"{len(header)} numbers"
-            raise InputError(path, f"line {i + 2}", ",".join(row)[:60], rule) from None
+    table = number_table(path, header, rows)
     column = {name: table[:, i] for i, name in enumerate(header)}
     number = whole_numbers(path, column, "trial", (None,)) if "trial" in column else None
     value = np.stack([column[name] for name in COLUMNS], axis=1)

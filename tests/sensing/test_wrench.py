@@ -192,6 +192,7 @@ def test_bags_of_wrenches_and_their_trials(tmp_path):
         (HEAD, "0,0,0,0,0,0,0", "increasing stamps"),
         (HEAD, "1,0,nan,0,0,0,0", "sample 1, force: .* finite numbers"),
         (HEAD, "1,0,x,0,0,0,0", "line 3: got '1,0,x"),
+        (HEAD, "1", "line 3: got '1'; accepted: 7 numbers"),
     ],
 )
 def test_bad_tables_are_named(tmp_path, head, row, says):
