@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from diffsim_ros.errors import nearest
-from diffsim_ros.fields import Field, Section
+from diffsim_ros.fields import Field, Section, join
 from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.materials import NO_MATERIAL, Material
 from diffsim_ros.scene.part import Part, key, part, shared
 from diffsim_ros.scene.parts import Parts
+from diffsim_ros.scene.placing import resolve_pose
 from diffsim_ros.scene.shapes import ContactSpheres
 from diffsim_ros.scene.targets import AXES, Entries, Target
 
@@ -144,14 +145,14 @@ class Body(Part):
         return {f"contact_spheres.{kind}.{w}": t for w, t in found.items() if w in values}
 
 
-def material_of(parts: Parts, name: str | None, key: str) -> Material:
-    """The material of a body that names one, or an empty one."""
-    if name is None:
-        return NO_MATERIAL
-    if name not in parts.materials:
+def material_and_pose(parts: Parts, values: dict, key: str) -> Material:
+    """Complete the `pose` of a body; its `material`, an empty one if it names none."""
+    name = values["material"]
+    if name is not None and name not in parts.materials:
         near = nearest(name, parts.materials)
-        raise parts.reader.error(key, name, "a name of `materials`", near)
-    return parts.materials[name]
+        raise parts.reader.error(join(key, "material"), name, "a name of `materials`", near)
+    values["pose"] = resolve_pose(parts.reader, values["pose"], join(key, "pose"))
+    return NO_MATERIAL if name is None else parts.materials[name]
 
 
 def per_amount(value: float, unit: str, sets: dict[str, float], amount: float) -> Target:

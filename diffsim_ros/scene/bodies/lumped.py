@@ -16,13 +16,13 @@ from diffsim_ros.scene.bodies.body import (
     VELOCITY,
     Body,
     contact_spheres_name,
-    material_of,
+    material_and_pose,
     per_amount,
 )
 from diffsim_ros.scene.materials import DENSITY
 from diffsim_ros.scene.part import key, part, shared
 from diffsim_ros.scene.parts import Parts
-from diffsim_ros.scene.placing import box_size, resolve_pose
+from diffsim_ros.scene.placing import box_size
 from diffsim_ros.scene.targets import Entries, Target
 
 CORNER_SHARE = 0.05  # default corner radius as a share of the smallest half edge
@@ -90,8 +90,7 @@ class LumpedBody(Body):
     @classmethod
     def check(cls, parts: Parts, values: dict, given: object, key: str) -> None:
         reader = parts.reader
-        material = material_of(parts, values["material"], join(key, "material"))
-        values["pose"] = resolve_pose(reader, values["pose"], join(key, "pose"))
+        material = material_and_pose(parts, values, key)
         values["shape"] = read_shape(reader, values["shape"], join(key, "shape"))
         cls.check_own(reader, values, given, key)
         _mass(reader, values, material.density, key)

@@ -21,13 +21,13 @@ from diffsim_ros.scene.bodies.body import (
     Body,
     BodyInfo,
     contact_spheres_name,
-    material_of,
+    material_and_pose,
 )
 from diffsim_ros.scene.bodies.regions import REGIONS, region, resolve_region
 from diffsim_ros.scene.materials import Material
 from diffsim_ros.scene.part import key, part, shared
 from diffsim_ros.scene.parts import Parts
-from diffsim_ros.scene.placing import absolute, resolve_pose
+from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.shapes import ContactSpheres, spheres_at
 from diffsim_ros.scene.targets import Entries, Target
 
@@ -120,8 +120,7 @@ class SoftBody(Body):
     @classmethod
     def check(cls, parts: Parts, values: dict, given: object, key: str) -> None:
         reader = parts.reader
-        material = material_of(parts, values["material"], join(key, "material"))
-        values["pose"] = resolve_pose(reader, values["pose"], join(key, "pose"))
+        material = material_and_pose(parts, values, key)
         cls.check_own(reader, values, material, key)
         place = join(key, "contact_spheres")
         kind, found = reader.variant(CONTACT_SPHERES, values["contact_spheres"] or "surface", place)
