@@ -8,9 +8,11 @@ is shared: parameters, optimiser, standard deviations, results.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar
+
+import numpy as np
 
 from ..errors import InputError
 from ..fields import Reader
@@ -41,6 +43,21 @@ class Assessment:
     train: dict
     validate: dict | None
     notes: list[str]
+
+
+@dataclass(frozen=True)
+class RecordingPrediction:
+    """What every prediction of a recording has; `errors` are figures of it, as in metrics.json."""
+
+    name: str
+    role: str
+    source: str
+    errors: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def id(self) -> str:
+        """Name, as pictures sort by."""
+        return self.name
 
 
 class Experiment:
@@ -94,7 +111,7 @@ class Experiment:
 
     def missing(self, trial: Any) -> int:
         """Samples that a trial lacks."""
-        raise NotImplementedError
+        return 0
 
     def title(self, trial: Any) -> str:
         """What figures and notes call a trial."""
@@ -122,7 +139,27 @@ class Experiment:
     def predictions(
         self, trials: Sequence, fit: Fit, role: str, cancel: Any
     ) -> tuple[list, list[str]]:
-        """Predictions at the end of a fit, and sentences about trials without one."""
+        """Predictions at the end of a fit, and sentences about trials without one.
+
+        Here of a model with `simulated`: what its sensor would show at a trial's samples, by a
+        rollout and the parameters of that.
+        """
+        model = self.model
+        first = np.clip(model.map.start, model.map.lower, model.map.upper)
+        runs, guesses = (
+            model.problem(trials, z).rollouts(z, cancel=cancel) for z in (fit.z, first)
+        )
+
+        def predict(trial: Any, run: Any, guess: Any) -> RecordingPrediction:
+            before = model.simulated(trial, guess, first) if guess.ok else None
+            return self.prediction(trial, run, model.simulated(trial, run, fit.z), before, role)
+
+        return predicted(predict, trials, runs, guesses)
+
+    def prediction(
+        self, trial: Any, run: Any, ours: Any, before: Any, role: str
+    ) -> RecordingPrediction:
+        """Of one trial: its rollout, what `simulated` says of it and of the first guess's."""
         raise NotImplementedError
 
     def figures(self, predictions: Sequence, failed: int, role: str) -> dict:
@@ -131,7 +168,7 @@ class Experiment:
 
     def figures_of(self, prediction: Any) -> dict:
         """Content of metrics.json for one recording."""
-        raise NotImplementedError
+        return dict(prediction.errors)
 
 
 def kind_of(name: str) -> type[Experiment]:

@@ -18,6 +18,7 @@ from ..inverse.simulation_problem import SimulationProblem
 from ..inverse.trial import Trial
 from ..parameter import Parameter, read_sets
 from ..scene.model import SceneModel, load_scene
+from ..scene.vertices import vertex_positions
 from ..sensing.observation import Observation
 from .inertias import inertia_groups
 from .options import EstimationConfig, ParameterOptions
@@ -109,6 +110,21 @@ class Model:
         """Gravity of the model at z, recorded lengths [m/s^2] (3,)."""
         p = self.map.engine(z, self.scene.engine.values)
         return p[[self.scene.engine.index(f"gravity.{axis}") for axis in "xyz"]]
+
+    def surface(self, run: Any, t: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Surface of a soft body as simulated, for pictures; (None, None) of another body.
+
+        t  times since the start [s] (n,), of which the nearest rows are taken
+        Returns vertices, world [m] (n, k, 3), and triangles (l, 3).
+        """
+        body = self.scene.parts.bodies[self.config.body]
+        if not body.SOFT:
+            return None, None
+        rows = np.rint(np.maximum(t, 0.0) / self.interval).astype(int)
+        rows = np.minimum(rows, len(run.time) - 1)
+        used, triangles = np.unique(body.mesh.triangles, return_inverse=True)
+        vertices = vertex_positions(self.scene, run, self.config.body, rows)[:, used]
+        return vertices.astype(np.float32), triangles.reshape(-1, 3)
 
     @property
     def loss(self) -> Loss:

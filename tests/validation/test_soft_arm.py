@@ -75,7 +75,7 @@ def test_the_release_is_looked_for_where_the_arm_is_held():
     assert track.t[0] == pytest.approx(LOADING - 0.04, abs=0.03)
     assert track.t[-1] - track.t[0] == pytest.approx(SPAN + 0.1, abs=0.02)
     run = problem.rollouts(problem.start)[0]
-    drawn = experiment.model.simulated(recording, run, np.array([0.1, LOADING]))
+    drawn = experiment.model.markers_at(recording, run, np.array([0.1, LOADING]))
     assert (
         np.ptp(drawn[:, base], axis=0).max() == 0 and np.ptp(drawn[:, ~base], axis=0).max() > 5e-3
     )

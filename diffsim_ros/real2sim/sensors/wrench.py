@@ -7,7 +7,7 @@ recording's t = 0 is the start of the scene, or `measurement.delay` later.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,9 @@ from ...inverse.joint_track import Scaled
 from ...inverse.simulation_problem import SimulationProblem, body_slots
 from ...inverse.trial import Trial
 from ...inverse.wrench_track import UPRIGHT, WrenchTrack
-from ...scene.vertices import vertex_positions
 from ...sensing.observation import Observation
 from ...sensing.read import read_trials
-from ..experiment import Experiment, predicted, refuse_twice
-from ..fit import Fit
+from ..experiment import Experiment, RecordingPrediction, refuse_twice
 from ..model import Model, scene_and_map
 from ..options import EstimationConfig, SquaresOptions, option, positive
 from ..recordings import Recordings
@@ -58,7 +56,7 @@ class WrenchMeasurementOptions:
 
 
 @dataclass(frozen=True)
-class WrenchPrediction:
+class WrenchPrediction(RecordingPrediction):
     """One trial, measured and simulated at the same samples.
 
     t          stamps of the recording [s] (n,)
@@ -70,9 +68,6 @@ class WrenchPrediction:
     errors     force_rms_N, torque_rms_Nm
     """
 
-    name: str
-    role: str
-    source: str
     t: np.ndarray
     measured: np.ndarray
     simulated: np.ndarray
@@ -82,12 +77,6 @@ class WrenchPrediction:
     turn: np.ndarray
     vertices: np.ndarray | None = None
     triangles: np.ndarray | None = None
-    errors: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        """Name, as pictures sort by."""
-        return self.name
 
 
 @dataclass(frozen=True)
@@ -182,54 +171,23 @@ class WrenchExperiment(Experiment):
         refuse_twice([one.name for one in seen], self.config.place, key)
         return seen
 
-    def missing(self, trial: Observation) -> int:
-        """None: a sample without all six numbers is refused."""
-        return 0
-
     def title(self, trial: Observation) -> str:
         """Name of the file and number of the trial."""
         return trial.name
 
-    def predictions(
-        self, trials: Sequence[Observation], fit: Fit, role: str, cancel: Any
-    ) -> tuple[list, list[str]]:
-        """Predictions of the trials that can be simulated, and sentences about the others."""
-        model = self.model
-        first = np.clip(model.map.start, model.map.lower, model.map.upper)
-        runs, guesses = (
-            model.problem(trials, z).rollouts(z, cancel=cancel) for z in (fit.z, first)
-        )
-
-        def predict(seen: Observation, run: Any, guess: Any) -> WrenchPrediction:
-            before = model.simulated(seen, guess, first) if guess is not None and guess.ok else None
-            return self._prediction(seen, run, model.simulated(seen, run, fit.z), before, role)
-
-        return predicted(predict, trials, runs, guesses)
-
-    def _prediction(
-        self, seen: Observation, run: Any, ours: np.ndarray, before: np.ndarray | None, role: str
+    def prediction(
+        self, trial: Observation, run: Any, ours: np.ndarray, before: np.ndarray | None, role: str
     ) -> WrenchPrediction:
-        options, body = self.config.measurement, self.config.body
-        measured = np.concatenate([seen.values[signal][:, 0] for signal in UNITS], axis=1)
+        """See Experiment.prediction."""
+        options = self.config.measurement
+        measured = np.concatenate([trial.values[signal][:, 0] for signal in UNITS], axis=1)
         mean = np.mean((ours - measured) ** 2, axis=0)
         errors = {
             f"{signal}_rms_{unit}": float(np.sqrt(np.mean(mean[3 * k : 3 * k + 3])))
             for k, (signal, unit) in enumerate(UNITS.items())
         }
-        surface: tuple = (None, None)
-        shape = self.model.scene.parts.bodies[body]
-        if shape.SOFT:
-            rows = np.rint(np.maximum(seen.t, 0.0) / self.model.interval).astype(int)
-            rows = np.minimum(rows, len(run.time) - 1)
-            used, triangles = np.unique(shape.mesh.triangles, return_inverse=True)
-            vertices = vertex_positions(self.model.scene, run, body, rows)[:, used]
-            surface = vertices.astype(np.float32), triangles.reshape(-1, 3)
         return WrenchPrediction(
-            seen.name, role, seen.source, seen.t, measured, ours, before,
+            trial.name, role, trial.source, trial.t, measured, ours, before,
             (options.sigma_force, options.sigma_torque), np.array(options.position),
-            np.array(options.orientation), *surface, errors,
+            np.array(options.orientation), *self.model.surface(run, trial.t), errors=errors,
         )  # fmt: skip
-
-    def figures_of(self, prediction: WrenchPrediction) -> dict:
-        """Content of metrics.json for one recording."""
-        return dict(prediction.errors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ....fields import Reader
 from ....inverse.optimizers import LMOptions, levenberg_marquardt
 from ....inverse.simulation_problem import body_slots
 from ....sensing.observation import Observation
-from ...experiment import Data, Experiment, predicted, refuse_twice
+from ...experiment import Data, Experiment, RecordingPrediction, predicted, refuse_twice
 from ...fit import Fit
 from ...options import FitOptions
 from ...spread import StartEstimate, start_estimates
@@ -28,7 +28,7 @@ FLIGHT_FIT = LMOptions(max_iterations=30, cost_tolerance=1e-6)
 
 
 @dataclass(frozen=True, eq=False)
-class CloudPrediction:
+class CloudPrediction(RecordingPrediction):
     """One recording, measured and simulated (scene's frame).
 
     sensor       the first one's name;  camera  whether it is one
@@ -47,9 +47,6 @@ class CloudPrediction:
     errors       figures of the recording, as in metrics.json
     """
 
-    name: str
-    role: str
-    source: str
     sensor: str
     camera: bool
     t: np.ndarray
@@ -67,12 +64,6 @@ class CloudPrediction:
     start: StartEstimate
     stages: Sequence[Mapping]
     sensors: Sequence[SensorComparison] = ()
-    errors: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        """Name, as pictures sort by."""
-        return self.name
 
     @property
     def rms(self) -> np.ndarray:
@@ -182,7 +173,7 @@ class CloudExperiment(Experiment):
             frames.points, frames.distance, frames.residual, before, frames.shift, throw.flight,
             clock, vertices, drawn, detections.clouds[0].eye, self._floor(), start,
             detections.stages, sensors,
-            _errors(frames.distance, frames.residual, frames.shift, throw.flight),
+            errors=_errors(frames.distance, frames.residual, frames.shift, throw.flight),
         )  # fmt: skip
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,16 @@ import numpy as np
 
 from ....robots.kinematics import joint_poses
 from ....sensing.observation import Observation
-from ...experiment import Experiment, predicted
-from ...fit import Fit
+from ...experiment import Experiment, RecordingPrediction
 from ...options import EstimationConfig, SquaresOptions
-from .model import JointModel, simulated
+from .model import JointModel
 from .options import JointFiles, JointMeasurementOptions, JointSimulationOptions
 
 UNITS = {"position": "rad", "velocity": "rad_s", "effort": "Nm"}
 
 
 @dataclass(frozen=True)
-class JointPrediction:
+class JointPrediction(RecordingPrediction):
     """One trial, measured and simulated at the same samples.
 
     t          since its first sample [s] (n,)
@@ -34,9 +33,6 @@ class JointPrediction:
     sigma      signal -> noise (m,)
     """
 
-    name: str
-    role: str
-    source: str
     t: np.ndarray
     joints: tuple[str, ...]
     command: Mapping[str, np.ndarray]
@@ -45,12 +41,6 @@ class JointPrediction:
     before: Mapping[str, np.ndarray] | None
     places: Mapping[str, np.ndarray]
     sigma: Mapping[str, np.ndarray]
-    errors: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        """Name, as pictures sort by."""
-        return self.name
 
 
 class JointExperiment(Experiment):
@@ -82,20 +72,6 @@ class JointExperiment(Experiment):
         """Readings that a trial lacks."""
         return sum(int(np.sum(~np.isfinite(table))) for table in trial.measured.values())
 
-    def predictions(
-        self, trials: Sequence[Observation], fit: Fit, role: str, cancel: Any
-    ) -> tuple[list, list[str]]:
-        """Predictions of the trials that can be simulated, and sentences about the others."""
-        model = self.model
-        first = np.clip(model.map.start, model.map.lower, model.map.upper)
-        runs, guesses = (model.rollouts(trials, z, cancel) for z in (fit.z, first))
-
-        def predict(log: Observation, run: Any, guess: Any) -> JointPrediction:
-            before = simulated(model, log, guess, first) if guess.ok else None
-            return self._prediction(log, simulated(model, log, run, fit.z), before, role)
-
-        return predicted(predict, trials, runs, guesses)
-
     def figures(self, predictions: Sequence[JointPrediction], failed: int, role: str) -> dict:
         """Content of metrics.json: every trial, and root mean squares over all of them."""
         found: dict = {"per_trial": {p.name: dict(p.errors) for p in predictions}}
@@ -106,10 +82,13 @@ class JointExperiment(Experiment):
             found[key] = float(np.sqrt(sum(squares) / sum(counts)))
         return found
 
-    def _prediction(self, log: Observation, ours: Mapping, before, role: str) -> JointPrediction:
-        order = [log.names.index(name) for name in self.model.names]
-        measured = {s: table[:, order] for s, table in log.measured.items()}
-        command = {s: table[:, order] for s, table in log.command.items()}
+    def prediction(
+        self, trial: Observation, run: Any, ours: Mapping, before: Mapping | None, role: str
+    ) -> JointPrediction:
+        """See Experiment.prediction."""
+        order = [trial.names.index(name) for name in self.model.names]
+        measured = {s: table[:, order] for s, table in trial.measured.items()}
+        command = {s: table[:, order] for s, table in trial.command.items()}
         sigma = {
             signal: np.array([joints[n].sigma if n in joints else np.nan for n in self.model.names])
             for signal, joints in self.model.readings.items()
@@ -122,9 +101,9 @@ class JointExperiment(Experiment):
             if q is not None and np.isfinite(q).all():
                 places[who] = self._places(q)
         return JointPrediction(
-            f"{Path(log.source).stem} {log.trial}", role, log.source, log.t,
+            f"{Path(trial.source).stem} {trial.trial}", role, trial.source, trial.t,
             tuple(self.model.names), command, measured, ours, before, places, sigma,
-            _errors(self.model.names, measured, ours),
+            errors=_errors(self.model.names, measured, ours),
         )  # fmt: skip
 
     def _places(self, q: np.ndarray) -> np.ndarray:

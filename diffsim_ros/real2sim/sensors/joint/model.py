@@ -215,9 +215,15 @@ class JointModel(Model):
         fitted = [self.fitted(log, horizon) for log in trials]
         return self.of_trials(fitted)
 
-    def rollouts(self, trials: Sequence[Observation], z: np.ndarray, cancel=None) -> list:
-        """Rollouts of whole trials at z, failed ones included."""
-        return self.problem(trials, z).rollouts(z, cancel=cancel)
+    def simulated(self, log: Observation, run, z: np.ndarray) -> dict[str, np.ndarray]:
+        """Readings (n, joints) of every signal that the sensors would give, NaN where none is
+        asked."""
+        named, rows = self.map.named(z), np.arange(len(log.t))
+        found = {s: np.full((len(log.t), len(self.names)), np.nan) for s in log.measured}
+        for track in self.tracks(log, rows):
+            for signal, values in track.predicted(run, named).items():
+                found[signal][:, self.names.index(track.joint)] = values
+        return found
 
 
 def _base(scene, robot: Robot, prefix: str) -> tuple[np.ndarray, np.ndarray]:
@@ -274,13 +280,3 @@ def _of_joint(config, value, joint: str, joints: Sequence[str], key: str) -> flo
         value = value.get(joint, defaults.get(key.rsplit(".", 1)[-1], 0.0))
     number, name = config.number(value, key)
     return name or number
-
-
-def simulated(model: JointModel, log: Observation, run, z: np.ndarray) -> dict[str, np.ndarray]:
-    """Simulated readings (n, joints) of every signal, NaN where none is wanted."""
-    named, rows = model.map.named(z), np.arange(len(log.t))
-    found = {s: np.full((len(log.t), len(model.names)), np.nan) for s in log.measured}
-    for track in model.tracks(log, rows):
-        for signal, values in track.predicted(run, named).items():
-            found[signal][:, model.names.index(track.joint)] = values
-    return found

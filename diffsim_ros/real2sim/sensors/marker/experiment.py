@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ....scene.vertices import vertex_positions
 from ....sensing.observation import Observation
 from ....sensing.read import read_trials
-from ...experiment import Experiment, predicted, refuse_twice
+from ...experiment import Experiment, RecordingPrediction, predicted, refuse_twice
 from ...fit import Fit
 from .model import MEASURES, MarkerModel, ReleaseRecording, Swing
 from .options import MarkerFiles, MarkerMeasurementOptions
 
 
 @dataclass(frozen=True)
-class MarkerPrediction:
+class MarkerPrediction(RecordingPrediction):
     """One recording, measured and simulated at the same frames (world frame).
 
     t                    since the release by the rule [s] (n,); the simulation starts at `start`
@@ -28,9 +27,6 @@ class MarkerPrediction:
     errors               relative errors of the measures, mean_marker_error_m
     """
 
-    name: str
-    role: str
-    source: str
     markers: tuple[str, ...]
     t: np.ndarray
     start: float
@@ -40,12 +36,6 @@ class MarkerPrediction:
     swings: Mapping[str, Swing]
     vertices: np.ndarray | None = None
     triangles: np.ndarray | None = None
-    errors: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        """Name, as pictures sort by."""
-        return self.name
 
 
 class MarkerExperiment(Experiment):
@@ -110,20 +100,18 @@ class MarkerExperiment(Experiment):
         t = release.t - release.released
         clock = release.t - start
         measured = release.world(release.position)
-        simulated = self.model.simulated(release, run, clock)
+        simulated = self.model.markers_at(release, run, clock)
         before = None
         if first.ok:
             early = t <= self.config.measurement.window
-            before = self.model.simulated(release, first, clock[early])
+            before = self.model.markers_at(release, first, clock[early])
         swings = {
             "measured": self.model.swing(release, release.position),
             "simulated": self.model.swing(release, release.tracker(simulated)),
         }
-        soft = self.model.scene.parts.bodies[self.config.body].SOFT
         return MarkerPrediction(
             release.name, role, release.source, self.model.names, t, start - release.released,
-            measured, simulated, before, swings,
-            *(self._surface(run, clock) if soft else (None, None)),
+            measured, simulated, before, swings, *self.model.surface(run, clock),
             errors=self._errors(t, measured, simulated, swings),
         )  # fmt: skip
 
@@ -136,16 +124,6 @@ class MarkerExperiment(Experiment):
         for name, column in zip(self.model.names, distance.T, strict=True):
             errors[f"mean_error_m.{name}"] = float(np.nanmean(column))
         return errors
-
-    def _surface(self, run, clock: np.ndarray):
-        """Vertices at the frames, nearest row of the rollout, and the triangles they make."""
-        body = self.config.body
-        rows = np.rint(np.maximum(clock, 0.0) / self.model.interval).astype(int)
-        rows = np.minimum(rows, len(run.time) - 1)
-        shape = self.model.scene.parts.bodies[body].mesh
-        used, triangles = np.unique(shape.triangles, return_inverse=True)
-        vertices = vertex_positions(self.model.scene, run, body, rows)[:, used]
-        return vertices.astype(np.float32), triangles.reshape(-1, 3)
 
     def figures_of(self, prediction: MarkerPrediction) -> dict:
         """Content of metrics.json for one recording."""

@@ -254,7 +254,7 @@ class MarkerModel(Model):
         """The resting markers, fixed to the body as it stands when the scene starts."""
         return carrier_of(self.scene, self.config.body, release.world(release.rest))
 
-    def simulated(self, release: ReleaseRecording, run, t: np.ndarray) -> np.ndarray:
+    def markers_at(self, release: ReleaseRecording, run, t: np.ndarray) -> np.ndarray:
         """Markers (n, m, 3) [m, world] at times t since the start [s]; before that at rest."""
         # the last row of a rollout has none after it
         inside = np.clip(t, 0.0, (len(run.time) - 1 - 1e-6) * self.interval)
@@ -302,7 +302,7 @@ class MarkerModel(Model):
                 continue
             times = np.arange(len(run.time) - 1) * self.interval
             times = times[times >= options.loading - 1e-9]
-            moved = self.simulated(release, run, times)[:, marker]
+            moved = self.markers_at(release, run, times)[:, marker]
             start = ours - crossing(times, moved, moved[0], distance)
             # one that hardly moves is released at the release by the rule
             found.append(start if np.isfinite(start) else release.released - options.loading)
