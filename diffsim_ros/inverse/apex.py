@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .marker_track import Carrier, RigidPoints, interpolated, rows_around
+from .at_times import rows_around
+from .marker_track import Carrier, RigidPoints, interpolated
 from .objectives import AtFrames, BodySlot, Term, _checked
 
 

@@ -25,9 +25,8 @@ from scipy.sparse import csr_array
 from diffsim_ros.errors import InputError
 
 from ..rotation import quat_matrix, skew
-from .clock import Clock
-from .losses import Loss
-from .objectives import BodySlot, _checked, _checked_times
+from .at_times import AtTimes
+from .objectives import BodySlot, _checked
 
 GRAZING = 0.2
 """Least cosine between ray and normal that a point's noise is reckoned with."""
@@ -166,11 +165,10 @@ class NearestPoints(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CloudTrack:
+class CloudTrack(AtTimes):
     """Points of one body by a camera: r = (signed distance to the simulated surface)/sigma.
 
-    t          (F,)    stamps of the camera's frames since the start of the rollout [s], >= 0
-    interval   of the rollout's rows [s]
+    t          (F,)    stamps of the camera's frames
     skin       SoftSkin or RigidSkin
     points     (N, 3)  [m, world];  frame (N,) which of the times each point is of
     eye        (3,)    place of the camera [m, world]: only what it can see counts; None: all around
@@ -178,12 +176,8 @@ class CloudTrack:
     incidence  () or (N,) cosine between ray and surface normal:
                sigma^2 = along^2 incidence^2 + across^2 (1 - incidence^2).  Held during a fit, so
                that derivatives stay exact; `reweighted` takes it from a motion
-    clock      of the stamps
     """
 
-    body: str
-    t: np.ndarray
-    interval: float
     skin: SoftSkin | RigidSkin
     points: np.ndarray
     frame: np.ndarray
@@ -191,14 +185,11 @@ class CloudTrack:
     along: np.ndarray | float = 2e-3
     across: np.ndarray | float = 0.0
     incidence: np.ndarray | float = 1.0
-    loss: Loss = field(default_factory=Loss)
-    name: str = "cloud"
-    clock: Clock = field(default_factory=Clock)
-    soft: ClassVar[bool] = True
+    name: str = field(default="cloud", kw_only=True)
 
     def __post_init__(self) -> None:
-        put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
-        t = _checked_times(place, self.t)
+        super().__post_init__()
+        put, place, t = object.__setattr__, self.place, self.t
         points = _checked(place, "points", self.points, (-1, 3))
         frame, rule = np.asarray(self.frame, np.int64), f"one of the {len(t)} times for every point"
         if not len(points):
@@ -207,7 +198,6 @@ class CloudTrack:
             raise InputError(place, "frame", frame.shape, rule)
         if frame.min() < 0 or frame.max() >= len(t):
             raise InputError(place, "frame", (frame.min(), frame.max()), rule)
-        put(self, "t", t)
         put(self, "points", points)
         put(self, "frame", frame)
         for key in ("along", "across", "incidence"):
@@ -224,14 +214,8 @@ class CloudTrack:
         return np.sqrt((self.along * cosine) ** 2 + self.across**2 * (1 - cosine**2))
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective uses directly."""
-        return self.clock.parameters
-
-    @property
     def frames(self) -> np.ndarray:
-        """Rows of the rollout before and after every time at the first guess (F, 2); one row twice
-        where it is met."""
+        """See AtTimes; one row twice where it is met."""
         return self._rows(np.maximum(self.clock.times(self.t), 0.0))
 
     def _rows(self, at: np.ndarray) -> np.ndarray:
@@ -244,11 +228,11 @@ class CloudTrack:
         share = share - np.floor(share + 1e-9)
         return np.where(share < 1e-6, 0.0, share)
 
-    def _within(
+    def within(
         self, rollout: Any, values: Mapping[str, float] | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Times of the simulation (F,), and which of them move with the clock."""
-        return self.clock.within(self.t, values or {}, (len(rollout.position) - 1) * self.interval)
+        """See AtTimes: the last row is met too."""
+        return self.clock.within(self.t, values, (len(rollout.position) - 1) * self.interval)
 
     def until(self, frame: int) -> CloudTrack | None:
         """See `Objective.until`."""
@@ -273,7 +257,7 @@ class CloudTrack:
         self, rollout: Any, slot: BodySlot, values: Mapping[str, float] | None = None
     ) -> np.ndarray:
         """Simulated places of the skin's vertices at every time (F, n, 3) [m, world]."""
-        at, _ = self._within(rollout, values)
+        at, _ = self.within(rollout, values)
         return self._summed(rollout, slot, at, self._blend(at))
 
     def _summed(
@@ -339,7 +323,7 @@ class CloudTrack:
     def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> SparseTerm:
         """Residuals (N, 1) and their partials by two rows of the rollout."""
         found = self.nearest(rollout, slot, values)
-        rows, (at, moving) = len(rollout.position), self._within(rollout, values)
+        rows, (at, moving) = len(rollout.position), self.within(rollout, values)
         around = self._rows(at)
         pushes = -(found.weights / self.sigma[:, None])[..., None] * found.push[:, None]
         place, speed = self._blend(at)

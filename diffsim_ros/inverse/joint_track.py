@@ -20,8 +20,8 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from .at_times import rows_around
 from .losses import Loss
-from .marker_track import rows_around
 from .objectives import BodySlot, Term, _checked, _checked_times
 
 SIGNALS = ("position", "velocity", "effort")

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from diffsim_ros.errors import InputError
 
 from ..rotation import quat_matrix, skew
-from .clock import Clock, NamedNumbers
-from .losses import Loss
-from .objectives import BodySlot, Term, _checked, _checked_times
+from .at_times import AtTimes, rows_around
+from .clock import NamedNumbers
+from .objectives import BodySlot, Term, _checked
 
 PointMotion = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 """What `Carrier.motion` gives."""
@@ -104,12 +104,6 @@ class RigidPoints:
         return x, v, by_x, turning
 
 
-def rows_around(t: np.ndarray, interval: float) -> np.ndarray:
-    """Rows of a rollout before and after times t [s] since its start (M, 2)."""
-    first = np.floor(t / interval + 1e-9).astype(np.int64)
-    return np.stack([first, first + 1], axis=1)
-
-
 def interpolated(
     carrier: Carrier, rollout: Any, slot: BodySlot, t: np.ndarray, interval: float
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
@@ -149,80 +143,51 @@ def rates(
 
 
 @dataclass(frozen=True)
-class MarkerTrack:
+class MarkerTrack(AtTimes):
     """Measured markers of one body: r = (x_sim(t) - x)/sigma.
 
-    t         (M,)       stamps since the start of the rollout [s], >= 0
-    interval  of the rollout's rows [s]
     carrier   n markers: SoftPoints or RigidPoints
     position  (M, n, 3)  measured [m, world]; NaN: missing
     sigma     ()  (n,) or (M, n)  [m]
-    clock     of the stamps;  origin  (3,) [m] of what they are measured from
+    origin    (3,) [m] of what they are measured from
     """
 
-    body: str
-    t: np.ndarray
-    interval: float
     carrier: Carrier
     position: np.ndarray
     sigma: np.ndarray | float = 1e-3
-    loss: Loss = field(default_factory=Loss)
-    name: str = "markers"
-    clock: Clock = field(default_factory=Clock)
+    name: str = field(default="markers", kw_only=True)
     origin: NamedNumbers = field(default_factory=lambda: NamedNumbers.zero(3))
     weight: np.ndarray = field(init=False, repr=False, compare=False)  # (M, n) 1/sigma; 0: missing
-    soft: ClassVar[bool] = True
+    each_time = ("position", "sigma")
 
     def __post_init__(self) -> None:
-        put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
-        t = _checked_times(place, self.t)
-        put(self, "t", t)
-        shape, position = (len(t), len(self.carrier), 3), np.array(self.position, float)
+        super().__post_init__()
+        put, place = object.__setattr__, self.place
+        shape, position = (len(self.t), len(self.carrier), 3), np.array(self.position, float)
         if position.shape != shape:
             raise InputError(place, "position", position.shape, f"shape {shape}")
         visible = np.isfinite(position).all(axis=2)
-        position[~visible] = 0.0
+        position[~visible] = np.nan
         put(self, "position", position)
         sigma = _checked(place, "sigma", self.sigma, np.shape(self.sigma), positive=True)
-        put(self, "weight", visible / np.broadcast_to(sigma, shape[:2]))
+        put(self, "sigma", np.broadcast_to(sigma, shape[:2]))
+        put(self, "weight", visible / self.sigma)
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective uses directly."""
+        """See AtTimes."""
         named = (name for name in self.origin.names if name)
-        return tuple(dict.fromkeys((*self.clock.parameters, *named)))
-
-    @property
-    def frames(self) -> np.ndarray:
-        """Rows of the rollout before and after every time at the first guess (M, 2)."""
-        return rows_around(np.maximum(self.clock.times(self.t), 0.0), self.interval)
-
-    def until(self, frame: int) -> MarkerTrack | None:
-        """See `Objective.until`."""
-        kept = self.frames[:, 1] <= frame
-        if not kept.any():
-            return None
-        visible = np.where(self.weight[..., None] > 0, self.position, np.nan)
-        sigma = 1.0 / np.where(self.weight > 0, self.weight, 1.0)
-        return MarkerTrack(
-            self.body, self.t[kept], self.interval, self.carrier, visible[kept], sigma[kept],
-            self.loss, self.name, self.clock, self.origin,
-        )  # fmt: skip
-
-    def _within(self, rollout: Any, values: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
-        """Times of the simulation (M,), and which of them move with the clock."""
-        last = (len(rollout.position) - 1 - 1e-6) * self.interval
-        return self.clock.within(self.t, values, last)
+        return tuple(dict.fromkeys((*super().parameters, *named)))
 
     def predicted(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> np.ndarray:
         """What the sensor would measure: places (M, n, 3) from its origin."""
-        at, _ = self._within(rollout, values)
+        at, _ = self.within(rollout, values)
         x, _ = interpolated(self.carrier, rollout, slot, at, self.interval)
         return x - self.origin.at(values)
 
     def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residual (M, 3n), one block per time; partials by two rows of the rollout."""
-        at, moving = self._within(rollout, values)
+        at, moving = self.within(rollout, values)
         x, partials = interpolated(self.carrier, rollout, slot, at, self.interval)
         M, n = self.weight.shape
         scale = self.weight[..., None]
@@ -230,7 +195,8 @@ class MarkerTrack:
             np.stack([(p[k] * scale[..., None]).reshape(M, 3 * n, -1) for p in partials], axis=1)
             for k in range(2)
         )
-        residual = ((x - self.origin.at(values) - self.position) * scale).reshape(M, 3 * n)
+        apart = np.where(scale > 0, x - self.origin.at(values) - self.position, 0.0)
+        residual = (apart * scale).reshape(M, 3 * n)
         own: dict[str, np.ndarray] = {}
         if self.clock.parameters:
             speed = rates(self.carrier, rollout, slot, at, self.interval)

@@ -20,10 +20,10 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from ..rotation import left_jacobian, quat_exp, quat_matrix, skew
-from .clock import Clock, NamedNumbers
-from .losses import Loss
-from .marker_track import RigidPoints, interpolated, rates, rows_around
-from .objectives import BodySlot, Term, _checked, _checked_times
+from .at_times import AtTimes, rows_around
+from .clock import NamedNumbers
+from .marker_track import RigidPoints, interpolated, rates
+from .objectives import BodySlot, Term, _checked
 
 FRAME = RigidPoints(np.concatenate([np.zeros((1, 3)), np.eye(3)]))
 """The body's centre and the ends of its axes."""
@@ -35,34 +35,28 @@ VEE[0, 1, 2] = VEE[1, 2, 0] = VEE[2, 0, 1] = -1.0
 
 
 @dataclass(frozen=True)
-class PoseStream:
+class PoseStream(AtTimes):
     """See the module; r per time: (M, 6), of positions alone (M, 3).
 
-    t           (M,)  stamps since the start of the rollout [s];  interval  of its rows [s]
     position    (M, 3) measured pivot [m], axes of the world, from the sensor's origin
     orientation (M, 4) measured, xyzw, body to world; None: only positions count
     sigma_position [m];  sigma_rotation [rad]
-    clock, pivot (6: [m], rotation vector [rad], body frame), origin (3: [m])
+    pivot (6: [m], rotation vector [rad], body frame), origin (3: [m])
     """
 
-    body: str
-    t: np.ndarray
-    interval: float
     position: np.ndarray
     orientation: np.ndarray | None = None
     sigma_position: float = 1e-3
     sigma_rotation: float = 0.01
-    clock: Clock = field(default_factory=Clock)
     pivot: NamedNumbers = field(default_factory=lambda: NamedNumbers.zero(6))
     origin: NamedNumbers = field(default_factory=lambda: NamedNumbers.zero(3))
-    loss: Loss = field(default_factory=Loss)
-    name: str = "poses"
+    name: str = field(default="poses", kw_only=True)
     soft: ClassVar[bool] = False
+    each_time = ("position", "orientation")
 
     def __post_init__(self) -> None:
-        put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
-        put(self, "t", _checked_times(place, self.t))
-        count = len(self.t)
+        super().__post_init__()
+        put, place, count = object.__setattr__, self.place, len(self.t)
         put(self, "position", _checked(place, "position", self.position, (count, 3)))
         if self.orientation is not None:
             q = _checked(place, "orientation", self.orientation, (count, 4))
@@ -73,28 +67,13 @@ class PoseStream:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective uses directly."""
-        names = (*self.clock.parameters, *self.pivot.names, *self.origin.names)
+        """See AtTimes."""
+        names = (*super().parameters, *self.pivot.names, *self.origin.names)
         return tuple(dict.fromkeys(name for name in names if name))
-
-    @property
-    def frames(self) -> np.ndarray:
-        """Rows of the rollout before and after every time at the first guess (M, 2)."""
-        return rows_around(np.maximum(self.clock.times(self.t), 0.0), self.interval)
-
-    def until(self, frame: int) -> PoseStream | None:
-        """See `Objective.until`."""
-        kept = self.frames[:, 1] <= frame
-        if not kept.any():
-            return None
-        turns = None if self.orientation is None else self.orientation[kept]
-        cut = {"t": self.t[kept], "position": self.position[kept], "orientation": turns}
-        return PoseStream(**{**vars(self), **cut})
 
     def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
         """Residuals and partials by two rows of the rollout and by the sensor's own parameters."""
-        last = (len(rollout.position) - 1 - 1e-6) * self.interval
-        at, moving = self.clock.within(self.t, values, last)
+        at, moving = self.within(rollout, values)
         x, partials = interpolated(FRAME, rollout, slot, at, self.interval)
         residual, by_points, own = self._residual(x, values)
         jx, jv = (
@@ -112,8 +91,7 @@ class PoseStream:
         self, rollout: Any, slot: BodySlot, values: Mapping[str, float]
     ) -> tuple[np.ndarray, np.ndarray]:
         """What the sensor would measure: places (M, 3) from its origin, and matrices (M, 3, 3)."""
-        last = (len(rollout.position) - 1 - 1e-6) * self.interval
-        at, _ = self.clock.within(self.t, values, last)
+        at, _ = self.within(rollout, values)
         x, _ = interpolated(FRAME, rollout, slot, at, self.interval)
         pivot, M = self.pivot.at(values), (x[:, 1:] - x[:, :1]).transpose(0, 2, 1)
         return x[:, 0] + M @ pivot[:3] - self.origin.at(values), M @ _turn(pivot)

@@ -20,8 +20,9 @@ from scipy.optimize import least_squares
 
 from diffsim_ros.errors import InputError
 
+from .at_times import rows_around
 from .losses import Loss
-from .marker_track import Carrier, interpolated, rows_around
+from .marker_track import Carrier, interpolated
 from .objectives import BodySlot, Term, _checked
 
 LEAST = 12

@@ -14,18 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from diffsim_ros.errors import InputError
 
 from ..rotation import quat_log, quat_matrix, skew
-from .clock import Clock
+from .at_times import AtTimes, rows_around
 from .joint_track import Scaled
-from .losses import Loss
-from .marker_track import rows_around
-from .objectives import BodySlot, Term, _checked, _checked_times
+from .objectives import BodySlot, Term, _checked
 
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
@@ -42,7 +40,7 @@ class RowWrench:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WrenchTrack:
+class WrenchTrack(AtTimes):
     """See the module; r per time: (M, 6), force then torque.
 
     body      whose contact is felt;  contacts  names of the scene's contacts
@@ -54,26 +52,21 @@ class WrenchTrack:
     sets      parameter of the scene -> what sets it, of the contacts' estimated parameters
     """
 
-    body: str
     contacts: Sequence[str]
     scene: Any
-    t: np.ndarray
-    interval: float
     force: np.ndarray
     torque: np.ndarray
     sigma_force: float = 0.1
     sigma_torque: float = 0.01
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     orientation: tuple[float, float, float, float] = UPRIGHT
-    clock: Clock = field(default_factory=Clock)
     sets: Mapping[str, Scaled] = field(default_factory=dict)
-    loss: Loss = field(default_factory=Loss)
     name: str = "wrench"
-    soft: ClassVar[bool] = True
+    each_time = ("force", "torque")
 
     def __post_init__(self) -> None:
-        put, place = object.__setattr__, f"objective {self.name!r} of {self.body!r}"
-        put(self, "t", _checked_times(place, self.t))
+        super().__post_init__()
+        put, place = object.__setattr__, self.place
         for key in ("force", "torque"):
             put(self, key, _checked(place, key, getattr(self, key), (len(self.t), 3)))
         for key in ("sigma_force", "sigma_torque", "interval"):
@@ -86,22 +79,9 @@ class WrenchTrack:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Parameters that the objective uses directly."""
+        """See AtTimes."""
         names = [one.name for one in self.sets.values() if one.name is not None]
-        return tuple(dict.fromkeys((*self.clock.parameters, *names)))
-
-    @property
-    def frames(self) -> np.ndarray:
-        """Rows of the rollout before and after every time at the first guess (M, 2)."""
-        return rows_around(np.maximum(self.clock.times(self.t), 0.0), self.interval)
-
-    def until(self, frame: int) -> WrenchTrack | None:
-        """See `Objective.until`."""
-        kept = self.frames[:, 1] <= frame
-        if not kept.any():
-            return None
-        cut = {"t": self.t[kept], "force": self.force[kept], "torque": self.torque[kept]}
-        return WrenchTrack(**{**vars(self), **cut})
+        return tuple(dict.fromkeys((*super().parameters, *names)))
 
     def predicted(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> np.ndarray:
         """What the sensor would measure: force [N] and torque [N m] (M, 6), its own axes."""
@@ -136,8 +116,7 @@ class WrenchTrack:
     ) -> tuple[np.ndarray, tuple[dict[int, RowWrench], list], np.ndarray, np.ndarray, np.ndarray]:
         """Readings (M, 6), the rows they are of, shares of the later one, slopes by time, and
         which times move with the clock."""
-        last = (len(rollout.position) - 1 - 1e-6) * self.interval
-        at, moving = self.clock.within(self.t, values, last)
+        at, moving = self.within(rollout, values)
         around = rows_around(at, self.interval)
         share = np.clip(at / self.interval - around[:, 0], 0.0, 1.0)
         p = np.array(self.scene.values, float)

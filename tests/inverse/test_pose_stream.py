@@ -68,7 +68,8 @@ def test_the_turn_is_that_from_measured_to_simulated():
     small = Rotation.from_rotvec([0.02, -0.03, 0.01])
     observed, turned = readings(VALUES)
     turned = (small.inv() * Rotation.from_quat(turned)).as_quat()
-    track = PoseStream("cube", STAMPS, T, observed, turned, 0.01, 0.05, CLOCK, PIVOT, ORIGIN)
+    options = {"clock": CLOCK, "pivot": PIVOT, "origin": ORIGIN}
+    track = PoseStream("cube", STAMPS, T, observed, turned, 0.01, 0.05, **options)
     residual = track.term(flight(), RIGID, VALUES).residual[:, 3:]
     np.testing.assert_allclose(0.05 * residual, np.tile(small.as_rotvec(), (4, 1)), atol=5e-5)
 

@@ -45,7 +45,7 @@ def predicted_for(
     origin, angle = track.origin.at(values), None
     if isinstance(track, MarkerTrack):
         simulated = track.predicted(run, slot, values)
-        measured = np.where(track.weight[..., None] > 0, track.position, np.nan)
+        measured = track.position
     else:
         simulated, turns = track.predicted(run, slot, values)
         simulated, measured = simulated[:, None], track.position[:, None]
