@@ -44,7 +44,6 @@ ROS = re.compile(
 )
 # Plain data of real2sim that pictures may know, although reports are written from real2sim.
 PLAIN_DATA = ("diffsim_ros.sensing.bags.",)
-SENSED = ("diffsim_ros.real2sim.sensors.cloud.", "diffsim_ros.sensing.recorder.")
 # The engine is native code; inside it only bindings/ may know Python.
 HEAVY = {"scipy", "matplotlib", "rosbags", "open3d", "mujoco", "torch", "diffsim_ros._engine"}
 

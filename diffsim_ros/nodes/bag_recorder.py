@@ -11,7 +11,7 @@ from rclpy.qos import QoSProfile
 
 from diffsim_ros.nodes.sources import offered
 from diffsim_ros.sensing.bags import RawMessage
-from diffsim_ros.sensing.buffers import write_recording
+from diffsim_ros.sensing.record import write_recording
 
 
 class BagRecorder:

@@ -26,9 +26,10 @@ from visualization_msgs.msg import MarkerArray
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.sensing.building import Builder
+from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.clouds import packed
 from diffsim_ros.sensing.clouds.cloud import Cloud
-from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
+from diffsim_ros.sensing.observation import MarkerFrame, PoseSample
 from diffsim_ros.viz.markers import Action, Marker, MarkerKind
 
 try:

@@ -11,7 +11,7 @@ from geometry_msgs.msg import Point, Pose
 from diffsim_ros.nodes.convert import build
 from diffsim_ros.real2sim.calibration import Calibration
 from diffsim_ros.sensing.frames import Transform
-from diffsim_ros.sensing.recorder import PoseSample
+from diffsim_ros.sensing.observation import PoseSample
 
 try:
     from tf2_msgs.msg import TFMessage

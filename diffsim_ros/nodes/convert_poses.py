@@ -9,8 +9,8 @@ from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 
 from diffsim_ros.nodes.convert import build, sample
+from diffsim_ros.sensing.observation import PoseSample
 from diffsim_ros.sensing.poses import CARRIERS
-from diffsim_ros.sensing.recorder import PoseSample
 
 try:
     from motion_capture_tracking_interfaces.msg import NamedPose, NamedPoseArray

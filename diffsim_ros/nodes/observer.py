@@ -36,17 +36,19 @@ from diffsim_ros.nodes.calibration import Calibrator
 from diffsim_ros.nodes.common import LATCHED, SENSOR, BaseNode, Declared, quality, run_node
 from diffsim_ros.nodes.sources import MOST_CHILDREN, Source, figures_of
 from diffsim_ros.sensing.bags import RawMessage
-from diffsim_ros.sensing.buffers import (
+from diffsim_ros.sensing.check import contradiction
+from diffsim_ros.sensing.frames import Edge
+from diffsim_ros.sensing.messages import TEXT, WORLD, OfferedQos
+from diffsim_ros.sensing.observation import Observation, PoseSample
+from diffsim_ros.sensing.record import (
     MEGA,
     Budget,
     MarkerRecorder,
     MessageRecorder,
+    PoseRecorder,
+    StreamRecorder,
     write_recording,
 )
-from diffsim_ros.sensing.frames import Edge
-from diffsim_ros.sensing.messages import TEXT, WORLD, OfferedQos
-from diffsim_ros.sensing.observation import Observation
-from diffsim_ros.sensing.recorder import PoseRecorder, PoseSample, StreamRecorder
 from diffsim_ros.sensing.saving import save_trials
 
 KINDS = {
@@ -287,7 +289,7 @@ class Observer(BaseNode):
         self._saved.publish(String(data=str(written)))
         trials = max((recorder.trial_count for recorder in recorders), default=0)
         lines = [f"{trials} trials", *self._counts(path, recorders)]
-        lines += [f"warning: {w}" for recorder in recorders if (w := recorder.warning())]
+        lines += [f"warning: {w}" for recorder in recorders if (w := contradiction(recorder))]
         return f"{written}: " + "; ".join(lines)
 
     def _counts(self, path: Path, recorders: list[StreamRecorder]) -> list[str]:
@@ -432,7 +434,7 @@ class Observer(BaseNode):
         key = source.title, body
         done, warning = self._warned.get(key, (-1, ""))
         if recorder.trial_count - 1 > max(done, 0):
-            done, warning = recorder.trial_count - 1, recorder.warning()
+            done, warning = recorder.trial_count - 1, contradiction(recorder)
             self._warned[key] = done, warning
             if warning:
                 self.get_logger().warning(warning)

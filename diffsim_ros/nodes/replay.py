@@ -34,9 +34,10 @@ from std_srvs.srv import Trigger
 from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert, convert_frames, convert_poses
 from diffsim_ros.nodes.common import DRIVER, LATCHED, STATIC_TF, BaseNode, Declared, run_node
+from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.frames import STATIC
+from diffsim_ros.sensing.observation import PoseSample
 from diffsim_ros.sensing.playback import Playlist, read_playlist, restamped
-from diffsim_ros.sensing.recorder import NANO, PoseSample
 
 BEST_EFFORT = ReliabilityPolicy.BEST_EFFORT
 CARRIERS = {

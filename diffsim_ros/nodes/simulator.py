@@ -54,8 +54,9 @@ from diffsim_ros.nodes.common import (
 from diffsim_ros.nodes.controller_server import ControllerServer
 from diffsim_ros.nodes.mock_controller import CONTROLLER, offer_of
 from diffsim_ros.rotation import quat_from_matrix
+from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.frames import Transform
-from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
+from diffsim_ros.sensing.observation import MarkerFrame, PoseSample
 from diffsim_ros.twin.config import WORLD, LinkPose, link_tree
 from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, TwinSensor, generator
 from diffsim_ros.twin.world import TICK, World

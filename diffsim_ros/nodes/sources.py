@@ -19,7 +19,8 @@ from rclpy.qos import (
 
 from diffsim_ros.sensing.frames import Edge
 from diffsim_ros.sensing.messages import OfferedQos
-from diffsim_ros.sensing.recorder import StreamRecorder, body_of
+from diffsim_ros.sensing.poses import body_of
+from diffsim_ros.sensing.record import StreamRecorder
 
 MOST_CHILDREN = 20
 """Frames of /tf that are named where the wanted one is not among them."""

@@ -32,8 +32,8 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, SENSOR, STREAM, BaseNode, Declared, run_node
 from diffsim_ros.sensing.bags import EPOCH_NS, POSE, read_raw, topics
+from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.read import read_kind
-from diffsim_ros.sensing.recorder import NANO
 from diffsim_ros.viz.markers import Marker, MarkerKind
 from diffsim_ros.viz.motion import Motion
 from diffsim_ros.viz.playback import CLOUD_TOPIC, MARKER_TOPIC, MOCAP_TOPICS, SPHERE

@@ -5,6 +5,6 @@ read, formats      any recording as it was recorded: one reader a format, chosen
 poses, markers, joints, clouds/   one kind of sensor: decode and validate
 tosses, toss_file  poses on a time grid, and their npz format
 bags, messages     ROS 2 bags and the CDR messages in them
-recorder, buffers  what is received live
+record             what is received live
 clock, shape, flight, findings, check   figures of a recording, and their verdicts
 """

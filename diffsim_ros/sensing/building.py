@@ -14,7 +14,7 @@ import numpy as np
 from .cdr import NANO
 from .clouds import packed
 from .clouds.cloud import Cloud
-from .recorder import MarkerFrame, PoseSample
+from .observation import MarkerFrame, PoseSample
 
 Numbers = Sequence[float] | np.ndarray
 

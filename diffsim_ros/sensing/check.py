@@ -16,11 +16,11 @@ from ..errors import InputError
 from . import findings, shape
 from .clock import Timing, clock
 from .findings import Finding
-from .flight import UNITS, Gravity, check_gravity, gravity_of, resting
+from .flight import GRAVITY, UNITS, Gravity, check_gravity, gravity_of, resting
 from .observation import Observation
 from .poses import TOSSES, TRANSFORMS
 from .read import read, sensors
-from .recorder import GRAVITY
+from .record import MarkerRecorder, PoseRecorder, StreamRecorder
 from .tosses import read_tosses, recorded
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -168,3 +168,24 @@ def check(
             own = [replace(one, counts=one.stream.format != TRANSFORMS) for one in own]
         examined += own
     return examined, unreadable
+
+
+def contradiction(recorder: StreamRecorder) -> str:
+    """What the kept samples contradict: metres, z up, free flight; "" if nothing, or not known."""
+    if isinstance(recorder, PoseRecorder):
+        try:
+            check_gravity(recorder.trials(), GRAVITY)
+        except InputError as error:
+            return "" if error.key == "samples" else str(error)
+    if not isinstance(recorder, MarkerRecorder):
+        return ""
+    try:
+        whole = recorder.recording()
+    except InputError as error:
+        return str(error)
+    found = [
+        f"{finding.text}; {finding.advice}"
+        for finding in examine(whole, assess=False).found
+        if finding.level == "warning" and finding.about in ("units", "axis", "gravity")
+    ]
+    return f"{recorder.source}: {'; '.join(found)}" if found else ""

@@ -16,6 +16,7 @@ from ..errors import InputError
 from .observation import PoseTrial
 
 G = 9.81
+GRAVITY = (0.0, 0.0, -G)
 UNITS = {"m": 1.0, "cm": 100.0, "mm": 1000.0}
 SIZE_RANGE = (0.75, 1.33)
 """Accepted ratio of a measured acceleration to gravity."""

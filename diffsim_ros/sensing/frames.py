@@ -18,7 +18,7 @@ from ..rotation import quat_conjugate, quat_multiply, quat_rotate
 from ..yaml_file import read_yaml
 from . import bags
 from .messages import STATIC, TF
-from .recorder import PoseSample
+from .observation import PoseSample
 
 REMEDY = "publish it on /tf_static, or call ~/calibrate of the observer and give its file"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..output import STAGE_PREFIX, move_new
 from .building import Builder
-from .recorder import MarkerFrame, PoseSample
+from .observation import MarkerFrame, PoseSample
 
 POSE = "geometry_msgs/msg/PoseStamped"
 TF = "tf2_msgs/msg/TFMessage"

@@ -25,6 +25,31 @@ COMMAND = "command_"
 """Signals of joints that begin so were commanded, not measured."""
 
 
+@dataclass(frozen=True)
+class PoseSample:
+    """One pose as it came: stamp [ns], frame, body, position [m], quaternion (x, y, z, w)."""
+
+    stamp: int
+    frame: str
+    body: str
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class MarkerFrame:
+    """Optical markers of one frame of a motion capture system.
+
+    stamp [ns], frame, number of the frame; names ("" where unlabelled), points [m] (n, 3)
+    """
+
+    stamp: int
+    frame: str
+    number: int
+    names: tuple[str, ...]
+    points: np.ndarray
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Observation:
     """Samples of one sensor: what every reader returns and every consumer takes.

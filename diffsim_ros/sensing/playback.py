@@ -12,11 +12,12 @@ from ..errors import InputError
 from ..tables import read_header
 from . import bags, cdr
 from .bags import RawMessage, is_bag
+from .cdr import NANO
 from .frames import STATIC
 from .messages import BODIES, CLOUD, JOINTS, MOCAP, NAMED, ODOMETRY, POSE, TF
+from .observation import MarkerFrame
 from .poses import holds_poses
 from .read import read_kind, sensors
-from .recorder import NANO, MarkerFrame
 from .tosses import read_tosses
 
 STAMPED = (POSE, ODOMETRY, NAMED, MOCAP, BODIES, CLOUD, JOINTS)

@@ -18,11 +18,11 @@ from ..npz import whole_numbers
 from ..rotation import quat_multiply
 from ..tables import read_rows
 from . import bags, markers
+from .cdr import NANO
 from .formats import Format, SensorKind
 from .frames import Frames, bag_frames
 from .messages import BODIES, NAMED, ODOMETRY, POSE, STATIC, TF
 from .observation import UNIT_TOLERANCE, Observation, pose_values
-from .recorder import NANO, body_of
 from .toss_file import REQUIRED, toss_arrays
 
 WORLD = "world"
@@ -31,6 +31,8 @@ COLUMNS = ("px", "py", "pz", "qx", "qy", "qz", "qw")
 TOSSES = "npz of tosses"
 TRANSFORMS = TF.split("/")[-1]
 """Format of an observation that is a frame of /tf: one of many, most of which no tracker sent."""
+GENERIC = ("pose", "odom", "odometry")
+"""Last words of a topic that name no body."""
 TABLE = "a rosbag2, or a table with the columns t px py pz qx qy qz qw"
 
 
@@ -96,6 +98,12 @@ def _number(cell: str) -> float:
         return float(cell)
     except ValueError:
         return float("nan")
+
+
+def body_of(topic: str) -> str:
+    """Name of the body that a topic of poses speaks of: /vrpn_mocap/cube/pose is cube."""
+    parts = [part for part in topic.split("/") if part]
+    return parts[-2] if len(parts) > 1 and parts[-1] in GENERIC else parts[-1]
 
 
 def holds_poses(names: Collection[str]) -> bool:

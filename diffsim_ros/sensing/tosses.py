@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import InputError, nearest
 from ..rotation import quat_multiply, quat_rotate
 from .bags import is_bag
+from .cdr import NANO
 from .clock import TRIAL_GAP
 from .flight import Gravity
 from .observation import (
@@ -23,12 +24,13 @@ from .observation import (
     SIGMA,
     UNIT_TOLERANCE,
     Observation,
+    PoseSample,
     PoseTrial,
     pose_values,
 )
 from .poses import TOSSES, chosen_bodies, together
 from .read import read
-from .recorder import NANO, PoseRecorder, PoseSample
+from .record import PoseRecorder
 from .toss_file import COLUMNS, arrays_of, read_arrays, toss_index
 
 MAX_SPEED = 100.0

@@ -19,9 +19,10 @@ from ..errors import InputError, nearest
 from ..fields import Field, Reader
 from ..scene.body_surface import BodySurface, body_surface
 from ..scene.model import SceneModel
+from ..sensing.cdr import NANO
 from ..sensing.clouds.cloud import Cloud
 from ..sensing.clouds.options import DepthNoise
-from ..sensing.recorder import NANO, MarkerFrame, PoseSample
+from ..sensing.observation import MarkerFrame, PoseSample
 from . import schema
 from .depth_camera import KINECT, DepthCamera
 from .record import TwinRecord

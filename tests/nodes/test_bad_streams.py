@@ -22,10 +22,11 @@ from diffsim_ros.nodes.observer import Observer
 from diffsim_ros.nodes.replay import Replay
 from diffsim_ros.rotation import quat_conjugate, quat_exp, quat_multiply, quat_rotate
 from diffsim_ros.sensing.bags import read_raw, topics
+from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.frames import Transform, bag_frames, read_transform
+from diffsim_ros.sensing.observation import MarkerFrame, PoseSample
 from diffsim_ros.sensing.read import read_kind
-from diffsim_ros.sensing.recorder import NANO, MarkerFrame, PoseSample
 from tests.nodes.observing import Observing
 
 ORIGIN = 1_700_000_000 * NANO

@@ -16,7 +16,7 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 
 from diffsim_ros.real2sim.progress import Progress  # noqa: E402
 from diffsim_ros.sensing.clouds.cloud import Cloud  # noqa: E402
-from diffsim_ros.sensing.recorder import PoseSample  # noqa: E402
+from diffsim_ros.sensing.observation import PoseSample  # noqa: E402
 from diffsim_ros.viz.markers import Action, Marker, MarkerKind  # noqa: E402
 
 RNG = np.random.default_rng(5)

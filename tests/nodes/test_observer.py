@@ -15,8 +15,9 @@ from std_srvs.srv import Trigger  # noqa: E402
 from diffsim_ros.nodes import convert  # noqa: E402
 from diffsim_ros.nodes.common import DRIVER, LATCHED, SENSOR, quality  # noqa: E402
 from diffsim_ros.nodes.observer import Observer  # noqa: E402
+from diffsim_ros.sensing.cdr import NANO  # noqa: E402
+from diffsim_ros.sensing.observation import PoseSample  # noqa: E402
 from diffsim_ros.sensing.playback import read_playlist  # noqa: E402
-from diffsim_ros.sensing.recorder import NANO, PoseSample  # noqa: E402
 from diffsim_ros.sensing.tosses import read_tosses  # noqa: E402
 from tests.nodes.observing import Observing  # noqa: E402
 

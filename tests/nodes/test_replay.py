@@ -19,7 +19,7 @@ from diffsim_ros.nodes import convert, convert_poses
 from diffsim_ros.nodes.common import LATCHED, SENSOR
 from diffsim_ros.nodes.replay import Replay
 from diffsim_ros.sensing.bags import write_motion
-from diffsim_ros.sensing.recorder import NANO
+from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.tosses import read_tosses
 
 

@@ -26,7 +26,7 @@ from diffsim_ros.nodes.simulator import Simulator
 from diffsim_ros.robots.kinematics import link_pose
 from diffsim_ros.robots.trajectory import JointTrajectory
 from diffsim_ros.rotation import quat_matrix
-from diffsim_ros.sensing.recorder import NANO
+from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.twin.sensors import generator
 from tests.twin.conftest import ROOT, ball_twin, swing_of
 

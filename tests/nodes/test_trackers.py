@@ -31,9 +31,10 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.rotation import quat_exp
 from diffsim_ros.sensing.bags import read_raw, topics, write_motion
+from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.frames import Transform
+from diffsim_ros.sensing.observation import PoseSample
 from diffsim_ros.sensing.playback import read_playlist
-from diffsim_ros.sensing.recorder import NANO, PoseSample
 from diffsim_ros.sensing.tosses import read_tosses
 from tests.nodes.observing import Observing
 

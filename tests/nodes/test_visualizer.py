@@ -17,7 +17,7 @@ from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import DRIVER, LATCHED, STREAM
 from diffsim_ros.nodes.visualizer import Visualizer, read_scenes
 from diffsim_ros.real2sim.sensors.pose.experiment import PosePrediction
-from diffsim_ros.sensing.recorder import PoseSample
+from diffsim_ros.sensing.observation import PoseSample
 from diffsim_ros.viz.markers import Action
 from diffsim_ros.viz.pages import sections_of
 from diffsim_ros.viz.playback import write_playback

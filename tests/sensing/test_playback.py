@@ -8,9 +8,9 @@ import pytest
 from diffsim_ros.errors import InputError
 from diffsim_ros.sensing import cdr
 from diffsim_ros.sensing.bags import read_raw
+from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.messages import TF, message
 from diffsim_ros.sensing.playback import read_playlist
-from diffsim_ros.sensing.recorder import NANO
 from diffsim_ros.sensing.tosses import read_tosses
 
 TOSSES = Path(__file__).resolve().parents[2] / "data" / "cube_toss" / "tosses.npz"

@@ -11,10 +11,9 @@ import numpy as np
 from ....errors import InputError
 from ....sensing import findings
 from ....sensing.check import UP, Examined
-from ....sensing.flight import G, check_gravity
+from ....sensing.flight import GRAVITY, G, check_gravity
 from ....sensing.observation import PoseTrial
 from ....sensing.poses import TOSSES
-from ....sensing.recorder import GRAVITY
 from ....sensing.tosses import from_flights, listed, turned
 from ...first_guess import First, Given, filled, listing
 

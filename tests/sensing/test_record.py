@@ -7,9 +7,11 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.rotation import quat_conjugate, quat_multiply, quat_rotate
-from diffsim_ros.sensing.observation import Observation
+from diffsim_ros.sensing.cdr import NANO
+from diffsim_ros.sensing.check import contradiction
+from diffsim_ros.sensing.observation import Observation, PoseSample
 from diffsim_ros.sensing.read import read_trials
-from diffsim_ros.sensing.recorder import NANO, RESET_AFTER, PoseRecorder, PoseSample
+from diffsim_ros.sensing.record import RESET_AFTER, PoseRecorder
 from diffsim_ros.sensing.saving import save_trials
 from diffsim_ros.sensing.tosses import read_tosses
 
@@ -150,21 +152,21 @@ def test_y_up_is_turned_to_z_up():
         for s in upright
     ]
     assert lying[0].position[1] == pytest.approx(0.5)  # the height is in y
-    warning = recorder(lying).warning()
+    warning = contradiction(recorder(lying))
     assert "Y-up" in warning and "/cube/pose" in warning
     box = recorder(lying, up_axis="y")
-    assert box.warning() == ""
+    assert contradiction(box) == ""
     (trial,) = box.trials()
     np.testing.assert_allclose(trial.position, [s.position for s in upright], atol=1e-12)
     np.testing.assert_allclose(trial.orientation, [s.orientation for s in upright], atol=1e-12)
 
 
 def test_millimetres_are_noticed():
-    assert "millimetres" in recorder(flight(scale=1000.0)).warning()
+    assert "millimetres" in contradiction(recorder(flight(scale=1000.0)))
 
 
 def test_nothing_to_say_without_trials():
-    assert recorder().warning() == "" and recorder().summary() == "0 of 0 samples in 0 trials"
+    assert contradiction(recorder()) == "" and recorder().summary() == "0 of 0 samples in 0 trials"
     with pytest.raises(InputError, match="at least one trial of 8 samples"):
         recorder(flight(5)).trials()
 

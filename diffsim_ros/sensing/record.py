@@ -1,75 +1,49 @@
-"""A stream of poses becomes trials: each sample is checked as it comes, unusable ones are counted.
+"""What is received live: samples are checked as they come, and unusable ones are counted.
 
-Only the stamps that the source wrote are used, never the time of arrival: a recording that is
-replayed faster than it happened gives the same trials.
+A stream becomes trials by the stamps that the source wrote, never by the time of arrival: a
+recording that is replayed faster than it happened gives the same trials.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError
 from ..rotation import quat_multiply, quat_rotate
+from . import bags
+from .bags import RawMessage
 from .cdr import NANO
-from .flight import check_gravity
+from .markers import labelled
+from .messages import OfferedQos, types
 from .observation import (
     MIN_SAMPLES,
     SIGMA,
     UNIT_TOLERANCE,
     Observation,
+    PoseSample,
     PoseTrial,
     pose_values,
 )
 
+OVERHEAD = 120
+"""Bytes that a buffered message costs beside its own."""
+MEGA = 1_000_000
 RESET_AFTER = 10
 """Backward stamps in a row after which the source's clock counts as set back."""
 RATE_SAMPLES = 200
 """Samples that the present rate is taken from."""
-GRAVITY = (0.0, 0.0, -9.81)
 UP_AXES = {"z": (0.0, 0.0, 0.0, 1.0), "y": (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))}
 """Rotation (x, y, z, w) from a recording with that axis up to z up."""
-GENERIC = ("pose", "odom", "odometry")
-"""Last words of a topic that name no body."""
 REASONS = (
     "not finite", "not a rotation", "unreadable", "unknown frame", "another frame",
     "duplicate stamp", "backward stamp",
 )  # fmt: skip
-
-
-def body_of(topic: str) -> str:
-    """Name of the body that a topic of poses speaks of: /vrpn_mocap/cube/pose is cube."""
-    parts = [part for part in topic.split("/") if part]
-    return parts[-2] if len(parts) > 1 and parts[-1] in GENERIC else parts[-1]
-
-
-@dataclass(frozen=True)
-class PoseSample:
-    """One pose as it came: stamp [ns], frame, body, position [m], quaternion (x, y, z, w)."""
-
-    stamp: int
-    frame: str
-    body: str
-    position: tuple[float, float, float]
-    orientation: tuple[float, float, float, float]
-
-
-@dataclass(frozen=True)
-class MarkerFrame:
-    """Optical markers of one frame of a motion capture system.
-
-    stamp [ns], frame, number of the frame; names ("" where unlabelled), points [m] (n, 3)
-    """
-
-    stamp: int
-    frame: str
-    number: int
-    names: tuple[str, ...]
-    points: np.ndarray
 
 
 @dataclass
@@ -214,10 +188,6 @@ class StreamRecorder:
     def _bound(self) -> str:
         return str(self.limit)
 
-    def warning(self) -> str:
-        """What the kept samples contradict, "" if nothing."""
-        return ""
-
 
 @dataclass
 class PoseRecorder(StreamRecorder):
@@ -289,13 +259,99 @@ class PoseRecorder(StreamRecorder):
         )  # fmt: skip
         return PoseTrial(number, observed, dt, frames)
 
-    def warning(self) -> str:
-        """What contradicts free flight with z up in metres, "" if nothing does (or no trial is)."""
-        try:
-            check_gravity(self.trials(), GRAVITY)
-        except InputError as error:
-            return "" if error.key == "samples" else str(error)
-        return ""
+
+@dataclass
+class Budget:
+    """Bytes that several recorders share."""
+
+    limit: int
+    used: int = 0
+
+    def take(self, size: int) -> bool:
+        """True, and counted, if there is room for so many more."""
+        if self.used + size > self.limit:
+            return False
+        self.used += size
+        return True
+
+
+@dataclass
+class MessageRecorder(StreamRecorder):
+    """Serialised messages of one topic; what does not fit into the budget is counted.
+
+    msgtype   "sensor_msgs/msg/PointCloud2", say
+    """
+
+    msgtype: str = ""
+    budget: Budget = field(default_factory=lambda: Budget(256 * MEGA))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._data: list[bytes] = []
+
+    def add(self, stamp: int, frame: str, data: bytes) -> str:
+        """Keep a message, or drop and count it; return the reason of the drop, "" if it is kept."""
+        room = self.budget.take(len(data) + OVERHEAD)
+        reason = self.keep(stamp, frame, room=room)
+        if not reason:
+            self._data.append(data)
+        elif room:
+            self.budget.used -= len(data) + OVERHEAD
+        return reason
+
+    def clear(self) -> None:
+        """Forget all messages and counts."""
+        self.budget.used -= sum(len(data) + OVERHEAD for data in self._data)
+        super().clear()
+
+    def messages(self, topic: str) -> list[RawMessage]:
+        """Everything kept, for bags.write_raw, at the stamps of the headers."""
+        pairs = zip(self._stamps, self._data, strict=True)
+        return [RawMessage(stamp, topic, self.msgtype, data) for stamp, data in pairs]
+
+    def _bound(self) -> str:
+        return f"{self.budget.limit // MEGA} MB"
+
+
+@dataclass
+class MarkerRecorder(MessageRecorder):
+    """Markers or RigidBodies of mocap4r2_msgs, whose units and axes free flight tells."""
+
+    def recording(self) -> Observation:
+        """Everything kept; InputError as markers.labelled."""
+        samples = [
+            (stamp, types().deserialize_cdr(data, self.msgtype))
+            for stamp, data in zip(self._stamps, self._data, strict=True)
+        ]
+        return labelled(samples, self.source)
+
+    def trials(self) -> list[Observation]:
+        """Every trial, its clock from 0, as markers.trials gives those of a file."""
+        whole = self.recording()
+        edges = [*self._starts, len(whole)]
+        return [
+            replace(own, t=own.t - own.t[0], trial=k)
+            for k, own in enumerate((whole.kept(slice(*ab)) for ab in pairwise(edges)), start=1)
+        ]
+
+
+def write_recording(
+    path: str | Path,
+    messages: Sequence[RawMessage],
+    offered: Mapping[str, Sequence[OfferedQos]] | None = None,
+) -> Path:
+    """Write what was heard as an .mcap, all or nothing; InputError if `path` exists.
+
+    offered  see messages.write_bag
+    """
+    path = Path(path)
+    if not messages:
+        raise InputError(path, "messages", 0, "at least one")
+    try:
+        return bags.write_raw(path, messages, offered)
+    except FileExistsError:
+        got, rule = "a file that exists already", "recordings are never overwritten"
+        raise InputError(path, "", got, rule) from None
 
 
 def _spacing(stamps: Sequence[np.ndarray]) -> float:
