@@ -150,7 +150,7 @@ class WrenchExperiment(Experiment):
     what = "trials"
 
     def role(
-        self, given: Sequence[Observation] | None, recordings: WrenchFiles | None, notes: list[str]
+        self, given: Sequence[Observation] | None, recordings: Any, notes: list[str]
     ) -> list[Observation]:
         """Trials of one role, none before the start of the scene."""
         if not given and recordings is None:

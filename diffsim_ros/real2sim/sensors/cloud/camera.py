@@ -18,6 +18,7 @@ from ....sensing.clouds.cloud import Cloud
 from ....sensing.clouds.files import trials
 from ....sensing.clouds.options import CLOUD, CloudOptions, DepthNoise
 from ....sensing.clouds.pipeline import CloudPipeline, ProcessedCloud, stage_table
+from ....sensing.clouds.planes import Plane
 from ....sensing.frames import static_frames
 from ....sensing.observation import Observation
 from ....sensing.read import read_kind
@@ -110,8 +111,8 @@ class Camera:
         if not inside.any():
             return None
         kept = np.flatnonzero(inside)
-        clouds = [detections.clouds[k] for k in kept]
-        incidence = np.concatenate([detections.registered[k].cosine for k in kept])
+        clouds = [detections.clouds[int(k)] for k in kept]
+        incidence = np.concatenate([detections.registered[int(k)].cosine for k in kept])
         return cloud_track(
             outline.name, clouds, outline.skin, self.options.noise,
             start=first + self.clock.reference, interval=interval, loss=Huber(self.outlier),
@@ -136,7 +137,7 @@ class Camera:
         pose = {"position": found.position.tolist(), "orientation": found.orientation.tolist()}
         return replace(self.options, values={**values, **pose})
 
-    def _onto_floor(self, source: str, planes) -> tuple[np.ndarray, np.ndarray]:
+    def _onto_floor(self, source: str, planes: Sequence[Plane]) -> tuple[np.ndarray, np.ndarray]:
         """Turn (3, 3) and shift (3,) that put the floor found onto the scene's."""
         if self.floor is None:
             return np.eye(3), np.zeros(3)

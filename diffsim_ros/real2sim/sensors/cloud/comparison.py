@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ....inverse.cloud_track import CloudTrack
 from ....inverse.marker_track import MarkerTrack
-from ....inverse.pose_stream import PoseStream
+from ....inverse.objectives import BodySlot
 from ....sensing.clouds.cloud import Cloud
 from .camera import Camera
 from .detections import Detections, registered
@@ -37,10 +38,10 @@ class SensorComparison:
 
 
 def predicted_for(
-    sensor: Sensor | Camera, track: MarkerTrack | PoseStream | CloudTrack, run, slot, values
+    sensor: Sensor | Camera, track: Any, run: Any, slot: BodySlot, values: Mapping[str, float]
 ) -> SensorComparison:
-    """A sensor's track and a rollout, at values of the parameters."""
-    if isinstance(track, CloudTrack):
+    """A sensor's track (of its `track`) and a rollout, at values of the parameters."""
+    if isinstance(sensor, Camera):
         return _by_camera(sensor, track, run, slot, values)
     origin, angle = track.origin.at(values), None
     if isinstance(track, MarkerTrack):
@@ -68,10 +69,12 @@ def predicted_for(
     )
 
 
-def _by_camera(camera: Camera, track: CloudTrack, run, slot, values) -> SensorComparison:
+def _by_camera(
+    camera: Camera, track: CloudTrack, run: Any, slot: BodySlot, values: Mapping[str, float]
+) -> SensorComparison:
     """A camera's points, and of them where the body's middle would be."""
-    frames = points_by_frame(camera, track, run, slot, values)
-    middle = frames.surface.mean(axis=1)[:, None]
+    frames, surface = _points_by_frame(camera, track, run, slot, values)
+    middle = surface.mean(axis=1)[:, None]
     distance, residual = np.concatenate(frames.distance), np.concatenate(frames.residual)
     errors = {
         "samples": len(distance),
@@ -91,14 +94,12 @@ class CloudResiduals:
     points    [m] (n, 3) of each;  distance to the simulated ones [m] (n,), of a camera's points
               > 0 outside of its surface;  residual  the same over sigma
     shift     of the simulated body that fits each frame best [m] (F, 3)
-    surface   simulated, at the frames [m] (F, v, 3), of a camera
     """
 
     points: list[np.ndarray]
     distance: list[np.ndarray]
     residual: list[np.ndarray]
     shift: np.ndarray
-    surface: np.ndarray | None = None
 
     @property
     def rms(self) -> np.ndarray:
@@ -107,11 +108,12 @@ class CloudResiduals:
 
 
 def frames_of(
-    sensor: Sensor | Camera, detections: Detections, track, run, slot, values
-) -> CloudResiduals:
+    sensor: Sensor | Camera, detections: Detections, track: Any, run: Any, slot: BodySlot,
+    values: Mapping[str, float],
+) -> CloudResiduals:  # fmt: skip
     """The first sensor's frames and a rollout."""
-    if isinstance(track, CloudTrack):
-        return points_by_frame(sensor, track, run, slot, values)
+    if isinstance(sensor, Camera):
+        return _points_by_frame(sensor, track, run, slot, values)[0]
     comparison = predicted_for(sensor, track, run, slot, values)
     rows = np.searchsorted(comparison.t, detections.stamps - detections.stamps[0] - 1e-9)
     points, away = [], []
@@ -125,14 +127,17 @@ def frames_of(
     return CloudResiduals(points, distance, residual, np.array([d.mean(axis=0) for d in away]))
 
 
-def points_by_frame(camera: Camera, track: CloudTrack, run, slot, values) -> CloudResiduals:
-    """A camera's points and a rollout, by its own sigmas, whatever its weight."""
+def _points_by_frame(
+    camera: Camera, track: CloudTrack, run: Any, slot: BodySlot, values: Mapping[str, float]
+) -> tuple[CloudResiduals, np.ndarray]:
+    """A camera's points and a rollout, by its own sigmas, whatever its weight, and the simulated
+    surface at its frames [m] (F, v, 3)."""
     cuts = np.flatnonzero(np.diff(track.frame)) + 1
     distance = track.nearest(run, slot, values).distance
     surface, points = track.surface(run, slot, values), np.split(track.points, cuts)
     shift = np.array([
-        registered(x, track.skin.triangles, Cloud(own, eye=track.eye), np.zeros(3))
+        registered(x, track.skin.triangles, Cloud(own, eye=np.asarray(track.eye)), np.zeros(3))
         for x, own in zip(surface, points, strict=True)
     ])  # fmt: skip
     residual = np.split(distance / (track.sigma * camera.weight**0.5), cuts)
-    return CloudResiduals(points, np.split(distance, cuts), residual, shift, surface)
+    return CloudResiduals(points, np.split(distance, cuts), residual, shift), surface

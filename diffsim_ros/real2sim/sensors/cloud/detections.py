@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from ....inverse.cloud_track import RigidSkin, SoftSkin
@@ -14,7 +15,6 @@ from ....scene.body_surface import body_surface
 from ....scene.model import SceneModel
 from ....sensing.clouds.cloud import Cloud
 from ....sensing.clouds.planes import Plane
-from ....sensing.observation import Observation
 
 ROUND = 0.04
 """Share of its radius within which the surface of a body lies that counts as round."""
@@ -35,8 +35,9 @@ class RegisteredSurface(NamedTuple):
 
 
 def posed(
-    vertices, triangles, cloud: Cloud, guess=None, turn=None, *, turning: bool = False
-) -> RegisteredSurface:
+    vertices: ArrayLike, triangles: np.ndarray, cloud: Cloud, guess: np.ndarray | None = None,
+    turn: np.ndarray | None = None, *, turning: bool = False,
+) -> RegisteredSurface:  # fmt: skip
     """Move a surface onto measured points of one side of it.
 
     Gauss-Newton on the points' distances to the nearest visible triangle, far ones left out.
@@ -44,7 +45,8 @@ def posed(
     that the middle of the surface is half its size behind the middle of the points; turn (3, 3)
     is the first orientation, which changes only if `turning`.
     """
-    vertices, turn = np.asarray(vertices, float), np.eye(3) if turn is None else np.array(turn)
+    vertices = np.asarray(vertices, float)
+    turn = np.eye(3) if turn is None else np.array(turn)
     if guess is None:
         middle = cloud.points.mean(axis=0)
         ray = (middle - cloud.eye) / np.linalg.norm(middle - cloud.eye)
@@ -71,12 +73,14 @@ def posed(
     return RegisteredSurface(turn, place, np.abs(np.einsum("ni,ni->n", ray, normal)))
 
 
-def registered(vertices, triangles, cloud: Cloud, guess=None) -> np.ndarray:
+def registered(
+    vertices: ArrayLike, triangles: np.ndarray, cloud: Cloud, guess: np.ndarray | None = None
+) -> np.ndarray:
     """Translation (3,) [m] alone of `posed`."""
     return posed(vertices, triangles, cloud, guess).place
 
 
-def _distances(x, triangles, cloud):
+def _distances(x: np.ndarray, triangles: np.ndarray, cloud: Cloud) -> tuple[np.ndarray, np.ndarray]:
     """Normals (n, 3) of the visible triangles that are nearest, and heights (n,) above them."""
     from .... import _engine
 
@@ -91,8 +95,9 @@ def _distances(x, triangles, cloud):
 
 
 def followed(
-    vertices, triangles, clouds: Sequence[Cloud], turn, *, turning: bool = False
-) -> list[RegisteredSurface]:
+    vertices: np.ndarray, triangles: np.ndarray, clouds: Sequence[Cloud], turn: np.ndarray, *,
+    turning: bool = False,
+) -> list[RegisteredSurface]:  # fmt: skip
     """The surface put onto every frame in turn, its orientation starting from `turn` (3, 3).
 
     A turning object is expected to keep its rate between the last two frames.
@@ -147,22 +152,17 @@ class Detections:
     planes      found in it, with the sensor's pose of the YAML
     turn, shift scene's frame = turn @ (YAML's frame) + shift
     stages      table of the pipeline
-    samples     of a sensor that is no camera
+    samples     Observation of a sensor that is no camera, None of one
     """
 
     clouds: Sequence[Cloud]
     registered: Sequence[RegisteredSurface]
     frames: int
     planes: Sequence[Plane] = ()
-    turn: np.ndarray = None
-    shift: np.ndarray = None
+    turn: np.ndarray = field(default_factory=lambda: np.eye(3))
+    shift: np.ndarray = field(default_factory=lambda: np.zeros(3))
     stages: Sequence[Mapping] = ()
-    samples: Observation | None = None
-
-    def __post_init__(self):
-        for key, still in (("turn", np.eye(3)), ("shift", np.zeros(3))):
-            if getattr(self, key) is None:
-                object.__setattr__(self, key, still)
+    samples: Any = None
 
     @property
     def stamps(self) -> np.ndarray:
@@ -175,6 +175,6 @@ def skin_of(
 ) -> SoftSkin | RigidSkin:
     """See scene.body_surface."""
     found = body_surface(model, name, refine, radius)
-    if found.nodes is None:
+    if found.nodes is None or found.weights is None:
         return RigidSkin(found.triangles, found.fixed)
     return SoftSkin(found.triangles, found.nodes, found.weights, found.fixed)

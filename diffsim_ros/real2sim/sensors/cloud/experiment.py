@@ -101,10 +101,7 @@ class CloudExperiment(Experiment):
         return data
 
     def role(
-        self,
-        given: Sequence | None,
-        recordings: CloudFiles | None,
-        notes: list[str],
+        self, given: Sequence | None, recordings: Any, notes: list[str]
     ) -> list[ThrowRecording]:
         """Throws of one role, prepared."""
         if not given and recordings is None:
@@ -156,7 +153,10 @@ class CloudExperiment(Experiment):
 
         return predicted(predict, trials, runs, guesses, start_estimates(known, *at))
 
-    def _prediction(self, throw: ThrowRecording, run, guess, start, role, named) -> CloudPrediction:
+    def _prediction(
+        self, throw: ThrowRecording, run: Any, guess: Any, start: StartEstimate, role: str,
+        named: Mapping[str, float],
+    ) -> CloudPrediction:  # fmt: skip
         model, slot = self.model, body_slots(self.model.scene.engine)[self.config.body]
         tracks, detections = model.tracks(throw), throw.detections
         reference = model.reference
@@ -181,7 +181,7 @@ class CloudExperiment(Experiment):
         """Values of the parameters at the first guess."""
         return self.model.map.named(self.model.map.start)
 
-    def _drawn(self, run, last: float):
+    def _drawn(self, run: Any, last: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times, vertices and triangles of the simulated surface for pictures."""
         skin = skin_of(self.model.scene, self.config.body, min(1, self.config.measurement.refine),
                        self.config.measurement.radius)  # fmt: skip
@@ -213,7 +213,9 @@ class CloudExperiment(Experiment):
         }  # fmt: skip
 
 
-def _errors(distances, residuals, shift, flight: int) -> dict[str, float]:
+def _errors(
+    distances: Sequence[np.ndarray], residuals: Sequence[np.ndarray], shift: np.ndarray, flight: int
+) -> dict[str, float]:
     """Figures of one recording; _later are those of the frames after the free flight."""
     away = np.linalg.norm(shift, axis=1)
     found = {}

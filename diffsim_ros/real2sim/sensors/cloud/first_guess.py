@@ -7,7 +7,7 @@ of a ball.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -156,7 +156,7 @@ def _estimation(
 ) -> str:
     train, validate = last_apart(paths)
 
-    def numbers(values) -> str:
+    def numbers(values: Iterable[float]) -> str:
         return ", ".join(f"{value:.6g}" for value in values)
 
     turning = "\n  turning: true         # a box turns: its orientation and spin are found too"

@@ -15,9 +15,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ....errors import InputError, nearest
+from ....inverse.cloud_track import RigidSkin, SoftSkin
 from ....inverse.objectives import Objective
 from ....inverse.simulation_problem import SimulationProblem, body_slots
 from ....inverse.trial import InitialState, Trial
+from ....scene.model import SceneModel
 from ....sensing.clouds.options import CLOUD
 from ....sensing.frames import static_frames
 from ....sensing.observation import Observation
@@ -107,7 +109,7 @@ class CloudModel(Model):
     def world(self) -> str:
         """Name of the scene's frame."""
         cameras = [one for one in self.sensors if isinstance(one, Camera)]
-        return cameras[0].options.values["frame"] if cameras else CLOUD["frame"].default
+        return str(cameras[0].options.values["frame"] if cameras else CLOUD["frame"].default)
 
     @property
     def start_gravity(self) -> np.ndarray:
@@ -137,8 +139,9 @@ class CloudModel(Model):
         return ThrowRecording(first.name, source, detections, flight, start, rms, auxiliary)
 
     def _detections(
-        self, sensor: Camera | Sensor, throw: Mapping[str, Observation], stamps=None
-    ) -> Detections:
+        self, sensor: Camera | Sensor, throw: Mapping[str, Observation],
+        stamps: np.ndarray | None = None,
+    ) -> Detections:  # fmt: skip
         """A sensor's samples of a throw, of which the first one's stamps are known (or its own)."""
         first, own = self._first(throw), throw.get(sensor.name)
         if own is None:
@@ -150,8 +153,8 @@ class CloudModel(Model):
             return sensor.detections(own, self.outline)
         found = sensor.detections(own, self.outline, self.world, static_frames(first.source))
         if stamps is None and not len(found.registered):
-            got, rule = 0, "samples that show where the body is: poses, or three markers at once"
-            raise InputError(own.place, f"sensor {sensor.name}", got, rule)
+            rule = "samples that show where the body is: poses, or three markers at once"
+            raise InputError(own.place, f"sensor {sensor.name}", 0, rule)
         return found
 
     def _auxiliary(
@@ -179,7 +182,9 @@ class CloudModel(Model):
                 gaps.append(float(np.min(surface.evaluate((x - at) @ turn)[0])))
         return min(gaps)
 
-    def _check_gravity(self, source: str, stamps, registered) -> None:
+    def _check_gravity(
+        self, source: str, stamps: np.ndarray, registered: Sequence[RegisteredSurface]
+    ) -> None:
         """Refuse another axis, unit or clock, by the acceleration of the flight."""
         t = stamps[: len(registered)] - stamps[0]
         found, sigma = flight_acceleration(t, [one.place for one in registered])
@@ -191,7 +196,7 @@ class CloudModel(Model):
             raise InputError(source, "gravity", got, rule, remedy)
 
     def _start(
-        self, source, detections: Detections, flight: int, auxiliary
+        self, source: str, detections: Detections, flight: int, auxiliary: Mapping[str, Detections]
     ) -> tuple[InitialState, float]:
         """Prior of the start from the flight, and the flight's rms [m]."""
         options = self.config.measurement
@@ -209,7 +214,7 @@ class CloudModel(Model):
         ), rms  # fmt: skip
 
     def _turning(
-        self, source, detections: Detections, last: float, auxiliary
+        self, source: str, detections: Detections, last: float, auxiliary: Mapping[str, Detections]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Orientation and spin at the start, by the first tracker that shows them in the flight,
         else by a camera's points, else by a tracker whose pivot's turn is estimated."""
@@ -241,7 +246,8 @@ class CloudModel(Model):
 
     def tracks(self, throw: ThrowRecording, frames: int | None = None) -> dict[str, Objective]:
         """Samples of every sensor until the first one's frame number `frames`, as objectives."""
-        first, t, found = throw.detections.stamps[0], throw.t[:frames], {}
+        first, t = throw.detections.stamps[0], throw.t[:frames]
+        found: dict[str, Objective] = {}
         for sensor in self.sensors:
             detections = throw.auxiliary.get(sensor.name, throw.detections)
             track = sensor.track(detections, self.outline, first, float(t[-1]), self.interval)
@@ -267,7 +273,9 @@ class CloudModel(Model):
         ]  # fmt: skip
 
 
-def _rest(scene, body: str, skin, at: np.ndarray, turn: np.ndarray) -> np.ndarray:
+def _rest(
+    scene: SceneModel, body: str, skin: SoftSkin | RigidSkin, at: np.ndarray, turn: np.ndarray
+) -> np.ndarray:
     """Vertices (n, 3) of the skin as the scene starts, in the body's frame [m]."""
     from diffsim_ros import _engine
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -120,7 +121,9 @@ class Sensor:
         ]  # fmt: skip
         return Detections(measured, found, len(samples.t), samples=samples)
 
-    def _by_poses(self, samples: Observation, x: np.ndarray, outline: Outline):
+    def _by_poses(
+        self, samples: Observation, x: np.ndarray, outline: Outline
+    ) -> tuple[np.ndarray, list[RegisteredSurface]]:
         """Samples (all), and the body by a pose of its pivot, or by the middle of a soft one."""
         count = len(x)
         turn = np.broadcast_to(outline.turn, (count, 3, 3))
@@ -137,7 +140,9 @@ class Sensor:
             RegisteredSurface(R, p, NOTHING) for R, p in zip(turn, place, strict=True)
         ]
 
-    def _by_markers(self, samples: Observation, x: np.ndarray, outline: Outline):
+    def _by_markers(
+        self, samples: Observation, x: np.ndarray, outline: Outline
+    ) -> tuple[np.ndarray, list[RegisteredSurface]]:
         """Samples that show three markers, and the body by a rigid fit to each of them."""
         local = (self.places - outline.at) @ outline.turn
         measured = np.isfinite(x).all(axis=2)
@@ -157,7 +162,7 @@ class Sensor:
 
     def track(
         self, detections: Detections, outline: Outline, first: float, last: float, interval: float
-    ):
+    ) -> MarkerTrack | PoseStream | None:
         """Objective of the samples from stamp `first` of the first sensor on, for `last` seconds.
 
         None where there are too few of them.  The clock may move within its bounds without a sample
@@ -168,8 +173,9 @@ class Sensor:
         inside = within(self.clock, self.slack, t, last)
         if np.count_nonzero(inside) < LEAST:
             return None
-        o, own = self.options, {"clock": self.clock, "origin": self.origin, "name": self.name}
-        own["loss"], share = Huber(o.outlier), o.weight**-0.5
+        o, share = self.options, self.options.weight**-0.5
+        own: dict[str, Any] = {"clock": self.clock, "origin": self.origin, "name": self.name}
+        own["loss"] = Huber(o.outlier)
         measured = samples.position[inside] @ self.turn.T
         if self.carrier is not None:
             measured = measured[:, self._columns(samples)]
@@ -206,7 +212,8 @@ def read_sensors(
     """measurement.cloud, if it is given, and measurement.sensors; InputError naming what does not
     fit.  The first is the reference.
     """
-    options, reader, found = config.measurement, Reader(config.place), []
+    options, reader = config.measurement, Reader(config.place)
+    found: list[Camera | Sensor] = []
     if options.cloud is not None:
         found.append(_camera(config, scene, outline, "cloud", options.cloud, "measurement.cloud"))
     for name, value in options.sensors.items():
@@ -238,7 +245,10 @@ def _check_turning(config: EstimationConfig, sensors: Sequence, outline: Outline
         raise config.error("measurement.turning", True, rule, remedy)
 
 
-def _camera(config, scene, outline, name: str, value: object, key: str, **own) -> Camera:
+def _camera(
+    config: EstimationConfig, scene: SceneModel, outline: Outline, name: str, value: object,
+    key: str, **own: Any,
+) -> Camera:  # fmt: skip
     measurement, floor = config.measurement, None
     if measurement.floor:
         floor = scene.description["sdfs"][measurement.floor]["plane"]
@@ -250,32 +260,40 @@ def _camera(config, scene, outline, name: str, value: object, key: str, **own) -
     )  # fmt: skip
 
 
-def _sensor(config, scene, outline, reader, name: str, value: object, key: str):
+def _sensor(
+    config: EstimationConfig, scene: SceneModel, outline: Outline, reader: Reader, name: str,
+    value: object, key: str,
+) -> Camera | Sensor:  # fmt: skip
     options = read_options(CloudSensorOptions, reader, value, key)
-    clock = {}
+    told: dict[str, Any] = {}
     for word in ("delay", "drift"):
         number, parameter = config.number(getattr(options, word), f"{key}.{word}")
-        clock |= {word: number, f"{word}_name": parameter}
-    if not clock["drift"] > -1:
-        raise config.error(f"{key}.drift", clock["drift"], "a number > -1")
-    clock = Clock(**clock, reference=clock["delay"])
+        told |= {word: number, f"{word}_name": parameter}
+    if not told["drift"] > -1:
+        raise config.error(f"{key}.drift", told["drift"], "a number > -1")
+    clock = Clock(**told, reference=told["delay"])
     slack = _slack(config, clock.delay_name), _slack(config, clock.drift_name)
     if options.kind == "clouds":
         if options.cloud is None:
             raise config.error(f"{key}.cloud", None, "a section cloud, for sensors of kind clouds")
-        own = {"topic": options.topic, "weight": options.weight, "clock": clock, "slack": slack}
-        return _camera(config, scene, outline, name, options.cloud, f"{key}.cloud", **own)
+        return _camera(
+            config, scene, outline, name, options.cloud, f"{key}.cloud", topic=options.topic,
+            weight=options.weight, clock=clock, slack=slack,
+        )  # fmt: skip
     origin = _placed(config, options.position, 3, f"{key}.position")
     pivot = _placed(config, options.pivot, 6, f"{key}.pivot")
     soft = scene.parts.bodies[config.body].SOFT
-    markers, places = (), np.zeros((0, 3))
+    markers: tuple[str, ...] = ()
+    carrier: Carrier | None
+    places = np.zeros((0, 3))
     if options.kind == "markers":
         carrier, markers, places = _carrier(config, scene, options, key)
     else:
         carrier = _middle(scene, config.body) if soft else None
         if soft and (any(pivot.numbers) or any(pivot.names)):
             rule = "none for a soft body: its pose is the mean of its vertices"
-            raise config.error(f"{key}.pivot", list(options.pivot), rule)
+            given: Any = options.pivot
+            raise config.error(f"{key}.pivot", list(given), rule)
     turning = config.measurement.turning
     return Sensor(
         name, options, clock, origin, pivot, quat_matrix(np.array(options.orientation)),
@@ -292,7 +310,9 @@ def _slack(config: EstimationConfig, name: str) -> float:
     return max(high - options.value, options.value - low)
 
 
-def _carrier(config, scene, options, key: str) -> tuple[Carrier, tuple[str, ...], np.ndarray]:
+def _carrier(
+    config: EstimationConfig, scene: SceneModel, options: CloudSensorOptions, key: str
+) -> tuple[Carrier, tuple[str, ...], np.ndarray]:
     if not options.markers:
         raise config.error(f"{key}.markers", {}, "name -> place, for sensors of kind markers")
     places = config.places(options.markers, f"{key}.markers")
@@ -316,7 +336,9 @@ def _placed(config: EstimationConfig, values: object, count: int, key: str) -> N
     return NamedNumbers(numbers, names)
 
 
-def refuse_apart(sensor, detections: Detections, first: float, span: float, place: str) -> None:
+def refuse_apart(
+    sensor: Camera | Sensor, detections: Detections, first: float, span: float, place: str
+) -> None:
     """InputError where a sensor's samples are not from the time of a throw."""
     samples = detections.samples
     stamps = detections.stamps if samples is None else samples.t

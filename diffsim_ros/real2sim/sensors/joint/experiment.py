@@ -58,7 +58,7 @@ class JointExperiment(Experiment):
         self.model = JointModel.build(config, every)
 
     def role(
-        self, given: Sequence[Observation] | None, recordings: JointFiles | None, notes: list[str]
+        self, given: Sequence[Observation] | None, recordings: Any, notes: list[str]
     ) -> list[Observation]:
         """Trials of one role, checked against the robot."""
         if not given and recordings is None:

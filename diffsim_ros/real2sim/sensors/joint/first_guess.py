@@ -7,7 +7,7 @@ limits, and a drive's gains are those that the logged efforts follow.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,13 +140,14 @@ def _payload() -> str:
 
 
 def _scene(urdf: str, link: str, joints: Sequence[FirstJoint], step: float) -> str:
-    def each(values) -> str:
+    def each(values: Iterable[float]) -> str:
         pairs = (f"{j.name}: {value:.4g}" for j, value in zip(joints, values, strict=True))
         return "{" + ", ".join(pairs) + "}"
 
     drive = "{kind: torque}"
-    if joints[0].gains is not None:
-        stiffness, damping = (each(j.gains[k] for j in joints) for k in range(2))
+    gains = [joint.gains for joint in joints if joint.gains is not None]
+    if gains:
+        stiffness, damping = (each(pair) for pair in zip(*gains, strict=True))
         drive = (
             f"\n      stiffness: {stiffness}   # N m/rad\n      damping: {damping}   # N m s/rad"
         )
@@ -158,9 +159,11 @@ def _scene(urdf: str, link: str, joints: Sequence[FirstJoint], step: float) -> s
     )  # fmt: skip
 
 
-def _estimation(robot: Robot, joints, logs: Sequence[Observation], paths: Sequence[str]) -> str:
+def _estimation(
+    robot: Robot, joints: Sequence[FirstJoint], logs: Sequence[Observation], paths: Sequence[str]
+) -> str:
     body = robot.joints[-1].body
-    numbers = sorted({log.trial for log in logs})
+    numbers = sorted({log.trial for log in logs if log.trial is not None})
     train = f"{{files: {listing(paths)}, trials: {numbers[:-1]}}}"
     validate = f"\n  validate: {{files: {listing(paths)}, trials: {numbers[-1:]}}}"
     if len(numbers) < 2:
@@ -183,7 +186,7 @@ def _estimation(robot: Robot, joints, logs: Sequence[Observation], paths: Sequen
     )  # fmt: skip
 
 
-def _parameters(joint: FirstJoint):
+def _parameters(joint: FirstJoint) -> Iterator[str]:
     """One line per parameter of a joint."""
     rows = [
         ("damping", "N m s/rad", SHARES["damping"] * joint.limit, "{}.friction_damping"),

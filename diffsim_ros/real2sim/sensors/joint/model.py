@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ....inverse.trial import InitialState, Trial
 from ....robots.kinematics import body_motions
 from ....robots.robot import Robot
 from ....rotation import quat_from_matrix, quat_matrix, quat_multiply
+from ....scene.model import SceneModel
 from ....scene.placing import absolute
 from ....scene.robot_parts import motor_name, robot_of
 from ....scene.schema import WORLD
@@ -52,6 +54,7 @@ class JointModel(Model):
     @classmethod
     def build(cls, config: EstimationConfig, logs: Sequence[Observation]) -> JointModel:
         """Build the scene with room for the longest log's commands; InputError if it is unfit."""
+        raw: Any
         raw, place = read_mapping(config.scene, config.base)
         robots = raw.get("robots") if isinstance(raw, Mapping) else None
         if not isinstance(robots, Mapping) or len(robots) != 1:
@@ -140,7 +143,8 @@ class JointModel(Model):
 
     def commands_of(self, log: Observation) -> dict[str, float]:
         """Engine parameters of a trial alone: its commands."""
-        keys, found = self.commands(log), {}
+        keys = self.commands(log)
+        found: dict[str, float] = {}
         for joint, name, values in zip(self.robot.joints, self.names, keys.T, strict=True):
             word = "target" if self.follows else "torque" if joint.turns else "force"
             target = f"{motor_name(name)}.{word}"
@@ -173,7 +177,7 @@ class JointModel(Model):
         name = f"{Path(log.source).stem} {log.trial}"
         return Trial(name, steps, tracks, starts, self.loss, parameters=self.commands_of(log))
 
-    def tracks(self, log: Observation, rows: np.ndarray):
+    def tracks(self, log: Observation, rows: np.ndarray) -> Iterator[JointTrack]:
         """One JointTrack per joint that has readings."""
         slots, servos = body_slots(self.scene.engine), self.servos(log)
         for i, (joint, name) in enumerate(zip(self.robot.joints, self.names, strict=True)):
@@ -190,11 +194,12 @@ class JointModel(Model):
                 joint.turns,
             )  # fmt: skip
 
-    def servos(self, log: Observation) -> list[Servo]:
+    def servos(self, log: Observation) -> list[Servo | None]:
         """Every motor's gains, and its targets at the rows of a rollout as the engine has them."""
         if not self.follows:
             return [None] * len(self.names)
-        h, found = self.scene.options.step, []
+        h = self.scene.options.step
+        found: list[Servo | None] = []
         count = int(np.ceil(log.t[-1] / self.interval)) + 2
         t, clock = np.arange(count) * self.interval, np.arange(self.keys) * h
         for joint, name, keys in zip(
@@ -204,8 +209,8 @@ class JointModel(Model):
             rate = (1.5 * at[0] - 2 * at[1] + 0.5 * at[2]) / h
             rule = "one parameter at most for each gain, where efforts are measured"
             targets = [f"{motor_name(name)}.{w}" for w in ("stiffness", "damping")]
-            gains = [self.number_of(target, rule) for target in targets]
-            found.append(Servo(*gains, at[0], rate, joint.turns))
+            stiffness, damping = (self.number_of(target, rule) for target in targets)
+            found.append(Servo(stiffness, damping, at[0], rate, joint.turns))
         return found
 
     def problem(
@@ -215,7 +220,7 @@ class JointModel(Model):
         fitted = [self.fitted(log, horizon) for log in trials]
         return self.of_trials(fitted)
 
-    def simulated(self, log: Observation, run, z: np.ndarray) -> dict[str, np.ndarray]:
+    def simulated(self, log: Observation, run: Any, z: np.ndarray) -> dict[str, np.ndarray]:
         """Readings (n, joints) of every signal that the sensors would give, NaN where none is
         asked."""
         named, rows = self.map.named(z), np.arange(len(log.t))
@@ -226,7 +231,7 @@ class JointModel(Model):
         return found
 
 
-def _base(scene, robot: Robot, prefix: str) -> tuple[np.ndarray, np.ndarray]:
+def _base(scene: SceneModel, robot: Robot, prefix: str) -> tuple[np.ndarray, np.ndarray]:
     """Quaternion and position of the robot's base, from where its first body stands at zeros."""
     first = robot.joints[0]
     ((pose, *_), *_) = body_motions(robot, np.zeros(len(robot.joints)), np.zeros(len(robot.joints)))
@@ -252,7 +257,7 @@ def _readings(config: EstimationConfig, joints: Sequence[str]) -> dict[str, dict
             continue
         read = read_options(ReadingOptions, reader, value, key)
         for joint in chosen:
-            one = {
+            one: dict[str, Any] = {
                 word: _of_joint(config, getattr(read, word), joint, joints, f"{key}.{word}")
                 for word in ("sigma", "delay", "gain", "bias", "drift")
             }
@@ -270,7 +275,9 @@ def _readings(config: EstimationConfig, joints: Sequence[str]) -> dict[str, dict
     return found
 
 
-def _of_joint(config, value, joint: str, joints: Sequence[str], key: str) -> float | str:
+def _of_joint(
+    config: EstimationConfig, value: object, joint: str, joints: Sequence[str], key: str
+) -> float | str:
     """The number, or the name of a parameter, that a joint has."""
     defaults = {"gain": 1.0}
     if isinstance(value, Mapping):

@@ -49,8 +49,9 @@ class JointFiles(Recordings):
 
     def read(self) -> list[Observation]:
         """Every trial of the role."""
-        options = {"wanted": self.trials}
-        return [log for file in self.files for log in read_trials(file, "joints", **options)]
+        return [
+            log for file in self.files for log in read_trials(file, "joints", wanted=self.trials)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)

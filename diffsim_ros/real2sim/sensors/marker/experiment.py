@@ -94,7 +94,7 @@ class MarkerExperiment(Experiment):
         return predicted(predict, trials, runs, starts, before, notes=notes)
 
     def _prediction(
-        self, release: ReleaseRecording, run, start: float, first, role
+        self, release: ReleaseRecording, run: Any, start: float, first: Any, role: str
     ) -> MarkerPrediction:
         """`run` and `first` are rollouts at the end and at the first guess."""
         t = release.t - release.released
@@ -115,7 +115,10 @@ class MarkerExperiment(Experiment):
             errors=self._errors(t, measured, simulated, swings),
         )  # fmt: skip
 
-    def _errors(self, t, measured, simulated, swings) -> dict[str, float]:
+    def _errors(
+        self, t: np.ndarray, measured: np.ndarray, simulated: np.ndarray,
+        swings: Mapping[str, Swing],
+    ) -> dict[str, float]:  # fmt: skip
         theirs, ours = swings["simulated"].figures, swings["measured"].figures
         errors = {f"{name}_error": abs(theirs[name] / ours[name] - 1.0) for name in MEASURES}
         inside = (t >= 0) & (t <= self.config.measurement.window)

@@ -11,6 +11,7 @@ another object.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -98,7 +99,9 @@ def _changes(column: np.ndarray, own: np.ndarray) -> tuple[int, ...]:
     return tuple(frames)
 
 
-def _start(source, points, places, own, tolerance) -> tuple[int, np.ndarray]:
+def _start(
+    source: str, points: np.ndarray, places: np.ndarray, own: np.ndarray | None, tolerance: float
+) -> tuple[int, np.ndarray]:
     """First frame with all markers, or the one with most, and the points that they are (m,)."""
     best = None
     for frame in range(min(TRIES, len(points))):
@@ -176,7 +179,10 @@ def _matching(points: np.ndarray, corner: np.ndarray, tolerance: float) -> np.nd
     return np.column_stack([pairs[k], third])
 
 
-def _completed(points, places, triple, guess, visible, tolerance) -> tuple[np.ndarray, float]:
+def _completed(
+    points: np.ndarray, places: np.ndarray, triple: Sequence[int], guess: Sequence[int],
+    visible: np.ndarray, tolerance: float,
+) -> tuple[np.ndarray, float]:  # fmt: skip
     """The other markers of an assignment of three, and the rms distance after the rigid fit [m]."""
     chosen, columns = np.array(triple), np.array(guess)
     for _ in range(2):  # the second fit is that of all
@@ -220,7 +226,7 @@ def followed(
     return position, taken
 
 
-def _nearest(points, places, gate) -> np.ndarray:
+def _nearest(points: np.ndarray, places: np.ndarray, gate: float) -> np.ndarray:
     """Points (m,) of a body moved from `places` (m, 3), the nearest of those that fit equally."""
     near = assignments(points, places, gate)
     if not near:
@@ -228,7 +234,10 @@ def _nearest(points, places, gate) -> np.ndarray:
     return min(near, key=lambda c: np.linalg.norm(points[c[c >= 0]] - places[c >= 0], axis=1).sum())
 
 
-def _assigned(expected, points, reach, gate, home) -> np.ndarray:
+def _assigned(
+    expected: np.ndarray, points: np.ndarray, reach: np.ndarray, gate: float,
+    home: np.ndarray | None,
+) -> np.ndarray:  # fmt: skip
     """Points (m,) at the least sum of distances from the expected places, -1 beyond reach."""
     cost = np.linalg.norm(expected[:, None] - points[None], axis=2)
     if home is not None:
@@ -242,7 +251,9 @@ def _assigned(expected, points, reach, gate, home) -> np.ndarray:
     return chosen
 
 
-def _expected(t, position, last, k) -> tuple[np.ndarray, np.ndarray]:
+def _expected(
+    t: np.ndarray, position: np.ndarray, last: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Where the markers should be in frame k (m, 3), NaN if never measured; frames since then."""
     m = len(last)
     expected, since = np.full((m, 3), np.nan), np.maximum(k - last[:, 0], 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -254,7 +255,7 @@ class MarkerModel(Model):
         """The resting markers, fixed to the body as it stands when the scene starts."""
         return carrier_of(self.scene, self.config.body, release.world(release.rest))
 
-    def markers_at(self, release: ReleaseRecording, run, t: np.ndarray) -> np.ndarray:
+    def markers_at(self, release: ReleaseRecording, run: Any, t: np.ndarray) -> np.ndarray:
         """Markers (n, m, 3) [m, world] at times t since the start [s]; before that at rest."""
         # the last row of a rollout has none after it
         inside = np.clip(t, 0.0, (len(run.time) - 1 - 1e-6) * self.interval)
@@ -269,8 +270,9 @@ class MarkerModel(Model):
         return np.isin(self.names, self.config.measurement.still)
 
     def rollouts(
-        self, releases: Sequence[ReleaseRecording], z: np.ndarray, spans, cancel=None
-    ) -> list:
+        self, releases: Sequence[ReleaseRecording], z: np.ndarray, spans: Sequence[float],
+        cancel: Any = None,
+    ) -> list:  # fmt: skip
         """Rollouts of so many seconds each, failed ones included."""
         engine, every = self.scene.engine, self.scene.options.record_every
         P = np.tile(self.map.engine(z, engine.values), (len(releases), 1))
@@ -282,7 +284,7 @@ class MarkerModel(Model):
         return engine_rollouts(engine, P, np.array(steps), self.scene.options, *settings)
 
     def delays(
-        self, releases: Sequence[ReleaseRecording], z: np.ndarray, cancel=None
+        self, releases: Sequence[ReleaseRecording], z: np.ndarray, cancel: Any = None
     ) -> list[float]:
         """Clock of each recording at which its simulation starts [s], at these parameters.
 
