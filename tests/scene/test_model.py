@@ -14,6 +14,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.output import yaml_text
 from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.targets import targets
+from tests.scene.edits import changed
 
 _engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 EXAMPLES = sorted((Path(__file__).parents[2] / "config" / "scenes").glob("*.yaml"))
@@ -40,20 +41,6 @@ links:
   - {name: string, pairs: [{a: {body: ball, point: [0, 0, 0.05]}, b: {body: dot}}], stiffness: 10}
 """
 )
-
-
-def changed(scene, path, value):
-    """A copy with the value at a dotted path replaced; list items by name, axes by letter."""
-    scene = copy.deepcopy(scene)
-    node, (*parents, last) = scene, path.split(".")
-    for key in parents:
-        if isinstance(node, list):
-            node = next(item for item in node if item["name"] == key)
-        else:
-            node = node[key]
-    axes = {"x": 0, "y": 1, "z": 2, "xx": 0, "yy": 1, "zz": 2, "xy": 3, "xz": 4, "yz": 5}
-    node[axes[last] if isinstance(node, list) else last] = value
-    return scene
 
 
 def resolved(scene):

@@ -15,6 +15,7 @@ from diffsim_ros.scene import load_scene, mesh_files, tets
 from diffsim_ros.scene.sdfs import resolve_surface
 from diffsim_ros.scene.targets import targets
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
+from tests.scene.edits import changed
 
 _engine = pytest.importorskip("diffsim_ros._engine", reason="the engine is not built")
 
@@ -63,25 +64,6 @@ links:
   - {name: air, type: drag, body: sheet, c_quadratic: 0.1, wind: [1, 2, 0]}
 """
 )
-
-
-def changed(scene, path, value):
-    """A copy with the value at a path of the parameter section replaced."""
-    scene = copy.deepcopy(scene)
-    axes = {"x": 0, "y": 1, "z": 2}
-    keys = path.replace("[", ".[").split(".")
-    node = scene
-    for key in keys[:-1]:
-        if key.startswith("["):
-            node = node[int(key[1:-1])]
-        elif isinstance(node, list):
-            node = next(item for item in node if item["name"] == key)
-        else:
-            node = node[key]
-    last = keys[-1]
-    last = int(last[1:-1]) if last.startswith("[") else last
-    node[axes[last] if isinstance(node, list) and last in axes else last] = value
-    return scene
 
 
 @pytest.fixture(scope="module")
