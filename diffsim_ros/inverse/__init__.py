@@ -9,7 +9,7 @@ from .continuation import EARLY, continuation, growing, horizons, three_phases
 from .gradient_check import GradientReport, check_gradient, check_problem
 from .identifiability import identifiability
 from .losses import Cauchy, Huber, Loss, SoftL1, StudentT
-from .objectives import LinearFunctional, PointTrack, PoseTrack, Term, metric_track
+from .objectives import LinearFunctional, PoseTrack, Term, metric_track
 from .optimizers import LMOptions, lbfgs, levenberg_marquardt
 from .parameters import ParameterMap
 from .pinned import Pinned
@@ -32,7 +32,7 @@ from .uncertainty import (
 __all__ = [
     "EARLY", "AdamOptions", "Apex", "Band", "Cauchy", "CloudTrack", "Evaluation", "GradientReport",
     "Huber", "InitialState", "Iteration", "LMOptions", "LeastSquaresProblem", "LinearFunctional",
-    "Loss", "Parameter", "ParameterMap", "Pinned", "PointTrack", "PoseTrack", "Problem", "Profile",
+    "Loss", "Parameter", "ParameterMap", "Pinned", "PoseTrack", "Problem", "Profile",
     "RigidSkin", "SimulationProblem", "SoftL1", "SoftSkin", "Solution", "StudentT", "Term", "Trial",
     "TwistTrack", "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem",
     "continuation", "correlated_covariance", "gauss_newton_covariance", "growing", "horizons",

@@ -175,7 +175,7 @@ class CloudTrack(AtTimes):
     along      () or (N,) standard deviation along the ray [m];  across: across it
     incidence  () or (N,) cosine between ray and surface normal:
                sigma^2 = along^2 incidence^2 + across^2 (1 - incidence^2).  Held during a fit, so
-               that derivatives stay exact; `reweighted` takes it from a motion
+               that derivatives stay exact
     """
 
     skin: SoftSkin | RigidSkin
@@ -310,15 +310,6 @@ class CloudTrack(AtTimes):
         touched = np.sort(np.where(weights > 0, corners, -1), axis=1)
         signature = zlib.crc32(touched.astype(np.int32).tobytes()) + 1
         return NearestPoints(corners, weights, place, push, distance, normal, signature)
-
-    def reweighted(self, rollout: Any, slot: BodySlot) -> CloudTrack:
-        """The track with every point's incidence on this motion's surface."""
-        if self.eye is None:
-            return self
-        ray = self.points - self.eye
-        ray /= np.linalg.norm(ray, axis=1, keepdims=True)
-        cosine = np.abs(np.einsum("ni,ni->n", ray, self.nearest(rollout, slot).normal))
-        return replace(self, incidence=cosine)
 
     def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> SparseTerm:
         """Residuals (N, 1) and their partials by two rows of the rollout."""

@@ -24,7 +24,6 @@ from .at_times import rows_around
 from .losses import Loss
 from .objectives import BodySlot, Term, _checked, _checked_times
 
-SIGNALS = ("position", "velocity", "effort")
 _Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]
 
 

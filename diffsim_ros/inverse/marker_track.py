@@ -77,7 +77,7 @@ class SoftPoints:
 
 @dataclass(frozen=True)
 class RigidPoints:
-    """Markers fixed in a rigid body or kinematic body at `local` (n, 3) [m], body frame."""
+    """Markers fixed in a rigid body or kinematic body at `local` (n, 3) [m], body frame [Eq. 6]."""
 
     local: np.ndarray
 

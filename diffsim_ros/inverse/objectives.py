@@ -368,58 +368,6 @@ def metric_track(
 
 
 @dataclass(frozen=True)
-class PointTrack(AtFrames):
-    """Measured points fixed in a body (markers; the centre of a particle): r = (x_sim - x)/sigma.
-
-    frames    (M,)       rows of the rollout
-    local     (n, 3)     points in the body frame [m]; zeros for a particle
-    position  (M, n, 3)  measured [m, world];  visible (M, n) bool, False: does not count
-    sigma     () or (M,) [m]
-    """
-
-    local: np.ndarray
-    position: np.ndarray
-    sigma: np.ndarray | float = 1e-3
-    visible: np.ndarray | None = None
-    name: str = field(default="points", kw_only=True)
-    each_frame = ("position", "visible", "sigma")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        put, place, count = object.__setattr__, self.place, len(self.frames)
-        put(self, "local", _checked(place, "local", self.local, (-1, 3)))
-        n = len(self.local)
-        shown = (
-            np.ones((count, n), bool) if self.visible is None else np.asarray(self.visible, bool)
-        )
-        if shown.shape != (count, n):
-            raise InputError(place, "visible", shown.shape, f"shape {(count, n)}")
-        position = np.array(self.position, float)
-        if position.shape == (count, n, 3):
-            position[~shown] = 0.0  # an occluded sample may hold anything, also NaN
-        put(self, "position", _checked(place, "position", position, (count, n, 3)))
-        put(self, "visible", shown)
-        put(self, "sigma", _sigma(place, "sigma", self.sigma, count))
-
-    def term(self, rollout: Any, slot: BodySlot, values: Mapping[str, float]) -> Term:
-        """Residual (M, 3n) and partials by (dc, dphi): dx = dc - [R xhat]_x dphi  [Eq. 6]."""
-        visible, sigma = np.asarray(self.visible), np.asarray(self.sigma)
-        count, n = visible.shape
-        weight = visible / sigma[:, None]
-        x = np.repeat(rollout.position[self.frames, slot.index][:, None], n, axis=1)
-        jx = np.zeros((count, n, 3, slot.size))
-        jx[..., :3] = np.eye(3)
-        if slot.size == 6:
-            matrix = quat_matrix(rollout.orientation[self.frames, slot.index])
-            arm = np.einsum("mij,nj->mni", matrix, self.local)
-            x = x + arm
-            jx[..., 3:] = -skew(arm)
-        residual = (x - self.position) * weight[..., None]
-        jx *= weight[..., None, None]
-        return Term(residual.reshape(count, 3 * n), self.frames, jx=jx.reshape(count, 3 * n, -1))
-
-
-@dataclass(frozen=True)
 class LinearFunctional:
     """A weighted sum of a body's position and velocities at one frame, itself the cost [Eq. 7].
 

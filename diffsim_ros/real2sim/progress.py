@@ -6,14 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-PHASES = ("read", "fit", "search", "uncertainty", "profile", "validate")
-
 
 @dataclass(frozen=True)
 class Progress:
     """One report.
 
-    phase          one of PHASES
+    phase          read, fit, search, uncertainty, profile or validate
     iteration      within the phase
     objective      mean cost per toss, best so far; None before the first
     fraction_done  of the whole estimation, 0 ... 1, never falling

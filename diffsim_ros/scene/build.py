@@ -12,7 +12,6 @@ from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.sdfs import surface_of
 
-Array = np.ndarray
 DEEP = 0.1  # share of a body's smallest extent that may be inside a surface at the start
 
 

@@ -23,7 +23,6 @@ from ..scene.model import SceneModel, load_scene
 from .config import TwinConfig, load_twin, tool_pose
 from .record import Held, Phase, TwinRecord
 
-AXES = ("x", "y", "z")
 NEAR = 0.005
 """A link takes a kinematic body where it passes the kinematic body's place in the scene, as near
 as this [m]."""

@@ -137,8 +137,8 @@ def test_the_camera_counts_what_it_sees():
 def test_partials_on_random_deformed_surfaces(kind, observed, generator):
     """By the project's protocol: the cost of all points along random motions of all nodes."""
     run, slot = deformed(generator), SLOTS[kind]
-    objective = track(kind, generator, eye=EYE if observed else None)
-    objective = objective.reweighted(run, slot)
+    incidence = generator.uniform(0.3, 1.0, size=60 * len(TIMES))
+    objective = track(kind, generator, eye=EYE if observed else None, incidence=incidence)
     frames, size = len(run.position), slot.size
     scale = np.concatenate([np.full(frames * size, 0.01), np.full(frames * size, 0.1)])
 
@@ -226,10 +226,12 @@ def recorded(model, generator, noise):
     frame, _ = np.nonzero(front)
     ray = middle[front] - EYE
     ray /= np.linalg.norm(ray, axis=1, keepdims=True)
+    towards = normal[front] / np.linalg.norm(normal[front], axis=1, keepdims=True)
+    incidence = np.abs(np.einsum("ni,ni->n", ray, towards))
     points = middle[front] + noise * generator.normal(size=(len(ray), 1)) * ray
     points += 5e-4 * np.cross(ray, generator.normal(size=ray.shape))
-    objective = CloudTrack("ball", t, interval, skin, points, frame, EYE, along=noise, across=5e-4)
-    return objective.reweighted(run, slot)
+    return CloudTrack("ball", t, interval, skin, points, frame, EYE, along=noise, across=5e-4,
+                      incidence=incidence)  # fmt: skip
 
 
 def _slot(model):

@@ -38,7 +38,11 @@ def test_partials_of_markers_on_a_rigid_body(generator):
     observed = generator.normal(size=(4, 2, 3))
     observed[2, 1] = np.nan
     track = MarkerTrack("cube", TIMES, T, carrier, observed, 0.2)
-    check_partials(track, rollout(generator), RIGID)
+    run = rollout(generator)
+    check_partials(track, run, RIGID)
+    residual = track.term(run, RIGID, {}).residual.reshape(observed.shape)
+    hidden = np.isnan(observed)
+    assert np.all(residual[hidden] == 0) and np.all(residual[~hidden] != 0)
 
 
 def test_partials_of_markers_on_a_soft_body(generator):

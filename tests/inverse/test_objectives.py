@@ -8,7 +8,6 @@ import pytest
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse import (
     LinearFunctional,
-    PointTrack,
     PoseTrack,
     TwistTrack,
     metric_track,
@@ -41,9 +40,6 @@ def objectives(generator):
     q = generator.normal(size=(3, 4))
     q /= np.linalg.norm(q, axis=1, keepdims=True)
     x, sigma = generator.normal(size=(3, 3)), np.array([0.1, 0.2, 0.3])
-    local, observed = generator.normal(size=(4, 3)), generator.random((3, 4)) > 0.3
-    markers = generator.normal(size=(3, 4, 3))
-    markers[~observed] = np.nan
     return {
         "pose": (PoseTrack("cube", FRAMES, x, q, sigma, 0.05), SLOT),
         "pivot": (PoseTrack("cube", FRAMES, x, q, 0.1, sigma, offset=tuple(x.ravel()[:6])), SLOT),
@@ -52,8 +48,7 @@ def objectives(generator):
         "rotation": (PoseTrack("cube", FRAMES, None, q, sigma_rotation=sigma), SLOT),
         "metric": (metric_track("cube", FRAMES, x, q, 0.0524), SLOT),
         "velocities": (TwistTrack("cube", FRAMES, x, x[::-1], sigma, 0.3), SLOT),
-        "markers": (PointTrack("cube", FRAMES, local, markers, sigma, visible=observed), SLOT),
-        "particle": (PointTrack("ball", FRAMES, np.zeros((1, 3)), x[:, None]), BALL),
+        "particle": (PoseTrack("ball", FRAMES, x, None), BALL),
         "functional": (LinearFunctional("cube", (1, 0.5, 0.25), (2, 0, 1), (0, 3, 1)), SLOT),
         "particle's": (LinearFunctional("ball", (1, 0.5, 0.25), (2, 0, 1), frame=2), BALL),
     }
@@ -111,13 +106,6 @@ def test_metric_track_is_e_q(generator):
     assert np.sum(residual**2) == pytest.approx(np.mean(dp**2 / 0.0524 + angle**2))
 
 
-def test_hidden_markers_do_not_count(generator):
-    objective, _ = objectives(generator)["markers"]
-    assert not objective.visible.all()
-    residual = objective.term(rollout(generator), SLOT, {}).residual.reshape(3, 4, 3)
-    assert np.all(residual[~objective.visible] == 0) and np.all(residual[objective.visible] != 0)
-
-
 def test_functional_value(generator):
     run = rollout(generator)
     functional = LinearFunctional("cube", (1, 0.5, 0.25), (0, 0, 1), (0, 3, 0))
@@ -146,5 +134,3 @@ def test_bad_tracks_are_named(change, says):
     with pytest.raises(InputError, match=says) as caught:
         PoseTrack(**{**given, **change})
     assert "cube" in str(caught.value)
-    with pytest.raises(InputError, match="visible"):
-        PointTrack("cube", FRAMES, np.zeros((2, 3)), np.zeros((3, 2, 3)), visible=np.ones((2, 2)))

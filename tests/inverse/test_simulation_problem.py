@@ -13,7 +13,7 @@ from diffsim_ros.inverse import (
     LinearFunctional,
     Parameter,
     ParameterMap,
-    PointTrack,
+    PoseTrack,
     SimulationProblem,
     SoftL1,
     StudentT,
@@ -55,7 +55,7 @@ def all_kinds(trials):
     for k, trial in enumerate(trials):
         loss = [Huber(1.5), SoftL1(2.0)][k % 2]
         pose = replace(trial.objectives[0], offset_names=names, loss=loss)
-        ball = PointTrack("ball", [1, 2], [[0.0, 0, 0]], np.ones((2, 1, 3)), 0.3)
+        ball = PoseTrack("ball", [1, 2], np.ones((2, 3)), None, 0.3)
         start = replace(trial.starts[0], slopes={"g": (9.8, slope)})
         end = LinearFunctional("cube", (1, 0.5, 0.25), (1, 2, 3), (0.1, 0.2, 0.3))
         out.append(
@@ -176,7 +176,7 @@ def particle():
 
 
 def test_particle_starts(build, scene):
-    track = PointTrack("ball", [1, 3, 5], [[0.0, 0, 0]], np.zeros((3, 1, 3)), 0.1)
+    track = PoseTrack("ball", [1, 3, 5], np.zeros((3, 3)), None, 0.1)
     problem = build(PARAMETERS[1:], [Trial("drop", 12, (track,), (particle(),))])
     assert problem.nuisance_shape == (1, 6)
     assert check_problem(problem, *point(problem), directions=6).passed

@@ -70,8 +70,3 @@ def angles(r) -> np.ndarray:
     """(F, links) angles of all links of a rollout, unwrapped along time."""
     turn = -2 * np.arctan2(r.orientation[:, :, 1], r.orientation[:, :, 3])
     return np.unwrap(turn, axis=0)
-
-
-def centres(r) -> np.ndarray:
-    """(F, links, 2) centres of mass in the plane."""
-    return r.position[:, :, ::2]
