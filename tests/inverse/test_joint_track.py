@@ -10,6 +10,7 @@ from diffsim_ros.inverse.gradient_check import check_problem
 from diffsim_ros.inverse.joint_track import JointTrack, Reading, Scaled, Servo
 from diffsim_ros.inverse.simulation_problem import SimulationProblem, body_slots
 from diffsim_ros.inverse.trial import Trial
+from tests.native.links import hinged_arm
 
 STEP, STEPS, KEYS = 0.005, 60, 31
 TARGETS = {"top": 0.4 * np.sin(np.linspace(0, 3, KEYS)), "elbow": np.linspace(0, -0.5, KEYS) ** 3}
@@ -18,14 +19,7 @@ TARGETS = {"top": 0.4 * np.sin(np.linspace(0, 3, KEYS)), "elbow": np.linspace(0,
 @pytest.fixture(scope="module")
 def arm():
     """Two links on hinges with position motors that follow keys 0.01 s apart."""
-    s = _engine.Scene()
-    for i, name in enumerate("ab"):
-        s.add_rigid_body(name, mass=0.5, inertia=[0.01, 0.01, 0.005, 0, 0, 0], radius=0.2,
-                         position=[0.2 + 0.4 * i, 0, 0])  # fmt: skip
-    more = {"stiffness": 4e3, "damping": 20.0}
-    s.add_joint("top", kind="hinge", body_b="a", position=[0, 0, 0], axis=[0, 1, 0], **more)
-    s.add_joint("elbow", kind="hinge", body_a="a", body_b="b", position=[0.4, 0, 0],
-                axis=[0, 1, 0.5], **more)  # fmt: skip
+    s = hinged_arm(elbow=[0, 1, 0.5])
     for joint, keys in TARGETS.items():
         s.add_motor(f"{joint}_drive", joint=joint, keys=keys, interval=0.01, stiffness=60.0,
                     damping=3.0)  # fmt: skip

@@ -40,3 +40,15 @@ def jointed(kind: str):
     for name, a in {"joint": "a", "base": ""}.items():
         s.add_joint(name, kind=kind, body_a=a, body_b="b", position=[0.2, 0.1, 0], **axes(kind))
     return s
+
+
+def hinged_arm(elbow):
+    """Rigid bodies 'a' and 'b' along x on the hinges 'top', at the origin, and 'elbow'."""
+    s = _engine.Scene()
+    for i, name in enumerate("ab"):
+        s.add_rigid_body(name, mass=0.5, inertia=[0.01, 0.01, 0.005, 0, 0, 0], radius=0.2,
+                         position=[0.2 + 0.4 * i, 0, 0])  # fmt: skip
+    more = {"kind": "hinge", "stiffness": 4e3, "damping": 20.0}
+    s.add_joint("top", body_b="a", position=[0, 0, 0], axis=[0, 1, 0], **more)
+    s.add_joint("elbow", body_a="a", body_b="b", position=[0.4, 0, 0], axis=elbow, **more)
+    return s

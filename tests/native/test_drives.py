@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from diffsim_ros import _engine
 from tests.native.batteries import check_element, random_instants
 from tests.native.gradients import check_gradients
-from tests.native.links import DRIVEN, jointed, net_wrench, two_links
+from tests.native.links import DRIVEN, hinged_arm, jointed, net_wrench, two_links
 
 PAYLOAD = {
     "mass": 0.9,
@@ -157,14 +157,7 @@ def test_joint_motion_gives_the_derivative_of_the_coordinate():
 @pytest.mark.parametrize("order", [1, 2])
 def test_gradients_through_a_driven_arm(order):
     """Armature, Coulomb friction and all of a payload's numbers through a motion."""
-    s = _engine.Scene()
-    for i, name in enumerate("ab"):
-        s.add_rigid_body(name, mass=0.5, inertia=[0.01, 0.01, 0.005, 0, 0, 0], radius=0.2,
-                         position=[0.2 + 0.4 * i, 0, 0])  # fmt: skip
-    more = {"stiffness": 4e3, "damping": 20.0}
-    s.add_joint("top", kind="hinge", body_b="a", position=[0, 0, 0], axis=[0, 1, 0], **more)
-    s.add_joint("elbow", kind="hinge", body_a="a", body_b="b", position=[0.4, 0, 0],
-                axis=[0, 0, 1], **more)  # fmt: skip
+    s = hinged_arm(elbow=[0, 0, 1])
     for joint in ("top", "elbow"):
         s.add_motor(f"{joint}_drive", joint=joint, keys=[0, 0.4, -0.3], interval=0.1,
                     stiffness=80.0, damping=3.0)  # fmt: skip
