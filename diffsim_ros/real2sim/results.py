@@ -22,7 +22,6 @@ from ..output import OutputFolder, write_json, write_yaml
 
 RESULT_FILES = ("result.yaml", "metrics.json")
 REPORT_FILES = ("report.html", "motion.mcap")
-STATUSES = ("converged", "not_converged", "cancelled")
 
 
 @dataclass(frozen=True)

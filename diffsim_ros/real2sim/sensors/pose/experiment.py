@@ -76,12 +76,12 @@ class PoseExperiment(Experiment):
     ) -> list[PoseTrial]:
         """Recordings of one role that can be started; sentences about the others."""
         options = self.config.measurement
-        if not given and recordings is None:
-            return []
         sigma = options.sigma_position, np.radians(options.sigma_rotation)
         flying = options.start in ("flight", "height")
         least = MIN_SAMPLES if flying else 2
-        read = given or recordings.read(self.config.bodies, sigma, least)
+        read = given or (recordings.read(self.config.bodies, sigma, least) if recordings else [])
+        if not read:
+            return []
         trials = [self._named(trial) for trial in read]
         spacing(trials)
         if not flying:
@@ -205,8 +205,10 @@ class PoseExperiment(Experiment):
             result["per_recording"] = [{"id": p.id, **p.errors} for p in predictions]
         return result
 
-    def _prediction(self, trial: PoseTrial, bodies: PoseTrial, run, role: str) -> PosePrediction:
-        flight = self.model.flight(trial)
+    def _prediction(
+        self, trial: PoseTrial, bodies: PoseTrial, run: Any, role: str
+    ) -> PosePrediction:
+        flight = self.model.begun(trial)
         keep, _ = self.model.kept_frames(trial)
         rows = np.arange(flight.start, keep[-1] + 1)
         frames = trial.frames[rows] - trial.frames[flight.start]
@@ -219,6 +221,7 @@ class PoseExperiment(Experiment):
             measured = np.concatenate([measured[..., :3], simulated[..., 3:]], axis=2)
         begun = int(keep[0] - flight.start)
         if self.config.measurement.observed == "velocities":
+            assert trial.velocity is not None  # or it could not have been fitted
             motion = (run.velocity[frames][:, at], run.angular_velocity[frames][:, at])
             theirs = trial.velocity[rows].reshape(len(rows), -1, 6)
             errors = errors_of(np.concatenate(motion, axis=2), theirs, begun, VELOCITIES)
@@ -253,7 +256,7 @@ VELOCITIES = (("velocity_error_m_s", _distance), ("spin_error_rad_s", _spin))
 """Figures of a recording: means over bodies and frames that count; `final_`: the last frame."""
 
 
-def errors_of(ours: np.ndarray, theirs: np.ndarray, first: int, kinds) -> dict[str, float]:
+def errors_of(ours: np.ndarray, theirs: np.ndarray, first: int, kinds: Any) -> dict[str, float]:
     """Figures of a motion (n, bodies, 7 | 6) against another one, from sample `first` on."""
     found = {}
     for name, measure in kinds:

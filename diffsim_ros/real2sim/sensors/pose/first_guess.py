@@ -49,7 +49,9 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
         notes.append("the body never rests: the ground is taken to be at z = 0")
     if abs(ground) > 1e-9:
         notes.append(f"heights are lowered by {ground:.4g} m, so that the ground is at z = 0")
-    files, tosses, count, dt = [], {}, 0, np.inf
+    files: list[str] = []
+    tosses: dict[str, list[PoseTrial]] = {}
+    count, dt = 0, np.inf
     for k, (one, turn) in enumerate(zip(examined, turns, strict=True)):
         plain = np.allclose(turn, [0, 0, 0, 1]) and one.metre == 1.0 and abs(ground) <= 1e-9
         if plain and one.refusal is None and one.stream.format == TOSSES:
@@ -102,7 +104,7 @@ def _edges(given: Given, rest: float | None, place: str, notes: list[str]) -> li
     if given.size:
         return list(given.size) if len(given.size) == 3 else list(given.size) * 3
     edge = 2.0 * rest if rest is not None else np.nan
-    if not SIZES[0] < edge < SIZES[1]:
+    if rest is None or not SIZES[0] < edge < SIZES[1]:
         got = "it never rests" if rest is None else f"its origin rests at {rest:.4g} m"
         raise InputError(place, "--size", got, "the body's edge, or three [m]", "give --size")
     notes.append(
@@ -112,7 +114,7 @@ def _edges(given: Given, rest: float | None, place: str, notes: list[str]) -> li
     return [edge] * 3
 
 
-def _converted(one: Examined, turn, ground: float, notes: list[str]) -> list[PoseTrial]:
+def _converted(one: Examined, turn: np.ndarray, ground: float, notes: list[str]) -> list[PoseTrial]:
     """Trials of a stream, z up from the ground, in metres, each begun in free flight."""
     stream = turned(one.stream, turn, one.metre, (0.0, 0.0, -ground))
     trials = listed(stream)
@@ -155,7 +157,14 @@ def _steps(dt: float) -> int:
     return max(4, int(np.ceil(dt / STEP)))
 
 
-def _estimation(files, count, edges, mass, scale, dt) -> str:
+def _estimation(
+    files: Sequence[str],
+    count: int,
+    edges: Sequence[float],
+    mass: float,
+    scale: float | None,
+    dt: float,
+) -> str:
     half = float(np.linalg.norm(edges)) / (2.0 * np.sqrt(3.0))
     trained = min(max(2, round(0.6 * count)), MOST)
     train = f"{{random: {trained}, seed: 1}}" if count >= FEW else "all"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ...model import Model, scene_and_map
 from ...options import EstimationConfig
 from ...scenarios.flight import Flown, FreeFlight, flight_of, flown
 from ...scenarios.height import HeightOptions, free_start, measured_start, start_sample
+from .options import PoseFitOptions
 
 AXES = ("x", "y", "z", "turn x", "turn y", "turn z")
 """Of a pivot's offset."""
@@ -76,7 +77,12 @@ class PoseModel(Model):
     @property
     def nuisance(self) -> bool:
         """True where starts are fitted and residuals are in the sensor's sigmas."""
-        return self.config.fit.initial_state == "nuisance"
+        return self.fit.initial_state == "nuisance"
+
+    @property
+    def fit(self) -> PoseFitOptions:
+        """Section `fit`."""
+        return cast(PoseFitOptions, self.config.fit)
 
     @property
     def unknown_pivot(self) -> bool:
@@ -107,13 +113,20 @@ class PoseModel(Model):
         bodies = self.centres(trial, self.map.start)
         return flight_of(self.scene, bodies, options.clearance, most)
 
+    def begun(self, trial: PoseTrial) -> FreeFlight:
+        """`flight` of a recording that can be simulated; InputError where it has none."""
+        flight = self.flight(trial)
+        if flight is None:
+            raise InputError(trial.place, "frames", len(trial), "frames until it touches something")
+        return flight
+
     def centres(self, trial: PoseTrial, z: np.ndarray) -> PoseTrial:
         """The trial with poses of the bodies' centres; by height, it is read with those."""
         return trial if self.by_height else centred(trial, self.pivots, self.map.named(z))
 
     def kept_frames(self, trial: PoseTrial, horizon: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Samples that count, and their frames since the start; horizon: last frame, 0: all."""
-        flight = self.flight(trial)
+        flight = self.begun(trial)
         frames = trial.frames - trial.frames[flight.start]
         keep = np.arange(flight.last, len(frames))
         before = max(frames[max(flight.last - 1, 0)], 0)
@@ -154,7 +167,7 @@ class PoseModel(Model):
             return model.of_trials([fitted], self.engine_options(trial.dt, spf), nuisance=True)
 
         bodies = self.centres(trial, z)
-        self._known[key] = flown(trial, bodies, self.flight(trial), spf, z, problem, self.pivot)
+        self._known[key] = flown(trial, bodies, self.begun(trial), spf, z, problem, self.pivot)
         return self._known[key]
 
     def _first_frame(self, trial: PoseTrial) -> tuple[InitialState, ...]:
@@ -166,6 +179,7 @@ class PoseModel(Model):
         covariance, found = np.diag(np.repeat(noise, 3) ** 2), []
         for body in trial.bodies:
             one = trial.of(body)
+            assert one.velocity is not None  # as the whole trial's
             motion = one.velocity[0, :3], one.velocity[0, 3:]
             pose = one.position[0], one.orientation[0]
             found.append(InitialState(body, *pose, *motion, covariance))
@@ -206,10 +220,10 @@ class PoseModel(Model):
         options, body = self.config.measurement, one.bodies[0]
         poses = one.position[keep], one.orientation[keep]
         if self.by_height and not self.nuisance:
-            length = self.height.half / self.config.fit.position_weight
+            length = self.height.half / self.fit.position_weight
             return metric_track(body, frames, *poses, length)
         count = np.sqrt(len(keep) * len(self.config.bodies))
-        weights = count * self.config.fit.length, count
+        weights = count * self.fit.length, count
         if options.observed == "velocities":
             if one.velocity is None:
                 rule = "13 columns (measurement.observed: velocities)"
@@ -217,11 +231,11 @@ class PoseModel(Model):
             sigmas = (options.sigma_velocity, options.sigma_spin) if self.nuisance else weights
             motion = one.velocity[keep, :3], one.velocity[keep, 3:]
             return TwistTrack(body, frames, *motion, *sigmas)
-        sigmas = one.poses.sigma if self.nuisance else weights
+        noise: Any = one.poses.sigma if self.nuisance else weights
         turns = poses[1] if options.observed == "poses" else None
         # by height, recordings are centred when they are read
         pivot = {} if self.by_height else self.pivot(body)
-        return PoseTrack(body, frames, poses[0], turns, *sigmas, **pivot)
+        return PoseTrack(body, frames, poses[0], turns, *noise, **pivot)
 
     def refined_rollouts(
         self,

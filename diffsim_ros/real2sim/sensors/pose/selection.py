@@ -78,7 +78,7 @@ class Selection(Recordings):
             originals = _originals(pool, bodies)
             pool = [k for k, o in zip(pool, originals, strict=True) if o not in gone]
         if isinstance(self.trials, tuple):
-            return self._listed(pool)
+            return self._listed(pool, self.trials)
         if isinstance(self.trials, RandomOptions):
             return self._drawn(pool, self.trials)
         if not pool:
@@ -86,18 +86,17 @@ class Selection(Recordings):
             raise InputError(self.place, f"{self.key}.trials", got, "at least one toss")
         return pool
 
-    def _listed(self, pool: list[Key]) -> list[Key]:
+    def _listed(self, pool: list[Key], ids: tuple[int, ...]) -> list[Key]:
         """The tosses whose ids are listed."""
         known = {i for _, i in pool}
-        for i in self.trials:
+        for i in ids:
             if i not in known:
                 rule = "the id of a toss in " + ", ".join(str(f) for f in self.files)
                 if self.excluded is not None:
                     rule += " that is not trained on"
                 remedy = nearest(i, sorted(known))
                 raise InputError(self.place, f"{self.key}.trials", i, rule, remedy)
-        wanted = set(self.trials)
-        return [key for key in pool if key[1] in wanted]
+        return [key for key in pool if key[1] in ids]
 
     def _drawn(self, pool: list[Key], draw: RandomOptions) -> list[Key]:
         """A seeded draw without repetition."""
