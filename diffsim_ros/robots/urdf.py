@@ -131,7 +131,7 @@ def _check_joints(path: Path, root: ElementTree.Element) -> None:
             text = axis.get("xyz") or ""
             try:
                 length = sum(float(word) ** 2 for word in text.split())
-            except ValueError:
+            except (ValueError, OverflowError):  # a square beyond 1e308
                 length = math.nan
             if len(text.split()) != 3 or not 1e-12 < length < math.inf:
                 key = f"joint {joint.get('name')}: axis"

@@ -151,6 +151,7 @@ BAD = [
         r"joints: got .*links with two parents \['plate'\]",
     ),
     ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 0"/>', "joint j3: axis"),
+    ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1e200"/>', "joint j3: axis"),
     ('damping="0.4"', 'damping="-0.4"', "dynamics damping: got -0.4; accepted: a finite"),
     ('lower="-2" upper="2"', 'lower="2" upper="-2"', r"joint j1: limit: got \[2.0, -2.0\]"),
     ('<box size="0.1 0.1 0.1"/>', '<mesh filename="arm.stl"/>', "link l3: mesh: got 'arm.stl'"),
