@@ -44,6 +44,7 @@ ROS = re.compile(
 )
 # Plain data of real2sim that pictures may know, although reports are written from real2sim.
 PLAIN_DATA = ("diffsim_ros.sensing.bags.",)
+TEXT = {".py", ".md", ".hpp", ".cpp", ".yaml", ".toml", ".sh", ".txt", ".xml"}
 # The engine is native code; inside it only bindings/ may know Python.
 HEAVY = {"scipy", "matplotlib", "rosbags", "open3d", "mujoco", "torch", "diffsim_ros._engine"}
 
@@ -308,15 +309,20 @@ def test_nothing_refers_to_what_is_outside_the_repository():
         r"\b[Ii]ssue \d|\b[Ii]tem \d|of the issue|[Mm]ust show|\.\./shared|shared/data"
         r"|(?:DESIGN|SOLVER|STYLE|ECOSYSTEM|HOUSE_REVIEW)(?:\.md| section)"
     )
-    kinds = {".py", ".md", ".hpp", ".cpp", ".yaml", ".toml", ".sh", ".txt", ".xml"}
     wrong = []
     for path in kept_files():
-        if path.suffix not in kinds or path == Path(__file__):
+        if path.suffix not in TEXT or path == Path(__file__):
             continue
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
             if outside.search(line):
                 wrong.append(f"{path.relative_to(ROOT)}:{number} {line.strip()}")
     assert not wrong
+
+
+def test_no_file_holds_marks_of_a_merge():
+    marks = re.compile(r"^(<{7}|>{7}) ", re.M)
+    texts = [path for path in kept_files() if path.suffix in TEXT]
+    assert not [str(path) for path in texts if marks.search(path.read_text(errors="replace"))]
 
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
