@@ -29,6 +29,7 @@ ARGUMENTS = {
     "markers_topics": ("['']", "mocap4r2_msgs/Markers topics of the tracker"),
     "cloud_topics": ("['']", "PointCloud2 topics of a depth camera"),
     "joint_topics": ("['']", "JointState topics of a robot"),
+    "wrench_topics": ("['']", "WrenchStamped topics of force-torque sensors"),
     "up_axis": ("z", "axis of the tracker that points up: z or y"),
     "world_frame": ("", "frame that poses are moved into, and markers shown in; empty: as sources"),
     "configuration": ("", "estimation YAML for requests that name none"),

@@ -20,7 +20,7 @@ from diffsim_interfaces.msg import ErrorCode, MaterialEstimate, Metric, Paramete
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import JointState, PointCloud2
+from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import Marker as MarkerMessage
 from visualization_msgs.msg import MarkerArray
 
@@ -30,6 +30,7 @@ from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.clouds import packed
 from diffsim_ros.sensing.clouds.cloud import Cloud
 from diffsim_ros.sensing.observation import MarkerFrame, PoseSample
+from diffsim_ros.sensing.read import sensors_of_messages
 from diffsim_ros.viz.markers import Action, Marker, MarkerKind
 
 try:
@@ -56,8 +57,6 @@ CODES = {
     )
 }
 """Name of an error code -> its number."""
-LOOKED_AT = 5000
-"""Points of a cloud that a check of it uses, about."""
 
 
 # --- time, poses ------------------------------------------------------------------------------
@@ -115,38 +114,20 @@ def bodies_message(samples: Sequence[PoseSample], frame_number: int) -> RigidBod
     return message
 
 
+def type_name(kind: type) -> str:
+    """Name of a class of messages, e.g. "sensor_msgs/msg/PointCloud2"."""
+    return f"{kind.__module__.partition('.')[0]}/msg/{kind.__name__}"
+
+
 def defect_of(message: Any, topic: str) -> str:
-    """Why the content of a cloud or of joint states is unusable, "" if it is usable."""
-    try:
-        if isinstance(message, PointCloud2):
-            _check_cloud(message, topic)
-        elif isinstance(message, JointState):
-            _check_joints(message, f"{topic}: {_when(message)}")
-    except InputError as error:
-        return str(error)
-    return ""
-
-
-def _check_cloud(message: PointCloud2, topic: str) -> None:
-    """InputError as packed.decode; of large clouds only some points are checked."""
-    thin = message.width * message.height // LOOKED_AT
-    if thin > 1:
+    """Why its sensor cannot use the content of a message, "" if it can."""
+    sensor = sensors_of_messages().get(type_name(type(message)))
+    if sensor is not None and sensor.sound is not None:
         try:
-            cloud(message, topic, thin=thin)
-            return
-        except InputError:  # of these points alone, perhaps
-            pass
-    cloud(message, topic)
-
-
-def _check_joints(message: JointState, place: str) -> None:
-    """InputError for columns of another length than the names, and for numbers not finite."""
-    for key in ("position", "velocity", "effort"):
-        row = np.asarray(getattr(message, key), float)
-        if len(row) not in (0, len(message.name)):
-            raise InputError(place, key, f"{len(row)} numbers", f"{len(message.name)}, as names")
-        if not np.isfinite(row).all():
-            raise InputError(place, key, row.tolist(), "finite numbers")
+            sensor.sound(message, f"{topic}: {_when(message)}")
+        except InputError as error:
+            return str(error)
+    return ""
 
 
 def marker_frame(message: Markers) -> MarkerFrame:

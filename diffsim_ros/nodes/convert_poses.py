@@ -8,7 +8,7 @@ from typing import Any
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 
-from diffsim_ros.nodes.convert import build, sample
+from diffsim_ros.nodes.convert import build, sample, type_name
 from diffsim_ros.sensing.observation import PoseSample
 from diffsim_ros.sensing.poses import CARRIERS
 
@@ -23,8 +23,7 @@ def samples_of(message: Any, body: str) -> list[PoseSample]:
 
     body  of a PoseStamped, and of an Odometry without child_frame_id; others name theirs
     """
-    kind = type(message)
-    poses = CARRIERS.get(f"{kind.__module__.partition('.')[0]}/msg/{kind.__name__}")
+    poses = CARRIERS.get(type_name(type(message)))
     if poses is None:
         return []
     return [sample(header, name or body, p, q) for header, name, p, q in poses(message)]

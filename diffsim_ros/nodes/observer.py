@@ -1,9 +1,10 @@
 """Node `observer`: buffers what sensors publish, reports what is wrong with it, saves it as trials.
 
 in        `pose_topics` PoseStamped, `odometry_topics` Odometry, `cloud_topics` PointCloud2,
-          `joint_topics` JointState; where their packages are installed `named_poses_topics`
-          NamedPoseArray, `rigid_bodies_topics` RigidBodies, `markers_topics` Markers, and of /tf
-          the frames of `tf_bodies`; best effort and volatile unless set otherwise.  /tf_static
+          `joint_topics` JointState, `wrench_topics` WrenchStamped; where their packages are
+          installed `named_poses_topics` NamedPoseArray, `rigid_bodies_topics` RigidBodies,
+          `markers_topics` Markers, and of /tf the frames of `tf_bodies`; best effort and volatile
+          unless set otherwise.  /tf_static
 out       ~/saved         std_msgs/String, latched: path of the last saved file
           /diagnostics    diagnostic_msgs/DiagnosticArray: one status per topic and body
           /tf_static      what ~/calibrate found, and the files of `calibrations`
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState, PointCloud2
@@ -59,6 +60,7 @@ KINDS = {
     "markers_topics": (convert.Markers, "mocap4r2_msgs"),
     "cloud_topics": (PointCloud2, ""),
     "joint_topics": (JointState, ""),
+    "wrench_topics": (WrenchStamped, ""),
 }
 """Parameter -> messages of its topics (None: not installed), and their package if optional."""
 MOVING = "/tf"
@@ -78,6 +80,7 @@ class Observer(BaseNode):
         Declared("markers_topics", [""], "mocap4r2_msgs/Markers topics to buffer"),
         Declared("cloud_topics", [""], "PointCloud2 topics to buffer"),
         Declared("joint_topics", [""], "JointState topics to buffer"),
+        Declared("wrench_topics", [""], "WrenchStamped topics to buffer"),
         Declared("body", "", "body to save, or its topic or PARENT->CHILD; empty: the only one"),
         Declared("world_frame", "", "frame to be placed in; empty: that of the first sample"),
         Declared("up_axis", "z", "axis of the tracker that points up (poses)", choices=("z", "y")),
@@ -157,16 +160,16 @@ class Observer(BaseNode):
             self._take(source, samples, bytes(data))
             return
         # joints are in no frame, whatever their publisher writes there
-        joints = source.kind is JointState
-        frame = "" if joints else message.header.frame_id
+        frame = message.header.frame_id if source.framed else ""
         trouble = convert.defect_of(message, source.topic)
         if trouble:
             source.trouble = trouble
             self._whole(source).keep(stamp, frame, "unreadable")
-        elif not joints and not self._placed(source, frame):
+        elif source.framed and not self._placed(source, frame):
             self._whole(source).keep(stamp, frame, "unknown frame")
-        else:
-            self._whole(source).add(stamp, frame, bytes(data))
+        elif self._whole(source).add(stamp, frame, bytes(data)) == "unknown frame":
+            rule = f"{self._whole(source).seen_frame!r}, as that of the first sample"
+            source.trouble = str(InputError(source.topic, "frame", frame, rule))
 
     def _on_transforms(self, source: Source, data: bytes) -> None:
         """Keep the transforms of the wanted frames, each as a message of its own."""
@@ -335,6 +338,9 @@ class Observer(BaseNode):
                 markers += source.whole.trials() if len(source.whole) else []
                 recorders.append(source.whole)
         bodies = any(len(r) for s in self._sources for r in s.recorders.values())
+        if not bodies and not markers and self._more_than_poses():
+            rule = f"a file that ends in .mcap: {path.suffix} holds poses or markers alone"
+            raise InputError("node observer", "parameter path", str(path), rule)
         if path.suffix == ".csv" and markers and not bodies:
             return save_trials(path, [], markers)[0], recorders
         chosen = self._chosen(self["body"])

@@ -8,8 +8,8 @@ out       poses of tosses, reliable, depth 1000, by `messages`:
           /tf             tf2_msgs/TFMessage (tf)
           markers         mocap4r2_msgs/Markers, the same, of recordings of markers
           topics of a bag under their own names: PoseStamped, Odometry, NamedPoseArray, Markers,
-                          RigidBodies, PointCloud2, JointState and /tf, with new stamps;
-                          /tf_static, latched
+                          RigidBodies, PointCloud2, JointState, WrenchStamped and /tf, with
+                          new stamps; /tf_static, latched
           ~/status        diagnostic_msgs/DiagnosticStatus, latched: trial, sent, total, fraction
           ~/done          std_msgs/Bool, latched: true when all was sent
 services  ~/play ~/stop   std_srvs/Trigger; play reads the parameters again

@@ -17,9 +17,11 @@ from rclpy.qos import (
     qos_check_compatible,
 )
 
+from diffsim_ros.nodes import convert
 from diffsim_ros.sensing.frames import Edge
 from diffsim_ros.sensing.messages import OfferedQos
 from diffsim_ros.sensing.poses import body_of
+from diffsim_ros.sensing.read import sensors_of_messages
 from diffsim_ros.sensing.record import StreamRecorder
 
 MOST_CHILDREN = 20
@@ -69,7 +71,12 @@ class Source:
     @property
     def type_name(self) -> str:
         """Of its messages, e.g. "sensor_msgs/msg/PointCloud2"."""
-        return f"{self.kind.__module__.split('.')[0]}/msg/{self.kind.__name__}"
+        return convert.type_name(self.kind)
+
+    @property
+    def framed(self) -> bool:
+        """Whether the frame that its messages name counts."""
+        return sensors_of_messages()[self.type_name].framed
 
     @property
     def title(self) -> str:

@@ -35,6 +35,9 @@ class SensorKind(NamedTuple):
     bag       (path, topic, **options): the one recording of a bag; topic "": the only one
     trials    (observation, **options) -> its trials, as estimation takes them; InputError naming
               file, trial, sample and value of the first defect
+    sound     (message, place): InputError for a live message whose content is unusable; None: no
+              message is, or each of its samples is judged by itself
+    framed    False: the frame that its messages name means nothing
     """
 
     kind: str
@@ -43,3 +46,5 @@ class SensorKind(NamedTuple):
     topics: Mapping[str, Reader]
     bag: Reader
     trials: Callable[..., list[Any]]
+    sound: Callable[[Any, str], None] | None = None
+    framed: bool = True

@@ -258,6 +258,16 @@ def _check(log: Observation) -> None:
         raise InputError(log.place, key, f"{rate[i, j]:.3g} 1/s", f"at most {FASTEST:g}", remedy)
 
 
+def check_message(message: Any, place: str) -> None:
+    """InputError for columns of another length than the names, and for numbers not finite."""
+    for key in SIGNALS:
+        row = np.asarray(getattr(message, key), float)
+        if len(row) not in (0, len(message.name)):
+            raise InputError(place, key, f"{len(row)} numbers", f"{len(message.name)}, as names")
+        if not np.isfinite(row).all():
+            raise InputError(place, key, row.tolist(), "finite numbers")
+
+
 def _in_arrays(names: Collection[str]) -> bool:
     return {"t", "q"} <= set(names) and "toss_id" not in names
 
@@ -276,4 +286,6 @@ SENSOR = SensorKind(
     topics={JOINTS: read_topic},
     bag=read_bag,
     trials=trials,
+    sound=check_message,
+    framed=False,
 )

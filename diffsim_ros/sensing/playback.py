@@ -14,14 +14,11 @@ from . import bags, cdr
 from .bags import RawMessage, is_bag
 from .cdr import NANO
 from .frames import STATIC
-from .messages import BODIES, CLOUD, JOINTS, MOCAP, NAMED, ODOMETRY, POSE, TF
+from .messages import POSE, TF
 from .observation import MarkerFrame
 from .poses import holds_poses
-from .read import read_kind, sensors
+from .read import read_kind, readers, sensors
 from .tosses import read_tosses
-
-STAMPED = (POSE, ODOMETRY, NAMED, MOCAP, BODIES, CLOUD, JOINTS)
-"""Types that begin with a header and are sent again; so are transforms, STATIC as they are."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Playlist:
     One of these is given, the others are None:
     poses     position [m] and quaternion (x, y, z, w), as recorded                        (n, 7)
     markers   frames of optical markers; missing ones are left out                          n
-    messages  serialised, of any of STAMPED, or transforms                                 n
+    messages  serialised, of any sensor, or transforms                                     n
     """
 
     t: np.ndarray
@@ -122,7 +119,8 @@ def _from_bag(path: Path, topic: str, gap: float) -> Playlist:
         return _from_poses(path, topic, gap)  # which refuses it by name
     chosen = {topic: known[topic]} if topic else known
     moving = [name for name, kind in chosen.items() if kind == TF and name != STATIC]
-    stamped = [name for name, kind in chosen.items() if kind in STAMPED]
+    # messages of all sensors begin with a header, but transforms
+    stamped = [name for name, kind in chosen.items() if kind in readers() and kind != TF]
     if not stamped + moving or [chosen[name] for name in stamped] == [POSE]:
         return _from_poses(path, topic, gap)
     found = []

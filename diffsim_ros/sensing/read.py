@@ -45,7 +45,13 @@ def sensors() -> Mapping[str, SensorKind]:
 @cache
 def readers() -> Mapping[str, Reader]:
     """Message type -> reader of (path, topic)."""
-    return {kind: read for one in sensors().values() for kind, read in one.topics.items()}
+    return {kind: one.topics[kind] for kind, one in sensors_of_messages().items()}
+
+
+@cache
+def sensors_of_messages() -> Mapping[str, SensorKind]:
+    """Message type -> the sensor whose topics have it."""
+    return {kind: one for one in sensors().values() for kind in one.topics}
 
 
 def read(

@@ -305,8 +305,18 @@ class MessageRecorder(StreamRecorder):
         super().clear()
 
     def messages(self, topic: str) -> list[RawMessage]:
-        """Everything kept, for bags.write_raw, at the stamps of the headers."""
-        pairs = zip(self._stamps, self._data, strict=True)
+        """Everything kept, for bags.write_raw, at the stamps of the headers.
+
+        A bag is sorted by time: where a clock that was set back repeats times of an earlier trial,
+        which sorting would mix with the later one, messages follow each other by a nanosecond.
+        """
+        stamps = np.array(self._stamps, dtype=np.int64)
+        edges = pairwise([*self._starts, len(stamps)])
+        spans = sorted((stamps[a], stamps[b - 1]) for a, b in edges)
+        if any(later[0] <= earlier[1] for earlier, later in pairwise(spans)):
+            order = np.arange(len(stamps))
+            stamps = np.maximum.accumulate(stamps - order) + order
+        pairs = zip(stamps.tolist(), self._data, strict=True)
         return [RawMessage(stamp, topic, self.msgtype, data) for stamp, data in pairs]
 
     def _bound(self) -> str:

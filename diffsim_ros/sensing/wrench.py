@@ -97,6 +97,15 @@ def trials(
     return found
 
 
+def check_message(message: Any, place: str) -> None:
+    """InputError naming force or torque whose numbers are not finite."""
+    for signal in ("force", "torque"):
+        vector = getattr(message.wrench, signal)
+        row = [vector.x, vector.y, vector.z]
+        if not np.isfinite(row).all():
+            raise InputError(place, signal, row, "three finite numbers")
+
+
 def _holds(names: Collection[str]) -> bool:
     return set(COLUMNS) <= set(names)
 
@@ -108,4 +117,5 @@ SENSOR = SensorKind(
     topics={WRENCH: read_bag},
     bag=read_bag,
     trials=trials,
+    sound=check_message,
 )

@@ -16,6 +16,7 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 
 from diffsim_ros.real2sim.progress import Progress  # noqa: E402
 from diffsim_ros.sensing.clouds.cloud import Cloud  # noqa: E402
+from diffsim_ros.sensing.clouds.files import LOOKED_AT  # noqa: E402
 from diffsim_ros.sensing.observation import PoseSample  # noqa: E402
 from diffsim_ros.viz.markers import Action, Marker, MarkerKind  # noqa: E402
 
@@ -191,7 +192,7 @@ def test_a_cloud_comes_back_from_its_message():
 
 def test_a_large_cloud_is_sound_if_any_of_its_points_is():
     """Only some points are checked, unless these alone show nothing."""
-    points = np.ones((2 * convert.LOOKED_AT, 3))
+    points = np.ones((2 * LOOKED_AT, 3))
     points[::2] = np.nan  # just those that are checked first
     message = convert.cloud_message(Cloud(points))
     assert convert.defect_of(message, "/points") == ""

@@ -8,10 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
-from diffsim_ros.inverse.simulation_problem import body_slots
-from diffsim_ros.inverse.wrench_track import WrenchTrack
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.options import fields_of
@@ -21,38 +18,12 @@ from diffsim_ros.real2sim.sensors.wrench import (
     WrenchMeasurementOptions,
 )
 from diffsim_ros.rotation import quat_exp
-from diffsim_ros.scene.model import load_scene
-from diffsim_ros.sensing.wrench import COLUMNS
-from diffsim_ros.yaml_file import read_mapping
 from tests.pages import keys_of_kind
+from tests.real2sim.wrench_synthetic import HEAD, SCENE, SIGMA, record
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "config" / "estimation" / "pressed_block.yaml"
-SCENE = ROOT / "config" / "scenes" / "pressed_block.yaml"
-SIGMA, INTERVAL, CONTACT = (0.02, 1e-3), 1 / 200, 2e4
-HEAD = ",".join(("t", *COLUMNS, "trial"))
-
-
-def record(path: Path, young: float, seed: int, trials: int = 2, late: float = 0.0, **frame):
-    """A CSV of a block of this stiffness: the same press several times, each with its own noise."""
-    raw, _ = read_mapping(SCENE, ROOT)
-    raw["bodies"]["block"]["young"] = young
-    model = load_scene(raw)
-    run = _engine.rollout(model.engine, model.engine.values, 60, model.options)
-    assert run.ok, run.message
-    t = np.arange(60) * INTERVAL
-    sensor = WrenchTrack(
-        body="block", contacts=("rest",), scene=model.engine, t=np.maximum(t - late, 0.0),
-        interval=INTERVAL, force=np.zeros((60, 3)), torque=np.zeros((60, 3)),
-        **{"origin": (0.0, 0.0, -0.02), **frame},
-    )  # fmt: skip
-    clean = sensor.predicted(run, body_slots(model.engine)["block"], {})
-    generator, rows = np.random.default_rng(seed), []
-    for k in range(trials):
-        noisy = clean + np.repeat(SIGMA, 3) * generator.normal(size=clean.shape)
-        rows.append(np.column_stack([t, noisy, np.full(60, k)]))
-    np.savetxt(path, np.concatenate(rows), delimiter=",", header=HEAD, comments="")
-    return path
+CONTACT = 2e4
 
 
 def config(folder: Path, *further: str):

@@ -11,7 +11,7 @@ from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.check import contradiction
 from diffsim_ros.sensing.observation import Observation, PoseSample
 from diffsim_ros.sensing.read import read_trials
-from diffsim_ros.sensing.record import RESET_AFTER, PoseRecorder
+from diffsim_ros.sensing.record import RESET_AFTER, MessageRecorder, PoseRecorder
 from diffsim_ros.sensing.saving import save_trials
 from diffsim_ros.sensing.tosses import read_tosses
 
@@ -229,3 +229,22 @@ def test_markers_are_saved_beside_the_poses_as_the_estimator_reads_them(tmp_path
         np.testing.assert_array_equal(first.value[:, :6], value[0])
         np.testing.assert_array_equal(second.value[:, 3:], value[1])
         assert np.isnan(first.value[:, 6:]).all() and np.isnan(second.value[:, :3]).all()
+
+
+@pytest.mark.parametrize("back", [5, 0.3])
+def test_messages_of_trials_whose_stamps_overlap_stay_in_order_of_arrival(back):
+    """A bag is sorted by time: that would mix a trial with one that repeats its stamps."""
+    box = MessageRecorder("/ft", msgtype="geometry_msgs/msg/WrenchStamped")
+    stamps = START + np.arange(100) * (NANO // 100)
+    stamps[50:] -= round(back * NANO)
+    for k, stamp in enumerate(stamps.tolist()):
+        box.add(stamp, "ft", bytes([k]))
+    assert box.resets == 1 and box.trial_count == 2
+    found = box.messages("/ft")
+    after, before = stamps[50 + RESET_AFTER :].tolist(), stamps[:50].tolist()
+    ordered = [one.data[0] for one in sorted(found, key=lambda one: one.stamp)]
+    if back == 5:  # the second is wholly before the first
+        assert [one.stamp for one in found] == before + after
+        assert ordered == [*range(50 + RESET_AFTER, 100), *range(50)]
+    else:
+        assert ordered == [*range(50), *range(50 + RESET_AFTER, 100)]
