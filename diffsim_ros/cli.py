@@ -76,6 +76,12 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument(
             "--urdf", type=Path, metavar="FILE", help="of the robot, for its joints"
         )
+        command.add_argument(
+            "--kind",
+            metavar="KIND",
+            default="",
+            help="which streams, where there are several kinds",
+        )
     elif name in ("estimate", "compare"):
         if name == "estimate":
             command.add_argument("estimation", metavar="ESTIMATION.yaml")

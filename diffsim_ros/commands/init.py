@@ -16,7 +16,8 @@ def run(options: argparse.Namespace) -> int:
 
     given = Given(tuple(options.size or ()), options.mass, options.urdf)
     with OutputFolder(options.out, YAMLS, command="init") as folder, ProgressLine() as line:
-        wanted = {"joints": options.urdf is not None, "body": options.body}
+        kind = options.kind or ("joints" if options.urdf else "")
+        wanted = {"kind": kind, "body": options.body}
         streams = streams_of(options.data, lambda text: line.show(text, text), **wanted)
         line.show("examining", "examining")
         made = first(streams, Path(folder.path), given)
@@ -29,5 +30,8 @@ def run(options: argparse.Namespace) -> int:
     for note in made.notes:
         print(f"assumed: {note}")
     print(f"written: {', '.join(str(folder / name) for name in (*YAMLS, *made.tosses))}")
-    print(f"next: diffsim estimate {folder / YAMLS[1]}")
+    for place in made.missing:
+        print(f"fill in: {place}")
+    first_of_all = "fill in what is named above, then " if made.missing else ""
+    print(f"next: {first_of_all}diffsim estimate {folder / YAMLS[1]}")
     return 0

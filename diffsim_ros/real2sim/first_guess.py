@@ -22,7 +22,12 @@ KINDS = {
     "markers": "a body released from rest, with markers",
     "clouds": "a soft body thrown onto a floor before a depth camera",
     "joints": "a robot that was commanded, of known URDF",
+    "wrench": "a block that is pressed onto a force-torque sensor",
 }
+ALWAYS_THERE = ("wrench", "joints")
+"""What a robot publishes all the time counts only where nothing else is there, in this order."""
+FILL_IN = "FILL_IN"
+"""Stands in the YAMLs for what no recording shows; whoever reads them refuses it by its key."""
 
 
 @dataclass(frozen=True)
@@ -43,48 +48,53 @@ class Given:
 
 @dataclass(frozen=True)
 class First:
-    """Texts of the YAMLs, recordings that were converted (name -> trials), and what was assumed."""
+    """Texts of the YAMLs, recordings that were converted (name -> trials), what was assumed, and
+    what the user has to fill in: file, key and what it is."""
 
     scene: str
     estimation: str
     tosses: dict[str, list[PoseTrial]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def streams_of(
     paths: Sequence[str | Path],
     on_progress: Callable[[str], None] | None = None,
-    joints: bool = False,
+    kind: str = "",
     body: str = "",
 ) -> list[Observation]:
     """The streams of recordings that an estimation can be made of, all of one kind.
 
-    joints  those of a robot's joints are wanted; else they count only where nothing else is there
-    body    whose poses are wanted, where a recording has several bodies
+    kind   that is wanted, of KINDS; "": any, of ALWAYS_THERE only where nothing else is there
+    body   whose poses are wanted, where a recording has several bodies
     Raises InputError where there are none, several kinds, or several bodies and none is named.
     """
-    found = [stream for path in paths for stream in _of_one_body(path, on_progress, body)]
-    robots = [stream for stream in found if stream.kind == "joints"]
-    others = [stream for stream in found if stream.kind in KINDS and stream not in robots]
-    usable = robots if joints else others or robots
+    if kind and kind not in KINDS:
+        raise InputError("diffsim init", "--kind", kind, "one of " + ", ".join(KINDS))
+    found = [stream for path in paths for stream in _of_one_body(path, on_progress, body, kind)]
+    wanted = [{kind}] if kind else [set(KINDS) - set(ALWAYS_THERE), *({k} for k in ALWAYS_THERE)]
+    groups = [[stream for stream in found if stream.kind in kinds] for kinds in wanted]
+    usable = next((group for group in groups if group), [])
     place = ", ".join(map(str, paths))
     if not usable:
         got = ", ".join(f"{s.format} ({s.kind})" for s in found)
-        rule = " or ".join(f"{kind} of {what}" for kind, what in KINDS.items())
+        rule = " or ".join(f"{k} of {what}" for k, what in KINDS.items() if kind in ("", k))
         raise InputError(place, "streams", got, rule)
     kinds = sorted({stream.kind for stream in usable})
     if len(kinds) > 1:
-        raise InputError(place, "streams", kinds, "recordings of one kind", "name them apart")
+        remedy = "name the recordings apart, or the kind (--kind)"
+        raise InputError(place, "streams", kinds, "recordings of one kind", remedy)
     return usable
 
 
 def _of_one_body(
-    path: str | Path, on_progress: Callable[[str], None] | None, body: str
+    path: str | Path, on_progress: Callable[[str], None] | None, body: str, kind: str
 ) -> list[Observation]:
     """The streams of a recording, with the poses of one body; frames of /tf where they are all."""
     streams = read(path, on_progress)
     others = [stream for stream in streams if stream.kind != "poses"]
-    if len(others) == len(streams):
+    if len(others) == len(streams) or kind not in ("", "poses"):
         return streams
     if not body and others and all(s in others or s.format == TRANSFORMS for s in streams):
         return others

@@ -24,7 +24,7 @@ KINDS = {
     "clouds": ".sensors.cloud.experiment.CloudExperiment",
     "sensors": ".sensors.cloud.experiment.CloudExperiment",
     "joints": ".sensors.joint.experiment.JointExperiment",
-    "wrenches": ".sensors.wrench.WrenchExperiment",
+    "wrenches": ".sensors.wrench.experiment.WrenchExperiment",
 }
 """Kind of an estimation -> its experiment (experiment.py)."""
 

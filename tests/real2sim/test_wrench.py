@@ -12,7 +12,7 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.options import fields_of
-from diffsim_ros.real2sim.sensors.wrench import (
+from diffsim_ros.real2sim.sensors.wrench.experiment import (
     WrenchExperiment,
     WrenchFiles,
     WrenchMeasurementOptions,

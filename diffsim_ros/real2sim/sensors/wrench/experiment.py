@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError, nearest
-from ...fields import REQUIRED
-from ...inverse.clock import Clock
-from ...inverse.joint_track import Scaled
-from ...inverse.simulation_problem import SimulationProblem, body_slots
-from ...inverse.trial import Trial
-from ...inverse.wrench_track import UPRIGHT, WrenchTrack
-from ...sensing.observation import Observation
-from ...sensing.read import read_trials
-from ..experiment import Experiment, RecordingPrediction, refuse_twice
-from ..model import Model, scene_and_map
-from ..options import EstimationConfig, SquaresOptions, option, positive
-from ..recordings import Recordings
+from ....errors import InputError, nearest
+from ....fields import REQUIRED
+from ....inverse.clock import Clock
+from ....inverse.joint_track import Scaled
+from ....inverse.simulation_problem import SimulationProblem, body_slots
+from ....inverse.trial import Trial
+from ....inverse.wrench_track import UPRIGHT, WrenchTrack
+from ....sensing.observation import Observation
+from ....sensing.read import read_trials
+from ...experiment import Experiment, RecordingPrediction, refuse_twice
+from ...model import Model, scene_and_map
+from ...options import EstimationConfig, SquaresOptions, option, positive
+from ...recordings import Recordings
 
 UNITS = {"force": "N", "torque": "Nm"}
 ZERO = (0.0, 0.0, 0.0)

@@ -1,0 +1,1 @@
+"""Force–torque sensors: stiffness and contacts of what presses on them."""
