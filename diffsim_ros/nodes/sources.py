@@ -47,6 +47,7 @@ class Link:
 class Source:
     """One subscribed topic, or one body of /tf (`edge`), which shares its subscription with others.
 
+    framed     False: the frame that its messages name means nothing
     recorders  body ("" of topics without one) -> its buffer;  whole: unchanged messages
     origins    body -> the frame in which its first kept pose came
     trouble    the last error of a sample that could not be used, "" if there was none
@@ -57,6 +58,7 @@ class Source:
     ) -> None:
         self.node, self.kind, self.profile, self.edge = node, kind, profile, edge
         self.topic = node.resolve_topic_name(name)
+        self.framed = sensors_of_messages()[self.type_name].framed
         self.link, self.count = Link(), 0
         self.last_message = time.monotonic()
         self.clear()
@@ -72,11 +74,6 @@ class Source:
     def type_name(self) -> str:
         """Of its messages, e.g. "sensor_msgs/msg/PointCloud2"."""
         return convert.type_name(self.kind)
-
-    @property
-    def framed(self) -> bool:
-        """Whether the frame that its messages name counts."""
-        return sensors_of_messages()[self.type_name].framed
 
     @property
     def title(self) -> str:

@@ -188,7 +188,7 @@ def bad(rows, what):
         ("idle", "force: got 'at most 0.0"),
         (
             "epoch",
-            "sample 0, t: got 1700000000.0; accepted: stamps [s] from the start of the motion",
+            "sample 0, t: got 1700000000.0; accepted: stamps [s] from the start of the scene",
         ),
     ],
 )

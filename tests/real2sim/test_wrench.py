@@ -96,10 +96,12 @@ def test_what_does_not_fit_the_scene_is_named(tmp_path, change, message):
         WrenchExperiment(config(tmp_path, change))
 
 
-def test_stamps_before_the_scene_are_refused(tmp_path):
+@pytest.mark.parametrize("start", ["-0.1", "1700000000.0"])
+def test_stamps_before_the_scene_or_since_1970_are_refused(tmp_path, start):
     row = ",".join(["0"] * 6)
-    (tmp_path / "press.csv").write_text(f"{HEAD[:-6]}\n-0.1,{row}\n0.1,{row}\n")
-    with pytest.raises(InputError, match=r"sample 0, t: got -0.1.*start of the scene"):
+    later = float(start) + 0.1
+    (tmp_path / "press.csv").write_text(f"{HEAD[:-6]}\n{start},{row}\n{later},{row}\n")
+    with pytest.raises(InputError, match=rf"sample 0, t: got {start}; .*start of the scene"):
         WrenchExperiment(config(tmp_path)).read({})
 
 

@@ -28,6 +28,9 @@ from ...recordings import Recordings
 
 UNITS = {"force": "N", "torque": "Nm"}
 ZERO = (0.0, 0.0, 0.0)
+LATEST = 60.0
+"""A recording begins so long after the start of the scene at most [s]: other stamps count from
+elsewhere (1970, say)."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,15 @@ class WrenchMeasurementOptions:
     drift: object = option(
         "any", "seconds that its clock loses per second of its own, likewise", 0.0
     )
+
+
+def check_start(trial: Observation) -> None:
+    """InputError for stamps that do not count from the start of the scene."""
+    start = float(trial.t[0])
+    if not 0.0 <= start <= LATEST:
+        rule = f"stamps [s] from the start of the scene on, the first at most {LATEST:g}"
+        remedy = "subtract its start, or add a column `trial`: each counts from its first stamp"
+        raise InputError(trial.place, "sample 0, t", start, rule, remedy)
 
 
 @dataclass(frozen=True)
@@ -164,9 +176,7 @@ class WrenchExperiment(Experiment):
                                    sigma_torque=sigma[1])
         ]  # fmt: skip
         for one in seen:
-            if one.t[0] < 0:
-                rule = "stamps [s] from the start of the scene on"
-                raise InputError(one.place, "sample 0, t", float(one.t[0]), rule)
+            check_start(one)
         key = recordings.key if recordings else "observations"
         refuse_twice([one.name for one in seen], self.config.place, key)
         return seen

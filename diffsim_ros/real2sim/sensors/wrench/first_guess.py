@@ -20,6 +20,7 @@ from ....sensing.flight import G
 from ....sensing.observation import Observation
 from ....sensing.read import read_trials
 from ...first_guess import FILL_IN, First, Given, filled, last_apart
+from .experiment import check_start
 
 YOUNG = 2.0e4
 """Guess [Pa]: soft foam."""
@@ -35,8 +36,6 @@ ALONG = 0.8
 """Least share of a press's force that one axis of an aligned sensor carries."""
 LEAST = 1e-4, 1e-6
 """Noise [N], [N m] is not taken to be less than this: a file may have few digits."""
-LATE = 10.0
-"""A file without trials that starts so many times its own length after 0 has other stamps."""
 
 
 def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
@@ -46,7 +45,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     files = list(dict.fromkeys(stream.path for stream in streams))
     trials = [one for file in files for one in read_trials(file, "wrench", topic)]
     for one in trials:
-        _check_start(one)
+        check_start(one)
     noise = [max(np.median(s), least) for s, least in zip(_noise(trials), LEAST, strict=True)]
     hardest = max(trials, key=lambda one: _size(one).max())
     peak = float(_size(hardest).max())
@@ -117,15 +116,6 @@ def _topic(streams: Sequence[Observation]) -> tuple[str, list[str]]:
     }  # fmt: skip
     chosen = max(most, key=lambda name: most[name])
     return chosen, [name for name in every if name != chosen]
-
-
-def _check_start(trial: Observation) -> None:
-    """InputError for stamps that cannot count from the start of the motion."""
-    start, length = float(trial.t[0]), float(np.ptp(trial.t))
-    if not 0.0 <= start <= LATE * length:
-        rule = "stamps [s] from the start of the motion on"
-        remedy = "subtract its start, or add a column `trial`: each counts from its first stamp"
-        raise InputError(trial.place, "sample 0, t", start, rule, remedy)
 
 
 def _size(one: Observation) -> np.ndarray:
