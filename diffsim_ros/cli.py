@@ -23,6 +23,8 @@ from diffsim_ros.fields import print_warnings_in_one_line
 DONE, UNUSABLE, NOT_CONVERGED, INTERRUPTED = 0, 2, 3, 130
 COMMANDS = {
     "simulate": "roll a scene out and write its motion",
+    "statics": "find where a scene comes to rest",
+    "modes": "find the frequencies and shapes of a scene's small vibrations",
     "check": "report what recordings contain, and whether an estimation can use them",
     "init": "write a commented scene and estimation for a recording of one's own",
     "estimate": "estimate parameters from recordings, with uncertainty and report",
@@ -56,10 +58,14 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
-    if name in ("simulate", "export"):
+    if name in ("simulate", "export", "statics", "modes"):
         command.add_argument("scene", metavar="SCENE.yaml")
         text = "result.yaml of `diffsim estimate` whose values the scene takes"
         command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
+        if name == "modes":
+            command.add_argument("--count", type=int, default=6, metavar="N", help="of modes [6]")
+            places = ("equilibrium", "start")
+            command.add_argument("--at", choices=places, default=places[0], help="about what")
     elif name == "check":
         command.add_argument("data", nargs="+", metavar="DATA", help="files, bags, folders")
     elif name == "init":

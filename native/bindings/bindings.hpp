@@ -29,6 +29,7 @@ void bind_solid(pybind11::class_<Scene>& scene);
 void bind_bench(pybind11::class_<Scene>& scene);
 void bind_joint(pybind11::class_<Scene>& scene);
 void bind_energy(pybind11::class_<Scene>& scene);
+void bind_statics(pybind11::class_<Scene>& scene);
 void bind_forces(pybind11::class_<Scene>& scene);
 
 void bind_sdf(pybind11::module_& m);

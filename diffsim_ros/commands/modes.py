@@ -1,0 +1,162 @@
+"""`diffsim modes`: frequencies and shapes of a scene's small vibrations, and their derivatives."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros import __version__
+from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.statics import in_scene, strongest
+from diffsim_ros.commands.table import table
+from diffsim_ros.errors import InputError, NotConverged
+from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
+
+FILES = ("result.yaml", "metrics.json", "scene.yaml", "modes.npz", "modes.png")
+DRAWN = 6  # most modes in the picture
+SWING = 0.12  # of the scene's extent, by which a shape is drawn displaced
+
+
+def run(options: argparse.Namespace) -> int:
+    """Find the modes, write them, print their frequencies; 0."""
+    from diffsim_ros.scene import load_scene
+    from diffsim_ros.statics import modes
+
+    if options.count < 1:
+        raise InputError("modes", "--count", options.count, "at least 1")
+    model = load_scene(options.scene, estimated=options.estimated)
+    with OutputFolder(options.out, FILES, command="modes") as folder, ProgressLine() as line:
+        line.show("searching for equilibrium and modes", "modes")
+
+        def work(token: Any) -> Any:
+            return modes(model.engine, count=options.count, at=options.at, cancel=token)
+
+        with in_scene(model):
+            found = run_cancellable(work, line=line)
+        line.show("derivatives", "derivatives")
+        by, message = derivatives(found)
+        line.show("writing the results", "writing")
+        with folder.staging() as stage:
+            result = document(model, found, options.at, by, message)
+            write_yaml(stage / "scene.yaml", model.description)
+            write_yaml(stage / "result.yaml", result)
+            write_json(stage / "metrics.json", figures(found))
+            np.savez(
+                stage / "modes.npz", frequency=found.frequency, shape=found.shape,
+                position=found.at.position, orientation=found.at.orientation,
+            )  # fmt: skip
+            write_bytes(stage / "modes.png", picture(model, found))
+    print(listing(result))
+    print(f"results in {folder.path}")
+    return 0
+
+
+def derivatives(found: Any) -> tuple[np.ndarray, str]:
+    """(df/dp (vibrations, parameters), "") with 0 for undefined ones, or (none, why not)."""
+    undefined = set(found.rest.undefined) if found.rest is not None else set()
+    names = [name for name in found.scene.names if name not in undefined]
+    by = np.zeros((len(found.vibrations), len(found.scene.names)))
+    try:
+        by[:, found.scene.columns(names)] = found.derivatives(names)
+    except NotConverged as error:
+        return by[:, :0], str(error)
+    return by, ""
+
+
+def document(model: Any, found: Any, at: str, by: np.ndarray, message: str) -> dict:
+    """Content of result.yaml."""
+    names, values = found.scene.names, found.scene.values
+    rows = []
+    for i in range(found.count):
+        row = {"number": i + 1, "frequency": found.frequency[i], "kind": found.kind[i]}
+        row["omega_squared"] = found.omega_squared[i]
+        equal = [j + 1 for j in found.group(i) if j < found.count]
+        if len(equal) > 1:
+            row["equal_to"] = equal
+        row["moves"] = moving(model, found, i)
+        if i in found.vibrations and by.size:
+            slopes = by[found.vibrations.index(i)]
+            row["derivatives"] = {
+                names[j]: float(slopes[j]) for j in strongest(np.abs(slopes), values)
+            }
+        rows.append(row)
+    return {
+        "command": "modes",
+        "version": __version__,
+        "scene": model.place,
+        "status": "converged",
+        "about": at,
+        "stable": bool("unstable" not in found.kind),
+        "units": {"frequency": "Hz", "omega_squared": "1/s^2", "derivatives": "Hz per unit"},
+        "undefined_derivatives": found.rest.undefined if found.rest is not None else [],
+        "message": message,
+        "modes": rows,
+        "parameters": {
+            info.name: {"value": float(value), "unit": info.unit}
+            for info, value in zip(model.engine.parameters, values, strict=True)
+        },
+    }
+
+
+def moving(model: Any, found: Any, i: int) -> str:
+    """The body with most of a mode's kinetic energy."""
+    phi = found.vectors[:, i]
+    energy = phi * (found.forces.M @ phi)
+    first = found.scene.first
+    shares = {}
+    for name in model.engine.body_names:
+        node, count = model.engine.nodes_of(name)
+        shares[name] = float(energy[first[node] : first[node + count]].sum())
+    return max(shares, key=lambda name: shares[name])
+
+
+def figures(found: Any) -> dict:
+    """Content of metrics.json."""
+    return {
+        "frequencies": found.frequency.tolist(),
+        "rigid": found.kind[: found.count].count("rigid"),
+        "unstable": found.kind[: found.count].count("unstable"),
+    }
+
+
+def picture(model: Any, found: Any) -> bytes:
+    """PNG of the first shapes, vibrations before rigid ones; the pose they are about is faint."""
+    from diffsim_ros.viz.still import Still, shapes_png
+
+    chosen = (found.vibrations or list(range(found.count)))[:DRAWN]
+    place = found.at.position
+    swing = SWING * max(float(np.linalg.norm(np.ptp(place, axis=0))), 2 * found.scene.size)
+    stills, titles = [], []
+    for i in chosen:
+        phi = found.vectors[:, i]
+        there = found.scene.moved(found.at, swing / found.scene.reach(phi) * phi)
+        stills.append(
+            Still(
+                np.stack([place, there.position]),
+                np.stack([found.at.orientation, there.orientation]),
+            )
+        )
+        word = "" if found.kind[i] == "vibration" else f" ({found.kind[i]})"
+        titles.append(f"mode {i + 1}: {found.frequency[i]:.4g} Hz{word}")
+    return shapes_png(model, stills, titles)
+
+
+def listing(result: dict) -> str:
+    """The table of modes, with the parameter that each depends on most."""
+    rows = [["mode", "frequency [Hz]", "kind", "moves", "1 % more of ... changes it by [%]"]]
+    for mode in result["modes"]:
+        effect = ""
+        for name, slope in list(mode.get("derivatives", {}).items())[:2]:
+            change = slope * result["parameters"][name]["value"] / mode["frequency"]
+            effect += f"{', ' if effect else ''}{name} {change:+.3g}"
+        equal = mode.get("equal_to", [])
+        kind = mode["kind"] + (f" (equal: {', '.join(map(str, equal))})" if equal else "")
+        rows.append([str(mode["number"]), f"{mode['frequency']:.6g}", kind, mode["moves"], effect])
+    lines = [table(rows)]
+    if result["message"]:
+        lines.append(f"warning: no derivatives: {result['message']}")
+    if result["about"] == "start":
+        lines.append("about the start, as if its forces were balanced there")
+    return "\n".join(lines)

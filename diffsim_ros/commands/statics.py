@@ -1,0 +1,191 @@
+"""`diffsim statics`: where a scene comes to rest, and how that depends on its parameters."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from diffsim_ros import __version__
+from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.commands.table import table
+from diffsim_ros.errors import InputError
+from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
+
+FILES = ("result.yaml", "metrics.json", "scene.yaml", "pose.npz", "equilibrium.png")
+MOST = 100  # parameters whose effects are listed, the strongest by value times derivative
+
+
+def run(options: argparse.Namespace) -> int:
+    """Find the equilibrium, write it, print how far bodies have moved; 0."""
+    from diffsim_ros.scene import load_scene
+    from diffsim_ros.statics import equilibrium
+
+    model = load_scene(options.scene, estimated=options.estimated)
+    with OutputFolder(options.out, FILES, command="statics") as folder, ProgressLine() as line:
+        line.show("searching for the equilibrium", "statics")
+        with in_scene(model):
+            rest = run_cancellable(
+                lambda token: equilibrium(model.engine, cancel=token), line=line
+            )
+        line.show("writing the results", "writing")
+        with folder.staging() as stage:
+            result = document(model, rest)
+            write_yaml(stage / "scene.yaml", model.description)
+            write_yaml(stage / "result.yaml", result)
+            write_json(stage / "metrics.json", figures(rest))
+            np.savez(stage / "pose.npz", position=rest.position, orientation=rest.orientation)
+            write_bytes(stage / "equilibrium.png", picture(model, rest))
+    print(listing(result))
+    print(f"results in {folder.path}")
+    return 0
+
+
+class in_scene:
+    """Names the scene's file in the InputError of what runs inside."""
+
+    def __init__(self, model: Any) -> None:
+        self.place = model.place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if isinstance(error, InputError):
+            key = f"{error.place}.{error.key}" if error.key else error.place
+            raise InputError(
+                self.place, key, error.value, error.accepted, error.remedy
+            ) from error
+
+
+def document(model: Any, rest: Any) -> dict:
+    """Content of result.yaml."""
+    return {
+        "command": "statics",
+        "version": __version__,
+        "scene": model.place,
+        "status": "converged",
+        "stable": rest.stable,
+        "steps": rest.steps,
+        "residual": {"value": rest.residual, "of": rest.forces.reference, "unit": "N"},
+        "free_directions": int(rest.inverse.N.shape[1]),
+        "undefined_derivatives": rest.undefined,
+        "bodies": bodies(model, rest),
+        "energy": {"unit": "J", **energies(model, rest)},
+        "derivatives": derivatives(model, rest),
+    }
+
+
+def still_of(rest: Any) -> Any:
+    """Still of the start and the equilibrium."""
+    from diffsim_ros.viz.still import Still
+
+    start, at = rest.scene.start, rest.at
+    return Still(
+        np.stack([start.position, at.position]), np.stack([start.orientation, at.orientation])
+    )
+
+
+def bodies(model: Any, rest: Any) -> dict[str, dict]:
+    """Name -> centre at rest, how far it and the farthest node have moved, orientation."""
+    from diffsim_ros.scene.vertices import centre_of
+
+    still, found = still_of(rest), {}
+    for name in model.bodies:
+        first, count = model.engine.nodes_of(name)
+        if not count:
+            continue
+        track = centre_of(model, still, name)
+        moves = np.diff(still.position[:, first : first + count], axis=0)[0]
+        found[name] = {
+            "position": track["position"][-1].tolist(),
+            "moved": (track["position"][-1] - track["position"][0]).tolist(),
+            "moved_most": float(np.linalg.norm(moves, axis=1).max()),
+        }
+        if "orientation" in track:
+            found[name]["orientation"] = track["orientation"][-1].tolist()
+    return found
+
+
+def energies(model: Any, rest: Any) -> dict[str, float]:
+    """Energy stored at rest by kind [J]."""
+    found = model.engine.energies(still_of(rest), rest.scene.values)
+    return {kind: float(values[-1]) for kind, values in found.items() if kind != "kinetic"}
+
+
+def weights(model: Any, rest: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """(degrees of freedom (n, 3), shares (n,)) that make a body's centre of its nodes."""
+    first, count = model.engine.nodes_of(name)
+    dofs = rest.scene.first[first : first + count, None] + np.arange(3)
+    mass = model.engine.masses(rest.scene.values)[first : first + count]
+    return dofs, mass / mass.sum() if mass.sum() > 0 else np.full(count, 1 / count)
+
+
+def derivatives(model: Any, rest: Any) -> dict[str, dict]:
+    """Body -> parameter -> d(centre)/dp (3,), of the MOST that change it most."""
+    names, values = rest.scene.names, rest.scene.values
+    defined = np.array([name not in set(rest.undefined) for name in names])
+    found = {}
+    for name in model.bodies:
+        dofs, share = weights(model, rest, name)
+        rows = []
+        for axis in range(3):
+            dx = np.zeros(len(rest.scene.free))
+            dx[dofs[:, axis]] = share
+            rows.append(rest.pull_back(dx) * defined)
+        by = np.array(rows).T
+        found[name] = {
+            names[j]: by[j].tolist() for j in strongest(np.linalg.norm(by, axis=1), values)
+        }
+    return found
+
+
+def strongest(effect: np.ndarray, values: np.ndarray) -> list[int]:
+    """Parameters with an effect, at most MOST: by effect times value, those at 0 last."""
+    large = effect > 1e-12 * np.max(effect, initial=0.0)
+    order = np.argsort(-effect * np.abs(values), kind="stable")
+    return [int(j) for j in order if large[j]][:MOST]
+
+
+def figures(rest: Any) -> dict:
+    """Content of metrics.json."""
+    return {
+        "converged": 1,
+        "stable": int(rest.stable),
+        "steps": rest.steps,
+        "residual": rest.residual,
+        "free_directions": int(rest.inverse.N.shape[1]),
+        "moved_most": float(np.abs(rest.position - rest.scene.start.position).max()),
+    }
+
+
+def picture(model: Any, rest: Any) -> bytes:
+    """PNG of the equilibrium, the start as a ghost."""
+    from diffsim_ros.commands.simulate_report import title
+    from diffsim_ros.viz.still import still_png
+
+    return still_png(model, still_of(rest), f"{title(model)}: at rest (start faint)")
+
+
+def listing(result: dict) -> str:
+    """The table of bodies, and what else there is to say."""
+    rows = [["body", "moved x", "y", "z [mm]", "farthest node [mm]"]]
+    for name, body in result["bodies"].items():
+        moved = (f"{1e3 * v:.4g}" for v in body["moved"])
+        rows.append([name, *moved, f"{1e3 * body['moved_most']:.4g}"])
+    lines = [table(rows)]
+    if not result["stable"]:
+        lines.append("warning: this balance is unstable")
+    if result["free_directions"]:
+        count = result["free_directions"]
+        lines.append(
+            f"{count} free direction{'s' * (count > 1)}: nothing holds the scene there "
+            "(friction acts on what moves only)"
+        )
+    left = result["residual"]
+    lines.append(
+        f"at rest after {result['steps']} steps; forces left: {left['value']:.2g} N of "
+        f"{left['of']:.4g} N"
+    )
+    return "\n".join(lines)
