@@ -16,7 +16,7 @@ from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
 
 FILES = ("result.yaml", "metrics.json", "scene.yaml", "modes.npz", "modes.png")
 DRAWN = 6  # most modes in the picture
-SWING = 0.12  # of the scene's extent, by which a shape is drawn displaced
+SWING = 0.08  # of the scene's extent, by which a shape is drawn displaced
 
 
 def run(options: argparse.Namespace) -> int:

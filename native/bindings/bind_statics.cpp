@@ -13,8 +13,9 @@ namespace {
 
 using Quaternions = Eigen::Matrix<double, Eigen::Dynamic, 4, Eigen::RowMajor>;
 
-// Any step does: at rest no force sees it, and mass is taken as d(momentum)/d(velocity).
-const TimeScheme kScheme = TimeScheme::bdf(1, 1);
+// Any step does: at rest no force sees it, and mass is taken as d(momentum)/d(velocity). A power of
+// two, which costs no digits, shorter than any interval of keys.
+const TimeScheme kScheme = TimeScheme::bdf(1, 1. / (1 << 20));
 
 void check_rows(const Scene& scene, const char* key, Eigen::Index rows) {
   const auto nodes = static_cast<Eigen::Index>(scene.nodes().size());
@@ -52,6 +53,13 @@ State state_at(const Scene& scene, const Points& position, const Quaternions& or
   return s;
 }
 
+py::tuple arrays(const std::vector<int>& row, const std::vector<int>& col,
+                 const std::vector<double>& value) {
+  const auto count = static_cast<py::ssize_t>(value.size());
+  return py::make_tuple(py::array_t<int>(count, row.data()), py::array_t<int>(count, col.data()),
+                        py::array_t<double>(count, value.data()));
+}
+
 /// (row, column, value) of a block matrix's entries.
 py::tuple triplets(const BlockMatrix& M) {
   const BlockPattern& P = *M.pattern;
@@ -68,8 +76,7 @@ py::tuple triplets(const BlockMatrix& M) {
       }
     }
   }
-  return py::make_tuple(py::array(py::cast(row)), py::array(py::cast(col)),
-                        py::array(py::cast(value)));
+  return arrays(row, col, value);
 }
 
 py::tuple triplets(const ParameterColumns& columns) {
@@ -82,8 +89,7 @@ py::tuple triplets(const ParameterColumns& columns) {
       value.push_back(at.value[i]);
     }
   }
-  return py::make_tuple(py::array(py::cast(row)), py::array(py::cast(col)),
-                        py::array(py::cast(value)));
+  return arrays(row, col, value);
 }
 
 std::vector<int> every_parameter(const Scene& scene) {
@@ -169,11 +175,12 @@ py::tuple momentum_derivatives(Scene& scene, const VectorXd& p, const Points& po
       if (e->looks_back()) e->add(window, p, to);
     }
   }
-  K[0].values = 0.5 * (K[0].values - K[1].values);
+  const double half = 0.5 / kScheme.gamma[0];
+  K[0].values = half * (K[0].values - K[1].values);
   ParameterColumns odd(all);
   for (int side = 0; side < 2; ++side) {
     for (const auto& at : columns[side].entries()) {
-      odd.add(at.row, at.column, (side == 0 ? 0.5 : -0.5) * at.value);
+      odd.add(at.row, at.column, (side == 0 ? half : -half) * at.value);
     }
   }
   return py::make_tuple(triplets(K[0]), triplets(odd));
