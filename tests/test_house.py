@@ -20,20 +20,21 @@ BASE = {
     "errors", "files", "yaml_file", "npz", "tables", "fields", "meshes", "parameter", "rotation",
 }  # fmt: skip
 USERS = {"real2sim", "planning", "twin", "viz", "commands", "cli", "nodes"}
-ALL = {"output", "scene", "sensing", "inverse", *USERS}
+ALL = {"output", "scene", "sensing", "inverse", "statics", *USERS}
 FORBIDDEN = {
     **dict.fromkeys(BASE, ALL),
     "output": ALL - {"output"},
     "robots": ALL,
     "torch_layer": ALL,
-    "scene": {"sensing", "inverse", *USERS},
-    "sensing": {"scene", "inverse", "robots", *USERS},
-    "inverse": {"scene", "sensing", *USERS},
+    "scene": {"sensing", "inverse", "statics", *USERS},
+    "sensing": {"scene", "inverse", "statics", "robots", *USERS},
+    "inverse": {"scene", "sensing", "statics", *USERS},
+    "statics": ALL - {"statics"} | {"robots", "torch_layer"},
     "real2sim": {"planning", "twin", "commands", "cli", "nodes"},
-    "planning": {"sensing", "real2sim", "twin", "viz", "commands", "cli", "nodes"},
+    "planning": {"sensing", "statics", "real2sim", "twin", "viz", "commands", "cli", "nodes"},
     # a twin uses neither models nor estimates, only its sensors' samples
-    "twin": {"inverse", "real2sim", "planning", "viz", "commands", "cli", "nodes"},
-    "viz": {"inverse", "real2sim", "planning", "twin", "commands", "cli", "nodes"},
+    "twin": {"inverse", "statics", "real2sim", "planning", "viz", "commands", "cli", "nodes"},
+    "viz": {"inverse", "statics", "real2sim", "planning", "twin", "commands", "cli", "nodes"},
     "commands": {"cli", "nodes"},
     "cli": {"nodes"},
     "nodes": {"cli"},

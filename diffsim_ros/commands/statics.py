@@ -26,9 +26,7 @@ def run(options: argparse.Namespace) -> int:
     with OutputFolder(options.out, FILES, command="statics") as folder, ProgressLine() as line:
         line.show("searching for the equilibrium", "statics")
         with in_scene(model):
-            rest = run_cancellable(
-                lambda token: equilibrium(model.engine, cancel=token), line=line
-            )
+            rest = run_cancellable(lambda token: equilibrium(model.engine, cancel=token), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
             result = document(model, rest)
@@ -54,9 +52,7 @@ class in_scene:
     def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
         if isinstance(error, InputError):
             key = f"{error.place}.{error.key}" if error.key else error.place
-            raise InputError(
-                self.place, key, error.value, error.accepted, error.remedy
-            ) from error
+            raise InputError(self.place, key, error.value, error.accepted, error.remedy) from error
 
 
 def document(model: Any, rest: Any) -> dict:

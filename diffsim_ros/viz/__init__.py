@@ -12,6 +12,7 @@ playback         predicted recordings -> a bag that rviz2 and Foxglove play
 kinds            what page and playback show of one kind of recording, a module each
 pages            which of them an estimation's kind has
 scene_report     the page of a simulation
+still            pictures of a scene at rest and of its vibrations
 
 PICTURES names the PNG files that an estimation may leave beside its page; it stands here so
 that a command can refuse to overwrite them before matplotlib is loaded or any work is done.
