@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from diffsim_ros.viz.render import camera_for, render, render_png
 from diffsim_ros.viz.scene_markers import body_markers, link_markers, surroundings
 
 Array = np.ndarray
+BACK = 1.2  # how much farther away than camera_for the camera stands
 GHOST = 0.25  # opacity of what is left
 COLUMNS, PANEL = 3, (640, 440)  # of the picture of shapes, pixels
 
@@ -42,8 +43,15 @@ class Still:
 
 
 def markers(model: Any, still: Still) -> list[Marker]:
-    """Bodies at the last pose, as ghosts at those before; links and surroundings at the last."""
-    found = surroundings(model, still) + link_markers(model, still)
+    """Bodies at the last pose, as ghosts at those before; links and surroundings at the last.
+
+    Planes that a body carries, which may hide all, are left out.
+    """
+    found = link_markers(model, still)
+    for marker in surroundings(model, still):
+        sdf = model.sdfs[marker.id]
+        if sdf.kind != "plane" or sdf.carrier is None:
+            found.append(marker)
     last = len(still.position) - 1
     for name in model.bodies:
         if last:
@@ -53,8 +61,10 @@ def markers(model: Any, still: Still) -> list[Marker]:
 
 
 def camera_of(drawn: Sequence[Marker]) -> Any:
-    """A camera that sees the bodies."""
-    return camera_for([m for m in drawn if m.ns.startswith("body/")], elevation=14.0)
+    """A camera that sees the bodies, tall ones too."""
+    near = camera_for([m for m in drawn if m.ns.startswith("body/")], elevation=14.0)
+    eye = np.array(near.target) + BACK * (np.array(near.eye) - np.array(near.target))
+    return replace(near, eye=tuple(eye))
 
 
 def still_png(model: Any, still: Still, title: str) -> bytes:
