@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,19 +42,14 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-class in_scene:
-    """Names the scene's file in the InputError of what runs inside."""
-
-    def __init__(self, model: Any) -> None:
-        self.place = model.place
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
-        if isinstance(error, InputError):
-            key = f"{error.place}.{error.key}" if error.key else error.place
-            raise InputError(self.place, key, error.value, error.accepted, error.remedy) from error
+@contextlib.contextmanager
+def in_scene(model: Any) -> Iterator[None]:
+    """Name the scene's file in the InputError of what runs inside."""
+    try:
+        yield
+    except InputError as error:
+        key = f"{error.place}.{error.key}" if error.key else error.place
+        raise InputError(model.place, key, error.value, error.accepted, error.remedy) from error
 
 
 def document(model: Any, rest: Any) -> dict:
