@@ -1,7 +1,7 @@
 """Where a scene comes to rest: the pose at which all forces on free bodies vanish, r(x, p) = 0.
 
 Found by pseudo-transient continuation (Kelley and Keyes, SIAM J. Numer. Anal. 35, 1998): implicit
-steps of M dx/ds = -r with growing steps, (mu M + K) dx = -r with falling mu, which follow the way
+steps of M dx/ds = -r with growing steps, (mu M + K) dx = -r with falling mu, which lead
 downhill and end as Newton's method.  mu is raised where mu M + K has a negative pivot, so the
 search is not drawn to saddles; a pose that is one all the same (an upright column that buckles) is
 left along the direction in which it is unstable.
