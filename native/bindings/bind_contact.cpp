@@ -55,6 +55,10 @@ ContactLaw law_of(const py::kwargs& given) {
                                    {"ramped", Damping::ramped},
                                    {"thesis", Damping::thesis}});
   }
+  if (const py::object value = take("onset")) {
+    law.onset = choice<Onset>("onset", value,
+                              {{"integrated", Onset::integrated}, {"sampled", Onset::sampled}});
+  }
   for (const auto& unknown : rest) {
     throw py::type_error("contact: unexpected keyword argument " +
                          py::str(unknown.first).cast<std::string>());
@@ -68,7 +72,8 @@ std::string with_law(std::string doc) {
     doc += std::string(one.name) + " [" + one.unit + "]" + (one.required ? " (required), " : ", ");
   }
   return doc +
-         "friction ('linear', 'tanh', 'hybrid') and damping ('continuous', 'ramped', 'thesis').";
+         "friction ('linear', 'tanh', 'hybrid'), damping ('continuous', 'ramped', 'thesis') and "
+         "onset ('integrated', 'sampled').";
 }
 
 VectorXd given(const py::object& weights) {

@@ -8,12 +8,6 @@
 #include "contact_touch.hpp"
 
 namespace diffsim {
-namespace {
-
-constexpr int kChunk = 64;  // points whose samples stay in the nearest cache
-
-}  // namespace
-
 bool Contact::touch(int i, const Window& window, const VectorXd& p, const SdfSample& sample,
                     Touch& t) const {
   t.radius = points_->radius(p);
@@ -56,7 +50,8 @@ void Contact::evaluate_law(const Window& window, const VectorXd& p, Touch& t) co
   const ContactLaw law = law_at(law_, p, weights_[t.point]);
   evaluate_tangent_velocity(t);
   t.rate = -t.sdf.n.dot(t.w);
-  t.normal = normal_force(law, t.d, t.rate);
+  evaluate_before(window, p, t);
+  t.normal = onset_force(law, t.d, t.rate, t.before, window.scheme.h);
   t.limit = friction_limit(law, t.normal.f);
   evaluate_friction(window, law, t);
   t.f = t.normal.f * t.sdf.n - t.slope.s * t.v_t;
@@ -78,7 +73,9 @@ void Contact::evaluate_friction(const Window& window, const ContactLaw& law, Tou
   const int i = t.point;
   const std::vector<std::uint8_t>& stick = window.now().stick;
   t.stick = StickState(hybrid() && !stick.empty() ? stick[first_stick() + i] : 0);
-  t.k_t = law.k_t;
+  t.share = hybrid() ? StickShare{}
+                     : stick_share(law, t.d, t.rate, t.before, window.scheme.h);
+  t.k_t = law.k_t * t.share.value;
   if (hybrid()) {
     t.k_t = std::max(law.k_t, kSlipMass * mass_[i] * window.scheme.gamma[0]);
     t.k_t *= std::pow(kStiffening, t.stick.releases());
@@ -90,33 +87,20 @@ void Contact::evaluate_friction(const Window& window, const ContactLaw& law, Tou
     const double k_t = t.stick.binds() ? kInfinity : t.k_t;
     t.slope = friction_slope(k_t, law.friction, speed, t.limit.f);
   }
-  if (t.k_t > law.k_t) t.slope.by_kt = 0;
+  if (hybrid() && t.k_t > law.k_t) t.slope.by_kt = 0;
+  t.by_share = t.slope.by_kt * law.k_t;
+  t.slope.by_kt *= t.share.value;
   t.by_fn = t.slope.by_limit * t.limit.by_fn;
+}
+
+Vector3d Contact::in_frame_of_sdf(const State& s, const Vector3d& x) const {
+  if (carrier_.node < 0) return x;
+  return s.R[carrier_.frame].transpose() * (x - s.c.col(carrier_.node));
 }
 
 void Contact::to_frame_of_sdf(const State& s, Matrix3X& x) const {
   if (carrier_.node < 0) return;
   x = s.R[carrier_.frame].transpose() * (x.colwise() - s.c.col(carrier_.node)).eval();
-}
-
-template <class F>
-void Contact::for_each_touch(const Window& window, const VectorXd& p, F&& f) const {
-  const double radius = points_->radius(p);
-  const Eigen::AlignedBox3d box = sdf_->bounds(radius);
-  const bool bounded = box.min().maxCoeff() > -kUnbounded || box.max().minCoeff() < kUnbounded;
-  thread_local Near near;
-  Touch t;
-  for (int begin = 0; begin < points_->size(); begin += kChunk) {
-    gather(begin, std::min(kChunk, points_->size() - begin), window.now(), p,
-           bounded ? &box : nullptr, near);
-    const int count = static_cast<int>(near.point.size());
-    if (count == 0) continue;
-    sdf_->evaluate(near.x, near.samples);
-    for (int k = 0; k < count; ++k) {
-      if (!(near.samples[k].g < radius)) continue;
-      if (touch(near.point[k], window, p, near.samples[k], t)) f(t);
-    }
-  }
 }
 
 void Contact::gather(int begin, int count, const State& s, const VectorXd& p,
@@ -158,12 +142,11 @@ void Contact::add_residual(const Touch& t, VectorXd& r) const {
 }
 
 void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  const State& s = window.now();
   for_each_touch(window, p, [&](const Touch& t) {
     add_residual(t, *out.r);
     if (out.K) add_jacobian(t, p, out);
     if (out.symmetric) *out.symmetric = false;
-    if (out.columns) add_columns(t, s, p, *out.columns);
+    if (out.columns) add_columns(t, window, p, *out.columns);
   });
 }
 
@@ -226,6 +209,7 @@ void Contact::modes(const Window& window, const VectorXd& p, std::uint16_t* out)
   for_each_touch(window, p, [&](const Touch& t) {
     unsigned code = t.slope.slip ? kSlip : t.stick.binds() ? kStatic : kStick;
     if (t.normal.clamped) code |= kClamped;
+    if (t.normal.onset) code |= kOnset;
     if (rolls()) {
       if (t.rolling.rolling.slip) code |= kRolls;
       if (t.rolling.spinning.slip) code |= kSpins;

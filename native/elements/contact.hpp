@@ -42,6 +42,9 @@ class Contact : public ContactElement {
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
+  bool looks_back() const override { return law_.onset == Onset::integrated; }
+  void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
+                   BlockMatrix& B) const override;
 
   /// Code per point: ContactMode bits + kRegion * (1 + region) while in contact, 0 while open.
   int mode_count() const override { return points_->size(); }
@@ -85,11 +88,14 @@ class Contact : public ContactElement {
   void evaluate_law(const Window& window, const VectorXd& p, Touch& t) const;
   static void evaluate_tangent_velocity(Touch& t);
   void evaluate_friction(const Window& window, const ContactLaw& law, Touch& t) const;
+  /// Sets where the step began, if that was before the touch.
+  void evaluate_before(const Window& window, const VectorXd& p, Touch& t) const;
   bool hybrid() const { return law_.friction == Friction::hybrid; }
   bool rolls() const { return law_.k_roll >= 0; }
   void gather(int begin, int count, const State& s, const VectorXd& p,
               const Eigen::AlignedBox3d* box, Near& near) const;
   void to_frame_of_sdf(const State& s, Matrix3X& x) const;
+  Vector3d in_frame_of_sdf(const State& s, const Vector3d& x) const;
   template <class F>
   void for_each_touch(const Window& window, const VectorXd& p, F&& f) const;
 
@@ -102,12 +108,17 @@ class Contact : public ContactElement {
   Matrix3d lag(const Touch& t) const;
   void add_blocks(const Touch& t, const End& row, const End& column, int block,
                   const Assembly& out) const;
-  void add_columns(const Touch& t, const State& s, const VectorXd& p, ParameterColumns& out) const;
+  void add_columns(const Touch& t, const Window& window, const VectorXd& p,
+                   ParameterColumns& out) const;
   /// df, dtau and dx_c by one parameter.
   void add_column(const Touch& t, const Vector3d& df, const Vector3d& dtau, const Vector3d& dx_c,
                   int column, ParameterColumns& out) const;
-  void add_shape_column(const Touch& t, const RollingSlope& rolling, const Vector3d& drho,
-                        double dradius, int column, ParameterColumns& out) const;
+  struct ShapeSlope {  // by scale or radius: of rho, of the radius, of the gap before
+    Vector3d drho;
+    double dradius, dbefore;
+  };
+  void add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
+                        int column, ParameterColumns& out) const;
 
   const PointSet* points_;
   SdfPtr sdf_;
@@ -116,6 +127,7 @@ class Contact : public ContactElement {
   ContactParameters law_;
   bool only_point_nodes_;
   std::vector<std::pair<int, int>> blocks_;  // (point, carrier) and (carrier, point), per point
+  std::vector<std::pair<int, int>> past_blocks_;
 };
 
 /// Points against an obstacle carried by a body ("" = the world).

@@ -49,12 +49,17 @@ std::vector<std::pair<int, int>> Contact::couplings() const {
   return pairs;
 }
 
-void Contact::bind(const BlockPattern& pattern, const BlockPattern&) {
+void Contact::bind(const BlockPattern& pattern, const BlockPattern& past) {
   blocks_.clear();
+  past_blocks_.clear();
   if (carrier_.node < 0) return;
+  const auto find = [&](const BlockPattern& in, int node) {
+    return node < 0 ? std::pair{-1, -1}
+                    : std::pair{in.index(node, carrier_.node), in.index(carrier_.node, node)};
+  };
   for (int node : points_->node) {
-    blocks_.emplace_back(node < 0 ? -1 : pattern.index(node, carrier_.node),
-                         node < 0 ? -1 : pattern.index(carrier_.node, node));
+    blocks_.push_back(find(pattern, node));
+    if (looks_back()) past_blocks_.push_back(find(past, node));
   }
 }
 
@@ -75,8 +80,14 @@ Contact::Slope Contact::slope(const Touch& t, const RollingSlope* rolling, Slope
   // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn df_n)
   const Matrix3d S = -t.slope.s * I - t.slope.by_speed * t.v_t * t.v_t.transpose();
   const Vector3d along = n - t.by_fn * t.v_t;  // df/df_n
-  return {along * fn_x + t.normal.f * kappa + S * vt_x,
-          along * fn_w + S * (I - t.m * t.m.transpose()), Matrix3d::Zero()};
+  Slope force{along * fn_x + t.normal.f * kappa + S * vt_x,
+              along * fn_w + S * (I - t.m * t.m.transpose()), Matrix3d::Zero()};
+  if (t.share.value != 1) {
+    const Eigen::RowVector3d share_x = -t.share.by_d * n.transpose() + t.share.by_rate * rate_x;
+    force.x -= t.by_share * t.v_t * share_x;
+    force.w += t.by_share * t.share.by_rate * t.v_t * n.transpose();
+  }
+  return force;
 }
 
 // x_c moves by (1 - lag) xi in the obstacle's frame: x_c = x - r n, or x - g n.
@@ -147,8 +158,9 @@ void Contact::add_blocks(const Touch& t, const End& row, const End& column, int 
   subtract(*out.B, block, row.frame, column.frame, row.sign, column.f_v, turn_v);
 }
 
-void Contact::add_columns(const Touch& t, const State& s, const VectorXd& p,
+void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& p,
                           ParameterColumns& out) const {
+  const State& s = window.now();
   const double weight = weights_[t.point];
   const Vector3d zero = Vector3d::Zero();
   RollingSlope rolling{Matrix3d::Zero(), Matrix3d::Zero(), zero};
@@ -175,10 +187,14 @@ void Contact::add_columns(const Touch& t, const State& s, const VectorXd& p,
     add(law_.k_roll, 0, zero, -weight * (roll.by_kt * t.rolling.roll + spin.by_kt * spun));
   }
   if (const int c = out.column(points_->p_scale); c >= 0) {
-    add_shape_column(t, rolling, points_->arm_by_scale(t.point, s), 0, c, out);
+    const double before =
+        t.before > 0 ? t.n_before.dot(points_->arm_by_scale(t.point, *window.at[1])) : 0;
+    add_shape_column(t, rolling, {points_->arm_by_scale(t.point, s), 0, before}, c, out);
   }
   if (const int c = out.column(points_->p_radius); c >= 0) {
-    add_shape_column(t, rolling, points_->arm_by_radius(t.point, s), 1, c, out);
+    const double before =
+        t.before > 0 ? t.n_before.dot(points_->arm_by_radius(t.point, *window.at[1])) - 1 : 0;
+    add_shape_column(t, rolling, {points_->arm_by_radius(t.point, s), 1, before}, c, out);
   }
 }
 
@@ -191,8 +207,9 @@ void Contact::add_column(const Touch& t, const Vector3d& df, const Vector3d& dta
   out.add(carrier_.dof + 3, column, t.sigma_c.cross(df) + dx_c.cross(t.f) + dtau);
 }
 
-void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, const Vector3d& drho,
-                               double dradius, int column, ParameterColumns& out) const {
+void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
+                               int column, ParameterColumns& out) const {
+  const auto& [drho, dradius, dbefore] = by;
   const Vector3d& n = t.sdf.n;
   const Vector3d dn = t.sdf.kappa * drho;
   const double dd = dradius - n.dot(drho);
@@ -200,10 +217,14 @@ void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, cons
   const Vector3d dx_c = drho - lag(t) * drho - (grows ? dradius : 0.) * n;
   const Vector3d dw = (t.omega_a - t.omega_b).cross(dx_c);
   const double drate = -n.dot(dw) - t.w.dot(dn);
-  const double dfn = t.normal.by_d * dd + t.normal.by_rate * drate;
+  const double dfn =
+      t.normal.by_d * dd + t.normal.by_rate * drate + t.normal.by_before * dbefore;
   const Vector3d dm = t.m_x * drho;
   const Vector3d dvt = dw - (t.m.dot(dw) + t.w.dot(dm)) * t.m - t.m.dot(t.w) * dm;
-  const double dslope = t.slope.by_speed * t.v_t.dot(dvt) + t.by_fn * dfn;
+  const double dshare =
+      t.share.by_d * dd + t.share.by_rate * drate + t.share.by_before * dbefore;
+  const double dslope =
+      t.slope.by_speed * t.v_t.dot(dvt) + t.by_fn * dfn + t.by_share * dshare;
   const Vector3d df = dfn * n + t.normal.f * dn - t.slope.s * dvt - dslope * t.v_t;
   add_column(t, df, rolling.by_n * dm + rolling.by_fn * dfn, dx_c, column, out);
 }

@@ -53,6 +53,7 @@ ContactParameters add_law(ParameterTable& table, const std::string& name, const 
   ContactParameters at;
   at.friction = law.friction;
   at.damping = law.damping;
+  at.onset = law.onset;
   for (const LawParameter& one : law_parameters()) {
     if (!one.used(law)) continue;
     at.*one.index =

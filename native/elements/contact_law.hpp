@@ -14,6 +14,10 @@ class ParameterTable;
 enum class Friction { linear, tanh, hybrid };
 enum class Damping { continuous, ramped, thesis };
 
+/// What a step takes for the normal force where contact begins or ends within it
+/// (contact_onset.hpp).
+enum class Onset { integrated, sampled };
+
 /// What stands for a parameter that a law has not: 0, or no index into p.
 template <class T>
 constexpr T kAbsent = 0;
@@ -37,6 +41,7 @@ struct LawParameters {
   T k_roll = kAbsent<T>;  // slope of both by angular velocity [N m s]
   Friction friction = Friction::linear;
   Damping damping = Damping::continuous;
+  Onset onset = Onset::integrated;
 };
 using ContactLaw = LawParameters<double>;
 using ContactParameters = LawParameters<int>;
@@ -74,7 +79,8 @@ inline ContactLaw law_at(const ContactParameters& at, const VectorXd& p, double 
           optional(at.c_spin),
           optional(at.k_roll) * weight,
           at.friction,
-          at.damping};
+          at.damping,
+          at.onset};
 }
 
 enum ContactMode : unsigned {
@@ -85,7 +91,8 @@ enum ContactMode : unsigned {
   kClamped = 4,
   kRolls = 8,   // against the full rolling friction
   kSpins = 16,  // against the full spinning friction
-  kRegion = 32  // times 1 + the sdf's smooth piece
+  kOnset = 32,  // contact began in this step, or ends within the next
+  kRegion = 64  // times 1 + the sdf's smooth piece
 };
 
 /// Normal force f_n >= 0 [N] for depth d = max(-g, 0) and approach speed d'.
@@ -96,6 +103,8 @@ enum ContactMode : unsigned {
 struct NormalForce {
   double f, by_d, by_rate, by_k_n, by_c_n, by_k_d, by_d_0;
   bool clamped;
+  double by_before = 0;  // by the gap when the step began, where contact began in it
+  bool onset = false;    // contact began in this step, or ends within the next
 };
 NormalForce normal_force(const ContactLaw& law, double d, double rate);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "contact.hpp"
+#include "contact_onset.hpp"
 
 namespace diffsim {
 
@@ -25,9 +26,36 @@ struct Contact::Touch {
   double by_fn;      // d(friction slope)/d f_n
   StickState stick;  // hybrid only
   double k_t;        // of this point; hybrid: while it is free
+  StickShare share;  // of k_t
+  double by_share;   // d(friction slope)/d share
   FrictionSlope slope;
   Vector3d f;
   RollingTorque rolling;  // tau = 0 where there is none
+  // Where the step began: gap, its normal in the world, and the arms to x; only if the gap is > 0.
+  double before;
+  Vector3d n_before, rho_before, sigma_before;
 };
+
+constexpr int kChunk = 64;  // points whose samples stay in the nearest cache
+
+template <class F>
+void Contact::for_each_touch(const Window& window, const VectorXd& p, F&& f) const {
+  const double radius = points_->radius(p);
+  const Eigen::AlignedBox3d box = sdf_->bounds(radius);
+  const bool bounded = box.min().maxCoeff() > -kUnbounded || box.max().minCoeff() < kUnbounded;
+  thread_local Near near;
+  Touch t;
+  for (int begin = 0; begin < points_->size(); begin += kChunk) {
+    gather(begin, std::min(kChunk, points_->size() - begin), window.now(), p,
+           bounded ? &box : nullptr, near);
+    const int count = static_cast<int>(near.point.size());
+    if (count == 0) continue;
+    sdf_->evaluate(near.x, near.samples);
+    for (int k = 0; k < count; ++k) {
+      if (!(near.samples[k].g < radius)) continue;
+      if (touch(near.point[k], window, p, near.samples[k], t)) f(t);
+    }
+  }
+}
 
 }  // namespace diffsim

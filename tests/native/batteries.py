@@ -53,12 +53,12 @@ def packed(scene, d):
 
 
 def agree(exact, difference_at, scale: float) -> tuple[bool, float]:
-    """Whether difference_at(eps) meets `exact` for the best of three eps, and how well."""
-    worst = min(np.abs(exact - difference_at(eps)).max() for eps in (1e-4, 1e-5, 1e-6))
+    """Whether difference_at(eps) meets `exact` for the best of four eps, and how well."""
+    worst = min(np.abs(exact - difference_at(eps)).max() for eps in (1e-4, 1e-5, 1e-6, 1e-7))
     return worst <= 1e-7 * (np.abs(exact).max() + scale), worst
 
 
-def check_element(scene, name: str, p, instants, rng, frames, t: float = 0.0, held=()) -> dict:
+def check_element(scene, name: str, p, instants, rng, frames, t: float = 1.0, held=()) -> dict:
     """Run the battery at one state and time; raises AssertionError naming the wrong derivative."""
     nodes = node_count(scene)
     out = scene.evaluate_element(name, p, instants, STEP, t, held)

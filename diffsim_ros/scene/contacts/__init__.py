@@ -43,6 +43,13 @@ class Contact(ContactValues):
         default="continuous",
         choices=("continuous", "ramped", "thesis"),
     )
+    onset: str = key(
+        "choice",
+        "normal force in a step in which contact begins or ends: `integrated` over the step; "
+        "`sampled` at its end, whose derivatives scatter with the instant of touchdown",
+        default="integrated",
+        choices=("integrated", "sampled"),
+    )
     weights: list[float] | None = key(
         "numbers",
         "share of each contact sphere in k_n and k_t, sum 1; absent: equal, of soft bodies by "
@@ -57,7 +64,7 @@ class Contact(ContactValues):
         weights = self.weights
         if weights is None:
             weights = parts.bodies[self.points].contact_weights()
-        keys = (*LAW, "friction", "damping", "carrier")
+        keys = (*LAW, "friction", "damping", "onset", "carrier")
         law = {name: getattr(self, name) for name in keys if getattr(self, name) is not None}
         points = contact_spheres_name(self.points)
         scene.add_contact(self.name, points=points, sdf=sdf, weights=weights, **law)

@@ -1,0 +1,29 @@
+// Normal force over a step in which contact begins or ends.
+//
+// BDF sums forces by the rectangle rule, h sum f_n. Where contact begins a share x of a step before
+// its end, f_n = f(t_n) gives that sum an excess h f x (1 - x) / 2 / x, which is O(h^2) as the
+// scheme's error, but whose derivative by the instant of touchdown is O(h) and changes its sign
+// within a step: derivatives of the motion scatter. The sum is the force's integral up to O(h^3)
+// with
+//   f_n = f / 2 + x A,   x = d / (d + before),                                       first step
+//   f_n = f (1 + y) / 2, y = f / (h |df/dd d'|) < 1,  d' < 0                         last step
+// where A is the mean of f over depths from 0 to d (f / 2 for a force in proportion to d), and
+// `before` the gap when the step began.
+#pragma once
+
+#include "contact_law.hpp"
+
+namespace diffsim {
+
+/// before: gap at the step's start [m], <= 0 where contact goes on; h: step [s].
+NormalForce onset_force(const ContactLaw& law, double d, double rate, double before, double h);
+
+/// Factor on k_t: a sticking force does not begin and end with the normal force, it jumps. Such a
+/// force's sum is its integral with the factors
+///   1/2 + x in the first step;  3 y / 2 in the last step, 2 - y / 2 in the one before.
+struct StickShare {
+  double value = 1, by_d = 0, by_rate = 0, by_before = 0;
+};
+StickShare stick_share(const ContactLaw& law, double d, double rate, double before, double h);
+
+}  // namespace diffsim
