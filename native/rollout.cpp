@@ -155,7 +155,10 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
 
 void Rollout::forget_increments() {
   // Steps start from the last state's increment; linearizations need none.
-  if (records_.size() >= 2) records_[records_.size() - 2].state->dc.resize(3, 0);
+  if (records_.size() < 2) return;
+  State& last = *records_[records_.size() - 2].state;
+  last.dc.resize(3, 0);
+  last.touching = {};
 }
 
 void Rollout::add_frame(double t) {

@@ -105,9 +105,12 @@ void Scene::finalize() {
   for (const auto& e : elements_) {
     e->bind(pattern_, past_pattern_);
   }
+  int points = 0;
   for (ContactElement* contact : contacts_) {
     contact->set_first_stick(stick_count_);
     stick_count_ += contact->stick_count();
+    contact->set_first_point(points);
+    points += contact->contact_count();
   }
   linear_ = std::make_shared<const LinearPattern>(pattern_, stick_count_ > 0);
   scale_.setOnes(ndof_);

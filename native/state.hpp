@@ -27,6 +27,8 @@ struct State {
   Matrix3X dc;                            // increment of c in the step that led here [m]
   std::vector<Vector3d> theta, thetadot;  // that step's theta (chart centred at its start), rate
   std::vector<std::uint8_t> stick;  // StickState per point of hybrid friction in the last step
+  // ContactMode of each contact point here, open, sticking or sliding, where it is known.
+  std::vector<std::uint8_t> touching;
 };
 
 /// BDF on (q, qdot): q_n = q_{n-1} + alpha u + carry (q_{n-1} - q_{n-2}), u = qdot_n, and the rate

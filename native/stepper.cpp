@@ -22,13 +22,25 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
   predict(prev, scheme, t, p);
   begin_stick(window, p);
   NewtonReport report = solve(window, p, options);
-  if (report.status == Status::converged) return report;
+  if (report.status == Status::converged) {
+    note_touching(window, p);
+    return report;
+  }
   u_.setZero();  // safe retry: start from where we are, nothing sticks at first
   predict(prev, scheme, t, p);
   next_.stick.assign(next_.stick.size(), 0);
   NewtonReport again = solve(window, p, options);
   again.iterations += report.iterations;
+  note_touching(window, p);
   return again;
+}
+
+void Stepper::note_touching(const Window& window, const VectorXd& p) {
+  next_.touching.assign(scene_->contact_count(), 0);
+  const Window here{{&next_, nullptr, nullptr}, window.scheme, window.t};
+  for (const ContactElement* e : scene_->contacts()) {
+    e->touching(here, p, next_.touching.data() + e->first_point());
+  }
 }
 
 void Stepper::begin_stick(const Window& window, const VectorXd& p) {

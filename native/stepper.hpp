@@ -58,6 +58,8 @@ class Stepper {
 
  private:
   void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
+  /// Notes which points touch at the end of a step, for the next one.
+  void note_touching(const Window& window, const VectorXd& p);
   /// Chooses the points that stick at first.
   void begin_stick(const Window& window, const VectorXd& p);
   /// Solves with those sticking, sticks what has stopped and releases what is loaded too much,

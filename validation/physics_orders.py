@@ -246,6 +246,45 @@ def thrown_box(rng) -> Motion:
     return Motion(s, force, start_scales(s), 0.06, 1 / 1000, smooth=once)
 
 
+def thrown_ball(rng, bounces: int) -> Motion:
+    """A spinning ball that bounces so many times, sliding first, and flies again at the end."""
+    mass, radius, k_n = 0.1, 0.05, 4000.0
+    s = _engine.Scene()
+    s.set_gravity([0, 0, -9.81])
+    height, down = rng.uniform(0.05, 0.06), rng.uniform(1.0, 1.2)
+    s.add_rigid_body(
+        "body", mass=mass, inertia=[*[0.4 * mass * radius**2] * 3, 0, 0, 0],
+        position=[0, 0, radius + height], radius=radius, angular_velocity=3 * unit(rng),
+        velocity=[*rng.uniform(0.5, 1.5, 2), -down],
+    )  # fmt: skip
+    local, inset = np.zeros((1, 3)), np.zeros((1, 3))
+    s.add_points("sphere", bodies=["body"], local=local, inset=inset, radius=radius)
+    s.add_contact(
+        "ground", points="sphere", sdf=_engine.Plane([0, 0, 1], 0), k_n=k_n, k_t=10.0, c_f=0.2,
+        c_n=0.1,
+    )  # fmt: skip
+
+    def force(P):
+        contact = ground_contact(P, "sphere", "ground", local, inset, "linear")
+        mg = P("body.mass") * triple(P, "gravity")
+
+        def both(c, R, v, w):
+            f, tau = contact(c, R, v, w)
+            return f + mg, tau
+
+        return both
+
+    def times(modes):
+        touching = modes > 0
+        starts = np.sum(touching[1:] & ~touching[:-1])
+        return starts == bounces and not touching[0].any() and not touching[-1].any()
+
+    # the first touch after about 45 ms; then 220 to 280 ms from one to the next
+    return Motion(
+        s, force, start_scales(s), 0.12 + 0.24 * (bounces - 1), 1 / 1000, smooth=times
+    )
+
+
 def study_impact_order(fraction: float = 1.0, seed: int = 0) -> dict:
     """Order of motion and derivative through an impact with friction: reported, no bar.
 

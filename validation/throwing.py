@@ -104,13 +104,16 @@ def in_stages() -> dict:
 
 
 def continuation() -> dict:
-    """A contact of few steps, whose cost is discontinuous: directly, and by continuation."""
+    """A contact of few steps, whose cost has kinks where its force is sampled: directly, and by
+    continuation; and directly with the force integrated over the step of touchdown."""
     found = {}
-    for name, stages in (("direct", ()), ("continuation", STAGES)):
+    variants = (("direct", (), "sampled"), ("continuation", STAGES, "sampled"),
+                ("integrated", (), "integrated"))  # fmt: skip
+    for name, stages, onset in variants:
 
-        def change(raw: dict, stages=stages) -> None:
+        def change(raw: dict, stages=stages, onset=onset) -> None:
             raw["scene"]["world"] |= {"step": 1e-3, "record_every": 5}
-            raw["scene"]["contact"][0]["k_n"] = 3e3
+            raw["scene"]["contact"][0] |= {"k_n": 3e3, "onset": onset}
             raw["search"] = {"continuation": ["floor.k_n", "floor.k_t"] if stages else [],
                              "factors": list(stages) or [1.0]}  # fmt: skip
 
@@ -120,9 +123,11 @@ def continuation() -> dict:
 
 
 def _helped(found: dict) -> dict:
-    """The figures, where continuation ends below the direct search."""
-    direct, staged = found["direct"]["objective"], found["continuation"]["objective"]
-    assert staged < direct, f"continuation ends at {staged:.3g}, the direct search at {direct:.3g}"
+    """The figures, where continuation and an integrated force end below the direct search."""
+    direct = found["direct"]["objective"]
+    for name in ("continuation", "integrated"):
+        end = found[name]["objective"]
+        assert end < direct, f"{name} ends at {end:.3g}, the direct search at {direct:.3g}"
     return found
 
 

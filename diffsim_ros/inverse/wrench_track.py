@@ -140,12 +140,8 @@ class WrenchTrack(AtTimes):
         own = {name: np.zeros(6) for name in self.parameters if name not in self.clock.parameters}
         gather, force_of = self._gather(place, slot)
         for contact in self.contacts:
-            out = self.scene.evaluate_element(
-                contact, p, instants, self.interval, row * self.interval
-            )
-            if any(np.any(part) for pair in out["past"] for part in pair):
-                rule = "contacts whose friction has no memory (no hybrid friction)"
-                raise InputError(f"objective {self.name!r}", "contacts", contact, rule)
+            # at time 0 there is no step to integrate over: the force at this instant
+            out = self.scene.evaluate_element(contact, p, instants, self.interval, 0.0)
             total += gather @ out["r"]
             by_x += gather @ out["K"] + force_of(out["r"])
             by_v += gather @ out["B"]

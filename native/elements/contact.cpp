@@ -50,10 +50,14 @@ void Contact::evaluate_law(const Window& window, const VectorXd& p, Touch& t) co
   const ContactLaw law = law_at(law_, p, weights_[t.point]);
   evaluate_tangent_velocity(t);
   t.rate = -t.sdf.n.dot(t.w);
-  evaluate_before(window, p, t);
-  t.normal = onset_force(law, t.d, t.rate, t.before, window.scheme.h);
+  t.before = 0;
+  const bool integral = integrates(window);
+  const int began = integral ? evaluate_before(window, p, t) : kTouched;
+  const double h = window.scheme.h;
+  t.normal = integral ? onset_force(law, t.d, t.rate, t.before, h) : normal_force(law, t.d, t.rate);
+  t.share = integral && !hybrid() ? stick_share(law, t.d, t.rate, t.before, h) : StickShare{};
   t.limit = friction_limit(law, t.normal.f);
-  evaluate_friction(window, law, t);
+  evaluate_friction(window, p, law, began, t);
   t.f = t.normal.f * t.sdf.n - t.slope.s * t.v_t;
   if (rolls()) t.rolling = rolling_torque(law, t.m, t.omega_a - t.omega_b, t.normal.f);
 }
@@ -69,12 +73,11 @@ void Contact::evaluate_tangent_velocity(Touch& t) {
   t.v_t -= t.m.dot(t.v_t) * t.m;  // what rounding has left, which a sticking point would feel
 }
 
-void Contact::evaluate_friction(const Window& window, const ContactLaw& law, Touch& t) const {
+void Contact::evaluate_friction(const Window& window, const VectorXd& p, const ContactLaw& law,
+                                int began, Touch& t) const {
   const int i = t.point;
   const std::vector<std::uint8_t>& stick = window.now().stick;
   t.stick = StickState(hybrid() && !stick.empty() ? stick[first_stick() + i] : 0);
-  t.share = hybrid() ? StickShare{}
-                     : stick_share(law, t.d, t.rate, t.before, window.scheme.h);
   t.k_t = law.k_t * t.share.value;
   if (hybrid()) {
     t.k_t = std::max(law.k_t, kSlipMass * mass_[i] * window.scheme.gamma[0]);
@@ -88,6 +91,18 @@ void Contact::evaluate_friction(const Window& window, const ContactLaw& law, Tou
     t.slope = friction_slope(k_t, law.friction, speed, t.limit.f);
   }
   if (hybrid() && t.k_t > law.k_t) t.slope.by_kt = 0;
+  t.past.reset();
+  t.by_past = 0;
+  const bool passes = began != kOpen && began != (t.slope.slip ? kSlip : kStick);
+  if (passes && law.friction == Friction::linear && integrates(window)) {
+    t.past = past_touch(window, p, i);
+    if (t.past) {
+      const Touch& q = *t.past;
+      const double excess = q.k_t * q.v_t.norm() - q.limit.f;
+      t.by_past = add_transition(t.slope, t.k_t, speed, t.limit.f, excess);
+    }
+    if (t.by_past == 0) t.past.reset();
+  }
   t.by_share = t.slope.by_kt * law.k_t;
   t.slope.by_kt *= t.share.value;
   t.by_fn = t.slope.by_limit * t.limit.by_fn;

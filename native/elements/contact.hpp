@@ -43,6 +43,7 @@ class Contact : public ContactElement {
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
   bool looks_back() const override { return law_.onset == Onset::integrated; }
+  void touching(const Window& now, const VectorXd& p, std::uint8_t* out) const override;
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                    BlockMatrix& B) const override;
 
@@ -72,6 +73,7 @@ class Contact : public ContactElement {
 
  private:
   struct Touch;  // one point in contact
+  static constexpr int kTouched = -1;
   struct Near {  // points that the sdf's bounds do not exclude, in its frame
     std::vector<int> point;
     Matrix3X x;
@@ -87,9 +89,18 @@ class Contact : public ContactElement {
   /// friction, rolling torque, in that order.
   void evaluate_law(const Window& window, const VectorXd& p, Touch& t) const;
   static void evaluate_tangent_velocity(Touch& t);
-  void evaluate_friction(const Window& window, const ContactLaw& law, Touch& t) const;
-  /// Sets where the step began, if that was before the touch.
-  void evaluate_before(const Window& window, const VectorXd& p, Touch& t) const;
+  void evaluate_friction(const Window& window, const VectorXd& p, const ContactLaw& law, int began,
+                         Touch& t) const;
+  /// Whether forces are integrals over the step: of this law, and not in the first step. Scenes put
+  /// bodies on surfaces, where a gap of 0 up to rounding says nothing.
+  bool integrates(const Window& window) const {
+    return law_.onset == Onset::integrated && window.at[1] && window.t > window.scheme.h;
+  }
+  /// How the point was when the step began: kOpen (sets the gap then), kStick, kSlip, or kTouched:
+  /// not known which.
+  int evaluate_before(const Window& window, const VectorXd& p, Touch& t) const;
+  /// The touch when the step began, by the law at that instant; null where it was open.
+  std::shared_ptr<const Touch> past_touch(const Window& window, const VectorXd& p, int i) const;
   bool hybrid() const { return law_.friction == Friction::hybrid; }
   bool rolls() const { return law_.k_roll >= 0; }
   void gather(int begin, int count, const State& s, const VectorXd& p,
@@ -102,6 +113,10 @@ class Contact : public ContactElement {
   void add_residual(const Touch& t, VectorXd& r) const;
   void add_jacobian(const Touch& t, const VectorXd& p, const Assembly& out) const;
   static Slope slope(const Touch& t, const RollingSlope* rolling, Slope* torque);
+  struct Motion;  // how d f_n and d v_t follow the relative motion
+  static Motion motion(const Touch& t);
+  /// q = k_t |v_t| - limit, in the first row.
+  static Slope excess_slope(const Touch& t);
   /// Derivatives of f or tau (`value`) by the poses and velocities of both ends.
   void move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End::* by_x,
             Matrix36 End::* by_v, End& a, End& b) const;
@@ -117,8 +132,15 @@ class Contact : public ContactElement {
     Vector3d drho;
     double dradius, dbefore;
   };
+  struct ShapeMotion {
+    double dfn, dshare;
+    Vector3d dm, dvt, dx_c;
+  };
+  ShapeMotion shape_motion(const Touch& t, const ShapeSlope& by) const;
   void add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
                         int column, ParameterColumns& out) const;
+  /// By parameters of the law, and by shape, at the touch when the step began.
+  void add_past_columns(const Touch& t, const State& past, ParameterColumns& out) const;
 
   const PointSet* points_;
   SdfPtr sdf_;

@@ -32,11 +32,16 @@ class ContactElement : public Element {
   int first_stick() const { return first_stick_; }
   void set_first_stick(int first) { first_stick_ = first; }
 
+  /// Sets State::touching of its contact_count() points at window.now(), from first_point() on.
+  virtual void touching(const Window& now, const VectorXd& p, std::uint8_t* out) const = 0;
+  int first_point() const { return first_point_; }
+  void set_first_point(int first) { first_point_ = first; }
+
   /// Warning about points that may have passed through an obstacle in this step, or "".
   virtual std::string tunnelling(const Window& window, const VectorXd& p) const = 0;
 
  private:
-  int first_stick_ = 0;
+  int first_stick_ = 0, first_point_ = 0;
 };
 
 }  // namespace diffsim

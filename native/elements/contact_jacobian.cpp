@@ -63,31 +63,54 @@ void Contact::bind(const BlockPattern& pattern, const BlockPattern& past) {
   }
 }
 
+/// d f_n = fn_x xi + fn_w zeta, d v_t = vt_x xi + vt_w zeta, d d' = rate_x xi - n . zeta.
+struct Contact::Motion {
+  Eigen::RowVector3d rate_x, fn_x, fn_w;
+  Matrix3d vt_x, vt_w;
+};
+
+Contact::Motion Contact::motion(const Touch& t) {
+  const Vector3d& n = t.sdf.n;
+  Motion by;
+  // dd = -n.xi, dn = kappa xi, d' = -n.w  =>  d d' = -n.zeta - w.kappa xi
+  by.rate_x = -t.w.transpose() * t.sdf.kappa;
+  by.fn_x = -t.normal.by_d * n.transpose() + t.normal.by_rate * by.rate_x;
+  by.fn_w = -t.normal.by_rate * n.transpose();
+  // v_t = w - m (m.w)  =>  dv_t = T zeta - m (w.dm) - (m.w) dm
+  by.vt_x = -t.m * (t.w.transpose() * t.m_x) - t.m.dot(t.w) * t.m_x;
+  by.vt_w = Matrix3d::Identity() - t.m * t.m.transpose();
+  return by;
+}
+
 Contact::Slope Contact::slope(const Touch& t, const RollingSlope* rolling, Slope* torque) {
   const Vector3d& n = t.sdf.n;
-  const Matrix3d& kappa = t.sdf.kappa;
-  const Matrix3d I = Matrix3d::Identity();
-  // dd = -n.xi, dn = kappa xi, d' = -n.w  =>  d d' = -n.zeta - w.kappa xi
-  const Eigen::RowVector3d rate_x = -t.w.transpose() * kappa;
-  const Eigen::RowVector3d fn_x = -t.normal.by_d * n.transpose() + t.normal.by_rate * rate_x;
-  const Eigen::RowVector3d fn_w = -t.normal.by_rate * n.transpose();
+  const Motion by = motion(t);
   if (rolling) {
-    *torque = {rolling->by_n * t.m_x + rolling->by_fn * fn_x, rolling->by_fn * fn_w,
+    *torque = {rolling->by_n * t.m_x + rolling->by_fn * by.fn_x, rolling->by_fn * by.fn_w,
                rolling->by_omega};
   }
-  // v_t = w - m (m.w)  =>  dv_t = T zeta - m (w.dm) - (m.w) dm
-  const Matrix3d vt_x = -t.m * (t.w.transpose() * t.m_x) - t.m.dot(t.w) * t.m_x;
-  // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn df_n)
-  const Matrix3d S = -t.slope.s * I - t.slope.by_speed * t.v_t * t.v_t.transpose();
+  // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn df_n + by_share dshare)
+  const Matrix3d S =
+      -t.slope.s * Matrix3d::Identity() - t.slope.by_speed * t.v_t * t.v_t.transpose();
   const Vector3d along = n - t.by_fn * t.v_t;  // df/df_n
-  Slope force{along * fn_x + t.normal.f * kappa + S * vt_x,
-              along * fn_w + S * (I - t.m * t.m.transpose()), Matrix3d::Zero()};
+  Slope force{along * by.fn_x + t.normal.f * t.sdf.kappa + S * by.vt_x,
+              along * by.fn_w + S * by.vt_w, Matrix3d::Zero()};
   if (t.share.value != 1) {
-    const Eigen::RowVector3d share_x = -t.share.by_d * n.transpose() + t.share.by_rate * rate_x;
+    const Eigen::RowVector3d share_x = -t.share.by_d * n.transpose() + t.share.by_rate * by.rate_x;
     force.x -= t.by_share * t.v_t * share_x;
     force.w += t.by_share * t.share.by_rate * t.v_t * n.transpose();
   }
   return force;
+}
+
+Contact::Slope Contact::excess_slope(const Touch& t) {
+  const Motion by = motion(t);
+  const double speed = t.v_t.norm();
+  const Vector3d direction = speed > 0 ? Vector3d(t.v_t / speed) : Vector3d::Zero();
+  Slope q{Matrix3d::Zero(), Matrix3d::Zero(), Matrix3d::Zero()};
+  q.x.row(0) = t.k_t * direction.transpose() * by.vt_x - t.limit.by_fn * by.fn_x;
+  q.w.row(0) = t.k_t * direction.transpose() * by.vt_w - t.limit.by_fn * by.fn_w;
+  return q;
 }
 
 // x_c moves by (1 - lag) xi in the obstacle's frame: x_c = x - r n, or x - g n.
@@ -186,6 +209,7 @@ void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& 
     add(law_.c_spin, 0, zero, -t.normal.f * spin.by_limit * spun);
     add(law_.k_roll, 0, zero, -weight * (roll.by_kt * t.rolling.roll + spin.by_kt * spun));
   }
+  if (t.past) add_past_columns(t, *window.at[1], out);
   if (const int c = out.column(points_->p_scale); c >= 0) {
     const double before =
         t.before > 0 ? t.n_before.dot(points_->arm_by_scale(t.point, *window.at[1])) : 0;
@@ -207,26 +231,107 @@ void Contact::add_column(const Touch& t, const Vector3d& df, const Vector3d& dta
   out.add(carrier_.dof + 3, column, t.sigma_c.cross(df) + dx_c.cross(t.f) + dtau);
 }
 
-void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
-                               int column, ParameterColumns& out) const {
+Contact::ShapeMotion Contact::shape_motion(const Touch& t, const ShapeSlope& by) const {
   const auto& [drho, dradius, dbefore] = by;
   const Vector3d& n = t.sdf.n;
   const Vector3d dn = t.sdf.kappa * drho;
   const double dd = dradius - n.dot(drho);
   const bool grows = !hybrid() && (t.node < 0 || t.frame);
-  const Vector3d dx_c = drho - lag(t) * drho - (grows ? dradius : 0.) * n;
-  const Vector3d dw = (t.omega_a - t.omega_b).cross(dx_c);
+  ShapeMotion to;
+  to.dx_c = drho - lag(t) * drho - (grows ? dradius : 0.) * n;
+  const Vector3d dw = (t.omega_a - t.omega_b).cross(to.dx_c);
   const double drate = -n.dot(dw) - t.w.dot(dn);
-  const double dfn =
-      t.normal.by_d * dd + t.normal.by_rate * drate + t.normal.by_before * dbefore;
-  const Vector3d dm = t.m_x * drho;
-  const Vector3d dvt = dw - (t.m.dot(dw) + t.w.dot(dm)) * t.m - t.m.dot(t.w) * dm;
-  const double dshare =
-      t.share.by_d * dd + t.share.by_rate * drate + t.share.by_before * dbefore;
-  const double dslope =
-      t.slope.by_speed * t.v_t.dot(dvt) + t.by_fn * dfn + t.by_share * dshare;
-  const Vector3d df = dfn * n + t.normal.f * dn - t.slope.s * dvt - dslope * t.v_t;
-  add_column(t, df, rolling.by_n * dm + rolling.by_fn * dfn, dx_c, column, out);
+  to.dfn = t.normal.by_d * dd + t.normal.by_rate * drate + t.normal.by_before * dbefore;
+  to.dshare = t.share.by_d * dd + t.share.by_rate * drate + t.share.by_before * dbefore;
+  to.dm = t.m_x * drho;
+  to.dvt = dw - (t.m.dot(dw) + t.w.dot(to.dm)) * t.m - t.m.dot(t.w) * to.dm;
+  return to;
+}
+
+void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
+                               int column, ParameterColumns& out) const {
+  const ShapeMotion to = shape_motion(t, by);
+  const double dslope = t.slope.by_speed * t.v_t.dot(to.dvt) + t.by_fn * to.dfn +
+                        t.by_share * to.dshare;
+  const Vector3d dn = t.sdf.kappa * by.drho;
+  const Vector3d df = to.dfn * t.sdf.n + t.normal.f * dn - t.slope.s * to.dvt - dslope * t.v_t;
+  add_column(t, df, rolling.by_n * to.dm + rolling.by_fn * to.dfn, to.dx_c, column, out);
+}
+
+void Contact::add_past_columns(const Touch& t, const State& past, ParameterColumns& out) const {
+  const Touch& q = *t.past;
+  const double weight = weights_[t.point], speed = q.v_t.norm();
+  const Vector3d zero = Vector3d::Zero();
+  const auto add = [&](int parameter, double dq) {
+    const int c = out.column(parameter);
+    if (c >= 0) add_column(t, -t.by_past * dq * t.v_t, zero, zero, c, out);
+  };
+  add(law_.k_t, weight * speed);
+  add(law_.k_n, -q.limit.by_fn * weight * q.normal.by_k_n);
+  add(law_.c_n, -q.limit.by_fn * q.normal.by_c_n);
+  add(law_.k_d, -q.limit.by_fn * weight * q.normal.by_k_d);
+  add(law_.d_0, -q.limit.by_fn * q.normal.by_d_0);
+  add(law_.c_f, -q.limit.by_cf);
+  add(law_.c_s, -q.limit.by_cs);
+  add(law_.f_0, -q.limit.by_f0);
+  const auto add_shape = [&](int parameter, const ShapeSlope& by) {
+    const ShapeMotion to = shape_motion(q, by);
+    const double along = speed > 0 ? q.v_t.dot(to.dvt) / speed : 0;
+    add(parameter, q.k_t * along - q.limit.by_fn * to.dfn);
+  };
+  add_shape(points_->p_scale, {points_->arm_by_scale(t.point, past), 0, 0});
+  add_shape(points_->p_radius, {points_->arm_by_radius(t.point, past), 1, 0});
+}
+
+void Contact::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
+                          BlockMatrix& B) const {
+  if (k != 1) return;
+  for_each_touch(window, p, [&](const Touch& t) {
+    const auto add = [&](BlockMatrix& M, int block, const Vector6& r, bool row_frame,
+                         const Vector6& by, bool column_frame) {
+      const int rows = row_frame ? 6 : 3, columns = column_frame ? 6 : 3;
+      Eigen::Map<MatrixXd>(M.block(block), rows, columns) +=
+          r.head(rows) * by.head(columns).transpose();
+    };
+    // dr = -J^T (df, torque) dy, dy by (c, psi) or (v, omega) of the point's node and the carrier
+    const auto add_all = [&](BlockMatrix& M, const Vector3d& df, const Vector3d& torque,
+                             const Vector6& by_a, const Vector6& by_b) {
+      Vector6 r_a, r_b;
+      r_a << -df, -t.rho_c.cross(df) - torque;
+      r_b << df, t.sigma_c.cross(df) + torque;
+      if (t.node >= 0) add(M, t.node, r_a, t.frame, by_a, t.frame);
+      if (carrier_.node < 0) return;
+      add(M, carrier_.node, r_b, true, by_b, true);
+      if (t.node < 0) return;
+      add(M, past_blocks_[t.point].first, r_a, t.frame, by_b, true);
+      add(M, past_blocks_[t.point].second, r_b, true, by_a, t.frame);
+    };
+    if (t.before > 0) {
+      const Vector3d df = t.normal.by_before * (t.sdf.n - t.by_fn * t.v_t) -
+                          t.by_share * t.share.by_before * t.v_t;
+      Vector3d torque = Vector3d::Zero();
+      if (rolls()) {
+        const ContactLaw law = law_at(law_, p, weights_[t.point]);
+        torque = t.normal.by_before * rolling_slope(law, t.rolling, t.m).by_fn;
+      }
+      Vector6 by_a, by_b;
+      by_a << t.n_before, t.rho_before.cross(t.n_before);
+      by_b << -t.n_before, -t.sigma_before.cross(t.n_before);
+      add_all(K, df, torque, by_a, by_b);
+    }
+    if (t.past) {
+      const Touch& q = *t.past;
+      End a{q.node, q.frame, 1, q.rho_c, {}, {}, {}, {}, {}, {}};
+      End b{carrier_.node, true, -1, q.sigma_c, {}, {}, {}, {}, {}, {}};
+      b.f_x.setZero();
+      b.f_v.setZero();
+      move(q, excess_slope(q), Vector3d::Zero(), &End::f_x, &End::f_v, a, b);
+      const Vector3d df = -t.by_past * t.v_t;
+      const auto row = [](const Matrix36& M) { return Vector6(M.row(0).transpose()); };
+      add_all(K, df, Vector3d::Zero(), row(a.f_x), row(b.f_x));
+      add_all(B, df, Vector3d::Zero(), row(a.f_v), row(b.f_v));
+    }
+  });
 }
 
 }  // namespace diffsim

@@ -85,4 +85,24 @@ StickShare stick_share(const ContactLaw& law, double d, double rate, double befo
   return share;
 }
 
+double add_transition(FrictionSlope& s, double k_t, double speed, double limit, double q_before) {
+  const double q = k_t * speed - limit;
+  if (!(q * q_before < 0)) return 0;
+  const double a = std::abs(q), b = std::abs(q_before), both = a + b;
+  const double e = a * b / (2 * both);
+  const double e_a = b * b / (2 * both * both), e_b = a * a / (2 * both * both);
+  if (q < 0) {  // s = k_t (1 + E / L), a = L - k_t |v_t|
+    s.s = k_t * (1 + e / limit);
+    s.by_speed = speed > 0 ? -k_t * k_t * e_a / (limit * speed) : 0;
+    s.by_limit = k_t * (e_a - e / limit) / limit;
+    s.by_kt = 1 + (e - k_t * speed * e_a) / limit;
+    return k_t * e_b / limit;
+  }
+  s.s = (limit + e) / speed;  // a = k_t |v_t| - L
+  s.by_speed = (e_a * k_t - s.s) / (speed * speed);
+  s.by_limit = (1 - e_a) / speed;
+  s.by_kt = e_a;
+  return -e_b / speed;
+}
+
 }  // namespace diffsim

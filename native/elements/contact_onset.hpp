@@ -26,4 +26,11 @@ struct StickShare {
 };
 StickShare stick_share(const ContactLaw& law, double d, double rate, double before, double h);
 
+/// Where linear friction passes between sticking and sliding in a step, q = k_t |v_t| - L changes
+/// its sign and the force has a kink of the slope of q. Its sum is its integral with
+///   |f_t| = min(k_t |v_t|, L) + E,   E = |q q'| / (2 |q - q'|),   q' = q when the step began.
+/// On a sticking point, whose v_t may vanish, E has the direction and the share k_t v_t / L.
+/// Returns ds/dq', 0 where nothing changes.
+double add_transition(FrictionSlope& s, double k_t, double speed, double limit, double q_before);
+
 }  // namespace diffsim

@@ -1,6 +1,8 @@
 // What Contact knows of one point in contact; shared by its forces and its derivatives.
 #pragma once
 
+#include <memory>
+
 #include "contact.hpp"
 #include "contact_onset.hpp"
 
@@ -34,6 +36,9 @@ struct Contact::Touch {
   // Where the step began: gap, its normal in the world, and the arms to x; only if the gap is > 0.
   double before;
   Vector3d n_before, rho_before, sigma_before;
+  // The touch when the step began, where it has passed between sticking and sliding since.
+  std::shared_ptr<const Touch> past;
+  double by_past;  // d(friction slope)/dq of the past touch, q = k_t |v_t| - limit
 };
 
 constexpr int kChunk = 64;  // points whose samples stay in the nearest cache

@@ -150,9 +150,13 @@ def test_ends_that_are_the_same_plan_are_listed_once():
 
 
 def test_continuation_leads_past_discontinuities():
+    """Of a normal force that is sampled; an integrated one needs no continuation here."""
     raw = yaml.safe_load((ROOT / "config" / "planning" / "throw_one_bounce.yaml").read_text())
     raw["scene"]["world"] |= {"step": 1e-3, "record_every": 5}
-    raw["scene"]["contact"][0]["k_n"] = 3e3  # a touch of few steps
+    contact = raw["scene"]["contact"][0]
+    contact["k_n"] = 3e3  # a touch of few steps
+    assert plan(raw).status == "reached"
+    contact["onset"] = "sampled"
     plain = plan(raw)
     assert plain.status == "not_reached"
     raw["search"] = {"continuation": ["floor.k_n", "floor.k_t"], "factors": [0.1, 0.3]}
