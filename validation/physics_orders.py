@@ -279,10 +279,8 @@ def thrown_ball(rng, bounces: int) -> Motion:
         starts = np.sum(touching[1:] & ~touching[:-1])
         return starts == bounces and not touching[0].any() and not touching[-1].any()
 
-    # the first touch after about 45 ms; then 220 to 280 ms from one to the next
-    return Motion(
-        s, force, start_scales(s), 0.12 + 0.24 * (bounces - 1), 1 / 1000, smooth=times
-    )
+    # touched for the first time after about 45 ms; then 220 to 280 ms lie between touches
+    return Motion(s, force, start_scales(s), 0.12 + 0.315 * (bounces - 1), 1 / 1000, smooth=times)
 
 
 def study_impact_order(fraction: float = 1.0, seed: int = 0) -> dict:

@@ -47,9 +47,7 @@ std::shared_ptr<const Contact::Touch> Contact::past_touch(const Window& window, 
 
 void Contact::touching(const Window& now, const VectorXd& p, std::uint8_t* out) const {
   if (!looks_back()) return;
-  for_each_touch(now, p, [&](const Touch& t) {
-    out[t.point] = t.slope.slip ? kSlip : kStick;
-  });
+  for_each_touch(now, p, [&](const Touch& t) { out[t.point] = t.slope.slip ? kSlip : kStick; });
 }
 
 }  // namespace diffsim

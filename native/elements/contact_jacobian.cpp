@@ -251,8 +251,8 @@ Contact::ShapeMotion Contact::shape_motion(const Touch& t, const ShapeSlope& by)
 void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
                                int column, ParameterColumns& out) const {
   const ShapeMotion to = shape_motion(t, by);
-  const double dslope = t.slope.by_speed * t.v_t.dot(to.dvt) + t.by_fn * to.dfn +
-                        t.by_share * to.dshare;
+  const double dslope =
+      t.slope.by_speed * t.v_t.dot(to.dvt) + t.by_fn * to.dfn + t.by_share * to.dshare;
   const Vector3d dn = t.sdf.kappa * by.drho;
   const Vector3d df = to.dfn * t.sdf.n + t.normal.f * dn - t.slope.s * to.dvt - dslope * t.v_t;
   add_column(t, df, rolling.by_n * to.dm + rolling.by_fn * to.dfn, to.dx_c, column, out);
@@ -307,8 +307,8 @@ void Contact::add_history(const Window& window, int k, const VectorXd& p, BlockM
       add(M, past_blocks_[t.point].second, r_b, true, by_a, t.frame);
     };
     if (t.before > 0) {
-      const Vector3d df = t.normal.by_before * (t.sdf.n - t.by_fn * t.v_t) -
-                          t.by_share * t.share.by_before * t.v_t;
+      const Vector3d df =
+          t.normal.by_before * (t.sdf.n - t.by_fn * t.v_t) - t.by_share * t.share.by_before * t.v_t;
       Vector3d torque = Vector3d::Zero();
       if (rolls()) {
         const ContactLaw law = law_at(law_, p, weights_[t.point]);

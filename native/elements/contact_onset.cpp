@@ -45,7 +45,7 @@ NormalForce onset_force(const ContactLaw& law, double d, double rate, double bef
   const bool first = before > 0, last = rate < 0 && now.f < -h * rate * now.by_d;
   if (!first && !last) return now;
   const auto jet = [](double value, int place) { return Jet(value, 7, place); };
-  const Law at{law.damping,      jet(d, 0),        jet(rate, 1),    jet(law.k_n, 3),
+  const Law at{law.damping,     jet(d, 0),       jet(rate, 1),   jet(law.k_n, 3),
                jet(law.c_n, 4), jet(law.k_d, 5), jet(law.d_0, 6)};
   Jet f = at.force();
   const Jet share = last ? Jet((1. + f / (-h * at.rate * at.slope())) / 2.) : Jet(1.);

@@ -96,6 +96,14 @@ def test_what_does_not_fit_the_scene_is_named(tmp_path, change, message):
         WrenchExperiment(config(tmp_path, change))
 
 
+def test_hybrid_friction_is_refused(tmp_path):
+    """Its force at an instant depends on the step before."""
+    scene = Path(SCENE).read_text().replace("c_f: 0.6}", "c_f: 0.6, friction: hybrid}")
+    (tmp_path / "hybrid.yaml").write_text(scene)
+    with pytest.raises(InputError, match=r"contacts\[0\]: got 'rest'.*linear or tanh friction"):
+        WrenchExperiment(config(tmp_path, f"scene={tmp_path / 'hybrid.yaml'}"))
+
+
 @pytest.mark.parametrize("start", ["-0.1", "1700000000.0"])
 def test_stamps_before_the_scene_or_since_1970_are_refused(tmp_path, start):
     row = ",".join(["0"] * 6)

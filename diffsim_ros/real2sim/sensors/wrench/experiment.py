@@ -106,7 +106,8 @@ class WrenchModel(Model):
         """Build the scene and bind the parameters; InputError naming what does not fit."""
         scene, parameters = scene_and_map(config)
         options = config.measurement
-        known = [c.name for c in scene.parts.contacts if config.body in (c.points, c.carrier)]
+        pressing = [c for c in scene.parts.contacts if config.body in (c.points, c.carrier)]
+        known = {c.name: c for c in pressing}
         rule = f"contacts of {config.body}: " + (", ".join(known) or "it has none")
         if not options.contacts:
             raise config.error("measurement.contacts", [], rule)
@@ -114,6 +115,9 @@ class WrenchModel(Model):
             if name not in known:
                 near = nearest(str(name), known)
                 raise config.error(f"measurement.contacts[{i}]", name, rule, near)
+            if known[name].friction == "hybrid":
+                rule = "a contact with linear or tanh friction: hybrid depends on the step before"
+                raise config.error(f"measurement.contacts[{i}]", name, rule)
         delay, late = config.number(options.delay, "measurement.delay")
         drift, loses = config.number(options.drift, "measurement.drift")
         if not drift > -1:
