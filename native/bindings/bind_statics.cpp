@@ -135,7 +135,7 @@ py::dict evaluate_at_rest(Scene& scene, const VectorXd& p, const Points& positio
   for (const auto& e : scene.elements()) {
     part.setZero();
     e->add(window, p, to);
-    if (derivatives && e->looks_back()) e->add_history(window, 1, p, past_K, past_B);
+    if (derivatives && e->has_momentum()) e->add_history(window, 1, p, past_K, past_B);
     sum += part.cwiseProduct(scene.residual_scale()).norm();
     r += part;
   }
@@ -172,7 +172,7 @@ py::tuple momentum_derivatives(Scene& scene, const VectorXd& p, const Points& po
     bool compressed = false;
     to.compressed = &compressed;
     for (const auto& e : scene.elements()) {
-      if (e->looks_back()) e->add(window, p, to);
+      if (e->has_momentum()) e->add(window, p, to);
     }
   }
   const double half = 0.5 / kScheme.gamma[0];

@@ -9,6 +9,7 @@ namespace diffsim {
 class ContactElement : public Element {
  public:
   using Element::Element;
+  bool has_momentum() const override { return false; }
 
   /// Points that report a force; `forces` gives it and its point of application, world, per point.
   virtual int contact_count() const = 0;

@@ -55,8 +55,11 @@ class Element {
   /// aside.
   virtual void add_energy(const State&, const VectorXd& /*p*/, Energy& /*to*/) const {}
 
-  /// dr_n/dx_{n-k}, dr_n/dv_{n-k} for k = 1, 2 where the element looks back (inertia only).
+  /// dr_n/dx_{n-k}, dr_n/dv_{n-k} for k = 1, 2 where the element looks back: inertia, and contact,
+  /// whose forces are integrated over the step.
   virtual bool looks_back() const { return false; }
+  /// Whether its part of r is a rate of momentum.
+  virtual bool has_momentum() const { return looks_back(); }
   virtual void add_history(const Window&, int /*k*/, const VectorXd& /*p*/, BlockMatrix& /*K*/,
                            BlockMatrix& /*B*/) const {}
 
