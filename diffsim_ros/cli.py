@@ -32,7 +32,7 @@ COMMANDS = {
     "export": "write what other simulators have a place for: MJCF, URDF, SDF snippets",
     "plan": "find controls whose motion reaches goals",
     "twin": "write the twin that rehearses a plan with a robot arm",
-    "check-gradient": "compare gradients with finite differences",
+    "check-gradient": "compare gradients with differences, and with those of the motion",
     "mesh": "check a mesh file, or mesh a surface, and write its tets",
     "bench": "run the benchmarks of bench/, all or the named ones",
 }
@@ -121,6 +121,10 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument("file", metavar="SCENE.yaml|ESTIMATION.yaml")
         command.add_argument("--directions", type=int, default=20, help="random directions [20]")
         command.add_argument("--seed", type=int, default=0, help="of the directions [0]")
+        text = "leave out whether derivatives depend on the step and on the phase of contacts"
+        command.add_argument("--no-settling", action="store_true", help=text)
+        text = "exit 3 where a derivative is not that of the motion either"
+        command.add_argument("--strict", action="store_true", help=text)
     else:
         command.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run [all]")
 

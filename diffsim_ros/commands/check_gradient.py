@@ -1,8 +1,9 @@
-"""`diffsim check-gradient`: exact gradients against finite differences, for a scene or estimation.
+"""`diffsim check-gradient`: exact gradients against differences, and against the motion's.
 
 A scene is checked with the objective (1, 1/2, 1/4) . (mean final position), by its `parameters:`
 or, where it has none, by every number of the scene that is not at a bound.  An estimation is
-checked with its own objective on its first training trials, one by one.
+checked with its own objective on its first training trials, one by one.  Whether the derivative of
+the steps as run is that of the motion is a second question (inverse/gradient_settling.py).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from diffsim_ros.output import OutputFolder, plain, write_json, write_yaml
 
 FILES = ("result.yaml", "metrics.json")
 WEIGHTS = (1.0, 0.5, 0.25)
+SHOWN = 30  # parameters of a problem that are printed; result.yaml has all
 TRIALS = 5  # training trials of an estimation that are checked
 # A usual change of a number that is zero in the scene, or whose size is no guide, by unit.
 USUAL = {"m": 0.1, "rad": 0.1, "m/s": 1.0, "rad/s": 1.0, "m/s^2": 1.0}
@@ -28,16 +30,26 @@ def run(options: argparse.Namespace) -> int:
     """Check, print the directions, write the report; 0 if all rules are met, else 3."""
     if options.directions < 1:
         raise InputError("check-gradient", "--directions", options.directions, "at least 1")
+    if options.strict and options.no_settling:
+        raise InputError("check-gradient", "--strict", "--no-settling", "one of them, or neither")
     problems = problems_of(options.file)
     made = OutputFolder(options.out, FILES, command="check-gradient")
     with made as folder, ProgressLine() as line:
-        report = run_cancellable(lambda token: check(problems, options, token, line), line=line)
+        report, settling = run_cancellable(
+            lambda token: (
+                check(problems, options, token, line),
+                [] if options.no_settling else settle(problems, token, line),
+            ),
+            line=line,
+        )
         with folder.staging() as stage:
-            write_yaml(stage / "result.yaml", document(options, problems, report))
-            write_json(stage / "metrics.json", figures(report))
+            write_yaml(stage / "result.yaml", document(options, problems, report, settling))
+            write_json(stage / "metrics.json", figures(report, settling))
     print(listing(report))
+    for one in settling:
+        print(settling_listing(one))
     print(f"results in {folder.path}")
-    return 0 if report.passed else 3
+    return 0 if passed(options, report, settling) else 3
 
 
 def problems_of(path: str) -> list[tuple[str, Any]]:
@@ -122,9 +134,31 @@ def check(problems: list, options: argparse.Namespace, token: Any, line: Progres
     return GradientReport.merged(reports)
 
 
-def figures(report: Any) -> dict:
+def settle(problems: list, token: Any, line: ProgressLine) -> list:
+    """Of every problem its SettlingReport, or why it has none: (label, reason)."""
+    from diffsim_ros.inverse.gradient_settling import check_settling
+
+    reports: list = []
+    for i, (label, problem) in enumerate(problems):
+        line.show(f"{label}: other steps and phases ({i + 1} of {len(problems)})", label)
+        try:
+            reports.append(check_settling(problem, label=label, cancel=token))
+        except InputError as error:
+            reports.append((label, "cancelled" if token.cancelled else str(error)))
+        if token.cancelled:
+            break
+    return reports
+
+
+def passed(options: argparse.Namespace, report: Any, settling: list) -> bool:
+    """Whether the exact check passed and, with --strict, all derivatives are settled."""
+    settled = all(not isinstance(one, tuple) and one.settled for one in settling)
+    return report.passed and (settled or not options.strict)
+
+
+def figures(report: Any, settling: list) -> dict:
     """Content of metrics.json."""
-    return {
+    found = {
         "passed": int(report.passed),
         "directions": len(report.checks),
         "without_plateau": len(report.lacking),
@@ -133,21 +167,55 @@ def figures(report: Any) -> dict:
         "worst_error": report.worst,
         "sensitivity_against_adjoint": report.adjoint,
     }
+    reports = [one for one in settling if not isinstance(one, tuple)]
+    if reports:
+        verdicts = [p.verdict for one in reports for p in one.parameters]
+        found["settled"] = int(all(one.settled for one in reports))
+        found["settling_derivatives"] = len(verdicts)
+        found["settling_unsettled"] = sum(v != "settled" for v in verdicts)
+        found["settling_worst_error"] = max(one.worst for one in reports)
+        found["settling_without_limit"] = sum(not one.limit for one in reports)
+        growths = [one.growth for one in reports if math.isfinite(one.growth)]
+        found["settling_growth"] = max(growths, default=None)
+    return found
 
 
-def document(options: argparse.Namespace, problems: list, report: Any) -> dict:
+def document(options: argparse.Namespace, problems: list, report: Any, settling: list) -> dict:
     """Content of result.yaml."""
     keys = ("label", "exact", "difference", "error", "spread", "epsilon", "clean")
     rows = [{key: getattr(c, key) for key in keys} | {"passed": c.passed} for c in report.checks]
-    return {
+    done = passed(options, report, settling)
+    content = {
         "command": "check-gradient",
         "version": __version__,
         "file": str(options.file),
         "seed": options.seed,
-        "status": "converged" if report.passed else "not_converged",
+        "status": "converged" if done else "not_converged",
         "message": report.summary(),
         "parameters": list(problems[0][1].names),
         "directions": plain(rows, undefined=None),
+    }
+    if settling:
+        content["settling"] = plain([settled_problem(one) for one in settling], undefined=None)
+    return content
+
+
+def settled_problem(report: Any) -> dict:
+    """A problem's entry of `settling` in result.yaml."""
+    if isinstance(report, tuple):
+        return {"label": report[0], "settled": False, "message": f"not examined: {report[1]}"}
+    return {
+        "label": report.label,
+        "settled": report.settled,
+        "message": report.summary(),
+        "step": report.step,
+        "growth": report.growth,
+        "cause": None if report.cause is None else vars(report.cause),
+        "approaches_limit": report.limit,
+        "jumps": report.jumps,
+        "spread_at_fraction_of_step": {f"1/{n}": spread for n, spread in report.spreads},
+        "failed_runs": report.failed,
+        "parameters": [vars(p) for p in report.parameters],
     }
 
 
@@ -159,3 +227,18 @@ def listing(report: Any) -> str:
         numbers = (f"{v:.9g}" for v in (c.exact, c.difference))
         rows.append([c.label, *numbers, f"{c.error:.1e}", f"{c.spread:.1e}", verdict])
     return table(rows) + "\n" + report.summary()
+
+
+def settling_listing(report: Any) -> str:
+    """A problem's derivatives beside the motion's as a table, the worst first, and the summary."""
+    from diffsim_ros.inverse.gradient_settling import percent
+
+    if isinstance(report, tuple):
+        return f"\n{report[0]}: other steps and phases were not examined: {report[1]}"
+    rows = [["derivative by", "at the step", "the motion's", "phases", "h/2", "h/4", "error", ""]]
+    for p in sorted(report.parameters, key=lambda p: -p.error)[:SHOWN]:
+        shares = (percent(v) for v in (p.spread, p.half, p.quarter, p.error))
+        rows.append([p.name, f"{p.gradient:.4g}", f"{p.reference:.4g}", *shares, p.verdict])
+    hidden = len(report.parameters) - SHOWN
+    more = f"\n... and {hidden} with smaller errors in result.yaml" if hidden > 0 else ""
+    return f"\n{table(rows)}{more}\n{report.summary()}"

@@ -7,6 +7,7 @@ from .bands import Band, prediction_bands
 from .cloud_track import CloudTrack, RigidSkin, SoftSkin
 from .continuation import EARLY, continuation, growing, horizons, three_phases
 from .gradient_check import GradientReport, check_gradient, check_problem
+from .gradient_settling import SettlingReport, check_settling
 from .identifiability import identifiability
 from .losses import Cauchy, Huber, Loss, SoftL1, StudentT
 from .objectives import LinearFunctional, PoseTrack, Term, metric_track
@@ -33,9 +34,10 @@ __all__ = [
     "EARLY", "AdamOptions", "Apex", "Band", "Cauchy", "CloudTrack", "Evaluation", "GradientReport",
     "Huber", "InitialState", "Iteration", "LMOptions", "LeastSquaresProblem", "LinearFunctional",
     "Loss", "Parameter", "ParameterMap", "Pinned", "PoseTrack", "Problem", "Profile",
-    "RigidSkin", "SimulationProblem", "SoftL1", "SoftSkin", "Solution", "StudentT", "Term", "Trial",
-    "TwistTrack", "Uncertainty", "adam", "bootstrap", "check_gradient", "check_problem",
-    "continuation", "correlated_covariance", "gauss_newton_covariance", "growing", "horizons",
-    "identifiability", "lbfgs", "levenberg_marquardt", "metric_track", "polish", "prediction_bands",
-    "profile", "residual_noise", "sandwich_covariance", "three_phases",
+    "RigidSkin", "SettlingReport", "SimulationProblem", "SoftL1", "SoftSkin", "Solution",
+    "StudentT", "Term", "Trial", "TwistTrack", "Uncertainty", "adam", "bootstrap",
+    "check_gradient", "check_problem", "check_settling", "continuation", "correlated_covariance",
+    "gauss_newton_covariance", "growing", "horizons", "identifiability", "lbfgs",
+    "levenberg_marquardt", "metric_track", "polish", "prediction_bands", "profile",
+    "residual_noise", "sandwich_covariance", "three_phases",
 ]  # fmt: skip

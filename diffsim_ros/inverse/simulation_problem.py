@@ -27,9 +27,9 @@ FEWER = 2
 """Times fewer variables than parameters they move: S is then carried for the variables alone."""
 MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
 
-Simulator = Callable[
-    [Any, np.ndarray, np.ndarray, Any, Sequence[int] | None, str, int, Any], list[Any]
-]
+Simulator = Callable[..., list[Any]]
+"""(scene, P, steps, options, active, mode, threads, cancel[, directions]) -> rollouts, as
+`engine_rollouts`; without `directions` where a problem is made with one."""
 Rows = Sequence[np.ndarray | None] | np.ndarray
 """Nuisance variables of every trial; None: none."""
 
@@ -153,6 +153,12 @@ class SimulationProblem:
         """Return the problem whose rollouts also record the modes of all contacts."""
         return self._recording(stagnate=self.options.stagnate)
 
+    def simulated_by(self, simulator: Simulator) -> SimulationProblem:
+        """Return the problem with another simulator, which takes `directions` too."""
+        other = self._copy()
+        other._simulator = simulator
+        return other
+
     def _recording(self, *, stagnate: bool) -> SimulationProblem:
         other, o = self._copy(), self.options
         kept = ("step", "order", "record_every", "tolerance", "max_iterations", "max_halvings")
@@ -269,7 +275,7 @@ class SimulationProblem:
         settings = (self.options, active, mode, self.threads, cancel)
         if directions is None:
             return self._simulator(self.scene, P, steps, *settings)
-        return engine_rollouts(self.scene, P, steps, *settings, directions)
+        return self._simulator(self.scene, P, steps, *settings, directions)
 
     def _rows(self, y: np.ndarray | None) -> Rows:
         return [None] * len(self.trials) if not self.nuisance or y is None else np.asarray(y, float)
