@@ -290,12 +290,61 @@ def test_check_gradient_passes_on_a_scene_and_says_so(tmp_path, capsys):
     assert (metrics["passed"], metrics["directions"], metrics["failed"]) == (1, 3, 0)
     assert metrics["sensitivity_against_adjoint"] < 1e-9
     assert result["parameters"] == ["k_n", "k_t", "c_n", "c_f"]
-    assert len(result["directions"]) == 3 and "passed" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert len(result["directions"]) == 3 and "passed" in shown and "derivative by" in shown
+    (settling,) = result["settling"]
+    assert [p["name"] for p in settling["parameters"]] == result["parameters"]
+    assert metrics["settling_derivatives"] == 4
+    assert metrics["settled"] == settling["settled"] == (metrics["settling_unsettled"] == 0)
+    assert settling["message"] in shown and settling["step"] == pytest.approx(0.125 / 148)
     assert main(arguments) == 2  # its own results are there now
     assert main([*arguments[:2], "--directions", "0"]) == 2
     usual = usual_changes(load_scene(scene).engine)
     assert "cube.rotation.x" in usual and "ground.k_n" in usual
     assert usual["cube.inertia.xy"] == pytest.approx(0.00081)
+
+
+@engine
+def test_check_gradient_is_strict_about_derivatives_that_are_not_the_motions(
+    tmp_path, monkeypatch, capsys
+):
+    from diffsim_ros.commands import check_gradient
+    from diffsim_ros.inverse.gradient_settling import Cause, Settling, SettlingReport
+
+    numbers = (0.127, 0.095, 0.3, 0.4, 0.2, 0.34)
+    found = (Settling("speed", *numbers, "does not mean the motion"),)
+    cause = Cause("table", "begins", 0.4578)
+    rest = (cause, ((1, 0.3), (4, 0.28), (8, 0.29)), False, 0.0, ("table",), 1)
+    report = SettlingReport("scene", 1e-3, found, float("nan"), *rest)
+    monkeypatch.setattr(check_gradient, "settle", lambda *_: [report, ("other", "no memory")])
+    assert not check_gradient.all_settled([("other", "no memory")])
+    scene = short_scene(tmp_path, duration=0.1)
+
+    def run(name, *more):
+        out = ["--directions", "1", "--out", str(tmp_path / name)]
+        return main(["check-gradient", str(scene), *out, *more])
+
+    assert run("a") == 0
+    shown = capsys.readouterr().out
+    assert "NOT SETTLED" in shown and "table begins at 0.4578 s" in shown
+    assert "spread over phases is 30 % at h/1, 28 % at h/4, 29 % at h/8; table" in shown
+    assert "does not mean the motion" in shown and "not examined: no memory" in shown
+    result = yaml.safe_load((tmp_path / "a" / "result.yaml").read_text())
+    one, other = result["settling"]
+    assert one["cause"] == {"element": "table", "event": "begins", "time": 0.4578}
+    assert one["approaches_limit"] is False and one["growth"] is None
+    assert one["parameters"][0]["verdict"] == "does not mean the motion"
+    assert other == {"label": "other", "settled": False, "message": "not examined: no memory"}
+    metrics = json.loads((tmp_path / "a" / "metrics.json").read_text())
+    assert (metrics["settled"], metrics["settling_without_limit"]) == (0, 1)
+    assert result["status"] == "converged"
+    assert run("b", "--strict") == 3
+    assert yaml.safe_load((tmp_path / "b" / "result.yaml").read_text())["status"] == "not_converged"
+    capsys.readouterr()
+    assert run("c", "--no-settling") == 0
+    assert "settl" not in capsys.readouterr().out.lower()
+    assert "settled" not in json.loads((tmp_path / "c" / "metrics.json").read_text())
+    assert run("d", "--no-settling", "--strict") == 2
 
 
 @engine

@@ -150,10 +150,14 @@ def settle(problems: list, token: Any, line: ProgressLine) -> list:
     return reports
 
 
+def all_settled(settling: list) -> bool:
+    """Whether every problem was examined, and all its derivatives are those of the motion."""
+    return all(not isinstance(one, tuple) and one.settled for one in settling)
+
+
 def passed(options: argparse.Namespace, report: Any, settling: list) -> bool:
     """Whether the exact check passed and, with --strict, all derivatives are settled."""
-    settled = all(not isinstance(one, tuple) and one.settled for one in settling)
-    return report.passed and (settled or not options.strict)
+    return report.passed and (all_settled(settling) or not options.strict)
 
 
 def figures(report: Any, settling: list) -> dict:
@@ -168,9 +172,10 @@ def figures(report: Any, settling: list) -> dict:
         "sensitivity_against_adjoint": report.adjoint,
     }
     reports = [one for one in settling if not isinstance(one, tuple)]
+    if settling:
+        found["settled"] = int(all_settled(settling))
     if reports:
         verdicts = [p.verdict for one in reports for p in one.parameters]
-        found["settled"] = int(all(one.settled for one in reports))
         found["settling_derivatives"] = len(verdicts)
         found["settling_unsettled"] = sum(v != "settled" for v in verdicts)
         found["settling_worst_error"] = max(one.worst for one in reports)

@@ -23,17 +23,18 @@ from diffsim_ros.inverse.resampled import Refined, Steps
 from tests.test_cli import SCENES
 
 SAMPLED: dict = {}
-"""Keys of a contact whose law sees only the ends of steps: the derivative depends on the phase."""
+"""Keys of a contact whose law sees only the ends of steps: the derivative depends on the phase.
+Empty: that is the default, and there is no other law whose derivative does not."""
 CONVERGED = 0.0947  # d(1, 1/2, 1/4).x_end/dv_z of the throw, by secants at h/16
 TOUCH = (0.4578, 0.4764)  # [s]
 
 
-def throw(folder, contact=SAMPLED, **world):
+def throw(folder, contact=None, **world):
     """The foam ball, thrown so that it touches the table once."""
     scene = yaml.safe_load((SCENES / "foam_throw.yaml").read_text())
     scene["bodies"]["ball"]["velocity"] = [1.5, 0.3, 1]
     scene["world"] |= world
-    scene["contact"][0] |= contact
+    scene["contact"][0] |= SAMPLED if contact is None else contact
     for key in [key for key, value in scene["contact"][0].items() if value is None]:
         del scene["contact"][0][key]
     path = folder / "scene.yaml"
@@ -66,6 +67,14 @@ def test_a_sampled_contact_is_named_with_its_time(tmp_path):
     assert report.growth < 10
 
 
+@pytest.mark.skipif(not SAMPLED, reason="contacts are sampled by default")
+def test_a_contact_is_settled_by_default(tmp_path):
+    report = checked(throw(tmp_path, {}))
+    assert max(p.spread for p in report.parameters) < 0.05
+    speed = by_name(report)["ball.velocity.z"]
+    assert speed.verdict == "settled" and speed.gradient == pytest.approx(CONVERGED, rel=0.05)
+
+
 def test_a_soft_contact_is_settled(tmp_path):
     report = checked(throw(tmp_path, {"k_n": 20, "k_t": 0.04, "c_n": 0} | SAMPLED, duration=0.6))
     assert report.settled and report.worst < 0.05 and report.cause is None
@@ -80,7 +89,7 @@ def test_a_scene_without_contact_is_settled(tmp_path):
 
 
 def test_a_force_that_jumps_at_touchdown_has_no_limit(tmp_path):
-    report = checked(throw(tmp_path, {"damping": "thesis", "c_n": None, "k_d": 4.0}))
+    report = checked(throw(tmp_path, SAMPLED | {"damping": "thesis", "c_n": None, "k_d": 4.0}))
     speed = by_name(report)["ball.velocity.z"]
     # nearly the same at all steps and phases, and still of the wrong sign
     change = max(speed.half, speed.quarter, speed.spread) * abs(speed.reference)
@@ -210,11 +219,13 @@ def test_phases_cover_a_step_and_percentages_read():
 
 def test_what_cannot_be_simulated_is_said(tmp_path):
     ((_, problem),) = problems_of(str(throw(tmp_path)))
-    problem.trials = (replace(problem.trials[0], parameters={"ball.position.z": -50.0}),)
     token = _engine.CancelToken()
     token.cancel()
     with pytest.raises(InputError, match="cancelled"):
         check_settling(problem, cancel=token)
+    problem.options.max_iterations, problem.options.max_halvings = 1, 0
+    with pytest.raises(InputError, match="max_iterations: step"):
+        check_settling(problem)
 
 
 def test_objectives_of_the_last_row_need_few_rows(tmp_path):
