@@ -22,9 +22,8 @@ from diffsim_ros.inverse.gradient_settling import percent, phases
 from diffsim_ros.inverse.resampled import Refined, Steps
 from tests.test_cli import SCENES
 
-SAMPLED: dict = {}
-"""Keys of a contact whose law sees only the ends of steps: the derivative depends on the phase.
-Empty: that is the default, and there is no other law whose derivative does not."""
+SAMPLED = {"onset": "sampled"}
+"""Keys of a contact whose law sees only the ends of steps: the derivative depends on the phase."""
 CONVERGED = 0.0947  # d(1, 1/2, 1/4).x_end/dv_z of the throw, by secants at h/16
 TOUCH = (0.4578, 0.4764)  # [s]
 
@@ -67,7 +66,6 @@ def test_a_sampled_contact_is_named_with_its_time(tmp_path):
     assert report.growth < 10
 
 
-@pytest.mark.skipif(not SAMPLED, reason="contacts are sampled by default")
 def test_a_contact_is_settled_by_default(tmp_path):
     report = checked(throw(tmp_path, {}))
     assert max(p.spread for p in report.parameters) < 0.05
