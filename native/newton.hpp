@@ -85,7 +85,9 @@ class Newton {
   /// Lets elements put back what the full step from from_ to now has jumped over.
   bool limit_step(const Window& window, const VectorXd& p, VectorXd& u);
   /// Whether the correction du_ is below the last digits of the velocities it corrects.
-  bool lost_in_rounding(const Window& window, const VectorXd& u, bool stalled) const;
+  bool negligible(const Window& window, const VectorXd& u) const;
+  /// ||r|| below which it is but the rounding of positions and velocities.
+  double rounding(const Window& window) const;
   void find_worst(NewtonReport& report) const;
 
   const Scene* scene_;
