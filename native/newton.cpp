@@ -25,7 +25,7 @@ constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jaco
 // and contacts, of 1e5 to 2e11 Pa, at the origin to 100 m from it.
 constexpr double kRounding = 2;
 
-constexpr double kNoCorrection = 0.1;  // share of r that a correction of use leaves at most
+constexpr double kNoCorrection = 0.1;      // share of r that a correction of use leaves at most
 constexpr double kBestCorrection = 1e-12;  // and least share to ask for
 
 // Which steps are taken, by the norms ||r|| so far: whether ||r|| must fall, and how much of a
@@ -322,8 +322,9 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     const double floor = converged || !(prepared || jacobian) ? 0 : rounding(window);
-    const Convergence convergence{norm,  steps.previous, options.tolerance * reference_, floor,
-                                  jacobian, small,       options.stagnate};
+    const Convergence convergence{
+        norm,  steps.previous,  options.tolerance * reference_, floor, jacobian,
+        small, options.stagnate};
     if (rough && convergence.rough() && norm > kStalled * steps.previous) return finish();
     rough = convergence.rough();
     const bool reuse = !small && prepared && !options.stagnate && !rough && steps.may_reuse(norm);
