@@ -16,9 +16,9 @@ struct Options {
   int max_iterations = 50;
   int max_halvings = 4;  // of a step that does not converge; 0 = never halve
   bool stagnate = false;
-  bool record_modes = false;         // contact codes and their hash
-  double gradient_tolerance = 1e-8;  // of the linear solves for S and lambda
-  bool profile = false;              // measure where the time goes
+  bool record_modes = false;          // contact codes and their hash
+  double gradient_tolerance = 1e-12;  // of the linear solves for S and lambda
+  bool profile = false;               // measure where the time goes
   void check() const;
 };
 

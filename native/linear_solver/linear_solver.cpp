@@ -8,7 +8,28 @@ constexpr int kFirstPenalty = 8;  // matrices
 constexpr int kLongestPenalty = 64;
 constexpr int kFewProducts = 200;
 constexpr double kRounding = 1e-13;  // residual that a direct solve is content with
+constexpr double kLastPlaces = 4;    // of A x: a residual below them cannot be told from rounding
 constexpr int kRefinements = 2;      // of a direct solve
+
+// Norm that rounding alone gives to each column of b - A x, by the diagonal blocks: where stiff
+// directions are part of a soft solution, that is more than a small share of b.
+VectorXd rounding(const BlockMatrix& A, const MatrixXd& x) {
+  VectorXd sum = VectorXd::Zero(x.cols());
+  const BlockPattern& P = *A.pattern;
+  for (int i = 0; i < P.nodes(); ++i) {
+    const Eigen::Map<const MatrixXd> block(A.block(i), P.size[i], P.size[i]);
+    const VectorXd weight = block.colwise().squaredNorm();
+    sum += x.middleRows(P.dof[i], P.size[i]).cwiseAbs2().transpose() * weight;
+  }
+  return kLastPlaces * std::numeric_limits<double>::epsilon() * sum.cwiseSqrt();
+}
+
+// Whether what x leaves of b is but rounding.
+bool at_rounding(const BlockMatrix& A, const MatrixXd& x, const MatrixXd& b, bool transposed) {
+  MatrixXd r = -b;
+  transposed ? A.multiply_transposed_add(x, r) : A.multiply_add(x, r);
+  return (r.colwise().norm().transpose().array() <= rounding(A, x).array()).all();
+}
 
 }  // namespace
 
@@ -124,6 +145,7 @@ SolveReport LinearSolver::run(const BlockMatrix& A, MatrixXd& x, double toleranc
     } else {
       return solve_directly(A, x, tolerance, transposed);
     }
+    report.reached = report.reached || at_rounding(A, x, b_, transposed);
     if (report.reached) {
       if (active_ == Method::krylov) penalty_ = 0;
       return report;
@@ -184,12 +206,14 @@ SolveReport LinearSolver::solve_directly(const BlockMatrix& A, MatrixXd& x, doub
       transposed ? A.multiply_transposed_add(x, r_) : A.multiply_add(x, r_);
     }
     report.residual = 0;
+    report.reached = true;
+    const VectorXd least = rounding(A, x);
     for (Eigen::Index k = 0; k < x.cols(); ++k) {
       const double whole = b_.col(k).norm(), left = r_.col(k).norm();
       const double share = left > 0 ? left / whole : left;
       report.residual = larger(report.residual, share);
+      report.reached &= share <= std::max(tolerance, kRounding) || left <= least[k];
     }
-    report.reached = report.residual <= std::max(tolerance, kRounding);
     // Where entries span many decades a small residual hides errors in the soft directions.
     const bool done = report.reached && !pattern_->stiff();
     if (done || refinements == kRefinements) return report;

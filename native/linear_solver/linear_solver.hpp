@@ -52,7 +52,8 @@ class LinearSolver {
   /// nearly so (a hint to use conjugate gradients; residuals tell A from its transpose).
   /// transposed: solve_transposed() comes first (saves preparing for the other).
   bool factor(const BlockMatrix& A, bool symmetric, bool transposed = false);
-  /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column. A is the matrix last given
+  /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column, or as far as rounding
+  /// lets that be told. A is the matrix last given
   /// to factor(), whose values the iterative members take residuals from: keep it as long as this.
   SolveReport solve(const BlockMatrix& A, MatrixXd& x, double tolerance);
   SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance);
