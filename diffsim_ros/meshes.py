@@ -51,24 +51,27 @@ def ball(subdivisions: int = 3, radius: float = 0.1) -> tuple[np.ndarray, np.nda
     return vertices * (radius / n), positively_oriented(vertices, tets)
 
 
-def box(size, cells, split: str = "six") -> tuple[np.ndarray, np.ndarray]:
+def box(size, cells, split: str = "six", grading=(1.0, 1.0, 1.0)) -> tuple[np.ndarray, np.ndarray]:
     """Box about the origin, edges `size` (3,) [m], cut into `cells` (3,) bricks.
 
     split: "six" tetrahedra round a diagonal of each brick, mirrored from brick to brick, or "five"
-    (one regular in the middle of a cube). With even cell counts both meshes are symmetric about
-    the three mid-planes, so that they bend equally in both directions.
+    (one regular in the middle of a cube), mirrored too: with even cell counts and no grading both
+    meshes are symmetric about the three mid-planes, so that they bend equally in both directions.
+    "six_parallel" cuts all bricks alike; it is skew, and twists a little where it is bent.
+    grading: length of the last brick over the first one's along x, y, z; geometric in between.
     """
     nx, ny, nz = (_count("box", "cells", c) for c in cells)
     for length in size:
         _positive("box", "size", length)
-    if split not in _SPLITS:
-        raise InputError("box", "split", split, " | ".join(_SPLITS))
-    axes = [np.linspace(-s / 2, s / 2, c + 1) for s, c in zip(size, (nx, ny, nz), strict=True)]
+    if split not in SPLITS:
+        raise InputError("box", "split", split, " | ".join(SPLITS))
+    axes = [_graded(*axis) for axis in zip(size, (nx, ny, nz), grading, strict=True)]
     vertices = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     cell = np.stack(np.meshgrid(*map(np.arange, (nx, ny, nz)), indexing="ij"), axis=-1)
     cell = cell.reshape(-1, 1, 1, 3)
-    corner = _SPLITS[split]()[None]  # (1, tets of a brick, 4, 3) of 0 and 1
-    corner = np.where(cell % 2 == 1, 1 - corner, corner)  # every second brick mirrored, per axis
+    corner = SPLITS[split]()[None]  # (1, tets of a brick, 4, 3) of 0 and 1
+    if split != "six_parallel":
+        corner = np.where(cell % 2 == 1, 1 - corner, corner)  # every second one, per axis
     at = cell + corner
     tets = (at[..., 0] * (ny + 1) + at[..., 1]) * (nz + 1) + at[..., 2]
     return vertices, positively_oriented(vertices, tets.reshape(-1, 4))
@@ -227,7 +230,21 @@ def _five() -> np.ndarray:
     return np.array([middle, *others])
 
 
-_SPLITS = {"six": _six, "five": _five}
+SPLITS = {"six": _six, "five": _five, "six_parallel": _six}
+"""How `box` cuts a brick into tetrahedra."""
+STEEPEST = 1000.0  # grading
+
+
+def _graded(length: float, cells: int, ratio: float) -> np.ndarray:
+    """(cells + 1,) places from -length/2 to length/2."""
+    if not 1 / STEEPEST <= ratio <= STEEPEST:
+        raise InputError("box", "grading", ratio, f"a ratio from {1 / STEEPEST} to {STEEPEST:g}")
+    if ratio == 1:
+        return np.linspace(-length / 2, length / 2, cells + 1)
+    if cells == 1:
+        raise InputError("box", "grading", ratio, "1 along an axis of one cell")
+    ends = np.cumsum([0.0, *np.geomspace(1, ratio, cells)])
+    return length * (ends / ends[-1] - 0.5)
 
 
 def _count(place: str, key: str, value) -> int:

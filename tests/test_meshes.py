@@ -61,6 +61,16 @@ def test_box(split, per_brick):
     assert outward == pytest.approx(np.prod(size))
 
 
+def test_box_of_bricks_cut_alike():
+    vertices, tets = meshes.box((1, 1, 1), (2, 2, 2), "six_parallel", (1, 1, 3))
+    assert len(tets) == 48 and meshes.quality(vertices, tets).volume == pytest.approx(1)
+    bricks = tets.reshape(8, 6, 4)
+    assert np.ptp(bricks - bricks[:, :1, :1], axis=0).max() == 0
+    skin = meshes.surface(tets)
+    assert len(skin) == 48 and signed_volume(vertices, skin) == pytest.approx(1)
+    assert np.unique(vertices[:, 2]) == pytest.approx([-0.5, -0.25, 0.5])
+
+
 def signed_volume(vertices, triangles):
     """Volume inside a closed surface, by the divergence theorem."""
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
@@ -103,7 +113,9 @@ def test_flat_and_inverted_tets_show_in_the_quality():
         (lambda: meshes.ball(2.5), "got 2.5"),
         (lambda: meshes.ball(2, -1.0), "ball: radius: got -1.0"),
         (lambda: meshes.box((1, 1, np.nan), (1, 1, 1)), "box: size: got nan"),
-        (lambda: meshes.box((1, 1, 1), (1, 1, 1), "four"), "six | five"),
+        (lambda: meshes.box((1, 1, 1), (1, 1, 1), "four"), "six | five | six_parallel"),
+        (lambda: meshes.box((1, 1, 1), (2, 2, 2), "six", (1, 1, np.nan)), "from 0.001 to 1000"),
+        (lambda: meshes.box((1, 1, 1), (2, 1, 2), "six", (1, 2, 1)), "1 along an axis of one cell"),
         (lambda: meshes.sheet(1), "at least 2 vertices"),
     ],
 )

@@ -55,10 +55,17 @@ class MeshReport:
 
 
 def check_tets(
-    mesh: TetMesh, place: object, key: str, *, least_angle: float = SLIVER, any_size: bool = False
+    mesh: TetMesh,
+    place: object,
+    key: str,
+    *,
+    least_angle: float = SLIVER,
+    any_size: bool = False,
+    remedy: str = "mesh again, or allow them with least_angle",
 ) -> tuple[TetMesh, MeshReport]:
     """Return the mesh without unused vertices and with positive tets, and its figures.
 
+    remedy: against slivers, for the error message.
     Raises InputError for broken indices, inverted, degenerate or sliver tets, loose parts, and a
     size that no metres have (unless `any_size`).
     """
@@ -83,7 +90,7 @@ def check_tets(
             key,
             f"{len(slivers)} slivers, the worst is tet {worst} with {angles[worst].min():.3g} deg",
             f"dihedral angles of at least {least_angle:g} deg",
-            "mesh again, or allow them with least_angle",
+            remedy,
         )
     extent = np.ptp(mesh.vertices, axis=0)
     if not any_size:

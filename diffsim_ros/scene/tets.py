@@ -97,9 +97,9 @@ def dihedral_angles(mesh: TetMesh) -> Array:
     return meshes.dihedral_angles(mesh.vertices, mesh.corners)
 
 
-def box(size: Array, cells: Array) -> TetMesh:
-    """A box about the origin, edges `size` [m] (3,), `cells` (3,) bricks of six tets each."""
-    return TetMesh(*meshes.box(size, cells))
+def box(size: Array, cells: Array, split: str = "six", grading=(1.0, 1.0, 1.0)) -> TetMesh:
+    """A box about the origin, edges `size` [m] (3,), `cells` (3,) bricks; see meshes.box."""
+    return TetMesh(*meshes.box(size, cells, split, grading))
 
 
 def ball(radius: float, layers: int) -> TetMesh:

@@ -187,6 +187,18 @@ def test_energy_of_an_undamped_solid_goes_into_its_strain_and_back(element, mode
     assert np.ptp(total) < 0.03 * total.mean()  # BDF2 loses some of it
 
 
+def test_a_box_is_split_and_graded_as_its_scene_says():
+    box = {"size": [0.1, 0.2, 0.3], "cells": [2, 2, 3], "split": "five", "grading": [1, 0.5, 4]}
+    body = {"type": "solid", "shape": {"box": box}, "density": 1000, "young": 1e5, "poisson": 0.3}
+    scene = load_scene({"world": {"step": 0.01, "duration": 0.1}, "bodies": {"block": body}})
+    found = scene.parts.bodies["block"].mesh
+    assert len(found.tets) == 5 * 12 and found.volume == pytest.approx(0.006)
+    x, y, z = (np.unique(np.round(found.vertices[:, k], 12)) for k in range(3))
+    assert x == pytest.approx([-0.05, 0, 0.05])
+    assert y == pytest.approx([-0.1, -0.1 + 0.4 / 3, 0.1])
+    assert np.diff(z) == pytest.approx(0.3 / 7 * np.array([1, 2, 4]))
+
+
 def test_energy_of_a_string_pendulum_is_kept():
     scene = {
         "world": {"step": 5e-4, "duration": 0.5, "record_every": 20},

@@ -74,7 +74,8 @@ def changed(path, value):
 def test_defaults_are_evaluated():
     scene = resolve(SCENE, "x.yaml")
     cube, ball = scene["bodies"]["cube"], scene["bodies"]["ball"]
-    assert cube["shape"] == {"box": {"size": [0.1, 0.1, 0.2], "cells": [2, 2, 4]}}
+    assert cube["shape"] == {"box": {"size": [0.1, 0.1, 0.2], "cells": [2, 2, 4], "split": "six",
+                                     "grading": [1.0, 1.0, 1.0]}}  # fmt: skip
     assert (cube["young"], cube["density"], cube["model"]) == (3e4, 1000, "neo_hookean")
     assert cube["glue"][0]["where"]["plane"] == {"normal": [0, 0, -1], "offset": -0.1}
     assert ball["shape"]["ball"] == {"radius": 0.1, "layers": 2} and ball["young"] == 1e5
@@ -152,6 +153,18 @@ CUBE, SHEET, ROPE, HAND = (f"bodies/{n}" for n in ("cube", "sheet", "rope", "han
          "3 whole numbers"),
         (f"{CUBE}/shape/box", {"size": [1, 1, 1], "cells": [1, 1, 1.5]},
          "bodies.cube.shape.box.cells", "whole numbers >= 1"),
+        (f"{CUBE}/shape/box", {"size": [1, 1, 1], "edge": 0.5, "split": "fiv"},
+         "bodies.cube.shape.box.split", "did you mean 'five'?"),
+        (f"{CUBE}/shape/box", {"size": [1, 1, 1], "edge": 0.5, "grading": 2},
+         "bodies.cube.shape.box.grading", "three finite numbers >= 0.001"),
+        (f"{CUBE}/shape/box", {"size": [1, 1, 1], "edge": 0.5, "grading": [1, 0, 1]},
+         "bodies.cube.shape.box.grading[1]", ">= 0.001"),
+        (f"{CUBE}/shape/box", {"size": [1, 1, 1], "edge": 0.5, "grading": [1, 1, 1001]},
+         "bodies.cube.shape.box.grading[2]", "from 0.001 to 1000"),
+        (f"{CUBE}/shape/box", {"size": [1, 1, 1], "cells": [1, 2, 2], "grading": [2, 1, 1]},
+         "bodies.cube.shape.box.grading[0]", "axis of one cell; give it more cells"),
+        (f"{CUBE}/shape/box", {"size": [1, 1, 1], "cells": [2, 2, 2], "grading": [1, 1, 900]},
+         "bodies.cube.shape.box", "change their numbers or the grading"),
         (f"{CUBE}/shape", {"mesh": {"file": "a.step"}}, "bodies.cube.shape.mesh.file", ".obj"),
         (f"{CUBE}/shape", {"mesh": {"file": "a.vtk", "edge": 1}}, "bodies.cube.shape.mesh.edge",
          "remove it"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from diffsim_ros import meshes
 from diffsim_ros.errors import InputError
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join, present
 from diffsim_ros.scene import mesh_files, tets
@@ -20,6 +21,7 @@ from diffsim_ros.scene.placing import box_size
 from diffsim_ros.scene.targets import Entries, Target
 from diffsim_ros.scene.tets import TetMesh
 
+SQUASHED = "cells of more equal edges: change their numbers or the grading"
 VALUES = ("density", "young", "poisson", "viscosity")
 SHAPES: dict[str, Section] = {
     "ball": {
@@ -30,8 +32,21 @@ SHAPES: dict[str, Section] = {
     "box": {
         "size": SIZE,
         "half_extents": HALF,
-        "cells": Field("integers", "cubes along x, y, z, of six tets each", minimum=1),
+        "cells": Field("integers", "bricks along x, y, z", minimum=1),
         "edge": EDGE,
+        "split": Field(
+            "choice",
+            "tets of a brick, mirrored from brick to brick; `six_parallel`: all bricks alike",
+            default="six",
+            choices=tuple(meshes.SPLITS),
+        ),
+        "grading": Field(
+            "vector3",
+            "last brick's length over the first one's, along x, y, z",
+            "1",
+            [1.0, 1.0, 1.0],
+            minimum=1 / meshes.STEEPEST,
+        ),
     },
     "cylinder": {
         "radius": RADIUS,
@@ -124,6 +139,7 @@ class SolidBody(SoftBody):
             if shape["cells"] is None:
                 shape["cells"] = [max(1, round(length / shape["edge"])) for length in shape["size"]]
             check_cells(reader, shape, 3, place)
+            _check_grading(reader, shape, place)
         if kind in ("ball", "box"):
             shape = {k: v for k, v in shape.items() if k not in ("edge", "half_extents")}
         values["shape"] = {kind: shape}
@@ -136,7 +152,7 @@ class SolidBody(SoftBody):
             mesh, report = _from_file(values, place, key)
         else:
             make = {"ball": tets.ball, "box": tets.box, "cylinder": tets.cylinder}[kind]
-            mesh, report = check_tets(make(**values), place, key)
+            mesh, report = check_tets(make(**values), place, key, remedy=SQUASHED)
         digest = mesh_files.digest_of(mesh) if kind == "mesh" else ""
         element = arguments["element"]
         if element == "p2" and mesh.tets.shape[1] == 4:
@@ -178,6 +194,16 @@ class SolidBody(SoftBody):
 
     def targets(self, entries: Entries) -> dict[str, Target]:
         return entries.all_of(self.name, VALUES) | super().targets(entries)
+
+
+def _check_grading(reader: Reader, box: dict, key: str) -> None:
+    for i, (ratio, cells) in enumerate(zip(box["grading"], box["cells"], strict=True)):
+        place = f"{join(key, 'grading')}[{i}]"
+        if ratio > meshes.STEEPEST:
+            rule = f"a ratio from {1 / meshes.STEEPEST} to {meshes.STEEPEST:g}"
+            raise reader.error(place, ratio, rule, "1: bricks of equal lengths")
+        if ratio != 1 and cells == 1:
+            raise reader.error(place, ratio, "1 along an axis of one cell", "give it more cells")
 
 
 def _resolution(reader: Reader, shape: dict, name: str, key: str) -> None:
