@@ -36,7 +36,7 @@ BY_NAME: dict[str, list] = {
     "mode": ["none", "sensitivity", "store", "checkpoint"],
     "method": ["automatic", "krylov", "lagged", "direct"],
     "model": ["neo_hookean", "neo_hookean_safe", "linear"],
-    "viscosity_model": ["invariant", "linear"], "element": ["p1", "p1_fbar", "p2"],
+    "viscosity_model": ["invariant", "linear"], "element": ["p1", "p1_fbar", "p2", "p2_p0"],
     "mass": [0.3, 1.0, "lumped", "consistent"], "orientation": ["full", "axis", "free"],
     "steps": [0, 1, 2, 5, [1, 2]], "iterations": [0, 1, 3, -1], "calls": [1, 0, -1],
     "repeat": [1, 0, -1, 2], "max_iterations": [0, 1, 20, -1], "threads": [0, 1, 2, -1, 3, 10**9],

@@ -109,8 +109,8 @@ def _jointed(rng: random.Random) -> Calls:
 
 def _soft(rng: random.Random) -> Calls:
     vertices, tets = meshes.box([0.1, 0.1, 0.1], [1, 1, rng.choice([1, 2])])
-    element = rng.choice(["p1", "p1_fbar", "p2"])
-    if element == "p2":
+    element = rng.choice(["p1", "p1_fbar", "p2", "p2_p0"])
+    if element.startswith("p2"):
         vertices, tets = meshes.quadratic(vertices, tets)
     solid = {
         "name": "a", "vertices": vertices, "tets": tets, "density": 200.0, "young": 1e4,

@@ -44,7 +44,7 @@ SolidMaterial make_material(ParameterTable& table, const std::string& name, cons
     }
     if (spec.element == "p1_fbar") {
       refuse("solid '" + name + "': fields", "must be empty for p1_fbar", "'" + p + "'",
-             "use p1 or p2, whose elements have materials of their own");
+             "use p1, p2 or p2_p0, whose elements have materials of their own");
     }
   }
   auto per_element = [&](const char* part) {
@@ -67,9 +67,10 @@ SolidMaterial make_material(ParameterTable& table, const std::string& name, cons
 void add_solid(Scene& scene, const std::string& name, const SolidSpec& spec) {
   scene.check_new("solid", name);
   const std::string place = "solid '" + name + "'";
-  choose(place + ": element", spec.element, {"p1", "p1_fbar", "p2"});
+  choose(place + ": element", spec.element, {"p1", "p1_fbar", "p2", "p2_p0"});
   const bool consistent = choose(place + ": mass", spec.mass, {"lumped", "consistent"}) == 1;
-  const SolidMesh mesh(place, spec.vertices, spec.tets, spec.element == "p2");
+  const bool quadratic = spec.element == "p2" || spec.element == "p2_p0";
+  const SolidMesh mesh(place, spec.vertices, spec.tets, quadratic);
   const std::size_t count = mesh.tets.size();
   check_field(place + ": young_field", spec.young_field, count, false);
   check_field(place + ": viscosity_field", spec.viscosity_field, count, true);
@@ -98,7 +99,11 @@ void add_solid(Scene& scene, const std::string& name, const SolidSpec& spec) {
   // orientation the body is built with.
   const Matrix3X X = exp_rotation(spec.start.rotation) * spec.vertices;
   if (spec.element == "p2") {
-    scene.add_element(std::make_unique<SolidQuadratic>(name, points, X, mesh.ten, matter));
+    using Quadratic = SolidQuadratic<Dilatation::of_points>;
+    scene.add_element(std::make_unique<Quadratic>(name, points, X, mesh.ten, matter));
+  } else if (spec.element == "p2_p0") {
+    using Mixed = SolidQuadratic<Dilatation::mean>;
+    scene.add_element(std::make_unique<Mixed>(name, points, X, mesh.ten, matter));
   } else if (spec.element == "p1") {
     scene.add_element(std::make_unique<Solid>(name, points, X, mesh.tets, matter));
   } else {

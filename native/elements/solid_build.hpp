@@ -10,11 +10,11 @@ namespace diffsim {
 
 struct SolidSpec {
   Matrix3X vertices;                                        // (3, n) [m], body frame
-  Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic> tets;  // (m, 4), p2: (m, 10)
+  Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic> tets;  // (m, 4), quadratic: (m, 10)
   double density, young, poisson, viscosity;                // [kg/m^3], [Pa], [1], [Pa s]
   std::string model = "neo_hookean";                        // or neo_hookean_safe
   std::string viscosity_model = "invariant";                // or linear
-  std::string element = "p1";                               // or p1_fbar, p2
+  std::string element = "p1";                               // or p1_fbar, p2, p2_p0
   std::string mass = "lumped";                              // or consistent
   RigidBodyStart start;  // of the vertices' origin; spin about it
   // Per element, multiply the parameter; empty = 1.

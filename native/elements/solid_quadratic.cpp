@@ -45,13 +45,18 @@ StencilSpec quadratic_stencil(const Matrix3X& X, const TenNodes& tet, int elemen
   return spec;
 }
 
-SolidQuadratic::SolidQuadratic(std::string name, const PointSet* points, const Matrix3X& X,
-                               const std::vector<TenNodes>& tets, SolidMatter matter)
-    : SolidBody(std::move(name), points, std::move(matter)), stencils_(stencils_of(X, tets)) {
+template <Dilatation kDilatation>
+SolidQuadratic<kDilatation>::SolidQuadratic(std::string name, const PointSet* points,
+                                            const Matrix3X& X, const std::vector<TenNodes>& tets,
+                                            SolidMatter matter)
+    : Base(std::move(name), points, std::move(matter)), stencils_(stencils_of(X, tets)) {
   std::vector<std::pair<int, int>> pairs;
   stencils_.append_pairs(pairs);
   edges_.set_pairs(std::move(pairs));
   stencils_.bind(edges_);
 }
+
+template class SolidQuadratic<Dilatation::of_points>;
+template class SolidQuadratic<Dilatation::mean>;
 
 }  // namespace diffsim

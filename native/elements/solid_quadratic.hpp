@@ -1,4 +1,8 @@
-// SolidQuadratic: a body of quadratic tetrahedra, free of locking for Poisson's ratio up to 0.499.
+// SolidQuadratic: a body of quadratic tetrahedra.
+//
+// Element p2 takes J at every quadrature point, and is too stiff near Poisson's ratio 1/2 on coarse
+// cells. Element p2_p0 takes the mean of J over each tetrahedron in the term with the square of
+// ln J (or J - 1): quadratic displacements with one pressure per tetrahedron, which do not lock.
 //
 // Ten nodes: the four vertices, then the middles of the edges 01 12 02 03 13 23 (VTK's order),
 // which may lie off the edges' middles (isoparametric). Four quadrature points, exact for quadratic
@@ -11,27 +15,33 @@ namespace diffsim {
 
 using TenNodes = std::array<int, 10>;
 
-class SolidQuadratic : public SolidBody<SolidQuadratic> {
+template <Dilatation kDilatation>
+class SolidQuadratic : public SolidBody<SolidQuadratic<kDilatation>> {
  public:
   /// X as for Solid.
   SolidQuadratic(std::string name, const PointSet* points, const Matrix3X& X,
                  const std::vector<TenNodes>& tets, SolidMatter matter);
 
  private:
-  friend class SolidBody<SolidQuadratic>;
+  using Base = SolidBody<SolidQuadratic<kDilatation>>;
+  friend Base;
+  using Base::edges_;
+  using Base::matter_;
   template <class Law, class Sink>
   void forces(const BodyPoints::View& view, const VectorXd& p, DerivativeBy by,
               ViscosityModel viscosity, Sink&& sink) const {
-    stencils_.forces<Law>(view, moduli_of(matter_.material, p, by), viscosity, sink);
+    stencils_.template forces<Law, kDilatation>(view, moduli_of(matter_.material, p, by), viscosity,
+                                                sink);
   }
   template <class Law, ViscosityModel kViscosity>
   void blocks(const BodyPoints::View& view, const VectorXd& p,
               const EdgeBlocks::Buffer& buffer) const {
-    stencils_.blocks<Law, kViscosity>(view, ModuliView(matter_.material, p), buffer);
+    stencils_.template blocks<Law, kViscosity, kDilatation>(view, ModuliView(matter_.material, p),
+                                                            buffer);
   }
   template <class Law>
   double energy(const BodyPoints::View& view, const VectorXd& p) const {
-    return stencils_.energy<Law>(view, ModuliView(matter_.material, p));
+    return stencils_.template energy<Law, kDilatation>(view, ModuliView(matter_.material, p));
   }
 
   Stencils stencils_;

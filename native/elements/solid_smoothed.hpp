@@ -1,4 +1,4 @@
-// SolidSmoothed: linear tetrahedra that do not lock, by averages over patches.
+// SolidSmoothed: linear tetrahedra that lock less, by averages over patches.
 //
 //   E = sum over edges  V_e Psi_mu(F_e),   F_e  = average of F over the edge's tetrahedra
 //     + sum over nodes  V_n Psi_lambda(J_n),  J_n = average of J over the node's tetrahedra
@@ -11,17 +11,6 @@
 #include "solid.hpp"
 
 namespace diffsim {
-
-/// Psi_mu of a law.
-template <class Law>
-struct ShearOnly {
-  static Volumetric at(const Wide& J, const Moduli& m, bool with_slope) {
-    return Law::at(J, Law::shear(m), with_slope);
-  }
-  static Wide energy(const Wide& I, const Wide& J, const Moduli& m) {
-    return Law::energy(I, J, Law::shear(m));
-  }
-};
 
 class SolidSmoothed : public SolidBody<SolidSmoothed> {
  public:

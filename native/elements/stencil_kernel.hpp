@@ -4,14 +4,36 @@
 //   df_a/dx_b = w (T_ab I + c k_a k_b^T - q [F (b_a x b_b)]x + nu (h_b w_a^T + G_ab N))
 //   df_a/dv_b = w nu (h_b h_a^T + G_ab M)   or, linear viscosity,   w nu (G_ab I + b_b b_a^T)
 // with the symbols of tet_kernel.hpp and any weight w [m^3]: a quadrature point of a quadratic
-// tetrahedron, or the patch over which a gradient is averaged.
+// tetrahedron, or the patch over which a gradient is averaged. Where the points of a stencil share
+// their mean dilatation J = sum w J_i / V, V = sum w, its q is added to each point's, and
+//   df_a/dx_b += c/V (sum w k_a)(sum w k_b)^T.
 #pragma once
+
+#include <type_traits>
 
 #include "tet_kernel.hpp"
 
 namespace diffsim {
 
 enum class ViscosityModel { none, invariant, linear };
+
+/// Whose J the squared term of a law takes: each point's own, or the mean over its stencil.
+enum class Dilatation { of_points, mean };
+
+/// Psi_mu of a law: all but the squared term.
+template <class Law>
+struct ShearOnly {
+  static Volumetric at(const Wide& J, const Moduli& m, bool with_slope) {
+    return Law::at(J, Law::shear(m), with_slope);
+  }
+  static Wide energy(const Wide& I, const Wide& J, const Moduli& m) {
+    return Law::energy(I, J, Law::shear(m));
+  }
+};
+
+/// The part of a law that each point answers by itself.
+template <class Law, Dilatation kDilatation>
+using PointLaw = std::conditional_t<kDilatation == Dilatation::mean, ShearOnly<Law>, Law>;
 
 /// Row i of a 3x3 matrix per lane.
 struct Wide33 {
@@ -40,13 +62,15 @@ struct PointResponse {
   template <class Law>
   void set(Law, const Moduli& m, const Wide& w, bool with_slope) {
     for (int i = 0; i < 3; ++i) cof.row[i] = cross(F.row[(i + 1) % 3], F.row[(i + 2) % 3]);
-    vol = Law::at(dot(F.row[0], cof.row[0]), m, with_slope);
+    vol = Law::at(J(), m, with_slope);
     vol.q *= w;
     vol.slope *= w;
     mu = w * m.mu;
     eta = w * m.viscosity;
     weight = w;
   }
+
+  Wide J() const { return dot(F.row[0], cof.row[0]); }
 
   /// w P.
   Wide33 stress(ViscosityModel viscosity) const {
@@ -74,6 +98,19 @@ struct PointResponse {
   }
 };
 
+/// Adds to the points' q that of V Psi_lambda(sum w J / V), V = sum w; its slope times 1/V.
+template <class Law>
+Wide add_mean_dilatation(PointResponse* point, int points, const Moduli& m, bool with_slope) {
+  Wide volume = wide(0), sum = wide(0);
+  for (int q = 0; q < points; ++q) {
+    volume += point[q].weight;
+    sum += point[q].weight * point[q].J();
+  }
+  const Volumetric mean = Law::at(sum / volume, Law::volume(m), with_slope);
+  for (int q = 0; q < points; ++q) point[q].vol.q += point[q].weight * mean.q;
+  return mean.slope / volume;
+}
+
 /// Per node of one point.
 struct NodeResponse {
   Wide3 k, h, w;  // cof F b, F b, F' b
@@ -90,6 +127,23 @@ inline void add_elastic(const PointResponse& r, const Wide3& ba, const Wide3& bb
   }
   E[3] += u.z, E[6] -= u.y, E[7] += u.x;  // - [u]x
   E[1] -= u.z, E[2] += u.y, E[5] -= u.x;
+}
+
+/// sum w k per node, for the blocks of add_mean_dilatation.
+inline void mean_slopes(const PointResponse* point, const NodeResponse* node, int points, int n,
+                        Wide3* out) {
+  for (int a = 0; a < n; ++a) {
+    out[a] = zero3();
+    for (int q = 0; q < points; ++q) out[a] = out[a] + point[q].weight * node[q * n + a].k;
+  }
+}
+
+/// Adds slope a b^T.
+inline void add_outer(const Wide& slope, const Wide3& a, const Wide3& b, Wide E[9]) {
+  const Wide3 left = slope * a;
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 3; ++i) E[3 * j + i] += left[i] * b[j];
+  }
 }
 
 /// w nu F F'^T and w nu F F^T, column by column.

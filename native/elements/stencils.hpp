@@ -27,15 +27,15 @@ class Stencils {
   void bind(const EdgeBlocks& edges);
 
   /// Hands (element, lanes, nodes, 3 * point per node, minus the force per node) to sink.
-  template <class Law, class Sink>
+  template <class Law, Dilatation kDilatation = Dilatation::of_points, class Sink>
   void forces(const BodyPoints::View& view, const ModuliView& moduli, ViscosityModel viscosity,
               Sink&& sink) const;
   /// Adds minus the forces to view.r and the blocks to the buffer.
-  template <class Law, ViscosityModel kViscosity>
+  template <class Law, ViscosityModel kViscosity, Dilatation kDilatation = Dilatation::of_points>
   void blocks(const BodyPoints::View& view, const ModuliView& moduli,
               const EdgeBlocks::Buffer& buffer) const;
   /// Energy stored at all points [J].
-  template <class Law>
+  template <class Law, Dilatation kDilatation = Dilatation::of_points>
   double energy(const BodyPoints::View& view, const ModuliView& moduli) const;
 
  private:
@@ -67,10 +67,12 @@ inline void scatter(const Wide3& f, const int* at, int lanes, double* to) {
   }
 }
 
-template <class Law, class Sink>
+template <class Law, Dilatation kDilatation, class Sink>
 void Stencils::forces(const BodyPoints::View& view, const ModuliView& moduli,
                       ViscosityModel viscosity, Sink&& sink) const {
+  constexpr bool kMean = kDilatation == Dilatation::mean;
   Wide3 x[kCapacity], v[kCapacity], f[kCapacity];
+  PointResponse point[kPoints];
   for (const Batch& b : batch_) {
     gather_nodes(view.x, b, x);
     if (viscosity != ViscosityModel::none) gather_nodes(view.v, b, v);
@@ -78,40 +80,52 @@ void Stencils::forces(const BodyPoints::View& view, const ModuliView& moduli,
     const Moduli m = moduli(b.element);
     for (int q = 0; q < points_; ++q) {
       const Wide3* g = &gradient_[b.gradient + q * b.nodes];
-      PointResponse r;
+      PointResponse& r = point[q];
       r.F = gradient_of(x, g, b.nodes);
       if (viscosity != ViscosityModel::none) r.rate = gradient_of(v, g, b.nodes);
-      r.set(Law(), m, weight_[b.weight + q].value, false);
-      const Wide33 P = r.stress(viscosity);
+      r.set(PointLaw<Law, kDilatation>(), m, weight_[b.weight + q].value, false);
+    }
+    if constexpr (kMean) add_mean_dilatation<Law>(point, points_, m, false);
+    for (int q = 0; q < points_; ++q) {
+      const Wide3* g = &gradient_[b.gradient + q * b.nodes];
+      const Wide33 P = point[q].stress(viscosity);
       for (int a = 0; a < b.nodes; ++a) f[a] = f[a] + P * g[a];
     }
     sink(b.element, b.lanes, b.nodes, &at_[b.at], f);
   }
 }
 
-template <class Law>
+template <class Law, Dilatation kDilatation>
 double Stencils::energy(const BodyPoints::View& view, const ModuliView& moduli) const {
   Wide3 x[kCapacity];
   double sum = 0;
   for (const Batch& b : batch_) {
     gather_nodes(view.x, b, x);
     const Moduli m = moduli(b.element);
+    Wide volume = wide(0), swept = wide(0);
     for (int q = 0; q < points_; ++q) {
       const Wide33 F = gradient_of(x, &gradient_[b.gradient + q * b.nodes], b.nodes);
       const Wide I = dot(F.row[0], F.row[0]) + dot(F.row[1], F.row[1]) + dot(F.row[2], F.row[2]);
       const Wide J = dot(F.row[0], cross(F.row[1], F.row[2]));
-      sum += sum_of(weight_[b.weight + q].value * Law::energy(I, J, m), b.lanes);
+      const Wide& w = weight_[b.weight + q].value;
+      sum += sum_of(w * PointLaw<Law, kDilatation>::energy(I, J, m), b.lanes);
+      volume += w;
+      swept += w * J;
+    }
+    if constexpr (kDilatation == Dilatation::mean) {
+      sum += sum_of(volume * Law::energy(wide(3), swept / volume, Law::volume(m)), b.lanes);
     }
   }
   return sum;
 }
 
-template <class Law, ViscosityModel kViscosity>
+template <class Law, ViscosityModel kViscosity, Dilatation kDilatation>
 void Stencils::blocks(const BodyPoints::View& view, const ModuliView& moduli,
                       const EdgeBlocks::Buffer& buffer) const {
   constexpr bool kElastic = kViscosity == ViscosityModel::none;
   constexpr bool kInvariant = kViscosity == ViscosityModel::invariant;
-  Wide3 x[kCapacity], v[kCapacity], f[kCapacity];
+  constexpr bool kMean = kDilatation == Dilatation::mean;
+  Wide3 x[kCapacity], v[kCapacity], f[kCapacity], mean[kCapacity];
   NodeResponse node[kCapacity];
   PointResponse point[kPoints];
   ViscousProducts products[kPoints];
@@ -126,8 +140,13 @@ void Stencils::blocks(const BodyPoints::View& view, const ModuliView& moduli,
       PointResponse& r = point[q];
       r.F = gradient_of(x, g + q * n, n);
       if (!kElastic) r.rate = gradient_of(v, g + q * n, n);
-      r.set(Law(), m, weight_[b.weight + q].value, true);
+      r.set(PointLaw<Law, kDilatation>(), m, weight_[b.weight + q].value, true);
       if (kInvariant) products[q].set(r);
+    }
+    Wide slope = wide(0);
+    if constexpr (kMean) slope = add_mean_dilatation<Law>(point, points_, m, true);
+    for (int q = 0; q < points_; ++q) {
+      const PointResponse& r = point[q];
       const Wide33 P = r.stress(kViscosity);
       for (int a = 0; a < n; ++a) {
         const Wide3& own = g[q * n + a];
@@ -139,6 +158,7 @@ void Stencils::blocks(const BodyPoints::View& view, const ModuliView& moduli,
       }
     }
     for (int a = 0; a < n; ++a) scatter(f[a], at_[b.at + a].data(), b.lanes, view.r);
+    if (kMean) mean_slopes(point, node, points_, n, mean);
     int pair = b.pair;
     for (int a = 0; a < n; ++a) {
       for (int c = a + 1; c < n; ++c, ++pair) {
@@ -150,6 +170,7 @@ void Stencils::blocks(const BodyPoints::View& view, const ModuliView& moduli,
           if (kInvariant) add_invariant(point[q], products[q], ga, gc, ra, rc, K, Kt, B);
           if (!kInvariant && !kElastic) add_linear(point[q], ga, gc, B);
         }
+        if (kMean) add_outer(slope, mean[a], mean[c], E);
         const int* at = pair_[pair].data();
         if (kElastic) {
           buffer.add(E, 0, at, b.lanes);

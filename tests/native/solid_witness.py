@@ -78,7 +78,7 @@ class Witness:
         self.viscosity = np.broadcast_to(viscosity, len(tets))
         self.element, self.model, self.viscosity_model = element, model, viscosity_model
         self.tets = tets
-        if element == "p2":
+        if element.startswith("p2"):
             self.gradients, self.volume = quadratic_points(vertices, tets)
             self.mu, self.lam, self.viscosity = (
                 np.tile(c, 4) for c in (self.mu, self.lam, self.viscosity)
@@ -103,6 +103,14 @@ class Witness:
 
     def energy(self, x):
         F = self.gradients(x)
+        if self.element == "p2_p0":
+            shear = densities(F, self.mu, self.lam, self.model)[0]
+            volume = self.volume.reshape(4, -1)
+            J = (volume * np.linalg.det(F).reshape(4, -1)).sum(0) / volume.sum(0)
+            tets = len(self.tets)
+            return (self.volume * shear).sum() + (
+                volume.sum(0) * square(J, self.mu[:tets], self.lam[:tets], self.model)
+            ).sum()
         if self.element != "p1_fbar":
             return (self.volume * sum(densities(F, self.mu, self.lam, self.model))).sum()
         edge, node = self.edges.sum(1), self.nodes.sum(1)

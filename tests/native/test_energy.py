@@ -156,7 +156,7 @@ def touching() -> _engine.Scene:
 
 def solid(element: str, model: str) -> _engine.Scene:
     vertices, tets = meshes.box([0.1, 0.1, 0.2], (1, 1, 2))
-    if element == "p2":
+    if element.startswith("p2"):
         mesh = TetMesh(vertices, tets)
         vertices, tets = quadratic(mesh).vertices, quadratic(mesh).tets
     s = _engine.Scene()
@@ -165,7 +165,8 @@ def solid(element: str, model: str) -> _engine.Scene:
     return s
 
 
-SOLIDS = [(e, m) for e in ("p1", "p1_fbar", "p2") for m in ("neo_hookean", "neo_hookean_safe")]
+ELEMENTS, MODELS = ("p1", "p1_fbar", "p2", "p2_p0"), ("neo_hookean", "neo_hookean_safe")
+SOLIDS = [(e, m) for e in ELEMENTS for m in MODELS]
 
 
 @pytest.mark.parametrize(

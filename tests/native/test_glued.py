@@ -25,7 +25,7 @@ def block_on_box(element="p1", model="neo_hookean", host="rigid", viscosity=30.0
             "base", interval=0.1, position=pose + 0.05 * turn, rotation=turn, radius=0.1
         )
     vertices, tets = box((0.2, 0.1, 0.2), (2, 1, 2))
-    if element == "p2":
+    if element.startswith("p2"):
         vertices, tets = quadratic(vertices, tets)
     low = np.flatnonzero(vertices[:, 2] < -0.05)
     s.add_solid("body", vertices=vertices, tets=tets, density=900.0, young=5e3, poisson=0.35,
@@ -51,7 +51,7 @@ def instants(s, rng, order=2):
 @pytest.mark.parametrize(
     ("element", "viscosity", "mass"),
     [("p1", 0.0, "lumped"), ("p1", 30.0, "consistent"), ("p1_fbar", 30.0, "lumped"),
-     ("p2", 30.0, "lumped")],
+     ("p2", 30.0, "lumped"), ("p2_p0", 30.0, "lumped")],
 )  # fmt: skip
 @pytest.mark.parametrize("host", ["rigid", "handle"])
 def test_battery_of_glued_solid_and_point_masses(host, element, viscosity, mass):

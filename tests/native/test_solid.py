@@ -10,14 +10,14 @@ from tests.native.solid_witness import Witness
 from validation.closed_forms import first_piola
 
 STEP = 0.01
-ELEMENTS = ("p1", "p1_fbar", "p2")
+ELEMENTS = ("p1", "p1_fbar", "p2", "p2_p0")
 MODELS = ("neo_hookean", "neo_hookean_safe")
 VARIANTS = [(e, m, v) for e in ELEMENTS for m in MODELS for v in ("invariant", "linear")]
 variants = pytest.mark.parametrize(("element", "model", "viscosity"), VARIANTS)
 
 
 def mesh_for(element, mesh):
-    return quadratic(*mesh) if element == "p2" else mesh
+    return quadratic(*mesh) if element.startswith("p2") else mesh
 
 
 def solid(vertices, tets, **more):
@@ -54,7 +54,7 @@ def forces(s, p, x, v):
 def test_battery_of_solid_body(element, model, viscosity, fields):
     rng = np.random.default_rng(1)
     vertices, tets = mesh_for(element, box((0.2, 0.1, 0.2), (1, 1, 1) if fields else (2, 1, 2)))
-    if element == "p2":  # curved elements too
+    if element.startswith("p2"):  # curved elements too
         vertices = vertices + 0.003 * rng.normal(size=vertices.shape)
     s = solid(vertices, tets, element=element, model=model, viscosity_model=viscosity,
               fields=[] if element == "p1_fbar" else fields,
@@ -85,7 +85,7 @@ def test_forces_are_derivatives_of_energy_and_dissipation(element, model, viscos
     """An independent witness: nothing but det, log and traces, differenced."""
     rng = np.random.default_rng(2)
     vertices, tets = mesh_for(element, ball(1, 0.1))
-    if element == "p2":
+    if element.startswith("p2"):
         vertices = vertices + 0.002 * rng.normal(size=vertices.shape)
     young, thick = rng.uniform(0.5, 2, (2, len(tets)))
     s = solid(vertices, tets, element=element, model=model, viscosity_model=viscosity,
@@ -124,7 +124,7 @@ def test_patch_test_and_closed_forms(element, model):
     inside = np.all(np.abs(vertices) < 0.99 * vertices.max(0), axis=1)
     assert inside.any()
     vertices = vertices + 0.01 * inside[:, None] * rng.normal(size=vertices.shape)
-    if element == "p2":  # straight edges
+    if element.startswith("p2"):  # straight edges
         corners = len(np.unique(tets[:, :4]))
         vertices, tets = quadratic(vertices[:corners], tets[:, :4])
         inside = np.all(np.abs(vertices) < 0.099 + 0 * vertices, axis=1)
@@ -200,7 +200,7 @@ def test_gradients_of_a_bounce_match_differences(element, mass):
     s = solid(vertices, tets, element=element, mass=mass, young=2e4, position=[0, 0, 0.11],
               velocity=[0.5, 0.2, -1.5], angular_velocity=[1, 2, 3], viscosity=5.0,
               viscosity_model="linear" if mass == "consistent" else "invariant",
-              model="neo_hookean_safe" if element == "p2" else "neo_hookean")  # fmt: skip
+              model="neo_hookean_safe" if element.startswith("p2") else "neo_hookean")  # fmt: skip
     s.set_gravity([0, 0, -9.81])
     s.add_contact("floor", points="body", sdf=_engine.Plane([0, 0, 1], 0.0), k_n=3e3, k_t=10.0,
                   c_f=0.4, c_n=0.1)  # fmt: skip
@@ -260,7 +260,7 @@ TET = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
         ({"vertices": np.vstack([TET, [2.0, 2, 2]])}, r"vertices\[4\]: must belong.*remove"),
         ({"vertices": TET * np.nan}, "vertices: must be finite"),
         ({"element": "p2"}, "must have 10 vertices each, got 4; meshes.quadratic"),
-        ({"element": "p3"}, r"must be one of \[p1, p1_fbar, p2\], got 'p3'"),
+        ({"element": "p3"}, r"must be one of \[p1, p1_fbar, p2, p2_p0\], got 'p3'"),
         ({"model": "rubber"}, "model: must be one of"),
         ({"viscosity_model": "tar"}, "viscosity_model: must be one of"),
         ({"mass": "none"}, "mass: must be one of"),

@@ -166,7 +166,7 @@ def test_vertices_follow_nodes_and_carriers(model):
 
 
 @pytest.mark.parametrize("model_name", ["neo_hookean", "neo_hookean_safe"])
-@pytest.mark.parametrize("element", ["p1", "p1_fbar", "p2"])
+@pytest.mark.parametrize("element", ["p1", "p1_fbar", "p2", "p2_p0"])
 def test_energy_of_an_undamped_solid_goes_into_its_strain_and_back(element, model_name):
     """The engine's forces are those of the energy that is reported."""
     scene = {

@@ -22,6 +22,7 @@ from diffsim_ros.scene.targets import Entries, Target
 from diffsim_ros.scene.tets import TetMesh
 
 SQUASHED = "cells of more equal edges: change their numbers or the grading"
+QUADRATIC = ("p2", "p2_p0")
 VALUES = ("density", "young", "poisson", "viscosity")
 SHAPES: dict[str, Section] = {
     "ball": {
@@ -101,9 +102,9 @@ class SolidBody(SoftBody):
     )
     element: str = key(
         "choice",
-        "linear tets (they lock near Poisson 0.5), locking-free linear ones, or quadratic ones",
+        "`p2_p0` is recommended for what bends or is nearly incompressible; see Elements above",
         default="p1",
-        choices=("p1", "p1_fbar", "p2"),
+        choices=("p1", "p1_fbar", *QUADRATIC),
     )
     mass_matrix: str = key(
         "choice", "mass matrix", default="lumped", choices=("lumped", "consistent")
@@ -124,7 +125,7 @@ class SolidBody(SoftBody):
                 join(key, "poisson"),
                 values["poisson"],
                 "a number from 0 to below 0.5",
-                "0.499 with element: p1_fbar or p2 is nearly incompressible",
+                "0.499 with element: p2_p0 is nearly incompressible",
             )
         key = join(key, "shape")
         kind, shape = cls.read_shape(reader, values["shape"], key)
@@ -155,15 +156,15 @@ class SolidBody(SoftBody):
             mesh, report = check_tets(make(**values), place, key, remedy=SQUASHED)
         digest = mesh_files.digest_of(mesh) if kind == "mesh" else ""
         element = arguments["element"]
-        if element == "p2" and mesh.tets.shape[1] == 4:
+        if element in QUADRATIC and mesh.tets.shape[1] == 4:
             mesh = tets.quadratic(mesh)
-        if element != "p2" and mesh.tets.shape[1] == 10:
+        if element not in QUADRATIC and mesh.tets.shape[1] == 10:
             raise InputError(
                 place,
                 key,
                 "quadratic tets",
                 "linear tets for element p1 or p1_fbar",
-                "use element: p2, or a linear mesh",
+                "use element: p2_p0 or p2, or a linear mesh",
             )
         surface = mesh.boundary()
         areas = tets.vertex_areas(mesh.vertices, surface)
