@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import spherical_jn
 
 MODELS = ("neo_hookean", "neo_hookean_safe")
 
@@ -85,3 +86,24 @@ def volumetric(stretch: float, young: float, poisson: float, model: str = "neo_h
 def principal_stretch_at(stress: float, young: float, poisson: float, model="neo_hookean") -> float:
     """Stretch (0.5 to 3) of a bar under a nominal stress P_11: the inverse of `uniaxial`."""
     return brentq(lambda a: uniaxial(a, young, poisson, model)[0] - stress, 0.5, 3.0, xtol=1e-14)
+
+
+def sphere_modes(poisson: float) -> tuple[float, float]:
+    """omega a / c_s of a free sphere's lowest torsional and spheroidal modes of degree 2.
+
+    a: radius, c_s = sqrt(mu/density); Lamb's problem in the spherical Bessel functions of Eringen
+    and Suhubi, Elastodynamics II (1975). Five modes each.
+    """
+    n, ratio = 2, np.sqrt((1 - 2 * poisson) / (2 - 2 * poisson))  # c_s over the speed of pressure
+
+    def torsional(y):
+        return (n - 1) * spherical_jn(n, y) - y * spherical_jn(n + 1, y)
+
+    def spheroidal(y):
+        x = ratio * y
+        a, b, c, d = (spherical_jn(k, z) for z in (x, y) for k in (n, n + 1))
+        normal = (n * n - n - y * y / 2) * a + 2 * x * b, n * (n + 1) * ((n - 1) * c - y * d)
+        tangent = (n - 1) * a - x * b, (n * n - 1 - y * y / 2) * c + y * d
+        return normal[0] * tangent[1] - normal[1] * tangent[0]
+
+    return brentq(torsional, 2, 3), brentq(spheroidal, 2.3, 3)

@@ -73,3 +73,9 @@ def test_only_the_safe_form_lives_through_inversion():
         assert np.isnan(cf.energy(F, YOUNG, 0.4))
     with pytest.raises(ValueError, match="neo_hookean_safe"):
         cf.energy(F, YOUNG, 0.4, "hooke")
+
+
+def test_modes_of_a_sphere():
+    """Lamb's 2.501 for any Poisson's ratio, and 2.640 at 1/4."""
+    assert cf.sphere_modes(0.25) == pytest.approx((2.5011, 2.6399), abs=1e-4)
+    assert cf.sphere_modes(0.49)[0] == cf.sphere_modes(0.25)[0]
