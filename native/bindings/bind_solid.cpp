@@ -61,7 +61,7 @@ void bind_solid(py::class_<Scene>& scene) {
       py::arg("fields") = std::vector<std::string>(), py::arg("glued") = GluedVertices(),
       "A body of tetrahedra: vertices (n, 3) [m] in the body frame, tets (m, 4), or (m, 10) in "
       "VTK's "
-      "order for elements p2 and p2_p0; p2_p0 does not lock, p1 is the fastest; density [kg/m^3], "
+      "order for elements p2 and p2_p0; p2_p0 hardly locks, p1 is the fastest; density [kg/m^3], "
       "young [Pa], poisson, viscosity [Pa s]. `*_field` (m,) multiply a parameter per element; "
       "`fields` names those of young, poisson, viscosity that get a parameter per element. The "
       "start is a rigid motion of the vertices' origin; the vertices are the points `name`. glued: "

@@ -1,7 +1,7 @@
 // Solid: elastic and viscous forces of a body of linear tetrahedra (kernel: tet_kernel.hpp).
 //
 // They lock: in bending by a few elements over the thickness, and more the nearer Poisson's ratio
-// is to 1/2. SolidSmoothed does so less, SolidQuadratic with a mean dilatation does not.
+// is to 1/2. SolidSmoothed does so less, SolidQuadratic with a mean dilatation hardly.
 #pragma once
 
 #include "solid_body.hpp"

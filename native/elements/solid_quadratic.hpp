@@ -2,7 +2,7 @@
 //
 // Element p2 takes J at every quadrature point, and is too stiff near Poisson's ratio 1/2 on coarse
 // cells. Element p2_p0 takes the mean of J over each tetrahedron in the term with the square of
-// ln J (or J - 1): quadratic displacements with one pressure per tetrahedron, which do not lock.
+// ln J (or J - 1): quadratic displacements with one pressure per tetrahedron, which hardly lock.
 //
 // Ten nodes: the four vertices, then the middles of the edges 01 12 02 03 13 23 (VTK's order),
 // which may lie off the edges' middles (isoparametric). Four quadrature points, exact for quadratic
