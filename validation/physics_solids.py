@@ -31,7 +31,7 @@ BALL_BAR = 0.03
 BARS = {
     "p1": ((6, 6, 16), "five", 6.0, None),
     "p1_fbar": ((6, 6, 16), "five", 6.0, 0.03),
-    "p2": ((4, 4, 6), "six", 3.0, 0.03),
+    "p2": ((4, 4, 6), "six", 4.0, 0.03),
     "p2_p0": ((4, 4, 6), "six", 3.0, 0.03),
 }
 # Equal cells: element, cells, bar on the sag's error by any split.
