@@ -54,15 +54,14 @@ def glue(b: Builder, start: dict, vertices, index) -> list:
 
 
 def _mesh(b: Builder, element: str):
-    """A small mesh: brick, beam or ball; for p2 and p2_p0 a quadratic brick."""
-    many = element.startswith("p2")
+    """A small mesh: brick, beam or ball; for p2 a quadratic brick."""
     shape = b.draw("mesh", ("brick", "beam", "ball"), tag=False)
-    if shape == "ball" and not many:
+    if shape == "ball" and element != "p2":
         vertices, tets = meshes.ball(1, 0.05)
     else:
-        cells = (1, 1, 1) if many else (2, 1, 1) if shape == "brick" else (3, 1, 1)
+        cells = (1, 1, 1) if element == "p2" else (2, 1, 1) if shape == "brick" else (3, 1, 1)
         vertices, tets = meshes.box((0.12 if shape == "beam" else 0.08, 0.07, 0.05), cells)
-    return quadratic(vertices, tets) if many else (vertices, tets)
+    return quadratic(vertices, tets) if element == "p2" else (vertices, tets)
 
 
 def quadratic(vertices, tets):
@@ -77,7 +76,7 @@ def quadratic(vertices, tets):
 
 def soft(b: Builder, place) -> Actor:
     """A soft solid of any element, model, viscosity and mass; perhaps glued."""
-    element = b.draw("element", ("p1", "p1_fbar", "p2", "p2_p0"))
+    element = b.draw("element", ("p1", "p1_fbar", "p2"))
     vertices, tets = _mesh(b, element)
     start = motion(b, place, vertices, turn=0.3 if b.rng.random() < 0.5 else 1.5)
     more: dict = {"glued": []}
