@@ -34,7 +34,7 @@ py::dict joint_motion(const Scene& scene, const std::string& name, const VectorX
     Vector3d::Map(force.mutable_data(i, 0)) = at.force;
     Vector3d::Map(torque.mutable_data(i, 0)) = at.torque;
     if (!moves) continue;
-    const JointCoordinate free = joint.coordinate(state);
+    const JointCoordinate free = joint.coordinate(state, p);
     Vector12::Map(by_pose.mutable_data(i, 0)) = free.g;
     Vector12::Map(rate_by_pose.mutable_data(i, 0)) = free.rate_x;
   }

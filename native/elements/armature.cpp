@@ -5,11 +5,11 @@
 namespace diffsim {
 
 void Armature::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  const JointCoordinate at = joint_->coordinate(window.now());
+  const JointCoordinate at = joint_->coordinate(window.now(), p);
   const double inertia = p[inertia_];
   double acceleration = window.scheme.gamma[0] * at.rate;
   for (int k = 1; k <= window.depth(); ++k) {
-    acceleration += window.scheme.gamma[k] * joint_->coordinate(*window.at[k]).rate;
+    acceleration += window.scheme.gamma[k] * joint_->coordinate(*window.at[k], p).rate;
   }
   const NodePair& nodes = joint_->nodes();
   add_coordinate_force(nodes, at, -inertia * acceleration, 0, -inertia * window.scheme.gamma[0],
@@ -17,17 +17,25 @@ void Armature::add(const Window& window, const VectorXd& p, const Assembly& out)
   if (!out.columns) return;
   const int column = out.columns->column(inertia_);
   if (column >= 0) nodes.add(-acceleration * at.g, column, *out.columns);
+  if (!joint_->place_is_active(*out.columns)) return;
+  const CoordinateSlopes by = joint_->coordinate_by_place(window.now(), p);
+  Vector12 by_acceleration = window.scheme.gamma[0] * by.rate;
+  for (int k = 1; k <= window.depth(); ++k) {
+    by_acceleration += window.scheme.gamma[k] * joint_->coordinate_by_place(*window.at[k], p).rate;
+  }
+  joint_->add_place_columns(-inertia * (at.g * by_acceleration.transpose() + acceleration * by.g),
+                            *out.columns);
 }
 
 void Armature::add_energy(const State& s, const VectorXd& p, Energy& to) const {
-  const double rate = joint_->coordinate(s).rate;
+  const double rate = joint_->coordinate(s, p).rate;
   to.kinetic += p[inertia_] * rate * rate / 2;
 }
 
 void Armature::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                            BlockMatrix& B) const {
-  const JointCoordinate now = joint_->coordinate(window.now());
-  const JointCoordinate then = joint_->coordinate(*window.at[k]);
+  const JointCoordinate now = joint_->coordinate(window.now(), p);
+  const JointCoordinate then = joint_->coordinate(*window.at[k], p);
   const double weight = p[inertia_] * window.scheme.gamma[k];
   past_.add(Matrix12(-weight * now.g * then.rate_x.transpose()), K);
   past_.add(Matrix12(-weight * now.g * then.g.transpose()), B);

@@ -47,7 +47,7 @@ int Joint::pairs(const JointPose& j, const Values& v, Pair out[3]) const {
 }
 
 void Joint::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  const JointPose j(nodes_, place_, window.now());
+  const JointPose j(nodes_, place(p), window.now());
   const Values v = values(p);
   const Vector3d a = j.A.col(2);
   Pair pair[3];
@@ -58,7 +58,11 @@ void Joint::add(const Window& window, const VectorXd& p, const Assembly& out) co
   for (int i = 0; i < count; ++i) tau -= pair[i].slope * pair[i].n;
   nodes_.add(-(j.spread(G) + spread_torque(tau)), *out.r);
   if (out.K) add_jacobian(j, v, G, pair, count, out);
-  if (out.columns) add_columns(j, pair, count, *out.columns);
+  if (!out.columns) return;
+  add_columns(j, pair, count, *out.columns);
+  if (!place_is_active(*out.columns)) return;
+  const Matrix12 df = force_change(j, v, pair, count, j.d_place(), j.e_place(), j.spread_place(G));
+  add_place_columns(-df * place_by_parameters(window.now(), p), *out.columns);
 }
 
 void Joint::add_energy(const State& s, const VectorXd& p, Energy& to) const {
@@ -78,18 +82,18 @@ Matrix3x12 along_x(const JointKind::Along& P, const Vector3d& a, const Matrix3x1
 
 }  // namespace
 
-void Joint::add_jacobian(const JointPose& j, const Values& v, const Vector3d& G, const Pair* pair,
-                         int count, const Assembly& out) const {
+// Of the generalized force (its sign turned) by twelve directions of poses or places, where w and
+// the moment arms' velocities are kept; spread_x: of spread(G) at fixed G.
+Matrix12 Joint::force_change(const JointPose& j, const Values& v, const Pair* pair, int count,
+                             const Matrix3x12& d_x, const Matrix3x12& e_x,
+                             const Matrix12& spread_x) const {
   const Vector3d a = j.A.col(2);
-  const Matrix3x12 a_x = JointPose::fixed_in_a_x(a), e_x = j.e_x(), e_v = j.e_v();
-  const Matrix3x12 zero = Matrix3x12::Zero();
+  const Matrix3x12 a_x = JointPose::fixed_in_a_x(a), zero = Matrix3x12::Zero();
   const Matrix3x12 G_x =
-      along_x(kind_.translation, a, a_x, v.k * j.d + v.c * j.e, v.k * j.d_x() + v.c * e_x) +
+      along_x(kind_.translation, a, a_x, v.k * j.d + v.c * j.e, v.k * d_x + v.c * e_x) +
       along_x(kind_.free_slide, a, a_x, v.friction * j.e, v.friction * e_x);
-  const Matrix3d G_e = v.c * kind_.translation.matrix(a) + v.friction * kind_.free_slide.matrix(a);
   Matrix3x12 tau_x = along_x(kind_.rotation, a, a_x, v.c_r * j.w, zero) +
                      along_x(kind_.free_rotation, a, a_x, v.friction * j.w, zero);
-  Matrix3d tau_w = v.c_r * kind_.rotation.matrix(a) + v.friction * kind_.free_rotation.matrix(a);
   for (int i = 0; i < count; ++i) {
     const Pair& q = pair[i];
     // s' = -n.w
@@ -99,15 +103,26 @@ void Joint::add_jacobian(const JointPose& j, const Values& v, const Vector3d& G,
     const Matrix3d bend = q.curvature * q.n * q.n.transpose();  // ds = n.(psi_a - psi_b)
     tau_x.middleCols<3>(3) -= bend;
     tau_x.middleCols<3>(9) += bend;
-    tau_w += q.by_rate * q.n * q.n.transpose();
   }
-  Matrix12 df = j.spread_x(G);
-  df += e_v.transpose().lazyProduct(G_x);
+  Matrix12 df = spread_x;
+  df += j.e_v().transpose().lazyProduct(G_x);
   df.middleRows<3>(3) -= tau_x;
   df.middleRows<3>(9) += tau_x;
-  nodes_.add(-df, *out.K);
+  return df;
+}
+
+void Joint::add_jacobian(const JointPose& j, const Values& v, const Vector3d& G, const Pair* pair,
+                         int count, const Assembly& out) const {
+  nodes_.add(-force_change(j, v, pair, count, j.d_x(), j.e_x(), j.spread_x(G)), *out.K);
+  const Vector3d a = j.A.col(2);
+  const Matrix3x12 e_v = j.e_v();
+  const Matrix3d G_e = v.c * kind_.translation.matrix(a) + v.friction * kind_.free_slide.matrix(a);
+  Matrix3d tau_w = v.c_r * kind_.rotation.matrix(a) + v.friction * kind_.free_rotation.matrix(a);
+  for (int i = 0; i < count; ++i) {
+    tau_w += pair[i].by_rate * pair[i].n * pair[i].n.transpose();
+  }
   const Matrix3x12 G_v = G_e.lazyProduct(e_v);
-  df.noalias() = e_v.transpose().lazyProduct(G_v);
+  Matrix12 df = e_v.transpose().lazyProduct(G_v);
   df.block<3, 3>(3, 3) += tau_w;
   df.block<3, 3>(3, 9) -= tau_w;
   df.block<3, 3>(9, 3) -= tau_w;
@@ -134,20 +149,20 @@ void Joint::add_columns(const JointPose& j, const Pair* pair, int count,
   add(params_.friction_damping, kind_.free_slide(a, j.e), kind_.free_rotation(a, j.w));
 }
 
-JointCoordinate Joint::coordinate(const State& s) const {
-  const JointPose j(nodes_, place_, s);
+JointCoordinate Joint::coordinate(const State& s, const VectorXd& p) const {
+  const JointPose j(nodes_, place(p), s);
   return kind_.coordinate == JointKind::Coordinate::angle ? joint_angle(j) : joint_displacement(j);
 }
 
 JointReport Joint::report(const State& s, const VectorXd& p) const {
-  const JointPose j(nodes_, place_, s);
+  const JointPose j(nodes_, place(p), s);
   const Values v = values(p);
   const Vector3d a = j.A.col(2);
   JointReport report;
   report.q = report.rate = std::nan("");
   report.tilt = 0;
   if (kind_.coordinate != JointKind::Coordinate::none) {
-    const JointCoordinate at = coordinate(s);
+    const JointCoordinate at = coordinate(s, p);
     report.q = at.q;
     report.rate = at.rate;
   }

@@ -47,6 +47,15 @@ struct JointParameters {
   int stiffness, damping;                                  // [N/m], [N s/m]
   int rotational_stiffness = -1, rotational_damping = -1;  // [N m/rad], [N m s/rad]
   int friction_damping = -1;                               // [N s/m] or [N m s/rad]
+  // First of x, y, z; -1: a particle's place, or a kind whose axes do not matter.
+  int position = -1, anchor[2] = {-1, -1}, axis_rotation = -1;  // [m], [m], [rad]
+};
+
+/// A joint as its scene starts: frames of both bodies, the joint's axes in each, world frame.
+struct JointStart {
+  std::array<Matrix3d, 2> R, axes;
+  Vector3d position;
+  double displacement;  // of b along the axis
 };
 
 /// A joint as it stands at one instant, for reports.
@@ -59,12 +68,12 @@ struct JointReport {
 
 class Joint : public Element {
  public:
-  Joint(std::string name, const JointKind& kind, NodePair nodes, std::array<JointPlace, 2> place,
+  Joint(std::string name, const JointKind& kind, NodePair nodes, JointStart start,
         JointParameters params)
       : Element(std::move(name)),
         kind_(kind),
         nodes_(std::move(nodes)),
-        place_(std::move(place)),
+        start_(std::move(start)),
         params_(params) {}
   std::vector<std::pair<int, int>> couplings() const override { return nodes_.couplings(); }
   void bind(const BlockPattern& pattern, const BlockPattern&) override { nodes_.bind(pattern); }
@@ -74,7 +83,16 @@ class Joint : public Element {
   const JointKind& kind() const { return kind_; }
   const NodePair& nodes() const { return nodes_; }
   /// Angle or displacement, where the kind has one.
-  JointCoordinate coordinate(const State& s) const;
+  JointCoordinate coordinate(const State& s, const VectorXd& p) const;
+  /// Where the joint is in both bodies: its parameters' twelve numbers are the file's position,
+  /// moved in both bodies alike, an anchor in each, and a rotation vector of the axes in both.
+  bool place_is_active(const ParameterColumns& out) const;
+  CoordinateSlopes coordinate_by_place(const State& s, const VectorXd& p) const;
+  /// df: derivatives of the generalized force by those numbers.
+  void add_place_columns(const Matrix12& df, ParameterColumns& out) const;
+  /// As the function of this name in joint_pose.hpp, and the columns of the joint's place.
+  void add_coordinate_force(const State& s, const VectorXd& p, const JointCoordinate& at,
+                            double phi, double by_q, double by_rate, const Assembly& out) const;
   JointReport report(const State& s, const VectorXd& p) const;
 
  private:
@@ -82,13 +100,18 @@ class Joint : public Element {
   struct Values;
   Values values(const VectorXd& p) const;
   int pairs(const JointPose& j, const Values& v, Pair out[3]) const;
+  std::array<JointPlace, 2> place(const VectorXd& p) const;
+  Matrix12 place_by_parameters(const State& s, const VectorXd& p) const;
+  Matrix12 force_change(const JointPose& j, const Values& v, const Pair* pair, int count,
+                        const Matrix3x12& d_x, const Matrix3x12& e_x,
+                        const Matrix12& spread_x) const;
   void add_jacobian(const JointPose& j, const Values& v, const Vector3d& G, const Pair* pair,
                     int count, const Assembly& out) const;
   void add_columns(const JointPose& j, const Pair* pair, int count, ParameterColumns& out) const;
 
   JointKind kind_;
   NodePair nodes_;
-  std::array<JointPlace, 2> place_;
+  JointStart start_;
   JointParameters params_;
 };
 

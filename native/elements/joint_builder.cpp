@@ -153,25 +153,37 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
   const Matrix3d axes = axes_of(place, kind, spec);
   const auto [turned, shifted] = start_of_b(place, kind, spec, axes);
   NodePair nodes(scene.nodes(), end[0].node, end[1].node);
-  const State start = scene.start(scene.values());
-  std::array<JointPlace, 2> at;
+  const State state = scene.start(scene.values());
+  const bool slides = kind.coordinate == Coordinate::displacement;
+  JointStart start{{}, {axes, turned}, spec.position, slides ? spec.coordinate : 0};
+  std::array<Vector3d, 2> anchor;
   double arm = 0;
   for (int m = 0; m < 2; ++m) {
-    const NodePair::Pose pose = nodes.pose(m, start);
-    at[m] = {pose.R.transpose() * ((m == 0 ? spec.position : shifted) - pose.c),
-             pose.R.transpose() * (m == 0 ? axes : turned)};
-    if (end[m].node >= 0) arm = std::max({arm, at[m].point.norm(), end[m].radius});
+    const NodePair::Pose pose = nodes.pose(m, state);
+    start.R[m] = pose.R;
+    anchor[m] = pose.R.transpose() * ((m == 0 ? spec.position : shifted) - pose.c);
+    if (end[m].node >= 0) arm = std::max({arm, anchor[m].norm(), end[m].radius});
   }
-  const JointParameters params = parameters(scene.table(), name, place, kind, spec, end, arm);
-  // A particle is its own point: it must be where the joint is.
+  JointParameters params = parameters(scene.table(), name, place, kind, spec, end, arm);
+  bool particle = false;  // it is its own point, and must be where the joint is
   for (int m = 0; m < 2; ++m) {
-    if (end[m].node < 0 || scene.nodes()[end[m].node].kind == NodeKind::frame) continue;
-    if (at[m].point.norm() > 1e-9) {
+    if (end[m].node < 0 || scene.nodes()[end[m].node].kind == NodeKind::frame) {
+      const std::string anchor_name = name + (m == 0 ? ".anchor_a" : ".anchor_b");
+      params.anchor[m] = scene.table().add3(anchor_name, "m", anchor[m], false);
+      continue;
+    }
+    particle = true;
+    if (anchor[m].norm() > 1e-9) {
       refuse(place + ": position", "must be where its particle starts", spec.position.transpose());
     }
-    at[m].point.setZero();
   }
-  scene.add_element(std::make_unique<Joint>(name, kind, nodes, at, params));
+  if (!particle)
+    params.position = scene.table().add3(name + ".position", "m", spec.position, false);
+  if (kind.has_axis()) {
+    params.axis_rotation =
+        scene.table().add3(name + ".axis_rotation", "rad", Vector3d::Zero(), false);
+  }
+  scene.add_element(std::make_unique<Joint>(name, kind, nodes, start, params));
 }
 
 const Joint& joint_named(const Scene& scene, const std::string& place, const std::string& name) {

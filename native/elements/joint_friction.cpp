@@ -7,11 +7,11 @@
 namespace diffsim {
 
 void JointFriction::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  const JointCoordinate at = joint_->coordinate(window.now());
+  const JointCoordinate at = joint_->coordinate(window.now(), p);
   const double c = p[coulomb_], s = p[slip_rate_], u = at.rate / s;
   const double share = std::tanh(u), slope = 1 - share * share;
   const NodePair& nodes = joint_->nodes();
-  add_coordinate_force(nodes, at, -c * share, 0, -c * slope / s, out);
+  joint_->add_coordinate_force(window.now(), p, at, -c * share, 0, -c * slope / s, out);
   if (!out.columns) return;
   auto add_column = [&](int parameter, double by) {
     const int column = out.columns->column(parameter);

@@ -49,14 +49,14 @@ JointLimit::Press JointLimit::press(const JointCoordinate& at, const VectorXd& p
 }
 
 void JointLimit::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  const JointCoordinate at = joint_->coordinate(window.now());
+  const JointCoordinate at = joint_->coordinate(window.now(), p);
   const Press press = this->press(at, p);
   if (press.side == 0) return;
   const double k = p[params_.stiffness], c = press.clamped ? 0 : p[params_.damping];
   const NodePair& nodes = joint_->nodes();
   // phi = -side k d grip, with dd = side dq and dd' = side dq'
-  add_coordinate_force(nodes, at, -press.side * k * press.d * press.grip, -k * press.grip,
-                       -k * press.d * c, out);
+  joint_->add_coordinate_force(window.now(), p, at, -press.side * k * press.d * press.grip,
+                               -k * press.grip, -k * press.d * c, out);
   if (!out.columns) return;
   auto add_column = [&](int parameter, double by) {
     const int column = out.columns->column(parameter);
@@ -68,7 +68,7 @@ void JointLimit::add(const Window& window, const VectorXd& p, const Assembly& ou
 }
 
 void JointLimit::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
-  const Press at = press(joint_->coordinate(window.now()), p);
+  const Press at = press(joint_->coordinate(window.now(), p), p);
   int code = at.side == 0 ? 0 : at.side > 0 ? 1 : 2;
   if (at.clamped) code += 4;
   if (std::abs(at.from_middle) > kNearCut) code += at.from_middle > 0 ? 8 : 16;

@@ -56,6 +56,27 @@ Matrix12 JointPose::spread_x(const Vector3d& G) const {
   return D;
 }
 
+Matrix3x12 JointPose::d_place() const {
+  Matrix3x12 D = Matrix3x12::Zero();
+  D.leftCols<3>() = -Matrix3d::Identity();
+  D.middleCols<3>(6) = Matrix3d::Identity();
+  return D;
+}
+
+Matrix3x12 JointPose::e_place() const {
+  // l_a and l_b move with x_b
+  Matrix3x12 D = Matrix3x12::Zero();
+  D.middleCols<3>(6) = skew(w);
+  return D;
+}
+
+Matrix12 JointPose::spread_place(const Vector3d& G) const {
+  Matrix12 D = Matrix12::Zero();
+  D.block<3, 3>(3, 6) = skew(G);
+  D.block<3, 3>(9, 6) = -skew(G);
+  return D;
+}
+
 Matrix3x12 JointPose::fixed_in_a_x(const Vector3d& a) {
   Matrix3x12 D = Matrix3x12::Zero();
   D.middleCols<3>(3) = -skew(a);
@@ -109,6 +130,19 @@ JointCoordinate joint_displacement(const JointPose& j) {
   return {a.dot(j.d), a.dot(j.e), j.spread(a),
           j.spread_x(a) + Matrix12(e_v.transpose().lazyProduct(a_x)),
           j.e_x().transpose() * a + a_x.transpose() * j.e};
+}
+
+CoordinateSlopes joint_angle_place(const JointCoordinate& at) {
+  // Only axes enter, and they turn with their bodies.
+  return {at.g, at.rate_x, at.g_x};
+}
+
+CoordinateSlopes joint_displacement_place(const JointPose& j) {
+  const Vector3d a = j.A.col(2);
+  const Matrix3x12 a_y = JointPose::fixed_in_a_x(a);
+  return {j.d_place().transpose() * a + a_y.transpose() * j.d,
+          j.e_place().transpose() * a + a_y.transpose() * j.e,
+          j.spread_place(a) + Matrix12(j.e_v().transpose().lazyProduct(a_y))};
 }
 
 void add_coordinate_force(const NodePair& nodes, const JointCoordinate& at, double phi, double by_q,

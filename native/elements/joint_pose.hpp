@@ -31,7 +31,12 @@ struct JointPose {
   /// e_v^T G: the generalized force of G on b and -G on a, both at x_b; and its change at fixed G.
   Vector12 spread(const Vector3d& G) const;
   Matrix12 spread_x(const Vector3d& G) const;
-  /// A direction fixed in a turns with it.
+  // By the joint's place, as twelve directions too: its point moved and its axes turned (rotation
+  // vectors) in a, then in b, world frame.
+  Matrix3x12 d_place() const;
+  Matrix3x12 e_place() const;
+  Matrix12 spread_place(const Vector3d& G) const;
+  /// A direction fixed in a turns with it: by poses, and by places.
   static Matrix3x12 fixed_in_a_x(const Vector3d& a);
 };
 
@@ -55,6 +60,15 @@ struct JointCoordinate {
 JointCoordinate joint_angle(const JointPose& j);
 /// Displacement q = a_3 . d of b along the axis, which is fixed in a.
 JointCoordinate joint_displacement(const JointPose& j);
+
+/// Derivatives of a coordinate, its rate and g by some twelve directions or numbers.
+struct CoordinateSlopes {
+  Vector12 q, rate;
+  Matrix12 g;
+};
+/// By the joint's place (see JointPose).
+CoordinateSlopes joint_angle_place(const JointCoordinate& at);
+CoordinateSlopes joint_displacement_place(const JointPose& j);
 
 /// Adds a generalized force phi with derivatives by q and its rate to r and, when asked, K and B.
 void add_coordinate_force(const NodePair& nodes, const JointCoordinate& at, double phi, double by_q,

@@ -18,10 +18,10 @@ double Motor::error(double target, double q) const {
 }
 
 void Motor::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  const JointCoordinate at = joint_->coordinate(window.now());
+  const JointCoordinate at = joint_->coordinate(window.now(), p);
   const Keys::Piece key = keys_.at(window.t);
   if (!follows()) {
-    add_coordinate_force(joint_->nodes(), at, key.value(p), 0, 0, out);
+    joint_->add_coordinate_force(window.now(), p, at, key.value(p), 0, 0, out);
     if (out.columns) add_key_columns(key, 1, at, *out.columns);
     return;
   }
@@ -35,7 +35,7 @@ void Motor::add(const Window& window, const VectorXd& p, const Assembly& out) co
   for (int i = 0; i <= scheme.order; ++i) {
     lag += scheme.gamma[i] * keys_.at(window.t - i * scheme.h).value(p);
   }
-  add_coordinate_force(joint_->nodes(), at, k * error + c * lag, -k, -c, out);
+  joint_->add_coordinate_force(window.now(), p, at, k * error + c * lag, -k, -c, out);
   if (!out.columns) return;
   add_column(stiffness_, error, at, *out.columns);
   add_column(damping_, lag, at, *out.columns);
@@ -60,7 +60,7 @@ void Motor::modes(const Window& window, const VectorXd& p, std::uint16_t* out) c
   if (!follows()) return;
   *out = 0;
   if (joint_->kind().coordinate != JointKind::Coordinate::angle) return;
-  const double e = error(keys_.at(window.t).value(p), joint_->coordinate(window.now()).q);
+  const double e = error(keys_.at(window.t).value(p), joint_->coordinate(window.now(), p).q);
   if (std::abs(e) > kNearCut) *out = e > 0 ? 1 : 2;
 }
 

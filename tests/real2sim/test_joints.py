@@ -241,6 +241,8 @@ def test_bad_logs_are_refused(folder, tmp_path, change, message):
 
 BAD_CONFIGS = [
     ({"measurement": {}}, "position, velocity or effort"),
+    ({"parameters__at": {"unit": "m", "value": 0, "bounds": [-1, 1], "sets": {"j2.anchor_b.x": 1}}},
+     "parameters.at.sets: got 'j2.anchor_b.x'; accepted: no place of the robot's joints"),
     ({"measurement__position": {"sigma": 0}}, r"position.sigma: got 0.0; accepted: a number > 0"),
     ({"measurement__position": {"sigma": 1, "delay": "dely"}}, "did you mean 'delay'"),
     ({"measurement__position": {"sigma": 1, "drift": -1}}, "drift: got -1.0; accepted: a n"),

@@ -108,8 +108,8 @@ def test_a_parameter_path_means_what_the_file_means(model):
     tried = []
     for path, target in targets(whole.parts, model.engine).items():
         kept = path.startswith(("bodies.rod", "bodies.bob", "world", "links[", "contact["))
-        if "pose.rotation" in path or kept:
-            continue  # the file has a quaternion; rigid bodies: test_model.py; [i]: the same path
+        if kept or any(word in path for word in ("pose.rotation", "anchor_", "axis_rotation")):
+            continue  # no key of the file; rigid bodies: test_model.py; [i]: the same path
         value = target.value * 1.01 + 1e-6
         other = load_scene(changed(base, path, value)).engine.values
         expected = model.engine.values
@@ -119,6 +119,8 @@ def test_a_parameter_path_means_what_the_file_means(model):
             scale = base["bodies"][path.split(".")[1]]["rest_scale"]
             assert list(target.sets.values()) == pytest.approx([1 / scale] * len(target.sets))
             continue
+        if ".position." in path and path.startswith("links"):
+            continue  # joints: the file's has other anchors too, see test_joint_place.py
         assert other == pytest.approx(expected, rel=1e-12, abs=1e-15), path
         assert any(expected != model.engine.values), path
         tried.append(path)

@@ -9,7 +9,7 @@ from diffsim_ros.scene.links.link import SceneLink
 from diffsim_ros.scene.part import key, part
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placing import unit
-from diffsim_ros.scene.targets import Entries, Target
+from diffsim_ros.scene.targets import AXES, Entries, Target
 
 KINDS = ("ball", "hinge", "slider", "weld", "planar", "universal")
 LIMITS: Section = {
@@ -20,6 +20,12 @@ LIMITS: Section = {
 }
 LIMIT, FRICTION, ARMATURE = "limit", "friction", "armature"
 """Elements of their own in the engine: NAME_limit.lower, NAME_friction.coulomb ..."""
+PLACE = tuple(
+    f"{word}.{axis}"
+    for word in ("position", "anchor_a", "anchor_b", "axis_rotation")
+    for axis in AXES
+)
+"""Parameters of where a joint is in its bodies, of which a kind may lack some."""
 
 
 @part
@@ -128,7 +134,7 @@ class JointLink(SceneLink):
         return f"{self.name}_{which}"
 
     def targets(self, entries: Entries, parts: Parts) -> dict[str, Target]:
-        found = super().targets(entries, parts)
+        found = super().targets(entries, parts) | entries.all_of(self.name, PLACE)
         limits = entries.all_of(self.part_name(LIMIT), tuple(self.limits or ()))
         found |= {f"limits.{word}": target for word, target in limits.items()}
         words = {"coulomb_friction": (FRICTION, "coulomb"), "slip_rate": (FRICTION, "slip_rate"),

@@ -17,6 +17,7 @@ from ....inverse.trial import InitialState, Trial
 from ....robots.kinematics import body_motions
 from ....robots.robot import Robot
 from ....rotation import quat_from_matrix, quat_matrix, quat_multiply
+from ....scene.links.joint import PLACE
 from ....scene.model import SceneModel
 from ....scene.placing import absolute
 from ....scene.robot_parts import motor_name, robot_of
@@ -71,6 +72,11 @@ class JointModel(Model):
         scene, parameters = scene_and_map(config, {**raw, "robots": {name: robot}})
         model = robot_of(robot, place)
         prefix = robot.get("prefix", "")
+        places = {f"{prefix}{name}.{word}" for name in model.joint_names for word in PLACE}
+        for parameter in parameters.parameters:
+            for target in places.intersection(parameter.sets):
+                rule = "no place of the robot's joints: its bodies start where the URDF has them"
+                raise config.error(f"parameters.{parameter.name}.sets", target, rule)
         pose = _base(scene, model, prefix)
         readings = _readings(config, [prefix + n for n in model.joint_names])
         return cls(config, scene, parameters, model, prefix, pose, readings, keys, interval)
