@@ -83,6 +83,24 @@ def vertex_areas(vertices: Array, triangles: Array) -> Array:
     return np.bincount(triangles.ravel(), thirds, minlength=len(vertices))
 
 
+def face_areas(mesh: TetMesh, chosen: Array) -> Array:
+    """Weights of a uniform traction on the faces whose vertices are all `chosen` [m^2] (n,).
+
+    The work of the traction in its motion, by vertex: of a linear face a third of its area for each
+    corner, of a quadratic one a third for each middle of an edge and nothing for corners.
+    """
+    faces = meshes.surface(mesh.corners)
+    areas = triangle_areas(mesh.vertices, faces)
+    loaded = np.isin(faces, chosen).all(axis=1)
+    if mesh.tets.shape[1] == 10:
+        middle = mesh._middles()
+        ends = np.sort(faces[:, [[0, 1], [1, 2], [0, 2]]], axis=2).tolist()
+        faces = np.array([[middle[a, b] for a, b in face] for face in ends])
+        loaded &= np.isin(faces, chosen).all(axis=1)
+    thirds = np.repeat(areas[loaded] / 3, 3)
+    return np.bincount(faces[loaded].ravel(), thirds, minlength=len(mesh.vertices))
+
+
 def quadratic(mesh: TetMesh) -> TetMesh:
     """The mesh with a node in the middle of every edge, for P2 elements."""
     ends = np.sort(mesh.corners[:, EDGES], axis=2).reshape(-1, 2)

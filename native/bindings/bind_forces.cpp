@@ -23,13 +23,14 @@ VectorXd optional_vector(const py::object& values) {
 
 void make_point_force(Scene& s, const std::string& name, const std::string& points,
                       const py::object& force, const std::vector<int>& index, double interval,
-                      const std::string& frame) {
+                      const std::string& frame, const py::object& shares) {
   const std::string place = "point force '" + name + "'";
   add_point_force(s, name,
                   {points,
                    index,
                    body_fixed(place, frame),
-                   {interval, key_values(place + ": force", force, 3)}});
+                   {interval, key_values(place + ": force", force, 3)},
+                   optional_vector(shares)});
 }
 
 void make_torque(Scene& s, const std::string& name, const std::string& body,
@@ -74,9 +75,10 @@ void bind_forces(py::class_<Scene>& scene) {
   scene
       .def("add_point_force", &make_point_force, py::arg("name"), py::kw_only(), py::arg("points"),
            py::arg("force"), py::arg("index") = all, py::arg("interval") = 0.,
-           py::arg("frame") = "world",
-           "force (3,) [N] or keys (n, 3) `interval` seconds apart, at each of the points; 'body': "
-           "turns with the body. Parameters NAME.force[k].x ...")
+           py::arg("frame") = "world", py::arg("shares") = py::none(),
+           "force (3,) [N] or keys (n, 3) `interval` seconds apart, at each of the points, times "
+           "its share (index,) where there are shares; 'body': turns with the body. Parameters "
+           "NAME.force[k].x ...")
       .def("add_torque", &make_torque, py::arg("name"), py::kw_only(), py::arg("body"),
            py::arg("torque"), py::arg("interval") = 0., py::arg("frame") = "world",
            "torque (3,) [N m] or keys (n, 3) on a rigid body. Parameters NAME.torque[k].x ...")

@@ -9,9 +9,10 @@ void PointForce::add(const Window& window, const VectorXd& p, const Assembly& ou
   const State& s = window.now();
   const Keys::Piece key = force_.at(window.t);
   const Vector3d F = key.value3(p), zero = Vector3d::Zero();
-  for (int i : index_) {
-    Matrix3d turn = Matrix3d::Identity();
-    if (body_fixed_) turn = s.R[points_->nodes[points_->node[i]].frame];
+  for (std::size_t k = 0; k < index_.size(); ++k) {
+    const int i = index_[k];
+    Matrix3d turn = shares_[static_cast<Eigen::Index>(k)] * Matrix3d::Identity();
+    if (body_fixed_) turn *= s.R[points_->nodes[points_->node[i]].frame];
     const Vector3d f = turn * F, rho = points_->moment_arm(i, s, p);
     add_force(*points_, i, f, rho, *out.r);
     if (out.K && points_->on_frame(i)) add_jacobian(i, f, rho, s, out);
@@ -53,8 +54,15 @@ void add_point_force(Scene& scene, const std::string& name, const PointForceSpec
              "point " + std::to_string(i) + " of a particle or deformable body", "use 'world'");
     }
   }
+  const auto n = static_cast<Eigen::Index>(index.size());
+  const VectorXd shares = spec.shares.size() ? spec.shares : VectorXd::Ones(n);
+  if (shares.size() != n || !shares.allFinite()) {
+    refuse(place + ": shares", "must be " + std::to_string(n) + " finite numbers, one per point",
+           shares.transpose());
+  }
   const Keys force(scene.table(), name + ".force", "N", spec.force);
-  scene.add_element(std::make_unique<PointForce>(name, &points, index, spec.body_fixed, force));
+  scene.add_element(
+      std::make_unique<PointForce>(name, &points, index, shares, spec.body_fixed, force));
 }
 
 }  // namespace diffsim

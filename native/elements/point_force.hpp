@@ -1,5 +1,5 @@
 // A force given by keys over time at each of some points: world-fixed f = F(t), or body-fixed
-// f = R F(t) on points of frames.
+// f = R F(t) on points of frames; times the point's share.
 #pragma once
 
 #include "../bodies/point_set.hpp"
@@ -11,16 +11,18 @@ struct PointForceSpec {
   std::string points;
   std::vector<int> index;  // empty: all points
   bool body_fixed = false;
-  KeyValues force;  // (3, keys) [N], at every point
+  KeyValues force;  // (3, keys) [N], times its share at every point
+  VectorXd shares;  // empty: 1 each
 };
 
 class PointForce : public Element {
  public:
-  PointForce(std::string name, const PointSet* points, std::vector<int> index, bool body_fixed,
-             Keys force)
+  PointForce(std::string name, const PointSet* points, std::vector<int> index, VectorXd shares,
+             bool body_fixed, Keys force)
       : Element(std::move(name)),
         points_(points),
         index_(std::move(index)),
+        shares_(std::move(shares)),
         body_fixed_(body_fixed),
         force_(force) {}
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
@@ -31,6 +33,7 @@ class PointForce : public Element {
 
   const PointSet* points_;
   std::vector<int> index_;
+  VectorXd shares_;
   bool body_fixed_;
   Keys force_;
 };

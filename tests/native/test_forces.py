@@ -28,7 +28,9 @@ def test_battery_of_point_force(frame, t):
     s = with_points(rng)
     s.add_point_force("push", points="on", force=rng.normal(size=(3, 3)), frame=frame, **KEYS)
     s.add_point_force("pull", points="dot", force=[1, 2, 3])
-    for name in ("push", "pull"):
+    s.add_point_force("press", points="on", index=[2, 0], force=rng.normal(size=3), frame=frame,
+                      shares=[0.3, -1.2])  # fmt: skip
+    for name in ("push", "pull", "press"):
         for _ in range(2):
             check_element(s, name, s.values, random_instants(rng, 3, 1), rng, [0, 1], t)
 
@@ -228,6 +230,7 @@ def test_gradients_by_forces_and_cables(order):
 
 BAD = [
     ("add_point_force", {"points": "post", "force": [1, 0, 0]}, "must be on a body"),
+    ("add_point_force", {"points": "on", "force": [1, 0, 0], "shares": [1.0]}, "shares: must be 3"),
     ("add_point_force", {"points": "on", "force": [1, 0]}, r"must be \(3,\) or \(n, 3\) keys"),
     ("add_point_force", {"points": "on", "force": [[1, 0, 0]] * 2}, "interval: must be > 0"),
     ("add_point_force", {"points": "on", "force": [1, 0, 0], "index": [3]}, r"in \[0, 2\], got 3"),

@@ -80,6 +80,16 @@ class ClothBody(WebBody):
     def total_mass(self) -> float:
         return self.mass if self.mass is not None else self.mass_per_area * self.mesh.area
 
+    def loaded_areas(self, chosen: np.ndarray) -> np.ndarray:
+        """Of a rectangle by cells, a quarter for each corner: its triangles favour some."""
+        diagonals = self.mesh.web.pairs.get("shear")
+        if diagonals is None:
+            return super().loaded_areas(chosen)
+        cells = np.hstack(np.split(diagonals, 2))
+        loaded = cells[np.isin(cells, chosen).all(axis=1)]
+        corners = np.bincount(loaded.ravel(), minlength=len(self.mesh.vertices))
+        return corners * self.mesh.area / len(cells) / 4
+
     def mass_targets(self, entries: Entries) -> dict[str, Target]:
         if self.mass is not None:
             return super().mass_targets(entries)

@@ -30,6 +30,7 @@ from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.shapes import ContactSpheres, spheres_at
 from diffsim_ros.scene.targets import Entries, Target
+from diffsim_ros.scene.tets import TetMesh, face_areas, vertex_areas
 
 if TYPE_CHECKING:
     from diffsim_ros.scene.cloth import Web
@@ -245,6 +246,14 @@ class SoftBody(Body):
             self.name, kind, tuple(size.tolist()), tuple(self.colour), self.mesh.triangles,
             self.lines(), self.SHEET,
         )  # fmt: skip
+
+    def loaded_areas(self, chosen: Array) -> Array:
+        """Weights of a uniform traction on the faces whose vertices are all `chosen` [m^2] (n,)."""
+        shape = self.mesh
+        if shape.tets is not None:
+            return face_areas(TetMesh(shape.vertices, shape.tets), chosen)
+        faces = shape.triangles[np.isin(shape.triangles, chosen).all(axis=1)]
+        return vertex_areas(shape.vertices, faces)
 
     def lines(self) -> Array:
         """Pairs of vertices (s, 2) that a picture draws."""

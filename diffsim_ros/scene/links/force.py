@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.fields import REQUIRED, join
+from diffsim_ros.fields import REQUIRED, Reader, join
+from diffsim_ros.scene.bodies.body import Body
 from diffsim_ros.scene.bodies.regions import region, resolve_region
 from diffsim_ros.scene.links.link import (
     FRAME,
@@ -32,6 +33,12 @@ class ForceLink(SceneLink):
     where: dict | None = key(
         "any", "region of a solid, cloth or string: the force is shared by its vertices"
     )
+    sharing: str | None = key(
+        "choice",
+        "by the region's vertices: `area`, a uniform traction on the faces that lie in it, or "
+        "`equal`; absent: area where there is a face and no inner vertex of a solid",
+        choices=("area", "equal"),
+    )
     force: list = key("controls3", "one, or several `interval` apart", "N", REQUIRED)
     interval: float | None = shared(INTERVAL)
     frame: str = shared(FRAME)
@@ -50,26 +57,45 @@ class ForceLink(SceneLink):
             values["where"] = resolve_region(reader, values["where"], body.mesh.vertices, where)
             if values["frame"] == "body":
                 raise reader.error(join(key, "frame"), "body", f"world: a {kind} has no frame")
+            values["sharing"] = _sharing(reader, values, body, key)
         else:
             if values["where"] is not None:
                 rule = f"`point`, not `where`, on a {kind}"
                 raise reader.error(where, values["where"], rule)
+            if values["sharing"] is not None:
+                rule = f"no sharing on a {kind}"
+                raise reader.error(join(key, "sharing"), values["sharing"], rule, "remove it")
             values["point"] = read_point(parts, body, values["point"], join(key, "point"))
         check_interval(parts, values, "force", key)
 
-    def _vertices(self, parts: Parts) -> list[int]:
-        body = parts.bodies[self.body]
-        return free_vertices(body, region(self.where, body.mesh.vertices)) if body.SOFT else [0]
-
     def add(self, scene: Any, parts: Parts) -> None:
-        points, index = self.body, self._vertices(parts)
-        if not parts.bodies[self.body].SOFT:
+        body, points, controls = parts.bodies[self.body], self.body, self.keys_over_time("force")
+        if body.SOFT:
+            chosen = region(self.where, body.mesh.vertices)
+            index = free_vertices(body, chosen)
+            weights = np.ones(len(index))
+            if self.sharing == "area":
+                weights = body.loaded_areas(chosen)[index]
+            controls |= {"index": index, "shares": weights / weights.sum()}
+        else:
             points = f"{self.name}_point"
             scene.add_points(points, bodies=[self.body], local=np.array([self.point]))
-        controls = self.keys_over_time("force")
-        controls["force"] = controls["force"] / len(index)
-        scene.add_point_force(self.name, points=points, index=index, **controls)
+        scene.add_point_force(self.name, points=points, **controls)
 
     def targets(self, entries: Entries, parts: Parts) -> dict[str, Target]:
-        share = 1.0 / len(self._vertices(parts))
-        return key_targets(entries, self.name, "force", len(self.force), share)
+        return key_targets(entries, self.name, "force", len(self.force))
+
+
+def _sharing(reader: Reader, values: dict, body: Body, key: str) -> str:
+    """How a region's vertices share the force; InputError where nothing free has a part of it."""
+    chosen = region(values["where"], body.mesh.vertices)
+    index = free_vertices(body, chosen)
+    if not index:
+        rule = "a region with at least one vertex that is not pinned"
+        raise reader.error(join(key, "where"), values["where"], rule)
+    on_faces = body.loaded_areas(chosen)[index].sum() > 0
+    if values["sharing"] == "area" and not on_faces:
+        rule = "equal: the region holds no face with a free vertex"
+        raise reader.error(join(key, "sharing"), "area", rule)
+    inside = np.setdiff1d(chosen, body.mesh.triangles) if body.mesh.tets is not None else []
+    return values["sharing"] or ("area" if on_faces and not len(inside) else "equal")

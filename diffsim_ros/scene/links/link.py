@@ -151,17 +151,10 @@ def check_interval(parts: Parts, values: dict, name: str, key: str) -> None:
         raise parts.reader.error(join(key, "interval"), None, INTERVAL.rule(), remedy)
 
 
-def key_targets(
-    entries: Entries, owner: str, word: str, count: int, share: float = 1.0
-) -> dict[str, Target]:
-    """Paths word[k].x ... of keys (count, 3), of which each parameter of the engine has a share."""
-    found = {}
-    for k in range(count):
-        for axis in AXES:
-            one = entries.target(f"{owner}.{word}[{k}].{axis}")
-            sets = dict.fromkeys(one.sets, share)
-            found[f"{word}[{k}].{axis}"] = Target(one.value / share, one.unit, sets)
-    return found
+def key_targets(entries: Entries, owner: str, word: str, count: int) -> dict[str, Target]:
+    """Paths word[k].x ... of keys (count, 3)."""
+    words = tuple(f"{word}[{k}].{axis}" for k in range(count) for axis in AXES)
+    return entries.all_of(owner, words)
 
 
 def free_vertices(body: Body, chosen: Array) -> list[int]:
