@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
             write_yaml(stage / "scene.yaml", model.description)
             write_yaml(stage / "result.yaml", result)
             write_json(stage / "metrics.json", figures(rest))
-            np.savez(stage / "pose.npz", position=rest.position, orientation=rest.orientation)
+            np.savez(stage / "pose.npz", **pose_arrays(model, rest))
             write_bytes(stage / "equilibrium.png", picture(model, rest))
     print(listing(result))
     print(f"results in {folder.path}")
@@ -67,6 +67,17 @@ def document(model: Any, rest: Any) -> dict:
         "bodies": bodies(model, rest),
         "energy": {"unit": "J", **energies(model, rest)},
         "derivatives": derivatives(model, rest),
+    }
+
+
+def pose_arrays(model: Any, rest: Any) -> dict[str, np.ndarray]:
+    """Arrays of pose.npz, from which a scene's `start` begins."""
+    names = model.engine.body_names
+    return {
+        "position": rest.position,
+        "orientation": rest.orientation,
+        "names": np.array(names),
+        "counts": np.array([model.engine.nodes_of(name)[1] for name in names]),
     }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.sdfs import surface_of
+from diffsim_ros.scene.start import apply_start
 
 DEEP = 0.1  # share of a body's smallest extent that may be inside a surface at the start
 
@@ -56,6 +57,8 @@ def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
             link.add(scene, parts)
         key = "links"
         parts.write_chosen(scene)
+        key = "start"
+        apply_start(parts, scene)
         known = {info.name for info in scene.parameters} if parts.values else set()
         for name, value in parts.values.items():
             key = f"values.{name}"

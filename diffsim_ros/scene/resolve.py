@@ -17,6 +17,7 @@ from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placing import absolute
 from diffsim_ros.scene.robot_parts import add_robots
 from diffsim_ros.scene.sdfs import resolve_sdfs
+from diffsim_ros.scene.start import read_start
 from diffsim_ros.yaml_file import read_yaml
 
 ENTRY = Field("number", "value in the engine's units: SI, radians")
@@ -43,6 +44,7 @@ def resolve(raw: object, place: object) -> Parts:
     for i, value in enumerate(scene["links"]):
         parts.links.append(read_link(parts, value, f"links[{i}]"))
     _unique_names(parts)
+    parts.start = read_start(reader, scene["start"])
     parts.values = _values(reader, scene["estimated"], scene["values"])
     return parts
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from diffsim_ros.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.parameter import FACTOR_POWER, SCALE
 from diffsim_ros.scene import bodies, contacts, links, materials, schema_robots, sdfs
+from diffsim_ros.scene.start import START
 
 SCENE: Section = {
     "name": Field("text", "title for reports", default=""),
@@ -19,6 +20,7 @@ SCENE: Section = {
     "contact": Field("list", "contacts of a body's contact spheres against a surface", default=[]),
     "links": Field("list", "springs between points of bodies and of the world", default=[]),
     "estimated": Field("text", "result.yaml of `diffsim estimate`: its `scene` joins `values`"),
+    "start": START,
     "values": Field(
         "mapping", "parameter of the engine -> number, over all else", default={}, of_names=True
     ),

@@ -71,6 +71,25 @@ def signed_volumes(vertices: Array, tets: Array) -> Array:
     return np.einsum("ij,ij->i", b - a, np.cross(c - a, d - a)) / 6
 
 
+def least_jacobians(rest: TetMesh, vertices: Array) -> Array:
+    """Least volume ratio of each tet where its vertices are at `vertices` (n, 3), 1 at rest (m,).
+
+    Of quadratic tets at their corners and at the four points of their quadrature.
+    """
+    volume = rest.volumes()
+    if rest.tets.shape[1] == 4:
+        return signed_volumes(vertices, rest.tets) / volume
+    slope = np.array([[-1.0, -1, -1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])  # of the four shares
+    inner = np.full((4, 4), (5 - np.sqrt(5)) / 20) + np.eye(4) / np.sqrt(5)
+    found = []
+    for share in (*np.eye(4), *inner):
+        middle = [4 * (share[i] * slope[j] + share[j] * slope[i]) for i, j in EDGES]
+        gradients = np.concatenate([(4 * share - 1)[:, None] * slope, middle])
+        edges = np.einsum("mni,nj->mij", vertices[rest.tets], gradients)
+        found.append(np.linalg.det(edges) / (6 * volume))
+    return np.min(found, axis=0)
+
+
 def triangle_areas(vertices: Array, triangles: Array) -> Array:
     """Areas of triangles [m^2] (k,)."""
     a, b, c = (vertices[triangles[:, i]] for i in range(3))

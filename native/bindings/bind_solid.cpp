@@ -86,6 +86,15 @@ void bind_solid(py::class_<Scene>& scene) {
       py::arg("glued") = GluedVertices(),
       "Mass points for cloth and strings: vertices (n, 3) [m], their mass together [kg], `shares` "
       "(n,) of it (default: alike). They are the points `name`; start and glued as for add_solid.");
+  scene.def(
+      "set_start",
+      [](Scene& s, const std::string& name, const Points& position, const Points& velocity) {
+        set_start(s, name, position.transpose(), velocity.transpose());
+      },
+      py::arg("name"), py::kw_only(), py::arg("position"), py::arg("velocity"),
+      "Starts the nodes of a solid, cloth or string at position [m], velocity [m/s] (nodes, 3), "
+      "world frame; the rest shape stays as it is, and the pose and velocities of the body move "
+      "this start.");
 }
 
 }  // namespace diffsim

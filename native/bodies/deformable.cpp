@@ -8,6 +8,7 @@ DeformableBody::DeformableBody(const std::string& name, int first, ParameterTabl
                                Matrix3X X, Matter matter, const RigidBodyStart& start)
     : Body(name, NodeKind::point, first, static_cast<int>(X.cols())),
       X_(std::move(X)),
+      V_(Matrix3X::Zero(3, X_.cols())),
       share_(std::move(matter.share)) {
   mass_ = table.add(name + "." + matter.name, matter.unit, matter.value, 1e-12, kInfinity);
   position_ = table.add3(name + ".position", "m", start.position, true);
@@ -27,7 +28,17 @@ void DeformableBody::start(const VectorXd& p, const std::vector<Node>&, State& s
   const Vector3d c = p.segment<3>(position_), v = p.segment<3>(velocity_);
   const Vector3d w = p.segment<3>(angular_velocity_);
   s.c.middleCols(node(), count()) = arm.colwise() + c;
-  s.v.middleCols(node(), count()) = (skew(w) * arm).colwise() + v;
+  s.v.middleCols(node(), count()) =
+      (skew(w) * arm + exp_rotation(p.segment<3>(rotation_)) * V_).colwise() + v;
+}
+
+void DeformableBody::set_start(const VectorXd& p, const Matrix3X& position,
+                               const Matrix3X& velocity) {
+  const Matrix3d back = exp_rotation(p.segment<3>(rotation_)).transpose();
+  const Vector3d w = p.segment<3>(angular_velocity_);
+  const Matrix3X arm = position.colwise() - Vector3d(p.segment<3>(position_));
+  X_ = back * arm;
+  V_ = back * ((velocity - skew(w) * arm).colwise() - Vector3d(p.segment<3>(velocity_)));
 }
 
 void DeformableBody::start_sensitivity(const VectorXd& p, const std::vector<Node>& nodes,
@@ -39,12 +50,13 @@ void DeformableBody::start_sensitivity(const VectorXd& p, const std::vector<Node
   for (int i = 0; i < count(); ++i) {
     const int dof = nodes[node() + i].dof;
     const Matrix3d minus_hat = -skew(R * X_.col(i));  // d(R X) = -[R X]x d psi
+    const Matrix3d by_turn = W * minus_hat - skew(R * V_.col(i));
     for (int a = 0; a < 3; ++a) {
       if (const int c = column_of[position_ + a]; c >= 0) X(dof + a, c) = 1;
       if (const int c = column_of[velocity_ + a]; c >= 0) V(dof + a, c) = 1;
       if (const int c = column_of[rotation_ + a]; c >= 0) {
         X.block<3, 1>(dof, c) = minus_hat * J.col(a);
-        V.block<3, 1>(dof, c) = W * minus_hat * J.col(a);
+        V.block<3, 1>(dof, c) = by_turn * J.col(a);
       }
       if (const int c = column_of[angular_velocity_ + a]; c >= 0) {
         V.block<3, 1>(dof, c) = minus_hat.col(a);

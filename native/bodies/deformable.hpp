@@ -1,6 +1,8 @@
 // A deformable body: many point nodes that start from a rigid motion.
 //
-//   x_i = c + R X_i,  v_i = v + omega x (R X_i),  R = exp([rotation]x);  m_i = share_i p[mass]
+//   x_i = c + R X_i,  v_i = v + omega x (R X_i) + R V_i,  R = exp([rotation]x);  m_i = share_i
+//   p[mass]
+// X are the rest places and V is 0 unless a deformed start is given.
 // Solids (shares: nodal volumes, p: density), cloth and strings (shares sum to 1, p: mass).
 #pragma once
 
@@ -25,9 +27,12 @@ class DeformableBody : public Body {
                          const std::vector<int>& column_of, MatrixXd& X,
                          MatrixXd& V) const override;
   int mass_parameter() const { return mass_; }
+  /// Starts from nodes at these places and velocities (3, nodes), world frame, where the body's
+  /// pose and velocities are those of p.
+  void set_start(const VectorXd& p, const Matrix3X& position, const Matrix3X& velocity);
 
  private:
-  Matrix3X X_;
+  Matrix3X X_, V_;
   VectorXd share_;
   int mass_, position_, rotation_, velocity_, angular_velocity_;
 };

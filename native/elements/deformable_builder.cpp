@@ -90,6 +90,24 @@ const PointSet* add_deformable(Scene& scene, const std::string& place, const std
   return set;
 }
 
+void set_start(Scene& scene, const std::string& name, const Matrix3X& position,
+               const Matrix3X& velocity) {
+  const std::string place = "start of '" + name + "'";
+  DeformableBody* body = nullptr;
+  for (const auto& b : scene.bodies()) {
+    if (b->name() == name) body = dynamic_cast<DeformableBody*>(b.get());
+  }
+  if (!body) refuse(place, "must be of a solid, cloth or string", "'" + name + "'");
+  for (const Matrix3X* given : {&position, &velocity}) {
+    if (given->cols() != body->count()) {
+      refuse(place, "must have " + std::to_string(body->count()) + " rows, one per free vertex",
+             given->cols());
+    }
+    if (!given->allFinite()) refuse(place, "must be finite", "nan or inf");
+  }
+  body->set_start(scene.values(), position, velocity);
+}
+
 void add_mass_points(Scene& scene, const std::string& name, DeformableSpec spec) {
   scene.check_new("mass points", name);
   const std::string place = "mass points '" + name + "'";

@@ -53,6 +53,11 @@ struct DeformableSpec {
 const PointSet* add_deformable(Scene& scene, const std::string& place, const std::string& name,
                                const DeformableSpec& spec);
 
+/// Starts a deformable body's nodes at these places and velocities (3, nodes), world frame; what is
+/// glued stays where its carrier has it, and the rest shape as it is.
+void set_start(Scene& scene, const std::string& name, const Matrix3X& position,
+               const Matrix3X& velocity);
+
 /// Cloth, strings: mass points without forces of their own; `shares` sum to 1, empty = alike.
 void add_mass_points(Scene& scene, const std::string& name, DeformableSpec spec);
 

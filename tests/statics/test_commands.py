@@ -38,6 +38,12 @@ def test_statics_writes_where_the_scene_rests(tmp_path, capsys):
     assert result["energy"]["elastic"] > 0
     with np.load(out / "pose.npz") as pose:
         assert pose["position"].shape == (len(pose["orientation"]), 3)
+    again = {**yaml.safe_load(scene.read_text()), "start": str(out / "pose.npz")}
+    (tmp_path / "again.yaml").write_text(yaml.safe_dump(again))
+    assert main(["statics", str(tmp_path / "again.yaml"), "--out", str(tmp_path / "again")]) == 0
+    moved = yaml.safe_load((tmp_path / "again" / "result.yaml").read_text())["bodies"]["beam"]
+    assert moved["moved_most"] < 1e-9
+    assert moved["position"] == pytest.approx(body["position"], abs=1e-9)
     assert (out / "equilibrium.png").read_bytes()[:4] == b"\x89PNG"
     assert main(["statics", str(scene), "--out", str(out)]) == 2
     assert "never overwritten" in capsys.readouterr().err
