@@ -32,7 +32,7 @@ void Contact::evaluate_geometry(const State& s, const VectorXd& p, Touch& t) con
   }
   t.rho = points_->moment_arm(i, s, p);
   const bool point = t.node >= 0 && !t.frame;
-  t.offset = point ? 0 : hybrid() ? t.sdf.g : t.radius;
+  t.offset = point ? 0 : at_surface() ? t.sdf.g : t.radius;
   t.rho_c = t.rho - t.offset * n;
   t.omega_a = t.frame ? s.w[points_->nodes[t.node].frame] : Vector3d::Zero();
   t.w = points_->velocity(i, s, t.rho_c);
@@ -55,7 +55,6 @@ void Contact::evaluate_law(const Window& window, const VectorXd& p, Touch& t) co
   const int began = integral ? evaluate_before(window, p, t) : kTouched;
   const double h = window.scheme.h;
   t.normal = integral ? onset_force(law, t.d, t.rate, t.before, h) : normal_force(law, t.d, t.rate);
-  t.share = integral && !hybrid() ? stick_share(law, t.d, t.rate, t.before, h) : StickShare{};
   t.limit = friction_limit(law, t.normal.f);
   evaluate_friction(window, p, law, began, t);
   t.f = t.normal.f * t.sdf.n - t.slope.s * t.v_t;
@@ -78,33 +77,23 @@ void Contact::evaluate_friction(const Window& window, const VectorXd& p, const C
   const int i = t.point;
   const std::vector<std::uint8_t>& stick = window.now().stick;
   t.stick = StickState(hybrid() && !stick.empty() ? stick[first_stick() + i] : 0);
-  t.k_t = law.k_t * t.share.value;
+  t.k_t = law.k_t;
   if (hybrid()) {
     t.k_t = std::max(law.k_t, kSlipMass * mass_[i] * window.scheme.gamma[0]);
     t.k_t *= std::pow(kStiffening, t.stick.releases());
   }
   const double speed = t.v_t.norm();
-  if (t.stick.sticks() || (t.stick.binds() && speed <= kStickSpeed)) {
+  t.past.reset();
+  t.by_sampled = t.by_d = t.by_rate = t.by_before = t.by_past_pull = t.by_past_limit = 0;
+  if (!hybrid() && integrates(window)) {
+    evaluate_touched(window, p, law, began, t);
+  } else if (t.stick.sticks() || (t.stick.binds() && speed <= kStickSpeed)) {
     t.slope = stick_slope(t.limit.f);
   } else {
     const double k_t = t.stick.binds() ? kInfinity : t.k_t;
     t.slope = friction_slope(k_t, law.friction, speed, t.limit.f);
   }
   if (hybrid() && t.k_t > law.k_t) t.slope.by_kt = 0;
-  t.past.reset();
-  t.by_past = 0;
-  const bool passes = began != kOpen && began != (t.slope.slip ? kSlip : kStick);
-  if (passes && law.friction == Friction::linear && integrates(window)) {
-    t.past = past_touch(window, p, i);
-    if (t.past) {
-      const Touch& q = *t.past;
-      const double excess = q.k_t * q.v_t.norm() - q.limit.f;
-      t.by_past = add_transition(t.slope, t.k_t, speed, t.limit.f, excess);
-    }
-    if (t.by_past == 0) t.past.reset();
-  }
-  t.by_share = t.slope.by_kt * law.k_t;
-  t.slope.by_kt *= t.share.value;
   t.by_fn = t.slope.by_limit * t.limit.by_fn;
 }
 

@@ -91,6 +91,9 @@ class Contact : public ContactElement {
   static void evaluate_tangent_velocity(Touch& t);
   void evaluate_friction(const Window& window, const VectorXd& p, const ContactLaw& law, int began,
                          Touch& t) const;
+  /// (12c), (12d)
+  void evaluate_touched(const Window& window, const VectorXd& p, const ContactLaw& law, int began,
+                        Touch& t) const;
   /// Whether forces are integrals over the step: of this law, and not in the first step. Scenes put
   /// bodies on surfaces, where a gap of 0 up to rounding says nothing.
   bool integrates(const Window& window) const {
@@ -102,6 +105,8 @@ class Contact : public ContactElement {
   /// The touch when the step began, by the law at that instant; null where it was open.
   std::shared_ptr<const Touch> past_touch(const Window& window, const VectorXd& p, int i) const;
   bool hybrid() const { return law_.friction == Friction::hybrid; }
+  /// Whether x_c is on the obstacle's surface, not on the sphere's.
+  bool at_surface() const { return hybrid() && points_->size() > 1; }
   bool rolls() const { return law_.k_roll >= 0; }
   void gather(int begin, int count, const State& s, const VectorXd& p,
               const Eigen::AlignedBox3d* box, Near& near) const;
@@ -115,8 +120,8 @@ class Contact : public ContactElement {
   static Slope slope(const Touch& t, const RollingSlope* rolling, Slope* torque);
   struct Motion;  // how d f_n and d v_t follow the relative motion
   static Motion motion(const Touch& t);
-  /// q = k_t |v_t| - limit, in the first row.
-  static Slope excess_slope(const Touch& t);
+  /// by_pull d k_t |v_t| + by_limit d limit, in the first row.
+  static Slope pull_slope(const Touch& t, double by_pull, double by_limit);
   /// Derivatives of f or tau (`value`) by the poses and velocities of both ends.
   void move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End::* by_x,
             Matrix36 End::* by_v, End& a, End& b) const;
@@ -133,7 +138,7 @@ class Contact : public ContactElement {
     double dradius, dbefore;
   };
   struct ShapeMotion {
-    double dfn, dshare;
+    double dfn, dslope;  // dslope: without what follows from f_n and v_t
     Vector3d dm, dvt, dx_c;
   };
   ShapeMotion shape_motion(const Touch& t, const ShapeSlope& by) const;

@@ -45,6 +45,33 @@ std::shared_ptr<const Contact::Touch> Contact::past_touch(const Window& window, 
   return t;
 }
 
+void Contact::evaluate_touched(const Window& window, const VectorXd& p, const ContactLaw& law,
+                               int began, Touch& t) const {
+  const double h = window.scheme.h, speed = t.v_t.norm(), pull = t.k_t * speed;
+  t.sampled = normal_force(law, t.d, t.rate);
+  t.sampled_limit = friction_limit(law, t.sampled.f);
+  TouchedStep step{t.before, t.d, t.rate, h, t.sampled_limit.f, t.limit.f, false, 0, 0};
+  const bool slides = pull > step.sampled;
+  if (law.friction == Friction::linear && began != kOpen && began != static_cast<int>(slides ? kSlip : kStick)) {
+    t.past = past_touch(window, p, t.point);
+    if (t.past) {
+      step.past_pull = t.past->k_t * t.past->v_t.norm();
+      step.past_limit = t.past->limit.f;
+      step.passes = (pull - step.sampled) * (step.past_pull - step.past_limit) < 0;
+    }
+    if (!step.passes) t.past.reset();
+  }
+  const TouchedSlope to = touched_slope(t.k_t, law.friction, speed, step);
+  t.slope = to.slope;
+  t.by_sampled = to.by_sampled;
+  const double by_fn = to.by_sampled * t.sampled_limit.by_fn;
+  t.by_d = to.by_d + by_fn * t.sampled.by_d;
+  t.by_rate = to.by_rate + by_fn * t.sampled.by_rate;
+  t.by_before = to.by_before;
+  t.by_past_pull = to.by_past_pull;
+  t.by_past_limit = to.by_past_limit;
+}
+
 void Contact::touching(const Window& now, const VectorXd& p, std::uint8_t* out) const {
   if (!looks_back()) return;
   for_each_touch(now, p, [&](const Touch& t) { out[t.point] = t.slope.slip ? kSlip : kStick; });

@@ -89,27 +89,27 @@ Contact::Slope Contact::slope(const Touch& t, const RollingSlope* rolling, Slope
     *torque = {rolling->by_n * t.m_x + rolling->by_fn * by.fn_x, rolling->by_fn * by.fn_w,
                rolling->by_omega};
   }
-  // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn df_n + by_share dshare)
+  // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn df_n + by_d dd + by_rate dd')
   const Matrix3d S =
       -t.slope.s * Matrix3d::Identity() - t.slope.by_speed * t.v_t * t.v_t.transpose();
   const Vector3d along = n - t.by_fn * t.v_t;  // df/df_n
   Slope force{along * by.fn_x + t.normal.f * t.sdf.kappa + S * by.vt_x,
               along * by.fn_w + S * by.vt_w, Matrix3d::Zero()};
-  if (t.share.value != 1) {
-    const Eigen::RowVector3d share_x = -t.share.by_d * n.transpose() + t.share.by_rate * by.rate_x;
-    force.x -= t.by_share * t.v_t * share_x;
-    force.w += t.by_share * t.share.by_rate * t.v_t * n.transpose();
+  if (t.by_d != 0 || t.by_rate != 0) {
+    force.x -= t.v_t * (-t.by_d * n.transpose() + t.by_rate * by.rate_x);
+    force.w += t.by_rate * t.v_t * n.transpose();
   }
   return force;
 }
 
-Contact::Slope Contact::excess_slope(const Touch& t) {
+Contact::Slope Contact::pull_slope(const Touch& t, double by_pull, double by_limit) {
   const Motion by = motion(t);
   const double speed = t.v_t.norm();
   const Vector3d direction = speed > 0 ? Vector3d(t.v_t / speed) : Vector3d::Zero();
   Slope q{Matrix3d::Zero(), Matrix3d::Zero(), Matrix3d::Zero()};
-  q.x.row(0) = t.k_t * direction.transpose() * by.vt_x - t.limit.by_fn * by.fn_x;
-  q.w.row(0) = t.k_t * direction.transpose() * by.vt_w - t.limit.by_fn * by.fn_w;
+  const Eigen::RowVector3d by_vt = by_pull * t.k_t * direction.transpose();
+  q.x.row(0) = by_vt * by.vt_x + by_limit * t.limit.by_fn * by.fn_x;
+  q.w.row(0) = by_vt * by.vt_w + by_limit * t.limit.by_fn * by.fn_w;
   return q;
 }
 
@@ -117,7 +117,7 @@ Contact::Slope Contact::excess_slope(const Touch& t) {
 Matrix3d Contact::lag(const Touch& t) const {
   Matrix3d lag = t.offset * t.sdf.kappa;
   const bool turns = t.frame || t.node < 0;
-  if (turns && hybrid()) lag += t.sdf.n * t.sdf.n.transpose();
+  if (turns && at_surface()) lag += t.sdf.n * t.sdf.n.transpose();
   return lag;
 }
 
@@ -194,14 +194,23 @@ void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& 
     const Vector3d along = t.sdf.n - t.by_fn * t.v_t;  // df/df_n
     add_column(t, dfn * along + df_t, dfn * rolling.by_fn + dtau, zero, c, out);
   };
-  add(law_.k_n, weight * t.normal.by_k_n, zero, zero);
-  add(law_.c_n, t.normal.by_c_n, zero, zero);
-  add(law_.k_d, weight * t.normal.by_k_d, zero, zero);
-  add(law_.d_0, t.normal.by_d_0, zero, zero);
+  const bool both = t.by_sampled != 0;  // friction by the sampled force too
+  const auto add_normal = [&](int parameter, double share, double NormalForce::* by) {
+    const double more = both ? t.by_sampled * t.sampled_limit.by_fn * t.sampled.*by : 0;
+    add(parameter, share * t.normal.*by, -share * more * t.v_t, zero);
+  };
+  const auto add_limit = [&](int parameter, double FrictionLimit::* by) {
+    const double more = both ? t.by_sampled * t.sampled_limit.*by : 0;
+    add(parameter, 0, -(t.slope.by_limit * t.limit.*by + more) * t.v_t, zero);
+  };
+  add_normal(law_.k_n, weight, &NormalForce::by_k_n);
+  add_normal(law_.c_n, 1, &NormalForce::by_c_n);
+  add_normal(law_.k_d, weight, &NormalForce::by_k_d);
+  add_normal(law_.d_0, 1, &NormalForce::by_d_0);
   add(law_.k_t, 0, -weight * t.slope.by_kt * t.v_t, zero);
-  add(law_.c_f, 0, -t.slope.by_limit * t.limit.by_cf * t.v_t, zero);
-  add(law_.c_s, 0, -t.slope.by_limit * t.limit.by_cs * t.v_t, zero);
-  add(law_.f_0, 0, -t.slope.by_limit * t.limit.by_f0 * t.v_t, zero);
+  add_limit(law_.c_f, &FrictionLimit::by_cf);
+  add_limit(law_.c_s, &FrictionLimit::by_cs);
+  add_limit(law_.f_0, &FrictionLimit::by_f0);
   if (rolls()) {
     const FrictionSlope &roll = t.rolling.rolling, &spin = t.rolling.spinning;
     const Vector3d spun = t.rolling.spin * t.m;
@@ -236,13 +245,13 @@ Contact::ShapeMotion Contact::shape_motion(const Touch& t, const ShapeSlope& by)
   const Vector3d& n = t.sdf.n;
   const Vector3d dn = t.sdf.kappa * drho;
   const double dd = dradius - n.dot(drho);
-  const bool grows = !hybrid() && (t.node < 0 || t.frame);
+  const bool grows = !at_surface() && (t.node < 0 || t.frame);
   ShapeMotion to;
   to.dx_c = drho - lag(t) * drho - (grows ? dradius : 0.) * n;
   const Vector3d dw = (t.omega_a - t.omega_b).cross(to.dx_c);
   const double drate = -n.dot(dw) - t.w.dot(dn);
   to.dfn = t.normal.by_d * dd + t.normal.by_rate * drate + t.normal.by_before * dbefore;
-  to.dshare = t.share.by_d * dd + t.share.by_rate * drate + t.share.by_before * dbefore;
+  to.dslope = t.by_d * dd + t.by_rate * drate + t.by_before * dbefore;
   to.dm = t.m_x * drho;
   to.dvt = dw - (t.m.dot(dw) + t.w.dot(to.dm)) * t.m - t.m.dot(t.w) * to.dm;
   return to;
@@ -251,8 +260,7 @@ Contact::ShapeMotion Contact::shape_motion(const Touch& t, const ShapeSlope& by)
 void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
                                int column, ParameterColumns& out) const {
   const ShapeMotion to = shape_motion(t, by);
-  const double dslope =
-      t.slope.by_speed * t.v_t.dot(to.dvt) + t.by_fn * to.dfn + t.by_share * to.dshare;
+  const double dslope = t.slope.by_speed * t.v_t.dot(to.dvt) + t.by_fn * to.dfn + to.dslope;
   const Vector3d dn = t.sdf.kappa * by.drho;
   const Vector3d df = to.dfn * t.sdf.n + t.normal.f * dn - t.slope.s * to.dvt - dslope * t.v_t;
   add_column(t, df, rolling.by_n * to.dm + rolling.by_fn * to.dfn, to.dx_c, column, out);
@@ -262,22 +270,23 @@ void Contact::add_past_columns(const Touch& t, const State& past, ParameterColum
   const Touch& q = *t.past;
   const double weight = weights_[t.point], speed = q.v_t.norm();
   const Vector3d zero = Vector3d::Zero();
-  const auto add = [&](int parameter, double dq) {
+  const auto add = [&](int parameter, double dpull, double dlimit) {
     const int c = out.column(parameter);
-    if (c >= 0) add_column(t, -t.by_past * dq * t.v_t, zero, zero, c, out);
+    const double dslope = t.by_past_pull * dpull + t.by_past_limit * dlimit;
+    if (c >= 0) add_column(t, -dslope * t.v_t, zero, zero, c, out);
   };
-  add(law_.k_t, weight * speed);
-  add(law_.k_n, -q.limit.by_fn * weight * q.normal.by_k_n);
-  add(law_.c_n, -q.limit.by_fn * q.normal.by_c_n);
-  add(law_.k_d, -q.limit.by_fn * weight * q.normal.by_k_d);
-  add(law_.d_0, -q.limit.by_fn * q.normal.by_d_0);
-  add(law_.c_f, -q.limit.by_cf);
-  add(law_.c_s, -q.limit.by_cs);
-  add(law_.f_0, -q.limit.by_f0);
+  add(law_.k_t, weight * speed, 0);
+  add(law_.k_n, 0, q.limit.by_fn * weight * q.normal.by_k_n);
+  add(law_.c_n, 0, q.limit.by_fn * q.normal.by_c_n);
+  add(law_.k_d, 0, q.limit.by_fn * weight * q.normal.by_k_d);
+  add(law_.d_0, 0, q.limit.by_fn * q.normal.by_d_0);
+  add(law_.c_f, 0, q.limit.by_cf);
+  add(law_.c_s, 0, q.limit.by_cs);
+  add(law_.f_0, 0, q.limit.by_f0);
   const auto add_shape = [&](int parameter, const ShapeSlope& by) {
     const ShapeMotion to = shape_motion(q, by);
     const double along = speed > 0 ? q.v_t.dot(to.dvt) / speed : 0;
-    add(parameter, q.k_t * along - q.limit.by_fn * to.dfn);
+    add(parameter, q.k_t * along, q.limit.by_fn * to.dfn);
   };
   add_shape(points_->p_scale, {points_->arm_by_scale(t.point, past), 0, 0});
   add_shape(points_->p_radius, {points_->arm_by_radius(t.point, past), 1, 0});
@@ -307,8 +316,7 @@ void Contact::add_history(const Window& window, int k, const VectorXd& p, BlockM
       add(M, past_blocks_[t.point].second, r_b, true, by_a, t.frame);
     };
     if (t.before > 0) {
-      const Vector3d df =
-          t.normal.by_before * (t.sdf.n - t.by_fn * t.v_t) - t.by_share * t.share.by_before * t.v_t;
+      const Vector3d df = t.normal.by_before * (t.sdf.n - t.by_fn * t.v_t) - t.by_before * t.v_t;
       Vector3d torque = Vector3d::Zero();
       if (rolls()) {
         const ContactLaw law = law_at(law_, p, weights_[t.point]);
@@ -325,8 +333,9 @@ void Contact::add_history(const Window& window, int k, const VectorXd& p, BlockM
       End b{carrier_.node, true, -1, q.sigma_c, {}, {}, {}, {}, {}, {}};
       b.f_x.setZero();
       b.f_v.setZero();
-      move(q, excess_slope(q), Vector3d::Zero(), &End::f_x, &End::f_v, a, b);
-      const Vector3d df = -t.by_past * t.v_t;
+      const Slope by = pull_slope(q, t.by_past_pull, t.by_past_limit);
+      move(q, by, Vector3d::Zero(), &End::f_x, &End::f_v, a, b);
+      const Vector3d df = -t.v_t;
       const auto row = [](const Matrix36& M) { return Vector6(M.row(0).transpose()); };
       add_all(K, df, Vector3d::Zero(), row(a.f_x), row(b.f_x));
       add_all(B, df, Vector3d::Zero(), row(a.f_v), row(b.f_v));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <unsupported/Eigen/AutoDiff>
 
+#include "../parameters.hpp"
+
 namespace diffsim {
 namespace {
 
@@ -48,9 +50,8 @@ NormalForce onset_force(const ContactLaw& law, double d, double rate, double bef
   const Law at{law.damping,     jet(d, 0),       jet(rate, 1),   jet(law.k_n, 3),
                jet(law.c_n, 4), jet(law.k_d, 5), jet(law.d_0, 6)};
   Jet f = at.force();
-  const Jet share = last ? Jet((1. + f / (-h * at.rate * at.slope())) / 2.) : Jet(1.);
-  if (first) f = f / 2. + at.d / (at.d + jet(before, 2)) * at.mean();
-  if (last) f = f * share;
+  const Jet to = last ? Jet(f / (-h * at.rate * at.slope()) * f / 2.) : Jet(f / 2.);
+  f = to + (first ? Jet(at.d / (at.d + jet(before, 2)) * at.mean()) : Jet(f / 2.));
   NormalForce n{};
   n.onset = true;
   n.clamped = f.value() <= 0;
@@ -67,42 +68,87 @@ NormalForce onset_force(const ContactLaw& law, double d, double rate, double bef
   return n;
 }
 
-StickShare stick_share(const ContactLaw& law, double d, double rate, double before, double h) {
-  StickShare share;
-  if (law.onset == Onset::sampled) return share;
-  if (before > 0) {
-    const double reach = d + before;
-    share = {0.5 + d / reach, before / (reach * reach), 0, -d / (reach * reach)};
+namespace {
+
+// A value and its derivatives by k_t, |v_t|, L*, L, d, d', before, q', L*'.
+using Pull = Eigen::AutoDiffScalar<Eigen::Matrix<double, 9, 1>>;
+
+struct Quantities {
+  Pull k_t, speed, sampled, limit, x, y, past_pull, past_limit;
+  bool first, passes;
+};
+
+Pull excess(const Pull& a, const Pull& b) { return a * b / (2. * (a + b)); }
+
+// |f_t| / |v_t|
+Pull sticking(const Quantities& of) {
+  const Pull pull = of.k_t * of.speed;
+  Pull share(1.);
+  if (of.first) share += of.x - 0.5;
+  if (of.y.value() < 1) share += of.y - 0.5;
+  Pull s = of.k_t * share;
+  if (pull.value() > 0) s -= of.k_t * (share - of.limit / of.sampled) * pull / of.sampled;
+  const Pull left = of.sampled - pull;
+  if (const double y = of.y.value(); y >= 1 && y < 2) {
+    const Pull next = pull - of.sampled * (1. - 1. / of.y);
+    if (next.value() > 0) s += (2. - of.y) * of.y * left * next / (2. * of.sampled * of.speed);
   }
-  const double y = rate < 0 ? d / (-h * rate) : 2;
-  if (y < 2) {
-    const double factor = y < 1 ? 1.5 * y : 2 - y / 2, by_y = y < 1 ? 1.5 : -0.5;
-    share.by_d = share.by_d * factor + share.value * by_y / (-h * rate);
-    share.by_rate = -share.value * by_y * y / rate;
-    share.by_before *= factor;
-    share.value *= factor;
-  }
-  return share;
+  if (!of.passes) return s;
+  const Pull most = of.past_pull.value() < of.sampled.value() ? of.past_pull : of.sampled;
+  return s + of.k_t * excess(left, of.past_pull - of.past_limit) / most;
 }
 
-double add_transition(FrictionSlope& s, double k_t, double speed, double limit, double q_before) {
-  const double q = k_t * speed - limit;
-  if (!(q * q_before < 0)) return 0;
-  const double a = std::abs(q), b = std::abs(q_before), both = a + b;
-  const double e = a * b / (2 * both);
-  const double e_a = b * b / (2 * both * both), e_b = a * a / (2 * both * both);
-  if (q < 0) {  // s = k_t (1 + E / L), a = L - k_t |v_t|
-    s.s = k_t * (1 + e / limit);
-    s.by_speed = speed > 0 ? -k_t * k_t * e_a / (limit * speed) : 0;
-    s.by_limit = k_t * (e_a - e / limit) / limit;
-    s.by_kt = 1 + (e - k_t * speed * e_a) / limit;
-    return k_t * e_b / limit;
+Pull sliding(const Quantities& of) {
+  Pull force = of.limit;
+  if (of.passes) {
+    const Pull e = excess(of.k_t * of.speed - of.sampled, of.past_limit - of.past_pull);
+    force += of.y.value() < 1 ? Pull(e * of.y) : e;
   }
-  s.s = (limit + e) / speed;  // a = k_t |v_t| - L
-  s.by_speed = (e_a * k_t - s.s) / (speed * speed);
-  s.by_limit = (1 - e_a) / speed;
-  s.by_kt = e_a;
-  return -e_b / speed;
+  return force / of.speed;
+}
+
+}  // namespace
+
+TouchedSlope touched_slope(double k_t, Friction law, double speed, const TouchedStep& step) {
+  TouchedSlope to;
+  const double y = step.rate < 0 ? step.d / (-step.h * step.rate) : 2;
+  const bool first = step.before > 0, slides = k_t * speed > step.sampled;
+  const bool whole = step.limit == step.sampled;
+  if (law == Friction::tanh) {
+    const double share = whole ? 1 : step.limit / step.sampled;
+    to.slope = friction_slope(share * k_t, law, speed, step.limit);
+    if (whole) return to;
+    to.slope.by_limit += to.slope.by_kt * k_t / step.sampled;
+    to.by_sampled = -to.slope.by_kt * k_t * share / step.sampled;
+    to.slope.by_kt *= share;
+    return to;
+  }
+  if (!step.passes && (slides || (whole && !first && y >= 2))) {
+    to.slope = friction_slope(slides ? kInfinity : k_t, law, speed, step.limit);
+    return to;
+  }
+  const auto jet = [](double value, int place) { return Pull(value, 9, place); };
+  const Pull d = jet(step.d, 4);
+  const Quantities of{jet(k_t, 0),
+                      jet(speed, 1),
+                      jet(step.sampled, 2),
+                      jet(step.limit, 3),
+                      first ? Pull(d / (d + jet(step.before, 6))) : Pull(1.),
+                      step.rate < 0 ? Pull(d / (-step.h * jet(step.rate, 5))) : Pull(2.),
+                      jet(step.past_pull, 7),
+                      jet(step.past_limit, 8),
+                      first,
+                      step.passes};
+  const Pull s = slides ? sliding(of) : sticking(of);
+  const auto& by = s.derivatives();
+  to.slope = {s.value(), speed > 0 ? by[1] / speed : 0, by[3], by[0], slides};
+  to.by_sampled = by[2];
+  to.by_d = by[4];
+  to.by_rate = by[5];
+  to.by_before = by[6];
+  to.by_past_pull = by[7];
+  to.by_past_limit = by[8];
+  return to;
 }
 
 }  // namespace diffsim

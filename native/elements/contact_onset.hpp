@@ -18,20 +18,29 @@ namespace diffsim {
 /// before: gap at the step's start [m], <= 0 where contact goes on; h: step [s].
 NormalForce onset_force(const ContactLaw& law, double d, double rate, double before, double h);
 
-/// Factor on k_t: a sticking force does not begin and end with the normal force, it jumps. Such a
-/// force's sum is its integral with the factors, y = d / (h |d'|),
-///   1/2 + x in the first step;  3 y / 2 in the last step, 2 - y / 2 in the one before       (12c).
-struct StickShare {
-  double value = 1, by_d = 0, by_rate = 0, by_before = 0;
+/// Friction of a step in which contact begins or ends, or passes between sticking and sliding.
+/// Below, q is k_t |v_t|, L* the limit of a sampled normal force, L that of onset_force, y = d / (h
+/// |d'|). A force that sticks jumps where contact begins, as far as the growing limit lets it, and
+/// has a kink where it passes to sliding. Linear friction's sum is its integral with engine.md
+/// (12c)
+///   q (S - (S - L/L*) q/L*),  S = 1/2 + x in the first step, 1/2 + y in the last one,   q <= L*
+///   L                                                                                   q > L*
+/// and where q - L* changes its sign in a step, with more by E = |(q - L*) (q' - L*')| / (2 (sum of
+/// both)), q' and L*' when the step began: (12d)
+///   E q / min(q', L*) when it sticks at last, E min(1, y) when it slides.
+/// A step with 1 < y < 2 sees that it will slide in the next, and takes 2 - y of that step's E.
+/// So the sum has no jump where a touch gains or loses a step. tanh friction is scaled by L/L*.
+struct TouchedStep {
+  double before, d, rate, h;
+  double sampled, limit;         // L*, L [N]
+  bool passes;                   // whether it passes between sticking and sliding
+  double past_pull, past_limit;  // q', L*' [N], if it does
 };
-StickShare stick_share(const ContactLaw& law, double d, double rate, double before, double h);
-
-/// Where linear friction passes between sticking and sliding in a step, q = k_t |v_t| - L changes
-/// its sign and the force has a kink of the slope of q. Its sum is its integral with
-///   |f_t| = min(k_t |v_t|, L) + E,   E = |q q'| / (2 |q - q'|),   q' = q when the step began
-///   (12d).
-/// On a sticking point, whose v_t may vanish, E has the direction and the share k_t v_t / L.
-/// Returns ds/dq', 0 where nothing changes.
-double add_transition(FrictionSlope& s, double k_t, double speed, double limit, double q_before);
+/// The slope s and what FrictionSlope has not: derivatives of s by L*, d, d', before, q', L*'.
+struct TouchedSlope {
+  FrictionSlope slope;
+  double by_sampled = 0, by_d = 0, by_rate = 0, by_before = 0, by_past_pull = 0, by_past_limit = 0;
+};
+TouchedSlope touched_slope(double k_t, Friction law, double speed, const TouchedStep& step);
 
 }  // namespace diffsim

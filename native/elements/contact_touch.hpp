@@ -28,9 +28,12 @@ struct Contact::Touch {
   double by_fn;      // d(friction slope)/d f_n
   StickState stick;  // hybrid only
   double k_t;        // of this point; hybrid: while it is free
-  StickShare share;  // of k_t
-  double by_share;   // d(friction slope)/d share
   FrictionSlope slope;
+  // Where friction depends on the sampled normal force too, by_sampled = ds/d(its limit) != 0:
+  NormalForce sampled;
+  FrictionLimit sampled_limit;
+  double by_sampled;
+  double by_d, by_rate, by_before;  // ds without what follows from f_n and v_t
   Vector3d f;
   RollingTorque rolling;  // tau = 0 where there is none
   // Where the step began: gap, its normal in the world, and the arms to x; only if the gap is > 0.
@@ -38,7 +41,7 @@ struct Contact::Touch {
   Vector3d n_before, rho_before, sigma_before;
   // The touch when the step began, where it has passed between sticking and sliding since.
   std::shared_ptr<const Touch> past;
-  double by_past;  // d(friction slope)/dq of the past touch, q = k_t |v_t| - limit
+  double by_past_pull, by_past_limit;  // d(friction slope)/d k_t |v_t|, d limit of the past touch
 };
 
 constexpr int kChunk = 64;  // points whose samples stay in the nearest cache
