@@ -31,6 +31,7 @@ from .gradients import node_dofs
 from .physics_orders import errors, thrown_ball, thrown_box
 from .physics_reference import reference_with_gradient
 from .planned import altered
+from .touchdown_mujoco import fall, model_of, scatter
 
 PHASES = 32
 BAR = 0.10
@@ -49,8 +50,8 @@ class Drop:
     above    added to its height [m]
     finer    the converged derivative's step is the scene's over this
     chaotic  neighbouring starts end so differently that no bar is asked
-    bar      of rms; hybrid friction jumps where a point comes to stick, and a light sheet's edge
-             rings faster than its steps
+    bar      of rms
+    mujoco   the shape in MuJoCo's words, where its differences are beside ours
     """
 
     scene: str | Mapping
@@ -63,6 +64,7 @@ class Drop:
     law: Mapping[str, Any] | None = None
     chaotic: bool = False
     bar: float = BAR
+    mujoco: str = ""
 
     def mapping(self) -> dict:
         """The scene as YAML gives it, with its start and duration."""
@@ -101,6 +103,18 @@ class Drop:
         rows = node_dofs(engine)[0][first : first + count]
         mean = [run.dx[-1][rows + axis].mean(axis=0) for axis in range(3)]
         return np.stack(mean), int(sum(run.iterations))
+
+    def beside_mujoco(self, phases: np.ndarray) -> dict:
+        """`scatter` of MuJoCo's differences at the scene's step."""
+        model = load_scene(self.mapping(), base=SCENES)
+        names = [info.name for info in model.engine.parameters]
+        values = dict(zip(names, model.engine.values.tolist(), strict=True))
+        law = model.parts.contacts[0].name
+        velocity = np.array([values[f"{self.body}.velocity.{axis}"] for axis in "xyz"])
+        made = model_of(values, self.body, law, self.mujoco, self.speed)
+        end = fall(made, values, self.body, self.duration)
+        ups = self.above + phases * self.speed * self.step()
+        return scatter(end, velocity, self.step(), ups)
 
 
 @dataclass(frozen=True)
@@ -195,21 +209,29 @@ SHEET = {
 }  # fmt: skip
 THROWN = {"velocity": [1.5, 0.3, 1.0]}
 TOSSED = {"velocity": [0.5, 0.2, -1.0], "angular_velocity": [3, 1, 2]}
+SPHERE = 'type="sphere" size="0.05"'
 SIDE = {"velocity": [0.5, 0.1, 0.0]}
 SUBJECTS: dict[str, Subject] = {
-    "foam_throw": Drop("foam_throw", "ball", 3.4, THROWN, 0.75),
+    "foam_throw": Drop("foam_throw", "ball", 3.4, THROWN, 0.75, mujoco=SPHERE),
     "tennis": Drop("tennis", "ball", 3.3, {"velocity": [-1.5, 0.3, 1.0]}, 0.8),
-    "ball_three_bounces": Drop(ball(c_n=0.1, c_f=0.3), "ball", 2.2, SIDE, 1.2),
+    "ball_three_bounces": Drop(
+        ball(c_n=0.1, c_f=0.3), "ball", 2.2, SIDE, 1.2, mujoco=SPHERE
+    ),
     "ball_tanh": Drop(ball(c_n=0.1, c_f=0.3, friction="tanh"), "ball", 2.2, SIDE, 1.2),
-    "ball_hybrid": Drop(ball(c_n=0.1, c_f=0.3, friction="hybrid"), "ball", 2.2, SIDE, 1.2, bar=0.3),
-    "bouncing_cube": Drop("bouncing_cube", "cube", 2.4, {}, 1.0),
-    "cube_toss": Drop("cube_toss", "cube", 2.2, {}, 0.6),
+    "ball_hybrid": Drop(ball(c_n=0.1, c_f=0.3, friction="hybrid"), "ball", 2.2, SIDE, 1.2),
+    "bouncing_cube": Drop(
+        "bouncing_cube", "cube", 2.4, {}, 1.0, mujoco='type="box" size="0.05 0.05 0.05"'
+    ),
+    "cube_toss": Drop(
+        "cube_toss", "cube", 2.2, {}, 0.6, mujoco='type="box" size="0.0524 0.0524 0.0524"'
+    ),
     "incline": Drop("incline", "block", 0.5, {}, 0.8, above=0.02),
     "stack": Drop(STACK, "top", 0.8, {"velocity": [0.1, 0.05, 0.0]}, 0.3),
     "soft_ball": Drop("soft_ball", "ball", 2.4, {}, 0.6, finer=8),
     "soft_cube": Drop(SOFT_CUBE, "cube", 1.6, TOSSED, 0.6, finer=8),
-    "sheet": Drop(SHEET, "sheet", 1.2, {"velocity": [0.2, 0.1, -0.5]}, 0.2, finer=8, bar=0.3),
+    "sheet": Drop(SHEET, "sheet", 1.2, {"velocity": [0.2, 0.1, -0.5]}, 0.2, finer=8),
     "throw_one_bounce": Planned("throw_one_bounce", 2e-4),
+    "ur5_throw": Planned("ur5_throw", 2e-4),
     "drag_cube": Planned("drag_cube", 1e-3),
     "catapult": Planned("catapult", 1e-3, apart=2e-3, chaotic=True),
     "cloth_on_sphere": Drop("cloth_on_sphere", "sheet", 1.0, {}, 0.6, finer=8, chaotic=True),
@@ -235,7 +257,10 @@ def settled(subject: Subject, phases: int) -> dict:
             "cpu_seconds": round(time.process_time() - begun, 3),
         }
     own = np.sqrt(np.mean(np.sum(np.diff(fine, axis=0) ** 2, axis=(1, 2)))) / size
-    return {**found, "size": float(size), "of_itself": float(own)}
+    figures = {**found, "size": float(size), "of_itself": float(own)}
+    if isinstance(subject, Drop) and subject.mujoco:
+        figures["mujoco_differences"] = subject.beside_mujoco(at)
+    return figures
 
 
 def orders(make: Callable, count: int, seed: int = 0) -> dict:
