@@ -37,6 +37,8 @@ void Contact::evaluate_geometry(const State& s, const VectorXd& p, Touch& t) con
   t.omega_a = t.frame ? s.w[points_->nodes[t.node].frame] : Vector3d::Zero();
   t.w = points_->velocity(i, s, t.rho_c);
   t.omega_b.setZero();
+  t.from_origin = carrier_.node < 0 ? points_->position(i, s, p)
+                                    : points_->position(i, s, p) - s.c.col(carrier_.node);
   if (carrier_.node >= 0) {
     t.omega_b = s.w[carrier_.frame];
     t.sigma = t.rho - s.c.col(carrier_.node);
@@ -107,6 +109,20 @@ void Contact::to_frame_of_sdf(const State& s, Matrix3X& x) const {
   x = s.R[carrier_.frame].transpose() * (x.colwise() - s.c.col(carrier_.node)).eval();
 }
 
+void Contact::sample(const Matrix3X& x, const VectorXd& p, std::vector<SdfSample>& out) const {
+  const double scale = surface_scale(p), offset = surface_offset(p);
+  if (scale == 1) {
+    sdf_->evaluate(x, out);
+  } else {
+    sdf_->evaluate(x / scale, out);
+  }
+  if (scale == 1 && offset == 0) return;
+  for (SdfSample& s : out) {
+    s.g = scale * s.g - offset;
+    s.kappa /= scale;
+  }
+}
+
 void Contact::gather(int begin, int count, const State& s, const VectorXd& p,
                      const Eigen::AlignedBox3d* box, Near& near) const {
   Matrix3X& x = near.x;
@@ -168,7 +184,7 @@ bool Contact::limit_step(const State& from, const Window& window, const VectorXd
     x.resize(3, 1);
     x.col(0) = points_->position(t.point, from, p);
     to_frame_of_sdf(from, x);
-    sdf_->evaluate(x, sample);
+    this->sample(x, p, sample);
     Touch before;
     if (touch(t.point, at, p, sample[0], before)) {
       const double slip = before.limit.f / before.k_t;
@@ -185,7 +201,7 @@ bool Contact::limit_step(const State& from, const Window& window, const VectorXd
 }
 
 std::string Contact::tunnelling(const Window& window, const VectorXd& p) const {
-  const double thickness = sdf_->thickness();
+  const double thickness = surface_scale(p) * sdf_->thickness() + 2 * surface_offset(p);
   if (thickness == kUnbounded) return {};
   thread_local Near now, before;
   thread_local std::vector<SdfSample> sample;
@@ -196,7 +212,7 @@ std::string Contact::tunnelling(const Window& window, const VectorXd& p) const {
     for (int i = 0; i < count; ++i) {
       const double moved = (now.x.col(i) - before.x.col(i)).norm();
       if (!(moved > thickness / 2)) continue;
-      sdf_->evaluate(before.x.col(i), sample);
+      this->sample(before.x.col(i), p, sample);
       if (sample[0].g - points_->radius(p) > moved) continue;
       std::ostringstream text;
       text << "point " << begin + i << " moved " << 1e3 * moved

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "../bodies/point_set.hpp"
 #include "../sdf/sdf.hpp"
@@ -23,11 +24,17 @@ struct Carrier {
   int dof = -1, frame = -1;  // as in Node
 };
 
+/// Parameters of an obstacle's size, -1 where it has none: it is scaled about the origin of its
+/// frame, then grown by an offset, g(x) = scale g_sdf(x/scale) - offset.
+struct SurfaceParameters {
+  int offset = -1, scale = -1;  // [m], [1]
+};
+
 class Contact : public ContactElement {
  public:
   /// mass: what friction at each point has to stop [kg], hybrid only.
   Contact(std::string name, const PointSet* points, SdfPtr sdf, Carrier carrier, VectorXd weights,
-          VectorXd mass, const ContactParameters& law)
+          VectorXd mass, const ContactParameters& law, SurfaceParameters surface = {})
       : ContactElement(std::move(name)),
         points_(points),
         sdf_(std::move(sdf)),
@@ -35,6 +42,7 @@ class Contact : public ContactElement {
         weights_(std::move(weights)),
         mass_(std::move(mass)),
         law_(law),
+        surface_(surface),
         only_point_nodes_(std::all_of(points->node.begin(), points->node.end(), [&](int node) {
           return node >= 0 && points->nodes[node].kind == NodeKind::point;
         })) {}
@@ -111,6 +119,14 @@ class Contact : public ContactElement {
   void gather(int begin, int count, const State& s, const VectorXd& p,
               const Eigen::AlignedBox3d* box, Near& near) const;
   void to_frame_of_sdf(const State& s, Matrix3X& x) const;
+  double surface_offset(const VectorXd& p) const {
+    return surface_.offset < 0 ? 0 : p[surface_.offset];
+  }
+  double surface_scale(const VectorXd& p) const {
+    return surface_.scale < 0 ? 1 : p[surface_.scale];
+  }
+  /// The obstacle's samples at x, in its frame.
+  void sample(const Matrix3X& x, const VectorXd& p, std::vector<SdfSample>& out) const;
   Vector3d in_frame_of_sdf(const State& s, const Vector3d& x) const;
   template <class F>
   void for_each_touch(const Window& window, const VectorXd& p, F&& f) const;
@@ -136,6 +152,7 @@ class Contact : public ContactElement {
   struct ShapeSlope {  // by scale or radius: of rho, of the radius, of the gap before
     Vector3d drho;
     double dradius, dbefore;
+    bool surface = false;  // or of the obstacle: drho, dradius as if they were the point's
   };
   struct ShapeMotion {
     double dfn, dslope;  // dslope: without what follows from f_n and v_t
@@ -144,14 +161,20 @@ class Contact : public ContactElement {
   ShapeMotion shape_motion(const Touch& t, const ShapeSlope& by) const;
   void add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
                         int column, ParameterColumns& out) const;
+  /// By the obstacle's offset and scale.
+  void for_each_surface_slope(const Touch& t, const State* past, const VectorXd& p,
+                              const ParameterColumns& out,
+                              const std::function<void(int, const ShapeSlope&)>& f) const;
   /// By parameters of the law, and by shape, at the touch when the step began.
-  void add_past_columns(const Touch& t, const State& past, ParameterColumns& out) const;
+  void add_past_columns(const Touch& t, const State& past, const VectorXd& p,
+                        ParameterColumns& out) const;
 
   const PointSet* points_;
   SdfPtr sdf_;
   Carrier carrier_;
   VectorXd weights_, mass_;
   ContactParameters law_;
+  SurfaceParameters surface_;
   bool only_point_nodes_;
   std::vector<std::pair<int, int>> blocks_;  // (point, carrier) and (carrier, point), per point
   std::vector<std::pair<int, int>> past_blocks_;
@@ -165,7 +188,8 @@ struct ContactSet {
   VectorXd weights;  // sum 1; empty = equal
 };
 
-/// k_roll = 0 with rolling friction: k_t radius^2. Refuses a law that cannot be.
+/// k_roll = 0 with rolling friction: k_t radius^2. Refuses a law that cannot be. The obstacle's
+/// size has the parameters NAME.surface_offset and NAME.surface_scale.
 void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
                  const ContactLaw& law);
 

@@ -109,9 +109,13 @@ void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
   Direction side = direction(scene, place, set, 1);
   ContactLaw own = law;
   own.k_roll = rolling_slope_of(place, law, *side.points, scene.values());
+  const ContactParameters params = add_law(scene.table(), name, own);
+  const SurfaceParameters surface{
+      scene.table().add(name + ".surface_offset", "m", 0, -kInfinity, kInfinity),
+      scene.table().add(name + ".surface_scale", "1", 1, 1e-9, kInfinity)};
   scene.add_contact(std::make_unique<Contact>(name, side.points, set.sdf, side.carrier,
-                                              std::move(side.weights), std::move(side.mass),
-                                              add_law(scene.table(), name, own)));
+                                              std::move(side.weights), std::move(side.mass), params,
+                                              surface));
 }
 
 void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a,

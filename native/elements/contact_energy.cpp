@@ -6,7 +6,7 @@ namespace diffsim {
 void Contact::add_energy(const State& s, const VectorXd& p, Energy& to) const {
   Near all;
   gather(0, points_->size(), s, p, nullptr, all);
-  sdf_->evaluate(all.x, all.samples);
+  sample(all.x, p, all.samples);
   const double radius = points_->radius(p);
   for (int i = 0; i < points_->size(); ++i) {
     const double d = std::max(radius - all.samples[i].g, 0.);

@@ -12,7 +12,7 @@ int Contact::evaluate_before(const Window& window, const VectorXd& p, Touch& t) 
     return past.touching[first_point() + t.point];
   }
   thread_local Matrix3X x(3, 1);
-  thread_local std::vector<SdfSample> sample;
+  thread_local std::vector<SdfSample> found;
   const Vector3d place = points_->position(t.point, past, p);
   x.col(0) = in_frame_of_sdf(past, place);
   if (!known) {
@@ -20,10 +20,10 @@ int Contact::evaluate_before(const Window& window, const VectorXd& p, Touch& t) 
     const double moved = (x.col(0) - in_frame_of_sdf(window.now(), here)).norm();
     if (t.d >= kLipschitz * moved) return kTouched;
   }
-  sdf_->evaluate(x, sample);
-  t.before = std::max(sample[0].g - t.radius, 0.);
+  sample(x, p, found);
+  t.before = std::max(found[0].g - t.radius, 0.);
   if (t.before == 0) return kTouched;
-  t.n_before = sample[0].n;
+  t.n_before = found[0].n;
   t.rho_before = points_->moment_arm(t.point, past, p);
   if (carrier_.node >= 0) {
     t.n_before = past.R[carrier_.frame] * t.n_before;
@@ -36,12 +36,12 @@ std::shared_ptr<const Contact::Touch> Contact::past_touch(const Window& window, 
                                                           int i) const {
   const State& past = *window.at[1];
   Matrix3X x(3, 1);
-  std::vector<SdfSample> sample;
+  std::vector<SdfSample> found;
   x.col(0) = in_frame_of_sdf(past, points_->position(i, past, p));
-  sdf_->evaluate(x, sample);
+  sample(x, p, found);
   auto t = std::make_shared<Touch>();
   const Window then{{&past, nullptr, nullptr}, window.scheme, window.t - window.scheme.h};
-  if (!touch(i, then, p, sample[0], *t)) return nullptr;
+  if (!touch(i, then, p, found[0], *t)) return nullptr;
   return t;
 }
 

@@ -218,7 +218,7 @@ void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& 
     add(law_.c_spin, 0, zero, -t.normal.f * spin.by_limit * spun);
     add(law_.k_roll, 0, zero, -weight * (roll.by_kt * t.rolling.roll + spin.by_kt * spun));
   }
-  if (t.past) add_past_columns(t, *window.at[1], out);
+  if (t.past) add_past_columns(t, *window.at[1], p, out);
   if (const int c = out.column(points_->p_scale); c >= 0) {
     const double before =
         t.before > 0 ? t.n_before.dot(points_->arm_by_scale(t.point, *window.at[1])) : 0;
@@ -228,6 +228,30 @@ void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& 
     const double before =
         t.before > 0 ? t.n_before.dot(points_->arm_by_radius(t.point, *window.at[1])) - 1 : 0;
     add_shape_column(t, rolling, {points_->arm_by_radius(t.point, s), 1, before}, c, out);
+  }
+  for_each_surface_slope(t, window.at[1], p, out, [&](int c, const ShapeSlope& by) {
+    add_shape_column(t, rolling, by, c, out);
+  });
+}
+
+// An obstacle that grows is a point that comes nearer: by an offset as by its radius, by the scale
+// s as by -x/s and by the radius' -g/s, for dg/ds = g/s - n.x/s, dn/ds = -kappa x/s.
+void Contact::for_each_surface_slope(const Touch& t, const State* past, const VectorXd& p,
+                                     const ParameterColumns& out,
+                                     const std::function<void(int, const ShapeSlope&)>& f) const {
+  const bool open = t.before > 0;
+  if (const int c = out.column(surface_.offset); c >= 0) {
+    f(c, {Vector3d::Zero(), 1, open ? -1. : 0., true});
+  }
+  if (const int c = out.column(surface_.scale); c >= 0) {
+    const double scale = surface_scale(p), g = t.sdf.g + surface_offset(p);
+    double before = 0;
+    if (open) {
+      const Vector3d from =
+          carrier_.node < 0 ? points_->position(t.point, *past, p) : t.sigma_before;
+      before = (t.before + t.radius + surface_offset(p) - t.n_before.dot(from)) / scale;
+    }
+    f(c, {-t.from_origin / scale, -g / scale, before, true});
   }
 }
 
@@ -241,13 +265,14 @@ void Contact::add_column(const Touch& t, const Vector3d& df, const Vector3d& dta
 }
 
 Contact::ShapeMotion Contact::shape_motion(const Touch& t, const ShapeSlope& by) const {
-  const auto& [drho, dradius, dbefore] = by;
+  const auto& [drho, dradius, dbefore, surface] = by;
   const Vector3d& n = t.sdf.n;
   const Vector3d dn = t.sdf.kappa * drho;
   const double dd = dradius - n.dot(drho);
   const bool grows = !at_surface() && (t.node < 0 || t.frame);
   ShapeMotion to;
   to.dx_c = drho - lag(t) * drho - (grows ? dradius : 0.) * n;
+  if (surface) to.dx_c -= drho - (t.node < 0 || t.frame ? dradius : 0.) * n;
   const Vector3d dw = (t.omega_a - t.omega_b).cross(to.dx_c);
   const double drate = -n.dot(dw) - t.w.dot(dn);
   to.dfn = t.normal.by_d * dd + t.normal.by_rate * drate + t.normal.by_before * dbefore;
@@ -266,7 +291,8 @@ void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, cons
   add_column(t, df, rolling.by_n * to.dm + rolling.by_fn * to.dfn, to.dx_c, column, out);
 }
 
-void Contact::add_past_columns(const Touch& t, const State& past, ParameterColumns& out) const {
+void Contact::add_past_columns(const Touch& t, const State& past, const VectorXd& p,
+                               ParameterColumns& out) const {
   const Touch& q = *t.past;
   const double weight = weights_[t.point], speed = q.v_t.norm();
   const Vector3d zero = Vector3d::Zero();
@@ -290,6 +316,11 @@ void Contact::add_past_columns(const Touch& t, const State& past, ParameterColum
   };
   add_shape(points_->p_scale, {points_->arm_by_scale(t.point, past), 0, 0});
   add_shape(points_->p_radius, {points_->arm_by_radius(t.point, past), 1, 0});
+  if (surface_.offset >= 0) add_shape(surface_.offset, {zero, 1, 0, true});
+  if (surface_.scale >= 0) {
+    const double scale = surface_scale(p), g = q.sdf.g + surface_offset(p);
+    add_shape(surface_.scale, {-q.from_origin / scale, -g / scale, 0, true});
+  }
 }
 
 void Contact::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,

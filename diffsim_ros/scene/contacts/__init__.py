@@ -71,7 +71,7 @@ class Contact(ContactValues):
 
     def targets(self, entries: Entries, parts: Parts) -> dict[str, Target]:
         """Paths behind its name that can be parameters."""
-        return entries.all_of(self.name, LAW)
+        return entries.all_of(self.name, (*LAW, *SIZE))
 
     def stands(self, parts: Parts) -> tuple[np.ndarray, np.ndarray] | None:
         """Position (3,) and rotation (3, 3) of a surface that stands, as in the world or on a
@@ -83,6 +83,8 @@ class Contact(ContactValues):
 
 
 LAW = tuple(ContactValues.section())
+SIZE = ("surface_offset", "surface_scale")
+"""Parameters of the surface's size, 0 and 1 in the engine: no keys of a file."""
 TABLES: dict[str, Section] = {"contact[i]": Contact.section()}
 
 
