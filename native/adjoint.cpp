@@ -4,14 +4,33 @@
 namespace diffsim {
 namespace {
 
-// Cotangents of the poses and velocities of steps i, i-1, i-2, newest first.
+// Cotangents of the poses, velocities and forces of steps i, i-1, i-2, newest first.
 struct Cotangents {
-  MatrixXd x[3], v[3];
+  MatrixXd x[3], v[3], f[3];
 
   explicit Cotangents(int ndof) {
     for (int k = 0; k < 3; ++k) {
       x[k].setZero(ndof, 1);
       v[k].setZero(ndof, 1);
+      f[k].setZero(ndof, 1);
+    }
+  }
+
+  // From the step's forces to what they follow from (momentum_rate.hpp).
+  void pull_force(const StepDerivatives& d, VectorXd& held) {
+    if (!d.scheme.keeps_force) return;
+    for (int k = 0; k <= d.scheme.order; ++k) {
+      d.momentum.K[k].multiply_transposed_add(f[0], x[k]);
+      d.momentum.B[k].multiply_transposed_add(f[0], v[k]);
+      if (k > 0) f[k] -= d.scheme.lag[k] * f[0];
+    }
+    add(d, d.momentum.by_p, f[0], held);
+  }
+
+  static void add(const StepDerivatives& d, const std::vector<ParameterColumns::Entry>& entries,
+                  const MatrixXd& by, VectorXd& held) {
+    for (const auto& e : entries) {
+      held[d.columns[e.column]] += e.value.dot(by.col(0).segment<3>(e.row));
     }
   }
 
@@ -22,14 +41,14 @@ struct Cotangents {
     for (int k = 1; k <= d.scheme.order; ++k) {
       d.past_K[k - 1].multiply_transposed_add(lam, x[k]);
       d.past_B[k - 1].multiply_transposed_add(lam, v[k]);
+      if (d.scheme.lags()) f[k] -= d.scheme.lag[k] * lam;
     }
-    d.map.history_transposed(x[0], v[0], x[1], x[2]);
-    for (int k = 0; k < 2; ++k) {
-      std::swap(x[k], x[k + 1]);
-      std::swap(v[k], v[k + 1]);
+    d.map.history_transposed(x, v);
+    for (MatrixXd* M : {x, v, f}) {
+      std::swap(M[0], M[1]);
+      std::swap(M[1], M[2]);
+      M[2].setZero();
     }
-    x[2].setZero();
-    v[2].setZero();
   }
 };
 
@@ -109,11 +128,15 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
     }
     if (i == 0) break;
     LinearizedStep& step = backward.at(i);
+    to.pull_force(step.d, held);
     const MatrixXd lam = multiplier(step, to.x[0], to.v[0]);
-    for (const auto& e : step.d.dr_dp) {
-      held[step.d.columns[e.column]] += e.value.dot(lam.col(0).segment<3>(e.row));
-    }
+    Cotangents::add(step.d, step.d.dr_dp, lam, held);
     to.pull(step.d, lam, scene_->points_only());
+  }
+  if (start_) {
+    start_->K.multiply_transposed_add(-to.f[0], to.x[0]);
+    start_->B.multiply_transposed_add(-to.f[0], to.v[0]);
+    Cotangents::add(*start_, start_->dr_dp, -to.f[0], held);
   }
   MatrixXd X, V;
   start_sensitivity(X, V);

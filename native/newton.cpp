@@ -147,6 +147,9 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
     r_ += part_;
   }
   if (sum > reference_) reference_ = sum;
+  for (int k = 1; window.scheme.lags() && k <= window.depth(); ++k) {
+    if (window.scheme.lag[k] != 0) r_ -= window.scheme.lag[k] * window.at[k]->force;
+  }
   out.r = &r_;
   scene_->drive(window, p, out);
   return r_.cwiseProduct(scene_->residual_scale()).norm();
@@ -165,10 +168,10 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
                       double& reached) {
   for (int k = 0; k <= kMaxBacktracks; ++k, t *= 0.5) {
     u = u0 - t * du_.col(0);
-    advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+    advance(scene_->nodes(), window, u, now);
     if (!usable(now)) continue;
     if (t == 1 && !must_fall && limit_step(window, p, u)) {
-      advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+      advance(scene_->nodes(), window, u, now);
     }
     reached = evaluate(window, p, with_jacobian);
     if (!std::isfinite(reached)) continue;
@@ -210,7 +213,7 @@ bool Newton::correct(const Window& window, bool reuse, bool exact, double tolera
   LinearSolver& solver = exact ? exact_ : solver_;
   if (!reuse) {
     const Stopwatch watch(timing_, &Timing::prepare);
-    StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]).combine(K_, B_, A_);
+    StepMap(scene_->nodes(), window).combine(K_, B_, A_);
     if (!solver.factor(A_, symmetric_)) return false;
   }
   const Stopwatch watch(timing_, &Timing::correction);
@@ -232,7 +235,7 @@ bool Newton::direct(const Window& window, const VectorXd& p, const Convergence& 
     }
     {
       const Stopwatch watch(timing_, &Timing::prepare);
-      StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]).combine(K_, B_, A_);
+      StepMap(scene_->nodes(), window).combine(K_, B_, A_);
     }
     const Stopwatch watch(timing_, &Timing::correction);
     du_ = r_;
@@ -246,11 +249,11 @@ bool Newton::search(const Window& window, const VectorXd& p, const VectorXd& u0,
   double t = 1, near = 0, far = 0, near_work = work, far_work = 0;  // far 0: not known yet
   for (int k = 1;; ++k) {
     u = u0 - t * du_.col(0);
-    advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+    advance(scene_->nodes(), window, u, now);
     double left = -std::numeric_limits<double>::infinity();
     if (usable(now)) {
       if (k == 1 && full && limit_step(window, p, u)) {
-        advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+        advance(scene_->nodes(), window, u, now);
       }
       norm = evaluate(window, p, false);
       if (norm <= 0.5 * start) return true;
@@ -284,7 +287,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   floor_ = 1e-6 * scene_->total_mass(p) * 9.81;
   compression_.restore();
   compressed_ = false;
-  advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+  advance(scene_->nodes(), window, u, now);
   // Small scenes: residual and Jacobian together. Large ones: each state is first judged by its
   // residual alone, and a Jacobian that serves well serves again.
   const bool small = scene_->linear_pattern()->tree_like();
@@ -310,7 +313,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     if (converged && options.stagnate && !(norm < 0.5 * steps.previous)) {
       if (norm > steps.previous) {  // the state before was better: go back to it
         u = previous;
-        advance(scene_->nodes(), window.scheme, *window.at[1], u, now);
+        advance(scene_->nodes(), window, u, now);
         report.residual = evaluate(window, p, false);
         jacobian = false;
       }

@@ -12,6 +12,12 @@ constexpr std::uint64_t kHashSeed = 1469598103934665603ull, kHashPrime = 1099511
 void Options::check() const {
   if (!(step > 0) || !std::isfinite(step)) refuse("options: step", "must be > 0 [s]", step);
   if (order != 1 && order != 2) refuse("options: order", "must be 1 or 2 (BDF)", order);
+  if (spectral_radius) {
+    if (!(*spectral_radius >= 0 && *spectral_radius <= 1)) {
+      refuse("options: spectral_radius", "must be in [0, 1]", *spectral_radius);
+    }
+    if (order != 2) refuse("options: spectral_radius", "needs order 2", order);
+  }
   if (record_every < 1) refuse("options: record_every", "must be >= 1", record_every);
   if (!(tolerance > 0) || tolerance > 1) {
     refuse("options: tolerance", "must be in (0, 1]", tolerance);
@@ -53,16 +59,29 @@ Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options
   options.check();
   check_directions();
   scene.check(p);
+  if (options.spectral_radius && scene.stick_count() > 0) {
+    refuse("options: spectral_radius", "is for scenes without hybrid friction",
+           *options.spectral_radius, "take BDF, or friction linear or tanh");
+  }
   if (steps < 0) refuse("rollout: steps", "must be >= 0", steps);
   if (threads < 1) refuse("rollout: threads", "must be >= 1", threads);
   const Stopwatch watch(profile(), &Timing::total);
   watched_.assign(scene.contacts().begin(), scene.contacts().end());
   records_.push_back(
       {TimeScheme::bdf(1, options.step), 0, std::make_shared<State>(scene.start(p)), 0, nullptr});
+  Stepper stepper(scene, profile());
+  if (options.spectral_radius) {
+    auto forces = std::make_unique<StepDerivatives>();
+    const bool derivatives = mode != GradientMode::none;
+    if (stepper.start_force(*records_[0].state, options.step, p, active_,
+                            derivatives ? forces.get() : nullptr) &&
+        derivatives) {
+      start_ = std::move(forces);
+    }
+  }
   if (mode == GradientMode::sensitivity) begin_forward();
   mode_hash = kHashSeed;
   add_frame(0);
-  Stepper stepper(scene, profile());
   for (int n = 1; n <= steps; ++n) {
     if (cancel && cancel->cancelled.load(std::memory_order_relaxed)) {
       status = Status::cancelled;
@@ -103,8 +122,20 @@ Window Rollout::window(std::size_t i) const {
           records_[i].t};
 }
 
+TimeScheme Rollout::scheme(double h, bool halved) const {
+  const int order = options_.order == 2 && depth_ >= 1 ? 2 : 1;
+  TimeScheme plain = TimeScheme::bdf(order, h);
+  if (!options_.spectral_radius) return plain;
+  plain.keeps_force = true;
+  const std::size_t last = records_.size() - 1;
+  const bool restarts = order == 1 && (last > 0 || halved);
+  if (restarts || records_[last].state->force.size() == 0) return plain;
+  const bool two = order == 2 && records_[last - 1].state->force.size() > 0;
+  return TimeScheme::generalized_alpha(two ? *options_.spectral_radius : 1, order, h);
+}
+
 bool Rollout::advance_step(int step, int depth, double t, double h, Stepper& stepper) {
-  const TimeScheme scheme = TimeScheme::bdf(options_.order == 2 && depth_ >= 1 ? 2 : 1, h);
+  const TimeScheme scheme = this->scheme(h, depth > 0);
   const bool linearizes = mode_ == GradientMode::sensitivity || mode_ == GradientMode::store;
   const NewtonOptions newton{options_.tolerance, options_.max_iterations, options_.stagnate,
                              linearizes};

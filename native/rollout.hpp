@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "stepper.hpp"
 #include "worker.hpp"
@@ -16,9 +17,10 @@ struct Options {
   int max_iterations = 50;
   int max_halvings = 4;  // of a step that does not converge; 0 = never halve
   bool stagnate = false;
-  bool record_modes = false;          // contact codes and their hash
-  double gradient_tolerance = 1e-12;  // of the linear solves for S and lambda
-  bool profile = false;               // measure where the time goes
+  bool record_modes = false;              // contact codes and their hash
+  double gradient_tolerance = 1e-12;      // of the linear solves for S and lambda
+  bool profile = false;                   // measure where the time goes
+  std::optional<double> spectral_radius;  // of generalized-alpha in place of BDF2
   void check() const;
 };
 
@@ -78,6 +80,7 @@ class Rollout {
   struct Forward {  // mode sensitivity, while it runs
     Forward(const Scene& scene, bool exact) : step(scene, exact) {}
     MatrixXd x[3], v[3];      // S now and two past instants; columns by support.hpp's order
+    MatrixXd f[3];            // of State::force
     LinearizedStep step;      // the last one
     StepDerivatives next;     // of the one under way
     bool under_way = false;   // S of the last step, in `worker`
@@ -96,8 +99,13 @@ class Rollout {
   bool accept(const TimeScheme& scheme, double t, Stepper& stepper);
   /// Window on records i, i-1, i-2 as record i's scheme looked back.
   Window window(std::size_t i) const;
+  /// For the next step, of h [s]; `halved`: it is part of one that did not converge.
+  TimeScheme scheme(double h, bool halved) const;
   void forget_increments();
   void start_sensitivity(MatrixXd& X, MatrixXd& V) const;
+  /// Adds dr/dp of a step to S's columns.
+  void add_columns(const StepDerivatives& d, const std::vector<ParameterColumns::Entry>& entries,
+                   MatrixXd& to) const;
   void begin_forward();
   /// Derivatives of the step just taken, as the mode wants them; S perhaps beside what follows.
   bool derive(Stepper& stepper);
@@ -124,6 +132,7 @@ class Rollout {
   std::vector<const ContactElement*> watched_;  // what has not warned yet
   int depth_ = 0;  // past states usable by the scheme since the last restart
   std::unique_ptr<Forward> forward_;
+  std::unique_ptr<StepDerivatives> start_;  // of minus the forces at the start, where they are used
 };
 
 }  // namespace diffsim

@@ -36,7 +36,8 @@ void Scene::check_new(const std::string& kind, const std::string& name) const {
 
 void Scene::add_body(std::unique_ptr<Body> body) {
   for (int i = 0; i < body->count(); ++i) {
-    nodes_.push_back({body->kind(), ndof_, body->kind() == NodeKind::frame ? frames_++ : -1});
+    nodes_.push_back(
+        {body->kind(), ndof_, body->kind() == NodeKind::frame ? frames_++ : -1, body->driven()});
     ndof_ += nodes_.back().size();
   }
   for (const NodeMass& m : body->masses()) masses_.push_back(m);
@@ -144,10 +145,7 @@ void Scene::drive_history(BlockMatrix& past) const {
   }
 }
 
-void Scene::drive(const Window& window, const VectorXd& p, const Assembly& out) const {
-  if (driven_.empty()) return;
-  // Any positive weight is right; this one keeps the rows comparable with inertia's.
-  const double weight = total_mass(p) * window.scheme.gamma[0] / window.scheme.alpha;
+void Scene::release(const Assembly& out) const {
   for (std::size_t d = 0; d < driven_.size(); ++d) {
     const Node& n = nodes_[driven_[d]->node()];
     out.r->segment(n.dof, n.size()).setZero();
@@ -158,8 +156,15 @@ void Scene::drive(const Window& window, const VectorXd& p, const Assembly& out) 
       }
     }
     if (out.columns) out.columns->clear(n.dof, n.size());
-    driven_[d]->add_rows(window, p, nodes_, weight, out);
   }
+}
+
+void Scene::drive(const Window& window, const VectorXd& p, const Assembly& out) const {
+  if (driven_.empty()) return;
+  // Any positive weight is right; this one keeps the rows comparable with inertia's.
+  const double weight = total_mass(p) * window.scheme.gamma[0] / window.scheme.alpha;
+  release(out);
+  for (const Body* body : driven_) body->add_rows(window, p, nodes_, weight, out);
 }
 
 void Scene::check(const VectorXd& p) const {

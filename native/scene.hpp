@@ -63,6 +63,8 @@ class Scene {
 
   /// Puts the rows of driven bodies in place of what elements wrote there.
   void drive(const Window& window, const VectorXd& p, const Assembly& out) const;
+  /// Clears those rows.
+  void release(const Assembly& out) const;
   /// The same for derivatives by the past: a driven pose has none.
   void drive_history(BlockMatrix& past) const;
 

@@ -20,6 +20,26 @@ void Rollout::begin_forward() {
   MatrixXd *x = forward_->x, *v = forward_->v;
   start_sensitivity(x[0], v[0]);
   for (int k = 1; k < 3; ++k) x[k] = v[k] = MatrixXd::Zero(scene_->ndof(), x[0].cols());
+  if (!options_.spectral_radius) return;
+  for (MatrixXd& f : forward_->f) f = x[1];
+  if (!start_) return;
+  MatrixXd& f = forward_->f[0];
+  add_columns(*start_, start_->dr_dp, f);
+  start_->K.multiply_add(x[0], f);
+  start_->B.multiply_add(v[0], f);
+  f = -f;
+}
+
+void Rollout::add_columns(const StepDerivatives& d,
+                          const std::vector<ParameterColumns::Entry>& entries, MatrixXd& to) const {
+  for (const auto& e : entries) {
+    const int place = d.columns[e.column];
+    if (directions_) {
+      to.middleRows<3>(e.row) += e.value * directions_->row(active_.order()[place]);
+    } else {
+      to.col(place).segment<3>(e.row) += e.value;
+    }
+  }
 }
 
 void Rollout::start_sensitivity(MatrixXd& X, MatrixXd& V) const {
@@ -72,7 +92,7 @@ bool Rollout::advance_sensitivity(double t) {
   Forward& f = *forward_;
   if (!f.step.factor(profile(), false)) return false;
   const StepDerivatives& d = f.step.d;
-  for (MatrixXd* M : {f.x, f.v}) {
+  for (MatrixXd* M : {f.x, f.v, f.f}) {
     std::swap(M[2], M[1]);
     std::swap(M[1], M[0]);
   }
@@ -80,32 +100,35 @@ bool Rollout::advance_sensitivity(double t) {
   const auto begun = directions_ ? held : active_.begun(t);
   if (begun > held) {
     for (int k = 0; k < 3; ++k) {
-      for (MatrixXd* M : {&f.x[k], &f.v[k]}) {
+      for (MatrixXd* M : {&f.x[k], &f.v[k], &f.f[k]}) {
+        if (M->rows() == 0) continue;
         M->conservativeResize(Eigen::NoChange, begun);
         M->rightCols(begun - held).setZero();
       }
     }
   }
-  d.map.history(f.x[1], f.x[2], f.x[0], f.v[0]);
+  d.map.history(f.x, f.v);
   MatrixXd rhs = MatrixXd::Zero(scene_->ndof(), begun);
-  for (const auto& e : d.dr_dp) {
-    const int place = d.columns[e.column];
-    if (directions_) {
-      rhs.middleRows<3>(e.row) += e.value * directions_->row(active_.order()[place]);
-    } else {
-      rhs.col(place).segment<3>(e.row) += e.value;
-    }
-  }
+  add_columns(d, d.dr_dp, rhs);
   d.K.multiply_add(f.x[0], rhs);
   d.B.multiply_add(f.v[0], rhs);
   for (int k = 1; k <= d.scheme.order; ++k) {
     d.past_K[k - 1].multiply_add(f.x[k], rhs);
     d.past_B[k - 1].multiply_add(f.v[k], rhs);
+    if (d.scheme.lags()) rhs -= d.scheme.lag[k] * f.f[k];
   }
   rhs = -rhs;
   const Stopwatch watch(profile(), &Timing::derivative);
   if (!f.step.solver.solve(f.step.A, rhs, options_.gradient_tolerance).reached) return false;
   d.map.add_rates(rhs, f.x[0], f.v[0]);
+  if (!d.scheme.keeps_force) return true;
+  f.f[0].setZero(scene_->ndof(), begun);
+  add_columns(d, d.momentum.by_p, f.f[0]);
+  for (int k = 0; k <= d.scheme.order; ++k) {
+    d.momentum.K[k].multiply_add(f.x[k], f.f[0]);
+    d.momentum.B[k].multiply_add(f.v[k], f.f[0]);
+    if (k > 0 && d.scheme.lags()) f.f[0] -= d.scheme.lag[k] * f.f[k];
+  }
   return true;
 }
 

@@ -4,6 +4,7 @@
 // Bodies own nodes; elements and the solver see nodes and points only, never bodies.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,8 +16,9 @@ enum class NodeKind : unsigned char { point = 3, frame = 6 };
 
 struct Node {
   NodeKind kind;
-  int dof;    // first degree of freedom
-  int frame;  // index among frames, -1 for a point
+  int dof;              // first degree of freedom
+  int frame;            // index among frames, -1 for a point
+  bool driven = false;  // its motion is prescribed
   int size() const { return static_cast<int>(kind); }
 };
 
@@ -27,26 +29,52 @@ struct State {
   Matrix3X dc;                            // increment of c in the step that led here [m]
   std::vector<Vector3d> theta, thetadot;  // that step's theta (chart centred at its start), rate
   std::vector<std::uint8_t> stick;  // StickState per point of hybrid friction in the last step
+  // Force and torque about each node here (ndof) [N, N m], world, 0 for driven nodes; empty where
+  // none is needed or known. Generalized-alpha looks back on it.
+  VectorXd force;
   // ContactMode of each contact point here, open, sticking or sliding, where it is known.
   std::vector<std::uint8_t> touching;
 };
 
-/// BDF on (q, qdot): q_n = q_{n-1} + alpha u + carry (q_{n-1} - q_{n-2}), u = qdot_n, and the rate
-/// of any function m of the state is sum_k gamma[k] m_{n-k}  [G 4.3.1].
+/// A linear two-step method, sum_k gamma[k] y_{n-k} = sum_k lag[k] ydot_{n-k} with lag[0] = 1, on
+/// (q, momentum): q_n = q_{n-1} + alpha (u + lag[1] qdot_{n-1} + lag[2] qdot_{n-2}) +
+/// carry (q_{n-1} - q_{n-2}), u = qdot_n.  BDF [G 4.3.1] has no lag.
 struct TimeScheme {
   double h;      // step [s]
-  int order;     // 1 or 2
+  int order;     // 1 or 2: how many past states enter
   double alpha;  // dq_n/dqdot_n [s]
   double carry;
   double gamma[3];  // [1/s]
+  double rate[3];   // of the rate at n of what is no momentum and has no lag: BDF's gamma [1/s]
+  double lag[3] = {1., 0., 0.};
+  bool keeps_force = false;  // states carry their forces, for steps with a lag
+  bool lags() const { return lag[1] != 0; }
+  TimeScheme plain() const { return bdf(order, h); }  // of driven nodes
 
   static TimeScheme bdf(int order, double h) {
-    if (order == 1) return {h, 1, h, 0., {1 / h, -1 / h, 0.}};
-    return {h, 2, 2 * h / 3, 1. / 3, {1.5 / h, -2 / h, 0.5 / h}};
+    if (order == 1) return {h, 1, h, 0., {1 / h, -1 / h, 0.}, {1 / h, -1 / h, 0.}};
+    return {h, 2, 2 * h / 3, 1. / 3, {1.5 / h, -2 / h, 0.5 / h}, {1.5 / h, -2 / h, 0.5 / h}};
+  }
+
+  /// Generalized-alpha for equations of first order [Jansen, Whiting, Hulbert 2000] as a two-step
+  /// method; rho in [0, 1] is the spectral radius at infinite frequency. 1 is the trapezoidal rule,
+  /// which looks back one state only: `order` 1 will do for it.
+  static TimeScheme generalized_alpha(double rho, int order, double h) {
+    TimeScheme s = bdf(order, h);
+    const double a = rho < 1 ? (3 - rho) * (1 + rho) / 2 : 2;
+    const double b = rho < 1 ? (1 + rho) * (1 - 3 * rho) / 2 : 0;
+    const double gamma[] = {a / h, -(a + b) / h, b / h};
+    const double lag[] = {1, rho < 1 ? 2 * rho : 1, rho < 1 ? rho * rho : 0};
+    std::copy_n(gamma, 3, s.gamma);
+    std::copy_n(lag, 3, s.lag);
+    s.alpha = h / a;
+    s.carry = b / a;
+    s.keeps_force = true;
+    return s;
   }
 };
 
-/// The states a step looks at, newest first; at[2] is null for BDF1.
+/// The states a step looks at, newest first; at[2] is null where the scheme's order is 1.
 struct Window {
   const State* at[3];
   TimeScheme scheme;

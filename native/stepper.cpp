@@ -1,5 +1,7 @@
 #include "stepper.hpp"
 
+#include <algorithm>
+
 namespace diffsim {
 namespace {
 
@@ -24,6 +26,7 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
   NewtonReport report = solve(window, p, options);
   if (report.status == Status::converged) {
     note_touching(window, p);
+    if (scheme.keeps_force) next_.force = force(*scene_, window, p);
     return report;
   }
   u_.setZero();  // safe retry: start from where we are, nothing sticks at first
@@ -32,6 +35,7 @@ NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeSche
   NewtonReport again = solve(window, p, options);
   again.iterations += report.iterations;
   note_touching(window, p);
+  if (scheme.keeps_force) next_.force = force(*scene_, window, p);
   return again;
 }
 
@@ -71,10 +75,40 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
   return report;
 }
 
+bool Stepper::start_force(State& start, double h, const VectorXd& p, ActiveColumns& active,
+                          StepDerivatives* out) {
+  for (const auto& e : scene_->elements()) {
+    if (e->differences()) return false;
+  }
+  TimeScheme scheme = TimeScheme::bdf(1, h);
+  std::fill_n(scheme.gamma, 3, 0.);  // nothing but forces
+  const Window window{{&start, &start, nullptr}, scheme, 0};
+  residual_.setZero(scene_->ndof());
+  active.select(0);
+  ParameterColumns columns(active.column_of());
+  Assembly to;
+  to.r = &residual_;
+  bool compressed = false;
+  to.compressed = &compressed;
+  if (out) {
+    out->columns = active.columns();
+    out->K.reset(scene_->pattern());
+    out->B.reset(scene_->pattern());
+    to.K = &out->K;
+    to.B = &out->B;
+    to.columns = &columns;
+  }
+  for (const auto& e : scene_->elements()) e->add(window, p, to);
+  scene_->release(to);
+  start.force = -residual_;
+  if (out) out->dr_dp = columns.take();
+  return true;
+}
+
 void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
                             bool fresh, StepDerivatives& step) {
   const Stopwatch watch(timing_, &Timing::jacobian);
-  step.map = StepMap(scene_->nodes(), window.scheme, window.now(), *window.at[1]);
+  step.map = StepMap(scene_->nodes(), window);
   step.scheme = window.scheme;
   active.select(window.t);
   step.columns = active.columns();
@@ -111,6 +145,7 @@ void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColum
   }
   scene_->drive(window, p, out);
   step.dr_dp = columns.take();
+  if (window.scheme.keeps_force) step.momentum.evaluate(*scene_, window, p, active.column_of());
 }
 
 void Stepper::modes(const Window& window, const VectorXd& p,

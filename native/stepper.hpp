@@ -1,6 +1,7 @@
 // Stepper: one step, and its exact linearization. Rollouts, S and lambda use only these.
 #pragma once
 
+#include "momentum_rate.hpp"
 #include "newton.hpp"
 #include "support.hpp"
 
@@ -14,7 +15,9 @@ struct StepDerivatives {
   BlockMatrix past_K[2], past_B[2];            // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
   std::vector<ParameterColumns::Entry> dr_dp;  // by parameters that act in this step
   std::vector<int> columns;                    // column of dr_dp -> place in S (support.hpp)
-  bool symmetric = false;                      // K and B are, nearly
+  // Of the momentum's sum_k gamma_k m_{n-k}, where the scheme keeps forces (momentum_rate.hpp).
+  MomentumRate momentum;
+  bool symmetric = false;  // K and B are, nearly
 };
 
 /// All that sensitivities and adjoint need of a step.
@@ -47,6 +50,11 @@ class Stepper {
   NewtonReport step(const State& prev, const State* prev2, const TimeScheme& scheme, double t,
                     const VectorXd& p, const NewtonOptions& options);
   const State& state() const { return next_; }
+
+  /// Forces at the start (State::force), and in `out`, unless it is null, K, B and dr_dp of minus
+  /// them; false where they are not known (Element::differences).
+  bool start_force(State& start, double h, const VectorXd& p, ActiveColumns& active,
+                   StepDerivatives* out);
 
   /// Derivatives where window.now() solves the step, into `out` (whose memory is used again).
   /// `fresh`: the Jacobian blocks of the last step() are still those of window.now().

@@ -178,8 +178,8 @@ def exactly(place: World) -> World:
     """The same steps, Newton to stagnation, branches recorded: for gradient checks."""
     options = place.model.options
     exact = _engine.Options(
-        step=options.step, order=options.order, record_every=options.record_every,
-        stagnate=True, record_modes=True,
+        step=options.step, order=options.order, spectral_radius=options.spectral_radius,
+        record_every=options.record_every, stagnate=True, record_modes=True,
     )  # fmt: skip
     return World(replace(place.model, options=exact))
 

@@ -103,7 +103,14 @@ class Refined:
             raise InputError("sensitivities of all steps", "size", f"{size / 1e9:.0f} GB", rule)
         settings = {
             key: getattr(options, key)
-            for key in ("order", "tolerance", "max_iterations", "max_halvings", "stagnate")
+            for key in (
+                "order",
+                "spectral_radius",
+                "tolerance",
+                "max_iterations",
+                "max_halvings",
+                "stagnate",
+            )
         }
         finer = type(options)(
             **settings, step=plan.step, record_every=plan.stride, record_modes=True

@@ -161,7 +161,15 @@ class SimulationProblem:
 
     def _recording(self, *, stagnate: bool) -> SimulationProblem:
         other, o = self._copy(), self.options
-        kept = ("step", "order", "record_every", "tolerance", "max_iterations", "max_halvings")
+        kept = (
+            "step",
+            "order",
+            "spectral_radius",
+            "record_every",
+            "tolerance",
+            "max_iterations",
+            "max_halvings",
+        )
         settings = {key: getattr(o, key) for key in kept}
         other.options = type(o)(**settings, stagnate=stagnate, record_modes=True)
         return other

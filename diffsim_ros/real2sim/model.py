@@ -141,6 +141,7 @@ class Model:
         return _engine.Options(
             step=dt / spf,
             order=own.order,
+            spectral_radius=own.spectral_radius,
             record_every=spf,
             tolerance=own.tolerance,
             max_iterations=own.max_iterations,

@@ -22,7 +22,8 @@ def engine_options(world: Mapping[str, Any], *, record_modes: bool = False) -> A
 
     return _engine.Options(
         step=world["step"],
-        order=2 if world["scheme"] == "bdf2" else 1,
+        order=1 if world["scheme"] == "bdf1" else 2,
+        spectral_radius=world["spectral_radius"],
         record_every=world["record_every"],
         tolerance=world["tolerance"],
         max_iterations=world["max_iterations"],

@@ -23,6 +23,8 @@ from diffsim_ros.yaml_file import read_yaml
 ENTRY = Field("number", "value in the engine's units: SI, radians")
 MOST_STEPS = 10**8
 """Steps of a simulation; what is beyond is a slip of the units."""
+SPECTRAL_RADIUS = 0.8
+"""Of `generalized_alpha` where the scene gives none."""
 
 
 def resolve(raw: object, place: object) -> Parts:
@@ -51,6 +53,14 @@ def resolve(raw: object, place: object) -> Parts:
 
 def _world(reader: Reader, value: object) -> dict:
     world = reader.section(schema.WORLD, value, "world")
+    radius = world["spectral_radius"]
+    if world["scheme"] == "generalized_alpha":
+        world["spectral_radius"] = radius = SPECTRAL_RADIUS if radius is None else radius
+        if not radius <= 1:
+            raise reader.error("world.spectral_radius", radius, "a number between 0 and 1")
+    elif radius is not None:
+        rule = "scheme: generalized_alpha"
+        raise reader.error("world.spectral_radius", radius, rule, "change the scheme or remove it")
     if not world["duration"] <= MOST_STEPS * world["step"]:
         rule = f"at most {MOST_STEPS} steps of {world['step']:g} s"
         raise reader.error("world.duration", world["duration"], rule)

@@ -31,7 +31,15 @@ WORLD: Section = {
     "gravity": Field("vector3", "acceleration, world frame", "m/s^2", [0.0, 0.0, -9.81]),
     "step": Field("number", "time step", "s", REQUIRED, minimum=0, strict=True),
     "duration": Field("number", "simulated time, rounded to whole steps", "s", REQUIRED, minimum=0),
-    "scheme": Field("choice", "time scheme", default="bdf2", choices=("bdf1", "bdf2")),
+    "scheme": Field(
+        "choice", "time scheme", default="bdf2", choices=("bdf1", "bdf2", "generalized_alpha")
+    ),
+    "spectral_radius": Field(
+        "number",
+        "of generalized_alpha at infinite frequency, 0 ... 1: how little it damps; default 0.8",
+        "1",
+        minimum=0,
+    ),
     "record_every": Field("integer", "steps between recorded frames", default=1, minimum=1),
     "tolerance": Field("number", "Newton's relative tolerance", "1", 1e-8, minimum=0, strict=True),
     "max_iterations": Field("integer", "Newton iterations per step", default=50, minimum=1),

@@ -157,9 +157,11 @@ void bind_options(py::module_& m) {
   py::class_<Options>(m, "Options", "How to step: scheme, Newton's tolerance, what to record.")
       .def(py::init([](double step, int order, int record_every, double tolerance,
                        int max_iterations, int max_halvings, bool stagnate, bool record_modes,
-                       double gradient_tolerance, bool profile) {
-             Options o{step,         order,    record_every, tolerance,          max_iterations,
-                       max_halvings, stagnate, record_modes, gradient_tolerance, profile};
+                       double gradient_tolerance, bool profile,
+                       std::optional<double> spectral_radius) {
+             Options o{step,           order,    record_every, tolerance,          max_iterations,
+                       max_halvings,   stagnate, record_modes, gradient_tolerance, profile,
+                       spectral_radius};
              o.check();
              return o;
            }),
@@ -167,7 +169,8 @@ void bind_options(py::module_& m) {
            py::arg("record_every") = d.record_every, py::arg("tolerance") = d.tolerance,
            py::arg("max_iterations") = d.max_iterations, py::arg("max_halvings") = d.max_halvings,
            py::arg("stagnate") = d.stagnate, py::arg("record_modes") = d.record_modes,
-           py::arg("gradient_tolerance") = d.gradient_tolerance, py::arg("profile") = d.profile)
+           py::arg("gradient_tolerance") = d.gradient_tolerance, py::arg("profile") = d.profile,
+           py::arg("spectral_radius") = py::none())
       .def_readwrite("step", &Options::step)
       .def_readwrite("order", &Options::order)
       .def_readwrite("record_every", &Options::record_every)
@@ -177,7 +180,9 @@ void bind_options(py::module_& m) {
       .def_readwrite("stagnate", &Options::stagnate)
       .def_readwrite("record_modes", &Options::record_modes)
       .def_readwrite("gradient_tolerance", &Options::gradient_tolerance)
-      .def_readwrite("profile", &Options::profile);
+      .def_readwrite("profile", &Options::profile)
+      .def_readwrite("spectral_radius", &Options::spectral_radius,
+                     "Of generalized-alpha in place of BDF2, at infinite frequency, in [0, 1].");
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ MatrixXd dense(const BlockMatrix& M) {
 /// One element's r, K, B, dr/dp at three instants given as (c, theta, v, omega), newest first.
 py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd& p,
                           const std::vector<std::vector<MatrixXd>>& instants, double step, double t,
-                          const std::vector<std::uint8_t>& held, double compression) {
+                          const std::vector<std::uint8_t>& held, double compression,
+                          std::optional<double> radius) {
   scene.finalize();
   scene.check(p);
   if (!(step > 0) || !std::isfinite(step)) refuse("evaluate_element: step", "must be > 0", step);
@@ -52,6 +53,7 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
   if (order != 1 && order != 2) refuse("evaluate_element: instants", "must be 2 or 3", order + 1);
   State state[3];
   Window window{{nullptr, nullptr, nullptr}, TimeScheme::bdf(order, step), t};
+  if (radius) window.scheme = TimeScheme::generalized_alpha(*radius, order, step);
   for (int k = 0; k <= order; ++k) {
     const auto& i = instants[k];
     check_instant(scene, i);
@@ -212,6 +214,7 @@ void bind_scene(py::module_& m) {
       .def("evaluate_element", &evaluate_element, py::arg("name"), py::arg("p"),
            py::arg("instants"), py::arg("step"), py::arg("t") = 0.,
            py::arg("held") = std::vector<std::uint8_t>(), py::arg("compression") = 1.,
+           py::arg("spectral_radius") = py::none(),
            "r, K = dr/dx, B = dr/dv, dr_dp and past (K, B) of one element at given instants "
            "[(c, theta, v, omega) each (nodes, 3)], newest first; `held` per point of hybrid "
            "friction: for derivative tests.");

@@ -44,10 +44,10 @@ void KinematicBody::predict(const State& prev, const TimeScheme& scheme, double 
                             const VectorXd& p, const std::vector<Node>& nodes, VectorXd& u) const {
   const Node& n = nodes[node()];
   const Vector3d c = position_.at(t).value3(p), theta = rotation_.at(t).value3(p);
+  const TimeScheme plain = scheme.plain();
   const Vector3d turn = log_rotation(exp_rotation(theta) * prev.R[n.frame].transpose());
-  u.segment<3>(n.dof) =
-      (c - prev.c.col(node()) - scheme.carry * prev.dc.col(node())) / scheme.alpha;
-  u.segment<3>(n.dof + 3) = (turn - scheme.carry * prev.theta[n.frame]) / scheme.alpha;
+  u.segment<3>(n.dof) = (c - prev.c.col(node()) - plain.carry * prev.dc.col(node())) / plain.alpha;
+  u.segment<3>(n.dof + 3) = (turn - plain.carry * prev.theta[n.frame]) / plain.alpha;
 }
 
 void KinematicBody::add_rows(const Window& window, const VectorXd& p,

@@ -7,21 +7,21 @@ namespace diffsim {
 void Armature::add(const Window& window, const VectorXd& p, const Assembly& out) const {
   const JointCoordinate at = joint_->coordinate(window.now(), p);
   const double inertia = p[inertia_];
-  double acceleration = window.scheme.gamma[0] * at.rate;
+  double acceleration = window.scheme.rate[0] * at.rate;
   for (int k = 1; k <= window.depth(); ++k) {
-    acceleration += window.scheme.gamma[k] * joint_->coordinate(*window.at[k], p).rate;
+    acceleration += window.scheme.rate[k] * joint_->coordinate(*window.at[k], p).rate;
   }
   const NodePair& nodes = joint_->nodes();
-  add_coordinate_force(nodes, at, -inertia * acceleration, 0, -inertia * window.scheme.gamma[0],
+  add_coordinate_force(nodes, at, -inertia * acceleration, 0, -inertia * window.scheme.rate[0],
                        out);
   if (!out.columns) return;
   const int column = out.columns->column(inertia_);
   if (column >= 0) nodes.add(-acceleration * at.g, column, *out.columns);
   if (!joint_->place_is_active(*out.columns)) return;
   const CoordinateSlopes by = joint_->coordinate_by_place(window.now(), p);
-  Vector12 by_acceleration = window.scheme.gamma[0] * by.rate;
+  Vector12 by_acceleration = window.scheme.rate[0] * by.rate;
   for (int k = 1; k <= window.depth(); ++k) {
-    by_acceleration += window.scheme.gamma[k] * joint_->coordinate_by_place(*window.at[k], p).rate;
+    by_acceleration += window.scheme.rate[k] * joint_->coordinate_by_place(*window.at[k], p).rate;
   }
   joint_->add_place_columns(-inertia * (at.g * by_acceleration.transpose() + acceleration * by.g),
                             *out.columns);
@@ -36,7 +36,7 @@ void Armature::add_history(const Window& window, int k, const VectorXd& p, Block
                            BlockMatrix& B) const {
   const JointCoordinate now = joint_->coordinate(window.now(), p);
   const JointCoordinate then = joint_->coordinate(*window.at[k], p);
-  const double weight = p[inertia_] * window.scheme.gamma[k];
+  const double weight = p[inertia_] * window.scheme.rate[k];
   past_.add(Matrix12(-weight * now.g * then.rate_x.transpose()), K);
   past_.add(Matrix12(-weight * now.g * then.g.transpose()), B);
 }

@@ -1,6 +1,6 @@
 // Armature: the inertia of what turns with a joint's coordinate q alone, as a geared motor's rotor.
 //
-//   phi = -I q'',   q'' = sum_k gamma_k q'_{n-k}   (as momenta are differenced, engine.md (3))
+//   phi = -I q'',   q'' = sum_k gamma_k q'_{n-k}   (BDF's gamma: TimeScheme::rate)
 // With g = dq/dx this is the exact Lagrangian force of the energy I q'^2/2: g changes along the
 // motion as the gradient of one function does, so no gyroscopic term is left over.
 #pragma once
@@ -21,6 +21,7 @@ class Armature : public Element {
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
   bool looks_back() const override { return true; }
+  bool differences() const override { return true; }
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                    BlockMatrix& B) const override;
 

@@ -32,13 +32,14 @@ void ConsistentMass::bind(const BlockPattern& pattern, const BlockPattern& past)
   }
 }
 
-Matrix3X ConsistentMass::acceleration(const Window& window, const VectorXd& p) const {
+Matrix3X ConsistentMass::acceleration(const Window& window, const VectorXd& p,
+                                      const double* gamma) const {
   const PointSet& set = points_.set();
   Matrix3X a = Matrix3X::Zero(3, set.size());
   for (int k = 0; k <= window.depth(); ++k) {
     const State& s = *window.at[k];
     for (int i = 0; i < set.size(); ++i) {
-      a.col(i) += window.scheme.gamma[k] * set.velocity(i, s, set.moment_arm(i, s, p));
+      a.col(i) += gamma[k] * set.velocity(i, s, set.moment_arm(i, s, p));
     }
   }
   return a;
@@ -48,12 +49,14 @@ void ConsistentMass::add(const Window& window, const VectorXd& p, const Assembly
   const State& now = window.now();
   const PointSet& set = points_.set();
   const double density = p[p_density_];
-  const Matrix3X a = acceleration(window, p);
+  const Matrix3X a = acceleration(window, p, window.scheme.gamma);
+  const bool two = window.scheme.keeps_force && differences();
+  const Matrix3X b = two ? acceleration(window, p, window.scheme.rate) : a;
   Matrix3X r = -p.segment<3>(p_gravity_) * row_.transpose();  // for density 1
-  for (const Entry& e : entries_) r.col(e.i) += e.share * a.col(e.j);
+  for (const Entry& e : entries_) r.col(e.i) += e.share * (free(e) ? a : b).col(e.j);
   for (int i = 0; i < set.size(); ++i) points_.add(i, density * r.col(i), now, p, out.r->data());
   if (out.K) {
-    add_rates(now, now, window.scheme.gamma[0], p, block_, out);
+    add_rates(window, 0, p, block_, out);
     for (int i : points_.glued()) {
       if (!set.on_frame(i)) continue;
       const Vector3d rho = set.moment_arm(i, now, p);
@@ -74,14 +77,16 @@ void ConsistentMass::add(const Window& window, const VectorXd& p, const Assembly
   }
 }
 
-void ConsistentMass::add_rates(const State& now, const State& s, double gamma, const VectorXd& p,
+void ConsistentMass::add_rates(const Window& window, int k, const VectorXd& p,
                                const std::vector<int>& block, const Assembly& out) const {
+  const State &now = window.now(), &s = *window.at[k];
   const PointSet& set = points_.set();
   for (std::size_t n = 0; n < entries_.size(); ++n) {
     const Entry& e = entries_[n];
+    const double gamma = (free(e) ? window.scheme.gamma : window.scheme.rate)[k];
     const double mass = p[p_density_] * e.share * gamma;
     if (block[n] < 0) continue;
-    if (points_.is_node(e.i) && points_.is_node(e.j)) {
+    if (free(e)) {
       double* to = out.B->block(block[n]);
       for (int i = 0; i < 3; ++i) to[4 * i] += mass;
       continue;
@@ -100,7 +105,7 @@ void ConsistentMass::add_history(const Window& window, int k, const VectorXd& p,
   Assembly out;
   out.K = &K;
   out.B = &B;
-  add_rates(window.now(), *window.at[k], window.scheme.gamma[k], p, past_block_, out);
+  add_rates(window, k, p, past_block_, out);
 }
 
 }  // namespace diffsim

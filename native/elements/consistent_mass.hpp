@@ -2,7 +2,8 @@
 //
 //   r_i += sum_j (M - M_lumped)_ij (sum_k gamma_k xdot_j,n-k - g),   M_ij = density int N_i N_j dV
 // Lumped masses are those of the body's nodes (Inertia, Gravity, PointMasses). Where lumping keeps
-// the rows' sums, as for linear tetrahedra, gravity has no part in it.
+// the rows' sums, as for linear tetrahedra, gravity has no part in it. Between free points this is
+// a momentum; what has a part in glued ones takes TimeScheme::rate.
 #pragma once
 
 #include "body_points.hpp"
@@ -22,14 +23,16 @@ class ConsistentMass : public Element {
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   bool looks_back() const override { return true; }
+  bool differences() const override { return !points_.glued().empty(); }
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                    BlockMatrix& B) const override;
 
  private:
-  Matrix3X acceleration(const Window& window, const VectorXd& p) const;
-  /// Adds the derivative by the velocities at `s`, times gamma; rows act at window.now().
-  void add_rates(const State& now, const State& s, double gamma, const VectorXd& p,
-                 const std::vector<int>& block, const Assembly& out) const;
+  Matrix3X acceleration(const Window& window, const VectorXd& p, const double* gamma) const;
+  /// Adds the derivative by the velocities k states ago; rows act at window.now().
+  void add_rates(const Window& window, int k, const VectorXd& p, const std::vector<int>& block,
+                 const Assembly& out) const;
+  bool free(const Entry& e) const { return points_.is_node(e.i) && points_.is_node(e.j); }
 
   BodyPoints points_;
   std::vector<Entry> entries_;

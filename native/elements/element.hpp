@@ -60,6 +60,9 @@ class Element {
   virtual bool looks_back() const { return false; }
   /// Whether its part of r is a rate of momentum.
   virtual bool has_momentum() const { return looks_back(); }
+  /// Whether it differences past states by scheme.rate, as what is no momentum: its forces at the
+  /// start are not known then.
+  virtual bool differences() const { return false; }
   virtual void add_history(const Window&, int /*k*/, const VectorXd& /*p*/, BlockMatrix& /*K*/,
                            BlockMatrix& /*B*/) const {}
 

@@ -33,7 +33,7 @@ void Motor::add(const Window& window, const VectorXd& p, const Assembly& out) co
   const double k = p[stiffness_], c = p[damping_], error = this->error(key.value(p), at.q);
   double lag = -at.rate;
   for (int i = 0; i <= scheme.order; ++i) {
-    lag += scheme.gamma[i] * keys_.at(window.t - i * scheme.h).value(p);
+    lag += scheme.rate[i] * keys_.at(window.t - i * scheme.h).value(p);
   }
   joint_->add_coordinate_force(window.now(), p, at, k * error + c * lag, -k, -c, out);
   if (!out.columns) return;
@@ -41,7 +41,7 @@ void Motor::add(const Window& window, const VectorXd& p, const Assembly& out) co
   add_column(damping_, lag, at, *out.columns);
   add_key_columns(key, k, at, *out.columns);
   for (int i = 0; i <= scheme.order; ++i) {
-    add_key_columns(keys_.at(window.t - i * scheme.h), c * scheme.gamma[i], at, *out.columns);
+    add_key_columns(keys_.at(window.t - i * scheme.h), c * scheme.rate[i], at, *out.columns);
   }
 }
 

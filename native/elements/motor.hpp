@@ -2,11 +2,11 @@
 //
 //   position: phi = k (q* - q) + c (q*' - q')   [G 4.5.4, as a torque on the angle itself]
 //   torque, force: phi = phi*(t)
-// q*' is the scheme's derivative of q* (sum gamma_k q*(t - k h)), as q' of a kinematic body is:
-// with it the momentum less c q* is smooth where keys have kinks, and BDF2 keeps its order. phi
-// acts on body b along the coordinate and as its reaction on body a. q*, phi* are keys over time
-// (keys.hpp). For an angle q* - q is taken within (-pi, pi], so a target may go on turning; the
-// motor's torque jumps only where it is half a turn off.
+// q*' is BDF's derivative of q* (sum gamma_k q*(t - k h), TimeScheme::rate), as q' of a kinematic
+// body is: with it the momentum less c q* is smooth where keys have kinks, and BDF2 keeps its
+// order. phi acts on body b along the coordinate and as its reaction on body a. q*, phi* are keys
+// over time (keys.hpp). For an angle q* - q is taken within (-pi, pi], so a target may go on
+// turning; the motor's torque jumps only where it is half a turn off.
 #pragma once
 
 #include "../keys.hpp"
@@ -36,6 +36,7 @@ class Motor : public Element {
   /// 0; 1 or 2 while a motor's angle lags or leads so far that its branch cut is near.
   int mode_count() const override { return follows() ? 1 : 0; }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
+  bool differences() const override { return follows(); }
 
  private:
   bool follows() const { return stiffness_ >= 0; }

@@ -11,12 +11,12 @@ void PointMasses::add(const Window& window, const VectorXd& p, const Assembly& o
     Vector3d a = -p.segment<3>(p_gravity_);
     for (int k = 0; k <= window.depth(); ++k) {
       const State& s = *window.at[k];
-      a += window.scheme.gamma[k] * points_->velocity(i, s, points_->moment_arm(i, s, p));
+      a += window.scheme.rate[k] * points_->velocity(i, s, points_->moment_arm(i, s, p));
     }
     add_force(*points_, i, -m * a, rho, *out.r);
     if (out.K) {
       const PointJacobian J = point_jacobian(*points_, i, now, rho, rho);
-      const double rate = -m * window.scheme.gamma[0];
+      const double rate = -m * window.scheme.rate[0];
       const ForceJacobian df =
           force_jacobian(*points_, i, J, Matrix3d::Zero(), rate * Matrix3d::Identity());
       const int block = points_->node[i];
@@ -52,7 +52,7 @@ void PointMasses::add_history(const Window& window, int k, const VectorXd& p, Bl
     const int i = index_[n];
     const Vector3d rho = points_->moment_arm(i, past, p);
     const PointJacobian J = point_jacobian(*points_, i, past, rho, rho);
-    const double rate = -share_[n] * p[p_mass_] * window.scheme.gamma[k];
+    const double rate = -share_[n] * p[p_mass_] * window.scheme.rate[k];
     const ForceJacobian df =
         force_jacobian(*points_, i, J, Matrix3d::Zero(), rate * Matrix3d::Identity());
     add_force_jacobian(*points_, i, points_->moment_arm(i, window.now(), p), true, df, 1,

@@ -1,6 +1,6 @@
 // Masses of points that are glued to a frame: they move with it and weigh on it.
 //
-//   r += J^T m (sum_k gamma_k xdot_{n-k} - g),   J = (I, -[rho]x)
+//   r += J^T m (sum_k gamma_k xdot_{n-k} - g),   J = (I, -[rho]x),   BDF's gamma: TimeScheme::rate
 // Momentum of the frame's own mass is differenced by Inertia; this differences each point's
 // velocity, as Inertia does for a point that is a node.
 #pragma once
@@ -23,6 +23,7 @@ class PointMasses : public Element {
         p_gravity_(p_gravity) {}
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   bool looks_back() const override { return true; }
+  bool differences() const override { return true; }
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                    BlockMatrix& B) const override;
 

@@ -58,15 +58,26 @@ def agree(exact, difference_at, scale: float) -> tuple[bool, float]:
     return worst <= 1e-7 * (np.abs(exact).max() + scale), worst
 
 
-def check_element(scene, name: str, p, instants, rng, frames, t: float = 1.0, held=()) -> dict:
-    """Run the battery at one state and time; raises AssertionError naming the wrong derivative."""
+def check_element(
+    scene, name: str, p, instants, rng, frames, t: float = 1.0, held=(), spectral_radius=None,
+) -> dict:  # fmt: skip
+    """Run the battery at one state and time; raises AssertionError naming the wrong derivative.
+
+    spectral_radius: of generalized-alpha, in place of BDF.
+    """
     nodes = node_count(scene)
-    out = scene.evaluate_element(name, p, instants, STEP, t, held)
+
+    def evaluate(q, moved):
+        return scene.evaluate_element(
+            name, q, moved, STEP, t, held, spectral_radius=spectral_radius
+        )
+
+    out = evaluate(p, instants)
     size = np.abs(out["r"]).max() + 1.0  # [N], the scale of a force that cancels to nothing
     zero = np.zeros((nodes, 6))
 
     def residual(moved):
-        return scene.evaluate_element(name, p, moved, STEP, t, held)["r"]
+        return evaluate(p, moved)["r"]
 
     blocks = [(0, out["K"], out["B"])]
     blocks += [(k + 1, *pair) for k, pair in enumerate(out["past"])]
@@ -93,7 +104,7 @@ def check_element(scene, name: str, p, instants, rng, frames, t: float = 1.0, he
             for sign in (1, -1):
                 q = p.copy()
                 q[j] += sign * eps * unit
-                ends.append(scene.evaluate_element(name, q, instants, STEP, t, held)["r"])
+                ends.append(evaluate(q, instants)["r"])
             return (ends[0] - ends[1]) / (2 * eps)
 
         good, worst = agree(out["dr_dp"][:, j] * unit, difference, size)

@@ -12,7 +12,7 @@ from diffsim_ros import rotation
 from diffsim_ros.errors import InputError
 from diffsim_ros.fields import REQUIRED, Field, Reader
 from diffsim_ros.output import yaml_text
-from diffsim_ros.scene import schema, shapes
+from diffsim_ros.scene import build, schema, shapes
 from diffsim_ros.yaml_file import read_yaml
 from tests.scene.edits import check_refused, replaced, resolve
 
@@ -113,7 +113,9 @@ def test_a_resolved_scene_resolves_to_itself_to_the_bit(seed):
         ("world/step", "2 ms", "world.step", "only the unit s is accepted"),
         ("world/step", "1/0", "world.step", "> 0 [s]"),
         ("world/duration", 1e-5, "world.duration", "at least one step of 0.002 s"),
-        ("world/scheme", "bdf3", "world.scheme", "bdf1 or bdf2; did you mean"),
+        ("world/scheme", "bdf3", "world.scheme", "bdf1 or bdf2 or generalized_alpha; did you mean"),
+        ("world/spectral_radius", 0.5, "world.spectral_radius", "scheme: generalized_alpha"),
+        ("world/spectral_radius", -0.5, "world.spectral_radius", ">= 0 [1]"),
         ("world/record_every", 1.5, "world.record_every", "whole number >= 1"),
         ("world/record_every", 501, "world.record_every", "at most the 500 steps"),
         ("world/gravity", [0, 0], "world.gravity", "three finite numbers [m/s^2]"),
@@ -261,3 +263,17 @@ def test_rotation_round_trips_and_matrix():
     for a, b in itertools.product(np.vstack([np.eye(3), -np.eye(3)]), repeat=2):
         turn = rotation.quat_matrix(rotation.quat_between(a, b))
         assert turn @ a == pytest.approx(b, abs=1e-12)
+
+
+def test_generalized_alpha_has_a_spectral_radius():
+    """0.8 where none is given; only numbers up to 1."""
+
+    def world(scene):
+        return resolve(scene, "x.yaml")["world"]
+
+    alpha = replaced(SCENE, "world/scheme", "generalized_alpha")
+    assert world(SCENE)["spectral_radius"] is None
+    assert world(alpha)["spectral_radius"] == 0.8
+    options = build.engine_options(world(replaced(alpha, "world/spectral_radius", 1)))
+    assert (options.order, options.spectral_radius) == (2, 1.0)
+    check_refused(replaced(alpha, "world/spectral_radius", 1.1), "world.spectral_radius", "0 and 1")
