@@ -29,7 +29,7 @@ FORBIDDEN = {
     "scene": {"sensing", "inverse", "statics", *USERS},
     "sensing": {"scene", "inverse", "statics", "robots", *USERS},
     "inverse": {"scene", "sensing", "statics", *USERS},
-    "statics": ALL - {"statics"} | {"robots", "torch_layer"},
+    "statics": ALL - {"statics", "inverse"} | {"robots", "torch_layer"},
     "real2sim": {"planning", "twin", "commands", "cli", "nodes"},
     "planning": {"sensing", "statics", "real2sim", "twin", "viz", "commands", "cli", "nodes"},
     # a twin uses neither models nor estimates, only its sensors' samples

@@ -119,16 +119,19 @@ class TrialModel:
         """Gradient of rho(S)/2 + linear by one backward pass."""
         gx = np.zeros((len(self.run.position), self.ndof))
         gv, by_own = np.zeros_like(gx), np.zeros(len(self.own))
+        direct = np.zeros(self.active)
         for term, loss, slot in self._parts():
             r = term.residual
             weight = np.ones_like(r)
             if not term.linear:
                 weight = slope * r * loss(np.einsum("mq,mq->m", r, r))[1][:, None]
             term.pull(slot, weight, gx, gv)
+            if term.direct is not None:
+                direct += np.einsum("mqa,mq->a", term.direct, weight)
             for i, name in enumerate(self.own):
                 if name in term.own:
                     by_own[i] += float(np.sum(term.own[name] * weight))
-        return np.concatenate([self.run.gradient(gx, gv), by_own])
+        return np.concatenate([self.run.gradient(gx, gv) + direct, by_own])
 
 
 def _span(columns: np.ndarray) -> np.ndarray | slice:

@@ -130,6 +130,7 @@ class SparseTerm:
     jv: csr_array
     signature: int
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
+    direct: ClassVar[None] = None
     moves: ClassVar[bool] = True
     linear: ClassVar[bool] = False
 

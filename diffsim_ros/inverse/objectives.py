@@ -55,6 +55,7 @@ class Term:
               (M, s, q, d) with s rows
     dofs      (d,) of the body's dofs that the partials are by; None: all
     own       name -> (M, q) partials by values of parameters that the objective uses directly
+    direct    (M, q, na) partials by the scene's active parameters other than through the motion
     moves     False: the motion does not enter, only `own` values do
     linear    True: the cost is the residual itself, not its square
     signature names the branches that an objective with kinks took
@@ -65,6 +66,7 @@ class Term:
     jx: np.ndarray | None = None
     jv: np.ndarray | None = None
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
+    direct: np.ndarray | None = None
     moves: bool = True
     linear: bool = False
     dofs: np.ndarray | None = None
@@ -88,6 +90,8 @@ class Term:
     def through(self, slot: BodySlot, dx: np.ndarray, dv: np.ndarray) -> np.ndarray:
         """Residual Jacobian (M, q, na) by the sensitivities dx, dv (F, ndof, na)  [Eq. 6]."""
         J, dofs = np.zeros((*self.residual.shape, dx.shape[2])), self._columns(slot)
+        if self.direct is not None:
+            J += self.direct
         for frames, jx, jv in self._by_frame():
             for partial, moved in ((jx, dx), (jv, dv)):
                 if partial is not None:
@@ -114,6 +118,11 @@ class AnyTerm(Protocol):
 
     @property
     def own(self) -> Mapping[str, np.ndarray]:
+        """See `Term`."""
+        ...
+
+    @property
+    def direct(self) -> np.ndarray | None:
         """See `Term`."""
         ...
 

@@ -81,23 +81,28 @@ class Modes:
         """The cluster that mode i is of, or itself."""
         return next((cluster for cluster in self.clusters if i in cluster), (i,))
 
-    def derivatives(self, names: Sequence[str] | None = None) -> Array:
-        """df/dp (vibrations, n) [Hz per unit] by parameters [all], a row per vibration.
+    def group_frequency(self, i: int) -> float:
+        """sqrt(mean omega^2)/2 pi [Hz] over the group of mode i."""
+        return float(np.sqrt(np.mean(self.omega_squared[list(self.group(i))])) / (2 * np.pi))
 
-        In a cluster: of f = sqrt(mean omega^2)/2 pi, the same row for each.
+    def derivatives(
+        self, names: Sequence[str] | None = None, of: Sequence[int] | None = None
+    ) -> Array:
+        """df/dp (m, n) [Hz per unit] by parameters [all], a row per mode in `of` [vibrations].
+
+        In a cluster: of `group_frequency`, the same row for each.
         Raises InputError for parameters along which the equilibrium is undefined.
         """
         wanted = self.scene.columns(names)
         if self.rest is not None:
             self.rest.refuse(wanted)
-        groups = {i: self.group(i) for i in self.vibrations}
-        needed = sorted({j for group in groups.values() for j in group})
+        groups = [self.group(i) for i in (self.vibrations if of is None else of)]
+        needed = sorted({j for group in groups for j in group})
         squared = {j: self._squared(j)[wanted] for j in needed}
         rows = []
-        for group in groups.values():
-            mean = np.mean([self.omega_squared[j] for j in group])
+        for group in groups:
             slope = np.mean([squared[j] for j in group], axis=0)
-            rows.append(slope / (4 * np.pi * np.sqrt(mean)))
+            rows.append(slope / (8 * np.pi**2 * self.group_frequency(group[0])))
         return np.array(rows).reshape(len(rows), len(wanted))
 
     def _squared(self, i: int) -> Array:
@@ -164,14 +169,24 @@ def modes(
         were balanced there, with the symmetric part of K
     Raises InputError (count, follower forces, what `equilibrium` refuses) and NotConverged.
     """
-    if count < 1:
-        raise InputError("modes", "count", count, "at least 1")
     if at not in ("equilibrium", "start"):
         raise InputError("modes", "at", at, "equilibrium or start")
-    rest = equilibrium(scene, values, cancel=cancel) if at == "equilibrium" else None
-    bare = SceneAtRest(scene, values) if rest is None else rest.scene
-    where = bare.start if rest is None else rest.at
-    forces = bare.evaluate(where) if rest is None else rest.forces
+    if at == "equilibrium":
+        return modes_about(equilibrium(scene, values, cancel=cancel), count)
+    bare = SceneAtRest(scene, values)
+    return _modes(bare, bare.start, bare.evaluate(bare.start), None, count)
+
+
+def modes_about(rest: Equilibrium, count: int = 6) -> Modes:
+    """The `count` lowest modes about an equilibrium; raises as `modes`."""
+    return _modes(rest.scene, rest.at, rest.forces, rest, count)
+
+
+def _modes(
+    bare: SceneAtRest, where: Placement, forces: Forces, rest: Equilibrium | None, count: int
+) -> Modes:
+    if count < 1:
+        raise InputError("modes", "count", count, "at least 1")
     keep = bare.free
     if not keep.any():
         accepted = "a scene in which something may move"
