@@ -10,9 +10,9 @@ its equilibrium is a rollout of one row, so objectives that need no velocities (
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,8 +40,8 @@ class AtRest:
     active  indices of the parameters that derivatives are by
     """
 
-    def __init__(self, found: Equilibrium | Exception, active: Sequence[int]) -> None:
-        self.active = list(active)
+    def __init__(self, found: Equilibrium | Exception) -> None:
+        self.active: list[int] = []
         self.ok = isinstance(found, Equilibrium)
         self.status, self.message = ("ok", "") if self.ok else ("not at rest", str(found))
         if isinstance(found, Equilibrium):
@@ -50,14 +50,20 @@ class AtRest:
             self.velocity = self.angular_velocity = np.zeros_like(self.position)
             self.time = np.zeros(1)
             self.mode_hash = hash(found.forces.branches)
-        self._modes: Modes | None = None
+        self._modes: list[Modes] = []  # shared with copies
+
+    def by(self, active: Sequence[int]) -> AtRest:
+        """The same with derivatives by these parameters."""
+        other = copy.copy(self)
+        other.active = list(active)
+        return other
 
     @property
     def names(self) -> list[str]:
         """Of the active parameters."""
         return [self.rest.scene.names[i] for i in self.active]
 
-    @cached_property
+    @property
     def dx(self) -> Array:
         """(1, ndof, active): how the pose moves with the parameters."""
         return self.rest.derivatives(self.names)[None]
@@ -73,9 +79,9 @@ class AtRest:
 
     def modes(self, count: int) -> Modes:
         """At least `count` modes about the equilibrium."""
-        if self._modes is None or self._modes.count < count:
-            self._modes = modes_about(self.rest, count)
-        return self._modes
+        if not self._modes or self._modes[0].count < count:
+            self._modes[:] = [modes_about(self.rest, count)]
+        return self._modes[0]
 
 
 def rest_problem(
@@ -95,24 +101,34 @@ def rest_problem(
             if given:
                 raise InputError(f"trial {trial.name}", key, given, "none, as it is at rest")
     options = _engine.Options(step=1.0)
-    return SimulationProblem(scene, options, parameters, trials, simulator=_at_rest)
+    return SimulationProblem(scene, options, parameters, trials, simulator=_Equilibria())
 
 
-def _at_rest(
-    scene: Any, P: Array, steps: Array, options: Any, active: Sequence[int] | None, mode: str,
-    threads: int, cancel: Any,
-) -> list[AtRest]:  # fmt: skip
-    """Equilibria in place of rollouts; see `engine_rollouts`."""
-    found = []
-    for p in P:
-        try:
-            rest: Equilibrium | Exception = equilibrium(scene, p, cancel=cancel)
-        except (NotConverged, InputError) as error:
-            rest = error
-        found.append(AtRest(rest, active or ()))
-        if cancel is not None and cancel.cancelled:
-            found[-1].status = "cancelled"
-    return found
+class _Equilibria:
+    """Equilibria in place of rollouts, see `engine_rollouts`; those last found are kept."""
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, AtRest] = {}
+
+    def __call__(
+        self, scene: Any, P: Array, steps: Array, options: Any, active: Sequence[int] | None,
+        mode: str, threads: int, cancel: Any,
+    ) -> list[AtRest]:  # fmt: skip
+        found = {}
+        for p in P:
+            key = p.tobytes()
+            found[key] = self._kept.get(key) or _rest_of(scene, p, cancel)
+            if cancel is not None and cancel.cancelled:
+                found[key].status = "cancelled"
+        self._kept = {key: rest for key, rest in found.items() if rest.status == "ok"}
+        return [found[p.tobytes()].by(active or ()) for p in P]
+
+
+def _rest_of(scene: Any, p: Array, cancel: Any) -> AtRest:
+    try:
+        return AtRest(equilibrium(scene, p, cancel=cancel))
+    except (NotConverged, InputError) as error:
+        return AtRest(error)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,11 @@ def test_a_repeat_is_predicted_from_one_recording():
     figures = study(fraction=0.1)
     assert list(figures["splits"]["repeat"]["validate"]) == ["gravity_b"]
     assert set(figures["worst"]) == set(REQUIRED)
+    rest = figures["rest"]
+    sag, tone = (rest[what]["own_weight"]["young"] for what in ("sag", "frequency"))
+    # the angle of the clamp, 0.9 mm of the 6.4 mm, is most of the sag's sigma
+    assert 0.12 < sag["std_dev"] / sag["value"] < 0.17
+    assert 0.02 < tone["std_dev"] / tone["value"] < 0.03
 
 
 def test_recordings_are_grouped_by_load():
