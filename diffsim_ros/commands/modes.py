@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.output import OutputFolder, write_bytes, write_json, write_yaml
 
-FILES = ("result.yaml", "metrics.json", "scene.yaml", "modes.npz", "modes.png")
+FILES = ("result.yaml", "metrics.json", "scene.yaml", "modes.npz", "modes.png", "report.html")
 DRAWN = 6  # most modes in the picture
 SWING = 0.08  # of the scene's extent, by which a shape is drawn displaced
 
@@ -47,7 +48,9 @@ def run(options: argparse.Namespace) -> int:
                 stage / "modes.npz", frequency=found.frequency, shape=found.shape,
                 position=found.at.position, orientation=found.at.orientation,
             )  # fmt: skip
-            write_bytes(stage / "modes.png", picture(model, found))
+            shapes = picture(model, found)
+            write_bytes(stage / "modes.png", shapes)
+            page(stage / "report.html", model, found, result, shapes)
     print(listing(result))
     print(f"results in {folder.path}")
     return 0
@@ -121,30 +124,53 @@ def figures(found: Any) -> dict:
     }
 
 
-def picture(model: Any, found: Any) -> bytes:
-    """PNG of the first shapes, vibrations before rigid ones; the pose they are about is faint."""
-    from diffsim_ros.viz.still import Still, shapes_png
-
-    chosen = (found.vibrations or list(range(found.count)))[:DRAWN]
+def drawn(found: Any) -> list[tuple[int, str, np.ndarray]]:
+    """Modes that are shown, vibrations before rigid ones: number, name, motion (ndof,)."""
     place = found.at.position
     swing = SWING * max(float(np.linalg.norm(np.ptp(place, axis=0))), 2 * found.scene.size)
-    stills, titles = [], []
-    for i in chosen:
-        phi = found.vectors[:, i]
-        there = found.scene.moved(found.at, swing / found.scene.reach(phi) * phi)
-        stills.append(
-            Still(
-                np.stack([place, there.position]),
-                np.stack([found.at.orientation, there.orientation]),
-            )
-        )
+    shown = []
+    for i in (found.vibrations or list(range(found.count)))[:DRAWN]:
         word = "" if found.kind[i] == "vibration" else f" ({found.kind[i]})"
-        titles.append(f"mode {i + 1}: {found.frequency[i]:.4g} Hz{word}")
-    return shapes_png(model, stills, titles)
+        phi = found.vectors[:, i]
+        name = f"mode {i + 1}: {found.frequency[i]:.4g} Hz{word}"
+        shown.append((i, name, swing / found.scene.reach(phi) * phi))
+    return shown
 
 
-def listing(result: dict) -> str:
-    """The table of modes, with the parameter that each depends on most."""
+def poses(found: Any, step: np.ndarray, shares: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(position (F, nodes, 3), orientation (F, nodes, 4)) at shares (F,) of a motion."""
+    there = [found.scene.moved(found.at, share * step) for share in shares]
+    return np.stack([at.position for at in there]), np.stack([at.orientation for at in there])
+
+
+def picture(model: Any, found: Any) -> bytes:
+    """PNG of the first shapes; the pose they are about is faint."""
+    from diffsim_ros.viz.still import Still, shapes_png
+
+    shown = drawn(found)
+    stills = [Still(*poses(found, step, (0, 1))) for _, _, step in shown]
+    return shapes_png(model, stills, [name for _, name, _ in shown])
+
+
+def page(path: Path, model: Any, found: Any, result: dict, shapes: bytes) -> None:
+    """Write the page that plays the first modes."""
+    from diffsim_ros.commands.simulate_report import title
+    from diffsim_ros.viz.html import Table
+    from diffsim_ros.viz.modes_page import Cycle, phases, write_modes_page
+
+    cycles = [(name, Cycle(*poses(found, step, phases()))) for _, name, step in drawn(found)]
+    head, *rows = listed(result)
+    about = "its equilibrium" if result["about"] == "equilibrium" else "its start pose"
+    write_modes_page(
+        path, model, cycles, Table(head, rows, words=len(head)), shapes,
+        title=title(model).replace("_", " "), message=result["message"],
+        lead=f"Small vibrations about {about}, without damping.",
+        command=f"diffsim modes {model.place} --count {found.count} --at {result['about']}",
+    )  # fmt: skip
+
+
+def listed(result: dict) -> list[list[str]]:
+    """Head and rows of the table of modes, with the parameters that each depends on most."""
     rows = [["mode", "frequency [Hz]", "kind", "moves", "1 % more of ... changes it by [%]"]]
     for mode in result["modes"]:
         effect = ""
@@ -154,7 +180,12 @@ def listing(result: dict) -> str:
         equal = mode.get("equal_to", [])
         kind = mode["kind"] + (f" (equal: {', '.join(map(str, equal))})" if equal else "")
         rows.append([str(mode["number"]), f"{mode['frequency']:.6g}", kind, mode["moves"], effect])
-    lines = [table(rows)]
+    return rows
+
+
+def listing(result: dict) -> str:
+    """What is printed: the table, and what else there is to say."""
+    lines = [table(listed(result))]
     if result["message"]:
         lines.append(f"warning: no derivatives: {result['message']}")
     if result["about"] == "start":

@@ -21,16 +21,17 @@ def playable(
     errors: Mapping[str, np.ndarray] | None = None,
     forces: Sequence[list] = (),
     digits: int = 4,
+    loop: bool = False,
 ) -> dict[str, Any]:
     """Return one playable motion at times t (n,) [s] that begin at 0.
 
     bodies  of body_data or mesh_data;  errors  label -> values (n,) below it;  forces  of
-    force_data;  digits  decimals of times
+    force_data;  digits  decimals of times;  loop  one cycle that goes on without a pause
     """
     curves = [{"label": key, "value": rounded(v, 2)} for key, v in (errors or {}).items()]
     return {
         "name": name, "t": rounded(t, digits), "bodies": list(bodies), "planes": list(planes),
-        "errors": curves, "forces": list(forces),
+        "errors": curves, "forces": list(forces), "loop": loop,
     }  # fmt: skip
 
 

@@ -93,7 +93,9 @@ def write_simulation_report(
     return write_page(Path(path), rendered("simulation.html", context), {})[0]
 
 
-def scene_motion(scene: Any, rollout: Any) -> dict[str, Any]:
+def scene_motion(
+    scene: Any, rollout: Any, name: str = "motion", *, loop: bool = False
+) -> dict[str, Any]:
     """Return the playable motion of every body among the scene's surfaces (player.playable).
 
     With soft bodies at most SOFT_FRAMES of the recorded frames, or the page would be too large.
@@ -103,17 +105,17 @@ def scene_motion(scene: Any, rollout: Any) -> dict[str, Any]:
     count = min(last + 1, SOFT_FRAMES) if soft else last + 1
     frames = np.unique(np.linspace(0, last, count).round().astype(int))
     bodies = []
-    for i, (name, info) in enumerate(scene.bodies.items()):
+    for i, (body, info) in enumerate(scene.bodies.items()):
         colour = style.SERIES[i % len(style.SERIES)]
         if info.kind == "soft":
-            vertices = vertex_positions(scene, rollout, name, frames)
+            vertices = vertex_positions(scene, rollout, body, frames)
             data = vertices, info.triangles, info.lines, info.sheet
-            bodies.append(player.mesh_data(name, colour, *data))
+            bodies.append(player.mesh_data(body, colour, *data))
         elif info.kind != "frame":
-            row = scene.engine.nodes_of(name)[0]
+            row = scene.engine.nodes_of(body)[0]
             pose = rollout.position[frames, row], rollout.orientation[frames, row]
             size = [edge or POINT_SIZE for edge in info.size]
-            bodies.append(player.body_data(name, info.kind, size, colour, *pose))
+            bodies.append(player.body_data(body, info.kind, size, colour, *pose))
     bodies += [_surface(scene, rollout, sdf, frames) for sdf in scene.sdfs if sdf.kind != "plane"]
     planes = [
         {"p": list(map(float, sdf.position)), "q": list(map(float, sdf.orientation))}
@@ -122,12 +124,13 @@ def scene_motion(scene: Any, rollout: Any) -> dict[str, Any]:
     ]
     contacts = (np.asarray(x)[frames] for x in (rollout.contact_point, rollout.contact_force))
     return player.playable(
-        "motion",
+        name,
         rollout.time[frames],
         bodies,
         planes=planes,
         forces=player.force_data(*contacts),
         digits=5,
+        loop=loop,
     )
 
 

@@ -41,6 +41,13 @@ class Still:
 
     angular_velocity = velocity
 
+    @property
+    def contact_force(self) -> Array:
+        """(F, 0, 3): none is shown."""
+        return np.zeros((len(self.position), 0, 3))
+
+    contact_point = contact_force
+
 
 def markers(model: Any, still: Still) -> list[Marker]:
     """Bodies at the last pose, as ghosts at those before; links and surroundings at the last.

@@ -1,5 +1,6 @@
 """`diffsim statics` and `diffsim modes`: files, tables, exit codes."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,16 @@ def test_modes_writes_frequencies_and_their_derivatives(tmp_path, capsys):
         assert saved["frequency"][0] == first["frequency"]
         assert saved["shape"].shape == (3, len(saved["position"]), 3)
     assert (out / "modes.png").read_bytes()[:4] == b"\x89PNG"
+    page = (out / "report.html").read_text()
+    data = page.partition('id="motions" type="application/json">')[2].partition("</script>")[0]
+    motions = json.loads(data)
+    assert [m["name"].split(":")[0] for m in motions] == ["mode 1", "mode 2", "mode 3"]
+    first = motions[0]
+    places = np.array(first["bodies"][0]["v"])
+    assert first["loop"] and np.all(places[0] == places[-1])  # one cycle
+    swing, back = places[6] - places[0], places[18] - places[0]  # a quarter, three quarters
+    assert swing == pytest.approx(-back, abs=2e-4) and np.abs(swing).max() > 5e-3
+    assert "http" not in data and "beam.young +0.4" in page
 
 
 def test_modes_about_the_start_are_those_of_the_straight_beam(tmp_path):

@@ -201,7 +201,7 @@
     }
     if (show.forces) (motion.forces[index] || []).forEach((f) => arrow(pen, f.slice(0, 3), f.slice(3)));
     find("readout").innerHTML = motion.errors.map((e) => `${e.label} <b>${e.value[index].toFixed(1)}</b>`).join("<br>");
-    find("clock").textContent = `${time.toFixed(2)} s`;
+    find("clock").textContent = motion.loop ? `${(360 * time / motion.t.at(-1)).toFixed(0)}°` : `${time.toFixed(2)} s`;
     slider.value = 1000 * time / motion.t.at(-1);
     chart();
   }
@@ -227,7 +227,11 @@
     if (!playing) return;
     const end = motion.t.at(-1), speed = Number(find("speed").value);
     if (hold > 0) { hold -= stamp - last; if (hold <= 0) time = 0; }
-    else { time += speed * (stamp - last) / 1000; if (time >= end) { time = end; hold = 900; } }
+    else {
+      time += speed * (stamp - last) / 1000;
+      if (time >= end && motion.loop) time %= end;
+      else if (time >= end) { time = end; hold = 900; }
+    }
     last = stamp;
     draw();
     requestAnimationFrame(tick);
