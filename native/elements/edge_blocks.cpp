@@ -5,39 +5,17 @@
 namespace diffsim {
 namespace {
 
-typedef double Unaligned __attribute__((vector_size(8 * kLanes), aligned(8), may_alias));
-
-struct Block {
-  Wide eight;
-  double ninth;
-  Matrix3d dense() const {
-    Matrix3d m;
-    for (int i = 0; i < 8; ++i) m.data()[i] = eight[i];
-    m.data()[8] = ninth;
-    return m;
-  }
-};
-
-Block transposed(const Block& b) {
-  const Wide& e = b.eight;
-  return {Wide{e[0], e[3], e[6], e[1], e[4], e[7], e[2], e[5]}, b.ninth};
-}
-
-void add(const Block& b, double* to) {
-  *reinterpret_cast<Unaligned*>(to) += b.eight;
-  to[8] += b.ninth;
-}
-
-void subtract(const Block& b, double* from) {
-  *reinterpret_cast<Unaligned*>(from) -= b.eight;
-  from[8] -= b.ninth;
-}
-
-Block take(const EdgeBlocks::Buffer& buffer, std::size_t at) {
-  const Block b{buffer.eight[at], buffer.ninth[at]};
-  buffer.eight[at] = wide(0);
-  buffer.ninth[at] = 0;
+// A block of a buffer, which is zero from now on.
+Block take(double* nine) {
+  const Block b = Block::load(nine);
+  std::fill_n(nine, 9, 0.);
   return b;
+}
+
+Matrix3d take_dense(double* nine) {
+  const Matrix3d m = Eigen::Map<const Matrix3d>(nine);
+  std::fill_n(nine, 9, 0.);
+  return m;
 }
 
 }  // namespace
@@ -81,45 +59,33 @@ void EdgeBlocks::bind(const BlockPattern& pattern, const BodyPoints& points) {
 }
 
 EdgeBlocks::Buffer EdgeBlocks::buffer(int blocks) const {
-  struct Aligned {
-    Wide value;
-  };
-  thread_local std::vector<Aligned> eight;
-  thread_local std::vector<double> ninth;
-  const std::size_t size = blocks * pairs_.size();
-  if (eight.size() < size) {
-    eight.assign(size, {wide(0)});
-    ninth.assign(size, 0);
-  }
-  return {&eight[0].value, ninth.data(), blocks};
+  thread_local std::vector<double> values;
+  const std::size_t size = 9 * blocks * pairs_.size();
+  if (values.size() < size) values.assign(size, 0);
+  return {values.data(), blocks};
+}
+
+// Moves a pair's block and its transposed place's to a matrix.
+void EdgeBlocks::put(const Place& at, const Block& ij, const Block& ji, double* to) {
+  ij.add_to(to + at.ij);
+  ji.add_to(to + at.ji);
+  ij.subtract_from(to + at.ii);
+  ji.subtract_from(to + at.jj);
 }
 
 void EdgeBlocks::finish_symmetric(const Buffer& buffer, BlockMatrix& K) const {
-  double* to = K.values.data();
   for (std::size_t e = 0; e < place_.size(); ++e) {
-    const Place& at = place_[e];
-    const Block ij = take(buffer, at_[e]), ji = transposed(ij);
-    add(ij, to + at.ij);
-    add(ji, to + at.ji);
-    subtract(ij, to + at.ii);
-    subtract(ji, to + at.jj);
+    const Block ij = take(buffer.at(at_[e], 0));
+    put(place_[e], ij, ij.transposed(), K.values.data());
   }
 }
 
 void EdgeBlocks::finish_full(const Buffer& buffer, BlockMatrix& K, BlockMatrix& B) const {
-  double *to = K.values.data(), *to_B = B.values.data();
   for (std::size_t e = 0; e < place_.size(); ++e) {
-    const Place& at = place_[e];
-    const Block ij = take(buffer, 3 * at_[e]), ji = take(buffer, 3 * at_[e] + 1);
-    add(ij, to + at.ij);
-    add(ji, to + at.ji);
-    subtract(ij, to + at.ii);
-    subtract(ji, to + at.jj);
-    const Block B_ij = take(buffer, 3 * at_[e] + 2), B_ji = transposed(B_ij);
-    add(B_ij, to_B + at.ij);
-    add(B_ji, to_B + at.ji);
-    subtract(B_ij, to_B + at.ii);
-    subtract(B_ji, to_B + at.jj);
+    double* from = buffer.at(at_[e], 0);
+    const Block ij = take(from), ji = take(from + 9), B_ij = take(from + 18);
+    put(place_[e], ij, ji, K.values.data());
+    put(place_[e], B_ij, B_ij.transposed(), B.values.data());
   }
 }
 
@@ -136,11 +102,11 @@ void EdgeBlocks::finish_mixed(const Buffer& buffer, const BodyPoints& points, co
   };
   for (const Mixed& m : mixed_) {
     const bool full = buffer.blocks == 3;
-    const Matrix3d K_ij = take(buffer, buffer.blocks * m.pair).dense();
+    const Matrix3d K_ij = take_dense(buffer.at(m.pair, 0));
     Matrix3d K_ji = K_ij.transpose(), B_ij = Matrix3d::Zero();
     if (full) {
-      K_ji = take(buffer, 3 * m.pair + 1).dense();
-      B_ij = take(buffer, 3 * m.pair + 2).dense();
+      K_ji = take_dense(buffer.at(m.pair, 1));
+      B_ij = take_dense(buffer.at(m.pair, 2));
     }
     put(m.i, m.j, K_ij, B_ij, m.ij);
     put(m.j, m.i, K_ji, B_ij.transpose(), m.ji);

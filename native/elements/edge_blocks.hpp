@@ -25,21 +25,14 @@ class EdgeBlocks {
   std::vector<std::pair<int, int>> couplings(const BodyPoints& points) const;
   void bind(const BlockPattern& pattern, const BodyPoints& points);
 
-  /// Where elements add: `blocks` 3x3 blocks per pair, each as eight numbers and a ninth.
+  /// Where elements add: `blocks` column-major 3x3 blocks per pair.
   struct Buffer {
-    Wide* eight;
-    double* ninth;
+    double* values;
     int blocks;  // 1: K_ij = K_ji^T; 3: K_ij, K_ji, B_ij = B_ji^T
-    /// Adds column-major 3x3 blocks, one per lane, to block `which` of the pairs at[lane].
-    void add(const Wide block[9], int which, const int* at, int lanes) const {
-      Wide row[kLanes];
-      for (int i = 0; i < kLanes; ++i) row[i] = block[i];
-      transpose(row);
-      for (int lane = 0; lane < lanes; ++lane) {
-        const int place = blocks * at[lane] + which;
-        eight[place] += row[lane];
-        ninth[place] += block[8][lane];
-      }
+    double* at(int pair, int which) const { return values + 9 * (blocks * pair + which); }
+    /// Adds nine numbers with a block per lane to block `which` of the pairs pair[lane].
+    void add(const Wide nine[9], int which, const int* pair, int lanes) const {
+      each_block(nine, lanes, [&](int lane, const Block& b) { b.add_to(at(pair[lane], which)); });
     }
   };
   /// This thread's buffer, all zero; one user at a time. `finish` leaves it zero again.
@@ -55,6 +48,7 @@ class EdgeBlocks {
   struct Mixed {  // a pair with a glued point: its place, points, and blocks (-1: none)
     int pair, i, j, ij, ji, ii, jj;
   };
+  static void put(const Place& at, const Block& ij, const Block& ji, double* to);
   void finish_symmetric(const Buffer& buffer, BlockMatrix& K) const;
   void finish_full(const Buffer& buffer, BlockMatrix& K, BlockMatrix& B) const;
   void finish_mixed(const Buffer& buffer, const BodyPoints& points, const State& s,

@@ -3,7 +3,6 @@
 //   mu = E/(2 (1 + nu)),  lambda = E nu/((1 + nu)(1 - 2 nu)).
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "../parameters.hpp"
@@ -11,8 +10,6 @@
 #include "tet_kernel.hpp"
 
 namespace diffsim {
-
-using LaneIndex = std::array<int, kLanes>;
 
 /// One material parameter over all elements.
 struct ElementParameter {

@@ -98,9 +98,11 @@ std::vector<EdgePatch> node_patches(const Matrix3X& X, const std::vector<Tet>& t
   return patches;
 }
 
-// Column-major 3x3 outer product a b^T is (a-part) * (b-part), eight numbers and a ninth.
-Wide rows_of(const Vector3d& a) { return Wide{a[0], a[1], a[2], a[0], a[1], a[2], a[0], a[1]}; }
-Wide columns_of(const Vector3d& b) { return Wide{b[0], b[0], b[0], b[1], b[1], b[1], b[2], b[2]}; }
+void add_outer_product(const Vector3d& a, const Vector3d& b, double* nine) {
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 3; ++i) nine[3 * j + i] += a[i] * b[j];
+  }
+}
 
 }  // namespace
 
@@ -234,15 +236,10 @@ void SolidSmoothed::add_patch(const Patch& patch, double slope,
   const int* pair = patch.pair.data();
   for (Eigen::Index i = 0; i < sum.cols(); ++i) {
     const Vector3d own = slope * sum.col(i);
-    const Wide rows = rows_of(own), columns = columns_of(own);
     for (Eigen::Index j = i + 1; j < sum.cols(); ++j, ++pair) {
       const Vector3d other = sum.col(j);
-      const int place = buffer.blocks * *pair;
-      buffer.eight[place] += rows * columns_of(other);
-      buffer.ninth[place] += own[2] * other[2];
-      if (buffer.blocks == 1) continue;
-      buffer.eight[place + 1] += rows_of(other) * columns;
-      buffer.ninth[place + 1] += own[2] * other[2];
+      add_outer_product(own, other, buffer.at(*pair, 0));
+      if (buffer.blocks > 1) add_outer_product(other, own, buffer.at(*pair, 1));
     }
   }
 }

@@ -6,8 +6,6 @@
 namespace diffsim {
 namespace {
 
-typedef double Unaligned __attribute__((vector_size(8 * kLanes), aligned(8), may_alias));
-
 inline Wide root(const Wide& x) {
   Wide y;
   for (int i = 0; i < kLanes; ++i) y[i] = std::sqrt(x[i]);
@@ -15,21 +13,14 @@ inline Wide root(const Wide& x) {
 }
 
 // Column-major 3x3 blocks, one per lane: aa, bb += F and ab, ba -= F.
-template <class Places>
-void add_pairs(Wide F[9], const Places& aa, const Places& bb, const Places& ab, const Places& ba,
-               int lanes, double* to) {
-  const Wide ninth = F[8];
-  transpose(F);
-  for (int lane = 0; lane < lanes; ++lane) {
-    for (int at : {aa[lane], bb[lane]}) {
-      *reinterpret_cast<Unaligned*>(to + at) += F[lane];
-      to[at + 8] += ninth[lane];
-    }
-    for (int at : {ab[lane], ba[lane]}) {
-      *reinterpret_cast<Unaligned*>(to + at) -= F[lane];
-      to[at + 8] -= ninth[lane];
-    }
-  }
+void add_pairs(const Wide F[9], const LaneIndex& aa, const LaneIndex& bb, const LaneIndex& ab,
+               const LaneIndex& ba, int lanes, double* to) {
+  each_block(F, lanes, [&](int lane, const Block& b) {
+    b.add_to(to + aa[lane]);
+    b.add_to(to + bb[lane]);
+    b.subtract_from(to + ab[lane]);
+    b.subtract_from(to + ba[lane]);
+  });
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Linear springs with a natural length between point nodes, eight at a time (cloth).
 #pragma once
 
-#include <array>
-
 #include "element.hpp"
 #include "wide.hpp"
 
@@ -22,12 +20,11 @@ class WideSprings {
   void add(const Law& law, const State& s, const Assembly& out) const;
 
  private:
-  using Places = std::array<int, kLanes>;
   struct Batch {  // the last one repeats its last spring
     Wide natural, factor;
-    Places from_a, from_b;  // offsets in c and v
-    Places to_a, to_b;      // and in r
-    Places aa, ab, ba, bb;  // and in K and B
+    LaneIndex from_a, from_b;  // offsets in c and v
+    LaneIndex to_a, to_b;      // and in r
+    LaneIndex aa, ab, ba, bb;  // and in K and B
     int lanes;
   };
   struct Motion;
