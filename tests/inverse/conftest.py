@@ -132,8 +132,9 @@ def engine():
 @pytest.fixture
 def options():
     return SimpleNamespace(
-        record_every=2, step=H, order=2, tolerance=1e-8, max_iterations=50, max_halvings=4
-    )
+        record_every=2, step=H, order=2, spectral_radius=None, tolerance=1e-8,
+        max_iterations=50, max_halvings=4,
+    )  # fmt: skip
 
 
 START_SIGMA = np.repeat([2e-3, 0.01, 0.02, 0.1], 3)
