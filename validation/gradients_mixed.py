@@ -45,10 +45,12 @@ HELD = (
 KINDS = (*(
     f"{owner}.{word}" for owner, words in {
         "cable": "damping rest_length stiffness",
-        "contact": "c_f c_n c_roll c_s c_spin d_0 f_0 k_d k_n k_roll k_t",
+        "contact": "c_f c_n c_roll c_s c_spin d_0 f_0 k_d k_n k_roll k_t surface_offset"
+                   " surface_scale",
         "drag": "c_linear c_quadratic wind", "force": "force[]", "torque": "torque[]",
         "handle": "position[] rotation[]",
-        "joint": "damping friction_damping rotational_damping rotational_stiffness stiffness",
+        "joint": "anchor_a anchor_b axis_rotation damping friction_damping position"
+                 " rotational_damping rotational_stiffness stiffness",
         "limit": "damping lower stiffness upper",
         "masses": "angular_velocity mass position rotation velocity",
         "motor": "damping force[] stiffness target[] torque[]",
@@ -65,8 +67,8 @@ STUCK = 0.01  # share of scenes that may not be simulated (listed, not counted)
 OWN = 2  # kinds that get a direction of their own, per scene
 UNITS = {  # size of a parameter that is a place, a start or nothing yet
     "position": 0.01, "rotation": 0.1, "velocity": 0.1, "angular_velocity": 1.0, "gravity": 1.0,
-    "wind": 1.0, "target": 0.05, "torque": 0.05, "force": 0.3, "motor.torque": 0.3,
-    "motor.force": 3.0,
+    "anchor_a": 0.01, "anchor_b": 0.01, "wind": 1.0, "target": 0.05, "torque": 0.05, "force": 0.3,
+    "motor.torque": 0.3, "motor.force": 3.0,
 }  # fmt: skip
 
 
