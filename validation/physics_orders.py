@@ -149,7 +149,9 @@ MOTIONS = {
 }
 
 
-def errors(motion: Motion, order: int, exact: Instant, directions, halvings=HALVINGS):
+def errors(
+    motion: Motion, order: int, exact: Instant, directions, halvings=HALVINGS, spectral_radius=None
+):
     """Steps h, errors of the motion and of its derivative at the end, at halvings + 1 steps.
 
     The motion's error adds those of position [m], rotation [rad], velocity and angular velocity
@@ -162,7 +164,7 @@ def errors(motion: Motion, order: int, exact: Instant, directions, halvings=HALV
     state, slope = [], []
     derivative = exact.derivative / size[:, None]
     for step in h:
-        end = simulated(motion, step, order, directions)
+        end = simulated(motion, step, order, directions, spectral_radius)
         state.append(np.linalg.norm(end.minus(exact) / size))
         gap = end.derivative / size[:, None] - derivative
         slope.append(np.linalg.norm(gap) / np.linalg.norm(derivative))

@@ -136,13 +136,16 @@ def reference_with_gradient(motion: Motion, directions: np.ndarray) -> Instant:
     return end
 
 
-def simulated(motion: Motion, h: float, order: int, directions: np.ndarray) -> Instant:
+def simulated(
+    motion: Motion, h: float, order: int, directions: np.ndarray,
+    spectral_radius: float | None = None,
+) -> Instant:  # fmt: skip
     """The engine's end of the motion at step h, with its derivative; asserts it stayed smooth."""
     steps = round(motion.duration / h)
     active = [motion.scene.index(name) for name in motion.active]
     options = _engine.Options(
-        step=motion.duration / steps, order=order, record_every=steps, tolerance=1e-10,
-        stagnate=True, record_modes=True,
+        step=motion.duration / steps, order=order, spectral_radius=spectral_radius,
+        record_every=steps, tolerance=1e-10, stagnate=True, record_modes=True,
     )  # fmt: skip
     r = _engine.rollout(
         motion.scene, motion.scene.values, steps, options, active=active, mode="sensitivity"

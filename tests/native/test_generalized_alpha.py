@@ -17,6 +17,8 @@ from tests.native.test_linkages import MECHANISMS, mechanism
 from tests.native.test_mass_points import hanging
 from tests.native.test_motors import arm
 from tests.native.test_rollout import cube
+from validation.physics_orders import MOTIONS, errors, observed_order
+from validation.physics_reference import reference_with_gradient
 
 RADII = [0.0, 0.8, 1.0]
 THIRD = 1 / 3  # no carry: a case of its own
@@ -112,6 +114,19 @@ def test_linkages_converge_to_the_ideal_motion_with_order_two(name, radius):
         errors.append(np.abs(planar.angles(r)[:: steps // 10] - reference.angles).max())
     slopes = np.log2(np.array(errors[:-1]) / errors[1:])
     assert np.all(slopes > 1.85), (errors, slopes)
+
+
+@pytest.mark.parametrize("kind", ["flight", "sliding_linear", "swinging"])
+@pytest.mark.parametrize("radius", [0.5, 1.0])
+def test_motion_and_derivative_converge_to_an_independent_one_with_order_two(kind, radius):
+    rng = np.random.default_rng([7, 1])
+    motion = MOTIONS[kind](rng)
+    directions = rng.normal(size=(len(motion.active), 1))
+    exact = reference_with_gradient(motion, directions)
+    h, state, slope = errors(motion, 2, exact, directions, 2, radius)
+    for error in (state, slope):
+        assert observed_order(h, error) == pytest.approx(2, abs=0.1), (h, error)
+        assert error[-1] < 1e-3
 
 
 @pytest.mark.parametrize("radius", [THIRD, 0.8, 1.0])
