@@ -145,6 +145,15 @@ class SimulationProblem:
         other.weights = np.asarray(weights, float) * self.weights
         return other
 
+    def only(self, trials: Sequence[int] | np.ndarray) -> SimulationProblem:
+        """Return the problem of these of its trials."""
+        other = self._copy()
+        other.trials = tuple(self.trials[k] for k in trials)
+        other._maps = [self._maps[k] for k in trials]
+        other._start_index = [self._start_index[k] for k in trials]
+        other.weights = self.weights[np.asarray(trials)]
+        return other
+
     def exact(self) -> SimulationProblem:
         """Return the problem run to stagnation with branches recorded, for gradient checks."""
         return self._recording(stagnate=True)

@@ -15,6 +15,7 @@ from scipy.stats import qmc
 from ..errors import NotConverged
 from ..inverse.continuation import continuation
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
+from ..inverse.settling_note import unsettled
 from ..inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ..inverse.solution import Iteration, Solution
 from ..inverse.trial import Trial
@@ -70,7 +71,11 @@ def plan(
             return _searched(one, controls, **settings)
 
         result = carried_out(result, again)
-    return replace(result, seconds=time.perf_counter() - begun)
+    loose = None
+    if config.search["check_settling"] and result.status != "cancelled":
+        z, rollouts = config.map.scaled(result.best.controls), result.best.rollouts
+        loose = unsettled(_problem(config), z, None, rollouts, cancel)
+    return replace(result, unsettled=loose, seconds=time.perf_counter() - begun)
 
 
 def _searched(

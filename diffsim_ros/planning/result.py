@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inverse.settling_note import Unsettled
 from .arm_motion import Carried
 from .config import PlanConfig
 from .evaluation import places, tolerances
@@ -54,6 +55,7 @@ class PlanResult:
     carried  the arm's motion, where there is an arm that can execute the plan
     rounds   changes due to the arm's limits, and at last the reason of a refusal
     spread   distances over samples, where the plan is robust
+    unsettled  derivatives at the best plan that depend on the phase of contacts
     """
 
     config: PlanConfig
@@ -65,6 +67,7 @@ class PlanResult:
     carried: Carried | None = None
     rounds: tuple[str, ...] = ()
     spread: Spread | None = None
+    unsettled: Unsettled | None = None
 
     @property
     def best(self) -> Candidate:

@@ -104,6 +104,8 @@ def notes(result: PlanResult) -> list[str]:
         )
     for name, bound in best.at_bound.items():
         found.append(f"control {name} ended at its {bound} bound")
+    if result.unsettled is not None:
+        found.append(str(result.unsettled))
     found += result.rounds
     if result.failed:
         first = f"{len(result.failed)} of {result.starts} starts could not be simulated"

@@ -99,6 +99,11 @@ SEARCH: Section = {
         of_names=True,
     ),
     "factors": Field("numbers", "on these, stage by stage", "1", default=[0.03, 0.2]),
+    "check_settling": Field(
+        "flag",
+        "note where the derivatives at the end depend on the phase of contacts within a step",
+        default=True,
+    ),
     "threads": Field("integer", "of the engine, 0: every core", default=0, minimum=0),
     "robust": Field("mapping", "samples over which the plan is to hold"),
 }

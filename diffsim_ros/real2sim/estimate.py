@@ -11,6 +11,7 @@ import numpy as np
 
 from ..inverse.bands import TrialBand
 from ..inverse.profile import Profile
+from ..inverse.settling_note import unsettled
 from ..inverse.solution import bounds_reached
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
@@ -104,6 +105,12 @@ class _Estimation:
             self.reporter.begin("uncertainty")
             uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty)
             notes.append(f"std_dev: {sentence}")
+            if self.config.fit.check_settling:
+                rollouts = fit.evaluations * len(fit.kept)
+                loose = unsettled(fit.problem, fit.z, fit.y, rollouts, self.cancel)
+                if loose is not None:
+                    notes.append(str(loose))
+                    fit = replace(fit, message=f"{fit.message}; {loose.short}")
             self.reporter.begin("profile")
             profiles = profiles_of(fit, uncertainty, self.config, self.reporter, self.cancel)
             notes += [f"profile of {one.name}: {one.note}" for one in profiles if one.note]

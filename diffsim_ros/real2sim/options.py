@@ -120,6 +120,11 @@ class FitOptions:
         0,
         minimum=0,
     )
+    check_settling: bool = option(
+        "flag",
+        "note where the derivatives at the end depend on the phase of contacts within a step",
+        True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from diffsim_ros.cli import main
 from diffsim_ros.commands.plan import summary
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse.gradient_check import check_problem
-from diffsim_ros.planning import load_plan, plan, schema
+from diffsim_ros.planning import load_plan, plan, results, schema
 from diffsim_ros.planning.plan import _problem
 from diffsim_ros.scene import load_scene
 
@@ -250,3 +250,15 @@ def test_examples_load(path):
 
 def test_keys_of_plans_are_documented():
     assert schema.markdown() in (ROOT / "docs" / "reference" / "planning_keys.md").read_text()
+
+
+def test_a_plan_notes_derivatives_that_are_not_settled():
+    """A bounce of three steps; the note names control, contact and time, and can be left out."""
+    raw = changed(goals=[{"body": "ball", "at": 0.6, "position": [0.9, 0, 0.5]}])
+    raw["controls"] = {"vx": raw["controls"]["vx"], "vz": {**raw["controls"]["vz"], "value": -2}}
+    raw["scene"]["world"] |= {"step": 1 / 100, "record_every": 1}
+    raw["scene"]["contact"][0] |= {"onset": "sampled", "k_n": 3000}
+    found, off = plan(raw), plan({**raw, "search": {"check_settling": False}})
+    assert found.best.controls == off.best.controls and off.unsettled is None
+    assert found.unsettled.cause.element == "floor"
+    assert any("not settled" in note and "floor" in note for note in results.notes(found))

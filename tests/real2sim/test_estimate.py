@@ -225,3 +225,21 @@ def test_a_toss_that_cannot_be_simulated_is_left_out_and_named(files, monkeypatc
     assert any("not fitted" in n and "toss 2: line_search_stalled" in n for n in result.notes)
     assert all(math.isfinite(v) for v in result.values().values())
     assert Path(result.provenance["data"][0]["source"]).name == "train.npz"
+
+
+def test_unsettled_derivatives_are_noted_and_change_nothing(files, monkeypatch):
+    from diffsim_ros.inverse.settling_note import Unsettled
+    from diffsim_ros.real2sim import estimate as module
+
+    settings = {"fit": {"iterations": 2}, "simulation": {"steps_per_frame": 4}}
+    plain = estimate(estimation(*files, **settings))
+    said = Unsettled(0.7, ("friction",), "toss 3", None)
+    asked = []
+    monkeypatch.setattr(module, "unsettled", lambda *a: asked.append(a) or said)
+    noted = estimate(estimation(*files, **settings))
+    assert noted.values() == plain.values()
+    assert sum("friction are not settled: they change by up to 70" in n for n in noted.notes) == 1
+    assert noted.message.endswith("derivatives by friction are not settled, see the notes")
+    settings["fit"] = {"iterations": 2, "check_settling": False}
+    assert not any("not settled" in n for n in estimate(estimation(*files, **settings)).notes)
+    assert len(asked) == 1
