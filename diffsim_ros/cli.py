@@ -62,6 +62,11 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument("scene", metavar="SCENE.yaml")
         text = "result.yaml of `diffsim estimate` whose values the scene takes"
         command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
+        if name == "simulate":
+            text = "estimate the errors of the step by runs of half and a quarter of it"
+            command.add_argument("--error", action="store_true", help=text)
+            text = "halve the step until no position errs by more, e.g. 1mm"
+            command.add_argument("--tolerance", metavar="LENGTH", help=text)
         if name == "modes":
             command.add_argument("--count", type=int, default=6, metavar="N", help="of modes [6]")
             places = ("equilibrium", "start")

@@ -71,6 +71,25 @@ def test_unusable_arguments_are_one_line_and_exit_2(arguments, hint, capsys, tmp
 
 
 @engine
+def test_simulate_estimates_errors_and_chooses_the_step(tmp_path, capsys):
+    raw = yaml.safe_load((SCENES / "motor_pendulum.yaml").read_text())
+    raw["world"] |= {"duration": 0.4, "step": 0.02, "record_every": 1}
+    (tmp_path / "scene.yaml").write_text(yaml.safe_dump(raw))
+    out = tmp_path / "out"
+    run = ["simulate", str(tmp_path / "scene.yaml"), "--out", str(out), "--error"]
+    assert main([*run, "--tolerance", "2 mm"]) == 0
+    shown = capsys.readouterr().out
+    step = yaml.safe_load((out / "scene.yaml").read_text())["world"]["step"]
+    assert step < 0.02 and f"step: {step:.6g} s, positions within 0.002 m" in shown
+    errors = yaml.safe_load((out / "result.yaml").read_text())["errors"]
+    assert errors["step"] == step
+    assert max(e["error"] for e in errors["poses"].values() if e["unit"] == "m") <= 2e-3
+    for wrong in ("0", "1 km", "nan", "-1mm"):
+        assert main(["simulate", str(tmp_path / "scene.yaml"), "--tolerance=" + wrong]) == 2
+        assert "a length > 0 in m, cm, mm or um" in capsys.readouterr().err
+
+
+@engine
 def test_simulate_writes_everything_once(tmp_path, capsys):
     from diffsim_ros.scene import load_scene
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from diffsim_ros import __version__
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
+from diffsim_ros.errors import InputError
 from diffsim_ros.output import OutputFolder, write_json, write_yaml
+
+if TYPE_CHECKING:
+    from diffsim_ros.inverse.step_error import StepErrors
 
 FILES = (
     "result.yaml", "metrics.json", "scene.yaml", "report.html", "motion.png", "energy.png",
@@ -20,6 +26,8 @@ FILES = (
 )  # fmt: skip
 
 
+LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
+SHOWN = 12  # errors that are printed of each kind; result.yaml has all
 MARKER_RATE = 30.0  # of soft bodies in motion.mcap [Hz]
 
 
@@ -28,16 +36,81 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.scene import load_scene
 
     model = load_scene(options.scene, estimated=options.estimated)
+    limit = None if options.tolerance is None else length(options.tolerance)
     with OutputFolder(options.out, FILES, command="simulate") as folder, ProgressLine() as line:
+        if limit is not None:
+            model = run_cancellable(lambda token: within(model, limit, token, line), line=line)
         rollout, elapsed = run_cancellable(lambda token: roll_out(model, token, line), line=line)
+        errors = None
+        if rollout.ok and (options.error or limit is not None):
+            errors = run_cancellable(lambda token: errors_of(model, token, line), line=line)
         line.show("writing the results", "writing")
         with folder.staging() as stage:
-            result = write_all(stage, model, rollout, elapsed)
+            result = write_all(stage, model, rollout, elapsed, errors)
     for text in result["warnings"]:
         print(f"warning: {text}")
+    if limit is not None:
+        print(f"step: {model.options.step:.6g} s, positions within {limit:g} m")
+    if errors is not None:
+        print(listing(errors))
     print(f"{rollout.status}: {rollout.message}" if rollout.message else rollout.status)
     print(f"results in {folder.path}")
     return 0 if rollout.ok else 3
+
+
+def length(text: str) -> float:
+    """[m] of `--tolerance`, such as 1mm or 0.001; raises InputError."""
+    found = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*(m|cm|mm|um)?\s*", text, re.IGNORECASE)
+    try:
+        metres = float(found[1]) * LENGTHS[(found[2] or "m").lower()] if found else 0.0
+    except ValueError:
+        metres = 0.0
+    if not 0 < metres < math.inf:
+        raise InputError("simulate", "--tolerance", text, "a length > 0 in m, cm, mm or um")
+    return metres
+
+
+def within(model: Any, tolerance: float, token: Any, line: ProgressLine) -> Any:
+    """The scene at the first halved step whose positions err by less; raises NotConverged."""
+    from diffsim_ros.inverse.step_error import step_for
+
+    line.show("choosing the step", "step")
+    engine = model.engine
+    halvings, _ = step_for(
+        engine, engine.values, model.steps, model.options, tolerance, cancel=token
+    )
+    return model.halved(halvings)
+
+
+def errors_of(model: Any, token: Any, line: ProgressLine) -> StepErrors:
+    """Errors of the motion and of its derivatives by the scene's `parameters`."""
+    from diffsim_ros.inverse.parameters import ParameterMap
+    from diffsim_ros.inverse.step_error import step_errors
+
+    line.show("the same with half and a quarter of the step", "error")
+    engine, settings = model.engine, {"cancel": token}
+    if model.parameters:
+        chosen = ParameterMap(model.parameters, engine)
+        settings |= {"active": chosen.active, "names": chosen.names}
+        settings |= {"directions": chosen.jacobian(chosen.start)}
+    return step_errors(engine, engine.values, model.steps, model.options, **settings)
+
+
+def listing(errors: StepErrors) -> str:
+    """The largest errors, and what to make of them."""
+    ends = [e for e in errors.poses if e.error > 0]
+    shown = [f"errors of steps of {errors.step:.6g} s (Richardson, h/2 and h/4):"]
+    shown += [f"  {e}" for e in sorted(ends, key=lambda e: -e.error)[:SHOWN]]
+    if errors.derivatives:
+        shown.append("  derivatives of final positions by")
+        shown += [f"    {e}" for e in sorted(errors.derivatives, key=lambda e: -e.error)[:SHOWN]]
+    if not all(e.falls for e in (*errors.poses, *errors.derivatives)):
+        shown.append(
+            "  '>=': the differences do not fall as steps shrink, so there is no estimate, only a "
+            "lower bound: take a smaller step; contacts that begin, stick or slip otherwise at "
+            "each step, or a motion that small changes upset, may have none at all"
+        )
+    return "\n".join(shown)
 
 
 def roll_out(model: Any, token: Any, line: ProgressLine | None = None) -> tuple[Any, float]:
@@ -53,13 +126,17 @@ def roll_out(model: Any, token: Any, line: ProgressLine | None = None) -> tuple[
     return rollout, time.perf_counter() - start
 
 
-def write_all(stage: Path, model: Any, rollout: Any, elapsed: float) -> dict:
+def write_all(
+    stage: Path, model: Any, rollout: Any, elapsed: float, errors: StepErrors | None = None
+) -> dict:
     """Write every file of FILES into `stage`; return the content of result.yaml."""
     from diffsim_ros.commands import simulate_report
     from diffsim_ros.sensing import bags
 
     energy = model.engine.energies(rollout)
     result = document(model, rollout, energy)
+    if errors is not None:
+        result["errors"] = errors.document()
     write_yaml(stage / "scene.yaml", model.description)
     write_yaml(stage / "result.yaml", result)
     write_json(stage / "metrics.json", figures(model, rollout, energy, elapsed))

@@ -19,6 +19,7 @@ from .problem import Evaluation, LeastSquaresProblem, Problem
 from .profile import Profile, profile
 from .simulation_problem import SimulationProblem
 from .solution import Iteration, Solution
+from .step_error import StepErrors, step_errors, step_for
 from .trial import InitialState, Trial
 from .twist_track import TwistTrack
 from .uncertainty import (
@@ -35,9 +36,9 @@ __all__ = [
     "Huber", "InitialState", "Iteration", "LMOptions", "LeastSquaresProblem", "LinearFunctional",
     "Loss", "Parameter", "ParameterMap", "Pinned", "PoseTrack", "Problem", "Profile",
     "RigidSkin", "SettlingReport", "SimulationProblem", "SoftL1", "SoftSkin", "Solution",
-    "StudentT", "Term", "Trial", "TwistTrack", "Uncertainty", "adam", "bootstrap",
+    "StepErrors", "StudentT", "Term", "Trial", "TwistTrack", "Uncertainty", "adam", "bootstrap",
     "check_gradient", "check_problem", "check_settling", "continuation", "correlated_covariance",
     "gauss_newton_covariance", "growing", "horizons", "identifiability", "lbfgs",
     "levenberg_marquardt", "metric_track", "polish", "prediction_bands", "profile",
-    "residual_noise", "sandwich_covariance", "three_phases",
+    "residual_noise", "sandwich_covariance", "step_errors", "step_for", "three_phases",
 ]  # fmt: skip
