@@ -277,3 +277,5 @@ def test_generalized_alpha_has_a_spectral_radius():
     options = build.engine_options(world(replaced(alpha, "world/spectral_radius", 1)))
     assert (options.order, options.spectral_radius) == (2, 1.0)
     check_refused(replaced(alpha, "world/spectral_radius", 1.1), "world.spectral_radius", "0 and 1")
+    hybrid = replaced(alpha, "contact/0/friction", "hybrid")
+    check_refused(hybrid, "contact[0].friction", "linear or tanh with world.scheme")

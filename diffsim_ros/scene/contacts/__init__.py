@@ -132,6 +132,9 @@ def _check_carrier(parts: Parts, contact: dict, key: str) -> None:
 def _law(parts: Parts, contact: dict, body: Any, key: str) -> None:
     """The law's numbers: given, else the material's, else their defaults."""
     reader, material = parts.reader, parts.materials.get(body.material, NO_MATERIAL)
+    if contact["friction"] == "hybrid" and parts.world["scheme"] == "generalized_alpha":
+        rule = "linear or tanh with world.scheme: generalized_alpha"
+        raise reader.error(join(key, "friction"), "hybrid", rule, "or take scheme: bdf2")
     takes = DAMPING_VALUES[contact["damping"]]
     unused = {"c_n", "k_d", "d_0"} - set(takes)
     for other in sorted(unused):
