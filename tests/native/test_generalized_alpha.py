@@ -227,15 +227,15 @@ def test_halved_steps_and_threads(radius):
     active = [s.index(n) for n in names]
     o = options(1 / 30, radius, max_iterations=4, max_halvings=8, tolerance=1e-12,
                 record_modes=True)  # fmt: skip
-    r = check_gradients(s, 12, o, names, 1e-5)
+    r = check_gradients(s, 10, o, names, 1e-5)
     assert r.halvings > 0
-    two = _engine.rollout(s, s.values, 12, o, active=active, mode="sensitivity", threads=2)
-    batch = _engine.rollout_batch(s, np.tile(s.values, (3, 1)), 12, o, active, "sensitivity")
+    two = _engine.rollout(s, s.values, 10, o, active=active, mode="sensitivity", threads=2)
+    batch = _engine.rollout_batch(s, np.tile(s.values, (3, 1)), 10, o, active, "sensitivity")
     for other in (two, *batch):
         assert np.array_equal(other.dx, r.dx)
         assert np.array_equal(other.position, r.position)
     directions = np.random.default_rng(0).normal(size=(len(active), 2))
-    along = _engine.rollout(s, s.values, 12, o, active, "sensitivity", directions=directions)
+    along = _engine.rollout(s, s.values, 10, o, active, "sensitivity", directions=directions)
     assert along.dx == pytest.approx(r.dx @ directions, rel=1e-10, abs=1e-12)
 
 
