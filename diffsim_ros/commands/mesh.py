@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diffsim_ros import __version__
 from diffsim_ros.commands.table import table
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import OutputFolder, write_json, write_yaml
 
+if TYPE_CHECKING:
+    from diffsim_ros.scene.mesh_report import PoorTet
+
 FILES = ("result.yaml", "metrics.json", "tets.vtk")
+APART = 0.02  # volumes of tets and surface, above which a warning is given
 
 
 def run(options: argparse.Namespace) -> int:
@@ -18,26 +23,37 @@ def run(options: argparse.Namespace) -> int:
     from diffsim_ros.scene import mesh_files
     from diffsim_ros.scene.mesh_report import check_tets
 
-    path, place = Path(options.file), "diffsim mesh"
+    path, place, volume = Path(options.file), "diffsim mesh", None
     for key, value in (("--edge", options.edge), ("--scale", options.scale)):
         if value is not None and not value > 0:
             raise InputError(place, key, value, "a number > 0")
     if path.suffix.lower() in mesh_files.SURFACES:
-        mesh, _ = mesh_files.mesh_surface(path, options.scale, options.edge, place, str(path))
+        mesh, volume = mesh_files.mesh_surface(path, options.scale, options.edge, place, str(path))
     else:
         mesh_files.suffix_of(path, mesh_files.SURFACES + mesh_files.TETS, place, "file")
         mesh = mesh_files.read_tets(path, options.scale, place, str(path))
     any_size, least = options.scale is not None, options.least_angle
-    mesh, report = check_tets(mesh, place, str(path), least_angle=least, any_size=any_size)
+    mesh, report = check_tets(
+        mesh, place, str(path), least_angle=least, any_size=any_size, surface_volume=volume
+    )
     document = {"command": "mesh", "version": __version__, "file": str(path),
                 "status": "converged", "digest": mesh_files.digest_of(mesh)}  # fmt: skip
     with OutputFolder(options.out, FILES, command="mesh") as folder, folder.staging() as stage:
         mesh_files.write_tets(stage / "tets.vtk", mesh)
         write_yaml(stage / "result.yaml", document)
         write_json(stage / "metrics.json", report.plain())
-    print(table([[key, _shown(value)] for key, value in report.plain().items()]))
+    figures = {**report.plain(), "worst": [_named(tet) for tet in report.worst]}
+    print(table([[key, _shown(value)] for key, value in figures.items() if value is not None]))
+    if volume is not None and abs(report.volume / volume - 1) > APART:
+        print(f"warning: the tets' volume is {report.volume / volume - 1:+.1%} of the surface's: "
+              "a smaller --edge follows it more closely")  # fmt: skip
     print(f"results in {folder.path}")
     return 0
+
+
+def _named(tet: PoorTet) -> str:
+    at = " ".join(f"{x:.4g}" for x in tet.centre)
+    return f"{tet.tet} at ({at}): {tet.dihedral_min:.3g} deg, {tet.radius_ratio:.3g}"
 
 
 def _shown(value: object) -> str:

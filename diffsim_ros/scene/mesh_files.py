@@ -23,7 +23,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 from diffsim_ros.files import read_bytes, require_regular
 from diffsim_ros.scene import tetwild
-from diffsim_ros.scene.mesh_report import check_extent, check_surface
+from diffsim_ros.scene.mesh_report import check_extent, check_surface, enclosed_volume
 from diffsim_ros.scene.tets import TetMesh
 from diffsim_ros.scene.trial_reading import try_reading
 from diffsim_ros.scene.vtu_check import check_vtu
@@ -161,13 +161,14 @@ def cache_folder() -> Path:
 def mesh_surface(
     path: Path, scale: float | None, edge: float | None, place: object, key: str
 ) -> tuple[TetMesh, float]:
-    """Mesh a closed surface with tets of about `edge` [m]; return them and the edge used.
+    """Mesh a closed surface with tets of about `edge` [m]; return them and its volume [m^3].
 
     The result is kept in `cache_folder()` under the content of the surface, and taken from there.
     """
     vertices, triangles = read_triangles(path, scale, place, key)
     triangles = check_surface(vertices, triangles, place, key)
     diagonal = float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    volume = enclosed_volume(vertices, triangles)
     edge = EDGE_SHARE * diagonal if edge is None else edge
     if not edge < diagonal:
         raise InputError(
@@ -179,7 +180,7 @@ def mesh_surface(
     kept = cache_folder() / f"{digest.hexdigest()[:24]}.npz"
     if kept.is_file():
         with np.load(kept) as saved:
-            return TetMesh(saved["vertices"], saved["tets"]), edge
+            return TetMesh(saved["vertices"], saved["tets"]), volume
     try:
         mesh = TetMesh(*tetwild.tetrahedralize(vertices, triangles, edge / diagonal))
     except RuntimeError as error:
@@ -188,7 +189,7 @@ def mesh_surface(
     if not len(mesh.tets):
         raise InputError(place, key, str(path), "a surface that encloses a volume", "finer `edge`")
     _keep(kept, mesh)
-    return mesh, edge
+    return mesh, volume
 
 
 def _keep(path: Path, mesh: TetMesh) -> None:

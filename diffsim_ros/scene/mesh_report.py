@@ -11,6 +11,7 @@ from diffsim_ros.scene.tets import (
     EDGES,
     TetMesh,
     dihedral_angles,
+    radius_ratios,
     signed_volumes,
     triangle_areas,
 )
@@ -18,7 +19,18 @@ from diffsim_ros.scene.tets import (
 Array = np.ndarray
 SLIVER = 5.0  # least dihedral angle [deg] below which a tet counts as a sliver
 PLAUSIBLE = (1e-3, 50.0)  # longest extent [m] outside of which the unit is doubted
+WORST = 3  # tets that are named
 FLAT = 1e-12  # volume of a degenerate tet as a share of (longest edge)^3
+
+
+@dataclass(frozen=True)
+class PoorTet:
+    """A tet by its number, centre [m], least dihedral angle [deg] and radius ratio."""
+
+    tet: int
+    centre: tuple[float, float, float]
+    dihedral_min: float
+    radius_ratio: float
 
 
 @dataclass(frozen=True)
@@ -28,9 +40,12 @@ class MeshReport:
     vertices, tets, surface_triangles, parts   counts; `parts` are not connected with each other
     volume [m^3], area [m^2], extent [m] (3,), edge_min, edge_mean, edge_max [m]
     dihedral_min, dihedral_max   [deg]
+    radius_ratio_min   three times the inner sphere's radius over the outer one's; regular: 1
+    worst       the tets of the least radius ratios
     slivers     tets with a dihedral angle below the limit
     flipped     tets that were numbered in reverse (all of them, or none)
     unused      vertices of the file that no tet has; they are left out
+    surface_volume  [m^3] that the surface encloses which was meshed; None: no surface was
     """
 
     vertices: int
@@ -45,13 +60,17 @@ class MeshReport:
     edge_max: float
     dihedral_min: float
     dihedral_max: float
+    radius_ratio_min: float
+    worst: tuple[PoorTet, ...]
     slivers: int
     flipped: int = 0
     unused: int = 0
+    surface_volume: float | None = None
 
     def plain(self) -> dict:
         """The figures as plain data, for result files."""
-        return {**asdict(self), "extent": list(self.extent)}
+        worst = [{**asdict(tet), "centre": list(tet.centre)} for tet in self.worst]
+        return {**asdict(self), "extent": list(self.extent), "worst": worst}
 
 
 def check_tets(
@@ -61,10 +80,12 @@ def check_tets(
     *,
     least_angle: float = SLIVER,
     any_size: bool = False,
+    surface_volume: float | None = None,
     remedy: str = "mesh again, or allow them with least_angle",
 ) -> tuple[TetMesh, MeshReport]:
     """Return the mesh without unused vertices and with positive tets, and its figures.
 
+    surface_volume: [m^3] of the surface that was meshed, for the report.
     remedy: against slivers, for the error message.
     Raises InputError for broken indices, inverted, degenerate or sliver tets, loose parts, and a
     size that no metres have (unless `any_size`).
@@ -95,7 +116,8 @@ def check_tets(
     extent = np.ptp(mesh.vertices, axis=0)
     if not any_size:
         check_extent(extent, place, key)
-    return mesh, _figures(mesh, angles, extent, parts, len(slivers), flipped, unused)
+    counts = parts, len(slivers), flipped, unused
+    return mesh, _figures(mesh, angles, extent, *counts, surface_volume)
 
 
 def check_extent(extent: Array, place: object, key: str) -> None:
@@ -112,8 +134,17 @@ def check_extent(extent: Array, place: object, key: str) -> None:
         )
 
 
-def _figures(mesh, angles, extent, parts, slivers, flipped, unused) -> MeshReport:
-    surface = TetMesh(mesh.vertices, mesh.corners).boundary()
+def _figures(mesh, angles, extent, parts, slivers, flipped, unused, surface_volume) -> MeshReport:
+    surface, ratios = TetMesh(mesh.vertices, mesh.corners).boundary(), radius_ratios(mesh)
+    worst = tuple(
+        PoorTet(
+            int(i),
+            tuple(map(float, mesh.vertices[mesh.corners[i]].mean(axis=0))),
+            float(angles[i].min()),
+            float(ratios[i]),
+        )
+        for i in np.argsort(ratios, kind="stable")[:WORST]
+    )
     ends = mesh.vertices[np.unique(np.sort(mesh.corners[:, EDGES], axis=2).reshape(-1, 2), axis=0)]
     edges = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
     return MeshReport(
@@ -129,9 +160,12 @@ def _figures(mesh, angles, extent, parts, slivers, flipped, unused) -> MeshRepor
         edge_max=float(edges.max()),
         dihedral_min=float(angles.min()),
         dihedral_max=float(angles.max()),
+        radius_ratio_min=float(ratios.min()),
+        worst=worst,
         slivers=slivers,
         flipped=flipped,
         unused=unused,
+        surface_volume=surface_volume,
     )
 
 
@@ -244,6 +278,10 @@ def check_surface(vertices: Array, triangles: Array, place: object, key: str) ->
             "an oriented surface: normals all outwards",
             "make the normals consistent",
         )
+    return triangles if enclosed_volume(vertices, triangles) > 0 else triangles[:, ::-1]
+
+
+def enclosed_volume(vertices: Array, triangles: Array) -> float:
+    """Volume [m^3] inside a closed surface, negative where its normals point inwards."""
     a, b, c = (vertices[triangles[:, i]] for i in range(3))
-    volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6
-    return triangles if volume > 0 else triangles[:, ::-1]
+    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6)

@@ -134,6 +134,15 @@ def dihedral_angles(mesh: TetMesh) -> Array:
     return meshes.dihedral_angles(mesh.vertices, mesh.corners)
 
 
+def radius_ratios(mesh: TetMesh) -> Array:
+    """Three times the radius of the inner sphere over the outer one's, 1 of a regular tet (m,)."""
+    x = mesh.vertices[mesh.corners]
+    edges = x[:, 1:] - x[:, :1]
+    centre = np.linalg.solve(edges, (edges**2).sum(axis=2, keepdims=True) / 2)[..., 0]
+    sides = sum(triangle_areas(mesh.vertices, np.delete(mesh.corners, i, axis=1)) for i in range(4))
+    return 9 * np.abs(mesh.volumes()) / sides / np.linalg.norm(centre, axis=1)
+
+
 def box(size: Array, cells: Array, split: str = "six", grading=(1.0, 1.0, 1.0)) -> TetMesh:
     """A box about the origin, edges `size` [m] (3,), `cells` (3,) bricks; see meshes.box."""
     return TetMesh(*meshes.box(size, cells, split, grading))

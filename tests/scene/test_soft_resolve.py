@@ -92,6 +92,13 @@ def test_defaults_are_evaluated():
     )
 
 
+def test_a_cylinder_is_cut_by_the_length_of_edges():
+    cylinder = {"radius": 0.05, "height": 0.2, "edge": 0.025}
+    scene = resolve(changed(f"{CUBE}/shape", {"cylinder": cylinder}), "x.yaml")
+    shape = {"radius": 0.05, "height": 0.2, "rings": 2, "layers": 8}
+    assert scene["bodies"]["cube"]["shape"] == {"cylinder": shape}
+
+
 def test_pinned_vertices_are_held_by_the_world():
     sheet = parts.resolve(SCENE, "x.yaml").bodies["sheet"]
     ((world, edge), (again, corner)) = sheet.held_vertices()
@@ -149,6 +156,10 @@ CUBE, SHEET, ROPE, HAND = (f"bodies/{n}" for n in ("cube", "sheet", "rope", "han
         (f"{CUBE}/element", "p3", "bodies.cube.element", "did you mean"),
         (f"{CUBE}/shape", {"boxx": {}}, "bodies.cube.shape.boxx", "did you mean 'box'?"),
         (f"{CUBE}/shape/box/cells", [1, 1, 1], "bodies.cube.shape.box", "either cells or edge"),
+        (f"{CUBE}/shape", {"cylinder": {"radius": 1, "height": 2, "rings": 2, "edge": 0.5}},
+         "bodies.cube.shape.cylinder", "either rings or edge"),
+        (f"{CUBE}/shape", {"cylinder": {"radius": 1, "height": 2, "rings": 2}},
+         "bodies.cube.shape.cylinder", "either layers or edge"),
         (f"{CUBE}/shape/box", {"size": [1, 1, 1], "cells": [1, 1]}, "bodies.cube.shape.box.cells",
          "3 whole numbers"),
         (f"{CUBE}/shape/box", {"size": [1, 1, 1], "cells": [1, 1, 1.5]},

@@ -1,8 +1,11 @@
 """Tetrahedral meshes: primitives, surfaces, checks that refuse, files and the mesher."""
 
+import re
+
 import numpy as np
 import pytest
 
+from diffsim_ros.cli import main
 from diffsim_ros.errors import InputError
 from diffsim_ros.scene import cloth, mesh_files, tets
 from diffsim_ros.scene.mesh_report import check_extent, check_surface, check_tets
@@ -132,6 +135,25 @@ def test_unusable_meshes_are_refused_with_place_value_and_remedy(change, got, re
     assert got in text and remedy in text
 
 
+def test_the_worst_tets_are_named():
+    corners = np.array([[1, 1, 1], [-1, 1, -1], [1, -1, -1], [-1, -1, 1.0]])
+    regular = TetMesh(corners, np.array([[0, 1, 3, 2]]))
+    assert tets.radius_ratios(regular) == pytest.approx(1)
+    corner = TetMesh(np.vstack([np.zeros(3), np.eye(3)]), np.array([[0, 1, 2, 3]]))
+    inner, outer = 1 / (3 + np.sqrt(3)), np.sqrt(3) / 2
+    assert tets.radius_ratios(corner) == pytest.approx(3 * inner / outer)
+    mesh = tets.box([0.1, 0.1, 0.1], [3, 3, 3])
+    centre = np.flatnonzero(np.abs(mesh.vertices - [0.1 / 6] * 3).max(axis=1) < 1e-9)
+    mesh.vertices[centre] += [0.02, 0, 0]
+    _, report = check_tets(mesh, "x", "k")
+    first = report.worst[0]
+    assert first.radius_ratio == report.radius_ratio_min == tets.radius_ratios(mesh).min()
+    assert first.radius_ratio < 0.7 * tets.radius_ratios(tets.box([1, 1, 1], [3, 3, 3])).min()
+    assert centre[0] in mesh.tets[first.tet] and len(report.worst) == 3
+    assert first.centre == pytest.approx(mesh.vertices[mesh.tets[first.tet]].mean(axis=0))
+    assert report.plain()["worst"][0]["tet"] == first.tet and report.surface_volume is None
+
+
 def test_what_can_be_mended_is_mended_and_reported():
     mesh = tets.box([0.1, 0.1, 0.1], [1, 1, 1])
     turned = TetMesh(np.vstack([mesh.vertices, [[9, 9, 9]]]), mesh.tets[:, [1, 0, 2, 3]])
@@ -230,19 +252,24 @@ def obj(path, vertices, triangles):
     path.write_text("\n".join(lines) + "\n")
 
 
-def test_a_surface_is_meshed_once_and_kept(tmp_path, monkeypatch):
+def test_a_surface_is_meshed_once_and_kept(tmp_path, monkeypatch, capsys):
     pytest.importorskip("pytetwild", reason="pip install diffsim_ros[mesh]")
     pytest.importorskip("trimesh", reason="pip install diffsim_ros[mesh]")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     solid, path = tets.box([0.1, 0.1, 0.2], [1, 1, 1]), tmp_path / "block.obj"
     obj(path, solid.vertices, solid.boundary()[:, ::-1])  # inside out: it is turned
-    mesh, edge = mesh_files.mesh_surface(path, None, None, "x", "k")
-    assert edge == pytest.approx(0.1 * np.sqrt(0.06))
-    mesh, report = check_tets(mesh, "x", "k")
+    mesh, volume = mesh_files.mesh_surface(path, None, None, "x", "k")
+    assert volume == pytest.approx(0.002)
+    mesh, report = check_tets(mesh, "x", "k", surface_volume=volume)
     assert report.volume == pytest.approx(0.002, rel=0.01) and report.tets > 50
+    assert report.surface_volume == volume
     again, _ = mesh_files.mesh_surface(path, None, None, "x", "k")
     assert mesh_files.digest_of(check_tets(again, "x", "k")[0]) == mesh_files.digest_of(mesh)
     assert len(list(mesh_files.cache_folder().iterdir())) == 1
+    assert main(["mesh", str(path), "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"worst +\d+ at \(\S+ \S+ \S+\): [\d.]+ deg, 0\.\d+, \d+ at", shown), shown
+    assert "surface_volume" in shown and "0.002" in shown and "warning" not in shown
     with pytest.raises(InputError, match="shorter than the surface"):
         mesh_files.mesh_surface(path, None, 5.0, "x", "k")
     obj(path, solid.vertices, solid.boundary()[1:])

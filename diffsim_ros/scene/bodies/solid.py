@@ -52,10 +52,9 @@ SHAPES: dict[str, Section] = {
     "cylinder": {
         "radius": RADIUS,
         "height": Field("number", "along body z", "m", REQUIRED, minimum=0, strict=True),
-        "rings": Field(
-            "integer", "about the axis: 6 rings^2 triangles", default=REQUIRED, minimum=1
-        ),
-        "layers": Field("integer", "along z: 18 rings^2 layers tets", default=REQUIRED, minimum=1),
+        "rings": Field("integer", "about the axis: 6 rings^2 triangles", minimum=1),
+        "layers": Field("integer", "along z: 18 rings^2 layers tets", minimum=1),
+        "edge": EDGE,
     },
     "mesh": {
         "file": FILE,
@@ -141,7 +140,13 @@ class SolidBody(SoftBody):
                 shape["cells"] = [max(1, round(length / shape["edge"])) for length in shape["size"]]
             check_cells(reader, shape, 3, place)
             _check_grading(reader, shape, place)
-        if kind in ("ball", "box"):
+        elif kind == "cylinder":
+            _resolution(reader, shape, "rings", place)
+            _resolution(reader, shape, "layers", place)
+            if shape["edge"] is not None:
+                shape["rings"] = max(1, round(shape["radius"] / shape["edge"]))
+                shape["layers"] = max(1, round(shape["height"] / shape["edge"]))
+        if kind in ("ball", "box", "cylinder"):
             shape = {k: v for k, v in shape.items() if k not in ("edge", "half_extents")}
         values["shape"] = {kind: shape}
         if kind == "mesh":
@@ -214,8 +219,9 @@ def _resolution(reader: Reader, shape: dict, name: str, key: str) -> None:
 
 def _from_file(values: dict, place: str, key: str) -> tuple[TetMesh, MeshReport]:
     path, scale = Path(values["file"]), values.get("scale")
+    volume = None
     if path.suffix.lower() in mesh_files.SURFACES:
-        mesh, _ = mesh_files.mesh_surface(path, scale, values.get("edge"), place, key)
+        mesh, volume = mesh_files.mesh_surface(path, scale, values.get("edge"), place, key)
     elif path.suffix.lower() in mesh_files.TETS:
         if values.get("edge") is not None:
             raise InputError(
@@ -226,8 +232,9 @@ def _from_file(values: dict, place: str, key: str) -> tuple[TetMesh, MeshReport]
         known = mesh_files.SURFACES + mesh_files.TETS
         mesh_files.suffix_of(path, known, place, f"{key}.file")
     mesh, report = check_tets(
-        mesh, place, f"{key}.file", least_angle=values["least_angle"], any_size=scale is not None
-    )
+        mesh, place, f"{key}.file", least_angle=values["least_angle"], any_size=scale is not None,
+        surface_volume=volume,
+    )  # fmt: skip
     if values["centred"]:
         mesh = TetMesh(mesh.vertices - mesh.centroid(), mesh.tets)
     return mesh, report
