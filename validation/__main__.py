@@ -20,6 +20,7 @@ ITEMS = {
     "cube_toss": "estimation and prediction of the real cube tosses",
     "robustness": "random drops: steps that converge as asked",
     "physics_solids": "the soft cantilever by every kind of solid",
+    "physics_blocks": "Cook's membrane and a pressed block, with derivatives",
     "cantilever_reference": "the soft cantilever by scikit-fem: what solids are held against",
     "contact_models": "a soft puck under penalty and hybrid contact beside inequalities",
     "silicone_beam": "a clamped soft beam, each load predicted from the others",

@@ -50,11 +50,15 @@ class Bar:
     pressure: bool = True
     young: float = YOUNG
 
-    def __post_init__(self):
+    def mesh(self) -> MeshHex:
+        """The bricks."""
         side = WIDTH / 2 * _graded(self.n, towards_end=True)
         other = side if self.quarter else np.concatenate([-side[:0:-1], side])
         along = LENGTH * _graded(4 * self.n, towards_end=False)
-        self.basis = Basis(MeshHex.init_tensor(side, other, along), ElementHex2(), intorder=5)
+        return MeshHex.init_tensor(side, other, along)
+
+    def __post_init__(self):
+        self.basis = Basis(self.mesh(), ElementHex2(), intorder=5)
         self.nodes = self.basis.element_dofs.T  # (elements, 27)
         self.x = self.basis.doflocs.T  # (nodes, 3)
         shape = [b[0] for b in self.basis.basis]
@@ -151,12 +155,16 @@ class Bar:
             weights = np.einsum("eqi,eq->ei", self.N, self.w)
             shares = np.bincount(self.nodes.ravel(), weights.ravel(), minlength=len(self.x))
         else:
-            facets = self.basis.mesh.facets_satisfying(lambda x: np.isclose(x[2], LENGTH))
-            face = self.basis.boundary(facets)
-            shares = np.zeros(len(self.x))
-            for i, b in enumerate(face.basis):
-                np.add.at(shares, face.element_dofs[i], np.sum(np.asarray(b[0]) * face.dx, axis=1))
+            shares = self.areas(lambda x: np.isclose(x[2], LENGTH))
         return np.outer(shares, density).ravel()
+
+    def areas(self, chosen) -> np.ndarray:
+        """(nodes,) integrals of shape functions [m^2] over faces, chosen by middles x (3, n)."""
+        face = self.basis.boundary(self.basis.mesh.facets_satisfying(chosen))
+        shares = np.zeros(len(self.x))
+        for i, b in enumerate(face.basis):
+            np.add.at(shares, face.element_dofs[i], np.sum(np.asarray(b[0]) * face.dx, axis=1))
+        return shares
 
     def free(self, on_x: tuple, on_y: tuple = ()) -> np.ndarray:
         """Free dofs: the clamp and components on the planes x = 0 and y = 0 are fixed."""
