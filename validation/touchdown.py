@@ -214,9 +214,7 @@ SIDE = {"velocity": [0.5, 0.1, 0.0]}
 SUBJECTS: dict[str, Subject] = {
     "foam_throw": Drop("foam_throw", "ball", 3.4, THROWN, 0.75, mujoco=SPHERE),
     "tennis": Drop("tennis", "ball", 3.3, {"velocity": [-1.5, 0.3, 1.0]}, 0.8),
-    "ball_three_bounces": Drop(
-        ball(c_n=0.1, c_f=0.3), "ball", 2.2, SIDE, 1.2, mujoco=SPHERE
-    ),
+    "ball_three_bounces": Drop(ball(c_n=0.1, c_f=0.3), "ball", 2.2, SIDE, 1.2, mujoco=SPHERE),
     "ball_tanh": Drop(ball(c_n=0.1, c_f=0.3, friction="tanh"), "ball", 2.2, SIDE, 1.2),
     "ball_hybrid": Drop(ball(c_n=0.1, c_f=0.3, friction="hybrid"), "ball", 2.2, SIDE, 1.2),
     "bouncing_cube": Drop(

@@ -52,7 +52,8 @@ void Contact::evaluate_touched(const Window& window, const VectorXd& p, const Co
   t.sampled_limit = friction_limit(law, t.sampled.f);
   TouchedStep step{t.before, t.d, t.rate, h, t.sampled_limit.f, t.limit.f, false, 0, 0};
   const bool slides = pull > step.sampled;
-  if (law.friction == Friction::linear && began != kOpen && began != static_cast<int>(slides ? kSlip : kStick)) {
+  if (law.friction == Friction::linear && began != kOpen &&
+      began != static_cast<int>(slides ? kSlip : kStick)) {
     t.past = past_touch(window, p, t.point);
     if (t.past) {
       step.past_pull = t.past->k_t * t.past->v_t.norm();

@@ -69,6 +69,24 @@ def test_friction_that_slides_is_integrated_with_the_normal_force():
     assert found[0] == pytest.approx(-0.5 * found[2], rel=1e-5)
 
 
+@pytest.mark.parametrize("limited", [0.0, 0.02, 0.4, 1.3])
+def test_friction_that_sticks_is_integrated_under_its_limit(limited):
+    """min(q, L), q = k_t |v_t|: L grows to q in so many steps on the way in, falls on the way out."""
+    q, k_n, mass = 6.0, 2e3, 1e9
+    after = limited * STEP
+    law = {"k_n": k_n, "k_t": q, "c_f": q / (k_n * after) if limited else 1e6}
+    for phase in np.linspace(0.005, 0.995, 12):
+        time = (20 + phase) * STEP
+        exact = q * (time - after / 2)
+        assert -impulse(2, 20, phase, side=1.0, **law)[0] == pytest.approx(
+            exact, abs=2e-3 * q * STEP
+        )
+        s = particle(mass, [0, 0, -time], [1.0, 0, 1.0], **law)  # leaves at this time
+        r = _engine.rollout(s, s.values, 26, _engine.Options(step=STEP, order=2))
+        out = mass * (1.0 - r.velocity[-1, 0, 0])
+        assert out == pytest.approx(exact, abs=2e-3 * q * STEP)
+
+
 def thrown(vz, onset, friction="linear", step=STEP / 2):
     """dz/dv_z and dx/dv_x at the end of a ball's throw with two bounces and sliding."""
     s = _engine.Scene()
@@ -86,7 +104,7 @@ def thrown(vz, onset, friction="linear", step=STEP / 2):
     return np.array([r.dx[-1, 2, 0], r.dx[-1, 0, 1]])
 
 
-@pytest.mark.parametrize("friction", ["linear", "tanh"])
+@pytest.mark.parametrize("friction", ["linear", "tanh", "hybrid"])
 def test_derivatives_after_a_bounce_do_not_hang_on_the_phase_of_touchdown(friction):
     """Throws that differ by less than a step in the instant of touchdown."""
     speeds = -1 + np.arange(12) * 4e-4
