@@ -15,7 +15,7 @@ from .common import run_and_record
 ITEMS = {
     "gradients": "derivatives of simulated motion against central differences",
     "gradients_mixed": "the same over scenes of soft, rigid and jointed bodies",
-    "touchdown": "derivatives after contact over all phases of a step, 17 scenes",
+    "touchdown": "derivatives after contact over all phases of a step, 19 scenes",
     "physics": "closed forms, orders of convergence, conservation",
     "cube_toss": "estimation and prediction of the real cube tosses",
     "robustness": "random drops: steps that converge as asked",
