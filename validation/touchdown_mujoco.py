@@ -56,7 +56,8 @@ def fall(model, values: Mapping[str, float], body: str, duration: float) -> Call
     def end(velocity: np.ndarray, up: float, step: float) -> np.ndarray:
         data, steps = mujoco.MjData(model), round(duration / step)
         model.opt.timestep = duration / steps
-        data.qpos[:] = [*(start("position") + [0, 0, up]), *np.roll(turn.as_quat(), 1)]
+        data.qpos[:] = [*start("position"), *np.roll(turn.as_quat(), 1)]
+        data.qpos[2] += up
         data.qvel[:] = [*velocity, *spin]
         mujoco.mj_step(model, data, steps)
         return data.qpos[:3].copy()

@@ -71,7 +71,7 @@ def test_friction_that_slides_is_integrated_with_the_normal_force():
 
 @pytest.mark.parametrize("limited", [0.0, 0.02, 0.4, 1.3])
 def test_friction_that_sticks_is_integrated_under_its_limit(limited):
-    """min(q, L), q = k_t |v_t|: L grows to q in so many steps on the way in, falls on the way out."""
+    """min(q, L), q = k_t |v_t|: L takes so many steps to grow to q, or to fall from it."""
     q, k_n, mass = 6.0, 2e3, 1e9
     after = limited * STEP
     law = {"k_n": k_n, "k_t": q, "c_f": q / (k_n * after) if limited else 1e6}

@@ -10,4 +10,4 @@ def test_derivatives_settle_whatever_the_phase_of_touchdown():
         assert scene["integrated"]["rms"] <= 0.02, name
         assert scene["sampled"]["rms"] >= 4 * scene["integrated"]["rms"], name
     for name in ("ball_one_bounce", "ball_three_bounces"):
-        assert figures["orders"][name]["motion_median"] >= 1.9
+        assert figures["orders"][name]["motion_median"] >= 1.75
