@@ -35,7 +35,7 @@ BEAM = ("beam", "clamp", "tip", "weight")
 EDGE = [0, 0.015, 0.03]  # of the free end, where the weight hangs [m]
 GRAVITY = 9.81  # m/s^2
 BARS = {"sag": 0.2, "frequency": 0.03, "sag and frequency": 0.3}  # moduli apart, relatively
-COARSE = {"shape": {"box": {"size": [0.1, 0.03, 0.03], "cells": [4, 1, 1]}}}  # for tests
+COARSE = {"shape": {"box": {"size": [0.1, 0.03, 0.03], "cells": [4, 1, 2]}}}  # for tests
 
 
 @dataclass(frozen=True)

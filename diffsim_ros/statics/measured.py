@@ -30,6 +30,7 @@ from diffsim_ros.statics.equilibrium import Equilibrium, equilibrium
 from diffsim_ros.statics.modes import Modes, modes_about
 
 Array = np.ndarray
+ALIKE = 0.01  # of the modal assurance criterion, for a factor e in frequency
 SEARCHED = 10  # modes among which a measured one is looked for
 
 
@@ -175,8 +176,9 @@ class Frequencies:
     """Measured natural frequencies: r = (f_sim - f)/sigma  [Eq. 6].
 
     f is undamped: of a damped swing sqrt(f_d^2 + (decay/2 pi)^2).  Which modes were measured is
-    said by their numbers, as `diffsim modes` lists them (from 1), by their shapes, or by neither:
-    then they are those of the nearest frequencies.  A mode is taken once at most.
+    said by their numbers, as `diffsim modes` lists them (from 1), by their shapes (and, of those
+    that are alike where it was measured, the nearest frequency), or by the nearest frequencies.
+    A mode is taken once at most.
 
     body       of the scene, on which shapes were measured
     frequency  (m,) [Hz];  sigma () or (m,) [Hz]
@@ -251,11 +253,10 @@ class Frequencies:
         if len(able) < len(self.frequency):
             raise InputError(self.place, "frequency", len(self.frequency), f"at most {len(able)}, "
                              f"the vibrations among {self.count} modes")  # fmt: skip
-        if self.shape is None:
-            ratio = np.log(self.frequency[:, None] / found.frequency[able])
-            cost = np.minimum(np.abs(ratio), 1e6)
-        else:
-            cost = 1 - self.likeness(found, rollout, slot)[:, able]
+        ratio = np.log(self.frequency[:, None] / found.frequency[able])
+        cost = np.minimum(np.abs(ratio), 1e6)
+        if self.shape is not None:  # of modes that are equally alike, the nearest frequency
+            cost = 1 - self.likeness(found, rollout, slot)[:, able] + ALIKE * np.minimum(cost, 10)
         rows, columns = linear_sum_assignment(cost)
         return [able[j] for _, j in sorted(zip(rows.tolist(), columns.tolist(), strict=True))]
 
