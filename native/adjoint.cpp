@@ -90,7 +90,7 @@ class Rollout::Backward {
   Worker worker_;  // makes next_; last, so that it ends before what it uses
 };
 
-void Rollout::check_cotangents(const MatrixXd& gx, const MatrixXd& gv) const {
+void Rollout::check_cotangents(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy) const {
   if (mode_ != GradientMode::store && mode_ != GradientMode::checkpoint) {
     refuse("gradient", "needs a rollout of mode store or checkpoint", "another");
   }
@@ -104,6 +104,12 @@ void Rollout::check_cotangents(const MatrixXd& gx, const MatrixXd& gv) const {
              g->size());
     }
   }
+  if (gy.size() > 0 && (gy.rows() != outputs_.size() || gy.cols() != count)) {
+    refuse("gradient: dO/dy",
+           "must have shape (frames, outputs) = (" + std::to_string(count) + ", " +
+               std::to_string(outputs_.size()) + ")",
+           gy.size());
+  }
 }
 
 MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v) {
@@ -115,16 +121,26 @@ MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const Matr
   return -lam;
 }
 
-VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
-  check_cotangents(gx, gv);
+VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy) {
+  check_cotangents(gx, gv, gy);
   const Stopwatch watch(profile(), &Timing::total);
   Cotangents to(scene_->ndof());
-  VectorXd held = VectorXd::Zero(active_.size());  // by place
+  VectorXd held = VectorXd::Zero(active_.size());              // by place
+  MatrixXd explicit_part = MatrixXd::Zero(active_.size(), 1);  // of the outputs
   Backward backward(*this);
   for (int i = static_cast<int>(records_.size()) - 1; i >= 0; --i) {
     if (const int frame = records_[i].frame; frame >= 0) {
       to.x[0] += gx.col(frame);
       to.v[0] += gv.col(frame);
+      if (gy.size() > 0) {
+        OutputJacobian by(active_.all());
+        outputs_.evaluate(window(i), p_, &by);
+        for (int k = 0; k < 3; ++k) {
+          by.pull_x(k, gy.col(frame), to.x[k]);
+          by.pull_v(k, gy.col(frame), to.v[k]);
+        }
+        by.pull_p(gy.col(frame), explicit_part);
+      }
     }
     if (i == 0) break;
     LinearizedStep& step = backward.at(i);
@@ -141,8 +157,10 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv) {
   MatrixXd X, V;
   start_sensitivity(X, V);
   held.head(X.cols()) += X.transpose() * to.x[0] + V.transpose() * to.v[0];
-  VectorXd result(active_.size());
-  for (int place = 0; place < active_.size(); ++place) result[active_.order()[place]] = held[place];
+  VectorXd result = explicit_part;
+  for (int place = 0; place < active_.size(); ++place) {
+    result[active_.order()[place]] += held[place];
+  }
   return result;
 }
 

@@ -14,7 +14,7 @@ constexpr int kWorthTwo = 100;  // unknowns below which handing a step over cost
 std::vector<std::unique_ptr<Rollout>> rollout_batch(
     const Scene& scene, const MatrixXd& P, const std::vector<int>& steps, const Options& options,
     const std::vector<int>& active, GradientMode mode, int threads, CancelToken* cancel,
-    const std::vector<MatrixXd>& directions) {
+    const std::vector<MatrixXd>& directions, const std::vector<std::string>& outputs) {
   const int n = static_cast<int>(P.rows());
   if (steps.size() != 1 && static_cast<int>(steps.size()) != n) {
     refuse("rollout_batch: steps", "must be one number or one per row of P", steps.size());
@@ -35,8 +35,9 @@ std::vector<std::unique_ptr<Rollout>> rollout_batch(
   auto work = [&] {
     for (int i = next++; i < n; i = next++) {
       try {
-        result[i] = Rollout::run(scene, P.row(i), steps[steps.size() == 1 ? 0 : i], options, active,
-                                 mode, cancel, each, directions.empty() ? nullptr : &directions[i]);
+        result[i] =
+            Rollout::run(scene, P.row(i), steps[steps.size() == 1 ? 0 : i], options, active, mode,
+                         cancel, each, directions.empty() ? nullptr : &directions[i], outputs);
       } catch (...) {
         error[i] = std::current_exception();
       }

@@ -12,6 +12,6 @@ namespace diffsim {
 std::vector<std::unique_ptr<Rollout>> rollout_batch(
     const Scene& scene, const MatrixXd& P, const std::vector<int>& steps, const Options& options,
     const std::vector<int>& active, GradientMode mode, int threads, CancelToken* cancel,
-    const std::vector<MatrixXd>& directions = {});
+    const std::vector<MatrixXd>& directions = {}, const std::vector<std::string>& outputs = {});
 
 }  // namespace diffsim

@@ -10,6 +10,7 @@ namespace diffsim {
 
 using Eigen::Matrix3d;
 using Eigen::MatrixXd;
+using Eigen::RowVector3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 using Matrix36 = Eigen::Matrix<double, 3, 6>;

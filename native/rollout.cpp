@@ -34,10 +34,11 @@ void Options::check() const {
 std::unique_ptr<Rollout> Rollout::run(const Scene& scene, const VectorXd& p, int steps,
                                       const Options& options, const std::vector<int>& active,
                                       GradientMode mode, CancelToken* cancel, int threads,
-                                      const MatrixXd* directions) {
+                                      const MatrixXd* directions,
+                                      const std::vector<std::string>& outputs) {
   const auto go = [&](int n) {
     return std::unique_ptr<Rollout>(
-        new Rollout(scene, p, steps, options, active, mode, cancel, n, directions));
+        new Rollout(scene, p, steps, options, active, mode, cancel, n, directions, outputs));
   };
   try {
     return go(threads);
@@ -48,13 +49,14 @@ std::unique_ptr<Rollout> Rollout::run(const Scene& scene, const VectorXd& p, int
 
 Rollout::Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
                  const std::vector<int>& active, GradientMode mode, CancelToken* cancel,
-                 int threads, const MatrixXd* directions)
+                 int threads, const MatrixXd* directions, const std::vector<std::string>& outputs)
     : scene_(&scene),
       p_(p),
       options_(options),
       active_(scene.parameters(), active),
       mode_(mode),
       threads_(options.profile ? 1 : threads),
+      outputs_(scene, outputs),
       directions_(directions) {
   options.check();
   check_directions();
@@ -193,7 +195,7 @@ void Rollout::forget_increments() {
 }
 
 void Rollout::add_frame(double t) {
-  Frame frame{t, records_.back().state, {}, {}, {}, {}};
+  Frame frame{t, records_.back().state, {}, {}, {}, {}, {}, {}};
   const int n = scene_->contact_count();
   frame.force.resize(3, n);
   frame.place.resize(3, n);
@@ -206,6 +208,8 @@ void Rollout::add_frame(double t) {
     frame.place.middleCols(at, count) = place;
     at += count;
   }
+  if (forward_) forward_->by.emplace(active_.all());
+  frame.y = outputs_.evaluate(window(records_.size() - 1), p_, forward_ ? &*forward_->by : nullptr);
   frames.push_back(std::move(frame));
   if (!forward_) return;
   forward_->frame_waits = true;

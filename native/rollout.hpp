@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 
+#include "outputs/requested.hpp"
 #include "stepper.hpp"
 #include "worker.hpp"
 
@@ -43,6 +44,8 @@ struct Frame {
   std::shared_ptr<const State> state;
   MatrixXd dx, dv;        // sensitivities, mode sensitivity only
   Matrix3X force, place;  // per contact point
+  VectorXd y;             // requested outputs
+  MatrixXd dy;            // their sensitivities
 };
 
 class Rollout {
@@ -51,13 +54,17 @@ class Rollout {
   /// threads S of a step is computed beside the next step, and in gradient() the derivatives of a
   /// step beside the multiplier of the one after it: the same operations, so the same bits.
   /// directions (active, n), mode sensitivity: S is carried for their n columns alone, S D.
+  /// outputs: names of what is reported at every frame (outputs/requested.hpp).
   static std::unique_ptr<Rollout> run(const Scene& scene, const VectorXd& p, int steps,
                                       const Options& options, const std::vector<int>& active,
                                       GradientMode mode, CancelToken* cancel, int threads = 1,
-                                      const MatrixXd* directions = nullptr);
+                                      const MatrixXd* directions = nullptr,
+                                      const std::vector<std::string>& outputs = {});
 
-  /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames). Modes store, checkpoint.
-  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv);
+  /// dO/dp over the active parameters from dO/dx, dO/dv (ndof, frames) and, where gy is not empty,
+  /// dO/dy of the outputs (size, frames). Modes store, checkpoint.
+  VectorXd gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy = {});
+  const RequestedOutputs& outputs() const { return outputs_; }
 
   Status status = Status::converged;
   std::string message;               // names step, element and dof when a step failed
@@ -86,14 +93,15 @@ class Rollout {
     bool under_way = false;   // S of the last step, in `worker`
     bool advanced = true;     // it went well
     bool frame_waits = true;  // the last frame, for its S
-    Worker worker;            // last, so that it ends before what it uses
+    std::optional<OutputJacobian> by;  // of that frame's outputs
+    Worker worker;                     // last, so that it ends before what it uses
   };
   struct LateFailure {};  // of S, noticed when the next step was under way
   class Backward;
 
   Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
           const std::vector<int>& active, GradientMode mode, CancelToken* cancel, int threads,
-          const MatrixXd* directions);
+          const MatrixXd* directions, const std::vector<std::string>& outputs);
   void check_directions() const;
   bool advance_step(int step, int depth, double t, double h, Stepper& stepper);
   bool accept(const TimeScheme& scheme, double t, Stepper& stepper);
@@ -114,9 +122,10 @@ class Rollout {
   bool finish();
   /// lambda of [G 4.25] from the cotangents of the pose and velocity that the step led to.
   MatrixXd multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v);
-  void check_cotangents(const MatrixXd& gx, const MatrixXd& gv) const;
+  void check_cotangents(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy) const;
   void add_frame(double t);
   void fill_frame();
+  MatrixXd output_sensitivity() const;
   void add_modes(Stepper& stepper);
   void add_warnings();
   Timing* profile() { return options_.profile ? &timing : nullptr; }
@@ -127,6 +136,7 @@ class Rollout {
   ActiveColumns active_;
   GradientMode mode_;
   int threads_;
+  RequestedOutputs outputs_;
   const MatrixXd* directions_;   // while it runs; nullptr: S has a column per active parameter
   std::vector<Record> records_;  // [0] is the start
   std::vector<const ContactElement*> watched_;  // what has not warned yet

@@ -132,11 +132,25 @@ bool Rollout::advance_sensitivity(double t) {
   return true;
 }
 
+MatrixXd Rollout::output_sensitivity() const {
+  const Forward& f = *forward_;
+  const auto parameters = active_.size(), columns = static_cast<int>(f.x[0].cols());
+  MatrixXd dy = MatrixXd::Zero(outputs_.size(), columns);
+  for (int k = 0; k < 3; ++k) {
+    f.by->push_x(k, f.x[k], dy);
+    f.by->push_v(k, f.v[k], dy);
+  }
+  if (!directions_) dy = in_order(dy, active_.order());
+  f.by->push_p(directions_ ? *directions_ : MatrixXd::Identity(parameters, parameters), dy);
+  return dy;
+}
+
 void Rollout::fill_frame() {
   if (!forward_->frame_waits) return;
   const MatrixXd &x = forward_->x[0], &v = forward_->v[0];
   frames.back().dx = directions_ ? x : in_order(x, active_.order());
   frames.back().dv = directions_ ? v : in_order(v, active_.order());
+  frames.back().dy = output_sensitivity();
   forward_->frame_waits = false;
 }
 

@@ -71,9 +71,80 @@ Array sensitivities(const PyRollout& r, MatrixXd Frame::* which) {
                    [&](const Frame& f, auto& out) { out = f.*which; });
 }
 
+/// (F,), then items and parts where an output has them.
+std::vector<Index> output_shape(const PyRollout& r, const Output& o) {
+  std::vector<Index> shape{static_cast<Index>(r.rollout->frames.size())};
+  if (o.items > 0) shape.push_back(o.items);
+  if (!o.parts.empty()) shape.push_back(o.width());
+  return shape;
+}
+
+py::dict outputs(const PyRollout& r) {
+  py::dict all;
+  const RequestedOutputs& asked = r.rollout->outputs();
+  for (std::size_t i = 0; i < asked.list().size(); ++i) {
+    const Output& o = asked.list()[i];
+    Array values(output_shape(r, o));
+    double* to = values.mutable_data();
+    for (const Frame& f : r.rollout->frames) {
+      VectorXd::Map(to, o.size()) = f.y.segment(asked.first(i), o.size());
+      to += o.size();
+    }
+    all[py::str(o.name)] = values;
+  }
+  return all;
+}
+
+py::dict output_sensitivities(const PyRollout& r) {
+  const auto& frames = r.rollout->frames;
+  if (frames.empty() || frames[0].dx.rows() == 0) {
+    refuse("rollout: outputs_dp", "needs mode 'sensitivity'", "another mode");
+  }
+  py::dict all;
+  const RequestedOutputs& asked = r.rollout->outputs();
+  const Index columns = frames[0].dy.cols();
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  for (std::size_t i = 0; i < asked.list().size(); ++i) {
+    const Output& o = asked.list()[i];
+    std::vector<Index> shape = output_shape(r, o);
+    shape.push_back(columns);
+    Array values(shape);
+    double* to = values.mutable_data();
+    for (const Frame& f : frames) {
+      Eigen::Map<RowMajor>(to, o.size(), columns) = f.dy.middleRows(asked.first(i), o.size());
+      to += o.size() * columns;
+    }
+    all[py::str(o.name)] = values;
+  }
+  return all;
+}
+
+/// Cotangents of outputs by name as one matrix (size, frames).
+MatrixXd stacked(const PyRollout& r, const py::dict& by_name) {
+  const RequestedOutputs& asked = r.rollout->outputs();
+  const auto frames = static_cast<Eigen::Index>(r.rollout->frames.size());
+  MatrixXd gy = MatrixXd::Zero(asked.size(), frames);
+  for (const auto& [key, value] : by_name) {
+    const std::string name = key.cast<std::string>(), place = "gradient: outputs '" + name + "'";
+    std::size_t i = 0;
+    while (i < asked.list().size() && asked.list()[i].name != name) ++i;
+    if (i == asked.list().size()) {
+      refuse(place, "must be one that the rollout was asked for", "another");
+    }
+    const Output& o = asked.list()[i];
+    const py::array_t<double, py::array::c_style | py::array::forcecast> given(
+        py::reinterpret_borrow<py::object>(value));
+    const std::vector<Index> shape(given.shape(), given.shape() + given.ndim());
+    if (shape != output_shape(r, o)) refuse(place, "must have that output's shape", given.size());
+    gy.middleRows(asked.first(i), o.size()) = MatrixXd::Map(given.data(), o.size(), frames);
+  }
+  return gy;
+}
+
 PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& options,
               const std::optional<std::vector<int>>& active, const std::string& mode,
-              CancelToken* cancel, int threads, const std::optional<MatrixXd>& directions) {
+              CancelToken* cancel, int threads, const std::optional<MatrixXd>& directions,
+              const std::vector<std::string>& names) {
   Scene& model = scene.cast<Scene&>();
   model.finalize();
   const GradientMode m = gradient_mode(mode);
@@ -82,7 +153,7 @@ PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& opt
   {
     py::gil_scoped_release release;
     rollout = Rollout::run(model, p, steps, options, columns, m, cancel, threads,
-                           directions ? &*directions : nullptr);
+                           directions ? &*directions : nullptr, names);
   }
   return {std::move(rollout), scene};
 }
@@ -91,7 +162,8 @@ std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::
                                  const Options& options,
                                  const std::optional<std::vector<int>>& active,
                                  const std::string& mode, int threads, CancelToken* cancel,
-                                 const std::optional<std::vector<MatrixXd>>& directions) {
+                                 const std::optional<std::vector<MatrixXd>>& directions,
+                                 const std::vector<std::string>& names) {
   Scene& model = scene.cast<Scene&>();
   model.finalize();
   const GradientMode m = gradient_mode(mode);
@@ -103,16 +175,17 @@ std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::
   {
     py::gil_scoped_release release;
     rollouts = rollout_batch(model, P, counts, options, columns, m, threads, cancel,
-                             directions.value_or(std::vector<MatrixXd>()));
+                             directions.value_or(std::vector<MatrixXd>()), names);
   }
   std::vector<PyRollout> result;
   for (auto& r : rollouts) result.push_back({std::move(r), scene});
   return result;
 }
 
-VectorXd gradient(PyRollout& r, const MatrixXd& gx, const MatrixXd& gv) {
+VectorXd gradient(PyRollout& r, const MatrixXd& gx, const MatrixXd& gv, const py::dict& outputs) {
+  const MatrixXd gy = outputs.empty() ? MatrixXd() : stacked(r, outputs);
   py::gil_scoped_release release;
-  return r.rollout->gradient(gx.transpose(), gv.transpose());
+  return r.rollout->gradient(gx.transpose(), gv.transpose(), gy);
 }
 
 py::array_t<std::uint8_t> modes(const PyRollout& r) {
@@ -185,6 +258,21 @@ void bind_options(py::module_& m) {
                      "Of generalized-alpha in place of BDF2, at infinite frequency, in [0, 1].");
 }
 
+void bind_functions(py::module_& m) {
+  m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
+        py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
+        py::arg("cancel") = py::none(), py::arg("threads") = 1, py::arg("directions") = py::none(),
+        py::arg("outputs") = std::vector<std::string>(),
+        "threads: 2 computes derivatives beside the motion, for the same bits. directions (active, "
+        "n): dx and dv are by these n directions of the active parameters. outputs: names of "
+        "Scene.outputs to report at every frame.");
+  m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
+        py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
+        py::arg("threads") = 0, py::arg("cancel") = py::none(), py::arg("directions") = py::none(),
+        py::arg("outputs") = std::vector<std::string>(),
+        "directions: a matrix (active, n) per row of P.");
+}
+
 }  // namespace
 
 void bind_rollout(py::module_& m) {
@@ -247,17 +335,17 @@ void bind_rollout(py::module_& m) {
           "Points that may have passed through an obstacle, one sentence a contact.")
       .def_property_readonly("timing", &timing,
                              "With Options(profile=True): part -> (wall seconds, how often).")
-      .def("gradient", &gradient, py::arg("gx"), py::arg("gv"),
-           "dO/dp (active,) by the adjoint [G 4.24-4.26] from dO/dx and dO/dv (F, ndof).");
-  m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
-        py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
-        py::arg("cancel") = py::none(), py::arg("threads") = 1, py::arg("directions") = py::none(),
-        "threads: 2 computes derivatives beside the motion, for the same bits. directions (active, "
-        "n): dx and dv are by these n directions of the active parameters.");
-  m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
-        py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
-        py::arg("threads") = 0, py::arg("cancel") = py::none(), py::arg("directions") = py::none(),
-        "directions: a matrix (active, n) per row of P.");
+      .def_property_readonly(
+          "outputs", &outputs,
+          "Name -> values of the outputs asked for: (F,), (F, parts), (F, items) "
+          "or (F, items, parts), as Scene.outputs says.")
+      .def_property_readonly("outputs_dp", &output_sensitivities,
+                             "Name -> their derivatives by the active parameters, or directions: "
+                             "the same shapes with one more axis.")
+      .def("gradient", &gradient, py::arg("gx"), py::arg("gv"), py::arg("outputs") = py::dict(),
+           "dO/dp (active,) by the adjoint [G 4.24-4.26] from dO/dx and dO/dv (F, ndof), and dO/d"
+           "(output) by name, of each output's shape.");
+  bind_functions(m);
 }
 
 }  // namespace diffsim

@@ -31,6 +31,7 @@ void bind_joint(pybind11::class_<Scene>& scene);
 void bind_energy(pybind11::class_<Scene>& scene);
 void bind_statics(pybind11::class_<Scene>& scene);
 void bind_forces(pybind11::class_<Scene>& scene);
+void bind_outputs(pybind11::module_& m, pybind11::class_<Scene>& scene);
 
 void bind_sdf(pybind11::module_& m);
 void bind_level_set(pybind11::module_& m);

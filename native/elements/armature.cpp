@@ -32,6 +32,19 @@ void Armature::add_energy(const State& s, const VectorXd& p, Energy& to) const {
   to.kinetic += p[inertia_] * rate * rate / 2;
 }
 
+void Armature::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
+  const JointCoordinate at = joint_->coordinate(s, p);
+  const double momentum = p[inertia_] * at.rate;
+  const NodePair& nodes = joint_->nodes();
+  nodes.each_part(momentum * at.rate_x,
+                  [&](int dof, const auto& J) { by.add_x(Energy::kKinetic, dof, J.eval()); });
+  nodes.each_part(momentum * at.g,
+                  [&](int dof, const auto& J) { by.add_v(Energy::kKinetic, dof, J.eval()); });
+  by.add_p(Energy::kKinetic, inertia_, at.rate * at.rate / 2);
+  const CoordinateSlopes place = joint_->coordinate_by_place(s, p);
+  joint_->add_place_slopes(Energy::kKinetic, momentum * place.rate.transpose(), by);
+}
+
 void Armature::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                            BlockMatrix& B) const {
   const JointCoordinate now = joint_->coordinate(window.now(), p);

@@ -20,6 +20,7 @@ class Armature : public Element {
   void bind(const BlockPattern&, const BlockPattern& past) override { past_.bind(past); }
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
   bool looks_back() const override { return true; }
   bool differences() const override { return true; }
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,

@@ -1,6 +1,8 @@
 #include "cable.hpp"
 
 #include "../scene.hpp"
+#include "outputs/energy.hpp"
+#include "outputs/point_rows.hpp"
 #include "point_shape.hpp"
 
 namespace diffsim {
@@ -93,15 +95,43 @@ void Cable::add(const Window& window, const VectorXd& p, const Assembly& out) co
     add_force(*stops_[i].set, stops_[i].point, t.f.col(i), t.rho.col(i), *out.r);
   }
   if (!out.K && !out.columns) return;
-  t.bend.setZero(3, size());
-  for (int k = 0; k + 1 < size(); ++k) {
+  bend(t);
+  if (out.K) add_jacobian(t, s, out);
+  if (out.columns) add_columns(t, s, *out.columns);
+}
+
+void Cable::bend(Shape& t) {
+  t.bend.setZero(3, t.v.cols());
+  for (Eigen::Index k = 0; k < t.u.cols(); ++k) {
     const Vector3d u = t.u.col(k), e = t.v.col(k + 1) - t.v.col(k);
     const Vector3d turn = t.inverse_length[k] * (e - u.dot(e) * u);
     t.bend.col(k) -= turn;
     t.bend.col(k + 1) += turn;
   }
-  if (out.K) add_jacobian(t, s, out);
-  if (out.columns) add_columns(t, s, *out.columns);
+}
+
+void Cable::list_outputs(const Scene&, OutputList& to) const {
+  to.push_back(
+      {name() + ".tension",
+       "N",
+       {},
+       0,
+       [this](const Window& window, const VectorXd& p, double* y, OutputJacobian* by) {
+         Shape t = shape(window.now(), p);
+         const Tension& law = t.tension;
+         *y = law.T;
+         if (!by) return;
+         by->add_p(0, params_.stiffness, law.by_k);
+         by->add_p(0, params_.damping, law.by_c);
+         by->add_p(0, params_.rest_length, -law.by_l);
+         bend(t);
+         for (int i = 0; i < size(); ++i) {
+           const Rows by_x = (law.by_l * t.g.col(i) + law.by_rate * t.bend.col(i)).transpose();
+           const Rows by_v = law.by_rate * t.g.col(i).transpose();
+           add_point_rows(*stops_[i].set, stops_[i].point, window.now(), p, 0, by_x, by_v, *by);
+         }
+       }});
+  to.push_back(energy_of(name(), {this}));
 }
 
 void Cable::add_energy(const State& s, const VectorXd& p, Energy& to) const {
@@ -112,6 +142,22 @@ void Cable::add_energy(const State& s, const VectorXd& p, Energy& to) const {
   }
   const double stretch = std::max(length - p[params_.rest_length], 0.);
   to.springs += p[params_.stiffness] * stretch * stretch / 2;
+}
+
+void Cable::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
+  const Shape t = shape(s, p);
+  double length = 0;
+  for (Eigen::Index k = 0; k < t.inverse_length.size(); ++k) {
+    if (t.inverse_length[k] > 0) length += 1 / t.inverse_length[k];
+  }
+  const double stretch = std::max(length - p[params_.rest_length], 0.);
+  const double pull = p[params_.stiffness] * stretch;
+  by.add_p(Energy::kSprings, params_.stiffness, stretch * stretch / 2);
+  by.add_p(Energy::kSprings, params_.rest_length, -pull);
+  for (int i = 0; i < size(); ++i) {
+    add_point_rows(*stops_[i].set, stops_[i].point, s, p, Energy::kSprings,
+                   pull * t.g.col(i).transpose(), Rows::Zero(1, 3), by);
+  }
 }
 
 void Cable::add_jacobian(const Shape& t, const State& s, const Assembly& out) const {

@@ -32,6 +32,9 @@ class Cable : public Element {
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
+  /// NAME.tension.
+  void list_outputs(const Scene&, OutputList& to) const override;
   /// Tension's mode: 0 slack, 1 taut, 5 taut with its damping clamped.
   int mode_count() const override { return 1; }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
@@ -39,6 +42,7 @@ class Cable : public Element {
  private:
   struct Shape;  // kinematics, tension and derivatives at a state
   Shape shape(const State& s, const VectorXd& p) const;
+  static void bend(Shape& t);
   int size() const { return static_cast<int>(stops_.size()); }
   void add_jacobian(const Shape& t, const State& s, const Assembly& out) const;
   void add_columns(const Shape& t, const State& s, ParameterColumns& out) const;

@@ -50,6 +50,9 @@ class Contact : public ContactElement {
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
+  /// NAME.force, NAME.torque, NAME.normal_force on the points' body; of a pair: on body a, by both.
+  void list_outputs(const Scene& scene, OutputList& to) const override;
   bool looks_back() const override { return law_.onset == Onset::integrated; }
   void touching(const Window& now, const VectorXd& p, std::uint8_t* out) const override;
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,

@@ -14,10 +14,13 @@
 #include <vector>
 
 #include "block_matrix.hpp"
+#include "outputs/output.hpp"
 #include "parameter_columns.hpp"
 #include "state.hpp"
 
 namespace diffsim {
+
+class Scene;
 
 /// Where an element writes. K and B are null for Need = residual; columns only for Need = param.
 struct Assembly {
@@ -34,6 +37,7 @@ struct Assembly {
 
 /// Mechanical energy that is stored, by kind [J].
 struct Energy {
+  enum Kind { kKinetic, kGravity, kSprings, kElastic, kContact };
   double kinetic = 0, gravity = 0, springs = 0, elastic = 0, contact = 0;
 };
 
@@ -55,6 +59,14 @@ class Element {
   /// aside.
   virtual void add_energy(const State&, const VectorXd& /*p*/, Energy& /*to*/) const {}
 
+  /// The derivatives of that, in row Energy::Kind. Those by poses are minus the forces at rest
+  /// wherever the forces derive from what is stored: add_rest_forces().
+  virtual void add_energy_slopes(const State&, const VectorXd& /*p*/,
+                                 OutputJacobian& /*by*/) const {}
+
+  /// What a motion can be asked for of this element, as NAME.quantity (outputs/output.hpp).
+  virtual void list_outputs(const Scene&, OutputList& /*to*/) const {}
+
   /// dr_n/dx_{n-k}, dr_n/dv_{n-k} for k = 1, 2 where the element looks back: inertia, and contact,
   /// whose forces are integrated over the step.
   virtual bool looks_back() const { return false; }
@@ -70,6 +82,10 @@ class Element {
   /// equal codes are on the same smooth piece. See contact.hpp for the code of contact points.
   virtual int mode_count() const { return 0; }
   virtual void modes(const Window&, const VectorXd& /*p*/, std::uint16_t* /*out*/) const {}
+
+ protected:
+  void add_rest_forces(const State& s, const VectorXd& p, Energy::Kind kind,
+                       OutputJacobian& by) const;
 
  private:
   std::string name_;

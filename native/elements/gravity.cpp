@@ -27,4 +27,16 @@ void Gravity::add_energy(const State& s, const VectorXd& p, Energy& to) const {
   }
 }
 
+void Gravity::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
+  add_rest_forces(s, p, Energy::kGravity, by);
+  const Vector3d g = p.segment<3>(p_gravity_);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (masses_[i].mass < 0) continue;
+    by.add_p(Energy::kGravity, masses_[i].mass, -masses_[i].share * g.dot(s.c.col(i)));
+    for (int a = 0; a < 3; ++a) {
+      by.add_p(Energy::kGravity, p_gravity_ + a, -masses_[i].value(p) * s.c(a, i));
+    }
+  }
+}
+
 }  // namespace diffsim

@@ -16,6 +16,7 @@ class Gravity : public Element {
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   /// Zero at the origin of the world.
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
 
  private:
   std::vector<Node> nodes_;

@@ -61,6 +61,26 @@ void Inertia::add_energy(const State& s, const VectorXd& p, Energy& to) const {
   }
 }
 
+void Inertia::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    const Node& n = nodes_[i];
+    if (masses_[i].mass < 0) continue;
+    const Vector3d v = s.v.col(i);
+    by.add_v(Energy::kKinetic, n.dof, RowVector3d(masses_[i].value(p) * v.transpose()));
+    by.add_p(Energy::kKinetic, masses_[i].mass, masses_[i].share * v.squaredNorm() / 2);
+    if (n.kind == NodeKind::point) continue;
+    const Matrix3d& R = s.R[n.frame];
+    const Vector3d w = s.w[n.frame], spin = R.transpose() * w;
+    const Vector3d L = R * (inertia_matrix(p.segment<6>(masses_[i].inertia)) * spin);
+    by.add_v(Energy::kKinetic, n.dof + 3, RowVector3d(L.transpose()));
+    by.add_x(Energy::kKinetic, n.dof + 3, RowVector3d(L.cross(w).transpose()));
+    for (int e = 0; e < 6; ++e) {
+      by.add_p(Energy::kKinetic, masses_[i].inertia + e,
+               spin.dot(inertia_matrix(Vector6::Unit(e)) * spin) / 2);
+    }
+  }
+}
+
 void Inertia::add_columns(const Window& window, int i, ParameterColumns& columns) const {
   const Node& n = nodes_[i];
   const int mass_column = columns.column(masses_[i].mass);

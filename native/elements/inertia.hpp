@@ -16,6 +16,7 @@ class Inertia : public Element {
       : Element("inertia"), nodes_(std::move(nodes)), masses_(std::move(masses)) {}
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
   bool looks_back() const override { return true; }
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                    BlockMatrix& B) const override;

@@ -69,6 +69,34 @@ void Joint::add_energy(const State& s, const VectorXd& p, Energy& to) const {
   to.springs += report(s, p).energy;
 }
 
+void Joint::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
+  add_rest_forces(s, p, Energy::kSprings, by);
+  const auto add = [&](int parameter) {  // the energy is linear in both stiffnesses
+    if (parameter < 0) return;
+    VectorXd one = p;
+    one[params_.stiffness] = 0;
+    if (params_.rotational_stiffness >= 0) one[params_.rotational_stiffness] = 0;
+    one[parameter] = 1;
+    by.add_p(Energy::kSprings, parameter, report(s, one).energy);
+  };
+  add(params_.stiffness);
+  add(params_.rotational_stiffness);
+  const JointPose j(nodes_, place(p), s);
+  Values v = values(p);
+  v.c_r = 0;
+  Pair pair[3];
+  const int count = pairs(j, v, pair);
+  const Vector3d a = j.A.col(2), G = kind_.translation(a, v.k * j.d);
+  const double turn = kind_.translation.beta * v.k * a.dot(j.d);  // of a, by d.P d/2
+  Vector12 dE = j.d_place().transpose() * G;
+  dE += turn * JointPose::fixed_in_a_x(a).transpose() * j.d;
+  for (int i = 0; i < count; ++i) {
+    dE.segment<3>(3) += pair[i].slope * pair[i].n;
+    dE.segment<3>(9) -= pair[i].slope * pair[i].n;
+  }
+  add_place_slopes(Energy::kSprings, dE.transpose() * place_by_parameters(s, p), by);
+}
+
 namespace {
 
 // d(P x) for P = alpha I + beta a a^T.

@@ -79,6 +79,9 @@ class Joint : public Element {
   void bind(const BlockPattern& pattern, const BlockPattern&) override { nodes_.bind(pattern); }
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
+  /// NAME.force, NAME.torque on body b, at x_b.
+  void list_outputs(const Scene& scene, OutputList& to) const override;
 
   const JointKind& kind() const { return kind_; }
   const NodePair& nodes() const { return nodes_; }
@@ -90,6 +93,8 @@ class Joint : public Element {
   CoordinateSlopes coordinate_by_place(const State& s, const VectorXd& p) const;
   /// df: derivatives of the generalized force by those numbers.
   void add_place_columns(const Matrix12& df, ParameterColumns& out) const;
+  /// The same of rows of outputs, (rows, 12).
+  void add_place_slopes(int row, const MatrixXd& dy, OutputJacobian& by) const;
   /// As the function of this name in joint_pose.hpp, and the columns of the joint's place.
   void add_coordinate_force(const State& s, const VectorXd& p, const JointCoordinate& at,
                             double phi, double by_q, double by_rate, const Assembly& out) const;
@@ -101,6 +106,7 @@ class Joint : public Element {
   Values values(const VectorXd& p) const;
   int pairs(const JointPose& j, const Values& v, Pair out[3]) const;
   std::array<JointPlace, 2> place(const VectorXd& p) const;
+  int place_parameter(int k) const;  // of the twelve; -1: none
   Matrix12 place_by_parameters(const State& s, const VectorXd& p) const;
   Matrix12 force_change(const JointPose& j, const Values& v, const Pair* pair, int count,
                         const Matrix3x12& d_x, const Matrix3x12& e_x,

@@ -6,19 +6,12 @@
 
 namespace diffsim {
 
-void JointFriction::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  const JointCoordinate at = joint_->coordinate(window.now(), p);
+CoordinateForce::Phi JointFriction::phi(const Window&, const VectorXd& p, const JointCoordinate& at,
+                                        ByParameter* by) const {
   const double c = p[coulomb_], s = p[slip_rate_], u = at.rate / s;
   const double share = std::tanh(u), slope = 1 - share * share;
-  const NodePair& nodes = joint_->nodes();
-  joint_->add_coordinate_force(window.now(), p, at, -c * share, 0, -c * slope / s, out);
-  if (!out.columns) return;
-  auto add_column = [&](int parameter, double by) {
-    const int column = out.columns->column(parameter);
-    if (column >= 0) nodes.add(by * at.g, column, *out.columns);
-  };
-  add_column(coulomb_, -share);
-  add_column(slip_rate_, c * slope * u / s);
+  if (by) *by = {{coulomb_, -share}, {slip_rate_, c * slope * u / s}};
+  return {-c * share, 0, -c * slope / s};
 }
 
 void add_joint_friction(Scene& scene, const std::string& name, const std::string& joint,

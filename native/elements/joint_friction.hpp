@@ -5,22 +5,20 @@
 // friction_damping.
 #pragma once
 
-#include "joint.hpp"
+#include "coordinate_force.hpp"
 
 namespace diffsim {
 
-class JointFriction : public Element {
+class JointFriction : public CoordinateForce {
  public:
   /// coulomb, slip_rate: parameter indices.
   JointFriction(std::string name, const Joint* joint, int coulomb, int slip_rate)
-      : Element(std::move(name)), joint_(joint), coulomb_(coulomb), slip_rate_(slip_rate) {}
-  std::vector<std::pair<int, int>> couplings() const override {
-    return joint_->nodes().couplings();
-  }
-  void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+      : CoordinateForce(std::move(name), joint), coulomb_(coulomb), slip_rate_(slip_rate) {}
 
  private:
-  const Joint* joint_;
+  Phi phi(const Window&, const VectorXd& p, const JointCoordinate& at,
+          ByParameter* by) const override;
+
   int coulomb_, slip_rate_;
 };
 

@@ -25,7 +25,7 @@ JointLimit::Press JointLimit::press(const JointCoordinate& at, const VectorXd& p
   const double upper = has_upper ? p[params_.upper] : kInfinity;
   Press press{0, 0, 0, 0, 0, false};
   double q = at.q;
-  if (joint_->kind().coordinate == JointKind::Coordinate::angle) {
+  if (turns()) {
     const double middle = !has_lower   ? upper - M_PI / 2
                           : !has_upper ? lower + M_PI / 2
                                        : (lower + upper) / 2;
@@ -48,23 +48,18 @@ JointLimit::Press JointLimit::press(const JointCoordinate& at, const VectorXd& p
   return press;
 }
 
-void JointLimit::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  const JointCoordinate at = joint_->coordinate(window.now(), p);
+CoordinateForce::Phi JointLimit::phi(const Window&, const VectorXd& p, const JointCoordinate& at,
+                                     ByParameter* by) const {
   const Press press = this->press(at, p);
-  if (press.side == 0) return;
+  if (press.side == 0) return {};
   const double k = p[params_.stiffness], c = press.clamped ? 0 : p[params_.damping];
-  const NodePair& nodes = joint_->nodes();
+  if (by) {
+    *by = {{params_.stiffness, -press.side * press.d * press.grip},
+           {params_.damping, press.clamped ? 0 : -press.side * k * press.d * press.rate},
+           {press.side > 0 ? params_.upper : params_.lower, k * press.grip}};
+  }
   // phi = -side k d grip, with dd = side dq and dd' = side dq'
-  joint_->add_coordinate_force(window.now(), p, at, -press.side * k * press.d * press.grip,
-                               -k * press.grip, -k * press.d * c, out);
-  if (!out.columns) return;
-  auto add_column = [&](int parameter, double by) {
-    const int column = out.columns->column(parameter);
-    if (column >= 0) nodes.add(by * at.g, column, *out.columns);
-  };
-  add_column(params_.stiffness, -press.side * press.d * press.grip);
-  add_column(params_.damping, press.clamped ? 0 : -press.side * k * press.d * press.rate);
-  add_column(press.side > 0 ? params_.upper : params_.lower, k * press.grip);
+  return {-press.side * k * press.d * press.grip, -k * press.grip, -k * press.d * c};
 }
 
 void JointLimit::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {

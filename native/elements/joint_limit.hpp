@@ -6,7 +6,7 @@
 // be (with one limit only: half a turn past a quarter turn inside it).
 #pragma once
 
-#include "joint.hpp"
+#include "coordinate_force.hpp"
 
 namespace diffsim {
 
@@ -16,17 +16,13 @@ struct JointLimitSpec {
   double stiffness, damping;           // [N m/rad] or [N/m]; [s/rad] or [s/m]
 };
 
-class JointLimit : public Element {
+class JointLimit : public CoordinateForce {
  public:
   struct Parameters {
     int lower, upper, stiffness, damping;  // lower, upper: -1 where there is none
   };
   JointLimit(std::string name, const Joint* joint, Parameters params)
-      : Element(std::move(name)), joint_(joint), params_(params) {}
-  std::vector<std::pair<int, int>> couplings() const override {
-    return joint_->nodes().couplings();
-  }
-  void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+      : CoordinateForce(std::move(name), joint), params_(params) {}
   /// 0 free, 1 beyond upper, 2 beyond lower; + 4 where damping clamps the force at zero; + 8 or 16
   /// near either side of an angle's branch cut.
   int mode_count() const override { return 1; }
@@ -35,8 +31,9 @@ class JointLimit : public Element {
  private:
   struct Press;  // how far beyond which limit
   Press press(const JointCoordinate& at, const VectorXd& p) const;
+  Phi phi(const Window&, const VectorXd& p, const JointCoordinate& at,
+          ByParameter* by) const override;
 
-  const Joint* joint_;
   Parameters params_;
 };
 

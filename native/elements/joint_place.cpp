@@ -59,11 +59,19 @@ CoordinateSlopes Joint::coordinate_by_place(const State& s, const VectorXd& p) c
   return {Y.transpose() * by.q, Y.transpose() * by.rate, by.g * Y};
 }
 
-void Joint::add_place_columns(const Matrix12& df, ParameterColumns& out) const {
+int Joint::place_parameter(int k) const {
   const int first[] = {params_.position, params_.anchor[0], params_.anchor[1],
                        params_.axis_rotation};
+  return first[k / 3] < 0 ? -1 : first[k / 3] + k % 3;
+}
+
+void Joint::add_place_slopes(int row, const MatrixXd& dy, OutputJacobian& by) const {
+  for (int k = 0; k < 12; ++k) by.add_p(row, place_parameter(k), dy.col(k));
+}
+
+void Joint::add_place_columns(const Matrix12& df, ParameterColumns& out) const {
   for (int k = 0; k < 12; ++k) {
-    const int column = first[k / 3] < 0 ? -1 : out.column(first[k / 3] + k % 3);
+    const int column = out.column(place_parameter(k));
     if (column >= 0) nodes_.add(Vector12(df.col(k)), column, out);
   }
 }

@@ -13,17 +13,18 @@ constexpr double kNearCut = 3 * M_PI / 4;  // [rad]
 
 double Motor::error(double target, double q) const {
   const double e = target - q;
-  return joint_->kind().coordinate == JointKind::Coordinate::angle ? std::remainder(e, 2 * M_PI)
-                                                                   : e;
+  return turns() ? std::remainder(e, 2 * M_PI) : e;
 }
 
-void Motor::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  const JointCoordinate at = joint_->coordinate(window.now(), p);
+CoordinateForce::Phi Motor::phi(const Window& window, const VectorXd& p, const JointCoordinate& at,
+                                ByParameter* by) const {
   const Keys::Piece key = keys_.at(window.t);
+  const auto add_key = [&](const Keys::Piece& piece, double slope) {
+    for (int i = 0; i < 2; ++i) by->emplace_back(piece.first[i], slope * piece.share[i]);
+  };
   if (!follows()) {
-    joint_->add_coordinate_force(window.now(), p, at, key.value(p), 0, 0, out);
-    if (out.columns) add_key_columns(key, 1, at, *out.columns);
-    return;
+    if (by) add_key(key, 1);
+    return {key.value(p), 0, 0};
   }
   const TimeScheme& scheme = window.scheme;
   if (scheme.h > keys_.interval() * (1 + 1e-9)) {
@@ -35,31 +36,21 @@ void Motor::add(const Window& window, const VectorXd& p, const Assembly& out) co
   for (int i = 0; i <= scheme.order; ++i) {
     lag += scheme.rate[i] * keys_.at(window.t - i * scheme.h).value(p);
   }
-  joint_->add_coordinate_force(window.now(), p, at, k * error + c * lag, -k, -c, out);
-  if (!out.columns) return;
-  add_column(stiffness_, error, at, *out.columns);
-  add_column(damping_, lag, at, *out.columns);
-  add_key_columns(key, k, at, *out.columns);
-  for (int i = 0; i <= scheme.order; ++i) {
-    add_key_columns(keys_.at(window.t - i * scheme.h), c * scheme.rate[i], at, *out.columns);
+  if (by) {
+    by->emplace_back(stiffness_, error);
+    by->emplace_back(damping_, lag);
+    add_key(key, k);
+    for (int i = 0; i <= scheme.order; ++i) {
+      add_key(keys_.at(window.t - i * scheme.h), c * scheme.rate[i]);
+    }
   }
-}
-
-void Motor::add_column(int parameter, double by, const JointCoordinate& at,
-                       ParameterColumns& out) const {
-  const int column = out.column(parameter);
-  if (column >= 0) joint_->nodes().add(by * at.g, column, out);
-}
-
-void Motor::add_key_columns(const Keys::Piece& key, double by, const JointCoordinate& at,
-                            ParameterColumns& out) const {
-  for (int i = 0; i < 2; ++i) add_column(key.first[i], by * key.share[i], at, out);
+  return {k * error + c * lag, -k, -c};
 }
 
 void Motor::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {
   if (!follows()) return;
   *out = 0;
-  if (joint_->kind().coordinate != JointKind::Coordinate::angle) return;
+  if (!turns()) return;
   const double e = error(keys_.at(window.t).value(p), joint_->coordinate(window.now(), p).q);
   if (std::abs(e) > kNearCut) *out = e > 0 ? 1 : 2;
 }

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "../keys.hpp"
-#include "joint.hpp"
+#include "coordinate_force.hpp"
 
 namespace diffsim {
 
@@ -20,19 +20,14 @@ struct MotorSpec {
   KeyValues keys;                     // (1, n): targets, torques or forces
 };
 
-class Motor : public Element {
+class Motor : public CoordinateForce {
  public:
   /// stiffness, damping: parameter indices, -1 where the keys are phi* itself.
   Motor(std::string name, const Joint* joint, int stiffness, int damping, Keys keys)
-      : Element(std::move(name)),
-        joint_(joint),
+      : CoordinateForce(std::move(name), joint),
         stiffness_(stiffness),
         damping_(damping),
         keys_(keys) {}
-  std::vector<std::pair<int, int>> couplings() const override {
-    return joint_->nodes().couplings();
-  }
-  void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   /// 0; 1 or 2 while a motor's angle lags or leads so far that its branch cut is near.
   int mode_count() const override { return follows() ? 1 : 0; }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
@@ -41,11 +36,9 @@ class Motor : public Element {
  private:
   bool follows() const { return stiffness_ >= 0; }
   double error(double target, double q) const;
-  void add_column(int parameter, double by, const JointCoordinate& at, ParameterColumns& out) const;
-  void add_key_columns(const Keys::Piece& key, double by, const JointCoordinate& at,
-                       ParameterColumns& out) const;
+  Phi phi(const Window& window, const VectorXd& p, const JointCoordinate& at,
+          ByParameter* by) const override;
 
-  const Joint* joint_;
   int stiffness_, damping_;
   Keys keys_;
 };

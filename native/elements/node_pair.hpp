@@ -17,6 +17,7 @@ class NodePair {
  public:
   /// a, b: indices into nodes, -1 = the world.
   NodePair(const std::vector<Node>& nodes, int a, int b);
+  int node(int end) const { return end_[end].node; }
   std::vector<std::pair<int, int>> couplings() const;
   void bind(const BlockPattern& pattern);
 
@@ -30,6 +31,13 @@ class NodePair {
   void add(const Vector12& f, VectorXd& r) const;
   void add(const Matrix12& df, BlockMatrix& M) const;
   void add(const Vector12& df, int column, ParameterColumns& out) const;
+  /// Calls f(first degree of freedom, its part of a row by the twelve directions) for each node.
+  template <class F>
+  void each_part(const Vector12& row, F&& f) const {
+    for (int m = 0; m < 2; ++m) {
+      if (end_[m].size > 0) f(end_[m].dof, row.segment(6 * m, end_[m].size).transpose());
+    }
+  }
 
  private:
   struct End {

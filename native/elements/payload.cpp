@@ -70,6 +70,33 @@ void Payload::add_energy(const State& s, const VectorXd& p, Energy& to) const {
   to.gravity -= (at.m * s.c.col(index_) + at.rho).dot(p.segment<3>(params_.gravity));
 }
 
+void Payload::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
+  const Momentum at = momentum(s, p);
+  const Matrix3d& R = s.R[node_.frame];
+  const Vector3d g = p.segment<3>(params_.gravity), c = s.c.col(index_);
+  const Vector3d spin = R.transpose() * at.w;
+  using Row = RowVector3d;
+  const int dof = node_.dof;
+  by.add_v(Energy::kKinetic, dof, Row(at.P.transpose()));
+  by.add_v(Energy::kKinetic, dof + 3, Row(at.L.transpose()));
+  // at fixed v and omega: v.(omega x (psi x rho)), and psi.(J omega x omega)
+  const Vector3d turn = at.rho.cross(at.v.cross(at.w)) + (at.J * at.w).cross(at.w);
+  by.add_x(Energy::kKinetic, dof + 3, Row(turn.transpose()));
+  by.add_x(Energy::kGravity, dof, Row(-at.m * g.transpose()));
+  by.add_x(Energy::kGravity, dof + 3, Row(-at.rho.cross(g).transpose()));
+  by.add_p(Energy::kKinetic, params_.mass, at.v.squaredNorm() / 2);
+  by.add_p(Energy::kGravity, params_.mass, -c.dot(g));
+  for (int a = 0; a < 3; ++a) {
+    by.add_p(Energy::kKinetic, params_.moment + a, at.v.dot(at.w.cross(R.col(a))));
+    by.add_p(Energy::kGravity, params_.moment + a, -R.col(a).dot(g));
+    by.add_p(Energy::kGravity, params_.gravity + a, -(at.m * c + at.rho)[a]);
+  }
+  for (int e = 0; e < 6; ++e) {
+    by.add_p(Energy::kKinetic, params_.inertia + e,
+             spin.dot(inertia_matrix(Vector6::Unit(e)) * spin) / 2);
+  }
+}
+
 void Payload::add_columns(const Window& window, const VectorXd& p,
                           ParameterColumns& columns) const {
   const Vector3d g = p.segment<3>(params_.gravity);

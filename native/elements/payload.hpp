@@ -30,6 +30,7 @@ class Payload : public Element {
       : Element(std::move(name)), node_(node), index_(index), params_(params) {}
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
   bool looks_back() const override { return true; }
   void add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                    BlockMatrix& B) const override;

@@ -78,10 +78,22 @@ std::vector<std::array<LaneIndex, 6>> TetBatches::places(const EdgeBlocks& edges
 
 Solid::Solid(std::string name, const PointSet* points, const Matrix3X& X,
              const std::vector<std::array<int, 4>>& tets, SolidMatter matter)
-    : SolidBody(std::move(name), points, std::move(matter)), tets_(X, tets) {
+    : SolidBody(std::move(name), points, std::move(matter), X, tets.size()),
+      cell_(tets),
+      tets_(X, tets) {
   if (matter_.viscosity != ViscosityModel::linear) tets_.gradient.clear();
   edges_.set_pairs(tets_.pairs());
   edge_ = tets_.places(edges_);
+}
+
+StressLayout Solid::stress_layout() const {
+  StressLayout layout;
+  layout.of_samples = layout.of_volumes = matter_.material;
+  for (int e = 0; e < cells_; ++e) {
+    layout.volume.push_back({{{layout.add_tetrahedron(X_, cell_[e]), 1}}});
+    layout.cell.push_back({{{e, e, 1}}, {{e, e, 1}}});
+  }
+  return layout;
 }
 
 }  // namespace diffsim

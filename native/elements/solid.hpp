@@ -52,10 +52,13 @@ class Solid : public SolidBody<Solid> {
               Sink&& sink) const;
   template <class Law, ViscosityModel kViscosity>
   void blocks(const View& view, const VectorXd& p, const EdgeBlocks::Buffer& buffer) const;
-  template <class Law>
-  double energy(const View& view, const VectorXd& p) const;
+  template <class Law, class Sink>
+  void energy(const View& view, const VectorXd& p, DerivativeBy by, Sink&& sink) const;
 
-  TetBatches tets_;  // gradients for the linear viscosity only
+  StressLayout stress_layout() const;
+
+  std::vector<std::array<int, 4>> cell_;  // as given
+  TetBatches tets_;                       // gradients for the linear viscosity only
   std::vector<std::array<LaneIndex, 6>> edge_;
 };
 
@@ -142,10 +145,9 @@ void Solid::blocks(const View& view, const VectorXd& p, const EdgeBlocks::Buffer
   }
 }
 
-template <class Law>
-double Solid::energy(const View& view, const VectorXd& p) const {
-  const ModuliView moduli(matter_.material, p);
-  double sum = 0;
+template <class Law, class Sink>
+void Solid::energy(const View& view, const VectorXd& p, DerivativeBy by, Sink&& sink) const {
+  const ModuliView moduli = moduli_of(matter_.material, p, by);
   for (std::size_t k = 0; k < tets_.batch.size(); ++k) {
     const TetBatch& b = tets_.batch[k];
     const TetRest& rest = tets_.rest[k];
@@ -153,9 +155,8 @@ double Solid::energy(const View& view, const VectorXd& p) const {
     Wide3 h[3];  // F b_a, so that I_C = sum_a e_a . (F b_a)
     times_symmetric(shape.e, rest.gram, h);
     const Wide I = dot(shape.e[0], h[0]) + dot(shape.e[1], h[1]) + dot(shape.e[2], h[2]);
-    sum += sum_of(rest.volume * Law::energy(I, shape.J, moduli(b.element)), b.lanes);
+    sink(b.element, b.lanes, rest.volume * Law::energy(I, shape.J, moduli(b.element)));
   }
-  return sum;
 }
 
 }  // namespace diffsim

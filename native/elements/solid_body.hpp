@@ -4,11 +4,14 @@
 //   forces<Law>(view, p, by, viscosity, sink): hands (element, lanes, nodes, 3 * point per node,
 //     minus the force per node) to sink; `by` asks for the derivative by a part of the material;
 //   blocks<Law, viscosity>(view, p, buffer): adds minus the forces to view.r, blocks to the buffer.
-//   energy<Law>(view, p): what is stored [J].
+//   stress_layout(): where its stress comes from (outputs/stress.hpp).
+//   energy<Law>(view, p, by, sink): hands (element, lanes, what is stored [J]) to sink.
 #pragma once
 
 #include <optional>
 
+#include "outputs/energy.hpp"
+#include "outputs/stress.hpp"
 #include "stencils.hpp"
 
 namespace diffsim {
@@ -43,23 +46,59 @@ class SolidBody : public Element {
     }
   }
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override {
-    VectorXd unused(2 * s.c.size());  // rows of the forces, which are not asked for
-    const BodyPoints::View view = points_.open(s, p, unused.data());
-    to.elastic += matter_.model == SolidModel::neo_hookean
-                      ? kind().template energy<NeoHookean>(view, p)
-                      : kind().template energy<NeoHookeanSafe>(view, p);
+    each_energy(s, p, {}, [&](const LaneIndex&, int lanes, const Wide& energy) {
+      to.elastic += sum_of(energy, lanes);
+    });
+  }
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override {
+    add_rest_forces(s, p, Energy::kElastic, by);
+    for (MaterialPart part : {MaterialPart::young, MaterialPart::poisson}) {
+      const ElementParameter& parameter = matter_.material.of(part);
+      each_energy(s, p, part, [&](const LaneIndex& element, int lanes, const Wide& slope) {
+        for (int lane = 0; lane < lanes; ++lane) {
+          const int own = parameter.per_element ? element[lane] : 0;
+          by.add_p(Energy::kElastic, parameter.first + own, slope[lane]);
+        }
+      });
+    }
+  }
+  void list_outputs(const Scene&, OutputList& to) const override {
+    const StressLaw law = matter_.model == SolidModel::neo_hookean
+                              ? StressLaw::of<NeoHookean>(matter_.viscosity)
+                              : StressLaw::of<NeoHookeanSafe>(matter_.viscosity);
+    list_stress(name(), &points_.set(), law, [this] { return kind().stress_layout(); }, cells_, to);
+    to.push_back(energy_of(name(), {this}));
   }
 
  protected:
-  SolidBody(std::string name, const PointSet* points, SolidMatter matter)
-      : Element(std::move(name)), points_(points), matter_(std::move(matter)) {}
+  /// X, cells: rest places of the points, number of tetrahedra.
+  SolidBody(std::string name, const PointSet* points, SolidMatter matter, Matrix3X X,
+            std::size_t cells)
+      : Element(std::move(name)),
+        points_(points),
+        matter_(std::move(matter)),
+        X_(std::move(X)),
+        cells_(static_cast<int>(cells)) {}
 
   BodyPoints points_;
   SolidMatter matter_;
+  Matrix3X X_;
+  int cells_;
   EdgeBlocks edges_;
 
  private:
   const Kind& kind() const { return static_cast<const Kind&>(*this); }
+
+  template <class Sink>
+  void each_energy(const State& s, const VectorXd& p, DerivativeBy by, Sink&& sink) const {
+    VectorXd unused(2 * s.c.size());  // rows of the forces, which are not asked for
+    const BodyPoints::View view = points_.open(s, p, unused.data());
+    if (matter_.model == SolidModel::neo_hookean) {
+      kind().template energy<NeoHookean>(view, p, by, sink);
+    } else {
+      kind().template energy<NeoHookeanSafe>(view, p, by, sink);
+    }
+  }
 
   template <class Law>
   void collect(const State& s, const VectorXd& p, DerivativeBy by, ViscosityModel viscosity,

@@ -1,6 +1,7 @@
 #include "solid_quadratic.hpp"
 
 #include <cmath>
+#include <numeric>
 
 namespace diffsim {
 namespace {
@@ -49,11 +50,41 @@ template <Dilatation kDilatation>
 SolidQuadratic<kDilatation>::SolidQuadratic(std::string name, const PointSet* points,
                                             const Matrix3X& X, const std::vector<TenNodes>& tets,
                                             SolidMatter matter)
-    : Base(std::move(name), points, std::move(matter)), stencils_(stencils_of(X, tets)) {
+    : Base(std::move(name), points, std::move(matter), X, tets.size()),
+      cell_(tets),
+      stencils_(stencils_of(X, tets)) {
   std::vector<std::pair<int, int>> pairs;
   stencils_.append_pairs(pairs);
   edges_.set_pairs(std::move(pairs));
   stencils_.bind(edges_);
+}
+
+template <Dilatation kDilatation>
+StressLayout SolidQuadratic<kDilatation>::stress_layout() const {
+  StressLayout layout;
+  layout.of_samples = layout.of_volumes = matter_.material;
+  for (int e = 0; e < cells_; ++e) {
+    const StencilSpec spec = quadratic_stencil(X_, cell_[e], e);
+    const double volume = std::accumulate(spec.weight.begin(), spec.weight.end(), 0.);
+    StressLayout::Cell cell;
+    StressLayout::Volume mean;
+    for (std::size_t q = 0; q < spec.weight.size(); ++q) {
+      const int sample = static_cast<int>(layout.sample.size());
+      const double share = spec.weight[q] / volume;
+      layout.sample.push_back({spec.point, spec.gradient[q]});
+      cell.samples.push_back({sample, e, share});
+      mean.of.emplace_back(sample, share);
+      if (kDilatation == Dilatation::mean) continue;
+      cell.volumes.push_back({static_cast<int>(layout.volume.size()), e, share});
+      layout.volume.push_back({{{sample, 1}}});
+    }
+    if (kDilatation == Dilatation::mean) {
+      cell.volumes.push_back({e, e, 1});
+      layout.volume.push_back(std::move(mean));
+    }
+    layout.cell.push_back(std::move(cell));
+  }
+  return layout;
 }
 
 template class SolidQuadratic<Dilatation::of_points>;

@@ -25,8 +25,10 @@ class SolidQuadratic : public SolidBody<SolidQuadratic<kDilatation>> {
  private:
   using Base = SolidBody<SolidQuadratic<kDilatation>>;
   friend Base;
+  using Base::cells_;
   using Base::edges_;
   using Base::matter_;
+  using Base::X_;
   template <class Law, class Sink>
   void forces(const BodyPoints::View& view, const VectorXd& p, DerivativeBy by,
               ViscosityModel viscosity, Sink&& sink) const {
@@ -39,11 +41,14 @@ class SolidQuadratic : public SolidBody<SolidQuadratic<kDilatation>> {
     stencils_.template blocks<Law, kViscosity, kDilatation>(view, ModuliView(matter_.material, p),
                                                             buffer);
   }
-  template <class Law>
-  double energy(const BodyPoints::View& view, const VectorXd& p) const {
-    return stencils_.template energy<Law, kDilatation>(view, ModuliView(matter_.material, p));
+  template <class Law, class Sink>
+  void energy(const BodyPoints::View& view, const VectorXd& p, DerivativeBy by, Sink&& sink) const {
+    stencils_.template energy<Law, kDilatation>(view, moduli_of(matter_.material, p, by), sink);
   }
 
+  StressLayout stress_layout() const;
+
+  std::vector<TenNodes> cell_;
   Stencils stencils_;
 };
 

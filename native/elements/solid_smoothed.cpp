@@ -108,12 +108,39 @@ void add_outer_product(const Vector3d& a, const Vector3d& b, double* nine) {
 
 SolidSmoothed::SolidSmoothed(std::string name, const PointSet* points, const Matrix3X& X,
                              const std::vector<Tet>& tets, SolidMatter matter)
-    : SolidBody(std::move(name), points, std::move(matter)),
+    : SolidBody(std::move(name), points, std::move(matter), X, tets.size()),
+      cell_(tets),
       edges_part_(stencils_of(edge_patches(X, tets))),
       edge_material_(averaged(matter_.material, edge_patches(X, tets))),
       node_material_(averaged(matter_.material, node_patches(X, tets))),
       tets_(X, tets) {
   make_patches();
+}
+
+StressLayout SolidSmoothed::stress_layout() const {
+  StressLayout layout;
+  layout.of_samples = edge_material_;
+  layout.of_volumes = node_material_;
+  layout.cell.resize(cells_);
+  for (const auto& tet : cell_) layout.add_tetrahedron(X_, tet);
+  const std::vector<EdgePatch> edges = edge_patches(X_, cell_);
+  const std::vector<StencilSpec> stencils = stencils_of(edges);
+  for (int i = 0; i < static_cast<int>(edges.size()); ++i) {
+    const int sample = static_cast<int>(layout.sample.size());
+    layout.sample.push_back({stencils[i].point, stencils[i].gradient[0]});
+    for (const auto& [e, volume] : edges[i].tetrahedra) {
+      layout.cell[e].samples.push_back({sample, i, 1. / 6});
+    }
+  }
+  for (const EdgePatch& node : node_patches(X_, cell_)) {
+    const int i = static_cast<int>(layout.volume.size());
+    layout.volume.emplace_back();
+    for (const auto& [e, volume] : node.tetrahedra) {
+      layout.volume.back().of.emplace_back(e, volume / node.volume);
+      layout.cell[e].volumes.push_back({i, i, 1. / 4});
+    }
+  }
+  return layout;
 }
 
 void SolidSmoothed::make_patches() {

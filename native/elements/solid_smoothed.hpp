@@ -50,9 +50,10 @@ class SolidSmoothed : public SolidBody<SolidSmoothed> {
     respond<Law>(ModuliView(node_material_, p), true);
     add_volume_blocks(view, buffer);
   }
-  template <class Law>
-  double energy(const View& view, const VectorXd& p) const;
+  template <class Law, class Sink>
+  void energy(const View& view, const VectorXd& p, DerivativeBy by, Sink&& sink) const;
 
+  StressLayout stress_layout() const;
   void make_patches();
   /// J of every node.
   void average_volumes(const View& view) const;
@@ -64,6 +65,7 @@ class SolidSmoothed : public SolidBody<SolidSmoothed> {
   void add_volume_blocks(const View& view, const EdgeBlocks::Buffer& buffer) const;
   void add_patch(const Patch& patch, double slope, const EdgeBlocks::Buffer& buffer) const;
 
+  std::vector<std::array<int, 4>> cell_;
   Stencils edges_part_;
   SolidMaterial edge_material_, node_material_;  // fields averaged
   TetBatches tets_;
@@ -94,18 +96,18 @@ void SolidSmoothed::respond(const ModuliView& moduli, bool with_slope) const {
   }
 }
 
-template <class Law>
-double SolidSmoothed::energy(const View& view, const VectorXd& p) const {
+template <class Law, class Sink>
+void SolidSmoothed::energy(const View& view, const VectorXd& p, DerivativeBy by,
+                           Sink&& sink) const {
   average_volumes(view);
-  const ModuliView moduli(node_material_, p);
-  double sum = edges_part_.energy<ShearOnly<Law>>(view, ModuliView(edge_material_, p));
+  const ModuliView moduli = moduli_of(node_material_, p, by);
+  edges_part_.energy<ShearOnly<Law>>(view, moduli_of(edge_material_, p, by), sink);
   for (int i = 0; i < static_cast<int>(patch_.size()); ++i) {
     LaneIndex node;
     node.fill(i);
     const Wide J = wide(scratch().J[i]);
-    sum += patch_[i].volume * Law::energy(wide(3), J, Law::volume(moduli(node)))[0];
+    sink(node, 1, patch_[i].volume * Law::energy(wide(3), J, Law::volume(moduli(node))));
   }
-  return sum;
 }
 
 }  // namespace diffsim

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "outputs/energy.hpp"
+#include "outputs/point_rows.hpp"
 #include "point_shape.hpp"
 
 namespace diffsim {
@@ -169,6 +171,25 @@ void Springs::add_energy(const State& s, const VectorXd& p, Energy& to) const {
   }
 }
 
+void Springs::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
+  const Law law = this->law(p);
+  const Rows none = Rows::Zero(1, 3);
+  for (std::size_t i = 0; i < a_.size(); ++i) {
+    const PointSet &A = *sets_[a_[i].set], &B = *sets_[b_[i].set];
+    const Vector3d d = B.position(b_[i].point, s, p) - A.position(a_[i].point, s, p);
+    const double l = d.norm(), natural = natural_.size() ? natural_[i] : 1;
+    const double factor = factors_.size() ? factors_[i] : 1;
+    double stretch = l - natural * law.rest;
+    if (tension_only_) stretch = std::max(stretch, 0.);
+    by.add_p(Energy::kSprings, params_.stiffness, factor * stretch * stretch / 2);
+    by.add_p(Energy::kSprings, params_.rest, -factor * law.k * stretch * natural);
+    if (!(l > 0)) continue;
+    const Rows pull = (factor * law.k * stretch / l) * d.transpose();
+    add_point_rows(A, a_[i].point, s, p, Energy::kSprings, -pull, none, by);
+    add_point_rows(B, b_[i].point, s, p, Energy::kSprings, pull, none, by);
+  }
+}
+
 // J = I at both ends: plain 3x3 blocks.
 template <bool Slopes>
 void Springs::add_plain(const Law& law, const State& s, const Assembly& out) const {
@@ -250,6 +271,37 @@ void Springs::add_columns(int i, const Stencil& t, const State& s, ParameterColu
                                      m == 1 ? drho : zero);
                           });
   }
+}
+
+void Springs::list_outputs(const Scene&, OutputList& to) const {
+  to.push_back({name() + ".tension",
+                "N",
+                {},
+                static_cast<int>(a_.size()),
+                [this](const Window& window, const VectorXd& p, double* y, OutputJacobian* by) {
+                  const Law law = this->law(p);
+                  for (int i = 0; i < static_cast<int>(a_.size()); ++i) {
+                    tension(law, i, window.now(), p, y[i], by);
+                  }
+                }});
+  to.push_back(energy_of(name(), {this}));
+}
+
+// T = u.f with u = d/l:  dT = u.df + f.du,  du = (I - u u^T) dd / l.
+void Springs::tension(const Law& law, int i, const State& s, const VectorXd& p, double& T,
+                      OutputJacobian* by) const {
+  const Stencil t = stencil(law, i, s, p);
+  const double l = t.d.norm(), inverse = l > 0 ? 1 / l : 0;
+  const Vector3d u = inverse * t.d;
+  T = u.dot(t.f);
+  if (!by) return;
+  by->add_p(i, params_.stiffness, u.dot(t.by_k));
+  by->add_p(i, params_.damping, u.dot(t.by_c));
+  by->add_p(i, params_.rest, u.dot(t.by_rest));
+  const Rows by_d = u.transpose() * t.F_d + inverse * (t.f - T * u).transpose();
+  const Rows by_e = u.transpose() * t.F_e;
+  add_point_rows(*sets_[a_[i].set], a_[i].point, s, p, i, -by_d, -by_e, *by);
+  add_point_rows(*sets_[b_[i].set], b_[i].point, s, p, i, by_d, by_e, *by);
 }
 
 void Springs::modes(const Window& window, const VectorXd& p, std::uint16_t* out) const {

@@ -43,6 +43,9 @@ class Springs : public Element {
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
+  /// NAME.tension: one per spring; negative where it pushes.
+  void list_outputs(const Scene&, OutputList& to) const override;
   /// One per string (tension_only): 0 slack, 1 taut, 5 taut with its damping clamped.
   int mode_count() const override { return tension_only_ ? static_cast<int>(a_.size()) : 0; }
   void modes(const Window& window, const VectorXd& p, std::uint16_t* out) const override;
@@ -58,6 +61,8 @@ class Springs : public Element {
   template <bool Slopes>
   void evaluate(const Law& law, int i, Stencil& t) const;
   Stencil stencil(const Law& law, int i, const State& s, const VectorXd& p) const;
+  void tension(const Law& law, int i, const State& s, const VectorXd& p, double& T,
+               OutputJacobian* by) const;
   template <bool Slopes>
   void add_plain(const Law& law, const State& s, const Assembly& out) const;
   void add_plain_columns(const Law& law, const State& s, ParameterColumns& out) const;

@@ -34,9 +34,9 @@ class Stencils {
   template <class Law, ViscosityModel kViscosity, Dilatation kDilatation = Dilatation::of_points>
   void blocks(const BodyPoints::View& view, const ModuliView& moduli,
               const EdgeBlocks::Buffer& buffer) const;
-  /// Energy stored at all points [J].
-  template <class Law, Dilatation kDilatation = Dilatation::of_points>
-  double energy(const BodyPoints::View& view, const ModuliView& moduli) const;
+  /// Hands (element, lanes, energy stored at its points [J]) to sink.
+  template <class Law, Dilatation kDilatation = Dilatation::of_points, class Sink>
+  void energy(const BodyPoints::View& view, const ModuliView& moduli, Sink&& sink) const;
 
  private:
   struct Batch {
@@ -95,28 +95,27 @@ void Stencils::forces(const BodyPoints::View& view, const ModuliView& moduli,
   }
 }
 
-template <class Law, Dilatation kDilatation>
-double Stencils::energy(const BodyPoints::View& view, const ModuliView& moduli) const {
+template <class Law, Dilatation kDilatation, class Sink>
+void Stencils::energy(const BodyPoints::View& view, const ModuliView& moduli, Sink&& sink) const {
   Wide3 x[kCapacity];
-  double sum = 0;
   for (const Batch& b : batch_) {
     gather_nodes(view.x, b, x);
     const Moduli m = moduli(b.element);
-    Wide volume = wide(0), swept = wide(0);
+    Wide volume = wide(0), swept = wide(0), stored = wide(0);
     for (int q = 0; q < points_; ++q) {
       const Wide33 F = gradient_of(x, &gradient_[b.gradient + q * b.nodes], b.nodes);
       const Wide I = dot(F.row[0], F.row[0]) + dot(F.row[1], F.row[1]) + dot(F.row[2], F.row[2]);
       const Wide J = dot(F.row[0], cross(F.row[1], F.row[2]));
       const Wide& w = weight_[b.weight + q].value;
-      sum += sum_of(w * PointLaw<Law, kDilatation>::energy(I, J, m), b.lanes);
+      stored += w * PointLaw<Law, kDilatation>::energy(I, J, m);
       volume += w;
       swept += w * J;
     }
     if constexpr (kDilatation == Dilatation::mean) {
-      sum += sum_of(volume * Law::energy(wide(3), swept / volume, Law::volume(m)), b.lanes);
+      stored += volume * Law::energy(wide(3), swept / volume, Law::volume(m));
     }
+    sink(b.element, b.lanes, stored);
   }
-  return sum;
 }
 
 template <class Law, ViscosityModel kViscosity, Dilatation kDilatation>

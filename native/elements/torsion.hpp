@@ -5,7 +5,8 @@
 // energy k/2 sum_i (1 - a_i.b_i) = k (1 - cos angle): k angle^2/2 for small angles, smooth at all.
 #pragma once
 
-#include "../scene.hpp"
+#include "../outputs/energy.hpp"
+#include "../outputs/wrench.hpp"
 #include "joint_pose.hpp"
 
 namespace diffsim {
@@ -45,10 +46,23 @@ class Torsion : public Element {
   }
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override {
     const JointPose j(nodes_, place_, s);
-    to.springs += p[stiffness_] * (3 - (j.A.array() * j.B.array()).sum()) / 2;
+    to.springs += p[stiffness_] * per_stiffness(j);
+  }
+  void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override {
+    add_rest_forces(s, p, Energy::kSprings, by);
+    by.add_p(Energy::kSprings, stiffness_, per_stiffness(JointPose(nodes_, place_, s)));
+  }
+  /// NAME.torque on body b.
+  void list_outputs(const Scene& scene, OutputList& to) const override {
+    to.push_back(wrench(name() + ".torque", scene, WrenchPart::torque, {{this}, {nodes_.node(1)}}));
+    to.push_back(energy_of(name(), {this}));
   }
 
  private:
+  static double per_stiffness(const JointPose& j) {
+    return (3 - (j.A.array() * j.B.array()).sum()) / 2;
+  }
+
   NodePair nodes_;
   std::array<JointPlace, 2> place_;
   int stiffness_, damping_;

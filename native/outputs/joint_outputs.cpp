@@ -1,0 +1,21 @@
+// What a joint reports: the force and torque by which it holds body b, at its point.
+#include "../elements/joint.hpp"
+#include "energy.hpp"
+#include "wrench.hpp"
+
+namespace diffsim {
+
+void Joint::list_outputs(const Scene& scene, OutputList& to) const {
+  const int end = nodes_.node(1) >= 0 ? 1 : 0;
+  WrenchSpec spec{{this}, {nodes_.node(end)}, end == 1 ? 1. : -1.};
+  spec.point = [this, end](const VectorXd& p) { return place(p)[end].point; };
+  spec.add_point = [this, end](const State& s, const VectorXd& p, const Matrix3d& by_point,
+                               OutputJacobian& by) {
+    add_place_slopes(0, by_point * place_by_parameters(s, p).middleRows<3>(6 * end), by);
+  };
+  to.push_back(wrench(name() + ".force", scene, WrenchPart::force, spec));
+  to.push_back(wrench(name() + ".torque", scene, WrenchPart::torque, spec));
+  to.push_back(energy_of(name(), {this}));
+}
+
+}  // namespace diffsim

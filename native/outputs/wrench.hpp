@@ -1,0 +1,32 @@
+// Wrench: force and torque that elements exert on a body, from their part of the residual.
+//
+//   F = -sum_i r_i,   T = -sum_i ((c_i - o) x r_i + r_i^psi)
+// over the body's nodes i, about o: a point fixed in a body of one node, else the nodes' mean.
+// Derivatives are the elements' own: K, B, dr/dp, and those by past states.
+#pragma once
+
+#include <functional>
+
+#include "../scene.hpp"
+#include "output.hpp"
+
+namespace diffsim {
+
+struct WrenchSpec {
+  std::vector<const Element*> elements;
+  std::vector<int> nodes;        // of the body
+  double sign = 1;               // -1: the reaction of what is on these nodes
+  std::vector<int> absent = {};  // parameters that are taken as 0
+  /// o in the frame of a body of one node [m]; null: its origin.
+  std::function<Vector3d(const VectorXd& p)> point = nullptr;
+  /// Adds by_point times o's derivatives by parameters, at fixed poses.
+  std::function<void(const State&, const VectorXd& p, const Matrix3d& by_point, OutputJacobian&)>
+      add_point = nullptr;
+};
+
+enum class WrenchPart { force, torque };
+
+/// The scene is looked at when the output is evaluated, and must live as long.
+Output wrench(std::string name, const Scene& scene, WrenchPart part, WrenchSpec spec);
+
+}  // namespace diffsim
