@@ -67,6 +67,8 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
             command.add_argument("--error", action="store_true", help=text)
             text = "halve the step until no position errs by more, e.g. 1mm"
             command.add_argument("--tolerance", metavar="LENGTH", help=text)
+            text = "also write outputs.npz: stress and strain per tetrahedron, tension per spring"
+            command.add_argument("--fields", action="store_true", help=text)
         if name == "modes":
             command.add_argument("--count", type=int, default=6, metavar="N", help="of modes [6]")
             places = ("equilibrium", "start")

@@ -97,7 +97,7 @@ def test_simulate_writes_everything_once(tmp_path, capsys):
     assert main(["simulate", str(scene), "--out", str(out)]) == 0
     names = {p.name for p in out.iterdir()}
     assert names == {"result.yaml", "metrics.json", "scene.yaml", "report.html", "motion.png",
-                     "energy.png", "motion.mcap"}  # fmt: skip
+                     "energy.png", "motion.mcap", "outputs.csv"}  # fmt: skip
     metrics = json.loads((out / "metrics.json").read_text())
     result = yaml.safe_load((out / "result.yaml").read_text())
     assert metrics["converged"] == 1 and metrics["steps"] == 296
@@ -108,6 +108,7 @@ def test_simulate_writes_everything_once(tmp_path, capsys):
         load_scene(scene).engine.values.tobytes()
     )
     page = (out / "report.html").read_text()
+    assert "normal force [N]" in page
     assert not re.search(r"(src|href)=.(?!data:|#)", page)  # opens offline
     assert page.count("data:image/png") == 3
     assert "results in" in capsys.readouterr().out
@@ -180,7 +181,7 @@ def test_ctrl_c_keeps_what_is_there(tmp_path):
     assert "the best so far is kept" in error
     names = {p.name for p in out.iterdir()}
     assert names == {"result.yaml", "metrics.json", "scene.yaml", "report.html", "motion.png",
-                     "energy.png", "motion.mcap"}  # fmt: skip
+                     "energy.png", "motion.mcap", "outputs.csv"}  # fmt: skip
     result = yaml.safe_load((out / "result.yaml").read_text())
     assert result["status"] == "cancelled"
     assert 0 < result["steps"]["done"] < result["steps"]["wanted"]

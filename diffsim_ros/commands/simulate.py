@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FILES = (
     "result.yaml", "metrics.json", "scene.yaml", "report.html", "motion.png", "energy.png",
-    "motion.mcap",
+    "motion.mcap", "outputs.csv", "outputs.npz",
 )  # fmt: skip
 
 
@@ -40,7 +40,9 @@ def run(options: argparse.Namespace) -> int:
     with OutputFolder(options.out, FILES, command="simulate") as folder, ProgressLine() as line:
         if limit is not None:
             model = run_cancellable(lambda token: within(model, limit, token, line), line=line)
-        rollout, elapsed = run_cancellable(lambda token: roll_out(model, token, line), line=line)
+        rollout, elapsed = run_cancellable(
+            lambda token: roll_out(model, token, line, options.fields), line=line
+        )
         errors = None
         if rollout.ok and (options.error or limit is not None):
             errors = run_cancellable(lambda token: errors_of(model, token, line), line=line)
@@ -113,24 +115,30 @@ def listing(errors: StepErrors) -> str:
     return "\n".join(shown)
 
 
-def roll_out(model: Any, token: Any, line: ProgressLine | None = None) -> tuple[Any, float]:
-    """Roll the scene out, with contact modes; return (rollout, seconds)."""
+def roll_out(
+    model: Any, token: Any, line: ProgressLine | None = None, fields: bool = False
+) -> tuple[Any, float]:
+    """Roll the scene out, with contact modes and outputs; return (rollout, seconds)."""
     from diffsim_ros import _engine
+    from diffsim_ros.commands import simulate_outputs
     from diffsim_ros.scene.build import engine_options
 
     if line is not None:
         line.show(f"simulating {model.steps} steps of {model.options.step:g} s", "simulate")
     options = engine_options(model.description["world"], record_modes=True)
     start = time.perf_counter()
-    rollout = _engine.rollout(model.engine, model.engine.values, model.steps, options, cancel=token)
+    rollout = _engine.rollout(
+        model.engine, model.engine.values, model.steps, options, cancel=token,
+        outputs=simulate_outputs.names(model.engine, fields),
+    )  # fmt: skip
     return rollout, time.perf_counter() - start
 
 
 def write_all(
     stage: Path, model: Any, rollout: Any, elapsed: float, errors: StepErrors | None = None
 ) -> dict:
-    """Write every file of FILES into `stage`; return the content of result.yaml."""
-    from diffsim_ros.commands import simulate_report
+    """Write the files of FILES into `stage`; return the content of result.yaml."""
+    from diffsim_ros.commands import simulate_outputs, simulate_report
     from diffsim_ros.sensing import bags
 
     energy = model.engine.energies(rollout)
@@ -141,8 +149,13 @@ def write_all(
     write_yaml(stage / "result.yaml", result)
     write_json(stage / "metrics.json", figures(model, rollout, energy, elapsed))
     simulate_report.write(stage, model, rollout, energy, result["warnings"])
+    simulate_outputs.write(stage, model.engine, rollout)
     poses, markers = recording(model, rollout)
-    bags.write_motion(stage / "motion.mcap", poses, markers=markers)
+    bags.write_motion(
+        stage / "motion.mcap", poses, markers=markers,
+        wrenches=simulate_outputs.wrenches(model, rollout),
+        joints=simulate_outputs.joint_states(model, rollout),
+    )  # fmt: skip
     return result
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from diffsim_ros.commands import simulate_outputs
 from diffsim_ros.output import write_bytes
 from diffsim_ros.viz import style
 from diffsim_ros.viz.render import camera_for, render_png
@@ -30,6 +31,7 @@ def write(stage: Path, model: Any, rollout: Any, energy: dict, warnings: list[st
     write_simulation_report(
         model, rollout, stage / "report.html", pictures=pictures, warnings=warnings,
         command=f"diffsim simulate {model.place}",
+        outputs=simulate_outputs.views(model.engine, rollout),
     )  # fmt: skip
 
 

@@ -83,6 +83,28 @@ class RecordedClouds(NamedTuple):
         return {name: values[i] for name, values in self.extra.items()}
 
 
+class RecordedWrenches(NamedTuple):
+    """Wrenches of one topic: force [N], torque [N m] (n, 3) in the axes of `frame_id`, about its
+    origin; t [s] since the epoch (n,)."""
+
+    topic: str
+    frame_id: str
+    t: np.ndarray
+    force: np.ndarray
+    torque: np.ndarray
+
+
+class RecordedJoints(NamedTuple):
+    """Joint states of one topic: position, velocity, effort (n, joints) at t [s] (n,)."""
+
+    topic: str
+    t: np.ndarray
+    names: Sequence[str]
+    position: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+
 class RawMessage(NamedTuple):
     """A message as it is stored: stamp [ns], topic, type ("std_msgs/msg/Bool"), CDR bytes."""
 
@@ -99,10 +121,13 @@ def write_motion(
     markers: Iterable[RecordedMarkers] = (),
     mocap: Iterable[MocapTrack] = (),
     clouds: Iterable[RecordedClouds] = (),
+    wrenches: Iterable[RecordedWrenches] = (),
+    joints: Iterable[RecordedJoints] = (),
     transforms: bool = True,
     epoch_ns: int = EPOCH_NS,
 ) -> Path:
-    """Write poses, pictures (markers), labelled markers and clouds as a rosbag2 MCAP.
+    """Write poses, pictures (markers), labelled markers, clouds, wrenches and joint states as a
+    rosbag2 MCAP.
 
     Predicted trials of an EstimationResult: viz.playback.
 
@@ -120,6 +145,8 @@ def write_motion(
     entries += [build.picture_entries(track, epoch_ns) for track in markers]
     entries += [build.mocap_entries(track, epoch_ns) for track in mocap]
     entries += [build.cloud_entries(track, epoch_ns) for track in clouds]
+    entries += [build.wrench_entries(track, epoch_ns) for track in wrenches]
+    entries += [build.joint_entries(track, epoch_ns) for track in joints]
     build.write_bag(Path(path), [entry for group in entries for entry in group])
     return Path(path)
 

@@ -69,6 +69,24 @@ class Builder:
         pose = self.pose(one.position, one.orientation)
         return self.make("geometry_msgs/msg/PoseStamped", header=header, pose=pose)
 
+    def wrench(self, stamp: int, frame: str, force: Numbers, torque: Numbers) -> Any:
+        """A WrenchStamped: force [N] and torque [N m] (3,) in the axes of `frame`."""
+        pair = {"force": self.vector(force), "torque": self.vector(torque)}
+        wrench = self.make("geometry_msgs/msg/Wrench", **pair)
+        header = self.header(stamp, frame)
+        return self.make("geometry_msgs/msg/WrenchStamped", header=header, wrench=wrench)
+
+    def joint_state(
+        self, stamp: int, names: Iterable[str], position: Numbers, velocity: Numbers,
+        effort: Numbers,
+    ) -> Any:  # fmt: skip
+        """A JointState: [rad or m], per second, [N m or N], one number per joint each."""
+        columns = zip(("position", "velocity", "effort"), (position, velocity, effort), strict=True)
+        values = {key: np.asarray(column, float) for key, column in columns}
+        return self.make(
+            "sensor_msgs/msg/JointState", header=self.header(stamp, ""), name=list(names), **values
+        )
+
     def transform(self, one: PoseSample) -> Any:
         """A TransformStamped: its parent is the sample's frame, its child the body."""
         place, turn = self.vector(one.position), self.quaternion(one.orientation)

@@ -25,6 +25,7 @@ ODOMETRY = "nav_msgs/msg/Odometry"
 NAMED = "motion_capture_tracking_interfaces/msg/NamedPoseArray"
 CLOUD = "sensor_msgs/msg/PointCloud2"
 JOINTS = "sensor_msgs/msg/JointState"
+WRENCH = "geometry_msgs/msg/WrenchStamped"
 STATIC = "/tf_static"
 TEXT = "std_msgs/msg/String"
 WORLD = "/world_frame"
@@ -212,3 +213,18 @@ def cloud_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
             return BUILD.cloud(BUILD.header(ns, track.frame_id), track.clouds[i], track.columns(i))
 
         yield Entry(ns, track.topic, CLOUD, build)
+
+
+def wrench_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
+    """WrenchStamped of a bags.RecordedWrenches."""
+    rows = zip(stamps(track.t, epoch_ns), track.force, track.torque, strict=True)
+    for ns, force, torque in rows:
+        build = partial(BUILD.wrench, ns, track.frame_id, force, torque)
+        yield Entry(ns, track.topic, WRENCH, build)
+
+
+def joint_entries(track: Any, epoch_ns: int) -> Iterator[Entry]:
+    """JointState of a bags.RecordedJoints."""
+    rows = zip(stamps(track.t, epoch_ns), track.position, track.velocity, track.effort, strict=True)
+    for ns, *values in rows:
+        yield Entry(ns, track.topic, JOINTS, partial(BUILD.joint_state, ns, track.names, *values))

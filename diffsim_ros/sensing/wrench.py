@@ -15,9 +15,9 @@ from ..tables import number_table, read_rows
 from . import bags
 from .clock import clock
 from .formats import Format, SensorKind
+from .messages import WRENCH
 from .observation import Observation
 
-WRENCH = "geometry_msgs/msg/WrenchStamped"
 COLUMNS = ("fx", "fy", "fz", "tx", "ty", "tz")
 TABLE = "a readable table of forces and torques"
 LEAST = 2

@@ -31,6 +31,7 @@ SECTIONS = (
     ("summary", "Summary"),
     ("motion", "Motion"),
     ("bodies", "Bodies"),
+    ("outputs", "Outputs"),
     ("simulated", "Scene"),
     ("reproduce", "Reproduce"),
 )
@@ -48,6 +49,7 @@ def write_simulation_report(
     title: str = "",
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]] = (),
     targets: Mapping[str, Sequence[float]] | None = None,
+    outputs: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Write the page of `diffsim simulate`: a scene.SceneModel and an _engine.Rollout.
 
@@ -55,7 +57,7 @@ def write_simulation_report(
     title     default: the scene's name
     tables    (title, head, rows) of texts, shown first;  targets  name -> place [m] in the motion
     warnings  sentences that a reader must not miss
-    command   the line that reproduces it
+    command   the line that reproduces it;  outputs  curves (curves.view) of forces, energies ...
     A file of the same name is replaced, at once. Returns the path.
     """
     description = scene.description
@@ -66,7 +68,7 @@ def write_simulation_report(
     )
     ok = rollout.status == "converged"
     moving = len(rollout.time) > 1
-    skip = set() if moving else {"motion"}
+    skip = (set() if moving else {"motion"}) | (set() if outputs else {"outputs"})
     context = {
         "title": name.replace("_", " "),
         "kind": kind,
@@ -82,6 +84,7 @@ def write_simulation_report(
             for title, caption, png in pictures
         ],
         "single": _single(scene, rollout) if moving else [],
+        "outputs": list(outputs),
         "final": _final(scene, rollout),
         "model": _model(scene),
         "config_text": yaml_text(description),
