@@ -112,30 +112,12 @@ void Rollout::check_cotangents(const MatrixXd& gx, const MatrixXd& gv, const Mat
   }
 }
 
-MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v,
-                             Extrapolation& past) {
-  MatrixXd lam = step.d.map.rates_transposed(x, v), guess;
+MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v) {
+  MatrixXd lam = step.d.map.rates_transposed(x, v);
   const Stopwatch watch(profile(), &Timing::derivative);
-  double tolerance = options_.gradient_tolerance;
-  if (past.count() > 0 && step.solver.active() != LinearSolver::Method::direct) {
-    VectorXd next;
-    past.next(scene_->residual_scale(), next);
-    MatrixXd left = lam;
-    guess = next;
-    step.A.multiply_transposed_add(-guess, left);
-    const double share = left.norm() / lam.norm();
-    if (share < 1) {
-      tolerance /= std::max(share, tolerance);
-      lam = left;
-    } else {
-      guess.resize(0, 0);
-    }
-  }
-  if (!step.solver.solve_transposed(step.A, lam, tolerance).reached) {
+  if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance).reached) {
     refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
   }
-  if (guess.size() > 0) lam += guess;
-  past.add(lam.col(0));
   return -lam;
 }
 
@@ -146,7 +128,6 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
   VectorXd held = VectorXd::Zero(active_.size());              // by place
   MatrixXd explicit_part = MatrixXd::Zero(active_.size(), 1);  // of the outputs
   Backward backward(*this);
-  Extrapolation past;
   for (int i = static_cast<int>(records_.size()) - 1; i >= 0; --i) {
     if (const int frame = records_[i].frame; frame >= 0) {
       to.x[0] += gx.col(frame);
@@ -164,7 +145,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
     if (i == 0) break;
     LinearizedStep& step = backward.at(i);
     to.pull_force(step.d, held);
-    const MatrixXd lam = multiplier(step, to.x[0], to.v[0], past);
+    const MatrixXd lam = multiplier(step, to.x[0], to.v[0]);
     Cotangents::add(step.d, step.d.dr_dp, lam, held);
     to.pull(step.d, lam, scene_->points_only());
   }

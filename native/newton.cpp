@@ -19,12 +19,6 @@ constexpr double kFarthest = 8;      // corrections
 constexpr double kStalled = 0.1;  // fall of ||r|| that shows a rough r to be at its end
 
 constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jacobian serves again
-constexpr double kNear = 1e4;         // times the end: from there one correction is asked to do
-
-// Where contacts are still being found, the blocks of all else are those of the last step.
-constexpr double kFar = 0.02;  // share of the forces above which ||r|| is that of contacts
-constexpr double kPoor = 0.3;  // fall of ||r|| that is none
-constexpr int kMostPoor = 2;   // of them
 
 // ||r|| is rounding below so many units in the last place of the positions and velocities through
 // the diagonal blocks of K and B. Measured 0.03 to 1 of 1: solids of every element, springs, joints
@@ -81,8 +75,7 @@ double effect(const double* block, const Eigen::Matrix<double, N, 1>& weight,
 // Where the solve is: ||r|| is `norm`, was `previous`, shall be `end` and is but rounding below
 // `rounding`.
 struct Newton::Convergence {
-  double norm, previous, end, rounding, reference;
-  double alpha;    // of the time scheme [s]
+  double norm, previous, end, rounding;
   bool evaluated;  // K_ and B_ are made already
   bool small;      // the scene: always solved by elimination
   bool exact;      // derivative tests: by elimination
@@ -95,7 +88,7 @@ struct Newton::Convergence {
   double linear_tolerance(bool accurate, bool reuse) const {
     if (rough()) return std::max(0.3 * end / norm, kBestCorrection);
     const double first = accurate ? 1e-3 : 1e-1;
-    if (!std::isfinite(previous)) return norm < kNear * end ? 0.3 * end / norm : first;
+    if (!std::isfinite(previous)) return first;
     const double ratio = norm / previous;
     // A Jacobian used again gains what it gained last time, at best.
     const double gain = reuse ? 0.3 * ratio : 0.9 * ratio * ratio;
@@ -126,60 +119,16 @@ Newton::Newton(const Scene& scene, Timing* timing)
   r_.resize(scene.ndof());
   part_.resize(scene.ndof());
   part_norm_.resize(scene.elements().size());
-  std::vector<int> contacts;
-  for (int e = 0; e < static_cast<int>(part_norm_.size()); ++e) {
-    const Element* element = scene.elements()[e].get();
-    const auto& all = scene.contacts();
-    (std::find(all.begin(), all.end(), element) == all.end() ? rank_ : contacts).push_back(e);
-  }
-  smooth_ = rank_.size();
-  rank_.insert(rank_.end(), contacts.begin(), contacts.end());
-  const BlockPattern& P = scene.pattern();
-  ranges_.emplace_back(0, P.blocks() > P.nodes() ? P.offset[P.nodes()] : P.values);
-  for (const ContactElement* e : scene.contacts()) {
-    for (const auto& [i, j] : e->couplings()) {
-      if (i == j) continue;
-      for (const int b : {P.index(i, j), P.index(j, i)}) {
-        ranges_.emplace_back(P.offset[b], P.size[i] * P.size[j]);
-      }
-    }
-  }
 }
 
-void Newton::note_blocks(double alpha) {
-  noted_alpha_ = compressed_ ? 0 : alpha;
-  noted_symmetric_ = symmetric_;
-  Eigen::Index at = 0;
-  for (const auto& [begin, length] : ranges_) at += length;
-  noted_K_.resize(at);
-  noted_B_.resize(at);
-  at = 0;
-  for (const auto& [begin, length] : ranges_) {
-    noted_K_.segment(at, length) = K_.values.segment(begin, length);
-    noted_B_.segment(at, length) = B_.values.segment(begin, length);
-    at += length;
-  }
-}
-
-void Newton::restore_blocks() {
-  symmetric_ = noted_symmetric_;
-  Eigen::Index at = 0;
-  for (const auto& [begin, length] : ranges_) {
-    K_.values.segment(begin, length) = noted_K_.segment(at, length);
-    B_.values.segment(begin, length) = noted_B_.segment(at, length);
-    at += length;
-  }
-}
-
-double Newton::evaluate(const Window& window, const VectorXd& p, Anew blocks) {
-  const bool all = blocks == Anew::all;
-  const Stopwatch watch(timing_, all ? &Timing::jacobian : &Timing::residual);
+double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacobian) {
+  const Stopwatch watch(timing_, with_jacobian ? &Timing::jacobian : &Timing::residual);
   r_.setZero();
   reference_ = floor_;
   double sum = 0;
   Assembly out;
   out.r = &part_;
-  if (all) {
+  if (with_jacobian) {
     K_.reset(scene_->pattern());
     B_.reset(scene_->pattern());
     out.K = &K_;
@@ -190,18 +139,7 @@ double Newton::evaluate(const Window& window, const VectorXd& p, Anew blocks) {
     out.compressed = &compressed_;
     out.compression = compression_.share();
   }
-  for (std::size_t k = 0; k < rank_.size(); ++k) {
-    const int e = rank_[k];
-    if (k == smooth_ && blocks != Anew::nothing) {
-      if (all) {
-        note_blocks(window.scheme.alpha);
-      } else {
-        restore_blocks();
-        out.K = &K_;
-        out.B = &B_;
-        out.symmetric = &symmetric_;
-      }
-    }
+  for (std::size_t e = 0; e < part_norm_.size(); ++e) {
     part_.setZero();
     scene_->elements()[e]->add(window, p, out);
     part_norm_[e] = part_.cwiseProduct(scene_->residual_scale()).norm();
@@ -235,7 +173,7 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
     if (t == 1 && !must_fall && limit_step(window, p, u)) {
       advance(scene_->nodes(), window, u, now);
     }
-    reached = evaluate(window, p, with_jacobian ? Anew::all : Anew::nothing);
+    reached = evaluate(window, p, with_jacobian);
     if (!std::isfinite(reached)) continue;
     if (!must_fall || reached <= (1 - 1e-4 * t) * norm) return true;
   }
@@ -285,12 +223,11 @@ bool Newton::correct(const Window& window, bool reuse, bool exact, double tolera
   return (report.reached || report.residual < kNoCorrection) && du_.allFinite();
 }
 
-bool Newton::direct(const Window& window, const VectorXd& p, const Convergence& convergence,
-                    Anew blocks) {
+bool Newton::direct(const Window& window, const VectorXd& p, const Convergence& convergence) {
   const bool exact = convergence.reached() || convergence.rough();
   if (exact) compression_.restore();
   for (;; compression_.lower()) {
-    if (!convergence.evaluated) evaluate(window, p, blocks);
+    if (!convergence.evaluated) evaluate(window, p, true);
     const double goal = convergence.linear_tolerance(symmetric_ && compression_.whole(), false);
     if (convergence.small || convergence.evaluated || exact || !compressed_ ||
         compression_.gone()) {
@@ -318,7 +255,7 @@ bool Newton::search(const Window& window, const VectorXd& p, const VectorXd& u0,
       if (k == 1 && full && limit_step(window, p, u)) {
         advance(scene_->nodes(), window, u, now);
       }
-      norm = evaluate(window, p, Anew::nothing);
+      norm = evaluate(window, p, false);
       if (norm <= 0.5 * start) return true;
       if (std::isfinite(norm)) left = r_.dot(du_.col(0));
       if (!(work > 0) && std::isfinite(left)) return true;  // nothing to judge by
@@ -343,20 +280,6 @@ bool Newton::search(const Window& window, const VectorXd& p, const VectorXd& u0,
   }
 }
 
-Newton::Anew Newton::choose(const Convergence& c, bool served, Lag& lag) const {
-  if (c.small || c.exact || c.reached() || c.rough()) return Anew::all;
-  if (noted_alpha_ != c.alpha || compressed_) return served ? Anew::nothing : Anew::all;
-  const double left = c.norm / c.previous;  // 0 at first
-  const bool poor = lag.last == Anew::contacts && left > kPoor;
-  if (poor) ++lag.poor;
-  if (!lag.near) {
-    const bool far = c.norm > kFar * c.reference && lag.poor < kMostPoor;
-    return far ? Anew::contacts : Anew::all;
-  }
-  if (poor) return Anew::all;
-  return left < kReuseBelow ? Anew::nothing : Anew::contacts;
-}
-
 NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                            VectorXd& u, State& now) {
   NewtonReport report;
@@ -369,15 +292,14 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   // residual alone, and a Jacobian that serves well serves again.
   const bool small = scene_->linear_pattern()->tree_like();
   const bool eager = small && (options.keep_jacobian || options.stagnate);
-  double norm = evaluate(window, p, eager ? Anew::all : Anew::nothing);
+  double norm = evaluate(window, p, eager);
   VectorXd previous;
   Globalisation steps;
   bool jacobian = eager, prepared = false;  // K_, B_ are those of `now`; solver_ holds a matrix
-  Lag lag;
-  bool rough = false;  // the last correction was that of a rough r
+  bool rough = false;                       // the last correction was that of a rough r
   auto finish = [&] {
     compression_.restore();
-    fresh_ = jacobian;
+    if (options.keep_jacobian && !jacobian) evaluate(window, p, true);
     return report;
   };
   for (;; ++report.iterations) {
@@ -392,7 +314,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       if (norm > steps.previous) {  // the state before was better: go back to it
         u = previous;
         advance(scene_->nodes(), window, u, now);
-        report.residual = evaluate(window, p, Anew::nothing);
+        report.residual = evaluate(window, p, false);
         jacobian = false;
       }
       return finish();
@@ -403,17 +325,14 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     const double floor = converged || !(prepared || jacobian) ? 0 : rounding(window);
-    const Convergence convergence{norm,     steps.previous, options.tolerance * reference_,
-                                  floor,    reference_,     window.scheme.alpha,
-                                  jacobian, small,          options.stagnate};
+    const Convergence convergence{
+        norm,  steps.previous,  options.tolerance * reference_, floor, jacobian,
+        small, options.stagnate};
     if (rough && convergence.rough() && norm > kStalled * steps.previous) return finish();
     rough = convergence.rough();
-    const Anew anew = choose(convergence, prepared && steps.may_reuse(norm), lag);
-    const bool reuse = anew == Anew::nothing;
-    lag.last = anew;
-    lag.near = lag.near || anew == Anew::all;
+    const bool reuse = !small && prepared && !options.stagnate && !rough && steps.may_reuse(norm);
     const double again = convergence.linear_tolerance(symmetric_ && compression_.whole(), true);
-    if (reuse ? !correct(window, true, false, again) : !direct(window, p, convergence, anew)) {
+    if (reuse ? !correct(window, true, false, again) : !direct(window, p, convergence)) {
       report.status = Status::singular;
       break;
     }
@@ -434,7 +353,6 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     if (norm < 0.5 * steps.previous) compression_.raise();
     jacobian = eager;
   }
-  noted_alpha_ = 0;
   find_worst(report);
   return report;
 }

@@ -23,7 +23,7 @@ struct NewtonOptions {
   double tolerance = 1e-8;  // on ||r|| / max(sum over elements ||f_e||, f_0)
   int max_iterations = 50;
   bool stagnate = false;      // go on until ||r|| falls no further (derivative tests)
-  bool keep_jacobian = true;  // leave K and B of the converged state behind, in small scenes
+  bool keep_jacobian = true;  // leave K and B of the converged state behind
 };
 
 struct NewtonReport {
@@ -61,36 +61,23 @@ class Newton {
   /// Finds window.at[0] (writable as `now`) with r = 0, starting from rates u.
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                      VectorXd& u, State& now);
-  /// Whether K() and B() are the Jacobian blocks at the converged state.
-  bool fresh() const { return fresh_; }
+  /// Jacobian blocks at the converged state (keep_jacobian).
   const BlockMatrix& K() const { return K_; }
   const BlockMatrix& B() const { return B_; }
   bool symmetric() const { return symmetric_; }  // whether they are, nearly
 
  private:
-  /// Which of K_ and B_ is made anew: contacts change branches, other elements hardly change.
-  enum class Anew { nothing, contacts, all };
-  /// Scaled ||r||; fills r_, and K_ and B_.
-  double evaluate(const Window& window, const VectorXd& p, Anew blocks);
-  /// Notes the blocks to which contacts add, or puts back what they were before.
-  void note_blocks(double alpha);
-  void restore_blocks();
+  /// Scaled ||r||; fills r_ and, with_jacobian, K_ and B_.
+  double evaluate(const Window& window, const VectorXd& p, bool with_jacobian);
   bool try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
                 bool must_fall, bool with_jacobian, double t, VectorXd& u, State& now,
                 double& reached);
   /// Sets du_ to the correction; with a fresh Jacobian unless `reuse`.
   bool correct(const Window& window, bool reuse, bool exact, double tolerance);
   struct Convergence;
-  struct Lag {          // of blocks, in one step
-    bool near = false;  // all have been made
-    Anew last = Anew::nothing;
-    int poor = 0;  // corrections with new blocks of contacts that did not help
-  };
-  /// served: the last Jacobian serves again.
-  Anew choose(const Convergence& convergence, bool served, Lag& lag) const;
-  /// Sets du_ at `now` with a fresh Jacobian, or its contacts alone: where compressed springs give
-  /// it negative curvature, with less of that.
-  bool direct(const Window& window, const VectorXd& p, const Convergence& convergence, Anew blocks);
+  /// Sets du_ at `now` with a fresh Jacobian: where compressed springs give it negative curvature,
+  /// with less of that.
+  bool direct(const Window& window, const VectorXd& p, const Convergence& convergence);
   /// From u0 along du_ to where r has lost most of its work along it; `full`: the full step may be
   /// put right by limit_step(). Sets u, now and the norm reached.
   bool search(const Window& window, const VectorXd& p, const VectorXd& u0, bool full, VectorXd& u,
@@ -110,15 +97,8 @@ class Newton {
   double reference_ = 0, floor_ = 0;
   BlockMatrix K_, B_;
   BlockMatrix A_;
-  std::vector<const Element*> order_;        // elements, contacts last
-  std::vector<int> rank_;                    // their places among the scene's
-  std::size_t smooth_ = 0;                   // how many are no contacts
-  std::vector<std::pair<int, int>> ranges_;  // of values to which contacts add: begin, length
-  VectorXd noted_K_, noted_B_;               // what they were
-  bool noted_symmetric_ = false;
-  double noted_alpha_ = 0;       // of the time scheme [s]; 0: nothing is noted
   LinearSolver solver_, exact_;  // exact_: derivative tests
-  bool symmetric_ = false, fresh_ = false;
+  bool symmetric_ = false;
   bool compressed_ = false;  // some springs are, with negative stiffness across them
   StiffnessContinuation compression_;
   MatrixXd du_;

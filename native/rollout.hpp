@@ -121,9 +121,7 @@ class Rollout {
   /// Waits for S of the last step; false where it failed.
   bool finish();
   /// lambda of [G 4.25] from the cotangents of the pose and velocity that the step led to.
-  /// `past`: those of the steps after, where its search begins.
-  MatrixXd multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v,
-                      Extrapolation& past);
+  MatrixXd multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v);
   void check_cotangents(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy) const;
   void add_frame(double t);
   void fill_frame();

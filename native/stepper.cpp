@@ -13,21 +13,14 @@ void Stepper::predict(const State& prev, const TimeScheme& scheme, double t, con
   for (const Body* b : scene_->driven()) b->predict(prev, scheme, t, p, scene_->nodes(), u_);
 }
 
-void Stepper::extrapolate(const State& prev, const State* prev2) {
-  if (!prev2) past_.clear();
-  if (prev2 && past_.count() == 0) {
-    rates(scene_->nodes(), *prev2, u_);
-    past_.add(u_);
-  }
-  rates(scene_->nodes(), prev, u_);
-  past_.add(u_);
-  past_.next(scene_->residual_scale(), u_);
-}
-
 NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeScheme& scheme,
                            double t, const VectorXd& p, const NewtonOptions& options) {
   const Window window{{&next_, &prev, prev2}, scheme, t};
-  extrapolate(prev, prev2);
+  rates(scene_->nodes(), prev, u_);  // go on as before, accelerating as before
+  if (prev2) {
+    rates(scene_->nodes(), *prev2, before_);
+    u_ = 2 * u_ - before_;
+  }
   predict(prev, scheme, t, p);
   begin_stick(window, p);
   NewtonReport report = solve(window, p, options);
@@ -115,7 +108,6 @@ bool Stepper::start_force(State& start, double h, const VectorXd& p, ActiveColum
 void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColumns& active,
                             bool fresh, StepDerivatives& step) {
   const Stopwatch watch(timing_, &Timing::jacobian);
-  fresh = fresh && newton_.fresh();
   step.map = StepMap(scene_->nodes(), window);
   step.scheme = window.scheme;
   active.select(window.t);

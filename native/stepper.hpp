@@ -1,7 +1,6 @@
 // Stepper: one step, and its exact linearization. Rollouts, S and lambda use only these.
 #pragma once
 
-#include "extrapolation.hpp"
 #include "momentum_rate.hpp"
 #include "newton.hpp"
 #include "support.hpp"
@@ -44,6 +43,7 @@ class Stepper {
         timing_(timing),
         newton_(scene, timing),
         u_(scene.ndof()),
+        before_(scene.ndof()),
         next_(make_state(scene.nodes())) {}
 
   /// One step from prev (and prev2 for BDF2) to time t. On success `state()` is the new state.
@@ -57,7 +57,7 @@ class Stepper {
                    StepDerivatives* out);
 
   /// Derivatives where window.now() solves the step, into `out` (whose memory is used again).
-  /// `fresh`: window.now() is where the last step() ended.
+  /// `fresh`: the Jacobian blocks of the last step() are still those of window.now().
   void differentiate(const Window& window, const VectorXd& p, ActiveColumns& active, bool fresh,
                      StepDerivatives& out);
 
@@ -66,8 +66,6 @@ class Stepper {
 
  private:
   void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
-  /// Sets u_ to rates that go on from those of the last steps; prev2 null: from prev's alone.
-  void extrapolate(const State& prev, const State* prev2);
   /// Notes which points touch at the end of a step, for the next one.
   void note_touching(const Window& window, const VectorXd& p);
   /// Chooses the points that stick at first.
@@ -79,8 +77,7 @@ class Stepper {
   const Scene* scene_;
   Timing* timing_;
   Newton newton_;
-  VectorXd u_, residual_;
-  Extrapolation past_;  // rates at the ends of the last steps of one size
+  VectorXd u_, before_, residual_;
   State next_;
 };
 
