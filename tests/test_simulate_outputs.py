@@ -41,4 +41,4 @@ def test_the_table_holds_the_contact_forces_and_the_bag_the_wrench(tmp_path):
     peak = json.loads((out / "metrics.json").read_text())["contact_force_peak"]
     assert np.linalg.norm(table[:, columns], axis=1).max() == pytest.approx(peak)
     assert "normal force [N]" in (out / "report.html").read_text()
-    assert read_kind(out / "motion.mcap", "wrenches").sensor == "/ground/wrench"
+    assert read_kind(out / "motion.mcap", "wrench").sensor == "/ground/wrench"
