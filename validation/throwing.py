@@ -45,10 +45,11 @@ def study(fraction: float = 1.0) -> dict:
     found["continuation"] = continuation()
     found["stiff_cube"] = stiff_cube(fraction)
     if fraction < 1:
-        found["bounces_deformable"] = bounces(read("throw_soft_ball", starts=1), cap, ("2",))
+        found["bounces_deformable"] = bounces(read("throw_soft_ball", starts=1), cap, ("1",))
         return found
     found["bounces_rigid"] = bounces(read("throw_bounces"), cap, ("0", "1", "2"))
-    found["bounces_deformable"] = bounces(read("throw_soft_ball"), cap, ("0", "1", "2"))
+    soft = read("throw_soft_ball", starts=25)  # nine find no second bounce
+    found["bounces_deformable"] = bounces(soft, cap, ("0", "1", "2"))
     found["wall_and_floor"] = {law: patterns(law) for law in ("linear", "tanh")}
     alone = {"backspin": "throw_backspin", "pose": "throw_bob"}
     found |= {key: beside_cma(name, cap) for key, name in alone.items()}

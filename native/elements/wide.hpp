@@ -1,7 +1,6 @@
 // As many doubles at a time as a register holds: GCC's and Clang's vector extension.
 //
-// One lane is one element of a batch. Wider than the registers, vectors would live in memory: eight
-// lanes in AVX2 take 2.5 times as long as four.
+// One lane is one element of a batch. Vectors wider than the registers would live in memory.
 #pragma once
 
 #include <array>

@@ -11,8 +11,8 @@ from validation import manipulation, planned, throwing
 
 def test_throws():
     found = throwing.study(0.1)
-    two = found["bounces_deformable"]["bounces"]["2"]
-    assert two["objective_ratio"] < 1e-20 and two["rollouts"] <= 28
+    one = found["bounces_deformable"]["bounces"]["1"]
+    assert one["objective_ratio"] < 1e-20 and one["rollouts"] <= 28
     ways = found["continuation"]
     assert ways["continuation"]["objective"] < 0.1 * ways["direct"]["objective"]
 
