@@ -126,7 +126,7 @@ def continuation() -> dict:
 def _helped(found: dict) -> dict:
     """The figures, where continuation and an integrated force end below the direct search."""
     direct = found["direct"]["objective"]
-    for name in ("continuation", "integrated"):
+    for name in {"continuation", "integrated"} & found.keys():
         end = found[name]["objective"]
         assert end < direct, f"{name} ends at {end:.3g}, the direct search at {direct:.3g}"
     return found
