@@ -134,14 +134,18 @@ bool Rollout::advance_sensitivity(double t) {
 
 MatrixXd Rollout::output_sensitivity() const {
   const Forward& f = *forward_;
-  const auto parameters = active_.size(), columns = static_cast<int>(f.x[0].cols());
-  MatrixXd dy = MatrixXd::Zero(outputs_.size(), columns);
+  MatrixXd dy = MatrixXd::Zero(outputs_.size(), f.x[0].cols());
+  if (outputs_.size() == 0) return dy;
   for (int k = 0; k < 3; ++k) {
     f.by->push_x(k, f.x[k], dy);
     f.by->push_v(k, f.v[k], dy);
   }
-  if (!directions_) dy = in_order(dy, active_.order());
-  f.by->push_p(directions_ ? *directions_ : MatrixXd::Identity(parameters, parameters), dy);
+  if (directions_) {
+    f.by->push_p(*directions_, dy);
+  } else {
+    dy = in_order(dy, active_.order());
+    f.by->push_p(dy);
+  }
   return dy;
 }
 

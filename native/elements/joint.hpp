@@ -53,7 +53,7 @@ struct JointParameters {
 
 /// A joint as its scene starts: frames of both bodies, the joint's axes in each, world frame.
 struct JointStart {
-  std::array<Matrix3d, 2> R, axes;
+  std::array<Matrix3d, 2> R, axes, own_axes;  // axes in the world, and in their bodies
   Vector3d position;
   double displacement;  // of b along the axis
 };

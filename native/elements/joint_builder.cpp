@@ -155,12 +155,13 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
   NodePair nodes(scene.nodes(), end[0].node, end[1].node);
   const State state = scene.start(scene.values());
   const bool slides = kind.coordinate == Coordinate::displacement;
-  JointStart start{{}, {axes, turned}, spec.position, slides ? spec.coordinate : 0};
+  JointStart start{{}, {axes, turned}, {}, spec.position, slides ? spec.coordinate : 0};
   std::array<Vector3d, 2> anchor;
   double arm = 0;
   for (int m = 0; m < 2; ++m) {
     const NodePair::Pose pose = nodes.pose(m, state);
     start.R[m] = pose.R;
+    start.own_axes[m] = pose.R.transpose() * start.axes[m];
     anchor[m] = pose.R.transpose() * ((m == 0 ? spec.position : shifted) - pose.c);
     if (end[m].node >= 0) arm = std::max({arm, anchor[m].norm(), end[m].radius});
   }

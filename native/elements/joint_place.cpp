@@ -13,9 +13,14 @@ Vector3d three(const VectorXd& p, int first, const Vector3d& without) {
 
 std::array<JointPlace, 2> Joint::place(const VectorXd& p) const {
   const Vector3d zero = Vector3d::Zero(), a = start_.axes[0].col(2);
-  const Matrix3d turn = exp_rotation(three(p, params_.axis_rotation, zero));
+  const Vector3d theta = three(p, params_.axis_rotation, zero);
   const Vector3d moved = three(p, params_.position, start_.position) - start_.position;
   std::array<JointPlace, 2> at;
+  if (theta.isZero(0) && moved.isZero(0)) {  // as in the file: this is asked several times a step
+    for (int m = 0; m < 2; ++m) at[m] = {three(p, params_.anchor[m], zero), start_.own_axes[m]};
+    return at;
+  }
+  const Matrix3d turn = exp_rotation(theta);
   for (int m = 0; m < 2; ++m) {
     const Matrix3d inverse = start_.R[m].transpose();
     const Vector3d slid = m == 1 ? Vector3d(start_.displacement * (turn * a - a)) : zero;

@@ -57,6 +57,10 @@ class OutputJacobian {
   void push_x(int k, const MatrixXd& s, MatrixXd& y) const { push(x_[k], s, y); }
   void push_v(int k, const MatrixXd& s, MatrixXd& y) const { push(v_[k], s, y); }
   void push_p(const MatrixXd& s, MatrixXd& y) const { push(p_, s, y); }
+  /// The same of the active parameters themselves.
+  void push_p(MatrixXd& y) const {
+    for (const Entry& e : p_) y(e.row, e.column) += e.value;
+  }
   /// The transposes: cotangents += J^T of those of y.
   void pull_x(int k, const VectorXd& of_y, MatrixXd& to) const { pull(x_[k], of_y, to); }
   void pull_v(int k, const VectorXd& of_y, MatrixXd& to) const { pull(v_[k], of_y, to); }

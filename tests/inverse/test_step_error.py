@@ -66,6 +66,12 @@ def test_what_does_not_fall_is_a_lower_bound():
     assert StepError.of("x", "m", 1e-12, 2e-12, 1e-11).falls  # rounding is no trouble
 
 
+@pytest.mark.parametrize(("q", "factor"), [(4, 4 / 3), (2, 2), (8, 4 / 3)])
+def test_the_error_is_extrapolated_from_the_differences_ratio(q, factor):
+    """d_1 q/(q - 1); no better than order two whatever the differences say."""
+    assert StepError.of("x", "m", 4e-3, 4e-3 / q, 0.0).error == pytest.approx(4e-3 * factor)
+
+
 def test_the_step_is_halved_until_positions_are_near_enough():
     s, tolerance = swinging(), 2e-4
     options = _engine.Options(step=STEP)

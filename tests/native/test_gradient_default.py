@@ -48,3 +48,12 @@ def test_s_against_lambda_by_default(name, steps, most):
         backward = _engine.rollout(s, s.values, steps, options, active=active, mode=mode)
         by_lambda = np.asarray(backward.gradient(g[0], g[1]))
         assert np.linalg.norm(by_lambda - by_s) < most * np.linalg.norm(by_s)
+
+
+def test_motion_is_the_same_in_all_modes():
+    s, active = scene("soft ball")
+    options = _engine.Options(step=STEP)
+    plain = _engine.rollout(s, s.values, 60, options)
+    for mode in ("sensitivity", "store", "checkpoint"):
+        other = _engine.rollout(s, s.values, 60, options, active=active, mode=mode)
+        np.testing.assert_array_equal(other.position, plain.position, err_msg=mode)
