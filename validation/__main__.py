@@ -16,6 +16,7 @@ ITEMS = {
     "gradients": "derivatives of simulated motion against central differences",
     "gradients_mixed": "the same over scenes of soft, rigid and jointed bodies",
     "touchdown": "derivatives after contact over all phases of a step, 19 scenes",
+    "onset_gain": "plans and fits with contact integrated within steps, and sampled",
     "physics": "closed forms, orders of convergence, conservation",
     "cube_toss": "estimation and prediction of the real cube tosses",
     "robustness": "random drops: steps that converge as asked",
