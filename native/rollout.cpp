@@ -189,9 +189,7 @@ bool Rollout::accept(const TimeScheme& scheme, double t, Stepper& stepper) {
 void Rollout::forget_increments() {
   // Steps start from the last state's increment; linearizations need none.
   if (records_.size() < 2) return;
-  State& last = *records_[records_.size() - 2].state;
-  last.dc.resize(3, 0);
-  last.touching = {};
+  records_[records_.size() - 2].state->dc.resize(3, 0);
 }
 
 void Rollout::add_frame(double t) {

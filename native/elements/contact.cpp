@@ -55,9 +55,12 @@ void Contact::evaluate_law(const Window& window, const VectorXd& p, Touch& t) co
   t.before = 0;
   const bool integral = integrates(window);
   const int began = integral ? evaluate_before(window, p, t) : kTouched;
+  t.left = false;
   const double h = window.scheme.h;
   t.normal = integral ? onset_force(law, t.d, t.rate, t.before, h) : normal_force(law, t.d, t.rate);
-  t.limit = friction_limit(law, t.normal.f);
+  const bool linear = law.friction == Friction::linear;
+  t.load = t.normal.onset && linear ? onset_force(law, t.d, t.rate, t.before, 0) : t.normal;
+  t.limit = friction_limit(law, t.load.f);
   evaluate_friction(window, p, law, began, t);
   t.f = t.normal.f * t.sdf.n - t.slope.s * t.v_t;
   if (rolls()) t.rolling = rolling_torque(law, t.m, t.omega_a - t.omega_b, t.normal.f);
@@ -153,18 +156,19 @@ void Contact::gather(int begin, int count, const State& s, const VectorXd& p,
 
 void Contact::add_residual(const Touch& t, VectorXd& r) const {
   add_force(*points_, t.point, t.f, t.rho_c, r);
-  if (rolls() && t.frame) r.segment<3>(points_->dof(t.point) + 3) -= t.rolling.tau;
+  if (rolls(t) && t.frame) r.segment<3>(points_->dof(t.point) + 3) -= t.rolling.tau;
   if (carrier_.node < 0) return;
   const int dof = carrier_.dof;
   r.segment<3>(dof) += t.f;
   r.segment<3>(dof + 3) += t.sigma_c.cross(t.f);
-  if (rolls()) r.segment<3>(dof + 3) += t.rolling.tau;
+  if (rolls(t)) r.segment<3>(dof + 3) += t.rolling.tau;
 }
 
 void Contact::add(const Window& window, const VectorXd& p, const Assembly& out) const {
-  for_each_touch(window, p, [&](const Touch& t) {
+  for_each_force(window, p, [&](const Touch& t) {
     add_residual(t, *out.r);
-    if (out.K) add_jacobian(t, p, out);
+    if (out.K && t.left) add_gap_jacobian(t, p, blocks_, *out.K);
+    if (out.K && !t.left) add_jacobian(t, p, blocks_, *out.K, *out.B);
     if (out.symmetric) *out.symmetric = false;
     if (out.columns) add_columns(t, window, p, *out.columns);
   });
@@ -245,7 +249,7 @@ void Contact::forces(const Window& window, const VectorXd& p, Matrix3X& force,
   for (int i = 0; i < points_->size(); ++i) {
     point.col(i) = points_->position(i, window.now(), p);
   }
-  for_each_touch(window, p, [&](const Touch& t) {
+  for_each_force(window, p, [&](const Touch& t) {
     force.col(t.point) = t.f;
     point.col(t.point) -= t.radius * t.sdf.n;
   });

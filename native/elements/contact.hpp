@@ -32,7 +32,7 @@ struct SurfaceParameters {
 
 class Contact : public ContactElement {
  public:
-  /// mass: what friction at each point has to stop [kg], hybrid only.
+  /// mass: what friction at each point has to stop [kg].
   Contact(std::string name, const PointSet* points, SdfPtr sdf, Carrier carrier, VectorXd weights,
           VectorXd mass, const ContactParameters& law, SurfaceParameters surface = {})
       : ContactElement(std::move(name)),
@@ -113,12 +113,18 @@ class Contact : public ContactElement {
   /// How the point was when the step began: kOpen (sets the gap then), kStick, kSlip, or kTouched:
   /// not known which.
   int evaluate_before(const Window& window, const VectorXd& p, Touch& t) const;
-  /// The touch when the step began, by the law at that instant; null where it was open.
-  std::shared_ptr<const Touch> past_touch(const Window& window, const VectorXd& p, int i) const;
+  /// The point and the obstacle where it is open.
+  void set_other_end(const State& s, const VectorXd& p, const Vector3d& place, const Vector3d& n,
+                     Touch& t) const;
+  /// The touch when the step began, by the law at that instant; false where it was open.
+  bool past_touch(int i, const Window& window, const VectorXd& p, Touch& t) const;
+  /// What is left of friction of a touch that has ended within the step (12e); false: nothing.
+  bool leave(int i, const Window& window, const VectorXd& p, Touch& t) const;
   bool hybrid() const { return law_.friction == Friction::hybrid; }
   /// Whether x_c is on the obstacle's surface, not on the sphere's.
   bool at_surface() const { return hybrid() && points_->size() > 1; }
   bool rolls() const { return law_.k_roll >= 0; }
+  bool rolls(const Touch& t) const;  // and this one does
   void gather(int begin, int count, const State& s, const VectorXd& p,
               const Eigen::AlignedBox3d* box, Near& near) const;
   void to_frame_of_sdf(const State& s, Matrix3X& x) const;
@@ -133,9 +139,20 @@ class Contact : public ContactElement {
   Vector3d in_frame_of_sdf(const State& s, const Vector3d& x) const;
   template <class F>
   void for_each_touch(const Window& window, const VectorXd& p, F&& f) const;
+  /// And those that have ended within the step.
+  template <class F>
+  void for_each_force(const Window& window, const VectorXd& p, F&& f) const;
 
   void add_residual(const Touch& t, VectorXd& r) const;
-  void add_jacobian(const Touch& t, const VectorXd& p, const Assembly& out) const;
+  using Blocks = std::vector<std::pair<int, int>>;  // (point, carrier), (carrier, point) per point
+  void add_jacobian(const Touch& t, const VectorXd& p, const Blocks& blocks, BlockMatrix& K,
+                    BlockMatrix& B) const;
+  /// By poses at the end of the step where it is open.
+  void add_gap_jacobian(const Touch& t, const VectorXd& p, const Blocks& blocks,
+                        BlockMatrix& K) const;
+  /// M -= J^T (df; torque) by, `by` a scalar's derivatives by the point's node and the carrier.
+  void add_product(const Touch& t, const Blocks& blocks, const Vector3d& df, const Vector3d& torque,
+                   const Vector6& by_a, const Vector6& by_b, BlockMatrix& M) const;
   static Slope slope(const Touch& t, const RollingSlope* rolling, Slope* torque);
   struct Motion;  // how d f_n and d v_t follow the relative motion
   static Motion motion(const Touch& t);
@@ -145,27 +162,27 @@ class Contact : public ContactElement {
   void move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End::* by_x,
             Matrix36 End::* by_v, End& a, End& b) const;
   Matrix3d lag(const Touch& t) const;
-  void add_blocks(const Touch& t, const End& row, const End& column, int block,
-                  const Assembly& out) const;
+  void add_blocks(const Touch& t, const End& row, const End& column, int block, BlockMatrix& K,
+                  BlockMatrix& B) const;
   void add_columns(const Touch& t, const Window& window, const VectorXd& p,
                    ParameterColumns& out) const;
   /// df, dtau and dx_c by one parameter.
   void add_column(const Touch& t, const Vector3d& df, const Vector3d& dtau, const Vector3d& dx_c,
                   int column, ParameterColumns& out) const;
-  struct ShapeSlope {  // by scale or radius: of rho, of the radius, of the gap before
+  struct ShapeSlope {  // by scale or radius: of rho, of the radius, of the gap at the other end
     Vector3d drho;
     double dradius, dbefore;
     bool surface = false;  // or of the obstacle: drho, dradius as if they were the point's
   };
   struct ShapeMotion {
-    double dfn, dslope;  // dslope: without what follows from f_n and v_t
+    double dfn, dslope;  // dslope: without what follows from v_t
     Vector3d dm, dvt, dx_c;
   };
   ShapeMotion shape_motion(const Touch& t, const ShapeSlope& by) const;
   void add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
                         int column, ParameterColumns& out) const;
   /// By the obstacle's offset and scale.
-  void for_each_surface_slope(const Touch& t, const State* past, const VectorXd& p,
+  void for_each_surface_slope(const Touch& t, const State* other, const VectorXd& p,
                               const ParameterColumns& out,
                               const std::function<void(int, const ShapeSlope&)>& f) const;
   /// By parameters of the law, and by shape, at the touch when the step began.
@@ -179,8 +196,7 @@ class Contact : public ContactElement {
   ContactParameters law_;
   SurfaceParameters surface_;
   bool only_point_nodes_;
-  std::vector<std::pair<int, int>> blocks_;  // (point, carrier) and (carrier, point), per point
-  std::vector<std::pair<int, int>> past_blocks_;
+  Blocks blocks_, past_blocks_;
 };
 
 /// Points against an obstacle carried by a body ("" = the world).

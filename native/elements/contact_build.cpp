@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../bodies/rigid_body.hpp"
 #include "../scene.hpp"
 #include "contact.hpp"
 
@@ -66,17 +67,30 @@ double rolling_slope_of(const std::string& place, const ContactLaw& law, const P
   refuse(place + ": k_roll", "must be > 0 [N m s] where k_t radius^2 is 0", slope);
 }
 
-/// Mass [kg] that friction at each point has to stop, of both ends; 0 where both are driven.
-VectorXd masses_of(const Scene& scene, const PointSet& points, int carrier) {
+/// Mass [kg] that friction at each point has to stop, of both ends; 0 where both are driven. With
+/// `turning` what the point itself feels, on average over the directions of surface and slip:
+/// bodies of frames also turn.
+VectorXd masses_of(const Scene& scene, const PointSet& points, int carrier, bool turning) {
   const VectorXd p = scene.values();
-  std::vector<double> inverse;  // per node, 0 = driven
+  const double radius = points.radius(p);
+  std::vector<double> inverse, turn;  // per node: 1/m, tr(I^-1)/3; 0 = driven
   for (const auto& body : scene.bodies()) {
-    for (const NodeMass& m : body->masses()) inverse.push_back(m.mass < 0 ? 0 : 1 / m.value(p));
+    for (const NodeMass& m : body->masses()) {
+      inverse.push_back(m.mass < 0 ? 0 : 1 / m.value(p));
+      const bool frame = m.inertia >= 0 && turning;
+      turn.push_back(frame ? inertia_matrix(p.segment<6>(m.inertia)).inverse().trace() / 3 : 0);
+    }
   }
+  const State start = scene.start(p);
   VectorXd mass(points.size());
   for (int i = 0; i < points.size(); ++i) {
-    const double both =
-        (points.node[i] < 0 ? 0 : inverse[points.node[i]]) + (carrier < 0 ? 0 : inverse[carrier]);
+    const Vector3d x = points.position(i, start, p);
+    double both = 0;
+    for (const int node : {points.node[i], carrier}) {
+      if (node < 0) continue;
+      const double arm = (x - start.c.col(node)).squaredNorm();
+      both += inverse[node] + turn[node] * (arm * 2 / 3 + (node == carrier ? 0 : radius * radius));
+    }
     mass[i] = both > 0 ? 1 / both : 0;
   }
   return mass;
@@ -90,13 +104,13 @@ struct Direction {
 };
 
 Direction direction(const Scene& scene, const std::string& place, const ContactSet& set,
-                    double share) {
+                    double share, Friction friction) {
   const PointSet& points = scene.point_set(set.points);
   if (!set.sdf) refuse(place + ": sdf", "must be given", "none");
   const Carrier carrier = carrier_of(scene, place, set.carrier);
   check_points(place, set, points, carrier.node);
   return {&points, carrier, share * weights_of(place, set.weights, points.size()),
-          masses_of(scene, points, carrier.node)};
+          masses_of(scene, points, carrier.node, friction != Friction::hybrid)};
 }
 
 }  // namespace
@@ -106,7 +120,7 @@ void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
   const std::string place = "contact '" + name + "'";
   check_law(place, law);
   scene.check_new("contact", name);
-  Direction side = direction(scene, place, set, 1);
+  Direction side = direction(scene, place, set, 1, law.friction);
   ContactLaw own = law;
   own.k_roll = rolling_slope_of(place, law, *side.points, scene.values());
   const ContactParameters params = add_law(scene.table(), name, own);
@@ -130,7 +144,7 @@ void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a
     if (set[m]->carrier.empty()) {
       refuse(place + ": carrier", "must name a body", "''", "a fixed obstacle takes add_contact");
     }
-    side[m] = direction(scene, place, *set[m], 0.5);
+    side[m] = direction(scene, place, *set[m], 0.5, law.friction);
   }
   for (int m = 0; m < 2; ++m) {
     const auto& node = side[m].points->node;

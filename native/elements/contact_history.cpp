@@ -23,51 +23,80 @@ int Contact::evaluate_before(const Window& window, const VectorXd& p, Touch& t) 
   sample(x, p, found);
   t.before = std::max(found[0].g - t.radius, 0.);
   if (t.before == 0) return kTouched;
-  t.n_before = found[0].n;
-  t.rho_before = points_->moment_arm(t.point, past, p);
-  if (carrier_.node >= 0) {
-    t.n_before = past.R[carrier_.frame] * t.n_before;
-    t.sigma_before = place - past.c.col(carrier_.node);
-  }
+  set_other_end(past, p, place, found[0].n, t);
   return kOpen;
 }
 
-std::shared_ptr<const Contact::Touch> Contact::past_touch(const Window& window, const VectorXd& p,
-                                                          int i) const {
+bool Contact::past_touch(int i, const Window& window, const VectorXd& p, Touch& t) const {
   const State& past = *window.at[1];
   Matrix3X x(3, 1);
   std::vector<SdfSample> found;
   x.col(0) = in_frame_of_sdf(past, points_->position(i, past, p));
   sample(x, p, found);
-  auto t = std::make_shared<Touch>();
   const Window then{{&past, nullptr, nullptr}, window.scheme, window.t - window.scheme.h};
-  if (!touch(i, then, p, found[0], *t)) return nullptr;
-  return t;
+  return touch(i, then, p, found[0], t);
+}
+
+bool Contact::leave(int i, const Window& window, const VectorXd& p, Touch& t) const {
+  if (law_.friction != Friction::linear || !past_touch(i, window, p, t)) return false;
+  const State& now = window.now();
+  Matrix3X x(3, 1);
+  std::vector<SdfSample> found;
+  const Vector3d place = points_->position(i, now, p);
+  x.col(0) = in_frame_of_sdf(now, place);
+  sample(x, p, found);
+  t.left = true;
+  t.before = std::max(found[0].g - t.radius, 0.);
+  set_other_end(now, p, place, found[0].n, t);
+  const LeftSlope to = left_slope(t.k_t, t.v_t.norm(), t.limit.f, t.d, t.before);
+  const double by_fn = to.by_limit * t.limit.by_fn;
+  t.slope = to.slope;
+  t.sampled = t.normal;
+  t.sampled_limit = t.limit;
+  t.by_sampled = to.by_limit;
+  t.by_d = to.by_d + by_fn * t.sampled.by_d;
+  t.by_rate = by_fn * t.sampled.by_rate;
+  t.by_before = to.by_gap;
+  t.by_fn = 0;  // all follows from the touch as it was
+  t.normal = t.load = NormalForce{};
+  t.f = -t.slope.s * t.v_t;
+  return true;
+}
+
+void Contact::set_other_end(const State& s, const VectorXd& p, const Vector3d& place,
+                            const Vector3d& n, Touch& t) const {
+  t.n_before = n;
+  t.rho_before = points_->moment_arm(t.point, s, p);
+  if (carrier_.node < 0) return;
+  t.n_before = s.R[carrier_.frame] * n;
+  t.sigma_before = place - s.c.col(carrier_.node);
 }
 
 void Contact::evaluate_touched(const Window& window, const VectorXd& p, const ContactLaw& law,
                                int began, Touch& t) const {
-  const double h = window.scheme.h, speed = t.v_t.norm(), pull = t.k_t * speed;
+  const double speed = t.v_t.norm(), pull = t.k_t * speed;
   t.sampled = normal_force(law, t.d, t.rate);
   t.sampled_limit = friction_limit(law, t.sampled.f);
-  TouchedStep step{t.before, t.d, t.rate, h, t.sampled_limit.f, t.limit.f, false, 0, 0};
+  TouchedStep step{t.before, t.d, t.sampled_limit.f, t.limit.f, false, 0, 0, 0};
   const bool slides = pull > step.sampled;
   if (law.friction == Friction::linear && began != kOpen &&
       began != static_cast<int>(slides ? kSlip : kStick)) {
-    t.past = past_touch(window, p, t.point);
-    if (t.past) {
-      step.past_pull = t.past->k_t * t.past->v_t.norm();
-      step.past_limit = t.past->limit.f;
+    auto past = std::make_shared<Touch>();
+    if (past_touch(t.point, window, p, *past)) {
+      step.past_pull = past->k_t * past->v_t.norm();
+      step.past_limit = past->limit.f;
       step.passes = (pull - step.sampled) * (step.past_pull - step.past_limit) < 0;
     }
-    if (!step.passes) t.past.reset();
+    if (step.passes) t.past = std::move(past);
+    const double mass = mass_[t.point];
+    if (mass > 0) step.mobility = 1 / (mass * window.scheme.gamma[0]);
   }
   const TouchedSlope to = touched_slope(t.k_t, law.friction, speed, step);
   t.slope = to.slope;
   t.by_sampled = to.by_sampled;
   const double by_fn = to.by_sampled * t.sampled_limit.by_fn;
   t.by_d = to.by_d + by_fn * t.sampled.by_d;
-  t.by_rate = to.by_rate + by_fn * t.sampled.by_rate;
+  t.by_rate = by_fn * t.sampled.by_rate;
   t.by_before = to.by_before;
   t.by_past_pull = to.by_past_pull;
   t.by_past_limit = to.by_past_limit;

@@ -63,9 +63,10 @@ void Contact::bind(const BlockPattern& pattern, const BlockPattern& past) {
   }
 }
 
-/// d f_n = fn_x xi + fn_w zeta, d v_t = vt_x xi + vt_w zeta, d d' = rate_x xi - n . zeta.
+/// d f_n = fn_x xi + fn_w zeta, likewise the load, d v_t = vt_x xi + vt_w zeta, d d' = rate_x xi -
+/// n . zeta.
 struct Contact::Motion {
-  Eigen::RowVector3d rate_x, fn_x, fn_w;
+  Eigen::RowVector3d rate_x, fn_x, fn_w, load_x, load_w;
   Matrix3d vt_x, vt_w;
 };
 
@@ -76,6 +77,8 @@ Contact::Motion Contact::motion(const Touch& t) {
   by.rate_x = -t.w.transpose() * t.sdf.kappa;
   by.fn_x = -t.normal.by_d * n.transpose() + t.normal.by_rate * by.rate_x;
   by.fn_w = -t.normal.by_rate * n.transpose();
+  by.load_x = -t.load.by_d * n.transpose() + t.load.by_rate * by.rate_x;
+  by.load_w = -t.load.by_rate * n.transpose();
   // v_t = w - m (m.w)  =>  dv_t = T zeta - m (w.dm) - (m.w) dm
   by.vt_x = -t.m * (t.w.transpose() * t.m_x) - t.m.dot(t.w) * t.m_x;
   by.vt_w = Matrix3d::Identity() - t.m * t.m.transpose();
@@ -89,12 +92,12 @@ Contact::Slope Contact::slope(const Touch& t, const RollingSlope* rolling, Slope
     *torque = {rolling->by_n * t.m_x + rolling->by_fn * by.fn_x, rolling->by_fn * by.fn_w,
                rolling->by_omega};
   }
-  // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn df_n + by_d dd + by_rate dd')
+  // df_t = -s dv_t - v_t (by_speed v_t.dv_t + by_fn dload + by_d dd + by_rate dd')
   const Matrix3d S =
       -t.slope.s * Matrix3d::Identity() - t.slope.by_speed * t.v_t * t.v_t.transpose();
-  const Vector3d along = n - t.by_fn * t.v_t;  // df/df_n
-  Slope force{along * by.fn_x + t.normal.f * t.sdf.kappa + S * by.vt_x,
-              along * by.fn_w + S * by.vt_w, Matrix3d::Zero()};
+  const Vector3d grip = t.by_fn * t.v_t;
+  Slope force{n * by.fn_x - grip * by.load_x + t.normal.f * t.sdf.kappa + S * by.vt_x,
+              n * by.fn_w - grip * by.load_w + S * by.vt_w, Matrix3d::Zero()};
   if (t.by_d != 0 || t.by_rate != 0) {
     force.x -= t.v_t * (-t.by_d * n.transpose() + t.by_rate * by.rate_x);
     force.w += t.by_rate * t.v_t * n.transpose();
@@ -108,8 +111,8 @@ Contact::Slope Contact::pull_slope(const Touch& t, double by_pull, double by_lim
   const Vector3d direction = speed > 0 ? Vector3d(t.v_t / speed) : Vector3d::Zero();
   Slope q{Matrix3d::Zero(), Matrix3d::Zero(), Matrix3d::Zero()};
   const Eigen::RowVector3d by_vt = by_pull * t.k_t * direction.transpose();
-  q.x.row(0) = by_vt * by.vt_x + by_limit * t.limit.by_fn * by.fn_x;
-  q.w.row(0) = by_vt * by.vt_w + by_limit * t.limit.by_fn * by.fn_w;
+  q.x.row(0) = by_vt * by.vt_x + by_limit * t.limit.by_fn * by.load_x;
+  q.w.row(0) = by_vt * by.vt_w + by_limit * t.limit.by_fn * by.load_w;
   return q;
 }
 
@@ -136,68 +139,70 @@ void Contact::move(const Touch& t, Slope d, const Vector3d& value, Matrix36 End:
   b.*by_v << -d.w, d.w * sigma_c - d.o;
 }
 
-void Contact::add_jacobian(const Touch& t, const VectorXd& p, const Assembly& out) const {
+void Contact::add_jacobian(const Touch& t, const VectorXd& p, const Blocks& blocks, BlockMatrix& K,
+                           BlockMatrix& B) const {
   RollingSlope rolling;
-  if (rolls()) rolling = rolling_slope(law_at(law_, p, weights_[t.point]), t.rolling, t.m);
+  if (rolls(t)) rolling = rolling_slope(law_at(law_, p, weights_[t.point]), t.rolling, t.m);
   Slope torque;
-  const Slope force = slope(t, rolls() ? &rolling : nullptr, &torque);
+  const Slope force = slope(t, rolls(t) ? &rolling : nullptr, &torque);
   if (carrier_.node < 0 && !t.frame) {  // a free node, a fixed obstacle: xi = dx, zeta = dv
-    Eigen::Map<Matrix3d>(out.K->block(t.node)) -= force.x;
-    Eigen::Map<Matrix3d>(out.B->block(t.node)) -= force.w;
+    Eigen::Map<Matrix3d>(K.block(t.node)) -= force.x;
+    Eigen::Map<Matrix3d>(B.block(t.node)) -= force.w;
     return;
   }
   End a{t.node, t.frame, 1, t.rho_c, {}, {}, {}, {}, {}, {}};
   End b{carrier_.node, true, -1, t.sigma_c, {}, {}, {}, {}, {}, {}};
   move(t, force, t.f, &End::f_x, &End::f_v, a, b);
-  if (rolls()) move(t, torque, t.rolling.tau, &End::tau_x, &End::tau_v, a, b);
+  if (rolls(t)) move(t, torque, t.rolling.tau, &End::tau_x, &End::tau_v, a, b);
   const Matrix3d lag = this->lag(t), P = Matrix3d::Identity() - lag, rho = skew(t.rho);
   a.arm_a << -lag, -P * rho;
   a.arm_b << P, -P * rho;
   // diagonal blocks come first in the pattern
-  if (t.node >= 0) add_blocks(t, a, a, t.node, out);
+  if (t.node >= 0) add_blocks(t, a, a, t.node, K, B);
   if (carrier_.node < 0) return;
   const Matrix3d sigma = skew(t.sigma);
   b.arm_a << lag, t.offset * skew(t.sdf.n) - lag * sigma;
   b.arm_b << -P, P * sigma - skew(t.sigma_c);
-  add_blocks(t, b, b, carrier_.node, out);
+  add_blocks(t, b, b, carrier_.node, K, B);
   if (t.node < 0) return;
-  add_blocks(t, a, b, blocks_[t.point].first, out);
-  add_blocks(t, b, a, blocks_[t.point].second, out);
+  add_blocks(t, a, b, blocks[t.point].first, K, B);
+  add_blocks(t, b, a, blocks[t.point].second, K, B);
 }
 
 void Contact::add_blocks(const Touch& t, const End& row, const End& column, int block,
-                         const Assembly& out) const {
+                         BlockMatrix& K, BlockMatrix& B) const {
   Matrix36 turn_x, turn_v;  // d(arm x f + tau)
   if (row.frame) {
     const Matrix3d arm = skew(row.moment_arm);
     turn_x = arm * column.f_x - skew(t.f) * row.arm_by(column);
     turn_v = arm * column.f_v;
-    if (rolls()) {
+    if (rolls(t)) {
       turn_x += column.tau_x;
       turn_v += column.tau_v;
     }
   }
-  subtract(*out.K, block, row.frame, column.frame, row.sign, column.f_x, turn_x);
-  subtract(*out.B, block, row.frame, column.frame, row.sign, column.f_v, turn_v);
+  subtract(K, block, row.frame, column.frame, row.sign, column.f_x, turn_x);
+  subtract(B, block, row.frame, column.frame, row.sign, column.f_v, turn_v);
 }
 
 void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& p,
                           ParameterColumns& out) const {
-  const State& s = window.now();
+  const State *s = window.at[0], *other = window.at[1];
+  if (t.left) std::swap(s, other);
+  const bool open = t.open_at_one_end();
   const double weight = weights_[t.point];
   const Vector3d zero = Vector3d::Zero();
   RollingSlope rolling{Matrix3d::Zero(), Matrix3d::Zero(), zero};
-  if (rolls()) rolling = rolling_slope(law_at(law_, p, weight), t.rolling, t.m);
+  if (rolls(t)) rolling = rolling_slope(law_at(law_, p, weight), t.rolling, t.m);
   auto add = [&](int parameter, double dfn, const Vector3d& df_t, const Vector3d& dtau) {
     const int c = out.column(parameter);
     if (c < 0) return;
-    const Vector3d along = t.sdf.n - t.by_fn * t.v_t;  // df/df_n
-    add_column(t, dfn * along + df_t, dfn * rolling.by_fn + dtau, zero, c, out);
+    add_column(t, dfn * t.sdf.n + df_t, dfn * rolling.by_fn + dtau, zero, c, out);
   };
   const bool both = t.by_sampled != 0;  // friction by the sampled force too
   const auto add_normal = [&](int parameter, double share, double NormalForce::* by) {
     const double more = both ? t.by_sampled * t.sampled_limit.by_fn * t.sampled.*by : 0;
-    add(parameter, share * t.normal.*by, -share * more * t.v_t, zero);
+    add(parameter, share * t.normal.*by, -share * (t.by_fn * t.load.*by + more) * t.v_t, zero);
   };
   const auto add_limit = [&](int parameter, double FrictionLimit::* by) {
     const double more = both ? t.by_sampled * t.sampled_limit.*by : 0;
@@ -211,7 +216,7 @@ void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& 
   add_limit(law_.c_f, &FrictionLimit::by_cf);
   add_limit(law_.c_s, &FrictionLimit::by_cs);
   add_limit(law_.f_0, &FrictionLimit::by_f0);
-  if (rolls()) {
+  if (rolls(t)) {
     const FrictionSlope &roll = t.rolling.rolling, &spin = t.rolling.spinning;
     const Vector3d spun = t.rolling.spin * t.m;
     add(law_.c_roll, 0, zero, -t.normal.f * roll.by_limit * t.rolling.roll);
@@ -220,26 +225,24 @@ void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& 
   }
   if (t.past) add_past_columns(t, *window.at[1], p, out);
   if (const int c = out.column(points_->p_scale); c >= 0) {
-    const double before =
-        t.before > 0 ? t.n_before.dot(points_->arm_by_scale(t.point, *window.at[1])) : 0;
-    add_shape_column(t, rolling, {points_->arm_by_scale(t.point, s), 0, before}, c, out);
+    const double before = open ? t.n_before.dot(points_->arm_by_scale(t.point, *other)) : 0;
+    add_shape_column(t, rolling, {points_->arm_by_scale(t.point, *s), 0, before}, c, out);
   }
   if (const int c = out.column(points_->p_radius); c >= 0) {
-    const double before =
-        t.before > 0 ? t.n_before.dot(points_->arm_by_radius(t.point, *window.at[1])) - 1 : 0;
-    add_shape_column(t, rolling, {points_->arm_by_radius(t.point, s), 1, before}, c, out);
+    const double before = open ? t.n_before.dot(points_->arm_by_radius(t.point, *other)) - 1 : 0;
+    add_shape_column(t, rolling, {points_->arm_by_radius(t.point, *s), 1, before}, c, out);
   }
-  for_each_surface_slope(t, window.at[1], p, out, [&](int c, const ShapeSlope& by) {
+  for_each_surface_slope(t, other, p, out, [&](int c, const ShapeSlope& by) {
     add_shape_column(t, rolling, by, c, out);
   });
 }
 
 // An obstacle that grows is a point that comes nearer: by an offset as by its radius, by the scale
 // s as by -x/s and by the radius' -g/s, for dg/ds = g/s - n.x/s, dn/ds = -kappa x/s.
-void Contact::for_each_surface_slope(const Touch& t, const State* past, const VectorXd& p,
+void Contact::for_each_surface_slope(const Touch& t, const State* other, const VectorXd& p,
                                      const ParameterColumns& out,
                                      const std::function<void(int, const ShapeSlope&)>& f) const {
-  const bool open = t.before > 0;
+  const bool open = t.open_at_one_end();
   if (const int c = out.column(surface_.offset); c >= 0) {
     f(c, {Vector3d::Zero(), 1, open ? -1. : 0., true});
   }
@@ -248,7 +251,7 @@ void Contact::for_each_surface_slope(const Touch& t, const State* past, const Ve
     double before = 0;
     if (open) {
       const Vector3d from =
-          carrier_.node < 0 ? points_->position(t.point, *past, p) : t.sigma_before;
+          carrier_.node < 0 ? points_->position(t.point, *other, p) : t.sigma_before;
       before = (t.before + t.radius + surface_offset(p) - t.n_before.dot(from)) / scale;
     }
     f(c, {-t.from_origin / scale, -g / scale, before, true});
@@ -258,7 +261,7 @@ void Contact::for_each_surface_slope(const Touch& t, const State* past, const Ve
 void Contact::add_column(const Touch& t, const Vector3d& df, const Vector3d& dtau,
                          const Vector3d& dx_c, int column, ParameterColumns& out) const {
   add_force_column(*points_, t.point, t.f, df, t.rho_c, dx_c, column, out);
-  if (t.frame && rolls()) out.add(points_->dof(t.point) + 3, column, -dtau);
+  if (t.frame && rolls(t)) out.add(points_->dof(t.point) + 3, column, -dtau);
   if (carrier_.node < 0) return;
   out.add(carrier_.dof, column, df);
   out.add(carrier_.dof + 3, column, t.sigma_c.cross(df) + dx_c.cross(t.f) + dtau);
@@ -276,7 +279,8 @@ Contact::ShapeMotion Contact::shape_motion(const Touch& t, const ShapeSlope& by)
   const Vector3d dw = (t.omega_a - t.omega_b).cross(to.dx_c);
   const double drate = -n.dot(dw) - t.w.dot(dn);
   to.dfn = t.normal.by_d * dd + t.normal.by_rate * drate + t.normal.by_before * dbefore;
-  to.dslope = t.by_d * dd + t.by_rate * drate + t.by_before * dbefore;
+  const double dload = t.load.by_d * dd + t.load.by_rate * drate + t.load.by_before * dbefore;
+  to.dslope = t.by_fn * dload + t.by_d * dd + t.by_rate * drate + t.by_before * dbefore;
   to.dm = t.m_x * drho;
   to.dvt = dw - (t.m.dot(dw) + t.w.dot(to.dm)) * t.m - t.m.dot(t.w) * to.dm;
   return to;
@@ -285,7 +289,7 @@ Contact::ShapeMotion Contact::shape_motion(const Touch& t, const ShapeSlope& by)
 void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
                                int column, ParameterColumns& out) const {
   const ShapeMotion to = shape_motion(t, by);
-  const double dslope = t.slope.by_speed * t.v_t.dot(to.dvt) + t.by_fn * to.dfn + to.dslope;
+  const double dslope = t.slope.by_speed * t.v_t.dot(to.dvt) + to.dslope;
   const Vector3d dn = t.sdf.kappa * by.drho;
   const Vector3d df = to.dfn * t.sdf.n + t.normal.f * dn - t.slope.s * to.dvt - dslope * t.v_t;
   add_column(t, df, rolling.by_n * to.dm + rolling.by_fn * to.dfn, to.dx_c, column, out);
@@ -323,54 +327,59 @@ void Contact::add_past_columns(const Touch& t, const State& past, const VectorXd
   }
 }
 
+void Contact::add_product(const Touch& t, const Blocks& blocks, const Vector3d& df,
+                          const Vector3d& torque, const Vector6& by_a, const Vector6& by_b,
+                          BlockMatrix& M) const {
+  const auto add = [&](int block, const Vector6& r, bool row_frame, const Vector6& by,
+                       bool column_frame) {
+    const int rows = row_frame ? 6 : 3, columns = column_frame ? 6 : 3;
+    Eigen::Map<MatrixXd>(M.block(block), rows, columns) +=
+        r.head(rows) * by.head(columns).transpose();
+  };
+  Vector6 r_a, r_b;
+  r_a << -df, -t.rho_c.cross(df) - torque;
+  r_b << df, t.sigma_c.cross(df) + torque;
+  if (t.node >= 0) add(t.node, r_a, t.frame, by_a, t.frame);
+  if (carrier_.node < 0) return;
+  add(carrier_.node, r_b, true, by_b, true);
+  if (t.node < 0) return;
+  add(blocks[t.point].first, r_a, t.frame, by_b, true);
+  add(blocks[t.point].second, r_b, true, by_a, t.frame);
+}
+
+void Contact::add_gap_jacobian(const Touch& t, const VectorXd& p, const Blocks& blocks,
+                               BlockMatrix& K) const {
+  const Vector3d df =
+      t.normal.by_before * t.sdf.n - (t.by_fn * t.load.by_before + t.by_before) * t.v_t;
+  Vector3d torque = Vector3d::Zero();
+  if (rolls(t)) {
+    const ContactLaw law = law_at(law_, p, weights_[t.point]);
+    torque = t.normal.by_before * rolling_slope(law, t.rolling, t.m).by_fn;
+  }
+  Vector6 by_a, by_b;
+  by_a << t.n_before, t.rho_before.cross(t.n_before);
+  by_b << -t.n_before, -t.sigma_before.cross(t.n_before);
+  add_product(t, blocks, df, torque, by_a, by_b, K);
+}
+
 void Contact::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                           BlockMatrix& B) const {
   if (k != 1) return;
-  for_each_touch(window, p, [&](const Touch& t) {
-    const auto add = [&](BlockMatrix& M, int block, const Vector6& r, bool row_frame,
-                         const Vector6& by, bool column_frame) {
-      const int rows = row_frame ? 6 : 3, columns = column_frame ? 6 : 3;
-      Eigen::Map<MatrixXd>(M.block(block), rows, columns) +=
-          r.head(rows) * by.head(columns).transpose();
-    };
-    // dr = -J^T (df, torque) dy, dy by (c, psi) or (v, omega) of the point's node and the carrier
-    const auto add_all = [&](BlockMatrix& M, const Vector3d& df, const Vector3d& torque,
-                             const Vector6& by_a, const Vector6& by_b) {
-      Vector6 r_a, r_b;
-      r_a << -df, -t.rho_c.cross(df) - torque;
-      r_b << df, t.sigma_c.cross(df) + torque;
-      if (t.node >= 0) add(M, t.node, r_a, t.frame, by_a, t.frame);
-      if (carrier_.node < 0) return;
-      add(M, carrier_.node, r_b, true, by_b, true);
-      if (t.node < 0) return;
-      add(M, past_blocks_[t.point].first, r_a, t.frame, by_b, true);
-      add(M, past_blocks_[t.point].second, r_b, true, by_a, t.frame);
-    };
-    if (t.before > 0) {
-      const Vector3d df = t.normal.by_before * (t.sdf.n - t.by_fn * t.v_t) - t.by_before * t.v_t;
-      Vector3d torque = Vector3d::Zero();
-      if (rolls()) {
-        const ContactLaw law = law_at(law_, p, weights_[t.point]);
-        torque = t.normal.by_before * rolling_slope(law, t.rolling, t.m).by_fn;
-      }
-      Vector6 by_a, by_b;
-      by_a << t.n_before, t.rho_before.cross(t.n_before);
-      by_b << -t.n_before, -t.sigma_before.cross(t.n_before);
-      add_all(K, df, torque, by_a, by_b);
-    }
-    if (t.past) {
-      const Touch& q = *t.past;
-      End a{q.node, q.frame, 1, q.rho_c, {}, {}, {}, {}, {}, {}};
-      End b{carrier_.node, true, -1, q.sigma_c, {}, {}, {}, {}, {}, {}};
-      b.f_x.setZero();
-      b.f_v.setZero();
-      const Slope by = pull_slope(q, t.by_past_pull, t.by_past_limit);
-      move(q, by, Vector3d::Zero(), &End::f_x, &End::f_v, a, b);
-      const Vector3d df = -t.v_t;
-      const auto row = [](const Matrix36& M) { return Vector6(M.row(0).transpose()); };
-      add_all(K, df, Vector3d::Zero(), row(a.f_x), row(b.f_x));
-      add_all(B, df, Vector3d::Zero(), row(a.f_v), row(b.f_v));
-    }
+  for_each_force(window, p, [&](const Touch& t) {
+    if (t.left) return add_jacobian(t, p, past_blocks_, K, B);
+    if (t.before > 0) add_gap_jacobian(t, p, past_blocks_, K);
+    if (!t.past) return;
+    const Touch& q = *t.past;
+    End a{q.node, q.frame, 1, q.rho_c, {}, {}, {}, {}, {}, {}};
+    End b{carrier_.node, true, -1, q.sigma_c, {}, {}, {}, {}, {}, {}};
+    b.f_x.setZero();
+    b.f_v.setZero();
+    const Slope by = pull_slope(q, t.by_past_pull, t.by_past_limit);
+    move(q, by, Vector3d::Zero(), &End::f_x, &End::f_v, a, b);
+    const Vector3d df = -t.v_t, none = Vector3d::Zero();
+    const auto row = [](const Matrix36& M) { return Vector6(M.row(0).transpose()); };
+    add_product(t, past_blocks_, df, none, row(a.f_x), row(b.f_x), K);
+    add_product(t, past_blocks_, df, none, row(a.f_v), row(b.f_v), B);
   });
 }
 

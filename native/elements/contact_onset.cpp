@@ -68,14 +68,37 @@ NormalForce onset_force(const ContactLaw& law, double d, double rate, double bef
   return n;
 }
 
+LeftSlope left_slope(double k_t, double speed, double limit, double d, double gap) {
+  const double y = d / (d + gap), q = k_t * speed;
+  double s = 0, by_y = 0;
+  LeftSlope to{};
+  if (q > limit) {
+    s = (y - 1) / 2 * limit / speed;
+    by_y = limit / (2 * speed);
+    to.slope = {s, -s / (speed * speed), 0, 0, true};
+    to.by_limit = (y - 1) / (2 * speed);
+  } else {
+    const double load = q > 0 ? q / limit : 0;
+    s = k_t * (y - 0.5 - y * load / 2);
+    by_y = k_t * (1 - load / 2);
+    const double by_speed = speed > 0 ? -y * k_t * load / (2 * speed * speed) : 0;
+    to.slope = {s, by_speed, 0, y - 0.5 - y * load, false};
+    to.by_limit = q > 0 ? y * k_t * load / (2 * limit) : 0;
+  }
+  to.by_d = by_y * gap / ((d + gap) * (d + gap));
+  to.by_gap = -by_y * d / ((d + gap) * (d + gap));
+  return to;
+}
+
 namespace {
 
-// A value and its derivatives by k_t, |v_t|, L*, L, d, d', before, q', L*'.
-using Pull = Eigen::AutoDiffScalar<Eigen::Matrix<double, 9, 1>>;
+// A value and its derivatives by k_t, |v_t|, L*, L, d, before, q', L*'.
+using Pull = Eigen::AutoDiffScalar<Eigen::Matrix<double, 8, 1>>;
 
 struct Quantities {
-  Pull k_t, speed, sampled, limit, x, y, past_pull, past_limit;
+  Pull k_t, speed, sampled, limit, x, past_pull, past_limit;
   bool first, passes;
+  double mobility;
 };
 
 Pull excess(const Pull& a, const Pull& b) { return a * b / (2. * (a + b)); }
@@ -83,38 +106,34 @@ Pull excess(const Pull& a, const Pull& b) { return a * b / (2. * (a + b)); }
 // |f_t| / |v_t|
 Pull sticking(const Quantities& of) {
   const Pull pull = of.k_t * of.speed;
-  Pull share(1.);
-  if (of.first) share += of.x - 0.5;
-  if (of.y.value() < 1) share += of.y - 0.5;
-  Pull s = of.k_t * share;
-  if (pull.value() > 0) s -= of.k_t * (share - of.limit / of.sampled) * pull / of.sampled;
-  const Pull left = of.sampled - pull;
-  if (const double y = of.y.value(); y >= 1 && y < 2) {
-    const Pull next = pull - of.sampled * (1. - 1. / of.y);
-    if (next.value() > 0) s += (2. - of.y) * of.y * left * next / (2. * of.sampled * of.speed);
+  Pull s = of.k_t;
+  if (of.first) {
+    const Pull share = of.x + 0.5;
+    s *= share;
+    if (pull.value() > 0) s -= of.k_t * (share - of.limit / of.sampled) * pull / of.sampled;
   }
   if (!of.passes) return s;
   const Pull most = of.past_pull.value() < of.sampled.value() ? of.past_pull : of.sampled;
-  return s + of.k_t * excess(left, of.past_pull - of.past_limit) / most;
+  return s + of.k_t * excess(of.sampled - pull, of.past_pull - of.past_limit) / most;
 }
 
 Pull sliding(const Quantities& of) {
-  Pull force = of.limit;
-  if (of.passes) {
-    const Pull e = excess(of.k_t * of.speed - of.sampled, of.past_limit - of.past_pull);
-    force += of.y.value() < 1 ? Pull(e * of.y) : e;
-  }
-  return force / of.speed;
+  if (!of.passes) return of.limit / of.speed;
+  // Held by k_t the point had q - give (q - |f_t|) in place of q: |f_t| = L* + E, a = that - L*
+  const Pull over = of.k_t * of.speed - of.sampled, b = of.past_limit - of.past_pull;
+  const Pull give = of.k_t * of.mobility / (1. + of.k_t * of.mobility);
+  const Pull half = (1. - give / 2.) * b - (1. - give) * over;
+  const Pull a = (sqrt(half * half + 4. * (1. - give) * over * b) - half) / 2.;
+  return (of.limit + excess(a, b)) / of.speed;
 }
 
 }  // namespace
 
 TouchedSlope touched_slope(double k_t, Friction law, double speed, const TouchedStep& step) {
   TouchedSlope to;
-  const double y = step.rate < 0 ? step.d / (-step.h * step.rate) : 2;
   const bool first = step.before > 0, slides = k_t * speed > step.sampled;
-  const bool whole = step.limit == step.sampled;
   if (law == Friction::tanh) {
+    const bool whole = step.limit == step.sampled;
     const double share = whole ? 1 : step.limit / step.sampled;
     to.slope = friction_slope(share * k_t, law, speed, step.limit);
     if (whole) return to;
@@ -123,31 +142,30 @@ TouchedSlope touched_slope(double k_t, Friction law, double speed, const Touched
     to.slope.by_kt *= share;
     return to;
   }
-  if (!step.passes && (slides || (whole && !first && y >= 2))) {
+  if (!step.passes && (slides || !first)) {
     to.slope = friction_slope(slides ? kInfinity : k_t, law, speed, step.limit);
     return to;
   }
-  const auto jet = [](double value, int place) { return Pull(value, 9, place); };
+  const auto jet = [](double value, int place) { return Pull(value, 8, place); };
   const Pull d = jet(step.d, 4);
   const Quantities of{jet(k_t, 0),
                       jet(speed, 1),
                       jet(step.sampled, 2),
                       jet(step.limit, 3),
-                      first ? Pull(d / (d + jet(step.before, 6))) : Pull(1.),
-                      step.rate < 0 ? Pull(d / (-step.h * jet(step.rate, 5))) : Pull(2.),
-                      jet(step.past_pull, 7),
-                      jet(step.past_limit, 8),
+                      first ? Pull(d / (d + jet(step.before, 5))) : Pull(1.),
+                      jet(step.past_pull, 6),
+                      jet(step.past_limit, 7),
                       first,
-                      step.passes};
+                      step.passes,
+                      step.mobility};
   const Pull s = slides ? sliding(of) : sticking(of);
   const auto& by = s.derivatives();
   to.slope = {s.value(), speed > 0 ? by[1] / speed : 0, by[3], by[0], slides};
   to.by_sampled = by[2];
   to.by_d = by[4];
-  to.by_rate = by[5];
-  to.by_before = by[6];
-  to.by_past_pull = by[7];
-  to.by_past_limit = by[8];
+  to.by_before = by[5];
+  to.by_past_pull = by[6];
+  to.by_past_limit = by[7];
   return to;
 }
 

@@ -24,9 +24,9 @@ struct Contact::Touch {
   Vector3d w, v_t;            // relative velocity at x_c, its tangential part
   Vector3d m;                 // n / |n|, which friction needs where g is no distance
   Matrix3d m_x;               // dm = m_x xi
-  NormalForce normal;
+  NormalForce normal, load;   // load: what friction's limit follows from
   FrictionLimit limit;
-  double by_fn;      // d(friction slope)/d f_n
+  double by_fn;      // d(friction slope)/d load
   StickState stick;  // hybrid only
   double k_t;        // of this point; hybrid: while it is free
   FrictionSlope slope;
@@ -37,12 +37,17 @@ struct Contact::Touch {
   double by_d, by_rate, by_before;  // ds without what follows from f_n and v_t
   Vector3d f;
   RollingTorque rolling;  // tau = 0 where there is none
-  // Where the step began: gap, its normal in the world, and the arms to x; only if the gap is > 0.
+  // Has ended within the step: this is the touch when it began, with what is left of friction.
+  bool left = false;
+  // Where it is open at one end of the step (the start, or the end of one that has left): gap, its
+  // normal in the world, and the arms to x then; not open at either: the gap is 0.
   double before;
   Vector3d n_before, rho_before, sigma_before;
   // The touch when the step began, where it has passed between sticking and sliding since.
   std::shared_ptr<const Touch> past;
   double by_past_pull, by_past_limit;  // d(friction slope)/d k_t |v_t|, d limit of the past touch
+
+  bool open_at_one_end() const { return left || before > 0; }
 };
 
 constexpr int kChunk = 64;  // points whose samples stay in the nearest cache
@@ -66,6 +71,25 @@ void Contact::for_each_touch(const Window& window, const VectorXd& p, F&& f) con
       if (!(near.samples[k].g < radius)) continue;
       if (touch(near.point[k], window, p, near.samples[k], t)) f(t);
     }
+  }
+}
+
+inline bool Contact::rolls(const Touch& t) const { return rolls() && !t.left; }
+
+template <class F>
+void Contact::for_each_force(const Window& window, const VectorXd& p, F&& f) const {
+  const bool known = integrates(window) && !window.at[1]->touching.empty();
+  if (!known) return for_each_touch(window, p, f);
+  thread_local std::vector<unsigned char> now;
+  now.assign(points_->size(), 0);
+  for_each_touch(window, p, [&](const Touch& t) {
+    now[t.point] = 1;
+    f(t);
+  });
+  Touch t;
+  for (int i = 0; i < points_->size(); ++i) {
+    const bool was = window.at[1]->touching[first_point() + i] != kOpen;
+    if (was && !now[i] && leave(i, window, p, t)) f(t);
   }
 }
 
