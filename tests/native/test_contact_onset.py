@@ -87,6 +87,22 @@ def test_friction_that_sticks_is_integrated_under_its_limit(limited):
         assert out == pytest.approx(exact, abs=2e-3 * q * STEP)
 
 
+@pytest.mark.parametrize("k_t", [100.0, 1000.0])
+def test_what_sticks_leaves_with_the_surface(k_t):
+    """It falls along the wall from the end of the touch on, g (T - t): later by a later start.
+
+    Friction of the last step is a twentieth of its limit, and comes to slide in some phases.
+    """
+    g, speed, step, steps = 9.81, 1.5, 1 / 12000, 90
+    for phase in np.arange(12) / 12:
+        s = particle(0.0228, [0, 0, speed * step * (1 + phase)], [-1.0, 0, -speed],
+                     gravity=[-g, 0, 0], k_n=2e4, c_n=0.072, c_f=0.6, k_t=k_t)  # fmt: skip
+        r = _engine.rollout(s, s.values, steps, _engine.Options(step=step, record_every=steps),
+                            active=[s.index("p.position.z")], mode="sensitivity")  # fmt: skip
+        assert r.position[-1, 0, 2] > 0
+        assert r.dv[-1, 0, 0] == pytest.approx(g / speed, rel=0.01)
+
+
 def thrown(vz, onset, friction="linear", step=STEP / 2):
     """dz/dv_z and dx/dv_x at the end of a ball's throw with two bounces and sliding."""
     s = _engine.Scene()
