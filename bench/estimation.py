@@ -9,6 +9,10 @@ objective, from the same first guess, on the same threads, in this process and i
     cma       CMA-ES (package cma, its default population and a first spread of 30 %), until it
               reaches `exact`'s objective or its budget is spent
 
+The first three fit a growing part of each toss, each stage from where the last one ended (as
+`fit.horizons` of an estimation); what a stage has cost includes all stages before it.  `direct` is
+`exact` without the stages before.  CMA-ES begins at the first guess in every stage.
+
 A rollout is one toss simulated once.  `cpu_s` are seconds of all threads together, in which waiting
 for a busy machine does not count; ratios are of these.
 """
@@ -29,7 +33,8 @@ from diffsim_ros.real2sim.sensors.pose.model import PoseModel
 
 CONFIG = Path(__file__).resolve().parent.parent / "config" / "estimation" / "cube_toss.yaml"
 TOSSES = 50
-HORIZONS = (30, 0)  # frames of each toss that are fitted; 0: all
+HORIZONS = (30, 60, 0)  # frames of each toss that are fitted, stage by stage; 0: all
+AGAINST = (30, 0)  # stages at which CMA-ES is run
 DIFFERENCE = 1e-5  # of a scaled variable
 REACHED = 1e-3  # relative distance from the objective of `exact` at which CMA-ES has reached it
 EVALUATIONS = 1000  # budget of CMA-ES, each TOSSES rollouts
@@ -144,15 +149,28 @@ class Clock:
         }
 
 
-def descent(problem, counter: Counted) -> tuple[dict, np.ndarray]:
-    """Figures of one Levenberg-Marquardt run, and its end z."""
+def descent(problem, counter: Counted, z: np.ndarray | None = None) -> tuple[dict, np.ndarray]:
+    """Figures of one Levenberg-Marquardt run from z (the first guess), and its end z."""
     clock = Clock(counter)
-    solution = levenberg_marquardt(problem, options=SOLVER)
+    solution = levenberg_marquardt(problem, z, options=SOLVER)
     figures = clock.read() | {
         "objective": solution.value, "iterations": solution.iterations, "status": solution.status,
         "parameters": dict(solution.parameters),
     }  # fmt: skip
     return figures, solution.z
+
+
+def descents(kind: str, tosses: int, horizons) -> list[dict]:
+    """Figures of one method at the end of every stage; costs are of all stages so far."""
+    found, z, spent = [], None, dict.fromkeys(("cpu_s", "wall_s", "rollouts", "iterations"), 0)
+    for horizon in horizons:
+        problem, counter = problem_of(tosses, horizon)
+        searched = problem if kind == "exact" else Differenced(problem, central=kind == "central")
+        figures, z = descent(searched, counter, z)
+        spent = {key: spent[key] + figures[key] for key in spent}
+        # the very same objective: its value by the exact problem
+        found.append(figures | spent | {"objective_check": problem.evaluate(z).value})
+    return found
 
 
 def evolution(problem: SimulationProblem, counter: Counted, goal: float, budget: int) -> dict:
@@ -177,30 +195,30 @@ def evolution(problem: SimulationProblem, counter: Counted, goal: float, budget:
     return {"reached": reached is not None} | (reached or at_end) | {"at_budget": at_end}
 
 
-def compared(tosses: int, horizon: int, evaluations: int) -> dict:
-    """All four methods on one objective."""
-    problem, counter = problem_of(tosses, horizon)
-    figures: dict = {"parameters": list(problem.names), "tosses": tosses, "frames": horizon}
-    figures["start_objective"] = problem.evaluate(problem.start).value
-    figures["exact"], _ = descent(problem, counter)
-    for kind in ("central", "forward"):
-        differenced = Differenced(problem, central=kind == "central")
-        figures[kind], z = descent(differenced, counter)
-        # the very same objective: its value by the exact problem
-        figures[kind]["objective_check"] = problem.evaluate(z).value
-    goal = figures["exact"]["objective"]
-    figures["cma"] = evolution(problem, counter, goal, evaluations)
-    for kind in ("central", "forward", "cma"):
-        for quantity in ("cpu_s", "rollouts"):
-            ratio = figures[kind][quantity] / figures["exact"][quantity]
-            figures[f"{kind}_to_exact_{quantity}"] = ratio
+def compared(tosses: int, horizons, against, evaluations: int) -> dict:
+    """All four methods at the end of every stage."""
+    found = {kind: descents(kind, tosses, horizons) for kind in ("exact", "central", "forward")}
+    figures = {}
+    for stage, horizon in enumerate(horizons):
+        problem, counter = problem_of(tosses, horizon)
+        row: dict = {"parameters": list(problem.names), "tosses": tosses, "frames": horizon}
+        row["start_objective"] = problem.evaluate(problem.start).value
+        row |= {kind: found[kind][stage] for kind in found}
+        if stage:
+            row["direct"], _ = descent(problem, counter)
+        if horizon in against:
+            row["cma"] = evolution(problem, counter, row["exact"]["objective"], evaluations)
+        for kind in {"central", "forward", "cma"} & row.keys():
+            for quantity in ("cpu_s", "rollouts"):
+                ratio = row[kind][quantity] / row["exact"][quantity]
+                row[f"{kind}_to_exact_{quantity}"] = ratio
+        figures[f"frames_{horizon or 'all'}"] = row
     return figures
 
 
 def main(
-    out: Path | None = None, *, tosses: int = TOSSES, horizons=HORIZONS, evaluations=EVALUATIONS
-) -> dict:
-    """Run the comparison for every horizon; returns the figures."""
-    return {
-        f"frames_{horizon or 'all'}": compared(tosses, horizon, evaluations) for horizon in horizons
-    }
+    out: Path | None = None, *, tosses: int = TOSSES, horizons=HORIZONS, against=AGAINST,
+    evaluations=EVALUATIONS,
+) -> dict:  # fmt: skip
+    """Run the comparison over the stages; returns the figures."""
+    return compared(tosses, horizons, against, evaluations)

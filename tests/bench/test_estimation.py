@@ -9,10 +9,12 @@ from bench.estimation import main
 
 def test_all_methods_minimise_the_same_objective():
     pytest.importorskip("cma")
-    figures = main(tosses=3, horizons=(12,), evaluations=36)["frames_12"]
+    found = main(tosses=3, horizons=(8, 12), against=(12,), evaluations=36)
+    before, figures = found["frames_8"], found["frames_12"]
     n, tosses = len(figures["parameters"]), figures["tosses"]
     for kind in ("exact", "central", "forward"):
         assert figures[kind]["objective"] < figures["start_objective"]
+        assert figures[kind]["rollouts"] > before[kind]["rollouts"]  # both stages count
     for kind, points in (("central", 2 * n + 1), ("forward", n + 1)):
         check = figures[kind]["objective_check"]
         assert figures[kind]["objective"] == pytest.approx(check, rel=1e-12)
