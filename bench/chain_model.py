@@ -18,8 +18,8 @@ def velocities(n: int) -> np.ndarray:
     return np.random.default_rng(0).normal(0, 0.3, (n, 6))
 
 
-def chain(n: int) -> _engine.Scene:
-    """The engine's chain."""
+def chain(n: int, c_n: float = 0.0) -> _engine.Scene:
+    """The engine's chain; c_n [s/m]: normal damping of the ground."""
     s, start = _engine.Scene(), velocities(n)
     for i in range(n):
         s.add_rigid_body(
@@ -43,7 +43,7 @@ def chain(n: int) -> _engine.Scene:
     )  # fmt: skip
     s.add_contact(
         "ground", points="centres", sdf=_engine.Plane([0, 0, 1], 0), weights=np.ones(n) / n,
-        k_n=n * K_N, k_t=n * K_N * STEP, c_f=C_F,
+        k_n=n * K_N, k_t=n * K_N * STEP, c_f=C_F, c_n=c_n,
     )  # fmt: skip
     return s
 
