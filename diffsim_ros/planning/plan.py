@@ -15,6 +15,7 @@ from scipy.stats import qmc
 from ..errors import NotConverged
 from ..inverse.continuation import continuation
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
+from ..inverse.polish import polish
 from ..inverse.settling_note import unsettled
 from ..inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
 from ..inverse.solution import Iteration, Solution
@@ -35,6 +36,8 @@ APART = 0.02
 """Plans are the same if no control differs by more, in halves of its bounds' distance."""
 WIDTH = 0.02
 """Over which slopes of a mean over samples are taken, in halves of the bounds' distance."""
+ALONG_KINK = 0.01
+"""Share of the objective that eight iterations along a kink must gain to go on."""
 REST = 0.02
 """Seconds without contact after which a touch is another one."""
 Report = Callable[[int, int, int, float], None]
@@ -96,7 +99,11 @@ def _searched(
             break
     if not found:
         raise NotConverged(f"no start can be simulated: {failed[0] if failed else 'cancelled'}")
-    distinct = _distinct(config, sorted(found, key=lambda c: (not c.reached, c.objective)))
+    found.sort(key=lambda c: (not c.reached, c.objective))
+    if options is None and not found[0].reached and not getattr(cancel, "cancelled", False):
+        on_progress = partial(progress, 0, len(starts)) if progress is not None else None
+        found[0] = _along_kink(config, problem, found[0], on_progress, cancel)
+    distinct = _distinct(config, found)
     status = "reached" if distinct[0].reached else "not_reached"
     if getattr(cancel, "cancelled", False):
         status = "cancelled"
@@ -182,6 +189,35 @@ def _candidate(
     end = solutions[-1]
     rollouts = 1 + sum(s.evaluations for s in solutions)
     return _evaluated(config, problem, (z, before.value), end, rollouts, begun)
+
+
+def _along_kink(
+    config: PlanConfig, problem: SimulationProblem, best: Candidate,
+    on_progress: Callable[[int, float], None] | None, cancel: Any,
+) -> Candidate:  # fmt: skip
+    """The candidate, or where a search along the kink at which it stopped leads from there."""
+    search, begun = config.search, time.perf_counter() - best.seconds
+    if best.status not in ("kink", "stalled") or search["solver"] != "gauss_newton":
+        return best
+
+    def progress(entry: Iteration) -> None:
+        if on_progress is not None:
+            on_progress(entry.iteration, entry.value)
+
+    stopped = Solution(
+        config.map.scaled(best.controls), np.zeros(problem.nuisance_shape), best.objective,
+        best.controls, best.status, best.message, 0, 0, at_bound=best.at_bound,
+    )  # fmt: skip
+    end = polish(
+        problem, stopped, max_iterations=search["iterations"], want="gradient",
+        tolerance=ALONG_KINK * best.objective, callback=progress, cancel=cancel,
+    )  # fmt: skip
+    if not end.value < best.objective:
+        return best
+    first = config.map.scaled(best.first), best.objective_first
+    rollouts = best.rollouts + end.evaluations
+    found = _evaluated(config, problem, first, end, rollouts, begun)
+    return replace(found, history=(*best.history, *found.history))
 
 
 def _evaluated(

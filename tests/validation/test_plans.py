@@ -12,7 +12,7 @@ from validation import manipulation, planned, throwing
 def test_throws():
     found = throwing.study(0.1)
     one = found["bounces_deformable"]["bounces"]["1"]
-    assert one["objective_ratio"] < 1e-20 and one["rollouts"] <= 28
+    assert one["objective_ratio"] < 1e-20 and one["rollouts"] <= 20
     ways = found["continuation"]
     assert ways["continuation"]["objective"] < 0.1 * ways["direct"]["objective"]
 
