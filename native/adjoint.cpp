@@ -54,6 +54,24 @@ struct Cotangents {
 
 }  // namespace
 
+/// Multipliers of the steps after, newest first: where the search for the next one begins.
+class Rollout::Multipliers {
+ public:
+  void add(const MatrixXd& newest) {
+    std::swap(past_[2], past_[1]);
+    std::swap(past_[1], past_[0]);
+    past_[0] = newest;
+  }
+  /// On the parabola through the last three; empty where there are fewer.
+  MatrixXd next() const {
+    if (past_[2].size() == 0) return {};
+    return 3 * (past_[0] - past_[1]) + past_[2];
+  }
+
+ private:
+  MatrixXd past_[3];
+};
+
 /// The linearized steps of a rollout from the last to the first: stored ones, or made again.
 class Rollout::Backward {
  public:
@@ -112,13 +130,16 @@ void Rollout::check_cotangents(const MatrixXd& gx, const MatrixXd& gv, const Mat
   }
 }
 
-MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v) {
-  MatrixXd lam = step.d.map.rates_transposed(x, v);
+MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v,
+                             Multipliers& past) {
+  MatrixXd lam = -step.d.map.rates_transposed(x, v);
   const Stopwatch watch(profile(), &Timing::derivative);
-  if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance).reached) {
+  const MatrixXd start = past.next();
+  if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance, start).reached) {
     refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
   }
-  return -lam;
+  past.add(lam);
+  return lam;
 }
 
 VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy) {
@@ -128,6 +149,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
   VectorXd held = VectorXd::Zero(active_.size());              // by place
   MatrixXd explicit_part = MatrixXd::Zero(active_.size(), 1);  // of the outputs
   Backward backward(*this);
+  Multipliers multipliers;
   for (int i = static_cast<int>(records_.size()) - 1; i >= 0; --i) {
     if (const int frame = records_[i].frame; frame >= 0) {
       to.x[0] += gx.col(frame);
@@ -145,7 +167,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
     if (i == 0) break;
     LinearizedStep& step = backward.at(i);
     to.pull_force(step.d, held);
-    const MatrixXd lam = multiplier(step, to.x[0], to.v[0]);
+    const MatrixXd lam = multiplier(step, to.x[0], to.v[0], multipliers);
     Cotangents::add(step.d, step.d.dr_dp, lam, held);
     to.pull(step.d, lam, scene_->points_only());
   }

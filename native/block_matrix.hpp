@@ -25,6 +25,8 @@ class BlockPattern {
   std::vector<int> size, dof;         // per node
   std::vector<int> row, col, offset;  // per block; offset of its column-major values
   int values = 0, ndof = 0;
+  /// Number of values of the diagonal blocks, which come first.
+  int diagonal_values() const { return blocks() > nodes() ? offset[nodes()] : values; }
 
  private:
   std::map<std::pair<int, int>, int> lookup_;
@@ -37,6 +39,12 @@ struct BlockMatrix {
   void reset(const BlockPattern& p) {
     pattern = &p;
     values.setZero(p.values);
+  }
+  /// The same for the diagonal blocks alone; the others hold anything.
+  void reset_diagonal(const BlockPattern& p) {
+    pattern = &p;
+    values.resize(p.values);
+    values.head(p.diagonal_values()).setZero();
   }
   double* block(int b) { return values.data() + pattern->offset[b]; }
   const double* block(int b) const { return values.data() + pattern->offset[b]; }

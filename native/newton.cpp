@@ -24,6 +24,7 @@ constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jaco
 // the diagonal blocks of K and B. Measured 0.03 to 1 of 1: solids of every element, springs, joints
 // and contacts, of 1e5 to 2e11 Pa, at the origin to 100 m from it.
 constexpr double kRounding = 2;
+constexpr double kSurely = 4;  // factor on what the joined blocks say of it
 
 constexpr double kNoCorrection = 0.1;      // share of r that a correction of use leaves at most
 constexpr double kBestCorrection = 1e-12;  // and least share to ask for
@@ -121,7 +122,8 @@ Newton::Newton(const Scene& scene, Timing* timing)
   part_norm_.resize(scene.elements().size());
 }
 
-double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacobian) {
+double Newton::evaluate(const Window& window, const VectorXd& p, Blocks blocks) {
+  const bool with_jacobian = blocks != Blocks::none;
   const Stopwatch watch(timing_, with_jacobian ? &Timing::jacobian : &Timing::residual);
   r_.setZero();
   reference_ = floor_;
@@ -129,8 +131,15 @@ double Newton::evaluate(const Window& window, const VectorXd& p, bool with_jacob
   Assembly out;
   out.r = &part_;
   if (with_jacobian) {
-    K_.reset(scene_->pattern());
-    B_.reset(scene_->pattern());
+    if (blocks == Blocks::joined) {
+      for (BlockMatrix* M : {&K_, &B_}) M->reset_diagonal(scene_->pattern());
+      A_.reset(scene_->pattern());
+      out.A = &A_;
+      out.alpha = window.scheme.alpha;
+    } else {
+      K_.reset(scene_->pattern());
+      B_.reset(scene_->pattern());
+    }
     out.K = &K_;
     out.B = &B_;
     symmetric_ = true;
@@ -163,8 +172,17 @@ bool Newton::limit_step(const Window& window, const VectorXd& p, VectorXd& u) {
   return any;
 }
 
+void Newton::combine(const Window& window) {
+  if (blocks_ == Blocks::apart) {
+    StepMap(scene_->nodes(), window).combine(K_, B_, A_);
+    return;
+  }
+  const Eigen::Index n = scene_->pattern().diagonal_values();
+  A_.values.head(n) += window.scheme.alpha * K_.values.head(n) + B_.values.head(n);
+}
+
 bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
-                      bool must_fall, bool with_jacobian, double t, VectorXd& u, State& now,
+                      bool must_fall, Blocks blocks, double t, VectorXd& u, State& now,
                       double& reached) {
   for (int k = 0; k <= kMaxBacktracks; ++k, t *= 0.5) {
     u = u0 - t * du_.col(0);
@@ -173,7 +191,7 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
     if (t == 1 && !must_fall && limit_step(window, p, u)) {
       advance(scene_->nodes(), window, u, now);
     }
-    reached = evaluate(window, p, with_jacobian);
+    reached = evaluate(window, p, blocks);
     if (!std::isfinite(reached)) continue;
     if (!must_fall || reached <= (1 - 1e-4 * t) * norm) return true;
   }
@@ -189,9 +207,23 @@ bool Newton::negligible(const Window& window, const VectorXd& u) const {
          4 * std::numeric_limits<double>::epsilon() * speed;
 }
 
-double Newton::rounding(const Window& window) const {
+double Newton::rounding(const Window& window, const VectorXd& p, double norm) {
   const State& s = window.now();
   double sum = 0;
+  if (blocks_ == Blocks::joined) {
+    const double alpha = window.scheme.alpha;
+    for (int i = 0; i < A_.pattern->nodes(); ++i) {
+      const double place = s.c.col(i).squaredNorm() / (alpha * alpha);
+      sum += Eigen::Map<const Matrix3d>(A_.block(i)).squaredNorm() *
+             (place + s.v.col(i).squaredNorm());
+    }
+    const double most =
+        kSurely * kRounding * std::numeric_limits<double>::epsilon() * std::sqrt(sum);
+    if (norm > most) return 0;
+    blocks_ = Blocks::apart;
+    evaluate(window, p, blocks_);
+    sum = 0;
+  }
   for (int i = 0; i < K_.pattern->nodes(); ++i) {
     const Node& n = scene_->nodes()[i];
     if (n.kind == NodeKind::point) {
@@ -213,7 +245,7 @@ bool Newton::correct(const Window& window, bool reuse, bool exact, double tolera
   LinearSolver& solver = exact ? exact_ : solver_;
   if (!reuse) {
     const Stopwatch watch(timing_, &Timing::prepare);
-    StepMap(scene_->nodes(), window).combine(K_, B_, A_);
+    combine(window);
     if (!solver.factor(A_, symmetric_)) return false;
   }
   const Stopwatch watch(timing_, &Timing::correction);
@@ -227,7 +259,7 @@ bool Newton::direct(const Window& window, const VectorXd& p, const Convergence& 
   const bool exact = convergence.reached() || convergence.rough();
   if (exact) compression_.restore();
   for (;; compression_.lower()) {
-    if (!convergence.evaluated) evaluate(window, p, true);
+    if (!convergence.evaluated) evaluate(window, p, blocks_);
     const double goal = convergence.linear_tolerance(symmetric_ && compression_.whole(), false);
     if (convergence.small || convergence.evaluated || exact || !compressed_ ||
         compression_.gone()) {
@@ -235,7 +267,7 @@ bool Newton::direct(const Window& window, const VectorXd& p, const Convergence& 
     }
     {
       const Stopwatch watch(timing_, &Timing::prepare);
-      StepMap(scene_->nodes(), window).combine(K_, B_, A_);
+      combine(window);
     }
     const Stopwatch watch(timing_, &Timing::correction);
     du_ = r_;
@@ -255,7 +287,7 @@ bool Newton::search(const Window& window, const VectorXd& p, const VectorXd& u0,
       if (k == 1 && full && limit_step(window, p, u)) {
         advance(scene_->nodes(), window, u, now);
       }
-      norm = evaluate(window, p, false);
+      norm = evaluate(window, p, Blocks::none);
       if (norm <= 0.5 * start) return true;
       if (std::isfinite(norm)) left = r_.dot(du_.col(0));
       if (!(work > 0) && std::isfinite(left)) return true;  // nothing to judge by
@@ -292,14 +324,16 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
   // residual alone, and a Jacobian that serves well serves again.
   const bool small = scene_->linear_pattern()->tree_like();
   const bool eager = small && (options.keep_jacobian || options.stagnate);
-  double norm = evaluate(window, p, eager);
+  blocks_ = !small && !options.stagnate && scene_->joins() ? Blocks::joined : Blocks::apart;
+  const Blocks at_once = eager ? Blocks::apart : Blocks::none;
+  double norm = evaluate(window, p, at_once);
   VectorXd previous;
   Globalisation steps;
   bool jacobian = eager, prepared = false;  // K_, B_ are those of `now`; solver_ holds a matrix
   bool rough = false;                       // the last correction was that of a rough r
   auto finish = [&] {
     compression_.restore();
-    if (options.keep_jacobian && !jacobian) evaluate(window, p, true);
+    if (options.keep_jacobian && !jacobian) evaluate(window, p, Blocks::apart);
     return report;
   };
   for (;; ++report.iterations) {
@@ -314,7 +348,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       if (norm > steps.previous) {  // the state before was better: go back to it
         u = previous;
         advance(scene_->nodes(), window, u, now);
-        report.residual = evaluate(window, p, false);
+        report.residual = evaluate(window, p, Blocks::none);
         jacobian = false;
       }
       return finish();
@@ -324,7 +358,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       report.status = Status::max_iterations;
       break;
     }
-    const double floor = converged || !(prepared || jacobian) ? 0 : rounding(window);
+    const double floor = converged || !(prepared || jacobian) ? 0 : rounding(window, p, norm);
     const Convergence convergence{
         norm,  steps.previous,  options.tolerance * reference_, floor, jacobian,
         small, options.stagnate};
@@ -346,7 +380,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     steps.accept(norm);
     const bool searched = compressed_ && !small && !settled;
     if (searched ? !search(window, p, previous, !must_fall, u, now, norm)
-                 : !try_step(window, p, previous, norm, must_fall, eager, share, u, now, norm)) {
+                 : !try_step(window, p, previous, norm, must_fall, at_once, share, u, now, norm)) {
       report.status = Status::line_search_stalled;
       break;
     }

@@ -67,11 +67,15 @@ class Newton {
   bool symmetric() const { return symmetric_; }  // whether they are, nearly
 
  private:
-  /// Scaled ||r||; fills r_ and, with_jacobian, K_ and B_.
-  double evaluate(const Window& window, const VectorXd& p, bool with_jacobian);
+  /// Which blocks to make: none, K_ and B_, or A_ at once (of K_ and B_ what is on the diagonal and
+  /// of elements that do not join them).
+  enum class Blocks { none, apart, joined };
+  /// Scaled ||r||; fills r_ and the blocks.
+  double evaluate(const Window& window, const VectorXd& p, Blocks blocks);
+  /// A_ of K_ and B_.
+  void combine(const Window& window);
   bool try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
-                bool must_fall, bool with_jacobian, double t, VectorXd& u, State& now,
-                double& reached);
+                bool must_fall, Blocks blocks, double t, VectorXd& u, State& now, double& reached);
   /// Sets du_ to the correction; with a fresh Jacobian unless `reuse`.
   bool correct(const Window& window, bool reuse, bool exact, double tolerance);
   struct Convergence;
@@ -86,8 +90,9 @@ class Newton {
   bool limit_step(const Window& window, const VectorXd& p, VectorXd& u);
   /// Whether the correction du_ is below the last digits of the velocities it corrects.
   bool negligible(const Window& window, const VectorXd& u) const;
-  /// ||r|| below which it is but the rounding of positions and velocities.
-  double rounding(const Window& window) const;
+  /// ||r|| below which it is but the rounding of positions and velocities; 0 where `norm` is far
+  /// above. Where K_ and B_ are joined and it is not, they are made apart from then on.
+  double rounding(const Window& window, const VectorXd& p, double norm);
   void find_worst(NewtonReport& report) const;
 
   const Scene* scene_;
@@ -97,7 +102,8 @@ class Newton {
   double reference_ = 0, floor_ = 0;
   BlockMatrix K_, B_;
   BlockMatrix A_;
-  LinearSolver solver_, exact_;  // exact_: derivative tests
+  LinearSolver solver_, exact_;    // exact_: derivative tests
+  Blocks blocks_ = Blocks::apart;  // in this step
   bool symmetric_ = false;
   bool compressed_ = false;  // some springs are, with negative stiffness across them
   StiffnessContinuation compression_;

@@ -96,8 +96,10 @@ void Scene::finalize() {
   std::vector<int> sizes;
   for (const Node& n : nodes_) sizes.push_back(n.size());
   std::vector<std::pair<int, int>> pairs, past;
+  joins_ = points_only();
   for (const auto& e : elements_) {
     const auto more = e->couplings();
+    joins_ = joins_ && (more.empty() || e->joins());
     pairs.insert(pairs.end(), more.begin(), more.end());
     if (e->looks_back()) past.insert(past.end(), more.begin(), more.end());
   }

@@ -51,6 +51,8 @@ class Scene {
   const VectorXd& residual_scale() const { return scale_; }  // 1, or 1/radius for torques
   int ndof() const { return ndof_; }
   bool points_only() const { return frames_ == 0; }
+  /// Whether all blocks of couplings are of elements that join K and B (Assembly::A).
+  bool joins() const { return joins_; }
   int contact_count() const;
   int stick_count() const { return stick_count_; }
   int mode_count() const;
@@ -84,7 +86,7 @@ class Scene {
   VectorXd scale_;
   std::vector<NodeMass> masses_;  // per node
   int ndof_ = 0, frames_ = 0, p_gravity_ = 0, stick_count_ = 0;
-  bool final_ = false;
+  bool joins_ = false, final_ = false;
 };
 
 }  // namespace diffsim

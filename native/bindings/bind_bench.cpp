@@ -26,7 +26,7 @@ py::tuple time_element(Scene& scene, const std::string& name, const VectorXd& p,
   BlockMatrix K, B;
   K.reset(scene.pattern());
   B.reset(scene.pattern());
-  const Assembly outs[2] = {{&r, nullptr, nullptr, nullptr}, {&r, &K, &B, nullptr}};
+  const Assembly outs[2] = {{&r}, {&r, &K, &B}};
   for (const auto& e : scene.elements()) {
     if (e->name() != name) continue;
     double seconds[2];

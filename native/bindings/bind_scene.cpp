@@ -41,6 +41,22 @@ MatrixXd dense(const BlockMatrix& M) {
   return D;
 }
 
+/// alpha K + B as an element joins them (Assembly::A).
+MatrixXd joined(const Scene& scene, const Element& e, const Window& window, const VectorXd& p,
+                Assembly to) {
+  BlockMatrix M[3];
+  for (BlockMatrix& m : M) m.reset(scene.pattern());
+  VectorXd r = VectorXd::Zero(scene.ndof());
+  to.r = &r;
+  to.K = &M[0];
+  to.B = &M[1];
+  to.A = &M[2];
+  to.alpha = window.scheme.alpha;
+  to.columns = nullptr;
+  e.add(window, p, to);
+  return to.alpha * dense(M[0]) + dense(M[1]) + dense(M[2]);
+}
+
 /// One element's r, K, B, dr/dp at three instants given as (c, theta, v, omega), newest first.
 py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd& p,
                           const std::vector<std::vector<MatrixXd>>& instants, double step, double t,
@@ -74,7 +90,8 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     B.reset(scene.pattern());
     ParameterColumns columns(all);
     bool compressed = false;
-    Assembly to{&r, &K, &B, &columns};
+    Assembly to{&r, &K, &B};
+    to.columns = &columns;
     to.compressed = &compressed;
     to.compression = compression;
     e->add(window, p, to);
@@ -92,6 +109,10 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
     out["r"] = r;
     out["K"] = dense(K);
     out["B"] = dense(B);
+    if (scene.points_only()) {
+      out["joined"] = joined(scene, *e, window, p, to);
+      out["alpha"] = window.scheme.alpha;
+    }
     MatrixXd dr_dp = MatrixXd::Zero(scene.ndof(), scene.parameters().size());
     for (const auto& at : columns.entries()) dr_dp.col(at.column).segment<3>(at.row) += at.value;
     out["dr_dp"] = dr_dp;

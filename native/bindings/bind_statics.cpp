@@ -168,7 +168,8 @@ py::tuple momentum_derivatives(Scene& scene, const VectorXd& p, const Points& po
     const State s = state_at(scene, position, orientation, &turned);
     const Window window{{&s, &rest, nullptr}, kScheme, 0};
     K[side].reset(scene.pattern());
-    Assembly to{&r, &K[side], &B, &columns[side]};
+    Assembly to{&r, &K[side], &B};
+    to.columns = &columns[side];
     bool compressed = false;
     to.compressed = &compressed;
     for (const auto& e : scene.elements()) {

@@ -58,11 +58,11 @@ void EdgeBlocks::bind(const BlockPattern& pattern, const BodyPoints& points) {
   }
 }
 
-EdgeBlocks::Buffer EdgeBlocks::buffer(int blocks) const {
+EdgeBlocks::Buffer EdgeBlocks::buffer(int blocks, double alpha) const {
   thread_local std::vector<double> values;
   const std::size_t size = 9 * blocks * pairs_.size();
   if (values.size() < size) values.assign(size, 0);
-  return {values.data(), blocks};
+  return {values.data(), blocks, alpha};
 }
 
 // Moves a pair's block and its transposed place's to a matrix.
@@ -73,10 +73,18 @@ void EdgeBlocks::put(const Place& at, const Block& ij, const Block& ji, double* 
   ji.subtract_from(to + at.jj);
 }
 
-void EdgeBlocks::finish_symmetric(const Buffer& buffer, BlockMatrix& K) const {
+void EdgeBlocks::finish_symmetric(const Buffer& buffer, BlockMatrix& to) const {
   for (std::size_t e = 0; e < place_.size(); ++e) {
     const Block ij = take(buffer.at(at_[e], 0));
-    put(place_[e], ij, ij.transposed(), K.values.data());
+    put(place_[e], ij, ij.transposed(), to.values.data());
+  }
+}
+
+void EdgeBlocks::finish_joined(const Buffer& buffer, BlockMatrix& A) const {
+  for (std::size_t e = 0; e < place_.size(); ++e) {
+    double* from = buffer.at(at_[e], 0);
+    const Block ij = take(from), ji = take(from + 9);
+    put(place_[e], ij, ji, A.values.data());
   }
 }
 
@@ -118,7 +126,9 @@ void EdgeBlocks::finish_mixed(const Buffer& buffer, const BodyPoints& points, co
 void EdgeBlocks::finish(const Buffer& buffer, const BodyPoints& points, const State& s,
                         const VectorXd& p, const double* r, const Assembly& out) const {
   if (buffer.blocks == 1) {
-    finish_symmetric(buffer, *out.K);
+    finish_symmetric(buffer, buffer.joined() ? *out.A : *out.K);
+  } else if (buffer.joined()) {
+    finish_joined(buffer, *out.A);
   } else {
     finish_full(buffer, *out.K, *out.B);
   }

@@ -28,15 +28,18 @@ class EdgeBlocks {
   /// Where elements add: `blocks` column-major 3x3 blocks per pair.
   struct Buffer {
     double* values;
-    int blocks;  // 1: K_ij = K_ji^T; 3: K_ij, K_ji, B_ij = B_ji^T
+    int blocks;    // 1: K_ij = K_ji^T; 2: A_ij, A_ji; 3: K_ij, K_ji, B_ij = B_ji^T
+    double alpha;  // not 0: A = alpha K + B is meant in place of K and B
+    bool joined() const { return alpha != 0; }
     double* at(int pair, int which) const { return values + 9 * (blocks * pair + which); }
     /// Adds nine numbers with a block per lane to block `which` of the pairs pair[lane].
-    void add(const Wide nine[9], int which, const int* pair, int lanes) const {
+    DIFFSIM_INLINE void add(const Wide nine[9], int which, const int* pair, int lanes) const {
       each_block(nine, lanes, [&](int lane, const Block& b) { b.add_to(at(pair[lane], which)); });
     }
   };
-  /// This thread's buffer, all zero; one user at a time. `finish` leaves it zero again.
-  Buffer buffer(int blocks) const;
+  /// This thread's buffer, all zero; one user at a time. `finish` leaves it zero again. alpha: see
+  /// Assembly, 0: K and B apart.
+  Buffer buffer(int blocks, double alpha) const;
   /// r: minus the force on each point, 3 numbers per point.
   void finish(const Buffer& buffer, const BodyPoints& points, const State& s, const VectorXd& p,
               const double* r, const Assembly& out) const;
@@ -49,7 +52,8 @@ class EdgeBlocks {
     int pair, i, j, ij, ji, ii, jj;
   };
   static void put(const Place& at, const Block& ij, const Block& ji, double* to);
-  void finish_symmetric(const Buffer& buffer, BlockMatrix& K) const;
+  void finish_symmetric(const Buffer& buffer, BlockMatrix& to) const;
+  void finish_joined(const Buffer& buffer, BlockMatrix& A) const;
   void finish_full(const Buffer& buffer, BlockMatrix& K, BlockMatrix& B) const;
   void finish_mixed(const Buffer& buffer, const BodyPoints& points, const State& s,
                     const VectorXd& p, const Assembly& out) const;

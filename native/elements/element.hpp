@@ -23,10 +23,13 @@ namespace diffsim {
 class Scene;
 
 /// Where an element writes. K and B are null for Need = residual; columns only for Need = param.
+/// Elements that can (Element::joins) add alpha K + B to A in their place, where A is not null.
 struct Assembly {
   VectorXd* r = nullptr;
   BlockMatrix* K = nullptr;
   BlockMatrix* B = nullptr;
+  BlockMatrix* A = nullptr;
+  double alpha = 0;  // [s]
   ParameterColumns* columns = nullptr;
   bool* symmetric = nullptr;  // set false by elements whose K or B is far from symmetric
   // Compressed springs have a negative stiffness across them: set true where there is any, and the
@@ -54,6 +57,8 @@ class Element {
   virtual void bind(const BlockPattern& /*pattern*/, const BlockPattern& /*past*/) {}
 
   virtual void add(const Window& window, const VectorXd& p, const Assembly& out) const = 0;
+  /// Whether add() heeds Assembly::A. Only asked where all nodes are points.
+  virtual bool joins() const { return false; }
 
   /// Adds what this element stores in a state: its forces derive from it, damping and friction
   /// aside.

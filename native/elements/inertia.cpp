@@ -31,10 +31,11 @@ void Inertia::add(const Window& window, const VectorXd& p, const Assembly& out) 
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     const Node& n = nodes_[i];
     if (masses_[i].mass < 0) continue;
+    const double m = masses_[i].value(p);
     for (int k = 0; k <= window.depth(); ++k) {
       const State& s = *window.at[k];
       const double gamma = window.scheme.gamma[k];
-      out.r->segment<3>(n.dof) += gamma * masses_[i].value(p) * s.v.col(i);
+      out.r->segment<3>(n.dof) += gamma * m * s.v.col(i);
       if (n.kind == NodeKind::point) continue;
       const Matrix3d I0 = inertia_matrix(p.segment<6>(masses_[i].inertia));
       const Matrix3d& R = s.R[n.frame];

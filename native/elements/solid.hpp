@@ -47,11 +47,17 @@ class Solid : public SolidBody<Solid> {
  private:
   friend class SolidBody<Solid>;
   using View = BodyPoints::View;
+  static constexpr bool kJoins = true;
   template <class Law, class Sink>
   void forces(const View& view, const VectorXd& p, DerivativeBy by, ViscosityModel viscosity,
               Sink&& sink) const;
   template <class Law, ViscosityModel kViscosity>
-  void blocks(const View& view, const VectorXd& p, const EdgeBlocks::Buffer& buffer) const;
+  void blocks(const View& view, const VectorXd& p, const EdgeBlocks::Buffer& buffer) const {
+    buffer.joined() ? fill<Law, kViscosity, true>(view, p, buffer)
+                    : fill<Law, kViscosity, false>(view, p, buffer);
+  }
+  template <class Law, ViscosityModel kViscosity, bool kJoined>
+  void fill(const View& view, const VectorXd& p, const EdgeBlocks::Buffer& buffer) const;
   template <class Law, class Sink>
   void energy(const View& view, const VectorXd& p, DerivativeBy by, Sink&& sink) const;
 
@@ -62,13 +68,13 @@ class Solid : public SolidBody<Solid> {
   std::vector<std::array<LaneIndex, 6>> edge_;
 };
 
-inline TetShape shape_of(const double* x, const TetRest& rest, const TetBatch& b) {
+DIFFSIM_INLINE TetShape shape_of(const double* x, const TetRest& rest, const TetBatch& b) {
   return {rest, gather3(x, b.at[0].data()), gather3(x, b.at[1].data()), gather3(x, b.at[2].data()),
           gather3(x, b.at[3].data())};
 }
 
-inline TetRates rates_of(const double* v, const TetRest& rest, const TetBatch& b,
-                         const TetShape& shape, const Wide& viscosity) {
+DIFFSIM_INLINE TetRates rates_of(const double* v, const TetRest& rest, const TetBatch& b,
+                                 const TetShape& shape, const Wide& viscosity) {
   TetRates r;
   const Wide3 v0 = gather3(v, b.at[0].data());
   for (int a = 0; a < 3; ++a) r.edot[a] = gather3(v, b.at[a + 1].data()) - v0;
@@ -99,8 +105,8 @@ void Solid::forces(const View& view, const VectorXd& p, DerivativeBy by, Viscosi
   }
 }
 
-template <class Law, ViscosityModel kViscosity>
-void Solid::blocks(const View& view, const VectorXd& p, const EdgeBlocks::Buffer& buffer) const {
+template <class Law, ViscosityModel kViscosity, bool kJoined>
+void Solid::fill(const View& view, const VectorXd& p, const EdgeBlocks::Buffer& buffer) const {
   constexpr bool kElastic = kViscosity == ViscosityModel::none;
   constexpr bool kInvariant = kViscosity == ViscosityModel::invariant;
   const ModuliView moduli(matter_.material, p);
@@ -114,11 +120,17 @@ void Solid::blocks(const View& view, const VectorXd& p, const EdgeBlocks::Buffer
     TetRates rates;
     if (!kElastic) rates = rates_of(view.v, rest, b, shape, m.viscosity);
     if (kInvariant) add_viscous(rates.weight, rates.h, rates.w, T);
-    const Volumetric vol = Law::at(shape.J, m, true);
+    Volumetric vol = Law::at(shape.J, m, true);
     Wide3 f[4];
     tet_forces(rest, shape, T, vol.q, f);
     if (!kElastic && !kInvariant) add_linear_viscous(tets_.gradient[k].b, rates, f);
     for (int a = 0; a < 4; ++a) scatter(f[a], b.at[a].data(), b.lanes, view.r);
+    if constexpr (kJoined) {
+      for (Wide& t : T) t *= buffer.alpha;
+      vol.q *= buffer.alpha;
+      vol.slope *= buffer.alpha;
+      if (kInvariant) ViscousBlocks::join(shape, buffer.alpha, rates);
+    }
     const ElasticBlocks elastic(rest, shape, T, vol);
     const auto viscous = [&] {
       if constexpr (kViscosity == ViscosityModel::linear) {
@@ -128,19 +140,23 @@ void Solid::blocks(const View& view, const VectorXd& p, const EdgeBlocks::Buffer
       }
     }();
     for (int pair = 0; pair < 6; ++pair) {
-      Wide K[9];
+      Wide K[9], Kt[9], B[9];
       elastic.at(pair, K);
       const int* at = edge_[k][pair].data();
       if constexpr (kElastic) {
         buffer.add(K, 0, at, b.lanes);
-      } else {
-        Wide Kt[9], B[9];
-        for (int i = 0; i < 9; ++i) Kt[i] = K[3 * (i % 3) + i / 3];
-        viscous.at(pair, K, Kt, B);
-        buffer.add(K, 0, at, b.lanes);
-        buffer.add(Kt, 1, at, b.lanes);
-        buffer.add(B, 2, at, b.lanes);
+        continue;
       }
+      for (int i = 0; i < 9; ++i) Kt[i] = K[3 * (i % 3) + i / 3];
+      viscous.add(pair, K, Kt);
+      if constexpr (!kJoined || !kInvariant) viscous.rate(pair, B);
+      for (int i = 0; kJoined && !kInvariant && i < 9; ++i) {
+        K[i] += B[i];
+        Kt[i] += B[3 * (i % 3) + i / 3];
+      }
+      buffer.add(K, 0, at, b.lanes);
+      buffer.add(Kt, 1, at, b.lanes);
+      if constexpr (!kJoined) buffer.add(B, 2, at, b.lanes);
     }
   }
 }

@@ -5,6 +5,7 @@
 //     minus the force per node) to sink; `by` asks for the derivative by a part of the material;
 //   blocks<Law, viscosity>(view, p, buffer): adds minus the forces to view.r, blocks to the buffer.
 //   stress_layout(): where its stress comes from (outputs/stress.hpp).
+//   kJoins: whether blocks() fills joined buffers (edge_blocks.hpp).
 //   energy<Law>(view, p, by, sink): hands (element, lanes, what is stored [J]) to sink.
 #pragma once
 
@@ -45,6 +46,7 @@ class SolidBody : public Element {
       add_with<NeoHookeanSafe>(window.now(), p, out);
     }
   }
+  bool joins() const override { return Kind::kJoins && points_.all_nodes(); }
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override {
     each_energy(s, p, {}, [&](const LaneIndex&, int lanes, const Wide& energy) {
       to.elastic += sum_of(energy, lanes);
@@ -120,7 +122,8 @@ class SolidBody : public Element {
       collect<Law>(s, p, {}, model, out.r->data());
     } else {
       const BodyPoints::View view = points_.open(s, p, out.r->data());
-      const EdgeBlocks::Buffer buffer = edges_.buffer(viscous ? 3 : 1);
+      const double alpha = out.A && joins() ? out.alpha : 0;
+      const EdgeBlocks::Buffer buffer = edges_.buffer(!viscous ? 1 : alpha != 0 ? 2 : 3, alpha);
       if (model == ViscosityModel::none) {
         kind().template blocks<Law, ViscosityModel::none>(view, p, buffer);
       } else if (model == ViscosityModel::invariant) {

@@ -25,6 +25,7 @@ class SolidQuadratic : public SolidBody<SolidQuadratic<kDilatation>> {
  private:
   using Base = SolidBody<SolidQuadratic<kDilatation>>;
   friend Base;
+  static constexpr bool kJoins = false;
   using Base::cells_;
   using Base::edges_;
   using Base::matter_;

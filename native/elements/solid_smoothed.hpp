@@ -21,6 +21,7 @@ class SolidSmoothed : public SolidBody<SolidSmoothed> {
  private:
   friend class SolidBody<SolidSmoothed>;
   using View = BodyPoints::View;
+  static constexpr bool kJoins = false;
   struct Patch {  // of a node: its tetrahedra and their points
     double volume;
     std::vector<int> point;                               // ascending

@@ -201,6 +201,10 @@ void Springs::add_plain(const Law& law, const State& s, const Assembly& out) con
     out.r->segment<3>(at.dof_a) -= t.f;
     out.r->segment<3>(at.dof_b) += t.f;
     if constexpr (!Slopes) continue;
+    if (out.A) {
+      add_pair(*out.A, at.block, out.alpha * t.F_d + t.F_e);
+      continue;
+    }
     add_pair(*out.K, at.block, t.F_d);
     if (law.c != 0) add_pair(*out.B, at.block, t.F_e);
   }

@@ -42,6 +42,7 @@ class Springs : public Element {
   std::vector<std::pair<int, int>> couplings() const override;
   void bind(const BlockPattern& pattern, const BlockPattern& past) override;
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
+  bool joins() const override { return true; }
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
   void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
   /// NAME.tension: one per spring; negative where it pushes.

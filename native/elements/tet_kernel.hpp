@@ -72,8 +72,8 @@ struct TetShape {
   Wide3 e[3], k[3];  // edges; 6V cof(F) b_a times the sign
   Wide J;
 
-  TetShape(const TetRest& rest, const Wide3& x0, const Wide3& x1, const Wide3& x2,
-           const Wide3& x3) {
+  DIFFSIM_INLINE TetShape(const TetRest& rest, const Wide3& x0, const Wide3& x1, const Wide3& x2,
+                          const Wide3& x3) {
     e[0] = x1 - x0;
     e[1] = x2 - x0;
     e[2] = x3 - x0;
@@ -91,14 +91,14 @@ struct TetRates {
 };
 
 /// sum_c e_c G_ca for a = 1..3.
-inline void times_symmetric(const Wide3 e[3], const Wide G[6], Wide3 out[3]) {
+DIFFSIM_INLINE void times_symmetric(const Wide3 e[3], const Wide G[6], Wide3 out[3]) {
   for (int a = 1; a <= 3; ++a) {
     out[a - 1] = G[symmetric(1, a)] * e[0] + G[symmetric(2, a)] * e[1] + G[symmetric(3, a)] * e[2];
   }
 }
 
 /// 2 nu V b_a.D b_b added to T.
-inline void add_viscous(const Wide& weight, const Wide3 h[3], const Wide3 w[3], Wide T[6]) {
+DIFFSIM_INLINE void add_viscous(const Wide& weight, const Wide3 h[3], const Wide3 w[3], Wide T[6]) {
   for (int a = 0; a < 3; ++a) T[a] += weight * 2.0 * dot(h[a], w[a]);
   T[3] += weight * (dot(h[0], w[1]) + dot(w[0], h[1]));
   T[4] += weight * (dot(h[0], w[2]) + dot(w[0], h[2]));
@@ -106,7 +106,7 @@ inline void add_viscous(const Wide& weight, const Wide3 h[3], const Wide3 w[3], 
 }
 
 /// Forces of the linear viscosity P = nu (F' + F'^T) on nodes 1..3: V nu (w_a + F'^T b_a).
-inline void add_linear_viscous(const Wide3 b[3], const TetRates& r, Wide3 f[4]) {
+DIFFSIM_INLINE void add_linear_viscous(const Wide3 b[3], const TetRates& r, Wide3 f[4]) {
   for (int a = 0; a < 3; ++a) {
     Wide3 sum = r.w[a];
     for (int c = 0; c < 3; ++c) sum = sum + dot(r.edot[c], b[a]) * b[c];
@@ -117,8 +117,8 @@ inline void add_linear_viscous(const Wide3 b[3], const TetRates& r, Wide3 f[4]) 
 }
 
 /// f_a from V T and q.
-inline void tet_forces(const TetRest& rest, const TetShape& s, const Wide T[6], const Wide& q,
-                       Wide3 f[4]) {
+DIFFSIM_INLINE void tet_forces(const TetRest& rest, const TetShape& s, const Wide T[6],
+                               const Wide& q, Wide3 f[4]) {
   times_symmetric(s.e, T, f + 1);
   const Wide sixth = q * rest.sign * (1.0 / 6.0);
   for (int a = 0; a < 3; ++a) f[a + 1] = f[a + 1] + sixth * s.k[a];
@@ -126,14 +126,14 @@ inline void tet_forces(const TetRest& rest, const TetShape& s, const Wide T[6], 
 }
 
 /// The same for all four nodes: node 0's is minus the others' sum.
-inline void with_node_0(const Wide3 of[3], Wide3 all[4]) {
+DIFFSIM_INLINE void with_node_0(const Wide3 of[3], Wide3 all[4]) {
   all[0] = -(of[0] + of[1] + of[2]);
   for (int a = 0; a < 3; ++a) all[a + 1] = of[a];
 }
 
 /// The six pairs a < b in the order 01 02 03 12 13 23.
 constexpr int kFirst[6] = {0, 0, 0, 1, 1, 2}, kSecond[6] = {1, 2, 3, 2, 3, 3};
-inline void of_pairs(const Wide G[6], Wide pair[6]) {
+DIFFSIM_INLINE void of_pairs(const Wide G[6], Wide pair[6]) {
   pair[0] = -(G[0] + G[3] + G[4]);
   pair[1] = -(G[3] + G[1] + G[5]);
   pair[2] = -(G[4] + G[5] + G[2]);
@@ -143,7 +143,8 @@ inline void of_pairs(const Wide G[6], Wide pair[6]) {
 /// Elastic blocks of the pairs.
 class ElasticBlocks {
  public:
-  ElasticBlocks(const TetRest& rest, const TetShape& s, const Wide T[6], const Volumetric& vol) {
+  DIFFSIM_INLINE ElasticBlocks(const TetRest& rest, const TetShape& s, const Wide T[6],
+                               const Volumetric& vol) {
     of_pairs(T, t_);
     with_node_0(s.k, k_);
     const Wide c = vol.slope / (36.0 * rest.volume);
@@ -157,7 +158,7 @@ class ElasticBlocks {
     edge_[5] = sixth * s.e[0];
   }
   /// K_ab of a pair, column by column; K_ba is the transpose.
-  void at(int pair, Wide K[9]) const {
+  DIFFSIM_INLINE void at(int pair, Wide K[9]) const {
     const Wide3 &left = ck_[kFirst[pair]], &right = k_[kSecond[pair]], &u = edge_[pair];
     for (int j = 0; j < 3; ++j) {
       for (int i = 0; i < 3; ++i) K[3 * j + i] = left[i] * right[j];
@@ -172,10 +173,11 @@ class ElasticBlocks {
   Wide3 k_[4], ck_[3], edge_[6];
 };
 
-/// Viscous blocks of the pairs.
+/// Viscous blocks of the pairs. Those of alpha K + B are those of K with alpha F' + F in place of
+/// F': join().
 class ViscousBlocks {
  public:
-  ViscousBlocks(const TetRest& rest, const TetShape& s, const TetRates& rates) {
+  DIFFSIM_INLINE ViscousBlocks(const TetRest& rest, const TetShape& s, const TetRates& rates) {
     of_pairs(rest.gram, g_);
     with_node_0(rates.h, h_);
     with_node_0(rates.w, w_);
@@ -188,16 +190,31 @@ class ViscousBlocks {
       }
     }
   }
-  /// Adds to K_ab and K_ba of a pair and makes B_ab; B_ba is its transpose.
-  void at(int pair, Wide K[9], Wide Kt[9], Wide B[9]) const {
+  /// Adds to K_ab and K_ba of a pair.
+  DIFFSIM_INLINE void add(int pair, Wide K[9], Wide Kt[9]) const {
     const int a = kFirst[pair], b = kSecond[pair];
     for (int j = 0; j < 3; ++j) {
       for (int i = 0; i < 3; ++i) {
         const Wide n = g_[pair] * N_[3 * j + i];
         K[3 * j + i] += nh_[b][i] * w_[a][j] + n;
         Kt[3 * j + i] += nh_[a][i] * w_[b][j] + n;
+      }
+    }
+  }
+  /// B_ab; B_ba is its transpose.
+  DIFFSIM_INLINE void rate(int pair, Wide B[9]) const {
+    const int a = kFirst[pair], b = kSecond[pair];
+    for (int j = 0; j < 3; ++j) {
+      for (int i = 0; i < 3; ++i) {
         B[3 * j + i] = nh_[b][i] * h_[a][j] + g_[pair] * M_[3 * j + i];
       }
+    }
+  }
+  /// F' becomes alpha F' + F.
+  DIFFSIM_INLINE static void join(const TetShape& s, double alpha, TetRates& rates) {
+    for (int a = 0; a < 3; ++a) {
+      rates.w[a] = wide(alpha) * rates.w[a] + rates.h[a];
+      rates.edot[a] = wide(alpha) * rates.edot[a] + s.e[a];
     }
   }
 
@@ -209,13 +226,14 @@ class ViscousBlocks {
 /// B_ab = V nu (G_ab I + b_b b_a^T) of the linear viscosity.
 class LinearViscousBlocks {
  public:
-  LinearViscousBlocks(const TetRest& rest, const Wide3 b[3], const Wide& weight) {
+  DIFFSIM_INLINE LinearViscousBlocks(const TetRest& rest, const Wide3 b[3], const Wide& weight) {
     of_pairs(rest.gram, g_);
     with_node_0(b, b_);
     for (int a = 0; a < 4; ++a) nb_[a] = weight * b_[a];
     for (Wide& g : g_) g *= weight;
   }
-  void at(int pair, Wide[9], Wide[9], Wide B[9]) const {
+  void add(int, Wide[9], Wide[9]) const {}
+  DIFFSIM_INLINE void rate(int pair, Wide B[9]) const {
     for (int j = 0; j < 3; ++j) {
       for (int i = 0; i < 3; ++i) B[3 * j + i] = nb_[kSecond[pair]][i] * b_[kFirst[pair]][j];
       B[4 * j] += g_[pair];

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "../inline.hpp"
+
 namespace diffsim {
 
 #ifdef __AVX512F__
@@ -171,7 +173,7 @@ struct Block {
 
 /// Hands (lane, block) to use: blocks come as nine numbers with a lane per block.
 template <class Use>
-inline void each_block(const Wide nine[9], int lanes, Use use) {
+DIFFSIM_INLINE void each_block(const Wide nine[9], int lanes, Use use) {
   Wide rows[8];
   for (int i = 0; i < 8; ++i) rows[i] = nine[i];
   for (int part = 0; part < Block::parts; ++part) transpose(rows + part * kLanes);

@@ -80,14 +80,20 @@ void WideSprings::add_all(const Law& law, const State& s, const Assembly& out) c
     if constexpr (!Slopes) continue;
     const Wide bend = T * inverse, kept = bend < 0 ? out.compression * bend : bend;
     for (int lane = 0; lane < kLanes; ++lane) compressed |= bend[lane] < 0;
-    const Wide3 by_d = (k - kept) * u + (c * inverse) * (e - rate * u);
+    Wide3 by_d = (k - kept) * u + (c * inverse) * (e - rate * u);
+    Wide on_diagonal = kept;
+    if (out.A) {
+      by_d = wide(out.alpha) * by_d + c * u;
+      on_diagonal *= out.alpha;
+    }
     Wide F[9];
     for (int j = 0; j < 3; ++j) {
       for (int i = 0; i < 3; ++i) F[3 * j + i] = u[i] * by_d[j];
-      F[4 * j] += kept;
+      F[4 * j] += on_diagonal;
     }
-    add_pairs(F, b.aa, b.bb, b.ab, b.ba, b.lanes, out.K->values.data());
-    if (law.c == 0) continue;
+    BlockMatrix& to = out.A ? *out.A : *out.K;
+    add_pairs(F, b.aa, b.bb, b.ab, b.ba, b.lanes, to.values.data());
+    if (out.A || law.c == 0) continue;
     for (int j = 0; j < 3; ++j) {
       for (int i = 0; i < 3; ++i) F[3 * j + i] = c * u[i] * u[j];
     }

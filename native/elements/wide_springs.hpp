@@ -16,7 +16,7 @@ class WideSprings {
     double natural, factor;  // of its length; on k and c
   };
   void bind(const std::vector<Spring>& springs, const BlockPattern& pattern);
-  /// Adds to r and, where asked, K and B (no parameter columns).
+  /// Adds to r and, where asked, K and B, or A (no parameter columns).
   void add(const Law& law, const State& s, const Assembly& out) const;
 
  private:
@@ -24,7 +24,7 @@ class WideSprings {
     Wide natural, factor;
     LaneIndex from_a, from_b;  // offsets in c and v
     LaneIndex to_a, to_b;      // and in r
-    LaneIndex aa, ab, ba, bb;  // and in K and B
+    LaneIndex aa, ab, ba, bb;  // and in K, B and A
     int lanes;
   };
   struct Motion;

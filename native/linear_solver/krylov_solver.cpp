@@ -8,6 +8,7 @@ namespace {
 // Further than this single precision gains less per product than a fresh start.
 constexpr double kDeepest = 1e-5;
 constexpr double kTwinAsymmetry = 1e-5;
+constexpr double kNear = 0.1;  // residual of a start that is of use
 
 // r <- residual columns first, first + 1, ... each divided by its norm.
 template <class K>
@@ -75,14 +76,14 @@ bool KrylovSolver::ensure(const BlockMatrix& A, bool mirrored) {
 }
 
 SolveReport KrylovSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolerance) {
-  return refine(A, x, tolerance, false);
+  return refine(A, x, tolerance, false, {});
 }
 
 SolveReport KrylovSolver::solve_positive(const BlockMatrix& A, MatrixXd& x, double tolerance,
                                          int limit) {
   const int held = std::exchange(max_products, limit);
   positive_ = true;
-  SolveReport report = refine(A, x, tolerance, false);
+  SolveReport report = refine(A, x, tolerance, false, {});
   positive_ = false;
   max_products = held;
   if (report.reached && !(scratch_.b.col(0).dot(x.col(0)) > 0)) report.indefinite = true;
@@ -90,8 +91,9 @@ SolveReport KrylovSolver::solve_positive(const BlockMatrix& A, MatrixXd& x, doub
   return report;
 }
 
-SolveReport KrylovSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance) {
-  return refine(A, x, tolerance, true);
+SolveReport KrylovSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance,
+                                           const MatrixXd& from) {
+  return refine(A, x, tolerance, true, from);
 }
 
 template <class K>
@@ -161,7 +163,7 @@ double KrylovSolver::measure(const BlockMatrix& A, const VectorXd& start, bool t
 
 // Refinement: corrections until the residual in double precision is small.
 SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double tolerance,
-                                 bool transposed) {
+                                 bool transposed, const MatrixXd& from) {
   Scratch& s = scratch_;
   s.b = x;
   s.r = x;
@@ -170,6 +172,16 @@ SolveReport KrylovSolver::refine(const BlockMatrix& A, MatrixXd& x, double toler
   s.norm = start;
   SolveReport report;
   report.residual = start.sum() == 0 ? 0 : 1;  // NaN is not zero
+  if (from.size() > 0 && report.residual > 0) {
+    x = from;
+    report.residual = measure(A, start, transposed, x);
+    if (!(report.residual < kNear)) {
+      x.setZero();
+      s.r = s.b;
+      s.norm = start;
+      report.residual = 1;
+    }
+  }
   while (report.residual > tolerance && report.products < max_products) {
     const bool twin = transposed && twin_;
     const bool mirrored = transposed && !twin;

@@ -27,7 +27,9 @@ class KrylovSolver {
   /// One column, at most max_products; ends without x (`indefinite`) where A has a direction of
   /// negative curvature among those it goes through, or x is one with b.
   SolveReport solve_positive(const BlockMatrix& A, MatrixXd& x, double tolerance, int max_products);
-  SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance);
+  /// from: where to begin, if that is near the solution; empty: zero.
+  SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance,
+                               const MatrixXd& from = {});
 
   static constexpr double kLoose = 1e-4;
   int max_products = 400;  // per right-hand side (eight of them advance together)
@@ -47,7 +49,8 @@ class KrylovSolver {
     Scratch& operator=(Scratch&&) = default;
   };
 
-  SolveReport refine(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
+  SolveReport refine(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed,
+                     const MatrixXd& from);
   bool ensure(const BlockMatrix& A, bool mirrored);
   bool nearly_symmetric(const BlockMatrix& A) const;
   bool pass(const SweepMatrix& M, const VectorXd& start, double tolerance, MatrixXd& x,

@@ -112,7 +112,7 @@ bool LinearSolver::escalate(const BlockMatrix& A) {
 }
 
 SolveReport LinearSolver::solve(const BlockMatrix& A, MatrixXd& x, double tolerance) {
-  return run(A, x, tolerance, false);
+  return run(A, x, tolerance, false, {});
 }
 
 SolveReport LinearSolver::solve_positive(const BlockMatrix& A, bool symmetric, MatrixXd& x,
@@ -127,18 +127,19 @@ SolveReport LinearSolver::solve_positive(const BlockMatrix& A, bool symmetric, M
   return krylov_.solve_positive(A, x, tolerance, kFewProducts);
 }
 
-SolveReport LinearSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance) {
-  return run(A, x, tolerance, true);
+SolveReport LinearSolver::solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance,
+                                           const MatrixXd& start) {
+  return run(A, x, tolerance, true, start);
 }
 
-SolveReport LinearSolver::run(const BlockMatrix& A, MatrixXd& x, double tolerance,
-                              bool transposed) {
+SolveReport LinearSolver::run(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed,
+                              const MatrixXd& start) {
   if (active_ != Method::direct) b_ = x;
   for (;;) {
     SolveReport report;
     if (active_ == Method::krylov) {
-      report =
-          transposed ? krylov_.solve_transposed(A, x, tolerance) : krylov_.solve(A, x, tolerance);
+      report = transposed ? krylov_.solve_transposed(A, x, tolerance, start)
+                          : krylov_.solve(A, x, tolerance);
     } else if (active_ == Method::lagged) {
       report =
           transposed ? lagged_.solve_transposed(A, x, tolerance) : lagged_.solve(A, x, tolerance);

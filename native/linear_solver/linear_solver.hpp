@@ -56,7 +56,9 @@ class LinearSolver {
   /// lets that be told. A is the matrix last given
   /// to factor(), whose values the iterative members take residuals from: keep it as long as this.
   SolveReport solve(const BlockMatrix& A, MatrixXd& x, double tolerance);
-  SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance);
+  /// start: where the Krylov member may begin, if that is near the solution; empty: zero.
+  SolveReport solve_transposed(const BlockMatrix& A, MatrixXd& x, double tolerance,
+                               const MatrixXd& start = {});
   /// In place of factor() and solve(), for one column: x <- A^-1 x by the Krylov member alone, if
   /// that takes few products and meets no direction of negative curvature (else not `reached`).
   /// Not for tree_like() patterns.
@@ -69,7 +71,8 @@ class LinearSolver {
   void make_krylov();
   bool prepare(const BlockMatrix& A);
   bool escalate(const BlockMatrix& A);
-  SolveReport run(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
+  SolveReport run(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed,
+                  const MatrixXd& start);
   SolveReport solve_directly(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed);
 
   std::shared_ptr<const LinearPattern> pattern_;

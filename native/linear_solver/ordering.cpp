@@ -1,10 +1,13 @@
 #include "ordering.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 
 namespace diffsim {
 namespace {
 
+constexpr double kHardlyFurther = 1.2;
 constexpr int kWindow = 256;  // ready nodes looked at for one place; keeps grouping linear
 
 // Breadth first from `start` over unvisited nodes, nearest degrees first; appends to `out`.
@@ -66,6 +69,21 @@ std::vector<int> reverse_cuthill_mckee(const Graph& graph) {
     if (!seen[i]) breadth_first(graph, peripheral(graph, i, seen), seen, order);
   }
   std::reverse(order.begin(), order.end());
+  return order;
+}
+
+std::vector<int> sweep_order(const Graph& graph) {
+  std::vector<int> order = reverse_cuthill_mckee(graph), position(graph.nodes());
+  for (int k = 0; k < graph.nodes(); ++k) position[order[k]] = k;
+  double reach = 0, own_reach = 0;
+  for (int i = 0; i < graph.nodes(); ++i) {
+    for (int k = graph.begin[i]; k < graph.begin[i + 1]; ++k) {
+      const int j = graph.neighbour[k];
+      reach += std::abs(position[i] - position[j]);
+      own_reach += std::abs(i - j);
+    }
+  }
+  if (own_reach <= kHardlyFurther * reach) std::iota(order.begin(), order.end(), 0);
   return order;
 }
 

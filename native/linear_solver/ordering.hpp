@@ -18,6 +18,10 @@ Graph make_graph(int nodes, std::vector<std::pair<int, int>> pairs);
 /// Reverse Cuthill-McKee: position -> node. Components follow each other.
 std::vector<int> reverse_cuthill_mckee(const Graph& graph);
 
+/// That order, or the nodes' own where couplings reach hardly further in it: blocks lie in memory
+/// by node, and sweeps then read them as they lie.
+std::vector<int> sweep_order(const Graph& graph);
+
 /// Groups of up to four mutually uncoupled nodes, -1 where a group has fewer. Within every coupled
 /// pair the node that comes first in `order` is in the earlier group: a triangular sweep over the
 /// groups gives what a sweep in that order gives. Nodes with alike numbers of earlier and of later

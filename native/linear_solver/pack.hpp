@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../inline.hpp"
+
 namespace diffsim {
 
 #if defined(__AVX512F__)
@@ -13,8 +15,6 @@ constexpr int kVectorBytes = 32;
 #else
 constexpr int kVectorBytes = 16;
 #endif
-
-#define DIFFSIM_INLINE [[gnu::always_inline]] inline
 
 template <class T, int count>
 struct Pack {

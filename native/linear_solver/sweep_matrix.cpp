@@ -1,5 +1,6 @@
 #include "sweep_matrix.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace diffsim {
@@ -76,6 +77,110 @@ void store(const Matrix3d& m, int k, FourBlocks& out) {
     for (int i = 0; i < 3; ++i) column[i] = static_cast<float>(m(i, c));
     column[3] = 0;
   }
+}
+
+using V4d [[gnu::vector_size(32)]] = double;
+
+DIFFSIM_INLINE V4d root(V4d x) {
+#ifdef __AVX__
+  return reinterpret_cast<V4d>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(x)));
+#else
+  for (int k = 0; k < 4; ++k) x[k] = std::sqrt(x[k]);
+  return x;
+#endif
+}
+
+DIFFSIM_INLINE V4d larger_of(const V4d& a, const V4d& b) { return a > b ? a : b; }
+DIFFSIM_INLINE V4d magnitude(const V4d& a) { return larger_of(a, -a); }
+DIFFSIM_INLINE bool all(const V4d& true_where_1) {
+  return true_where_1[0] == 1 && true_where_1[1] == 1 && true_where_1[2] == 1 &&
+         true_where_1[3] == 1;
+}
+
+// A node per lane from its three rows.
+DIFFSIM_INLINE FourNodes nodes_of(const V4d& x, const V4d& y, const V4d& z) {
+#ifdef __AVX__
+  __m128 row[4] = {_mm256_cvtpd_ps(reinterpret_cast<__m256d>(x)),
+                   _mm256_cvtpd_ps(reinterpret_cast<__m256d>(y)),
+                   _mm256_cvtpd_ps(reinterpret_cast<__m256d>(z)), _mm_setzero_ps()};
+  _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]);
+  Four node[4];
+  for (int k = 0; k < 4; ++k) node[k].part[0] = reinterpret_cast<Four::Part>(row[k]);
+  return join(node[0], node[1], node[2], node[3]);
+#else
+  FourNodes nodes{};
+  for (int k = 0; k < 4; ++k) {
+    nodes.set(4 * k, static_cast<float>(x[k]));
+    nodes.set(4 * k + 1, static_cast<float>(y[k]));
+    nodes.set(4 * k + 2, static_cast<float>(z[k]));
+  }
+  return nodes;
+#endif
+}
+
+DIFFSIM_INLINE void store(const V4d m[3][3], FourBlocks& out) {
+  for (int c = 0; c < 3; ++c) out.column[c] = nodes_of(m[0][c], m[1][c], m[2][c]);
+}
+
+// scale_block for a group of four at once. False, and nothing is stored, unless all are definite.
+bool scale_group(const Source* diagonal, const double* values, bool transposed, FourBlocks& left,
+                 FourBlocks& right, FourBlocks& unscale) {
+  V4d D[3][3], S[3][3]{}, T[3][3], C[3][3]{};
+  for (int j = 0; j < 3; ++j) {
+    const double* a[4];
+    for (int k = 0; k < 4; ++k) a[k] = values + diagonal[k].offset + j * diagonal[k].stride;
+    for (int i = 0; i < 3; ++i) D[i][j] = V4d{a[0][i], a[1][i], a[2][i], a[3][i]};
+  }
+  V4d largest{};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) largest = larger_of(largest, magnitude(D[i][j]));
+  }
+  // D = symmetric part + [a]x
+  V4d a[3] = {D[2][1] - D[1][2], D[0][2] - D[2][0], D[1][0] - D[0][1]};
+  const V4d skewness = larger_of(larger_of(magnitude(a[0]), magnitude(a[1])), magnitude(a[2]));
+  const V4d least = skewness < 1e-12 * largest ? V4d{} : kLeastPivot * largest;
+  for (V4d& x : a) x = least > 0 ? (transposed ? -0.5 * x : 0.5 * x) : V4d{};
+  C[0][0] = root(D[0][0]);
+  C[1][0] = 0.5 * (D[1][0] + D[0][1]) / C[0][0];
+  C[2][0] = 0.5 * (D[2][0] + D[0][2]) / C[0][0];
+  const V4d second = D[1][1] - C[1][0] * C[1][0];
+  C[1][1] = root(second);
+  C[2][1] = (0.5 * (D[2][1] + D[1][2]) - C[2][0] * C[1][0]) / C[1][1];
+  const V4d third = D[2][2] - C[2][0] * C[2][0] - C[2][1] * C[2][1];
+  C[2][2] = root(third);
+  const V4d one = V4d{} + 1;
+  if (!all((D[0][0] > least) & (second > least) & (third > least) ? one : V4d{})) return false;
+  for (int i = 0; i < 3; ++i) S[i][i] = 1 / C[i][i];
+  S[1][0] = -C[1][0] * S[0][0] * S[1][1];
+  S[2][1] = -C[2][1] * S[1][1] * S[2][2];
+  S[2][0] = -(C[2][0] * S[0][0] + C[2][1] * S[1][0]) * S[2][2];
+  const V4d volume = S[0][0] * S[1][1] * S[2][2];
+  V4d w[3];
+  for (int i = 0; i < 3; ++i) {
+    w[i] = volume * (C[0][i] * a[0] + C[1][i] * a[1] + C[2][i] * a[2]);
+  }
+  const V4d share = 1 / (1 + w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+  V4d inverse[3][3];  // of 1 + [w]x
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) inverse[i][j] = w[i] * w[j];
+    inverse[i][i] += 1;
+  }
+  inverse[0][1] += w[2], inverse[1][0] -= w[2];
+  inverse[0][2] -= w[1], inverse[2][0] += w[1];
+  inverse[1][2] += w[0], inverse[2][1] -= w[0];
+  V4d finite{};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      T[i][j] =
+          share * (S[0][i] * inverse[0][j] + S[1][i] * inverse[1][j] + S[2][i] * inverse[2][j]);
+      finite += 0 * T[i][j];
+    }
+  }
+  if (!all(finite == 0 ? one : V4d{})) return false;
+  store(S, left);
+  store(T, right);
+  store(C, unscale);
+  return true;
 }
 
 // Four columns in single precision, side by side.
@@ -164,6 +269,12 @@ bool SweepMatrix::prepare(const SweepPattern& P, const VectorXd& values, bool tr
   Matrix3d S, T, C;
   for (int s = 0; s < 4 * P.groups; ++s) {
     const Source& D = P.diagonal[s];
+    const bool full = s % 4 == 0 && *std::min_element(&P.dof[s], &P.dof[s] + 4) >= 0;
+    if (full &&
+        scale_group(&D, values.data(), transposed, left[s / 4], right[s / 4], unscale[s / 4])) {
+      s += 3;
+      continue;
+    }
     if (P.dof[s] < 0) {
       S.setZero();
       T.setZero();

@@ -42,7 +42,7 @@ Atoms cut(const BlockPattern& pattern) {
 SweepPattern::SweepPattern(const BlockPattern& pattern) : ndof(pattern.ndof) {
   const Atoms atoms = cut(pattern);
   const Graph graph = make_graph(static_cast<int>(atoms.dof.size()), atoms.pairs);
-  const std::vector<int> at = group_by_four(graph, reverse_cuthill_mckee(graph));
+  const std::vector<int> at = group_by_four(graph, sweep_order(graph));
   groups = static_cast<int>(at.size()) / 4;
   std::vector<int> slot_of(graph.nodes());
   for (int s = 0; s < 4 * groups; ++s) {

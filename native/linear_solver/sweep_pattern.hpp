@@ -9,7 +9,7 @@
 namespace diffsim {
 
 /// Nodes cut into triples of degrees of freedom ("atoms": a point is one, a rigid body two), put in
-/// reverse Cuthill-McKee order and gathered in groups of four uncoupled ones. A slot is a place in
+/// the order of sweep_order() and gathered in groups of four uncoupled ones. A slot is a place in
 /// a group; the slot after the last group stays empty (zero): padding steps multiply it by whatever
 /// block comes first.
 struct SweepPattern {

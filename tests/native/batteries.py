@@ -79,6 +79,9 @@ def check_element(
     def residual(moved):
         return evaluate(p, moved)["r"]
 
+    if "joined" in out:
+        apart = out["alpha"] * out["K"] + out["B"]
+        assert np.abs(out["joined"] - apart).max() <= 1e-12 * np.abs(apart).max(), f"{name}: A"
     blocks = [(0, out["K"], out["B"])]
     blocks += [(k + 1, *pair) for k, pair in enumerate(out["past"])]
     for k, K, B in blocks:
