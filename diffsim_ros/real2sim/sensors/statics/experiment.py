@@ -79,12 +79,12 @@ class StaticsModel(Model):
 
     def objectives(self, load: Load) -> tuple[PlacesAtRest | Frequencies, ...]:
         """Of what was measured under a load."""
-        statics, found = self.config.statics, []
-        body, loss = statics.body, {"name": "places"}
+        statics = self.config.statics
+        body, found = statics.body, list[PlacesAtRest | Frequencies]()
         if load.points:
             at = np.array([statics.points[name] for name in load.points])
             carrier = carrier_of(self.scene, body, at)
-            found.append(PlacesAtRest(body, carrier, load.position, load.sigma, **loss))
+            found.append(PlacesAtRest(body, carrier, load.position, load.sigma))
         if len(load.frequency):
             shaped: dict[str, Any] = {"number": load.modes}
             if load.shapes is not None:
@@ -110,7 +110,8 @@ class StaticsModel(Model):
     def simulated(self, load: Load, run: Any, z: np.ndarray) -> tuple[np.ndarray, Any, tuple]:
         """Places (n, 3) [m], frequencies (m,) [Hz] and numbers of the modes at an equilibrium."""
         slot = body_slots(self.scene.engine)[self.config.statics.body]
-        places, tones, modes = np.zeros((0, 3)), np.zeros(0), ()
+        places, tones = np.zeros((0, 3)), np.zeros(0)
+        modes: tuple[int, ...] = ()
         for objective in self.objectives(load):
             if isinstance(objective, PlacesAtRest):
                 places = objective.carrier.motion(run, slot, np.zeros(1, int))[0][0]

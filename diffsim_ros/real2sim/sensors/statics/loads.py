@@ -201,8 +201,8 @@ class _Reading:
         for name in rows:
             self.known(name, key)
         places = [_vector(self.reader, f"{key}.{name}", row, True) for name, row in rows.items()]
-        spread = [[sigma.get(name, usual)] for name in rows]
-        return tuple(rows), np.reshape(places, (-1, 3)), np.reshape(spread, (-1, 1))
+        spreads = [[sigma.get(name, usual)] for name in rows]
+        return tuple(rows), np.reshape(places, (-1, 3)), np.reshape(spreads, (-1, 1))
 
     def frequencies(
         self, one: LoadOptions, key: str
