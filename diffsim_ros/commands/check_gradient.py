@@ -105,10 +105,10 @@ def usual_changes(engine: Any) -> dict[str, float]:
 def _estimation_problems(path: str) -> list[tuple[str, Any]]:
     """One problem per training trial, at the first guess of the file."""
     from diffsim_ros.real2sim.config import load_estimation
-    from diffsim_ros.real2sim.experiment import kind_of
+    from diffsim_ros.real2sim.experiment import experiment_of
 
     config = load_estimation(path)
-    experiment = kind_of(config.kind)(config)
+    experiment = experiment_of(config)
     model, trials = experiment.model, experiment.read({"validate": ()}).train[:TRIALS]
     return [(trial.place, _sharp(model.problem([trial], model.map.start))) for trial in trials]
 

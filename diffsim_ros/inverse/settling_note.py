@@ -65,7 +65,8 @@ def unsettled(
 
     rollouts  those of the run that ended here: more than SHARE of them are spent on one trial only
     """
-    weighed = np.flatnonzero(problem.weights)
+    moving = np.array([trial.steps > 0 for trial in problem.trials])
+    weighed = np.flatnonzero(moving & (problem.weights != 0))
     count = min(TRIALS, len(weighed), max(1, int(SHARE * rollouts) // (LOOKS + 1)))
     if count == 0:
         return None

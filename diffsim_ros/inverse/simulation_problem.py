@@ -74,7 +74,8 @@ class SimulationProblem:
     def _check(self) -> None:
         if not self.trials:
             raise InputError("SimulationProblem", "trials", 0, "at least one trial")
-        sizes = {sum(s.size for s in t.starts) for t in self.trials}
+        # what is at rest has no start, and nuisance variables that nothing reads
+        sizes = {sum(s.size for s in t.starts) for t in self.trials if t.steps or t.starts}
         if self.nuisance and (len(sizes) > 1 or sizes == {0}):
             rule = "starts of the same bodies in every trial"
             raise InputError("SimulationProblem", "starts", sorted(sizes), rule)
@@ -128,7 +129,8 @@ class SimulationProblem:
     @property
     def nuisance_shape(self) -> tuple[int, int]:
         """(number of trials, nuisance variables of each)."""
-        size = sum(s.size for s in self.trials[0].starts) if self.nuisance else 0
+        sizes = (sum(s.size for s in t.starts) for t in self.trials)
+        size = max(sizes) if self.nuisance else 0
         return len(self.trials), size
 
     def values(self, z: np.ndarray) -> np.ndarray:
@@ -301,6 +303,8 @@ class SimulationProblem:
         self, trial: Trial, row: np.ndarray | None
     ) -> Iterable[tuple[InitialState, np.ndarray | None]]:
         """Pairs (start, its nuisance variables or None)."""
+        if not trial.starts:
+            return ()
         if row is None and self.nuisance:
             row = np.zeros(self.nuisance_shape[1])
         cuts = np.cumsum([s.size for s in trial.starts])[:-1]

@@ -11,7 +11,7 @@ from ..errors import InputError, nearest
 from ..fields import Reader, deprecated
 from ..files import is_regular
 from ..yaml_file import parse_yaml, read_yaml
-from .experiment import Experiment, kind_of
+from .experiment import ALONE, Experiment, kind_of
 from .inertias import inertia_parameters
 from .options import (
     EstimationConfig,
@@ -22,6 +22,7 @@ from .options import (
     is_number,
     read_options,
 )
+from .sensors.statics.loads import read_statics
 
 TEXT = "YAML text"
 FORMER_KIND = "tosses"
@@ -50,6 +51,10 @@ def load_estimation(
     grouped = inertia_parameters(reader, top.inertias)
     chosen = _parameters(reader, top.parameters, grouped, parameters)
     kind = kind_of(top.kind)
+    bodies = _bodies(reader, kind, top.body)
+    statics = None
+    if top.statics is not None or top.kind == ALONE:
+        statics = read_statics(reader, top.statics, base, bodies[0])
     own, other = kind.recordings.roles(reader, top.data, base)
     if train:
         own, content["data"]["train"] = own.others("--train", train)
@@ -61,7 +66,7 @@ def load_estimation(
         name=top.name,
         kind=top.kind,
         scene=_scene(reader, top.scene, base),
-        bodies=_bodies(reader, kind, top.body),
+        bodies=bodies,
         train=own,
         validate=other,
         measurement=read_options(kind.measurement, reader, top.measurement, "measurement"),
@@ -71,6 +76,7 @@ def load_estimation(
         uncertainty=_uncertainty(reader, top.uncertainty, chosen),
         source=content,
         inertias=tuple(top.inertias),
+        statics=statics,
     )
 
 

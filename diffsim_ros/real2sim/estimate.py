@@ -16,7 +16,7 @@ from ..inverse.solution import bounds_reached
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
 from .config import load_estimation
-from .experiment import Data, Experiment, kind_of
+from .experiment import Data, Experiment, experiment_of
 from .fit import Fit, fit_trials
 from .inertias import read_back
 from .model import Model
@@ -89,7 +89,7 @@ class _Estimation:
     def run(self, observations: Observations | None) -> EstimationResult:
         self.reporter.begin("read")
         given = observations or {}
-        experiment = kind_of(self.config.kind)(self.config)
+        experiment = experiment_of(self.config)
         data = experiment.read(given if isinstance(given, Mapping) else {"train": given})
         before = preflight(experiment.model, data.train, self.cancel)
         fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel, before.problem)
@@ -101,6 +101,7 @@ class _Estimation:
         metrics: dict = {"train": self._training(experiment, fit, data)}
         metrics["preflight"] = before.figures
         predictions: Sequence[Any] = ()
+        at_rest: Sequence[Any] = ()
         if not self.cancelled:
             self.reporter.begin("uncertainty")
             uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty)
@@ -122,7 +123,7 @@ class _Estimation:
             bands = bands_of(experiment.model, data.validate, fit, uncertainty, count, self.cancel)
             if bands:
                 metrics["bands"] = band_figures(bands)
-            predictions = assessed.predictions
+            predictions, at_rest = assessed.predictions, assessed.at_rest
             notes += assessed.notes
         status = "cancelled" if self.cancelled else fit.status
         metrics["timing"] = self.reporter.end()
@@ -131,7 +132,7 @@ class _Estimation:
         result = self._result(
             experiment, data, fit, uncertainty, metrics, predictions, notes, status
         )
-        return replace(result, profiles=profiles, bands=bands)
+        return replace(result, profiles=profiles, bands=bands, at_rest=tuple(at_rest))
 
     def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:
         """Figures of the fit itself."""

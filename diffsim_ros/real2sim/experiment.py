@@ -21,6 +21,9 @@ from .options import KINDS, EstimationConfig, FitOptions, SimulationOptions
 from .progress import Reporter
 from .recordings import Recordings
 
+ALONE = "statics"
+"""The kind without recordings."""
+
 
 @dataclass(frozen=True)
 class Data:
@@ -37,12 +40,16 @@ class Data:
 
 @dataclass(frozen=True)
 class Assessment:
-    """Predictions with their figures: metrics.json's train and validate, and notes."""
+    """Predictions with their figures: metrics.json's train and validate, and notes.
+
+    at_rest  predictions of loads under which the scene rests (sensors/statics)
+    """
 
     predictions: list
     train: dict
     validate: dict | None
     notes: list[str]
+    at_rest: list = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -169,6 +176,15 @@ class Experiment:
     def figures_of(self, prediction: Any) -> dict:
         """Content of metrics.json for one recording."""
         return dict(prediction.errors)
+
+
+def experiment_of(config: EstimationConfig) -> Experiment:
+    """The experiment of a configuration: of its kind, with what it has of the scene at rest."""
+    found = kind_of(config.kind)(config)
+    if config.statics is None or config.kind == ALONE:
+        return found
+    still: Any = kind_of(ALONE)
+    return still.beside(found)
 
 
 def kind_of(name: str) -> type[Experiment]:

@@ -23,7 +23,7 @@ from ..inverse.model_comparison import information_criteria, verdict
 from ..inverse.optimizers import levenberg_marquardt
 from ..inverse.pinned import Pinned
 from ..inverse.uncertainty import residual_noise
-from .experiment import Data, kind_of
+from .experiment import ALONE, Data, experiment_of
 from .fit import descend, fit_trials
 from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
 from .options import EstimationConfig
@@ -169,7 +169,9 @@ class _Model:
                 ("search", float(fit.search_evaluations)),
                 ("held out", 4.0 * fit.iterations)]  # fmt: skip
         self.reporter = Reporter(progress, plan)
-        self.experiment = kind_of(config.kind)(config)  # refused before any work
+        if config.statics is not None and config.kind != ALONE:
+            raise config.error("statics", "beside recordings", "a comparison by recordings alone")
+        self.experiment = experiment_of(config)  # refused before any work
         self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
         self.fit: Any = None  # a Fit, when all trials are fitted
 

@@ -25,6 +25,7 @@ KINDS = {
     "sensors": ".sensors.cloud.experiment.CloudExperiment",
     "joints": ".sensors.joint.experiment.JointExperiment",
     "wrenches": ".sensors.wrench.experiment.WrenchExperiment",
+    "statics": ".sensors.statics.experiment.StaticsExperiment",
 }
 """Kind of an estimation -> its experiment (experiment.py)."""
 
@@ -210,7 +211,12 @@ class TopOptions:
     body: object = option(
         "any", "the body that was tracked; of kind poses also a list of bodies", REQUIRED
     )
-    data: dict = option("mapping", "recordings", REQUIRED)
+    data: dict = option("mapping", "recordings; of every kind but statics", None)
+    statics: dict = option(
+        "mapping",
+        "places at rest and natural frequencies, of kind statics alone, else beside `data`",
+        None,
+    )
     measurement: dict = option("mapping", "noise, and where trials start", None)
     simulation: dict = option("mapping", "time steps", None)
     parameters: dict = option("mapping", "what is estimated, and derived from it", REQUIRED)
@@ -231,6 +237,7 @@ class EstimationConfig:
     train         recordings that are fitted;  validate: those that are predicted (None: none)
     parameters    name -> ParameterOptions, in the order of the YAML, those of inertias behind
     inertias      payloads whose ten parameters are among them
+    statics       what was measured of the scene at rest (sensors/statics/loads.py), or None
     source        the mapping as read, with every --set, --train and --validate in it (provenance)
     """
 
@@ -249,6 +256,7 @@ class EstimationConfig:
     uncertainty: UncertaintyOptions
     source: Mapping
     inertias: tuple[str, ...] = ()
+    statics: Any = None
 
     def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
         """An InputError that names this estimation's file."""

@@ -71,7 +71,7 @@ def preflight(model: Model, trials: Sequence, cancel: Any = None) -> Preflight:
         if chosen:
             evaluation = noisy.problem(chosen, z).evaluate(z, want="equations", cancel=cancel)
     if chosen:
-        shares = _modes(model, runs)
+        shares = _modes(model, [run for run in runs if len(run.time) > 1])  # not those at rest
         figures["excitation"] = shares
         notes += _excitation(model, shares, len(chosen))
         sentences, more = model.look(chosen)

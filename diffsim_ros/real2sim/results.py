@@ -75,6 +75,7 @@ class EstimationResult:
     provenance   files with their hashes, versions, seeds
     profiles     profile likelihoods that the YAML asked for
     bands        prediction bands (inverse.bands), likewise
+    at_rest      predictions of loads under which the scene rests (sensors/statics)
     """
 
     name: str
@@ -95,6 +96,7 @@ class EstimationResult:
     derived: tuple[ParameterResult, ...] = ()
     profiles: tuple[Profile, ...] = ()
     bands: tuple[TrialBand, ...] = ()
+    at_rest: tuple[Any, ...] = ()
 
     @property
     def converged(self) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.sdfs import surface_of
 from diffsim_ros.scene.start import apply_start
+from diffsim_ros.scene.vertices import vertex_positions
 
 DEEP = 0.1  # share of a body's smallest extent that may be inside a surface at the start
 
@@ -74,20 +77,32 @@ def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
     return scene, surfaces
 
 
-def check_start(parts: Parts, surfaces: dict[str, Any]) -> None:
-    """Refuse bodies that start deep inside a surface (InputError naming body, depth and remedy).
+def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
+    """Refuse bodies that start deep inside a surface (InputError naming body, depth and remedy),
+    where `pose`, `start` and `values` have them.
 
     Deep: more than 10 % of the body's smallest extent and more than twice the depth m |g| / k_n at
     which the body rests on its own weight.
     """
     gravity = math.hypot(*parts.world["gravity"])
+    position, orientation, _ = engine.start_pose(engine.values, [])
+    begin = SimpleNamespace(position=position[None], orientation=orientation[None])
+
+    def pose(name: str) -> tuple[np.ndarray, np.ndarray]:
+        node = engine.nodes_of(name)[0]
+        return position[node], quat_matrix(orientation[node])
+
     for contact in parts.contacts:
         body = parts.bodies[contact.points]
         points = body.contact_spheres_at_start()
-        at, turn = body.start_pose()
-        centres = at + points.centres() @ turn.T
+        if body.SOFT:
+            scene = SimpleNamespace(parts=parts, engine=engine)
+            centres = vertex_positions(scene, begin, body.name)[0][body.mesh.contact]
+        else:
+            at, turn = pose(body.name)
+            centres = at + points.centres() @ turn.T
         if contact.carrier is not None:
-            at, turn = parts.bodies[contact.carrier].start_pose()
+            at, turn = pose(contact.carrier)
             centres = (centres - at) @ turn
         gap, *_ = surfaces[contact.name].evaluate(centres)
         depth = float(points.radius - np.min(gap))
@@ -95,9 +110,13 @@ def check_start(parts: Parts, surfaces: dict[str, Any]) -> None:
         extent = max(float(np.min(body.outline()[1])), 2 * points.radius)
         limit = max(DEEP * extent, resting, 1e-6)
         if depth > limit:
+            moved = isinstance(parts.start, str) or contact.points in (parts.start or {})
+            key, value = f"bodies.{contact.points}.pose.position", body.pose["position"]
+            if moved:
+                key, value = "start", f"{contact.points} in {parts.start}"
             raise parts.reader.error(
-                f"bodies.{contact.points}.pose.position",
-                body.pose["position"],
+                key,
+                value,
                 f"a start at most {limit:.3g} m deep in the surface of contact {contact.name!r}",
                 f"its deepest contact sphere is {depth:.4g} m inside; move the body out by so much",
             )

@@ -80,7 +80,7 @@ def load_scene(
         raw = {**raw, "estimated": str(Path(estimated).resolve())}
     parts = resolve(raw, place)
     engine, surfaces = build.engine_scene(parts)
-    build.check_start(parts, surfaces)
+    build.check_start(parts, surfaces, engine)
     reports = {name: body.mesh.report for name, body in parts.bodies.items() if body.SOFT}
     return SceneModel(
         engine=engine,

@@ -23,7 +23,7 @@ from diffsim_ros.inverse.losses import Loss
 from diffsim_ros.inverse.marker_track import Carrier
 from diffsim_ros.inverse.objectives import BodySlot, Term
 from diffsim_ros.inverse.parameters import ParameterMap
-from diffsim_ros.inverse.simulation_problem import SimulationProblem
+from diffsim_ros.inverse.simulation_problem import SimulationProblem, engine_rollouts
 from diffsim_ros.inverse.trial import Trial
 from diffsim_ros.statics.at_rest import SceneAtRest
 from diffsim_ros.statics.equilibrium import Equilibrium, equilibrium
@@ -96,17 +96,32 @@ def rest_problem(
     """
     from diffsim_ros import _engine
 
+    _check(scene, trials)
+    options = _engine.Options(step=1.0)
+    return SimulationProblem(scene, options, parameters, trials, simulator=_Equilibria())
+
+
+def at_rest_beside(problem: SimulationProblem, trials: Sequence[Trial]) -> SimulationProblem:
+    """The problem with these trials at rest behind its own; raises as `rest_problem`."""
+    _check(problem.scene, trials)
+    return SimulationProblem(
+        problem.scene, problem.options, problem.map, [*problem.trials, *trials],
+        nuisance=problem.nuisance, threads=problem.threads, adjoint=problem.adjoint,
+        simulator=_Equilibria(),
+    )  # fmt: skip
+
+
+def _check(scene: Any, trials: Sequence[Trial]) -> None:
     SceneAtRest(scene)
     for trial in trials:
         for key, given in (("steps", trial.steps), ("starts", len(trial.starts))):
             if given:
                 raise InputError(f"trial {trial.name}", key, given, "none, as it is at rest")
-    options = _engine.Options(step=1.0)
-    return SimulationProblem(scene, options, parameters, trials, simulator=_Equilibria())
 
 
 class _Equilibria:
-    """Equilibria in place of rollouts, see `engine_rollouts`; those last found are kept."""
+    """Equilibria in place of rollouts of no steps, see `engine_rollouts`; those last found are
+    kept."""
 
     def __init__(self) -> None:
         self._kept: dict[bytes, AtRest] = {}
@@ -114,7 +129,18 @@ class _Equilibria:
     def __call__(
         self, scene: Any, P: Array, steps: Array, options: Any, active: Sequence[int] | None,
         mode: str, threads: int, cancel: Any,
-    ) -> list[AtRest]:  # fmt: skip
+    ) -> list[Any]:  # fmt: skip
+        still = steps == 0
+        moving = iter(())
+        if not still.all():
+            settings = options, active, mode, threads, cancel
+            moving = iter(engine_rollouts(scene, P[~still], steps[~still], *settings))
+        resting = iter(self._at_rest(scene, P[still], active, cancel))
+        return [next(resting if rests else moving) for rests in still]
+
+    def _at_rest(
+        self, scene: Any, P: Array, active: Sequence[int] | None, cancel: Any
+    ) -> list[AtRest]:
         found = {}
         for p in P:
             key = p.tobytes()

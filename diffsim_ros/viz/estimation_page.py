@@ -26,6 +26,7 @@ class Sections:
     """What the page and the playback show of one kind of recording, beyond what all have.
 
     result   the EstimationResult;  shown  its predictions;  judged  those that the page sums up
+    rest     blocks on what was measured at rest, and their figures (kinds/statics.py)
     rows     fit_plots.ParameterRow of the estimated parameters;  held  of the others
     titles   of the sections on what was predicted, and on single recordings
     seen, choice  sentences above and below the playable motion;  intro  about the errors
@@ -39,6 +40,7 @@ class Sections:
         self.result, self.shown = result, tuple(result.predictions)
         self.judged = [p for p in self.shown if p.role == "validate"] or list(self.shown)
         self.rows, self.held = tables.parameter_rows(result)
+        self.rest: tuple[list[Block], Mapping[str, Any]] = [], {}
 
     @property
     def trained_on(self) -> str:
@@ -109,7 +111,7 @@ def write_page(
     written  time shown in the footer; default: now
     Returns the files written, the page first; files of the same name are replaced, each at once.
     """
-    figures = {**sections.figures(), **fit_figures(sections)}
+    figures = {**sections.figures(), **sections.rest[1], **fit_figures(sections)}
     images = {name: style.png_bytes(figure) for name, figure in figures.items()}
     beside = {name: png for name, png in images.items() if name in KNOWN}
     beside |= sections.pictures()
@@ -123,7 +125,7 @@ def rendered(
     result, history = sections.result, sections.result.history
     shown = {
         "motion": sections.motions(),
-        "prediction": sections.blocks() if sections.shown else [],
+        "prediction": [*(sections.blocks() if sections.shown else []), *sections.rest[0]],
         "trials": sections.single(),
         "curves": sections.curves(),
     }

@@ -16,6 +16,7 @@ KINDS = {
     "sensors": "clouds.CloudSections",
     "joints": "joints.JointSections",
     "wrenches": "wrenches.WrenchSections",
+    "statics": "statics.StaticsSections",
 }
 """Kind -> module of kinds/ and its Sections."""
 
@@ -29,6 +30,8 @@ def sections_of(result: Any) -> Sections:
 def write_pages(result: Any, folder: Path) -> None:
     """Write report.html, its pictures and motion.mcap of an EstimationResult into a folder."""
     sections = sections_of(result)
+    statics = import_module("diffsim_ros.viz.kinds.statics")
+    sections.rest = statics.blocks(result.at_rest), statics.figures(result.at_rest)
     write_page(sections, folder / "report.html")
     if result.predictions:
         write_playback(folder / "motion.mcap", sections.play)

@@ -56,6 +56,32 @@ def test_a_stretched_start_has_its_energy_and_keeps_its_rest_shape(tmp_path, ele
     )
 
 
+def test_a_start_deep_in_a_surface_is_refused(tmp_path):
+    """The block stretched downwards, then the whole scene moved down; touching is fine."""
+    content = scene(block() | {"pose": {"position": [0.3, 0, 0.5]}})
+    shape = load_scene(content).parts.bodies["block"].mesh.vertices
+    contact = {"name": "rest", "points": "block", "k_n": 1e4, "c_f": 0.3,
+               "against": {"plane": {"normal": [0, 0, 1], "offset": 0.475}}}  # fmt: skip
+    content |= {"contact": [contact]}
+    for factor, depth in ((1.0, 0), (1.1, 0.0025), (1.4, 0.01)):
+        np.savez(tmp_path / "start.npz", vertices=shape * [1, 1, factor])
+        deep = content | {"start": {"block": "start.npz"}}
+        if depth < 0.1 * min(SIZE):
+            load_scene(deep, base=tmp_path)
+            continue
+        with pytest.raises(InputError, match=rf"start: got .block in.*'rest'.*{depth:.4g} m ins"):
+            load_scene(deep, base=tmp_path)
+    model = load_scene(content)
+    arrays = pose_arrays(model, equilibrium(load_scene(content | {"contact": []}).engine))
+    arrays["position"] = arrays["position"] - [0, 0, 0.02]
+    np.savez(tmp_path / "pose.npz", **arrays)
+    with pytest.raises(InputError, match=r"start: got .block in .*pose.npz.*0.02 m inside"):
+        load_scene(content | {"start": "pose.npz"}, base=tmp_path)
+    values = {"block.position.z": 0.48}
+    with pytest.raises(InputError, match=r"block.pose.position.*0.02 m inside"):
+        load_scene(content | {"values": values})
+
+
 def test_velocities_of_vertices_add_to_those_of_the_body(tmp_path):
     spin = [0, 0, 2.0]
     model = stretched(tmp_path, velocities=[3.0, 0, 0], velocity=[1, 0, 0], angular_velocity=spin)

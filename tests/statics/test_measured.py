@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 
+from diffsim_ros import _engine
 from diffsim_ros.errors import InputError
 from diffsim_ros.inverse import (
     Parameter,
@@ -16,6 +17,9 @@ from diffsim_ros.inverse import (
     levenberg_marquardt,
 )
 from diffsim_ros.inverse.marker_track import RigidPoints, SoftPoints
+from diffsim_ros.inverse.objectives import LinearFunctional
+from diffsim_ros.inverse.simulation_problem import SimulationProblem
+from diffsim_ros.inverse.trial import InitialState
 from diffsim_ros.statics import (
     Frequencies,
     PlacesAtRest,
@@ -24,6 +28,7 @@ from diffsim_ros.statics import (
     modes,
     rest_problem,
 )
+from diffsim_ros.statics.measured import at_rest_beside
 from tests.statics.scenes import GRAVITY, cantilever, cube_on_plane, jointed_arm, on_spring
 
 MASS, STIFFNESS, LENGTH = 0.3, 120.0, 0.1
@@ -111,6 +116,35 @@ def check_derivatives(problem, z, eps=1e-4):
 def test_gradients_are_those_of_differences():
     _, problem = beam_problem()
     check_derivatives(problem, problem.start)
+
+
+def test_beside_a_motion_whose_start_is_fitted_the_gradient_is_that_of_differences():
+    """Nuisance variables are of the motion; those of what is at rest are read by nothing."""
+    scene, sag = on_spring(), LENGTH + MASS * GRAVITY / STIFFNESS
+    begin = InitialState("bob", [0, 0, -sag], None, [0, 0, 0.1], covariance=1e-4 * np.eye(6))
+    swing = Trial("swing", 20, (LinearFunctional("bob", position=(3.0, -2.0, 40.0)),), (begin,))
+    options = _engine.Options(step=0.005, stagnate=True)
+    parameters = ParameterMap([stiffness(130.0)], scene)
+    moving = SimulationProblem(scene, options, parameters, [swing], nuisance=True)
+    rest = Trial("rest", 0, (bob([np.nan, np.nan, -sag], 1e-3),))
+    problem = at_rest_beside(moving, [rest])
+    z, y = problem.start, np.random.default_rng(0).standard_normal((2, 6))
+    value = problem.evaluate(z, y, want="gradient")
+    by_z, by_y = value.gradient
+    assert by_y[1] == pytest.approx(y[1])
+    alone = moving.evaluate(z, y[:1]).value, rest_problem(scene, parameters, [rest])
+    parts = alone[0] + alone[1].evaluate(z).value + 0.5 * np.sum(y[1] ** 2)
+    assert value.value == pytest.approx(parts, rel=1e-12)
+
+    def along(step, shift):
+        ends = (problem.evaluate(z + k * step, y + k * shift).value for k in (1, -1))
+        return np.subtract(*ends) / 2e-5
+
+    assert along(np.array([1e-5]), 0) == pytest.approx(by_z[0], rel=1e-6)
+    shift = 1e-5 * np.eye(12)[2].reshape(2, 6)
+    assert along(0, shift) == pytest.approx(by_y[0, 2], rel=1e-6)
+    with pytest.raises(InputError, match="steps"):
+        at_rest_beside(moving, [swing])
 
 
 def test_rigid_bodies_at_rest_are_measured_by_points_and_poses():

@@ -73,6 +73,7 @@ def made_up(count=12):
         kind="poses",
         scene={"table.c_f": 0.2},
         derived=(),
+        at_rest=(),
         status="converged",
         message="relative decrease 3e-6 below 1e-5 after 4 iterations",
         parameters=(

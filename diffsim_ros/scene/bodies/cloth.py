@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join
 from diffsim_ros.scene import cloth, mesh_files, tets
 from diffsim_ros.scene.bodies.body import per_amount
+from diffsim_ros.scene.bodies.regions import region, resolve_region
 from diffsim_ros.scene.bodies.soft import FILE, UNIT, SoftShape, check_cells
 from diffsim_ros.scene.bodies.web import REST_SCALE, SPRINGS_OF, STRETCH, WebBody
 from diffsim_ros.scene.materials import Material
 from diffsim_ros.scene.part import key, part, shared
+from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.targets import Entries, Target
 
 SHAPES: dict[str, Section] = {
@@ -26,6 +30,16 @@ SHAPES: dict[str, Section] = {
         "centred": Field("flag", "move the centre of the area to the origin", default=True),
     },
 }
+PATCH: Section = {
+    "where": Field(
+        "any", "region of its vertices; faces that lie in it whole are of the patch",
+        default=REQUIRED,
+    ),
+    "factor": Field(
+        "number", "mass per area, as a multiple of the rest's", "1", REQUIRED, minimum=0,
+        strict=True,
+    ),
+}  # fmt: skip
 
 
 @part
@@ -35,6 +49,7 @@ class ClothBody(WebBody):
     WORD = "cloth"
     SHEET = True
     SHAPES = SHAPES
+    MORE: ClassVar = {**WebBody.MORE, ".patches[i]": PATCH}
     shape: dict = key("any", "one of `rectangle`, `mesh`", default=REQUIRED)
     mass: float | None = key("number", "mass of all of it", "kg", minimum=0, strict=True)
     mass_per_area: float | None = key("number", "instead of mass", "kg/m^2", minimum=0, strict=True)
@@ -44,6 +59,12 @@ class ClothBody(WebBody):
     )
     bend: dict | None = key(
         "mapping", SPRINGS_OF.format("across two neighbouring cells or triangles")
+    )
+    patches: list[dict] = key(
+        "list",
+        "where it is heavier or lighter, {where, factor}: seams, patches, prints; `mass` is of all "
+        "of it, `mass_per_area` of the rest",
+        default=[],
     )
     rest_scale: float = shared(REST_SCALE)
 
@@ -63,6 +84,22 @@ class ClothBody(WebBody):
             raise reader.error(join(key, "shear"), values["shear"], rule, remedy)
 
     @classmethod
+    def check(cls, parts: Parts, values: dict, given: object, key: str) -> None:
+        super().check(parts, values, given, key)
+        reader, shape = parts.reader, cls.shape_of(values, parts.reader.place, join(key, "shape"))
+        for i, patch in enumerate(values["patches"]):
+            place = f"{key}.patches[{i}]"
+            one = values["patches"][i] = reader.section(PATCH, patch, place)
+            where = join(place, "where")
+            one["where"] = resolve_region(reader, one["where"], shape.vertices, where)
+            if not _areas(shape, region(one["where"], shape.vertices)).any():
+                rule = "a region in which at least one cell or triangle lies whole"
+                raise reader.error(where, one["where"], rule)
+        if not _weights(shape, values["patches"]).min() > 0:
+            rule = "patches of factors below 1 that do not overlap"
+            raise reader.error(join(key, "patches"), values["patches"], rule)
+
+    @classmethod
     def make(cls, kind: str, values: dict, arguments: dict, place: str, key: str) -> SoftShape:
         if kind == "rectangle":
             web = cloth.rectangle(values["size"], values["cells"])
@@ -78,17 +115,17 @@ class ClothBody(WebBody):
         return SoftShape(web.vertices, web.triangles, every, web.shares, web=web, area=area)
 
     def total_mass(self) -> float:
-        return self.mass if self.mass is not None else self.mass_per_area * self.mesh.area
+        if self.mass is not None:
+            return self.mass
+        return self.mass_per_area * float(_weights(self.mesh, self.patches).sum())
+
+    def mass_shares(self) -> np.ndarray:
+        weights = _weights(self.mesh, self.patches)
+        return weights / weights.sum() if self.patches else super().mass_shares()
 
     def loaded_areas(self, chosen: np.ndarray) -> np.ndarray:
         """Of a rectangle by cells, a quarter for each corner: its triangles favour some."""
-        diagonals = self.mesh.web.pairs.get("shear")
-        if diagonals is None:
-            return super().loaded_areas(chosen)
-        cells = np.hstack(np.split(diagonals, 2))
-        loaded = cells[np.isin(cells, chosen).all(axis=1)]
-        corners = np.bincount(loaded.ravel(), minlength=len(self.mesh.vertices))
-        return corners * self.mesh.area / len(cells) / 4
+        return _areas(self.mesh, chosen)
 
     def mass_targets(self, entries: Entries) -> dict[str, Target]:
         if self.mass is not None:
@@ -96,3 +133,24 @@ class ClothBody(WebBody):
         mass = entries.target(f"{self.name}.mass")
         area = mass.value / self.mass_per_area
         return {"mass_per_area": per_amount(self.mass_per_area, "kg/m^2", mass.sets, area)}
+
+
+def _weights(shape: SoftShape, patches: Sequence[dict]) -> np.ndarray:
+    """Areas of the vertices [m^2] (n,), those in patches times their factors."""
+    found = shape.web.shares * shape.area
+    for patch in patches:
+        chosen = region(patch["where"], shape.vertices)
+        found = found + (patch["factor"] - 1) * _areas(shape, chosen)
+    return found
+
+
+def _areas(shape: SoftShape, chosen: np.ndarray) -> np.ndarray:
+    """Areas by vertex [m^2] (n,) of the faces whose vertices are all `chosen`."""
+    diagonals = shape.web.pairs.get("shear")
+    if diagonals is None:
+        faces = shape.triangles[np.isin(shape.triangles, chosen).all(axis=1)]
+        return tets.vertex_areas(shape.vertices, faces)
+    cells = np.hstack(np.split(diagonals, 2))
+    loaded = cells[np.isin(cells, chosen).all(axis=1)]
+    corners = np.bincount(loaded.ravel(), minlength=len(shape.vertices))
+    return corners * shape.area / len(cells) / 4

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join
 from diffsim_ros.scene.bodies.soft import SoftBody
 from diffsim_ros.scene.cloth import KINDS
@@ -58,7 +60,7 @@ class WebBody(SoftBody):
             self.name,
             vertices=shape.vertices,
             mass=self.total_mass(),
-            shares=shape.web.shares,
+            shares=self.mass_shares(),
             **self.start(),
         )
         for kind, numbers in self.springs().items():
@@ -74,6 +76,10 @@ class WebBody(SoftBody):
                 **numbers,
             )
         self.add_contact_spheres(scene)
+
+    def mass_shares(self) -> np.ndarray:
+        """Of the vertices, sum 1 (n,)."""
+        return self.mesh.web.shares
 
     def mass_targets(self, entries: Entries) -> dict[str, Target]:
         """Its mass, as the file gives it."""

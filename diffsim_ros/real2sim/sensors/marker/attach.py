@@ -23,13 +23,20 @@ def carrier_of(scene: SceneModel, body: str, places: np.ndarray) -> Carrier:
     On a solid they follow the tetrahedron that reaches them with the least extension: their
     barycentric coordinates in it at the start, below 0 or above 1 where they stand off.  Exact for
     affine motions, hence for rotations; differentiable.  Vertices that a kinematic body carries
-    count as resting where they start, like pinned ones.
+    count as resting where they start, like pinned ones.  On cloth and strings they follow the
+    nearest vertex that nothing holds, at a constant distance.
     """
     bodies = scene.parts.bodies
     if not bodies[body].SOFT:
         position, rotation = bodies[body].start_pose()
         return RigidPoints((places - position) @ rotation)
     vertices = bodies[body].placed_vertices()
+    if bodies[body].mesh.tets is None:
+        loose = vertices[bodies[body].free()]
+        apart = np.linalg.norm(places[:, None] - loose, axis=2)
+        nearest, node = np.unique(np.argmin(apart, axis=1), return_inverse=True)
+        weights = np.eye(len(nearest))[node]
+        return SoftPoints(nearest, weights, places - weights @ loose[nearest])
     free, pinned = np.ones(len(vertices), bool), np.zeros(len(vertices), bool)
     for carrier, glued in bodies[body].held_vertices():
         free[glued] = False

@@ -1,0 +1,1 @@
+"""Scenes at rest: stiffness and masses from static deflections and natural frequencies."""
