@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from diffsim_ros import _engine, meshes
+from diffsim_ros.scene.tets import TetMesh, face_areas
 
 from .closed_forms import lame, sphere_modes
 from .common import RESULTS
@@ -95,34 +96,17 @@ class Cantilever:
 
     def end_shares(self) -> np.ndarray:
         """(free,) shares of a uniform traction on the end face: exact for its shape functions."""
-        faces = meshes.surface(self.tets[:, :4])
-        faces = faces[np.isclose(self.vertices[faces, 2], LENGTH).all(axis=1)]
-        a, b, c = np.moveaxis(self.vertices[faces], 1, 0)
-        area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
-        share = np.zeros(len(self.vertices))
-        if self.tets.shape[1] == 4:
-            np.add.at(share, faces, area[:, None] / 3)
-        else:  # middles of the edges carry all of it
-            middle = {tuple(sorted(t[list(e)])): t[4 + k] for t in self.tets for k, e in
-                      enumerate(((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)))}  # fmt: skip
-            for face, size in zip(faces, area, strict=True):
-                for i, j in ((0, 1), (1, 2), (0, 2)):
-                    share[middle[tuple(sorted(face[[i, j]]))]] += size / 3
-        return share[self.free] / WIDTH**2
+        end = np.flatnonzero(np.isclose(self.vertices[:, 2], LENGTH))
+        areas = face_areas(TetMesh(self.vertices, self.tets), end)
+        return areas[self.free] / WIDTH**2
 
     def settled(self, weight: bool, pull: bool) -> np.ndarray:
         """Places (free, 3) at rest under the loads: BDF1 at long steps damps all vibration."""
         s = self.bare()
         s.set_gravity([0, -GRAVITY * weight, 0])
-        share = np.zeros(len(self.vertices))
-        share[self.free] = np.round(self.end_shares(), 12)
-        for k, one in enumerate(np.unique(share[share > 0]) if pull else []):
-            s.add_point_force(
-                f"pull {k}",
-                points="bar",
-                index=np.flatnonzero(share == one).tolist(),
-                force=[0, -TIP_LOAD * one, 0],
-            )
+        if pull:
+            s.add_point_force("pull", points="bar", index=self.free.tolist(),
+                              force=[0, -TIP_LOAD, 0], shares=self.end_shares())  # fmt: skip
         r = _engine.rollout(s, s.values, SETTLING, _engine.Options(step=LONG_STEP, order=1))
         assert r.ok, r.message
         assert np.abs(r.velocity[-1]).max() < 1e-6, np.abs(r.velocity[-1]).max()

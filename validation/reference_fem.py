@@ -184,13 +184,15 @@ def factorized(matrix):
     )  # fmt: skip
 
 
-def equilibrium(bar: Bar, load: np.ndarray, free: np.ndarray) -> np.ndarray:
+def equilibrium(
+    bar: Bar, load: np.ndarray, free: np.ndarray, tolerance: float = 1e-9
+) -> np.ndarray:
     """Static equilibrium u (ndof,) under dead loads, by Newton from the unloaded state."""
     u, p = np.zeros(bar.ndof), 0.0
     for _ in range(30):
         state = bar.state(u)
         r = (bar.force(state) - load)[free]
-        if np.linalg.norm(r) <= 1e-9 * np.linalg.norm(load):
+        if np.linalg.norm(r) <= tolerance * np.linalg.norm(load):
             return u
         step = np.zeros(bar.ndof)
         step[free] = -factorized(bar.stiffness(state, p)[free][:, free]).solve(r)

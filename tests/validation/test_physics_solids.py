@@ -31,7 +31,7 @@ def test_quadratic_tetrahedra_are_near_the_reference_and_linear_ones_lock():
 @pytest.mark.parametrize(
     ("element", "poisson", "cells", "split", "least", "most"),
     [
-        # What docs/reference/scene.md says of equal cells: smoothing does not suffice.
+        # On equal cells p1_fbar and p2 are too stiff; p2_p0 is not, by any split.
         ("p1_fbar", 0.45, (5, 5, 16), "six", -0.062, -0.055),
         ("p2", 0.45, (4, 4, 6), "six", -0.049, -0.041),
         *(("p2_p0", nu, (2, 2, 6), split, -0.03, 0.03)
