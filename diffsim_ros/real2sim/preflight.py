@@ -29,6 +29,8 @@ NEEDS = {
     "c_n": "contact", "d_0": "contact", "f_0": "slip",
 }  # fmt: skip
 """Parameter of a contact -> what must happen for the data to depend on it."""
+LOCKS_LEAST = "p2_p0"
+"""Element of solids that hardly locks."""
 MISSING = {
     "slip": ("no sliding", "push or throw it along the ground"),
     "stick": ("no sticking", "let it come to rest, or roll"),
@@ -53,6 +55,7 @@ def preflight(model: Model, trials: Sequence, cancel: Any = None) -> Preflight:
     """Figures and notes of recordings and first guess, before these trials are fitted."""
     chosen = [trials[i] for i in np.unique(np.linspace(0, len(trials) - 1, MOST).astype(int))]
     notes, figures = _data(model, trials)
+    notes += _locking(model)
     noisy, z = _noise_model(model), np.clip(model.map.start, model.map.lower, model.map.upper)
     problem = noisy.problem(chosen, z)
     evaluation = problem.evaluate(z, want="equations", cancel=cancel)
@@ -172,6 +175,21 @@ def _contact_keys(model: Model, name: str, contacts: set[str]) -> list[str]:
     sets = model.config.parameters[name].sets
     pairs = (target.rsplit(".", 1) for target in sets if "." in target)
     return [key for owner, key in pairs if owner in contacts]
+
+
+def _locking(model: Model) -> list[str]:
+    """Poisson's ratios of solids whose elements lock: their derivatives are the first to suffer."""
+    notes = []
+    for name in model.map.names:
+        for target in model.config.parameters[name].sets:
+            owner, _, key = target.rpartition(".")
+            element = getattr(model.scene.parts.bodies.get(owner), "element", LOCKS_LEAST)
+            if key == "poisson" and element != LOCKS_LEAST:
+                notes.append(
+                    f"{name} sets {target}, but element {element} locks: near 0.5 derivatives by "
+                    f"Poisson's ratio may be several times too large; use element: {LOCKS_LEAST}"
+                )
+    return notes
 
 
 # ---------------------------------------------------------------------------- information

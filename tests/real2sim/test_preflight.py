@@ -1,13 +1,16 @@
 """The pre-flight check: what the data do not identify is named, before any optimisation."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.experiment import kind_of
-from diffsim_ros.real2sim.preflight import preflight
+from diffsim_ros.real2sim.preflight import _locking, preflight
+from diffsim_ros.scene.model import load_scene
+from tests.real2sim import markers_synthetic
 from tests.real2sim.synthetic import arrays, estimation, recorded
 
 
@@ -51,6 +54,21 @@ def test_parameters_that_do_the_same_are_named_as_a_pair(tosses):
     source["parameters"]["roughness"] = twin
     notes = [note for note in checked(source).notes if "correlated" in note]
     assert len(notes) == 1 and "friction and roughness" in notes[0]
+
+
+@pytest.mark.parametrize("element", ["p2", "p2_p0"])
+def test_poissons_ratio_of_an_element_that_locks_is_named(element):
+    scene = markers_synthetic.scene()
+    scene["bodies"]["beam"]["element"] = element
+    sets = {"nu": {"beam.poisson": 1.0}, "stiffness": {"beam.young": 1.0}}
+    model = SimpleNamespace(
+        scene=load_scene(scene),
+        map=SimpleNamespace(names=list(sets)),
+        config=SimpleNamespace(parameters={k: SimpleNamespace(sets=v) for k, v in sets.items()}),
+    )
+    notes = _locking(model)
+    assert len(notes) == (element == "p2")
+    assert all(note.startswith("nu sets beam.poisson, but element p2 locks") for note in notes)
 
 
 def test_an_outlier_among_the_fitted_samples_is_told(tmp_path):
