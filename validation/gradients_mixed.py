@@ -33,7 +33,8 @@ REACHED = (
     "pair forwards", "pair backwards", "bdf1", "bdf2",
 )  # fmt: skip
 HELD = (
-    "element p1", "element p1_fbar", "element p2", "model neo_hookean", "model neo_hookean_safe",
+    "element p1", "element p1_fbar", "element p2", "element p2_p0",
+    "model neo_hookean", "model neo_hookean_safe",
     "mass lumped", "mass consistent", "viscosity invariant", "viscosity linear",
     "parameters per element", "field of stiffness", "glued solid", "glued cloth", "glued string",
     "glued to handle", "glued to rigid body", "glued to world", "natural lengths",

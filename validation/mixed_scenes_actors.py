@@ -54,29 +54,22 @@ def glue(b: Builder, start: dict, vertices, index) -> list:
 
 
 def _mesh(b: Builder, element: str):
-    """A small mesh: brick, beam or ball; for p2 a quadratic brick."""
-    shape = b.draw("mesh", ("brick", "beam", "ball"), tag=False)
-    if shape == "ball" and element != "p2":
+    """A small mesh: brick, beam or ball; of quadratic elements a brick of one cell."""
+    shape, quadratic = b.draw("mesh", ("brick", "beam", "ball"), tag=False), "p2" in element
+    if shape == "ball" and not quadratic:
         vertices, tets = meshes.ball(1, 0.05)
     else:
-        cells = (1, 1, 1) if element == "p2" else (2, 1, 1) if shape == "brick" else (3, 1, 1)
+        cells = (1, 1, 1) if quadratic else (2, 1, 1) if shape == "brick" else (3, 1, 1)
         vertices, tets = meshes.box((0.12 if shape == "beam" else 0.08, 0.07, 0.05), cells)
-    return quadratic(vertices, tets) if element == "p2" else (vertices, tets)
-
-
-def quadratic(vertices, tets):
-    """A mesh with nodes in the middle of its edges, in VTK's order."""
-    pairs = tets[:, [(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)]]
-    edges, index = np.unique(np.sort(pairs, axis=2).reshape(-1, 2), axis=0, return_inverse=True)
-    middle = vertices[edges].mean(axis=1)
-    return np.vstack([vertices, middle]), np.hstack(
-        [tets, len(vertices) + index.reshape(len(tets), 6)]
-    )
+    return meshes.quadratic(vertices, tets) if quadratic else (vertices, tets)
 
 
 def soft(b: Builder, place) -> Actor:
     """A soft solid of any element, model, viscosity and mass; perhaps glued."""
-    element = b.draw("element", ("p1", "p1_fbar", "p2"))
+    element = b.draw("element", ("p1", "p1_fbar", "p2"), tag=False)
+    if element == "p2":
+        element = b.draw("quadratic", ("p2", "p2_p0"), tag=False)
+    b.tags.add(f"element {element}")
     vertices, tets = _mesh(b, element)
     start = motion(b, place, vertices, turn=0.3 if b.rng.random() < 0.5 else 1.5)
     more: dict = {"glued": []}
