@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.parts import Parts
+from diffsim_ros.scene.placement import vertices_at
 from diffsim_ros.scene.sdfs import surface_of
 from diffsim_ros.scene.start import apply_start
-from diffsim_ros.scene.vertices import vertex_positions
 
 DEEP = 0.1  # share of a body's smallest extent that may be inside a surface at the start
 
@@ -86,7 +85,6 @@ def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
     """
     gravity = math.hypot(*parts.world["gravity"])
     position, orientation, _ = engine.start_pose(engine.values, [])
-    begin = SimpleNamespace(position=position[None], orientation=orientation[None])
 
     def pose(name: str) -> tuple[np.ndarray, np.ndarray]:
         node = engine.nodes_of(name)[0]
@@ -96,8 +94,8 @@ def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
         body = parts.bodies[contact.points]
         points = body.contact_spheres_at_start()
         if body.SOFT:
-            scene = SimpleNamespace(parts=parts, engine=engine)
-            centres = vertex_positions(scene, begin, body.name)[0][body.mesh.contact]
+            placed = vertices_at(parts, engine, position[None], orientation[None], body.name)
+            centres = placed[0][body.mesh.contact]
         else:
             at, turn = pose(body.name)
             centres = at + points.centres() @ turn.T

@@ -1,4 +1,4 @@
-"""Vertices of soft bodies in a recorded motion: free ones are nodes, glued ones are carried."""
+"""Vertices and centres of bodies in a recorded motion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diffsim_ros.rotation import quat_matrix
+from diffsim_ros.scene.placement import vertices_at
 
 if TYPE_CHECKING:
     from diffsim_ros.scene.model import SceneModel
@@ -19,21 +19,7 @@ def vertex_positions(model: SceneModel, rollout: Any, name: str, frames: Any = N
     chosen = slice(None) if frames is None else frames
     position = np.asarray(rollout.position)[chosen]
     orientation = np.asarray(rollout.orientation)[chosen]
-    bodies = model.parts.bodies
-    start = bodies[name].placed_vertices()
-    found = np.zeros((len(position), len(start), 3))
-    for carrier, vertices in bodies[name].held_vertices():
-        if not carrier:
-            found[:, vertices] = start[vertices]
-            continue
-        at, by = bodies[carrier].start_pose()
-        local = (start[vertices] - at) @ by
-        node = model.engine.nodes_of(carrier)[0]
-        arm = np.einsum("fij,nj->fni", quat_matrix(orientation[:, node]), local)
-        found[:, vertices] = position[:, node, None] + arm
-    first, nodes = model.engine.nodes_of(name)
-    found[:, bodies[name].free()] = position[:, first : first + nodes]
-    return found
+    return vertices_at(model.parts, model.engine, position, orientation, name)
 
 
 def centre_of(model: SceneModel, rollout: Any, name: str) -> dict[str, Array]:
