@@ -58,8 +58,8 @@ void Contact::evaluate_law(const Window& window, const VectorXd& p, Touch& t) co
   t.left = false;
   const double h = window.scheme.h;
   t.normal = integral ? onset_force(law, t.d, t.rate, t.before, h) : normal_force(law, t.d, t.rate);
-  const bool linear = law.friction == Friction::linear;
-  t.load = t.normal.onset && linear ? onset_force(law, t.d, t.rate, t.before, 0) : t.normal;
+  const bool after = t.normal.onset && end_ == FrictionEnd::after;
+  t.load = after ? onset_force(law, t.d, t.rate, t.before, 0) : t.normal;
   t.limit = friction_limit(law, t.load.f);
   evaluate_friction(window, p, law, began, t);
   t.f = t.normal.f * t.sdf.n - t.slope.s * t.v_t;

@@ -14,6 +14,7 @@
 #include "../bodies/point_set.hpp"
 #include "../sdf/sdf.hpp"
 #include "contact_element.hpp"
+#include "contact_onset.hpp"
 #include "contact_rolling.hpp"
 
 namespace diffsim {
@@ -32,15 +33,17 @@ struct SurfaceParameters {
 
 class Contact : public ContactElement {
  public:
-  /// mass: what friction at each point has to stop [kg].
+  /// mass: what friction at each point has to stop [kg]; end: of linear friction.
   Contact(std::string name, const PointSet* points, SdfPtr sdf, Carrier carrier, VectorXd weights,
-          VectorXd mass, const ContactParameters& law, SurfaceParameters surface = {})
+          VectorXd mass, FrictionEnd end, const ContactParameters& law,
+          SurfaceParameters surface = {})
       : ContactElement(std::move(name)),
         points_(points),
         sdf_(std::move(sdf)),
         carrier_(carrier),
         weights_(std::move(weights)),
         mass_(std::move(mass)),
+        end_(law.friction == Friction::linear ? end : FrictionEnd::ahead),
         law_(law),
         surface_(surface),
         only_point_nodes_(std::all_of(points->node.begin(), points->node.end(), [&](int node) {
@@ -193,6 +196,7 @@ class Contact : public ContactElement {
   SdfPtr sdf_;
   Carrier carrier_;
   VectorXd weights_, mass_;
+  FrictionEnd end_;
   ContactParameters law_;
   SurfaceParameters surface_;
   bool only_point_nodes_;

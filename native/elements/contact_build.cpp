@@ -96,11 +96,25 @@ VectorXd masses_of(const Scene& scene, const PointSet& points, int carrier, bool
   return mass;
 }
 
+/// Nodes of soft bodies touch for a few steps only and move with their neighbours, so that a force
+/// after a touch errs by more than one that sees its end.
+FrictionEnd friction_end(const Scene& scene, const PointSet& points) {
+  for (const auto& body : scene.bodies()) {
+    const int first = body->node(), end = first + body->count();
+    const auto inside = [&](int node) { return node >= first && node < end; };
+    if (body->count() > 1 && std::any_of(points.node.begin(), points.node.end(), inside)) {
+      return FrictionEnd::ahead;
+    }
+  }
+  return FrictionEnd::after;
+}
+
 /// The checked direction of a contact that carries `share` of its law.
 struct Direction {
   const PointSet* points;
   Carrier carrier;
   VectorXd weights, mass;
+  FrictionEnd end;
 };
 
 Direction direction(const Scene& scene, const std::string& place, const ContactSet& set,
@@ -110,7 +124,8 @@ Direction direction(const Scene& scene, const std::string& place, const ContactS
   const Carrier carrier = carrier_of(scene, place, set.carrier);
   check_points(place, set, points, carrier.node);
   return {&points, carrier, share * weights_of(place, set.weights, points.size()),
-          masses_of(scene, points, carrier.node, friction != Friction::hybrid)};
+          masses_of(scene, points, carrier.node, friction != Friction::hybrid),
+          friction_end(scene, points)};
 }
 
 }  // namespace
@@ -128,8 +143,8 @@ void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
       scene.table().add(name + ".surface_offset", "m", 0, -kInfinity, kInfinity),
       scene.table().add(name + ".surface_scale", "1", 1, 1e-9, kInfinity)};
   scene.add_contact(std::make_unique<Contact>(name, side.points, set.sdf, side.carrier,
-                                              std::move(side.weights), std::move(side.mass), params,
-                                              surface));
+                                              std::move(side.weights), std::move(side.mass),
+                                              side.end, params, surface));
 }
 
 void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a,
@@ -165,7 +180,7 @@ void add_contact_pair(Scene& scene, const std::string& name, const ContactSet& a
   for (int m = 0; m < 2; ++m) {
     scene.add_contact(std::make_unique<Contact>(name + end[m], side[m].points, set[m]->sdf,
                                                 side[m].carrier, std::move(side[m].weights),
-                                                std::move(side[m].mass), params));
+                                                std::move(side[m].mass), side[m].end, params));
   }
 }
 

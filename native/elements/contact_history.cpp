@@ -38,7 +38,7 @@ bool Contact::past_touch(int i, const Window& window, const VectorXd& p, Touch& 
 }
 
 bool Contact::leave(int i, const Window& window, const VectorXd& p, Touch& t) const {
-  if (law_.friction != Friction::linear || !past_touch(i, window, p, t)) return false;
+  if (end_ == FrictionEnd::ahead || !past_touch(i, window, p, t)) return false;
   const State& now = window.now();
   Matrix3X x(3, 1);
   std::vector<SdfSample> found;
@@ -77,7 +77,7 @@ void Contact::evaluate_touched(const Window& window, const VectorXd& p, const Co
   const double speed = t.v_t.norm(), pull = t.k_t * speed;
   t.sampled = normal_force(law, t.d, t.rate);
   t.sampled_limit = friction_limit(law, t.sampled.f);
-  TouchedStep step{t.before, t.d, t.sampled_limit.f, t.limit.f, false, 0, 0, 0};
+  TouchedStep step{t.before, t.d, t.rate, window.scheme.h, t.sampled_limit.f, t.limit.f, end_};
   const bool slides = pull > step.sampled;
   if (law.friction == Friction::linear && began != kOpen &&
       began != static_cast<int>(slides ? kSlip : kStick)) {
@@ -96,7 +96,7 @@ void Contact::evaluate_touched(const Window& window, const VectorXd& p, const Co
   t.by_sampled = to.by_sampled;
   const double by_fn = to.by_sampled * t.sampled_limit.by_fn;
   t.by_d = to.by_d + by_fn * t.sampled.by_d;
-  t.by_rate = by_fn * t.sampled.by_rate;
+  t.by_rate = to.by_rate + by_fn * t.sampled.by_rate;
   t.by_before = to.by_before;
   t.by_past_pull = to.by_past_pull;
   t.by_past_limit = to.by_past_limit;

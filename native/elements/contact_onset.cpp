@@ -92,11 +92,11 @@ LeftSlope left_slope(double k_t, double speed, double limit, double d, double ga
 
 namespace {
 
-// A value and its derivatives by k_t, |v_t|, L*, L, d, before, q', L*'.
-using Pull = Eigen::AutoDiffScalar<Eigen::Matrix<double, 8, 1>>;
+// A value and its derivatives by k_t, |v_t|, L*, L, d, d', before, q', L*'.
+using Pull = Eigen::AutoDiffScalar<Eigen::Matrix<double, 9, 1>>;
 
 struct Quantities {
-  Pull k_t, speed, sampled, limit, x, past_pull, past_limit;
+  Pull k_t, speed, sampled, limit, x, y, past_pull, past_limit;
   bool first, passes;
   double mobility;
 };
@@ -106,15 +106,19 @@ Pull excess(const Pull& a, const Pull& b) { return a * b / (2. * (a + b)); }
 // |f_t| / |v_t|
 Pull sticking(const Quantities& of) {
   const Pull pull = of.k_t * of.speed;
-  Pull s = of.k_t;
-  if (of.first) {
-    const Pull share = of.x + 0.5;
-    s *= share;
-    if (pull.value() > 0) s -= of.k_t * (share - of.limit / of.sampled) * pull / of.sampled;
+  Pull share(1.);
+  if (of.first) share += of.x - 0.5;
+  if (of.y.value() < 1) share += of.y - 0.5;
+  Pull s = of.k_t * share;
+  if (pull.value() > 0) s -= of.k_t * (share - of.limit / of.sampled) * pull / of.sampled;
+  const Pull left = of.sampled - pull;
+  if (const double y = of.y.value(); y >= 1 && y < 2) {
+    const Pull next = pull - of.sampled * (1. - 1. / of.y);
+    if (next.value() > 0) s += (2. - of.y) * of.y * left * next / (2. * of.sampled * of.speed);
   }
   if (!of.passes) return s;
   const Pull most = of.past_pull.value() < of.sampled.value() ? of.past_pull : of.sampled;
-  return s + of.k_t * excess(of.sampled - pull, of.past_pull - of.past_limit) / most;
+  return s + of.k_t * excess(left, of.past_pull - of.past_limit) / most;
 }
 
 Pull sliding(const Quantities& of) {
@@ -124,16 +128,19 @@ Pull sliding(const Quantities& of) {
   const Pull give = of.k_t * of.mobility / (1. + of.k_t * of.mobility);
   const Pull half = (1. - give / 2.) * b - (1. - give) * over;
   const Pull a = (sqrt(half * half + 4. * (1. - give) * over * b) - half) / 2.;
-  return (of.limit + excess(a, b)) / of.speed;
+  const Pull e = excess(a, b);
+  return (of.limit + (of.y.value() < 1 ? Pull(e * of.y) : e)) / of.speed;
 }
 
 }  // namespace
 
 TouchedSlope touched_slope(double k_t, Friction law, double speed, const TouchedStep& step) {
   TouchedSlope to;
+  const bool ahead = step.end == FrictionEnd::ahead;
+  const double y = ahead && step.rate < 0 ? step.d / (-step.h * step.rate) : 2;
   const bool first = step.before > 0, slides = k_t * speed > step.sampled;
+  const bool whole = step.limit == step.sampled;
   if (law == Friction::tanh) {
-    const bool whole = step.limit == step.sampled;
     const double share = whole ? 1 : step.limit / step.sampled;
     to.slope = friction_slope(share * k_t, law, speed, step.limit);
     if (whole) return to;
@@ -142,30 +149,32 @@ TouchedSlope touched_slope(double k_t, Friction law, double speed, const Touched
     to.slope.by_kt *= share;
     return to;
   }
-  if (!step.passes && (slides || !first)) {
+  if (!step.passes && (slides || (whole && !first && y >= 2))) {
     to.slope = friction_slope(slides ? kInfinity : k_t, law, speed, step.limit);
     return to;
   }
-  const auto jet = [](double value, int place) { return Pull(value, 8, place); };
+  const auto jet = [](double value, int place) { return Pull(value, 9, place); };
   const Pull d = jet(step.d, 4);
   const Quantities of{jet(k_t, 0),
                       jet(speed, 1),
                       jet(step.sampled, 2),
                       jet(step.limit, 3),
-                      first ? Pull(d / (d + jet(step.before, 5))) : Pull(1.),
-                      jet(step.past_pull, 6),
-                      jet(step.past_limit, 7),
+                      first ? Pull(d / (d + jet(step.before, 6))) : Pull(1.),
+                      y < 2 ? Pull(d / (-step.h * jet(step.rate, 5))) : Pull(2.),
+                      jet(step.past_pull, 7),
+                      jet(step.past_limit, 8),
                       first,
                       step.passes,
-                      step.mobility};
+                      ahead ? 0 : step.mobility};
   const Pull s = slides ? sliding(of) : sticking(of);
   const auto& by = s.derivatives();
   to.slope = {s.value(), speed > 0 ? by[1] / speed : 0, by[3], by[0], slides};
   to.by_sampled = by[2];
   to.by_d = by[4];
-  to.by_before = by[5];
-  to.by_past_pull = by[6];
-  to.by_past_limit = by[7];
+  to.by_rate = by[5];
+  to.by_before = by[6];
+  to.by_past_pull = by[7];
+  to.by_past_limit = by[8];
   return to;
 }
 

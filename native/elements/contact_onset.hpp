@@ -18,6 +18,10 @@ namespace diffsim {
 /// before: gap at the step's start [m], <= 0 where contact goes on; h: step [s], 0: without (12b).
 NormalForce onset_force(const ContactLaw& law, double d, double rate, double before, double h);
 
+/// Which step takes what a touch's last step leaves of friction over: the next one, or the last
+/// itself, which sees the end coming.
+enum class FrictionEnd { after, ahead };
+
 /// Friction of a step in which contact begins, or passes between sticking and sliding. Below, q is
 /// k_t |v_t|, L* the limit of a sampled normal force, L that of (12a). A force that sticks
 /// jumps where contact begins, as far as the growing limit lets it, and has a kink where it passes
@@ -29,18 +33,22 @@ NormalForce onset_force(const ContactLaw& law, double d, double rate, double bef
 ///   E q / min(q', L*) when it sticks at last, E when it slides.
 /// What slides is faster than what k_t would have held until then: a is then that of the speed
 /// which the point would have if it stuck, by its mobility.
-/// tanh friction is scaled by L/L*.
+/// FrictionEnd::ahead (12f): L is that of (12b) too, S has y - 1/2 more where y = d / (h |d'|) < 1,
+/// E when it slides is E min(1, y) with a = q - L*, and a step with 1 < y < 2 sees that it will
+/// slide in the next, and takes 2 - y of that step's E. So the sum has no jump where a touch gains
+/// or loses a step. tanh friction is scaled by L/L*.
 struct TouchedStep {
-  double before, d;
-  double sampled, limit;         // L*, L [N]
-  bool passes;                   // whether it passes between sticking and sliding
-  double past_pull, past_limit;  // q', L*' [N], if it does
-  double mobility;               // change of |v_t| in the step by a force [m/s/N]
+  double before, d, rate, h;
+  double sampled, limit;  // L*, L [N]
+  FrictionEnd end;
+  bool passes = false;                   // whether it passes between sticking and sliding
+  double past_pull = 0, past_limit = 0;  // q', L*' [N], if it does
+  double mobility = 0;                   // change of |v_t| in the step by a force [m/s/N]
 };
-/// The slope s and what FrictionSlope has not: derivatives of s by L*, d, before, q', L*'.
+/// The slope s and what FrictionSlope has not: derivatives of s by L*, d, d', before, q', L*'.
 struct TouchedSlope {
   FrictionSlope slope;
-  double by_sampled = 0, by_d = 0, by_before = 0, by_past_pull = 0, by_past_limit = 0;
+  double by_sampled = 0, by_d = 0, by_rate = 0, by_before = 0, by_past_pull = 0, by_past_limit = 0;
 };
 TouchedSlope touched_slope(double k_t, Friction law, double speed, const TouchedStep& step);
 

@@ -78,8 +78,8 @@ inline bool Contact::rolls(const Touch& t) const { return rolls() && !t.left; }
 
 template <class F>
 void Contact::for_each_force(const Window& window, const VectorXd& p, F&& f) const {
-  const bool known = integrates(window) && !window.at[1]->touching.empty();
-  if (!known) return for_each_touch(window, p, f);
+  const bool after = end_ == FrictionEnd::after && integrates(window);
+  if (!after || window.at[1]->touching.empty()) return for_each_touch(window, p, f);
   thread_local std::vector<unsigned char> now;
   now.assign(points_->size(), 0);
   for_each_touch(window, p, [&](const Touch& t) {
