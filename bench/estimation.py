@@ -1,6 +1,6 @@
 """Estimation of contact parameters from 50 recorded tosses: exact S, differences, CMA-ES.
 
-Tosses are rolled out open loop from fixed starts, so that all four methods minimise the very same
+Tosses are rolled out open loop from fixed starts, so that all methods minimise the very same
 objective, from the same first guess, on the same threads, in this process and in turn:
 
     exact     Levenberg-Marquardt, Jacobian from the engine's sensitivities S
@@ -8,10 +8,12 @@ objective, from the same first guess, on the same threads, in this process and i
     forward   the same by forward differences (n + 1 rollouts)
     cma       CMA-ES (package cma, its default population and a first spread of 30 %), until it
               reaches `exact`'s objective or its budget is spent
+    staged    CMA-ES with a third of that budget in every stage
+    drawn     `exact`, then CMA-ES from its end, spread as the Gauss-Newton Hessian there says
 
-The first three fit a growing part of each toss, each stage from where the last one ended (as
-`fit.horizons` of an estimation); what a stage has cost includes all stages before it.  `direct` is
-`exact` without the stages before.  CMA-ES begins at the first guess in every stage.
+All but `cma` fit a growing part of each toss, each stage from where the last one ended (as
+`fit.horizons` of an estimation); what a stage has cost includes all stages before it.  `cma`
+begins at the first guess in every stage, as `direct` does, which is `exact` without the others.
 
 A rollout is one toss simulated once.  `cpu_s` are seconds of all threads together, in which waiting
 for a busy machine does not count; ratios are of these.
@@ -39,6 +41,8 @@ DIFFERENCE = 1e-5  # of a scaled variable
 REACHED = 1e-3  # relative distance from the objective of `exact` at which CMA-ES has reached it
 EVALUATIONS = 1000  # budget of CMA-ES, each TOSSES rollouts
 SPREAD = 0.3  # first standard deviation of CMA-ES in scaled variables
+DRAWS = 300  # evaluations of `drawn`
+RISE = 0.1  # by which `drawn` spreads at first: the mean relative rise of the quadratic objective
 SOLVER = LMOptions(
     max_iterations=60, cost_tolerance=1e-5, gradient_tolerance=1e-6, step_tolerance=1e-6
 )
@@ -160,8 +164,8 @@ def descent(problem, counter: Counted, z: np.ndarray | None = None) -> tuple[dic
     return figures, solution.z
 
 
-def descents(kind: str, tosses: int, horizons) -> list[dict]:
-    """Figures of one method at the end of every stage; costs are of all stages so far."""
+def descents(kind: str, tosses: int, horizons) -> list[tuple[dict, np.ndarray]]:
+    """Figures of one method, and its z, at the end of every stage; costs are of all so far."""
     found, z, spent = [], None, dict.fromkeys(("cpu_s", "wall_s", "rollouts", "iterations"), 0)
     for horizon in horizons:
         problem, counter = problem_of(tosses, horizon)
@@ -169,46 +173,75 @@ def descents(kind: str, tosses: int, horizons) -> list[dict]:
         figures, z = descent(searched, counter, z)
         spent = {key: spent[key] + figures[key] for key in spent}
         # the very same objective: its value by the exact problem
-        found.append(figures | spent | {"objective_check": problem.evaluate(z).value})
+        found.append((figures | spent | {"objective_check": problem.evaluate(z).value}, z))
     return found
 
 
-def evolution(problem: SimulationProblem, counter: Counted, goal: float, budget: int) -> dict:
-    """Figures of CMA-ES until it reaches the goal, and what the rest of its budget brings."""
+def evolution(
+    problem: SimulationProblem, counter: Counted, begin: np.ndarray, budget: int, goal: float = 0.0,
+    axes: np.ndarray | None = None,
+) -> tuple[dict, np.ndarray]:  # fmt: skip
+    """Figures of CMA-ES until it reaches the goal, what its whole budget brings, and its end z.
+
+    begin  z of its first mean;  axes  (nz, nz), its first draws are begin + axes N(0, 1)
+    """
     import cma  # a test-only dependency
 
-    settings = {
-        "bounds": [problem.lower.tolist(), problem.upper.tolist()], "seed": 1, "verbose": -9,
-        "maxfevals": budget,
-    }  # fmt: skip
-    search = cma.CMAEvolutionStrategy(problem.start, SPREAD, settings)
-    clock, best, reached = Clock(counter), np.inf, None
+    axes = SPREAD * np.eye(len(begin)) if axes is None else axes
+    search = cma.CMAEvolutionStrategy(
+        np.zeros(len(begin)), 1.0, {"seed": 1, "verbose": -9, "maxfevals": budget}
+    )
+    clock, best, end, reached = Clock(counter), np.inf, begin, None
     while not search.stop():
-        points = search.ask()
+        draws = search.ask()
+        points = [np.clip(begin + axes @ u, problem.lower, problem.upper) for u in draws]
         found = problem.evaluate_many(points, [None] * len(points))
-        costs = [e.value if e.ok else 1e9 for e in found]
-        search.tell(points, costs)
-        best = min(best, *costs)
+        costs = np.array([e.value if e.ok else 1e9 for e in found])
+        outside = [begin + axes @ u - z for u, z in zip(draws, points, strict=True)]
+        search.tell(draws, costs * (1.0 + np.square(outside).sum(axis=1)))
+        if costs.min() < best:
+            best, end = float(costs.min()), points[int(costs.argmin())]
         if reached is None and best <= goal * (1 + REACHED):
             reached = clock.read() | {"objective": best}
     at_end = clock.read() | {"objective": best}
-    return {"reached": reached is not None} | (reached or at_end) | {"at_budget": at_end}
+    return {"reached": reached is not None} | (reached or at_end) | {"at_budget": at_end}, end
 
 
-def compared(tosses: int, horizons, against, evaluations: int) -> dict:
-    """All four methods at the end of every stage."""
-    found = {kind: descents(kind, tosses, horizons) for kind in ("exact", "central", "forward")}
-    figures = {}
+def hessian_axes(problem: SimulationProblem, z: np.ndarray) -> np.ndarray:
+    """Axes (nz, nz) of draws around z by which the quadratic objective rises by RISE on average."""
+    found = problem.evaluate(z, want="equations")
+    curvatures, vectors = np.linalg.eigh(found.equations.reduced()[1])
+    rise = RISE * found.value / len(z)
+    spread = np.sqrt(2.0 * rise / np.maximum(curvatures, 1e-9))
+    return vectors * np.minimum(spread, 0.5)
+
+
+def compared(tosses: int, horizons, against, evaluations: int, draws: int) -> dict:
+    """All methods at the end of every stage."""
+    kinds = ("exact", "central", "forward")
+    found = {kind: descents(kind, tosses, horizons) for kind in kinds}
+    figures, staged, spent = {}, None, dict.fromkeys(("cpu_s", "wall_s", "rollouts"), 0)
     for stage, horizon in enumerate(horizons):
         problem, counter = problem_of(tosses, horizon)
         row: dict = {"parameters": list(problem.names), "tosses": tosses, "frames": horizon}
         row["start_objective"] = problem.evaluate(problem.start).value
-        row |= {kind: found[kind][stage] for kind in found}
+        row |= {kind: found[kind][stage][0] for kind in kinds}
         if stage:
             row["direct"], _ = descent(problem, counter)
         if horizon in against:
-            row["cma"] = evolution(problem, counter, row["exact"]["objective"], evaluations)
-        for kind in {"central", "forward", "cma"} & row.keys():
+            goal = row["exact"]["objective"]
+            row["cma"], _ = evolution(problem, counter, problem.start, evaluations, goal)
+        begin = problem.start if staged is None else staged
+        part, staged = evolution(problem, counter, begin, evaluations // len(horizons))
+        spent = {key: spent[key] + part["at_budget"][key] for key in spent}
+        row["staged"] = part["at_budget"] | spent
+        if horizon == horizons[-1]:
+            end = found["exact"][stage][1]
+            part, _ = evolution(problem, counter, end, draws, axes=hessian_axes(problem, end))
+            row["drawn"] = part["at_budget"] | {
+                k: part["at_budget"][k] + row["exact"][k] for k in spent
+            }
+        for kind in {"central", "forward", "cma", "staged", "drawn"} & row.keys():
             for quantity in ("cpu_s", "rollouts"):
                 ratio = row[kind][quantity] / row["exact"][quantity]
                 row[f"{kind}_to_exact_{quantity}"] = ratio
@@ -218,7 +251,7 @@ def compared(tosses: int, horizons, against, evaluations: int) -> dict:
 
 def main(
     out: Path | None = None, *, tosses: int = TOSSES, horizons=HORIZONS, against=AGAINST,
-    evaluations=EVALUATIONS,
+    evaluations=EVALUATIONS, draws=DRAWS,
 ) -> dict:  # fmt: skip
     """Run the comparison over the stages; returns the figures."""
-    return compared(tosses, horizons, against, evaluations)
+    return compared(tosses, horizons, against, evaluations, draws)

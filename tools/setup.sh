@@ -20,7 +20,7 @@ say() { printf '[setup] %s\n' "$*" >&2; }
 die() { printf 'run: %s\n' "$*" >&2; exit 2; }
 
 set_up() {
-  local lock absent key venv_key package folder
+  local lock absent key venv_key package folder process interfaces=()
   forget_callers_environment
   choose_ros
   mkdir -p "$BUILD/log"
@@ -38,14 +38,17 @@ set_up() {
   stage venv "$venv_key" "Python packages, 1-2 min" make_venv
   enter_environment
 
-  key=$(digest "$ROOT/native" "$ROOT/CMakeLists.txt" <<< "$venv_key $(cpu) $(has_openvdb && echo OpenVDB)")
-  stage native "$key" "C++ engine, 1-3 min the first time" build_native
+  # Beside the engine: a generator of interfaces keeps one core busy at most.
   for package in $absent diffsim_interfaces; do
     folder=$ROOT/ros_overlay/$package
     [[ $package != diffsim_interfaces ]] || folder=$ROOT/interfaces
     key=$(digest "$folder" <<< "$venv_key")
-    stage "$package" "$key" "ROS interfaces $package, 15-40 s" build_interfaces "$folder"
+    stage "$package" "$key" "ROS interfaces $package" build_interfaces "$folder" &
+    interfaces+=($!)
   done
+  key=$(digest "$ROOT/native" "$ROOT/CMakeLists.txt" <<< "$venv_key $(cpu) $(has_openvdb && echo OpenVDB)")
+  stage native "$key" "C++ engine, 2-6 min the first time" build_native
+  for process in "${interfaces[@]}"; do wait "$process" || exit 2; done
   key=$(digest "$ROOT"/{pyproject.toml,setup.py,package.xml} <<< "$venv_key")
   stage package "$key" "diffsim_ros, editable" install_package
   exec {lock}>&-

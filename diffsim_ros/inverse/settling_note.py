@@ -25,6 +25,7 @@ from .time_correlation import Series
 SHARE = 0.1  # of the rollouts of the run, at most, or those of one trial
 TRIALS = 3  # at most: the first, the middle and the last
 LOOKS = 2  # phases
+NAMED = 5  # parameters in a sentence
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,22 @@ class Unsettled:
     cause: Cause | None
 
     @property
+    def _derivatives(self) -> str:
+        """Whose, the worst by name."""
+        rest = len(self.names) - NAMED
+        more = f" and {rest} more" if rest > 0 else ""
+        return f"derivatives by {', '.join(self.names[:NAMED])}{more}"
+
+    @property
     def short(self) -> str:
         """For one-line messages."""
-        return f"derivatives by {', '.join(self.names)} are not settled, see the notes"
+        return f"{self._derivatives} are not settled, see the notes"
 
     def __str__(self) -> str:
         where = f", most in {self.trial}" if self.trial else ""
         where += f" where {self.cause}" if self.cause else ""
         return (
-            f"derivatives by {', '.join(self.names)} are not settled: they change by up to "
+            f"{self._derivatives} are not settled: they change by up to "
             f"{percent(self.error)} with the phase of contacts within a step{where}; so what "
             "depends on them (the end of the search, standard deviations) may be off. Smaller "
             "steps may help; `diffsim check-gradient` says more"

@@ -64,8 +64,8 @@ def load_plan(
             rule = "a parameter of the scene"
             raise reader.error(f"search.continuation[{i}]", name, rule, nearest(str(name), known))
     for i, factor in enumerate(search["factors"]):
-        if not 0 < factor <= 1:
-            raise reader.error(f"search.factors[{i}]", factor, "greater than 0, at most 1")
+        if not factor > 0:
+            raise reader.error(f"search.factors[{i}]", factor, "greater than 0")
     robust = read_robust(reader, search["robust"], scene, controls, task, estimated)
     return PlanConfig(
         place, top["name"], scene, controls, tuple(goals), search, raw, tuple(together),

@@ -93,12 +93,14 @@ SEARCH: Section = {
     "seed": Field("integer", "of the draws", default=0, minimum=0),
     "continuation": Field(
         "list",
-        "parameters of the scene, e.g. ground.k_n, that begin compliant",
+        "parameters of the scene that begin with other values, e.g. ground.k_n compliant",
         default=[],
         formerly="softened",
         of_names=True,
     ),
-    "factors": Field("numbers", "on these, stage by stage", "1", default=[0.03, 0.2]),
+    "factors": Field(
+        "numbers", "on these, stage by stage; a damping begins above 1", "1", default=[0.03, 0.2]
+    ),
     "check_settling": Field(
         "flag",
         "note where the derivatives at the end depend on the phase of contacts within a step",

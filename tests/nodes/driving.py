@@ -22,9 +22,9 @@ MOTION = swing(size=0.1, duration=0.6, release=0.35)
 LONG = swing(size=0.2, duration=3.0, release=2.5)
 
 
-def back(position):
+def back(position, duration=0.6):
     """From where the robot is to home, almost."""
-    home = swing(size=-0.1, duration=0.6, release=0.5)
+    home = swing(size=-0.1, duration=duration, release=duration - 0.1)
     return replace(home, positions=home.positions + position - ARM.home)
 
 

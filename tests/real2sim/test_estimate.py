@@ -234,6 +234,8 @@ def test_unsettled_derivatives_are_noted_and_change_nothing(files, monkeypatch):
     settings = {"fit": {"iterations": 2}, "simulation": {"steps_per_frame": 4}}
     plain = estimate(estimation(*files, **settings))
     said = Unsettled(0.7, ("friction",), "toss 3", None)
+    many = Unsettled(0.7, tuple("abcdefg"), "", None)
+    assert many.short == "derivatives by a, b, c, d, e and 2 more are not settled, see the notes"
     asked = []
     monkeypatch.setattr(module, "unsettled", lambda *a: asked.append(a) or said)
     noted = estimate(estimation(*files, **settings))
