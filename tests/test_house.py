@@ -1,7 +1,9 @@
 """House rules that a machine can check: sizes, imports, batteries, documented keys."""
 
 import ast
+import functools
 import graphlib
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -52,9 +54,15 @@ HEAVY = {"scipy", "matplotlib", "rosbags", "open3d", "mujoco", "torch", "diffsim
 
 def python_files():
     skip = {".venv", "build", "install", "log", "out", ".git"}
-    for path in sorted(ROOT.rglob("*.py")):
-        if not skip & set(path.relative_to(ROOT).parts):
-            yield path
+    for folder, inner, names in os.walk(ROOT):
+        inner[:] = sorted(set(inner) - skip)  # not walked either
+        yield from (Path(folder) / name for name in sorted(names) if name.endswith(".py"))
+
+
+@functools.cache
+def tree(path):
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(), str(path))
 
 
 def kept_files():
@@ -74,7 +82,7 @@ def native_files():
 def imports(path):
     """(absolute module name, line) of every import of a file of the package."""
     package = path.relative_to(ROOT).with_suffix("").parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -93,23 +101,18 @@ def cpp_functions(text):
     text = re.sub(r"//[^\n]*|/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
     text = re.sub(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', "0", text)
     stack, head, line, found = [], "", 1, []
-    for character in text:
-        if character == "{":
-            words = re.split(r"[;{}]", head)[-1]
-            outer = re.search(r"\b(namespace|class|struct|union|enum|extern)\b", words)
+    for piece in re.findall(r"[{};]|[^{};]+", text):
+        if piece == "{":
+            outer = re.search(r"\b(namespace|class|struct|union|enum|extern)\b", head)
             inside = any(kind == "function" for kind, _ in stack)
-            code = "function" if not outer and "(" in words and not inside else "other"
+            code = "function" if not outer and "(" in head and not inside else "other"
             stack.append((code, line))
-            head = ""
-        elif character == "}":
-            if stack:
-                kind, start = stack.pop()
-                if kind == "function":
-                    found.append((start, line - start + 1))
-            head = ""
-        else:
-            head = "" if character == ";" else head + character
-        line += character == "\n"
+        elif piece == "}" and stack:
+            kind, start = stack.pop()
+            if kind == "function":
+                found.append((start, line - start + 1))
+        head = "" if piece in "{};" else piece
+        line += piece.count("\n")
     return found
 
 
@@ -125,7 +128,7 @@ def test_files_are_short():
 def test_functions_are_short():
     long = {}
     for path in python_files():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree(path)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 lines = node.end_lineno - node.lineno + 1
                 if lines > FUNCTION_CEILING:
@@ -173,7 +176,7 @@ def test_real2sim_imports_pictures_only_where_it_writes_them():
     """viz knows plain data of real2sim, so imports of viz are inside functions: no circles."""
     wrong = []
     for path in sorted((PACKAGE / "real2sim").glob("*.py")):
-        for node in ast.parse(path.read_text()).body:
+        for node in tree(path).body:
             if isinstance(node, (ast.Import, ast.ImportFrom)) and "viz" in ast.unparse(node):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}")
     assert not wrong
@@ -203,7 +206,7 @@ def test_no_import_closes_a_circle():
 def test_no_two_public_classes_have_one_name():
     places = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.parse(path.read_text()).body:
+        for node in tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert not {name: paths for name, paths in places.items() if len(paths) > 1}
@@ -244,7 +247,7 @@ def test_importing_the_package_is_cheap():
     names = {module for module, _ in imports(PACKAGE / "__init__.py")}
     assert not {n for n in names if n.split(".")[0] in HEAVY | {"numpy"}}
     for path in (PACKAGE / "cli.py", PACKAGE / "errors.py"):
-        top = ast.parse(path.read_text()).body
+        top = tree(path).body
         modules = [n for n in top if isinstance(n, (ast.Import, ast.ImportFrom))]
         text = "\n".join(ast.unparse(n) for n in modules)
         assert not re.search(r"numpy|scipy|matplotlib|_engine", text)
@@ -298,7 +301,7 @@ def test_every_element_and_sdf_has_a_derivative_battery(folder, base):
     batteries = " ".join(
         node.name
         for path in (ROOT / "tests" / "native").rglob("test_*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.FunctionDef) and "battery" in node.name
     )
     missing = []

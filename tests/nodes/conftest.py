@@ -31,8 +31,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session", autouse=True)
 def ros_domain():
-    """A ROS_DOMAIN_ID that no other run uses: given by ./run test, or locked here."""
-    if "ROS_DOMAIN_ID" in os.environ:
+    """A ROS_DOMAIN_ID that nothing else uses: given by ./run test, or this process' own."""
+    if "ROS_DOMAIN_ID" in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
         yield
         return
     nodes = pytest.importorskip("diffsim_ros.nodes.processes")
