@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from .losses import Loss
 from .normal_equations import NormalEquations, accumulate
 from .objectives import AnyTerm, BodySlot, Objective
-from .output_value import OutputTerm
+from .output_term import OutputTerm
 from .problem import Evaluation
 from .time_correlation import Series
 from .trial import Trial

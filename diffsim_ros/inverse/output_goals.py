@@ -10,9 +10,10 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from ..output_value import OutputValue
 from .goals import Aim
 from .objectives import AtFrames, BodySlot, _checked
-from .output_value import OutputTerm, OutputValue
+from .output_term import OutputTerm
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

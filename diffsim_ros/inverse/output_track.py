@@ -16,10 +16,11 @@ import numpy as np
 
 from diffsim_ros.errors import InputError
 
+from ..output_value import OutputValue
 from .at_times import AtTimes, rows_around
 from .clock import NamedNumbers
 from .objectives import BodySlot, _checked
-from .output_value import OutputTerm, OutputValue
+from .output_term import OutputTerm
 
 AS_IT_IS = NamedNumbers((1.0, 0.0), ("", ""))
 

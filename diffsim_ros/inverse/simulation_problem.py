@@ -19,7 +19,7 @@ from diffsim_ros.errors import InputError, nearest
 
 from .assembly import Assembly, TrialModel
 from .objectives import BodySlot
-from .output_value import outputs_of
+from .output_term import outputs_of
 from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import InitialState, Trial

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import InputError
-from ..inverse.output_value import outputs_of
+from ..inverse.output_term import outputs_of
 from ..inverse.simulation_problem import body_slots
 from .config import PlanConfig
 from .evaluation import evaluated

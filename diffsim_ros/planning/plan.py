@@ -15,7 +15,7 @@ from scipy.stats import qmc
 from ..errors import NotConverged
 from ..inverse.continuation import continuation
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
-from ..inverse.output_value import outputs_of
+from ..inverse.output_term import outputs_of
 from ..inverse.polish import polish
 from ..inverse.settling_note import unsettled
 from ..inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts

@@ -22,7 +22,7 @@ from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.inverse.losses import Loss
 from diffsim_ros.inverse.marker_track import Carrier
 from diffsim_ros.inverse.objectives import BodySlot, Term
-from diffsim_ros.inverse.output_value import outputs_of
+from diffsim_ros.inverse.output_term import outputs_of
 from diffsim_ros.inverse.parameters import ParameterMap
 from diffsim_ros.inverse.simulation_problem import SimulationProblem, engine_rollouts
 from diffsim_ros.inverse.trial import Trial

@@ -18,8 +18,8 @@ from diffsim_ros.inverse import (
     levenberg_marquardt,
 )
 from diffsim_ros.inverse.clock import Clock, NamedNumbers
-from diffsim_ros.inverse.output_value import OutputValue
 from diffsim_ros.inverse.resampled import Refined
+from diffsim_ros.output_value import OutputValue
 from diffsim_ros.scene import load_scene
 from diffsim_ros.statics.measured import rest_problem
 

@@ -1,24 +1,18 @@
-"""Outputs of a scene as objectives read them: numbers y of a rollout's rows, and their partials.
+"""Numbers of an engine's outputs by name: what an objective, a sensor or a picture reads.
 
-    y = y_k                     one number: a number, a part, a part of one item
-    y = |(y_1, y_2, y_3)|       the magnitude of a vector
-
-The engine has dy/dp of every output, through the motion and direct [engine (18)], and its
-transpose for the adjoint; an objective adds how its residuals depend on y.
+y = y_k                     one number: a number, a part, a part of one item
+y = |(y_1, y_2, y_3)|       the magnitude of a vector
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from diffsim_ros.errors import InputError, nearest
-
-from .objectives import BodySlot, Objective
+from .errors import InputError, nearest
 
 ITEM = re.compile(r"(?P<name>[^\[\]]+)\[(?P<item>\d+)\](?P<part>\.\w+)?")
 """foam.strain[12].xx, net.tension[3]: of one tetrahedron, of one spring, counted from 0."""
@@ -85,51 +79,3 @@ class OutputValue:
             return parts[..., 0], np.ones_like(parts)
         size = np.linalg.norm(parts, axis=2)
         return size, parts / np.where(size > 0, size, 1.0)[..., None]
-
-
-@dataclass(frozen=True)
-class OutputTerm:
-    """Residuals of an objective of one output, see objectives.AnyTerm.
-
-    residual  (M, q), whitened; of a functional its shares
-    rollout   that it is of
-    value     the output's numbers
-    rows, by  pairs of rows (M,) of the rollout and partials (M, q, k) of residual m, j by the
-              columns of number j at row m (q = n)
-    own       name -> (M, q) partials by parameters that the objective uses directly
-    """
-
-    residual: np.ndarray
-    rollout: Any
-    value: OutputValue
-    by: tuple[tuple[np.ndarray, np.ndarray], ...]
-    own: Mapping[str, np.ndarray] = field(default_factory=dict)
-    linear: bool = False
-    signature: int = 0
-    direct: None = None
-    moves: bool = True
-
-    def through(self, slot: BodySlot, dx: np.ndarray, dv: np.ndarray) -> np.ndarray:
-        """Residual Jacobian (M, q, na) by the engine's sensitivities of the output."""
-        slopes = self.rollout.outputs_dp[self.value.name]
-        slopes = slopes.reshape(len(slopes), -1, slopes.shape[-1])
-        return sum(
-            np.einsum("mqk,mqka->mqa", partial, slopes[rows][:, self.value.columns])
-            for rows, partial in self.by
-        )
-
-    def pull(self, slot: BodySlot, weight: np.ndarray, gx: np.ndarray, gv: np.ndarray) -> None:
-        """Nothing: poses enter through the output alone."""
-
-    def pull_outputs(self, weight: np.ndarray, into: dict[str, np.ndarray]) -> None:
-        """Add weight (M, q) . partials to the cotangents of the output, in its shape."""
-        values = self.rollout.outputs[self.value.name]
-        of_y = into.setdefault(self.value.name, np.zeros(values.shape))
-        flat = of_y.reshape(len(values), -1)
-        for rows, partial in self.by:
-            np.add.at(flat, (rows[:, None, None], self.value.columns), partial * weight[..., None])
-
-
-def outputs_of(objectives: Iterable[Objective]) -> list[str]:
-    """Outputs that objectives read, which a rollout is to be asked for."""
-    return list(dict.fromkeys(n for o in objectives for n in getattr(o, "outputs", ())))
