@@ -57,18 +57,27 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _arguments_of_simulate(command: argparse.ArgumentParser) -> None:
+    text = "estimate the errors of the step by runs of half and a quarter of it"
+    command.add_argument("--error", action="store_true", help=text)
+    text = "halve the step until no position errs by more, e.g. 1mm"
+    command.add_argument("--tolerance", metavar="LENGTH", help=text)
+    text = "also write outputs.npz: stress and strain per tetrahedron, tension per spring"
+    command.add_argument("--fields", action="store_true", help=text)
+    text = "colour solids in motion.mcap and motion.png by von_mises, stress.xx, strain.zz"
+    command.add_argument("--colour", metavar="FIELD", help=text)
+    text = "values of the colours' two ends [smallest and largest of the motion]"
+    command.add_argument("--colour-range", nargs=2, type=float, metavar=("LOW", "HIGH"),
+                         help=text)  # fmt: skip
+
+
 def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
     if name in ("simulate", "export", "statics", "modes"):
         command.add_argument("scene", metavar="SCENE.yaml")
         text = "result.yaml of `diffsim estimate` whose values the scene takes"
         command.add_argument("--estimated", metavar="RESULT.yaml", help=text)
         if name == "simulate":
-            text = "estimate the errors of the step by runs of half and a quarter of it"
-            command.add_argument("--error", action="store_true", help=text)
-            text = "halve the step until no position errs by more, e.g. 1mm"
-            command.add_argument("--tolerance", metavar="LENGTH", help=text)
-            text = "also write outputs.npz: stress and strain per tetrahedron, tension per spring"
-            command.add_argument("--fields", action="store_true", help=text)
+            _arguments_of_simulate(command)
         if name == "modes":
             command.add_argument("--count", type=int, default=6, metavar="N", help="of modes [6]")
             places = ("equilibrium", "start")

@@ -7,6 +7,7 @@ import math
 import re
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from diffsim_ros import __version__
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import OutputFolder, write_json, write_yaml
+from diffsim_ros.viz.field_colours import FieldColours, field_colours, fields_of
 
 if TYPE_CHECKING:
     from diffsim_ros.inverse.step_error import StepErrors
@@ -37,18 +39,22 @@ def run(options: argparse.Namespace) -> int:
 
     model = load_scene(options.scene, estimated=options.estimated)
     limit = None if options.tolerance is None else length(options.tolerance)
+    coloured = colour_fields(model, options.colour, options.colour_range)
     with OutputFolder(options.out, FILES, command="simulate") as folder, ProgressLine() as line:
         if limit is not None:
             model = run_cancellable(lambda token: within(model, limit, token, line), line=line)
         rollout, elapsed = run_cancellable(
-            lambda token: roll_out(model, token, line, options.fields), line=line
+            lambda token: roll_out(model, token, line, options.fields, coloured), line=line
         )
         errors = None
         if rollout.ok and (options.error or limit is not None):
             errors = run_cancellable(lambda token: errors_of(model, token, line), line=line)
         line.show("writing the results", "writing")
+        field = None
+        if coloured:
+            field = field_colours(model, rollout, options.colour, options.colour_range)
         with folder.staging() as stage:
-            result = write_all(stage, model, rollout, elapsed, errors)
+            result = write_all(stage, model, rollout, elapsed, errors, field)
     for text in result["warnings"]:
         print(f"warning: {text}")
     if limit is not None:
@@ -58,6 +64,17 @@ def run(options: argparse.Namespace) -> int:
     print(f"{rollout.status}: {rollout.message}" if rollout.message else rollout.status)
     print(f"results in {folder.path}")
     return 0 if rollout.ok else 3
+
+
+def colour_fields(model: Any, field: str | None, limits: Sequence[float] | None) -> list[str]:
+    """Outputs that `--colour` needs; InputError for a field or range that cannot be."""
+    if field is None:
+        if limits is not None:
+            raise InputError("simulate", "--colour-range", limits, "given with --colour")
+        return []
+    if limits is not None and not (np.isfinite(limits).all() and limits[0] < limits[1]):
+        raise InputError("simulate", "--colour-range", limits, "two numbers, LOW < HIGH")
+    return [value.name for value in fields_of(model, field).values()]
 
 
 def length(text: str) -> float:
@@ -116,9 +133,13 @@ def listing(errors: StepErrors) -> str:
 
 
 def roll_out(
-    model: Any, token: Any, line: ProgressLine | None = None, fields: bool = False
-) -> tuple[Any, float]:
-    """Roll the scene out, with contact modes and outputs; return (rollout, seconds)."""
+    model: Any, token: Any, line: ProgressLine | None = None, fields: bool = False,
+    more: Sequence[str] = (),
+) -> tuple[Any, float]:  # fmt: skip
+    """Roll the scene out, with contact modes and outputs; return (rollout, seconds).
+
+    fields  those per tetrahedron and spring too;  more  outputs besides
+    """
     from diffsim_ros import _engine
     from diffsim_ros.commands import simulate_outputs
     from diffsim_ros.scene.build import engine_options
@@ -129,14 +150,15 @@ def roll_out(
     start = time.perf_counter()
     rollout = _engine.rollout(
         model.engine, model.engine.values, model.steps, options, cancel=token,
-        outputs=simulate_outputs.names(model.engine, fields),
+        outputs=list(dict.fromkeys([*simulate_outputs.names(model.engine, fields), *more])),
     )  # fmt: skip
     return rollout, time.perf_counter() - start
 
 
 def write_all(
-    stage: Path, model: Any, rollout: Any, elapsed: float, errors: StepErrors | None = None
-) -> dict:
+    stage: Path, model: Any, rollout: Any, elapsed: float, errors: StepErrors | None = None,
+    field: FieldColours | None = None,
+) -> dict:  # fmt: skip
     """Write the files of FILES into `stage`; return the content of result.yaml."""
     from diffsim_ros.commands import simulate_outputs, simulate_report
     from diffsim_ros.sensing import bags
@@ -145,12 +167,14 @@ def write_all(
     result = document(model, rollout, energy)
     if errors is not None:
         result["errors"] = errors.document()
+    if field is not None:
+        result["colour"] = field.document()
     write_yaml(stage / "scene.yaml", model.description)
     write_yaml(stage / "result.yaml", result)
     write_json(stage / "metrics.json", figures(model, rollout, energy, elapsed))
-    simulate_report.write(stage, model, rollout, energy, result["warnings"])
+    simulate_report.write(stage, model, rollout, energy, result["warnings"], field)
     simulate_outputs.write(stage, model.engine, rollout)
-    poses, markers = recording(model, rollout)
+    poses, markers = recording(model, rollout, field)
     bags.write_motion(
         stage / "motion.mcap", poses, markers=markers,
         wrenches=simulate_outputs.wrenches(model, rollout),
@@ -159,7 +183,9 @@ def write_all(
     return result
 
 
-def recording(model: Any, rollout: Any) -> tuple[list[tuple], list[Any]]:
+def recording(
+    model: Any, rollout: Any, field: FieldColours | None = None
+) -> tuple[list[tuple], list[Any]]:
     """(pose tracks, marker tracks) of motion.mcap: poses of frames, soft bodies as markers."""
     from diffsim_ros.scene.vertices import centre_of
     from diffsim_ros.sensing.bags import RecordedMarkers
@@ -175,7 +201,7 @@ def recording(model: Any, rollout: Any) -> tuple[list[tuple], list[Any]]:
     if not soft:
         return poses, []
     zero = np.zeros(len(frames), int)  # one id: every frame replaces the one before
-    columns = [body_markers(model, rollout, name, frames, ids=zero) for name in soft]
+    columns = [body_markers(model, rollout, name, frames, ids=zero, field=field) for name in soft]
     markers = list(zip(*columns, strict=True))
     return poses, [RecordedMarkers("/markers", rollout.time[frames].tolist(), markers)]
 

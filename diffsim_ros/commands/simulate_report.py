@@ -11,16 +11,21 @@ from matplotlib.figure import Figure
 from diffsim_ros.commands import simulate_outputs
 from diffsim_ros.output import write_bytes
 from diffsim_ros.viz import style
+from diffsim_ros.viz.field_colours import FieldColours
 from diffsim_ros.viz.render import camera_for, render_png
 from diffsim_ros.viz.scene_markers import picture_markers
 from diffsim_ros.viz.scene_report import write_simulation_report
 
 
-def write(stage: Path, model: Any, rollout: Any, energy: dict, warnings: list[str]) -> None:
+def write(
+    stage: Path, model: Any, rollout: Any, energy: dict, warnings: list[str],
+    field: FieldColours | None = None,
+) -> None:  # fmt: skip
     """Write motion.png, energy.png and the self-contained, playable report.html into `stage`."""
-    drawn = picture_markers(model, rollout)
+    drawn = picture_markers(model, rollout, field)
     camera = camera_for([m for m in drawn if m.ns.startswith(("body/", "path/"))])
-    motion = render_png(drawn, camera=camera, title=title(model))
+    legend = () if field is None else field.legend()
+    motion = render_png(drawn, camera=camera, title=title(model), legend=legend)
     curves = style.png_bytes(energy_figure(rollout.time, energy))
     write_bytes(stage / "motion.png", motion)
     write_bytes(stage / "energy.png", curves)

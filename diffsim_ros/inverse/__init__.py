@@ -12,6 +12,8 @@ from .identifiability import identifiability
 from .losses import Cauchy, Huber, Loss, SoftL1, StudentT
 from .objectives import LinearFunctional, PoseTrack, Term, metric_track
 from .optimizers import LMOptions, lbfgs, levenberg_marquardt
+from .output_goals import OutputCost, OutputGoal
+from .output_track import OutputTrack
 from .parameters import ParameterMap
 from .pinned import Pinned
 from .polish import polish
@@ -34,7 +36,8 @@ from .uncertainty import (
 __all__ = [
     "EARLY", "AdamOptions", "Apex", "Band", "Cauchy", "CloudTrack", "Evaluation", "GradientReport",
     "Huber", "InitialState", "Iteration", "LMOptions", "LeastSquaresProblem", "LinearFunctional",
-    "Loss", "Parameter", "ParameterMap", "Pinned", "PoseTrack", "Problem", "Profile",
+    "Loss", "OutputCost", "OutputGoal", "OutputTrack", "Parameter", "ParameterMap", "Pinned",
+    "PoseTrack", "Problem", "Profile",
     "RigidSkin", "SettlingReport", "SimulationProblem", "SoftL1", "SoftSkin", "Solution",
     "StepErrors", "StudentT", "Term", "Trial", "TwistTrack", "Uncertainty", "adam", "bootstrap",
     "check_gradient", "check_problem", "check_settling", "continuation", "correlated_covariance",

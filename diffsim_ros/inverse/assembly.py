@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from .losses import Loss
 from .normal_equations import NormalEquations, accumulate
 from .objectives import AnyTerm, BodySlot, Objective
+from .output_term import OutputTerm
 from .problem import Evaluation
 from .time_correlation import Series
 from .trial import Trial
@@ -119,19 +120,22 @@ class TrialModel:
         """Gradient of rho(S)/2 + linear by one backward pass."""
         gx = np.zeros((len(self.run.position), self.ndof))
         gv, by_own = np.zeros_like(gx), np.zeros(len(self.own))
-        direct = np.zeros(self.active)
+        direct, of_outputs = np.zeros(self.active), dict[str, np.ndarray]()
         for term, loss, slot in self._parts():
             r = term.residual
             weight = np.ones_like(r)
             if not term.linear:
                 weight = slope * r * loss(np.einsum("mq,mq->m", r, r))[1][:, None]
             term.pull(slot, weight, gx, gv)
+            if isinstance(term, OutputTerm):
+                term.pull_outputs(weight, of_outputs)
             if term.direct is not None:
                 direct += np.einsum("mqa,mq->a", term.direct, weight)
             for i, name in enumerate(self.own):
                 if name in term.own:
                     by_own[i] += float(np.sum(term.own[name] * weight))
-        return np.concatenate([self.run.gradient(gx, gv) + direct, by_own])
+        asked = {"outputs": of_outputs} if of_outputs else {}
+        return np.concatenate([self.run.gradient(gx, gv, **asked) + direct, by_own])
 
 
 def _span(columns: np.ndarray) -> np.ndarray | slice:

@@ -2,12 +2,13 @@
 
 Steps of h/factor begin and end elsewhere within every contact.  Where the rows of the rollout are
 on the new steps too, they are read as they are; else poses and their sensitivities are interpolated
-by cubic Hermite polynomials between the two steps around each time, velocities and theirs linearly.
+by cubic Hermite polynomials between the two steps around each time, velocities, outputs and theirs
+linearly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ class Resampled:
     """A rollout's arrays, as the engine's `Rollout` names them, at F times.
 
     time, position, orientation, velocity, angular_velocity; dx, dv: None without sensitivities
+    outputs, outputs_dp  name -> values, as asked for
     modes  of every step (not resampled), `step` [s] apart
     """
 
@@ -44,6 +46,8 @@ class Resampled:
     angular_velocity: np.ndarray
     dx: np.ndarray | None = None
     dv: np.ndarray | None = None
+    outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    outputs_dp: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,13 +81,13 @@ class Refined:
     def __call__(
         self, scene: Any, P: np.ndarray, steps: np.ndarray, options: Any,
         active: Sequence[int] | None, mode: str, threads: int, cancel: Any,
-        directions: Sequence[np.ndarray] | None = None,
+        directions: Sequence[np.ndarray] | None = None, outputs: Sequence[str] = (),
     ) -> list[Resampled]:  # fmt: skip
         """See `engine_rollouts`."""
         self.rollouts = [
             self._one(
                 scene, P[k : k + 1], int(count), options, active, mode, threads, cancel,
-                None if directions is None else directions[k : k + 1],
+                None if directions is None else directions[k : k + 1], outputs,
             )
             for k, count in enumerate(np.broadcast_to(steps, len(P)))
         ]  # fmt: skip
@@ -92,6 +96,7 @@ class Refined:
     def _one(
         self, scene: Any, P: np.ndarray, count: int, options: Any, active: Sequence[int] | None,
         mode: str, threads: int, cancel: Any, directions: Sequence[np.ndarray] | None,
+        outputs: Sequence[str],
     ) -> Resampled:  # fmt: skip
         every = options.record_every
         plan = Steps.refined(count, every, options.step, self.factor)
@@ -116,8 +121,9 @@ class Refined:
             **settings, step=plan.step, record_every=plan.stride, record_modes=True
         )
         run = engine_rollouts(
-            scene, P, np.array([plan.count]), finer, active, mode, threads, cancel, directions
-        )[0]
+            scene, P, np.array([plan.count]), finer, active, mode, threads, cancel, directions,
+            outputs,
+        )[0]  # fmt: skip
         times = every * options.step * np.arange(count // every + 1)
         return resampled(run, scene, times, plan, mode == "sensitivity")
 
@@ -136,7 +142,8 @@ def resampled(run: Any, scene: Any, times: np.ndarray, plan: Steps, sensitive: b
     if np.all(np.abs(share - np.round(share)) < 1e-6):
         rows = np.round(at).astype(int)
         S = (run.dx[rows], run.dv[rows]) if sensitive else (None, None)
-        return Resampled(*said, times, x[rows], q[rows], v[rows], w[rows], *S)
+        Y = [{name: y[rows] for name, y in of.items()} for of in _outputs(run, sensitive)]
+        return Resampled(*said, times, x[rows], q[rows], v[rows], w[rows], *S, *Y)
     rows = np.stack([first, first + 1])
     turned = quat_log(quat_multiply(q[rows[1]], quat_conjugate(q[rows[0]])))
     rate = np.einsum("fnij,fnj->fni", left_jacobian_inverse(turned), w[rows[1]])
@@ -147,11 +154,22 @@ def resampled(run: Any, scene: Any, times: np.ndarray, plan: Steps, sensitive: b
         _linear(share, *v[rows]),
         _linear(share, *w[rows]),
     ]
+    S = (None, None)
     if sensitive:
         dx, dv = run.dx, run.dv
         slopes = [_rates(scene, dx[k], dv[k], w[k]) * between for k in rows]
-        arrays += [_cubic(share, *dx[rows], *slopes), _linear(share, *dv[rows])]
-    return Resampled(*said, times, *arrays)
+        S = (_cubic(share, *dx[rows], *slopes), _linear(share, *dv[rows]))
+    Y = [
+        {name: _linear(share, *y[rows]) for name, y in of.items()}
+        for of in _outputs(run, sensitive)
+    ]
+    return Resampled(*said, times, *arrays, *S, *Y)
+
+
+def _outputs(run: Any, sensitive: bool) -> tuple[Mapping, Mapping]:
+    """Outputs of a rollout and, where it has some, their sensitivities."""
+    values = run.outputs
+    return values, run.outputs_dp if values and sensitive else {}
 
 
 def _rates(scene: Any, dx: np.ndarray, dv: np.ndarray, w: np.ndarray) -> np.ndarray:

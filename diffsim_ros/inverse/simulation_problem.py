@@ -19,17 +19,21 @@ from diffsim_ros.errors import InputError, nearest
 
 from .assembly import Assembly, TrialModel
 from .objectives import BodySlot
+from .output_term import outputs_of
 from .parameters import ParameterMap
 from .problem import Evaluation
 from .trial import InitialState, Trial
 
 FEWER = 2
 """Times fewer variables than parameters they move: S is then carried for the variables alone."""
+WHOLE = BodySlot(0, 0, 0, 0)
+"""Of objectives of no body."""
 MODES = {"value": "none", "equations": "sensitivity", "curvature": "sensitivity"}
 
 Simulator = Callable[..., list[Any]]
-"""(scene, P, steps, options, active, mode, threads, cancel[, directions]) -> rollouts, as
-`engine_rollouts`; without `directions` where a problem is made with one."""
+"""(scene, P, steps, options, active, mode, threads, cancel[, directions][, outputs=names]) ->
+rollouts, as `engine_rollouts`; without `directions` where a problem is made with one, and `outputs`
+only where objectives read some."""
 Rows = Sequence[np.ndarray | None] | np.ndarray
 """Nuisance variables of every trial; None: none."""
 
@@ -57,7 +61,7 @@ class SimulationProblem:
         self._scales: dict[int, float] = {}
         self._last: tuple[tuple[np.ndarray, np.ndarray], Evaluation] | None = None
         self._base = np.array(scene.values, float)
-        self._slots = body_slots(scene)
+        self._slots = {**body_slots(scene), "": WHOLE}
         self._check()
         moving = set(parameters.active)
         self._start_index = [self._start_parameters(t) for t in self.trials]
@@ -292,9 +296,10 @@ class SimulationProblem:
         steps = np.array([self.trials[k].steps for k in trials])
         active = None if mode == "none" else self.active
         settings = (self.options, active, mode, self.threads, cancel)
-        if directions is None:
-            return self._simulator(self.scene, P, steps, *settings)
-        return self._simulator(self.scene, P, steps, *settings, directions)
+        more = () if directions is None else (directions,)
+        named = outputs_of(o for trial in self.trials for o in trial.objectives)
+        asked: dict[str, Any] = {"outputs": named} if named else {}
+        return self._simulator(self.scene, P, steps, *settings, *more, **asked)
 
     def _rows(self, y: np.ndarray | None) -> Rows:
         return [None] * len(self.trials) if not self.nuisance or y is None else np.asarray(y, float)
@@ -407,9 +412,13 @@ def body_slots(scene: Any) -> Mapping[str, BodySlot]:
 def engine_rollouts(
     scene: Any, P: np.ndarray, steps: np.ndarray, options: Any, active: Sequence[int] | None,
     mode: str, threads: int, cancel: Any, directions: Sequence[np.ndarray] | None = None,
+    outputs: Sequence[str] = (),
 ) -> list[Any]:  # fmt: skip
-    """Rollouts of the engine, one a row of P, with `directions` of the active parameters."""
+    """Rollouts of the engine, one a row of P, with `directions` of the active parameters and
+    these `outputs`."""
     from diffsim_ros import _engine
 
     settings = {"active": active, "mode": mode, "threads": threads, "cancel": cancel}
-    return _engine.rollout_batch(scene, P, steps, options, directions=directions, **settings)
+    return _engine.rollout_batch(
+        scene, P, steps, options, directions=directions, outputs=list(outputs), **settings
+    )

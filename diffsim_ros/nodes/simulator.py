@@ -4,6 +4,8 @@ out       /clock            rosgraph_msgs/Clock at 500 Hz of simulated time
           <body>/pose       geometry_msgs/PoseStamped, reliable, depth 1000
           markers           mocap4r2_msgs/Markers, the same
           <camera>/points   sensor_msgs/PointCloud2, best effort, or by `cloud_quality`
+          <sensor>/wrench   geometry_msgs/WrenchStamped, reliable, depth 1000
+          <sensor>/output   std_msgs/Float64, the same, of one number of an output of the scene
           /tf, /tf_static   links of the robot, each in its parent; cameras (`publish_tf`)
           robot_description  std_msgs/String, latched
           those of controller_server.py: joint states, controller, gripper, speed scaling
@@ -25,14 +27,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.clock import Clock as SteadyClock
 from rclpy.clock import ClockType
 from rclpy.publisher import Publisher
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import PointCloud2
-from std_msgs.msg import String
+from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
 
 from diffsim_ros import _engine
@@ -56,8 +58,9 @@ from diffsim_ros.nodes.mock_controller import CONTROLLER, offer_of
 from diffsim_ros.rotation import quat_from_matrix
 from diffsim_ros.sensing.cdr import NANO
 from diffsim_ros.sensing.frames import Transform
-from diffsim_ros.sensing.observation import MarkerFrame, PoseSample
+from diffsim_ros.sensing.observation import MarkerFrame, PoseSample, WrenchSample
 from diffsim_ros.twin.config import WORLD, LinkPose, link_tree
+from diffsim_ros.twin.output_sensors import OutputSensor, WrenchSensor
 from diffsim_ros.twin.sensors import CloudSensor, MarkerSensor, TwinSensor, generator
 from diffsim_ros.twin.world import TICK, World
 
@@ -88,7 +91,7 @@ class Simulator(BaseNode):
         Declared("publish_tf", "links", "what is on /tf and /tf_static; sensors: cameras and the "
                  "robot's root, for a robot_state_publisher beside; links: those and all links",
                  choices=("links", "sensors", "none")),
-        Declared("frame_prefix", "", "before names of links and cameras, e.g. robot1/"),
+        Declared("frame_prefix", "", "before names of links and sensors' frames, e.g. robot1/"),
         Declared("truth_path", "", "folder for attempt_NNN.npz with what bodies truly did, written "
                  "at ~/reset and at the end; empty: none"),
         *(p for p in CONTROLLER if p.name in SERVED),
@@ -151,6 +154,10 @@ class Simulator(BaseNode):
             elif isinstance(sensor, MarkerSensor):
                 place = f"sensors.{name}"
                 kind = convert.installed(convert.Markers, "node simulator", place, name), DRIVER
+            elif isinstance(sensor, WrenchSensor):
+                kind = WrenchStamped, DRIVER
+            elif isinstance(sensor, OutputSensor):
+                kind = Float64, DRIVER
             self._out[name] = self.create_publisher(kind[0], sensor.topic, kind[1])
         self._about = self.create_publisher(String, "robot_description", LATCHED)
         file = Path(config.arm.robot.place)
@@ -170,6 +177,10 @@ class Simulator(BaseNode):
             LinkPose(WORLD, s.frame, np.array(s.camera.eye),
                      quat_from_matrix(s.camera.rotation), True)
             for s in config.sensors.values() if isinstance(s, CloudSensor)
+        ]  # fmt: skip
+        eyes += [
+            LinkPose(WORLD, s.frame, s.origin, quat_from_matrix(s.turn), True)
+            for s in config.sensors.values() if isinstance(s, WrenchSensor)
         ]  # fmt: skip
         self._still.publish(self._frames([*still, *eyes], self._start))
 
@@ -288,6 +299,11 @@ class Simulator(BaseNode):
             message = convert.pose_message(sample)
         elif isinstance(sample, MarkerFrame):
             message = convert.markers_message(sample)
+        elif isinstance(sample, WrenchSample):
+            fields = self["frame_prefix"] + sample.frame, sample.force, sample.torque
+            message = convert.build.wrench(sample.stamp, *fields)
+        elif isinstance(sample, float):
+            message = Float64(data=sample)
         else:
             message = convert.cloud_message(sample)
             message.header.frame_id = self["frame_prefix"] + message.header.frame_id

@@ -27,7 +27,7 @@ class GoalObjective(Objective, Protocol):
 
     @property
     def tolerance(self) -> float:
-        """Tolerance [m, m/s or rad]."""
+        """Tolerance [m, m/s, rad, or an output's unit]."""
         ...
 
     @property

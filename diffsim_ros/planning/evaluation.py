@@ -16,7 +16,7 @@ SHOWN = 40
 def evaluated(
     config: PlanConfig, run: Any, slots: Mapping[str, Any], values: Mapping[str, float]
 ) -> tuple[dict[str, float], bool]:
-    """(goal or limit -> distance [m, m/s, m/s^2 or rad], whether all required ones are reached)."""
+    """(goal or limit -> distance, in its tolerance's unit; whether all required are reached)."""
     distances = {g.name: g.reached(run, slots[g.body]) for g in config.goals}
     distances |= {limit.name: limit.peak(values) for limit in config.limits}
     allowed = tolerances(config)
@@ -25,7 +25,7 @@ def evaluated(
 
 
 def tolerances(config: PlanConfig) -> dict[str, float]:
-    """Goal or limit -> tolerance [m, m/s, m/s^2 or rad]."""
+    """Goal or limit -> tolerance [m, m/s, m/s^2, rad, or an output's unit]."""
     found = {goal.name: goal.tolerance for goal in config.goals}
     return found | {limit.name: float(limit.limit) for limit in config.limits}
 

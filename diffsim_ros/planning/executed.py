@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import InputError
+from ..inverse.output_term import outputs_of
 from ..inverse.simulation_problem import body_slots
 from .config import PlanConfig
 from .evaluation import evaluated
@@ -34,7 +35,7 @@ def distances(
 ) -> tuple[dict[str, float], bool]:
     """(goal -> distance from it [m, m/s or rad], whether all required ones are reached).
 
-    Evaluated as the plan itself is.
+    Evaluated as the plan itself is, without goals of outputs: nothing measures those here.
 
     truth   of an attempt, as TwinRecord.arrays gives it and the simulator writes it: time (n,) [s],
             BODY.position, .velocity, .spin (n, 3), .orientation (n, 4), of soft bodies .nodes
@@ -43,6 +44,7 @@ def distances(
     InputError where the attempt was not recorded to the end of that scene.
     """
     slots = body_slots(config.scene.engine)
+    config = replace(config, goals=tuple(g for g in config.goals if not outputs_of([g])))
     executed = _executed(config, slots, truth, begins)
     return evaluated(replace(config, limits=()), executed, slots, {})
 

@@ -15,6 +15,7 @@ from scipy.stats import qmc
 from ..errors import NotConverged
 from ..inverse.continuation import continuation
 from ..inverse.optimizers import LMOptions, lbfgs, levenberg_marquardt
+from ..inverse.output_term import outputs_of
 from ..inverse.polish import polish
 from ..inverse.settling_note import unsettled
 from ..inverse.simulation_problem import SimulationProblem, body_slots, engine_rollouts
@@ -228,7 +229,10 @@ def _evaluated(
     scene = config.scene
     options = engine_options(scene.description["world"], record_modes=True)
     P = config.map.engine(end.z, scene.engine.values)[None]
-    run = engine_rollouts(scene.engine, P, np.array([scene.steps]), options, None, "none", 1, None)
+    run = engine_rollouts(
+        scene.engine, P, np.array([scene.steps]), options, None, "none", 1, None,
+        outputs=outputs_of(config.goals),
+    )  # fmt: skip
     if not run[0].ok:
         raise NotConverged(run[0].message)
     slots, values = body_slots(scene.engine), config.map.named(end.z)

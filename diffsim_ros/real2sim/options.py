@@ -25,6 +25,7 @@ KINDS = {
     "sensors": ".sensors.cloud.experiment.CloudExperiment",
     "joints": ".sensors.joint.experiment.JointExperiment",
     "wrenches": ".sensors.wrench.experiment.WrenchExperiment",
+    "outputs": ".sensors.output.OutputExperiment",
     "statics": ".sensors.statics.experiment.StaticsExperiment",
 }
 """Kind of an estimation -> its experiment (experiment.py)."""

@@ -50,6 +50,16 @@ class MarkerFrame:
     points: np.ndarray
 
 
+@dataclass(frozen=True)
+class WrenchSample:
+    """One reading of a force–torque sensor: stamp [ns], frame, force [N], torque [N m]."""
+
+    stamp: int
+    frame: str
+    force: tuple[float, float, float]
+    torque: tuple[float, float, float]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Observation:
     """Samples of one sensor: what every reader returns and every consumer takes.

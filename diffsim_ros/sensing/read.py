@@ -30,7 +30,8 @@ from .toss_file import REQUIRED
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 ACCEPTED = (
     "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz, .csv), "
-    "wrenches (.csv), a rosbag2 (.mcap, .db3, folder), clouds (.pcd, .ply, a folder of them, .npz)"
+    "wrenches (.csv), outputs (.csv with t and `name [unit]`), a rosbag2 (.mcap, .db3, folder), "
+    "clouds (.pcd, .ply, a folder of them, .npz)"
 )
 
 

@@ -22,6 +22,7 @@ from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.inverse.losses import Loss
 from diffsim_ros.inverse.marker_track import Carrier
 from diffsim_ros.inverse.objectives import BodySlot, Term
+from diffsim_ros.inverse.output_term import outputs_of
 from diffsim_ros.inverse.parameters import ParameterMap
 from diffsim_ros.inverse.simulation_problem import SimulationProblem, engine_rollouts
 from diffsim_ros.inverse.trial import Trial
@@ -114,7 +115,9 @@ def at_rest_beside(problem: SimulationProblem, trials: Sequence[Trial]) -> Simul
 def _check(scene: Any, trials: Sequence[Trial]) -> None:
     SceneAtRest(scene)
     for trial in trials:
-        for key, given in (("steps", trial.steps), ("starts", len(trial.starts))):
+        outputs = len(outputs_of(trial.objectives))
+        counts = {"steps": trial.steps, "starts": len(trial.starts), "outputs": outputs}
+        for key, given in counts.items():
             if given:
                 raise InputError(f"trial {trial.name}", key, given, "none, as it is at rest")
 
@@ -128,13 +131,14 @@ class _Equilibria:
 
     def __call__(
         self, scene: Any, P: Array, steps: Array, options: Any, active: Sequence[int] | None,
-        mode: str, threads: int, cancel: Any,
+        mode: str, threads: int, cancel: Any, outputs: Sequence[str] = (),
     ) -> list[Any]:  # fmt: skip
         still = steps == 0
         moving = iter(())
         if not still.all():
             settings = options, active, mode, threads, cancel
-            moving = iter(engine_rollouts(scene, P[~still], steps[~still], *settings))
+            found = engine_rollouts(scene, P[~still], steps[~still], *settings, outputs=outputs)
+            moving = iter(found)
         resting = iter(self._at_rest(scene, P[still], active, cancel))
         return [next(resting if rests else moving) for rests in still]
 

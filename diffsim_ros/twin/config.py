@@ -87,6 +87,13 @@ class TwinConfig:
     seed: int
     source: Mapping
 
+    @property
+    def outputs(self) -> list[str]:
+        """Outputs of the scene that sensors need."""
+        return list(
+            dict.fromkeys(n for s in self.sensors.values() for n in getattr(s, "outputs", ()))
+        )
+
 
 def load_twin(source: str | Path | Mapping, *, base: str | Path | None = None) -> TwinConfig:
     """Read a twin from a file, or a mapping with paths relative to `base`; raises InputError."""

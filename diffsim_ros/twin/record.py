@@ -110,6 +110,18 @@ class Phase:
         rate = v0 + 2 * s * (3 * (x1 - x0) - 2 * v0 - v1) + 3 * s * s * (2 * (x0 - x1) + v0 + v1)
         return place, rate / h
 
+    def output(self, name: str, time: float) -> np.ndarray | None:
+        """An output at a time [s], linear between frames; None where the scene has none such."""
+        values = self._outputs.get(name)
+        if values is None:
+            return None
+        (at,), (share,), _ = self._between(np.array([time]))
+        return values[at] + share * (values[at + 1] - values[at])
+
+    @cached_property
+    def _outputs(self) -> dict[str, np.ndarray]:
+        return dict(self.rollout.outputs)
+
     def state(self, body: str, times: np.ndarray) -> BodyState:
         """See BodyState."""
         x, v = self.nodes(body, times)
@@ -181,6 +193,14 @@ class TwinRecord:
             for key in KEYS:
                 out[key][mask] = getattr(part, key)
         return BodyState(**out)
+
+    def output(self, name: str, time: float) -> np.ndarray | None:
+        """An output of the scene at a time [s], kept within what was simulated; None where nothing
+        was, or of what the gripper still holds."""
+        begun = [phase for phase in self.phases if phase.begin <= time]
+        if not begun and self.held is None:
+            begun = list(self.phases[:1])  # bodies rest until the links take them
+        return begun[-1].output(name, time) if begun else None
 
     def nodes(self, body: str, time: float) -> np.ndarray:
         """Nodes (m, 3) [m] of a soft body, the centre (1, 3) of another, at a time [s]."""

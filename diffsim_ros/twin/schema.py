@@ -113,6 +113,27 @@ SENSORS: dict[str, Section] = {
         "radius": Field("number", "of a soft ball whose mesh was made with another", "m", minimum=0,
                         strict=True),
     },
+    "wrench": {
+        "body": Field("text", "that presses on it", default=REQUIRED),
+        "contacts": Field("list", "of the scene, by which it does", default=REQUIRED),
+        "rate": RATE,
+        "topic": TOPIC,
+        "frame": Field("text", "its frame; absent: the sensor's name"),
+        "position": Field("vector3", "of that frame in the scene", "m", [0.0, 0.0, 0.0]),
+        "orientation": Field("quaternion", "of its axes, x, y, z, w",
+                             default=[0.0, 0.0, 0.0, 1.0]),
+        "sigma_force": Field("number", "noise per axis", "N", 0.0, minimum=0),
+        "sigma_torque": Field("number", "noise per axis", "N m", 0.0, minimum=0),
+        "dropout": LOST,
+    },
+    "output": {
+        "output": Field("text", "one number of an output of the scene: rope.tension[0], "
+                        "motor.torque, foam.strain[12].xx", default=REQUIRED),
+        "rate": RATE,
+        "topic": TOPIC,
+        "sigma": Field("number", "noise, in the output's unit", default=0.0, minimum=0),
+        "dropout": LOST,
+    },
 }  # fmt: skip
 
 SECTIONS = {

@@ -1,4 +1,4 @@
-"""A lab's sensors in a twin: poses, markers, clouds, with noise and losses.
+"""A lab's sensors in a twin: poses, markers, clouds, forces, outputs, with noise and losses.
 
 A sample depends on the seed, the episode, the sensor and the sample's number only, not on which
 samples were drawn before.
@@ -25,6 +25,7 @@ from ..sensing.clouds.options import DepthNoise
 from ..sensing.observation import MarkerFrame, PoseSample
 from . import schema
 from .depth_camera import KINECT, DepthCamera
+from .output_sensors import read_output, read_wrench
 from .record import TwinRecord
 from .surfaces import surroundings, vertices_at
 
@@ -138,7 +139,7 @@ class CloudSensor:
 
 
 def read_sensor(reader: Reader, name: str, value: object, scene: SceneModel) -> TwinSensor:
-    """One entry of `sensors`: {poses, markers or depth_camera: keys}; raises InputError."""
+    """One entry of `sensors`: {a kind of schema.SENSORS: keys}; raises InputError."""
     kind, given = reader.variant(schema.SENSORS, value, f"sensors.{name}")
     key = f"sensors.{name}.{kind}"
     for share in ("dropout", "missing", "holes"):
@@ -151,10 +152,14 @@ def read_sensor(reader: Reader, name: str, value: object, scene: SceneModel) -> 
         raise reader.error(f"{key}.topic", given["topic"], rule)
     if kind == "depth_camera":
         return _camera(reader, name, given, key, scene)
+    if kind == "output":
+        return read_output(reader, name, given, key, scene)
     body = given["body"]
     if body not in scene.bodies:
         near = nearest(body, scene.bodies)
         raise reader.error(f"{key}.body", body, "a body of the scene", near)
+    if kind == "wrench":
+        return read_wrench(reader, name, given, key, scene)
     if kind == "poses":
         return PoseSensor(
             name, given["rate"], given["topic"] or f"{body}/pose", body, given["frame"],

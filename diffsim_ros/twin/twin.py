@@ -279,7 +279,9 @@ class Episode:
             self._start(model, p, name, state)
         for name in self.config.drives if until > begin else ():
             self._keys(model, p, name, motion, begin, steps)
-        rollout = _engine.rollout(model.engine, p, steps, options, cancel=cancel)
+        known = {output.name for output in model.engine.outputs}
+        outputs = [name for name in self.config.outputs if name in known]
+        rollout = _engine.rollout(model.engine, p, steps, options, cancel=cancel, outputs=outputs)
         if not rollout.ok:
             raise NotConverged(f"{self.config.place}: {rollout.message}")
         return Phase(model, rollout, begin, p)

@@ -104,7 +104,10 @@ def triangles(marker: Marker, camera: Viewpoint) -> list[Soup]:
         return [_lit(_placed(marker, _ball() * np.asarray(marker.scale) / 2), marker.colour)]
     if marker.kind is MarkerKind.TRIANGLE_LIST:
         faces = _placed(marker, marker.points * np.asarray(marker.scale)).reshape(-1, 3, 3)
-        return [replace(_lit(faces, marker.colour), closed=True)]
+        colour = np.asarray(marker.colour)
+        if len(marker.colours):
+            colour = np.reshape(marker.colours, (-1, 3, 4)).mean(axis=1)
+        return [replace(_lit(faces, colour), closed=True)]
     if marker.kind in (MarkerKind.POINTS, MarkerKind.SPHERE_LIST):
         ball = _ball(rings=4) * np.asarray(marker.scale) / 2
         faces = (_placed(marker, marker.points)[:, None, None] + ball).reshape(-1, 3, 3)
@@ -113,10 +116,12 @@ def triangles(marker: Marker, camera: Viewpoint) -> list[Soup]:
 
 
 def _lit(faces: np.ndarray, colour, table: bool = False) -> Soup:
+    """Triangles of one colour (4,), or one each (n, 4)."""
     normal = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
     length = np.linalg.norm(normal, axis=1, keepdims=True)
     keep = length[:, 0] > 1e-15
-    return Soup(faces[keep], np.tile(colour, (keep.sum(), 1)), normal[keep] / length[keep], table)
+    colours = np.broadcast_to(colour, (len(faces), 4))[keep]
+    return Soup(faces[keep], colours, normal[keep] / length[keep], table)
 
 
 def _ribbons(start, end, width: float, colour, camera: Viewpoint) -> Soup:

@@ -16,6 +16,7 @@ KINDS = {
     "sensors": "clouds.CloudSections",
     "joints": "joints.JointSections",
     "wrenches": "wrenches.WrenchSections",
+    "outputs": "outputs.OutputSections",
     "statics": "statics.StaticsSections",
 }
 """Kind -> module of kinds/ and its Sections."""

@@ -11,6 +11,7 @@ from diffsim_ros.rotation import quat_matrix, quat_multiply
 from diffsim_ros.scene.links.link import End
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import style
+from diffsim_ros.viz.field_colours import FieldColours
 from diffsim_ros.viz.iso import zero_set
 from diffsim_ros.viz.markers import Marker, MarkerKind, force_arrow, rgba
 
@@ -28,10 +29,12 @@ GREY = (0.90, 0.91, 0.93, 1.0)
 
 
 def body_markers(
-    scene: Any, rollout: Any, name: str, frames: Any, *, ids: Any = None, alpha: float = 1.0
-) -> list[Marker]:
+    scene: Any, rollout: Any, name: str, frames: Any, *, ids: Any = None, alpha: float = 1.0,
+    field: FieldColours | None = None,
+) -> list[Marker]:  # fmt: skip
     """Markers of one body at recorded frames, one each; `ids` default to the frames.
 
+    field  by which solids are coloured; None: their own colour
     Boxes and spheres by their pose, solids and cloth as TRIANGLE_LIST (cloth with both sides),
     strings as LINE_LIST.
     """
@@ -40,7 +43,13 @@ def body_markers(
     colour = (*info.colour[:3], info.colour[3] * alpha)
     if info.kind == "soft":
         vertices = vertex_positions(scene, rollout, name, frames)
-        return [_soft(name, info, int(i), x, colour) for i, x in zip(ids, vertices, strict=True)]
+        tints: list[Any] = [None] * len(frames)
+        if field is not None and name in field.values:
+            tints = [field.at(name, int(k), colour[3]) for k in frames]
+        return [
+            _soft(name, info, int(i), x, colour, tint)
+            for i, x, tint in zip(ids, vertices, tints, strict=True)
+        ]
     if info.kind == "frame":
         return []
     row = scene.engine.nodes_of(name)[0]
@@ -60,15 +69,19 @@ def body_markers(
     ]
 
 
-def _soft(name: str, info: Any, number: int, vertices: np.ndarray, colour: Any) -> Marker:
+def _soft(
+    name: str, info: Any, number: int, vertices: np.ndarray, colour: Any, tint: np.ndarray | None
+) -> Marker:
+    """tint: colours (n, 4) of the vertices, or None."""
     if len(info.triangles):
         faces = info.triangles
         if info.sheet:
             faces = np.concatenate([faces, faces[:, ::-1]])
         points = vertices[faces].reshape(-1, 3)
         return Marker(
-            f"body/{name}", number, MarkerKind.TRIANGLE_LIST, colour=colour, points=points
-        )
+            f"body/{name}", number, MarkerKind.TRIANGLE_LIST, colour=colour, points=points,
+            colours=() if tint is None else tint[faces].reshape(-1, 4),
+        )  # fmt: skip
     points = vertices[info.lines].reshape(-1, 3)
     scale = (LINE_WIDTH, 0.0, 0.0)
     return Marker(
@@ -76,15 +89,15 @@ def _soft(name: str, info: Any, number: int, vertices: np.ndarray, colour: Any) 
     )
 
 
-def picture_markers(scene: Any, rollout: Any) -> list[Marker]:
+def picture_markers(scene: Any, rollout: Any, field: FieldColours | None = None) -> list[Marker]:
     """Bodies at some instants (the last one solid), their paths, links and the surroundings."""
     found = surroundings(scene, rollout) + link_markers(scene, rollout)
     last = len(rollout.time) - 1
     for name, info in scene.bodies.items():
         ghosts = SOFT_GHOSTS if info.kind == "soft" else GHOSTS
         frames = instants(rollout, ghosts)
-        found += body_markers(scene, rollout, name, frames[:-1], alpha=0.25)
-        found += body_markers(scene, rollout, name, frames[-1:])
+        found += body_markers(scene, rollout, name, frames[:-1], alpha=0.25, field=field)
+        found += body_markers(scene, rollout, name, frames[-1:], field=field)
         if last > 0 and info.kind != "frame":
             path = centre_of(scene, rollout, name)["position"]
             found.append(

@@ -11,10 +11,11 @@ pytest.importorskip("control_msgs")
 
 import yaml
 from diffsim_interfaces.action import Execute
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, PointCloud2
+from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
@@ -213,3 +214,35 @@ def _parameter(name, value):
     from rclpy.parameter import Parameter
 
     return Parameter(name, value=value)
+
+
+def test_forces_and_outputs_of_the_scene_are_published(ros, tmp_path):
+    """Of a block at rest on the table: what it exerts on the table, and the table on it."""
+    block = {
+        "shape": {"box": {"size": [0.1, 0.1, 0.1]}}, "mass": 0.4,
+        "pose": {"position": [0.6, 0.5, 0.0496]}, "contact_spheres": {"corners": {}},
+    }  # fmt: skip
+    contact = {"name": "rest", "points": "block", "against": {"plane": {}}, "k_n": 1.0e4,
+               "k_t": 50, "c_n": 2.0, "c_f": 0.5}  # fmt: skip
+    config = {
+        "scene": {"world": {"step": 0.002, "duration": 2.0}, "bodies": {"block": block},
+                  "contact": [contact]},
+        "robot": str(ROOT / "config" / "robots" / "ur5.yaml"),
+        "sensors": {
+            "cell": {"wrench": {"body": "block", "contacts": ["rest"], "rate": 50,
+                                "position": [0, 0, -0.02]}},
+            "scale": {"output": {"output": "rest.force.z", "rate": 50}},
+        },
+    }  # fmt: skip
+    (tmp_path / "twin.yaml").write_text(yaml.safe_dump(config))
+    wrenches = ros.listen(WrenchStamped, "/cell/wrench", 1000)
+    numbers = ros.listen(Float64, "/scale/output", 1000)
+    still = ros.listen(TFMessage, "/tf_static", STATIC_TF)
+    ros.start_with(Simulator, twin=str(tmp_path / "twin.yaml"), frame_prefix="r/")
+    ros.until(lambda: len(wrenches) > 10 and len(numbers) > 10 and still, "wrenches, numbers")
+    last = wrenches[-1]
+    assert last.header.frame_id == "r/cell" and np.all(np.diff(stamps(wrenches)) == NANO // 50)
+    (frame,) = [t for m in still for t in m.transforms if t.child_frame_id == "r/cell"]
+    assert frame.header.frame_id == "world" and frame.transform.translation.z == -0.02
+    assert -last.wrench.force.z == pytest.approx(numbers[-1].data, rel=0.2)
+    assert 0.2 * 0.4 * 9.81 < numbers[-1].data < 5 * 0.4 * 9.81

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from diffsim_ros.errors import InputError
 from diffsim_ros.twin.sensors import generator
 from diffsim_ros.twin.twin import Twin
 from tests.twin.conftest import ROOT, ball_twin
@@ -129,3 +130,63 @@ def test_executed_motions_lag_and_are_released_when_told(swing):
     moving = replace(planned, velocities=np.ones_like(swing.velocities))
     with pytest.raises(InputError, match="velocity of the last point"):
         simulate_execution(twin, moving)
+
+
+PRESSED = {
+    "cell": {
+        "wrench": {"body": "ball", "contacts": ["table"], "rate": 100, "position": [0.1, 0, -0.02],
+                   "orientation": [1, 0, 0, 0], "sigma_force": 0.01, "sigma_torque": 0.001}
+    },
+    "scale": {"output": {"output": "table.force.z", "rate": 100}},
+    "total": {"output": {"output": "table.force", "rate": 100, "sigma": 0.02, "dropout": 0.2}},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pressed(swing):
+    twin = Twin(ball_twin(sensors=PRESSED), base=ROOT)
+    return twin.config.sensors, twin.episode().play(swing, release=RELEASE)
+
+
+def test_forces_on_the_table_are_what_the_engine_reports(pressed):
+    """Of a force-torque sensor about its own origin and axes, and of single numbers, with noise."""
+    phase = pressed[1].phases[-1]
+    force = phase.rollout.outputs["table.force"]
+    hit = int(np.argmax(force[:, 2]))
+    time, exact = phase.times[hit], force[hit]
+    assert exact[2] > 1.0
+    cell = samples(pressed, "cell", time=time)
+    turn = np.diag([1.0, -1.0, -1.0])  # half a turn about x
+    found = np.array([[*s.force, *s.torque] for s in cell])
+    np.testing.assert_allclose(found[:, :3].mean(axis=0), -turn @ exact, atol=3e-3)
+    np.testing.assert_allclose(found.std(axis=0), [0.01] * 3 + [0.001] * 3, rtol=0.2)
+    centre = phase.rollout.position[hit, 0]
+    about = phase.rollout.outputs["table.torque"][hit]
+    torque = -turn @ (about + np.cross(centre - [0.1, 0, -0.02], exact))
+    np.testing.assert_allclose(found[:, 3:].mean(axis=0), torque, atol=3e-4)
+    assert samples(pressed, "scale", 1, time)[0] == pytest.approx(exact[2], rel=1e-12)
+    total = samples(pressed, "total", time=time)
+    received = [s for s in total if s is not None]
+    assert 0.12 < 1 - len(received) / len(total) < 0.28
+    assert np.mean(received) == pytest.approx(np.linalg.norm(exact), abs=6e-3)
+
+
+def test_what_the_gripper_holds_presses_on_nothing(pressed):
+    assert samples(pressed, "cell", 1, 0.2) == [None]
+    assert samples(pressed, "scale", 1, 0.2) == [None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "message"),
+    [
+        ("wrench", {"contacts": ["tabel"]}, r"contacts\[0\]: got 'tabel'.*contacts of ball: table"),
+        ("wrench", {"contacts": []}, "contacts of ball: table"),
+        ("wrench", {"body": "bal"}, "a body of the scene"),
+        ("output", {"output": "tabel.force"}, "sensors.x.output.output: got 'tabel.force'"),
+        ("output", {"output": "table.force.w"}, "a part of table.force"),
+    ],
+)
+def test_sensors_of_forces_are_checked(kind, keys, message):
+    given = {**PRESSED["cell" if kind == "wrench" else "scale"][kind], **keys}
+    with pytest.raises(InputError, match=message):
+        Twin(ball_twin(sensors={"x": {kind: given}}), base=ROOT)

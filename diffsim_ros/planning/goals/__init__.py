@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from ...fields import Reader, Section
 from ...scene.model import SceneModel
 from ..config import GoalObjective
-from . import axis, clear_of, orientation, places, position, spin, velocity
+from . import axis, clear_of, orientation, output, places, position, spin, velocity
 from .entry import HEAD, TAIL, GoalEntry
 
-KINDS = (position, places, velocity, spin, orientation, axis, clear_of)
+KINDS = (position, places, velocity, spin, orientation, axis, clear_of, output)
 GOAL: Section = {**HEAD, **{k: f for kind in KINDS for k, f in kind.KEYS.items()}, **TAIL}
 """Keys of an entry of `goals`."""
 ASKED = tuple(key for kind in KINDS for key in kind.ASKED)
