@@ -191,7 +191,7 @@ class Contact : public ContactElement {
   void add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
                         int column, ParameterColumns& out) const;
   /// Whether columns of the obstacle's size are asked for.
-  bool sizes_count(const ParameterColumns& out) const;
+  bool sizes_wanted(const ParameterColumns& out) const;
   /// By parameters of the law, and by shape, at the touch when the step began.
   void add_past_columns(const Touch& t, const State& past, const VectorXd& p,
                         ParameterColumns& out) const;

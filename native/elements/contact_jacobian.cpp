@@ -232,7 +232,7 @@ void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& 
     const double before = open ? t.n_before.dot(points_->arm_by_radius(t.point, *other)) - 1 : 0;
     add_shape_column(t, rolling, {points_->arm_by_radius(t.point, *s), 1, before}, c, out);
   }
-  if (!sizes_count(out)) return;
+  if (!sizes_wanted(out)) return;
   const std::vector<SizeSlope> here = surface_slopes(t.point, *s, p);
   std::vector<SizeSlope> there(here.size());
   if (open) there = surface_slopes(t.point, *other, p);
@@ -243,7 +243,7 @@ void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& 
   }
 }
 
-bool Contact::sizes_count(const ParameterColumns& out) const {
+bool Contact::sizes_wanted(const ParameterColumns& out) const {
   for (int k = 0; k < surface_.count; ++k) {
     if (out.column(surface_.first + k) >= 0) return true;
   }
@@ -324,7 +324,7 @@ void Contact::add_past_columns(const Touch& t, const State& past, const VectorXd
   };
   add_shape(points_->p_scale, {points_->arm_by_scale(t.point, past), 0, 0});
   add_shape(points_->p_radius, {points_->arm_by_radius(t.point, past), 1, 0});
-  if (!sizes_count(out)) return;
+  if (!sizes_wanted(out)) return;
   const std::vector<SizeSlope> by = surface_slopes(t.point, past, p);
   for (int k = 0; k < surface_.count; ++k) add_shape(surface_.first + k, {zero, 0, 0, by[k]});
 }
