@@ -22,6 +22,8 @@ ITEMS = {
     "robustness": "random drops: steps that converge as asked",
     "physics_solids": "the soft cantilever by every kind of solid",
     "physics_blocks": "Cook's membrane and a pressed block, with derivatives",
+    "physics_clamp": "the sag by Poisson's ratio with and without the edges of a clamp",
+    "physics_bob": "Bob bent by its own weight, nearly incompressible, by every kind of solid",
     "cantilever_reference": "the soft cantilever by scikit-fem: what solids are held against",
     "contact_models": "a soft puck under penalty and hybrid contact beside inequalities",
     "silicone_beam": "a clamped soft beam, each load predicted from the others",

@@ -27,7 +27,7 @@ BARS = {  # scenes of each regime the full study must have reached
 KINDS = (
     "mass", "inertia", "scale", "radius", "k_n", "k_t", "c_n", "k_d", "d_0", "c_f", "c_s", "f_0",
     "gravity", "stiffness", "damping", "rest_length", "position", "rotation", "velocity",
-    "angular_velocity", "surface_offset", "surface_scale",
+    "angular_velocity", "surface_offset", "surface_scale", "surface",
 )  # fmt: skip
 KIND_BAR = 20
 DIRECTIONS = 2

@@ -47,7 +47,7 @@ KINDS = (*(
     f"{owner}.{word}" for owner, words in {
         "cable": "damping rest_length stiffness",
         "contact": "c_f c_n c_roll c_s c_spin d_0 f_0 k_d k_n k_roll k_t surface_offset"
-                   " surface_scale",
+                   " surface_scale surface",
         "drag": "c_linear c_quadratic wind", "force": "force[]", "torque": "torque[]",
         "handle": "position[] rotation[]",
         "joint": "anchor_a anchor_b axis_rotation damping friction_damping position"

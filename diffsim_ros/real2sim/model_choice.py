@@ -23,11 +23,12 @@ from ..inverse.model_comparison import information_criteria, verdict
 from ..inverse.optimizers import levenberg_marquardt
 from ..inverse.pinned import Pinned
 from ..inverse.uncertainty import residual_noise
-from .experiment import ALONE, Data, experiment_of
+from .experiment import Data, experiment_of
 from .fit import descend, fit_trials
 from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
 from .options import EstimationConfig
 from .progress import Progress, ProgressCallback, Reporter
+from .sensors.statics.loads import Load
 from .spread import solution_of, uncertainty_of
 
 FEW = 10
@@ -96,6 +97,10 @@ def check_alike(configs: Mapping[str, EstimationConfig]) -> None:
             if a != b:
                 rule = f"the same as in {first.place}, so that errors can be compared"
                 raise config.error(key if key != "train" else "data.train", b, rule)
+        if _plain(first.statics) != _plain(config.statics):
+            rule = f"the same loads and measurements as in {first.place}"
+            loads = config.statics and [one.name for one in config.statics.train]
+            raise config.error("statics.loads", loads, rule, "what is measured is not the model's")
         own = getattr(config.fit, "__dict__", {})
         for key, value in getattr(first.fit, "__dict__", {}).items():
             if key in ("loss", "loss_scale", "initial_state", "position_weight"):
@@ -109,12 +114,19 @@ def _plain(value: Any) -> Any:
     fields = getattr(value, "__dict__", None)
     if fields is None:
         return value
-    return {k: _paths(v) for k, v in fields.items() if k not in ("place", "reader")}
+    own = ("place", "reader", *(["source"] if isinstance(value, Load) else []))
+    return {k: _paths(v) for k, v in fields.items() if k not in own}
 
 
 def _paths(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_paths(v) for v in value]
+    if isinstance(value, Mapping):
+        return {k: _paths(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())  # NaN, not measured, is the same in both
+    if isinstance(value, Load):
+        return _plain(value)
     return str(value.resolve()) if isinstance(value, Path) else value
 
 
@@ -169,8 +181,6 @@ class _Model:
                 ("search", float(fit.search_evaluations)),
                 ("held out", 4.0 * fit.iterations)]  # fmt: skip
         self.reporter = Reporter(progress, plan)
-        if config.statics is not None and config.kind != ALONE:
-            raise config.error("statics", "beside recordings", "a comparison by recordings alone")
         self.experiment = experiment_of(config)  # refused before any work
         self.sets, self.horizon = _Sets(0, ()), int(fit.horizons[-1])
         self.fit: Any = None  # a Fit, when all trials are fitted
@@ -243,6 +253,7 @@ class _Model:
             return np.clip(z, fit.problem.lower, fit.problem.upper)
         y = np.array([row for i, row in enumerate(fit.y) if i not in fold])
         problem = self.experiment.model.problem(kept, fit.z, horizon=self.horizon)
+        y = y[:, : problem.nuisance_shape[1]]  # loads alone have no starts
         return descend(self.config.fit, problem, fit.z, y, cancel=self.cancel).z
 
     def _held(self, trial: Any, z: np.ndarray) -> HeldOut:
@@ -257,9 +268,10 @@ class _Model:
         evaluated = problem.evaluate(z, y, cancel=self.cancel)
         if not evaluated.ok:
             return HeldOut(name, math.nan, {})
-        one = replace(self.fit, kept=[trial], z=z, y=y)
+        one = replace(self.fit, kept=[trial], z=z, y=y, problem=problem)
         assessed = experiment.assess(Data([], [], []), one, Reporter(None, []), self.cancel)
-        errors = assessed.predictions[0].errors if assessed.predictions else {}
+        shown = [*assessed.predictions, *assessed.at_rest]
+        errors = shown[0].errors if shown else {}
         plain = {k: float(v) for k, v in errors.items() if "." not in k}
         return HeldOut(name, 2.0 * float(evaluated.trial_costs.sum()) / evaluated.count, plain)
 

@@ -178,12 +178,12 @@ class Unfinished:
 
 
 def held_figures(held: Sequence[HeldOut]) -> dict:
-    """Mean over held-out trials: root of the mean square residual, and the kind's figures."""
+    """Mean over held-out trials: root of the mean square residual, and the kind's figures, each
+    over the trials that have it (recordings and loads at rest have different ones)."""
     usable = [h for h in held if math.isfinite(h.square)]
     found: dict = {"trials": len(usable)}
     if usable:
         found["rms_residual"] = math.sqrt(float(np.mean([h.square for h in usable])))
-        keys = set.intersection(*(set(h.errors) for h in usable))
-        for key in sorted(keys):
-            found[key] = float(np.mean([h.errors[key] for h in usable]))
+        for key in sorted({key for h in usable for key in h.errors}):
+            found[key] = float(np.mean([h.errors[key] for h in usable if key in h.errors]))
     return found

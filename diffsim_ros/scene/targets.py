@@ -7,7 +7,7 @@ also scales an inertia that is `uniform`, `bodies.cube.density` sets mass and in
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ class Target:
     lower: float = -math.inf
     upper: float = math.inf
     support: str = "always"
+
+    def joined(self, other: Target | None) -> Target:
+        """Also what another target of the same value sets."""
+        return self if other is None else replace(self, sets={**other.sets, **self.sets})
 
 
 class Entries:
@@ -63,6 +67,10 @@ def targets(parts: Parts, engine: Any) -> dict[str, Target]:
     for name, body in parts.bodies.items():
         for path, target in body.targets(entries).items():
             found[f"bodies.{name}.{path}"] = target
+    for contact in parts.contacts:
+        for path, target in contact.sizes(entries, parts).items():
+            if path.startswith("sdfs."):
+                found[path] = target.joined(found.get(path))
     for family, group in (("contact", parts.contacts), ("links", parts.links)):
         for i, one in enumerate(group):
             for path, target in one.targets(entries, parts).items():

@@ -94,7 +94,7 @@ void bind_contact(py::class_<Scene>& scene) {
       with_law("Points against an sdf, given in the frame of the rigid body or kinematic body "
                "`carrier` (\"\" = the world); k_n and k_t are totals of the set, shared by weights "
                "(sum 1). NAME.surface_scale and NAME.surface_offset scale the sdf about the origin "
-               "of its frame, then grow it.")
+               "of its frame, then grow it; NAME.surface.SIZE are its `sizes`.")
           .c_str());
   scene.def(
       "add_contact_pair",

@@ -31,6 +31,27 @@ py::tuple evaluate(const Sdf& sdf, const Points& x) {
   return py::make_tuple(g, normal, kappa, region);
 }
 
+// By each size, at its own sizes: of g (n, sizes), of n (n, sizes, 3).
+py::tuple slopes(const Sdf& sdf, const Points& x) {
+  const py::ssize_t n = x.rows(), count = static_cast<py::ssize_t>(sdf.sizes().size());
+  py::array_t<double> g({n, count}), normal({n, count, py::ssize_t{3}});
+  std::vector<SizeSlope> by(count);
+  for (py::ssize_t i = 0; i < n; ++i) {
+    sdf.slopes(x.row(i).transpose(), sdf.own(), by.data());
+    for (py::ssize_t k = 0; k < count; ++k) {
+      g.mutable_at(i, k) = by[k].g;
+      for (int a = 0; a < 3; ++a) normal.mutable_at(i, k, a) = by[k].n[a];
+    }
+  }
+  return py::make_tuple(g, normal);
+}
+
+py::dict sizes(const Sdf& sdf) {
+  py::dict found;
+  for (const SdfSize& size : sdf.sizes()) found[py::str(size.name)] = size.value;
+  return found;
+}
+
 // Surface within a box, by default a little more than the sdf's bounds.
 py::tuple outline_of(const Sdf& sdf, std::optional<Vector3d> low, std::optional<Vector3d> high,
                      int cells) {
@@ -96,7 +117,11 @@ void bind_sdf(py::module_& m) {
            "x (n, 3) [m] -> gap g (n,) [m], < 0 inside; normal (n, 3); curvature (n, 3, 3) [1/m]; "
            "region (n,), the smooth piece a point lies on.")
       .def_property_readonly("regions", &Sdf::regions)
-      .def_property_readonly("thickness", &Sdf::thickness,
+      .def_property_readonly("sizes", &sizes, "Its sizes [m] by name; parameters of a contact.")
+      .def("slopes", &slopes, py::arg("x"),
+           "x (n, 3) [m] -> derivatives by each of `sizes`, of gaps (n, sizes) and of normals "
+           "(n, sizes, 3) [1/m].")
+      .def_property_readonly("thickness", py::overload_cast<>(&Sdf::thickness, py::const_),
                              "Smallest thickness [m]; infinite for a half-space.")
       .def(
           "bounds",

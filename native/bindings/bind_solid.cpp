@@ -16,6 +16,37 @@ std::vector<Glue> glue_of(const GluedVertices& glued) {
   return all;
 }
 
+void bind_mass_points(py::class_<Scene>& scene) {
+  const Eigen::Vector4d upright(0, 0, 0, 1);
+  const Vector3d zero = Vector3d::Zero();
+  scene.def(
+      "add_mass_points",
+      [](Scene& s, const std::string& name, const Points& vertices, double mass,
+         const py::object& shares, const std::vector<std::pair<double, VectorXd>>& patches,
+         const Vector3d& position, const Eigen::Vector4d& orientation, const Vector3d& velocity,
+         const Vector3d& angular_velocity, const GluedVertices& glued) {
+        std::vector<DeformableBody::Patch> scaled;
+        for (const auto& [factor, part] : patches) scaled.push_back({factor, part});
+        const Vector3d rotation =
+            rotation_vector("mass points '" + name + "': orientation", orientation);
+        add_mass_points(
+            s, name,
+            {vertices.transpose(),
+             {"mass", "kg", mass, shares.is_none() ? VectorXd() : shares.cast<VectorXd>(), scaled},
+             {position, rotation, velocity, angular_velocity},
+             glue_of(glued)});
+      },
+      py::arg("name"), py::kw_only(), py::arg("vertices"), py::arg("mass"),
+      py::arg("shares") = py::none(),
+      py::arg("patches") = std::vector<std::pair<double, VectorXd>>(), py::arg("position") = zero,
+      py::arg("orientation") = upright, py::arg("velocity") = zero,
+      py::arg("angular_velocity") = zero, py::arg("glued") = GluedVertices(),
+      "Mass points for cloth and strings: vertices (n, 3) [m], their mass together [kg], `shares` "
+      "(n,) of it (default: alike). patches: (factor, parts of the shares (n,)) of what weighs "
+      "`factor` times that, parameters NAME.patches[k].factor. They are the points `name`; start "
+      "and glued as for add_solid.");
+}
+
 }  // namespace
 
 void bind_solid(py::class_<Scene>& scene) {
@@ -66,26 +97,7 @@ void bind_solid(py::class_<Scene>& scene) {
       "`fields` names those of young, poisson, viscosity that get a parameter per element. The "
       "start is a rigid motion of the vertices' origin; the vertices are the points `name`. glued: "
       "[(body, [vertex ...]) ...] move with a rigid body, a kinematic body or the world (\"\").");
-  scene.def(
-      "add_mass_points",
-      [](Scene& s, const std::string& name, const Points& vertices, double mass,
-         const py::object& shares, const Vector3d& position, const Eigen::Vector4d& orientation,
-         const Vector3d& velocity, const Vector3d& angular_velocity, const GluedVertices& glued) {
-        const Vector3d rotation =
-            rotation_vector("mass points '" + name + "': orientation", orientation);
-        add_mass_points(
-            s, name,
-            {vertices.transpose(),
-             {"mass", "kg", mass, shares.is_none() ? VectorXd() : shares.cast<VectorXd>()},
-             {position, rotation, velocity, angular_velocity},
-             glue_of(glued)});
-      },
-      py::arg("name"), py::kw_only(), py::arg("vertices"), py::arg("mass"),
-      py::arg("shares") = py::none(), py::arg("position") = zero, py::arg("orientation") = upright,
-      py::arg("velocity") = zero, py::arg("angular_velocity") = zero,
-      py::arg("glued") = GluedVertices(),
-      "Mass points for cloth and strings: vertices (n, 3) [m], their mass together [kg], `shares` "
-      "(n,) of it (default: alike). They are the points `name`; start and glued as for add_solid.");
+  bind_mass_points(scene);
   scene.def(
       "set_start",
       [](Scene& s, const std::string& name, const Points& position, const Points& velocity) {

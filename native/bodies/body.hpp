@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../elements/element.hpp"
@@ -9,12 +10,25 @@
 
 namespace diffsim {
 
-/// Mass of one node, m = share * p[mass], and its inertia: indices into p. A point has no inertia.
+/// Mass of one node, m = (share + sum_k part_k (p[factor_k] - 1)) p[mass], and its inertia: indices
+/// into p. A point has no inertia.
 struct NodeMass {
   int mass = -1;
   int inertia = -1;  // first of xx yy zz xy xz yz, body frame about the centre of mass [kg m^2]
   double share = 1;  // 1, or a node's volume [m^3] where p[mass] is a density
-  double value(const VectorXd& p) const { return share * p[mass]; }
+  std::vector<std::pair<int, double>> patches = {};  // (factor, part of the share that it scales)
+  double shares(const VectorXd& p) const {
+    double all = share;
+    for (const auto& [factor, part] : patches) all += part * (p[factor] - 1);
+    return all;
+  }
+  double value(const VectorXd& p) const { return shares(p) * p[mass]; }
+  /// f(parameter, dm/d parameter) of all that it depends on.
+  template <class F>
+  void for_each_slope(const VectorXd& p, F&& f) const {
+    f(mass, shares(p));
+    for (const auto& [factor, part] : patches) f(factor, part * p[mass]);
+  }
 };
 
 class Body {

@@ -9,8 +9,13 @@ DeformableBody::DeformableBody(const std::string& name, int first, ParameterTabl
     : Body(name, NodeKind::point, first, static_cast<int>(X.cols())),
       X_(std::move(X)),
       V_(Matrix3X::Zero(3, X_.cols())),
-      share_(std::move(matter.share)) {
-  mass_ = table.add(name + "." + matter.name, matter.unit, matter.value, 1e-12, kInfinity);
+      matter_(std::move(matter)) {
+  mass_ = table.add(name + "." + matter_.name, matter_.unit, matter_.value, 1e-12, kInfinity);
+  first_factor_ = table.size();
+  for (const Patch& patch : matter_.patches) {
+    const std::string place = ".patches[" + std::to_string(table.size() - first_factor_) + "]";
+    table.add(name + place + ".factor", "1", patch.factor, 1e-9, kInfinity);
+  }
   position_ = table.add3(name + ".position", "m", start.position, true);
   rotation_ = table.add3(name + ".rotation", "rad", start.rotation, true);
   velocity_ = table.add3(name + ".velocity", "m/s", start.velocity, true);
@@ -19,8 +24,26 @@ DeformableBody::DeformableBody(const std::string& name, int first, ParameterTabl
 
 std::vector<NodeMass> DeformableBody::masses() const {
   std::vector<NodeMass> all;
-  for (int i = 0; i < count(); ++i) all.push_back({mass_, -1, share_[i]});
+  for (int i = 0; i < count(); ++i) all.push_back(mass_of(matter_, i));
   return all;
+}
+
+NodeMass DeformableBody::mass_of(const Matter& matter, int i) const {
+  NodeMass mass{mass_, -1, matter.share[i]};
+  for (int k = 0; k < static_cast<int>(matter.patches.size()); ++k) {
+    const double part = matter.patches[k].part[i];
+    if (part > 0) mass.patches.emplace_back(first_factor_ + k, part);
+  }
+  return mass;
+}
+
+void DeformableBody::check(const VectorXd& p) const {
+  if (matter_.patches.empty()) return;
+  for (const NodeMass& mass : masses()) {
+    if (mass.value(p) > 0) continue;
+    refuse("'" + name() + "': factors of patches", "must leave every vertex a mass > 0",
+           mass.value(p), "factors below 1 of patches that overlap add up");
+  }
 }
 
 void DeformableBody::start(const VectorXd& p, const std::vector<Node>&, State& s) const {

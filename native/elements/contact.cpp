@@ -37,8 +37,6 @@ void Contact::evaluate_geometry(const State& s, const VectorXd& p, Touch& t) con
   t.omega_a = t.frame ? s.w[points_->nodes[t.node].frame] : Vector3d::Zero();
   t.w = points_->velocity(i, s, t.rho_c);
   t.omega_b.setZero();
-  t.from_origin = carrier_.node < 0 ? points_->position(i, s, p)
-                                    : points_->position(i, s, p) - s.c.col(carrier_.node);
   if (carrier_.node >= 0) {
     t.omega_b = s.w[carrier_.frame];
     t.sigma = t.rho - s.c.col(carrier_.node);
@@ -115,9 +113,9 @@ void Contact::to_frame_of_sdf(const State& s, Matrix3X& x) const {
 void Contact::sample(const Matrix3X& x, const VectorXd& p, std::vector<SdfSample>& out) const {
   const double scale = surface_scale(p), offset = surface_offset(p);
   if (scale == 1) {
-    sdf_->evaluate(x, out);
+    sdf_->evaluate(x, surface_sizes(p), out);
   } else {
-    sdf_->evaluate(x / scale, out);
+    sdf_->evaluate(x / scale, surface_sizes(p), out);
   }
   if (scale == 1 && offset == 0) return;
   for (SdfSample& s : out) {
@@ -205,7 +203,8 @@ bool Contact::limit_step(const State& from, const Window& window, const VectorXd
 }
 
 std::string Contact::tunnelling(const Window& window, const VectorXd& p) const {
-  const double thickness = surface_scale(p) * sdf_->thickness() + 2 * surface_offset(p);
+  const double thickness =
+      surface_scale(p) * sdf_->thickness(surface_sizes(p)) + 2 * surface_offset(p);
   if (thickness == kUnbounded) return {};
   thread_local Near now, before;
   thread_local std::vector<SdfSample> sample;

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 
 #include "../bodies/point_set.hpp"
 #include "../sdf/sdf.hpp"
@@ -25,10 +24,12 @@ struct Carrier {
   int dof = -1, frame = -1;  // as in Node
 };
 
-/// Parameters of an obstacle's size, -1 where it has none: it is scaled about the origin of its
-/// frame, then grown by an offset, g(x) = scale g_sdf(x/scale) - offset.
+/// Parameters of an obstacle's size: its offset [m], its scale [1] and the sizes of its sdf, one
+/// after the other. It is scaled about the origin of its frame, then grown by the offset,
+/// g(x) = scale g_sdf(x/scale; sizes) - offset.
 struct SurfaceParameters {
-  int offset = -1, scale = -1;  // [m], [1]
+  int first = -1;  // -1: it has none
+  int count = 0;
 };
 
 class Contact : public ContactElement {
@@ -132,11 +133,16 @@ class Contact : public ContactElement {
               const Eigen::AlignedBox3d* box, Near& near) const;
   void to_frame_of_sdf(const State& s, Matrix3X& x) const;
   double surface_offset(const VectorXd& p) const {
-    return surface_.offset < 0 ? 0 : p[surface_.offset];
+    return surface_.first < 0 ? 0 : p[surface_.first];
   }
   double surface_scale(const VectorXd& p) const {
-    return surface_.scale < 0 ? 1 : p[surface_.scale];
+    return surface_.first < 0 ? 1 : p[surface_.first + 1];
   }
+  const double* surface_sizes(const VectorXd& p) const {
+    return surface_.first < 0 ? sdf_->own() : p.data() + surface_.first + 2;
+  }
+  /// How g and n (world) at point i move with each parameter of the surface.
+  std::vector<SizeSlope> surface_slopes(int i, const State& s, const VectorXd& p) const;
   /// The obstacle's samples at x, in its frame.
   void sample(const Matrix3X& x, const VectorXd& p, std::vector<SdfSample>& out) const;
   Vector3d in_frame_of_sdf(const State& s, const Vector3d& x) const;
@@ -172,22 +178,20 @@ class Contact : public ContactElement {
   /// df, dtau and dx_c by one parameter.
   void add_column(const Touch& t, const Vector3d& df, const Vector3d& dtau, const Vector3d& dx_c,
                   int column, ParameterColumns& out) const;
-  struct ShapeSlope {  // by scale or radius: of rho, of the radius, of the gap at the other end
+  struct ShapeSlope {  // of rho, of the radius, of the gap at the other end
     Vector3d drho;
     double dradius, dbefore;
-    bool surface = false;  // or of the obstacle: drho, dradius as if they were the point's
+    SizeSlope surface = {};  // of g and n where x stays
   };
   struct ShapeMotion {
     double dfn, dslope;  // dslope: without what follows from v_t
-    Vector3d dm, dvt, dx_c;
+    Vector3d dn, dm, dvt, dx_c;
   };
   ShapeMotion shape_motion(const Touch& t, const ShapeSlope& by) const;
   void add_shape_column(const Touch& t, const RollingSlope& rolling, const ShapeSlope& by,
                         int column, ParameterColumns& out) const;
-  /// By the obstacle's offset and scale.
-  void for_each_surface_slope(const Touch& t, const State* other, const VectorXd& p,
-                              const ParameterColumns& out,
-                              const std::function<void(int, const ShapeSlope&)>& f) const;
+  /// Whether columns of the obstacle's size are asked for.
+  bool sizes_wanted(const ParameterColumns& out) const;
   /// By parameters of the law, and by shape, at the touch when the step began.
   void add_past_columns(const Touch& t, const State& past, const VectorXd& p,
                         ParameterColumns& out) const;
@@ -212,7 +216,8 @@ struct ContactSet {
 };
 
 /// k_roll = 0 with rolling friction: k_t radius^2. Refuses a law that cannot be. The obstacle's
-/// size has the parameters NAME.surface_offset and NAME.surface_scale.
+/// size has the parameters NAME.surface_offset, NAME.surface_scale and NAME.surface.SIZE of its
+/// sdf.
 void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
                  const ContactLaw& law);
 

@@ -128,6 +128,15 @@ Direction direction(const Scene& scene, const std::string& place, const ContactS
           friction_end(scene, points)};
 }
 
+SurfaceParameters add_surface(ParameterTable& table, const std::string& name, const Sdf& sdf) {
+  const int first = table.add(name + ".surface_offset", "m", 0, -kInfinity, kInfinity);
+  table.add(name + ".surface_scale", "1", 1, 1e-9, kInfinity);
+  for (const SdfSize& size : sdf.sizes()) {
+    table.add(name + ".surface." + size.name, "m", size.value, size.lower, kInfinity);
+  }
+  return {first, 2 + static_cast<int>(sdf.sizes().size())};
+}
+
 }  // namespace
 
 void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
@@ -139,9 +148,7 @@ void add_contact(Scene& scene, const std::string& name, const ContactSet& set,
   ContactLaw own = law;
   own.k_roll = rolling_slope_of(place, law, *side.points, scene.values());
   const ContactParameters params = add_law(scene.table(), name, own);
-  const SurfaceParameters surface{
-      scene.table().add(name + ".surface_offset", "m", 0, -kInfinity, kInfinity),
-      scene.table().add(name + ".surface_scale", "1", 1, 1e-9, kInfinity)};
+  const SurfaceParameters surface = add_surface(scene.table(), name, *set.sdf);
   scene.add_contact(std::make_unique<Contact>(name, side.points, set.sdf, side.carrier,
                                               std::move(side.weights), std::move(side.mass),
                                               side.end, params, surface));

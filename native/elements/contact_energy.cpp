@@ -24,13 +24,16 @@ void Contact::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobia
     const double d = radius - all.samples[i].g;
     if (!(d > 0)) continue;
     Vector3d n = all.samples[i].n;
-    const double g = all.samples[i].g + surface_offset(p), to_surface = n.dot(all.x.col(i)) - g;
     if (carrier_.node >= 0) n = s.R[carrier_.frame] * n;
     const double push = p[law_.k_n] * weights_[i] * d;
     by.add_p(Energy::kContact, law_.k_n, weights_[i] * d * d / 2);
     by.add_p(Energy::kContact, points_->p_scale, -push * n.dot(points_->arm_by_scale(i, s)));
-    by.add_p(Energy::kContact, surface_.offset, push);
-    by.add_p(Energy::kContact, surface_.scale, push * to_surface / surface_scale(p));
+    if (surface_.first >= 0) {
+      const std::vector<SizeSlope> slopes = surface_slopes(i, s, p);
+      for (int k = 0; k < surface_.count; ++k) {
+        by.add_p(Energy::kContact, surface_.first + k, -push * slopes[k].g);
+      }
+    }
     if (points_->p_radius < 0) continue;
     by.add_p(Energy::kContact, points_->p_radius, push * (1 - n.dot(points_->arm_by_radius(i, s))));
   }

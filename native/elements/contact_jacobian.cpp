@@ -232,30 +232,36 @@ void Contact::add_columns(const Touch& t, const Window& window, const VectorXd& 
     const double before = open ? t.n_before.dot(points_->arm_by_radius(t.point, *other)) - 1 : 0;
     add_shape_column(t, rolling, {points_->arm_by_radius(t.point, *s), 1, before}, c, out);
   }
-  for_each_surface_slope(t, other, p, out, [&](int c, const ShapeSlope& by) {
-    add_shape_column(t, rolling, by, c, out);
-  });
+  if (!sizes_wanted(out)) return;
+  const std::vector<SizeSlope> here = surface_slopes(t.point, *s, p);
+  std::vector<SizeSlope> there(here.size());
+  if (open) there = surface_slopes(t.point, *other, p);
+  for (int k = 0; k < surface_.count; ++k) {
+    if (const int c = out.column(surface_.first + k); c >= 0) {
+      add_shape_column(t, rolling, {zero, 0, there[k].g, here[k]}, c, out);
+    }
+  }
 }
 
-// An obstacle that grows is a point that comes nearer: by an offset as by its radius, by the scale
-// s as by -x/s and by the radius' -g/s, for dg/ds = g/s - n.x/s, dn/ds = -kappa x/s.
-void Contact::for_each_surface_slope(const Touch& t, const State* other, const VectorXd& p,
-                                     const ParameterColumns& out,
-                                     const std::function<void(int, const ShapeSlope&)>& f) const {
-  const bool open = t.open_at_one_end();
-  if (const int c = out.column(surface_.offset); c >= 0) {
-    f(c, {Vector3d::Zero(), 1, open ? -1. : 0., true});
+bool Contact::sizes_wanted(const ParameterColumns& out) const {
+  for (int k = 0; k < surface_.count; ++k) {
+    if (out.column(surface_.first + k) >= 0) return true;
   }
-  if (const int c = out.column(surface_.scale); c >= 0) {
-    const double scale = surface_scale(p), g = t.sdf.g + surface_offset(p);
-    double before = 0;
-    if (open) {
-      const Vector3d from =
-          carrier_.node < 0 ? points_->position(t.point, *other, p) : t.sigma_before;
-      before = (t.before + t.radius + surface_offset(p) - t.n_before.dot(from)) / scale;
-    }
-    f(c, {-t.from_origin / scale, -g / scale, before, true});
-  }
+  return false;
+}
+
+// With y = x/s: dg/ds = g_sdf(y) - n.y, dn/ds = -kappa_sdf(y) y/s; by a size s dg_sdf and dn_sdf.
+std::vector<SizeSlope> Contact::surface_slopes(int i, const State& s, const VectorXd& p) const {
+  const double scale = surface_scale(p);
+  const Vector3d y = in_frame_of_sdf(s, points_->position(i, s, p)) / scale;
+  std::vector<SizeSlope> by(surface_.count);
+  const SdfSample at = sdf_->slopes(y, surface_sizes(p), by.data() + 2);
+  by[0] = {-1, Vector3d::Zero()};
+  by[1] = {at.g - at.n.dot(y), -at.kappa * y / scale};
+  for (int k = 2; k < surface_.count; ++k) by[k].g *= scale;
+  if (carrier_.node < 0) return by;
+  for (SizeSlope& slope : by) slope.n = s.R[carrier_.frame] * slope.n;
+  return by;
 }
 
 void Contact::add_column(const Touch& t, const Vector3d& df, const Vector3d& dtau,
@@ -270,18 +276,17 @@ void Contact::add_column(const Touch& t, const Vector3d& df, const Vector3d& dta
 Contact::ShapeMotion Contact::shape_motion(const Touch& t, const ShapeSlope& by) const {
   const auto& [drho, dradius, dbefore, surface] = by;
   const Vector3d& n = t.sdf.n;
-  const Vector3d dn = t.sdf.kappa * drho;
-  const double dd = dradius - n.dot(drho);
-  const bool grows = !at_surface() && (t.node < 0 || t.frame);
+  const double dd = dradius - n.dot(drho) - surface.g;
   ShapeMotion to;
-  to.dx_c = drho - lag(t) * drho - (grows ? dradius : 0.) * n;
-  if (surface) to.dx_c -= drho - (t.node < 0 || t.frame ? dradius : 0.) * n;
+  to.dn = t.sdf.kappa * drho + surface.n;
+  to.dx_c = drho - lag(t) * drho - t.offset * surface.n;
+  if (t.node < 0 || t.frame) to.dx_c -= (at_surface() ? surface.g : dradius) * n;
   const Vector3d dw = (t.omega_a - t.omega_b).cross(to.dx_c);
-  const double drate = -n.dot(dw) - t.w.dot(dn);
+  const double drate = -n.dot(dw) - t.w.dot(to.dn);
   to.dfn = t.normal.by_d * dd + t.normal.by_rate * drate + t.normal.by_before * dbefore;
   const double dload = t.load.by_d * dd + t.load.by_rate * drate + t.load.by_before * dbefore;
   to.dslope = t.by_fn * dload + t.by_d * dd + t.by_rate * drate + t.by_before * dbefore;
-  to.dm = t.m_x * drho;
+  to.dm = t.m_x * drho + (surface.n - t.m.dot(surface.n) * t.m) / n.norm();
   to.dvt = dw - (t.m.dot(dw) + t.w.dot(to.dm)) * t.m - t.m.dot(t.w) * to.dm;
   return to;
 }
@@ -290,8 +295,7 @@ void Contact::add_shape_column(const Touch& t, const RollingSlope& rolling, cons
                                int column, ParameterColumns& out) const {
   const ShapeMotion to = shape_motion(t, by);
   const double dslope = t.slope.by_speed * t.v_t.dot(to.dvt) + to.dslope;
-  const Vector3d dn = t.sdf.kappa * by.drho;
-  const Vector3d df = to.dfn * t.sdf.n + t.normal.f * dn - t.slope.s * to.dvt - dslope * t.v_t;
+  const Vector3d df = to.dfn * t.sdf.n + t.normal.f * to.dn - t.slope.s * to.dvt - dslope * t.v_t;
   add_column(t, df, rolling.by_n * to.dm + rolling.by_fn * to.dfn, to.dx_c, column, out);
 }
 
@@ -320,11 +324,9 @@ void Contact::add_past_columns(const Touch& t, const State& past, const VectorXd
   };
   add_shape(points_->p_scale, {points_->arm_by_scale(t.point, past), 0, 0});
   add_shape(points_->p_radius, {points_->arm_by_radius(t.point, past), 1, 0});
-  if (surface_.offset >= 0) add_shape(surface_.offset, {zero, 1, 0, true});
-  if (surface_.scale >= 0) {
-    const double scale = surface_scale(p), g = q.sdf.g + surface_offset(p);
-    add_shape(surface_.scale, {-q.from_origin / scale, -g / scale, 0, true});
-  }
+  if (!sizes_wanted(out)) return;
+  const std::vector<SizeSlope> by = surface_slopes(t.point, past, p);
+  for (int k = 0; k < surface_.count; ++k) add_shape(surface_.first + k, {zero, 0, 0, by[k]});
 }
 
 void Contact::add_product(const Touch& t, const Blocks& blocks, const Vector3d& df,

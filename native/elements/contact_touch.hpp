@@ -19,7 +19,6 @@ struct Contact::Touch {
   double radius, d, rate;
   double offset;  // x_c = x - offset n: the radius, with hybrid friction g; 0 on a point node
   Vector3d rho, rho_c, sigma, sigma_c;
-  Vector3d from_origin;       // of the obstacle's frame to x
   Vector3d omega_a, omega_b;  // of the point's node and of the carrier, zero where it has none
   Vector3d w, v_t;            // relative velocity at x_c, its tangential part
   Vector3d m;                 // n / |n|, which friction needs where g is no distance
@@ -56,7 +55,7 @@ template <class F>
 void Contact::for_each_touch(const Window& window, const VectorXd& p, F&& f) const {
   const double radius = points_->radius(p);
   const double scale = surface_scale(p);
-  Eigen::AlignedBox3d box = sdf_->bounds((radius + surface_offset(p)) / scale);
+  Eigen::AlignedBox3d box = sdf_->bounds((radius + surface_offset(p)) / scale, surface_sizes(p));
   box = {scale * box.min(), scale * box.max()};
   const bool bounded = box.min().maxCoeff() > -kUnbounded || box.max().minCoeff() < kUnbounded;
   thread_local Near near;

@@ -77,16 +77,16 @@ const PointSet* add_deformable(Scene& scene, const std::string& place, const std
   if (free.empty()) refuse(place + ": glued", "must leave a vertex free", "none");
   DeformableBody::Matter matter = spec.matter;
   matter.share = spec.matter.share(free);
+  for (DeformableBody::Patch& patch : matter.patches) patch.part = patch.part(free).eval();
   auto body = std::make_unique<DeformableBody>(name, first, scene.table(),
                                                spec.vertices(Eigen::all, free), matter, spec.start);
-  const int p_mass = body->mass_parameter();
+  std::vector<NodeMass> carried;
+  for (int v : weighing) carried.push_back(body->mass_of(spec.matter, v));
   scene.add_body(std::move(body));
   const PointSet* set = scene.add_point_set(std::move(points));
   if (weighing.empty()) return set;
-  std::vector<double> share;
-  for (int v : weighing) share.push_back(spec.matter.share[v]);
-  scene.add_element(std::make_unique<PointMasses>(name + " (glued)", set, weighing, share, p_mass,
-                                                  scene.table().index("gravity.x")));
+  scene.add_element(std::make_unique<PointMasses>(
+      name + " (glued)", set, weighing, std::move(carried), scene.table().index("gravity.x")));
   return set;
 }
 
@@ -121,6 +121,15 @@ void add_mass_points(Scene& scene, const std::string& name, DeformableSpec spec)
   }
   if (!(share.minCoeff() > 0) || !(std::abs(share.sum() - 1) < 1e-9)) {
     refuse(place + ": shares", "must be > 0 and sum to 1", share.sum());
+  }
+  for (const DeformableBody::Patch& patch : spec.matter.patches) {
+    const VectorXd& part = patch.part;
+    if (part.size() == n && part.allFinite() && part.minCoeff() >= 0 && part.sum() > 0 &&
+        (share - part).minCoeff() >= -1e-12) {
+      continue;
+    }
+    refuse(place + ": patches", "must have (factor, parts of the shares, one per vertex)",
+           part.transpose());
   }
   add_deformable(scene, place, name, spec);
 }

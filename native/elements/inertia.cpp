@@ -47,7 +47,7 @@ void Inertia::add(const Window& window, const VectorXd& p, const Assembly& out) 
                             *out.B);
     }
     if (out.symmetric && n.kind == NodeKind::frame) *out.symmetric = false;
-    if (out.columns) add_columns(window, i, *out.columns);
+    if (out.columns) add_columns(window, i, p, *out.columns);
   }
 }
 
@@ -68,7 +68,9 @@ void Inertia::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobia
     if (masses_[i].mass < 0) continue;
     const Vector3d v = s.v.col(i);
     by.add_v(Energy::kKinetic, n.dof, RowVector3d(masses_[i].value(p) * v.transpose()));
-    by.add_p(Energy::kKinetic, masses_[i].mass, masses_[i].share * v.squaredNorm() / 2);
+    masses_[i].for_each_slope(p, [&](int parameter, double dm) {
+      by.add_p(Energy::kKinetic, parameter, dm * v.squaredNorm() / 2);
+    });
     if (n.kind == NodeKind::point) continue;
     const Matrix3d& R = s.R[n.frame];
     const Vector3d w = s.w[n.frame], spin = R.transpose() * w;
@@ -82,15 +84,16 @@ void Inertia::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobia
   }
 }
 
-void Inertia::add_columns(const Window& window, int i, ParameterColumns& columns) const {
+void Inertia::add_columns(const Window& window, int i, const VectorXd& p,
+                          ParameterColumns& columns) const {
   const Node& n = nodes_[i];
-  const int mass_column = columns.column(masses_[i].mass);
   for (int k = 0; k <= window.depth(); ++k) {
     const State& s = *window.at[k];
     const double gamma = window.scheme.gamma[k];
-    if (mass_column >= 0) {
-      columns.add(n.dof, mass_column, gamma * masses_[i].share * s.v.col(i));
-    }
+    masses_[i].for_each_slope(p, [&](int parameter, double dm) {
+      const int c = columns.column(parameter);
+      if (c >= 0) columns.add(n.dof, c, gamma * dm * s.v.col(i));
+    });
     if (n.kind == NodeKind::point) continue;
     for (int e = 0; e < 6; ++e) {
       const int c = columns.column(masses_[i].inertia + e);

@@ -22,7 +22,8 @@ class Inertia : public Element {
                    BlockMatrix& B) const override;
 
  private:
-  void add_columns(const Window& window, int node, ParameterColumns& columns) const;
+  void add_columns(const Window& window, int node, const VectorXd& p,
+                   ParameterColumns& columns) const;
   std::vector<Node> nodes_;
   std::vector<NodeMass> masses_;
 };

@@ -6,7 +6,7 @@ void PointMasses::add(const Window& window, const VectorXd& p, const Assembly& o
   const State& now = window.now();
   for (std::size_t n = 0; n < index_.size(); ++n) {
     const int i = index_[n];
-    const double m = share_[n] * p[p_mass_];
+    const double m = masses_[n].value(p);
     const Vector3d rho = points_->moment_arm(i, now, p);
     Vector3d a = -p.segment<3>(p_gravity_);
     for (int k = 0; k <= window.depth(); ++k) {
@@ -31,13 +31,14 @@ void PointMasses::add_columns(int n, const Vector3d& acceleration, const Vector3
                               const VectorXd& p, ParameterColumns& out) const {
   const int i = index_[n];
   const Vector3d zero = Vector3d::Zero();
-  if (const int c = out.column(p_mass_); c >= 0) {
-    add_force_column(*points_, i, zero, -share_[n] * acceleration, rho, zero, c, out);
-  }
+  masses_[n].for_each_slope(p, [&](int parameter, double dm) {
+    const int c = out.column(parameter);
+    if (c >= 0) add_force_column(*points_, i, zero, -dm * acceleration, rho, zero, c, out);
+  });
   for (int axis = 0; axis < 3; ++axis) {
     const int c = out.column(p_gravity_ + axis);
     if (c < 0) continue;
-    const Vector3d weight = share_[n] * p[p_mass_] * Vector3d::Unit(axis);
+    const Vector3d weight = masses_[n].value(p) * Vector3d::Unit(axis);
     add_force_column(*points_, i, zero, weight, rho, zero, c, out);
   }
 }
@@ -52,7 +53,7 @@ void PointMasses::add_history(const Window& window, int k, const VectorXd& p, Bl
     const int i = index_[n];
     const Vector3d rho = points_->moment_arm(i, past, p);
     const PointJacobian J = point_jacobian(*points_, i, past, rho, rho);
-    const double rate = -share_[n] * p[p_mass_] * window.scheme.rate[k];
+    const double rate = -masses_[n].value(p) * window.scheme.rate[k];
     const ForceJacobian df =
         force_jacobian(*points_, i, J, Matrix3d::Zero(), rate * Matrix3d::Identity());
     add_force_jacobian(*points_, i, points_->moment_arm(i, window.now(), p), true, df, 1,

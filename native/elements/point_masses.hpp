@@ -12,14 +12,13 @@ namespace diffsim {
 
 class PointMasses : public Element {
  public:
-  /// Points `index` of `points`, all on frames; m_i = share_i p[p_mass] [kg]; p_gravity: gravity.x.
+  /// Points `index` of `points`, all on frames, and their masses; p_gravity: gravity.x.
   PointMasses(std::string name, const PointSet* points, std::vector<int> index,
-              std::vector<double> share, int p_mass, int p_gravity)
+              std::vector<NodeMass> masses, int p_gravity)
       : Element(std::move(name)),
         points_(points),
         index_(std::move(index)),
-        share_(std::move(share)),
-        p_mass_(p_mass),
+        masses_(std::move(masses)),
         p_gravity_(p_gravity) {}
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   bool looks_back() const override { return true; }
@@ -32,8 +31,8 @@ class PointMasses : public Element {
                    ParameterColumns& out) const;
   const PointSet* points_;
   std::vector<int> index_;
-  std::vector<double> share_;
-  int p_mass_, p_gravity_;
+  std::vector<NodeMass> masses_;
+  int p_gravity_;
 };
 
 /// Vertices that move with a body, "" = the world, from the start.

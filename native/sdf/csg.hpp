@@ -10,10 +10,11 @@ class Transformed : public Sdf {
  public:
   /// quaternion: (x, y, z, w), normalised here; zero or non-finite is refused.
   Transformed(SdfPtr inner, const Vector3d& position, const Eigen::Vector4d& quaternion);
-  void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
+  void evaluate(const Matrix3X& x, const double* sizes, std::vector<SdfSample>& out) const override;
+  SdfSample slopes(const Vector3d& x, const double* sizes, SizeSlope* by) const override;
   int regions() const override { return inner_->regions(); }
-  double thickness() const override { return inner_->thickness(); }
-  Eigen::AlignedBox3d bounds(double level) const override;
+  double thickness(const double* sizes) const override { return inner_->thickness(sizes); }
+  Eigen::AlignedBox3d bounds(double level, const double* sizes) const override;
 
  private:
   SdfPtr inner_;
@@ -26,16 +27,19 @@ class Transformed : public Sdf {
 class Offset : public Sdf {
  public:
   Offset(SdfPtr inner, double distance);
-  void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
+  void evaluate(const Matrix3X& x, const double* sizes, std::vector<SdfSample>& out) const override;
+  SdfSample slopes(const Vector3d& x, const double* sizes, SizeSlope* by) const override;
   int regions() const override { return inner_->regions(); }
-  double thickness() const override { return inner_->thickness() + 2 * distance_; }
-  Eigen::AlignedBox3d bounds(double level) const override {
-    return inner_->bounds(level + distance_);
+  double thickness(const double* sizes) const override {
+    return inner_->thickness(sizes) + 2 * distance(sizes);
+  }
+  Eigen::AlignedBox3d bounds(double level, const double* sizes) const override {
+    return inner_->bounds(level + distance(sizes), sizes);
   }
 
  private:
+  double distance(const double* sizes) const { return sizes[inner_->sizes().size()]; }
   SdfPtr inner_;
-  double distance_;
 };
 
 /// What a Boolean does: difference takes all further members away from the first; complement is
@@ -57,19 +61,26 @@ enum class Operation { union_, intersection, difference, complement };
 class Boolean : public Sdf {
  public:
   Boolean(Operation operation, std::vector<SdfPtr> members, double width);
-  void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
+  void evaluate(const Matrix3X& x, const double* sizes, std::vector<SdfSample>& out) const override;
+  SdfSample slopes(const Vector3d& x, const double* sizes, SizeSlope* by) const override;
   int regions() const override { return regions_; }
   /// Least of the members that are not taken away: an upper bound where members cut each other.
-  double thickness() const override;
-  Eigen::AlignedBox3d bounds(double level) const override;
+  double thickness(const double* sizes) const override;
+  Eigen::AlignedBox3d bounds(double level, const double* sizes) const override;
 
  private:
-  void load(std::size_t member, const Matrix3X& x, std::vector<SdfSample>& out) const;
+  bool turned(std::size_t member) const {
+    return operation_ == Operation::intersection ||
+           (operation_ == Operation::difference && member == 0);
+  }
+  void load(std::size_t member, const Matrix3X& x, const double* sizes,
+            std::vector<SdfSample>& out) const;
 
   Operation operation_;
   std::vector<SdfPtr> members_;
   double width_;
-  std::vector<int> count_;  // pieces of the first m + 1 members combined
+  std::vector<int> count_;          // pieces of the first m + 1 members combined
+  std::vector<std::size_t> first_;  // of each member's sizes
   int regions_ = 0;
 };
 

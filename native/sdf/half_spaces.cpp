@@ -113,7 +113,7 @@ int HalfSpaces::regions() const {
   return static_cast<int>(offsets_.size() + edges_.size() + vertices_.size());
 }
 
-Eigen::AlignedBox3d HalfSpaces::bounds(double level) const {
+Eigen::AlignedBox3d HalfSpaces::bounds(double level, const double*) const {
   Eigen::AlignedBox3d box;
   for (const Vector3d& v : vertices_) box.extend(v);
   for (const Edge& edge : edges_) {
@@ -209,7 +209,7 @@ SdfSample HalfSpaces::at(const Vector3d& x) const {
   return off_faces.g < kUnbounded && off_faces.g > 0 ? off_faces : s;
 }
 
-void HalfSpaces::evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const {
+void HalfSpaces::evaluate(const Matrix3X& x, const double*, std::vector<SdfSample>& out) const {
   out.resize(x.cols());
   for (int i = 0; i < x.cols(); ++i) out[i] = at(x.col(i));
 }

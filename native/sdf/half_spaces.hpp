@@ -13,12 +13,12 @@ class HalfSpaces : public Sdf {
  public:
   /// normals: outward, normalised here, (3, m), m <= 64; offsets (m) [m], of the unit normals.
   HalfSpaces(const Matrix3X& normals, const VectorXd& offsets);
-  void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
+  void evaluate(const Matrix3X& x, const double*, std::vector<SdfSample>& out) const override;
   /// Planes, then edges, then vertices.
   int regions() const override;
   /// Twice the radius of the largest ball inside (at most the least width).
-  double thickness() const override { return 2 * radius_; }
-  Eigen::AlignedBox3d bounds(double level) const override;
+  double thickness(const double*) const override { return 2 * radius_; }
+  Eigen::AlignedBox3d bounds(double level, const double*) const override;
 
  private:
   struct Edge {

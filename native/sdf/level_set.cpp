@@ -260,7 +260,7 @@ SdfSample LevelSet::at(const Vector3d& x) const {
   return s;
 }
 
-void LevelSet::evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const {
+void LevelSet::evaluate(const Matrix3X& x, const double*, std::vector<SdfSample>& out) const {
   out.resize(x.cols());
   for (int i = 0; i < x.cols(); ++i) out[i] = at(x.col(i));
 }

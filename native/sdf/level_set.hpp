@@ -57,11 +57,11 @@ double level_set_margin(const LevelSetValues& values, int k);
 class LevelSet : public Sdf {
  public:
   explicit LevelSet(LevelSetValues values);
-  void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
+  void evaluate(const Matrix3X& x, const double*, std::vector<SdfSample>& out) const override;
   int regions() const override { return 1 + bounds_.regions(); }  // near; far, by the side of q
-  double thickness() const override { return values_.thickness; }
+  double thickness(const double*) const override { return values_.thickness; }
   /// The mesh's box, grown by what the interpolant falls short of the distance.
-  Eigen::AlignedBox3d bounds(double level) const override {
+  Eigen::AlignedBox3d bounds(double level, const double*) const override {
     return grown({values_.low, values_.high}, values_.voxel + 1.1 * std::max(level, 0.));
   }
   const LevelSetValues& values() const { return values_; }

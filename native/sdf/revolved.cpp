@@ -55,43 +55,73 @@ SdfSample revolve(const Meridian& m, const Profile& f, int region) {
   return s;
 }
 
+// By a radius, and by a length of which `out` lies beyond the middle, that shift the profile.
+SizeSlope by_radius(const Vector3d& x, const SdfSample& s) {
+  const Vector3d e_rho = Meridian(x).e_rho;
+  return {-s.n.dot(e_rho), -s.kappa * e_rho};
+}
+
+SizeSlope by_length(double out, const SdfSample& s) {
+  return {-out * s.n.z(), -out * s.kappa.col(2)};
+}
+
 }  // namespace
 
-Capsule::Capsule(double half_length, double radius) : half_length_(half_length), radius_(radius) {
+Capsule::Capsule(double half_length, double radius) {
   if (!(half_length >= 0) || !std::isfinite(half_length)) {
     refuse("capsule: half_length", "must be >= 0 and finite [m]", half_length);
   }
   check_length("capsule: radius", radius);
+  add_size("length", 2 * half_length, 0);
+  add_size("radius", radius);
 }
 
-void Capsule::evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const {
+SdfSample Capsule::slopes(const Vector3d& x, const double* sizes, SizeSlope* by) const {
+  const SdfSample s = Sdf::slopes(x, sizes, by);
+  by[0] = by_length((s.region - 1) / 2., s);
+  by[1] = {-1, Vector3d::Zero()};
+  return s;
+}
+
+void Capsule::evaluate(const Matrix3X& x, const double* sizes, std::vector<SdfSample>& out) const {
+  const double half_length = sizes[0] / 2, radius = sizes[1];
   out.resize(x.cols());
   for (int i = 0; i < x.cols(); ++i) {
     const Meridian m(x.col(i));
     const double z = x(2, i);
-    const int part = z > half_length_ ? 2 : (z < -half_length_ ? 0 : 1);
+    const int part = z > half_length ? 2 : (z < -half_length ? 0 : 1);
     if (part != 1) {
-      out[i] = revolve(m, round_profile(m.rho, z - (part - 1) * half_length_, radius_), part);
+      out[i] = revolve(m, round_profile(m.rho, z - (part - 1) * half_length, radius), part);
     } else {
       Profile f;
-      f.g = m.rho - radius_;
+      f.g = m.rho - radius;
       f.by_rho = 1;
       out[i] = revolve(m, f, part);
     }
   }
 }
 
-Cylinder::Cylinder(double half_height, double radius) : half_height_(half_height), radius_(radius) {
+Cylinder::Cylinder(double half_height, double radius) {
   check_length("cylinder: half_height", half_height);
   check_length("cylinder: radius", radius);
+  add_size("height", 2 * half_height);
+  add_size("radius", radius);
 }
 
-void Cylinder::evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const {
+SdfSample Cylinder::slopes(const Vector3d& x, const double* sizes, SizeSlope* by) const {
+  const SdfSample s = Sdf::slopes(x, sizes, by);
+  by[0] = by_length(x.z() < 0 ? -0.5 : 0.5, s);
+  by[1] = by_radius(x, s);
+  return s;
+}
+
+void Cylinder::evaluate(const Matrix3X& x, const double* sizes, std::vector<SdfSample>& out) const {
+  const double half_height = sizes[0] / 2, radius = sizes[1];
   out.resize(x.cols());
   for (int i = 0; i < x.cols(); ++i) {
     const Meridian m(x.col(i));
     const double sign = x(2, i) < 0 ? -1 : 1;
-    const double a = m.rho - radius_, b = std::abs(x(2, i)) - half_height_;
+    const double a = m.rho - radius, b = std::abs(x(2, i)) - half_height;
     Profile f;
     int region = 0;
     if (a > 0 && b > 0) {
@@ -111,21 +141,29 @@ void Cylinder::evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const {
   }
 }
 
-Torus::Torus(double ring_radius, double tube_radius)
-    : ring_radius_(ring_radius), tube_radius_(tube_radius) {
+Torus::Torus(double ring_radius, double tube_radius) {
   check_length("torus: ring_radius", ring_radius);
   check_length("torus: tube_radius", tube_radius);
   if (!(tube_radius < ring_radius)) {
     refuse("torus: tube_radius", "must be less than ring_radius [m]", tube_radius,
            "a torus without a hole has no exact distance inside");
   }
+  add_size("ring_radius", ring_radius);
+  add_size("tube_radius", tube_radius);
 }
 
-void Torus::evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const {
+SdfSample Torus::slopes(const Vector3d& x, const double* sizes, SizeSlope* by) const {
+  const SdfSample s = Sdf::slopes(x, sizes, by);
+  by[0] = by_radius(x, s);
+  by[1] = {-1, Vector3d::Zero()};
+  return s;
+}
+
+void Torus::evaluate(const Matrix3X& x, const double* sizes, std::vector<SdfSample>& out) const {
   out.resize(x.cols());
   for (int i = 0; i < x.cols(); ++i) {
     const Meridian m(x.col(i));
-    out[i] = revolve(m, round_profile(m.rho - ring_radius_, x(2, i), tube_radius_), 0);
+    out[i] = revolve(m, round_profile(m.rho - sizes[0], x(2, i), sizes[1]), 0);
   }
 }
 

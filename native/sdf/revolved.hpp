@@ -16,46 +16,40 @@ namespace diffsim {
 class Capsule : public Sdf {
  public:
   Capsule(double half_length, double radius);
-  void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
+  void evaluate(const Matrix3X& x, const double* sizes, std::vector<SdfSample>& out) const override;
+  SdfSample slopes(const Vector3d& x, const double* sizes, SizeSlope* by) const override;
   int regions() const override { return 3; }  // lower cap, shaft, upper cap
-  double thickness() const override { return 2 * radius_; }
-  Eigen::AlignedBox3d bounds(double level) const override {
-    return about_origin({radius_, radius_, half_length_ + radius_}, level);
+  double thickness(const double* sizes) const override { return 2 * sizes[1]; }
+  Eigen::AlignedBox3d bounds(double level, const double* sizes) const override {
+    return about_origin({sizes[1], sizes[1], sizes[0] / 2 + sizes[1]}, level);
   }
-
- private:
-  double half_length_, radius_;
 };
 
 /// Solid cylinder with sharp rims: rho <= radius, |z| <= half_height; exact distance.
 class Cylinder : public Sdf {
  public:
   Cylinder(double half_height, double radius);
-  void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
+  void evaluate(const Matrix3X& x, const double* sizes, std::vector<SdfSample>& out) const override;
+  SdfSample slopes(const Vector3d& x, const double* sizes, SizeSlope* by) const override;
   int regions() const override { return 5; }  // side, lower and upper face, lower and upper rim
-  double thickness() const override { return 2 * std::min(half_height_, radius_); }
-  Eigen::AlignedBox3d bounds(double level) const override {
-    return about_origin({radius_, radius_, half_height_}, level);
+  double thickness(const double* sizes) const override { return std::min(sizes[0], 2 * sizes[1]); }
+  Eigen::AlignedBox3d bounds(double level, const double* sizes) const override {
+    return about_origin({sizes[1], sizes[1], sizes[0] / 2}, level);
   }
-
- private:
-  double half_height_, radius_;
 };
 
 /// g = sqrt((rho - ring_radius)^2 + z^2) - tube_radius, tube_radius < ring_radius; exact distance.
 class Torus : public Sdf {
  public:
   Torus(double ring_radius, double tube_radius);
-  void evaluate(const Matrix3X& x, std::vector<SdfSample>& out) const override;
+  void evaluate(const Matrix3X& x, const double* sizes, std::vector<SdfSample>& out) const override;
+  SdfSample slopes(const Vector3d& x, const double* sizes, SizeSlope* by) const override;
   int regions() const override { return 1; }
-  double thickness() const override { return 2 * tube_radius_; }
-  Eigen::AlignedBox3d bounds(double level) const override {
-    const double reach = ring_radius_ + tube_radius_;
-    return about_origin({reach, reach, tube_radius_}, level);
+  double thickness(const double* sizes) const override { return 2 * sizes[1]; }
+  Eigen::AlignedBox3d bounds(double level, const double* sizes) const override {
+    const double reach = sizes[0] + sizes[1];
+    return about_origin({reach, reach, sizes[1]}, level);
   }
-
- private:
-  double ring_radius_, tube_radius_;
 };
 
 }  // namespace diffsim

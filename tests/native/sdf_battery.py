@@ -27,3 +27,22 @@ def check_sdf(sdf, points, unit=True, smooth_share=2.9 / 3):
         assert slope[inside] == pytest.approx(kappa[inside, :, axis], abs=1e-6, rel=1e-6)
     assert smooth > 3 * smooth_share * len(points)
     return g, region
+
+
+def check_sizes(make, points):
+    """Derivatives by each of `make(*sizes)`'s sizes, away from region borders; make().sizes are
+    its own in the order of its arguments."""
+    sdf = make()
+    values = np.array(list(sdf.sizes.values()))
+    _, _, _, region = sdf.evaluate(points)
+    by_g, by_n = sdf.slopes(points)
+    eps, smooth = 1e-6, 0
+    for k in range(len(values)):
+        ends = [make(*(values + sign * eps * np.eye(len(values))[k])) for sign in (1, -1)]
+        (gp, np_, _, rp), (gm, nm, _, rm) = (end.evaluate(points) for end in ends)
+        inside = (rp == region) & (rm == region)
+        smooth += inside.sum()
+        assert ((gp - gm) / (2 * eps))[inside] == pytest.approx(by_g[inside, k], abs=1e-8)
+        slope = (np_ - nm) / (2 * eps)
+        assert slope[inside] == pytest.approx(by_n[inside, k], abs=1e-6, rel=1e-6)
+    assert smooth > 0.95 * len(values) * len(points)

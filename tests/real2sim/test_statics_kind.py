@@ -1,5 +1,6 @@
 """Estimation from places at rest and natural frequencies by YAML, alone and beside recordings."""
 
+import copy
 import json
 from functools import partial
 
@@ -22,7 +23,7 @@ from diffsim_ros.statics import measured as measured_at_rest
 from diffsim_ros.statics.measured import AtRest
 from diffsim_ros.yaml_file import read_yaml
 from tests.pages import keys_of_kind
-from tests.real2sim import wrench_synthetic
+from tests.real2sim import synthetic, wrench_synthetic
 from tests.real2sim.wrench_synthetic import ROOT
 
 EXAMPLE = ROOT / "config" / "estimation" / "cantilever.yaml"
@@ -265,10 +266,45 @@ def test_what_does_not_rest_and_modes_that_are_not_there_are_named(monkeypatch):
         estimate(content)
 
 
-def test_comparisons_are_of_recordings_alone(tmp_path):
+def test_comparisons_hold_recordings_and_loads_out(tmp_path):
+    """A toss whose start is fitted, and how deep the cube rests: a ground that is too soft is
+    found out by both."""
+    tosses = tmp_path / "tosses.npz"
+    np.savez(tosses, **synthetic.recorded(1, seed=3, noise=(1e-3, 0.01), seconds=0.2))
+    sunk = 0.4 * 9.81 / 4000
+    statics = {
+        "points": {"top": [0, 0, 0.1]}, "sigma_position": 1e-4,
+        "loads": {
+            name: {"sets": {"gravity.z": -9.81 * g},
+                   "positions": {"top": [None, None, 0.1 - g * sunk]}}
+            for name, g in (("own_weight", 1), ("two_g", 2))
+        },
+    }  # fmt: skip
+    fit = {"initial_state": "nuisance", "iterations": 3, "horizons": [10]}
+    right = synthetic.estimation(str(tosses), statics=statics, fit=fit,
+                                 uncertainty={"method": "covariance"})  # fmt: skip
+    right["scene"] = copy.deepcopy(synthetic.SCENE)
+    right["scene"]["bodies"]["cube"]["pose"]["position"] = [0, 0, 0.05]
+    soft = copy.deepcopy(right)
+    soft["parameters"]["stiffness"] |= {"value": 1000.0, "fixed": True}
+    models = {"right": load_estimation(right), "soft": load_estimation(soft)}
+    found = compare_models(models)
+    assert found.best == "right" and found.folds == 3
+    for model in found.models:
+        assert [h.name for h in model.held][1:] == ["own_weight", "two_g"]
+        toss, own, two = (h.errors for h in model.held)
+        assert "position_error_m" in toss and "rms_sigmas" not in toss
+        assert 0 < own["rms_sigmas"] < two["rms_sigmas"] or model.name == "right"
+    figures = found.metrics()["models"]["soft"]["held_out"]
+    assert figures["trials"] == 3 and figures["rms_sigmas"] > 10 and figures["rms_residual"] > 1
+
+
+def test_comparisons_are_of_the_same_loads(tmp_path):
     one = beside(tmp_path)
-    with pytest.raises(InputError, match=r"statics: .*a comparison by recordings alone"):
-        compare_models({"a": one, "b": one})
+    for other in (beside(tmp_path, "statics.loads.three_g.sets.gravity.z=-20"),
+                  beside(tmp_path, "statics=null")):  # fmt: skip
+        with pytest.raises(InputError, match=r"statics.loads: .*the same loads and measurements"):
+            compare_models({"a": one, "b": other})
 
 
 @pytest.mark.parametrize("section", [StaticsOptions, LoadOptions])

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from diffsim_ros._engine import InvalidInput
 from diffsim_ros.errors import InputError
 from diffsim_ros.scene import load_scene
+from diffsim_ros.statics import equilibrium
 from tests.native.gradients import check_gradients
 
 LEFT = {"box": {"centre": [-0.1, 0, 0], "size": [0.2, 0.2, 0.1]}}
@@ -52,16 +54,79 @@ def test_patches_add_up_and_none_changes_nothing():
     assert same == pytest.approx(masses(cloth())[0], rel=1e-14)
 
 
-def test_derivatives_by_the_mass_are_exact_and_the_patch_scales_along():
-    scene = cloth({"where": LEFT, "factor": 3})
-    scene["parameters"] = {"bodies.sheet.mass_per_area": {"bounds": [0.1, 2]}}
+def with_parameters(scene, *paths):
+    scene["parameters"] = {f"bodies.sheet.{path}": {"bounds": [0.1, 9]} for path in paths}
+    return load_scene(scene)
+
+
+def test_derivatives_by_mass_and_factors_are_exact():
+    """Of patches that overlap, on a sheet that hangs on a falling rod by vertices of both."""
+    right = {"box": {"centre": [0.1, 0, 0], "size": [0.4, 0.2, 0.1]}}
+    scene = cloth({"where": LEFT, "factor": 3}, {"where": right, "factor": 0.6}, pinned=[],
+                  glue=[{"to": "rod", "where": {"plane": {"normal": [1, 0, 0], "offset": -0.1}}}],
+                  velocity=[0, 0.3, 0])  # fmt: skip
+    scene["bodies"]["rod"] = {
+        "shape": {"box": {"size": [0.1, 0.3, 0.1]}},
+        "mass": 0.3,
+        "pose": {"position": [-0.2, 0, 0]},
+        "angular_velocity": [1, 3, 2],
+    }
+    model = with_parameters(scene, "mass_per_area", "patches[0].factor", "patches[1].factor")
+    found = {p.name.split("sheet.")[1]: p for p in model.parameters}
+    assert [p.value for p in found.values()] == [0.5, 3, 0.6]
+    ((name, (factor, power)),) = found["mass_per_area"].sets.items()
+    assert (name, factor * 0.5**power) == ("sheet.mass", pytest.approx(0.5 * 0.08))
+    names = ["sheet.mass", "sheet.patches[0].factor", "sheet.patches[1].factor"]
+    check_gradients(model.engine, 10, model.options, names)
+
+
+def test_a_factor_as_a_parameter_means_what_the_file_means():
+    model = with_parameters(cloth({"where": LEFT, "factor": 3}), "patches[0].factor")
+    values = model.engine.values
+    values[model.engine.index("sheet.patches[0].factor")] = 1.7
+    other = load_scene(cloth({"where": LEFT, "factor": 1.7})).engine
+    assert values.tobytes() == other.values.tobytes()
+    assert model.engine.masses(values).tobytes() == other.masses(values).tobytes()
+
+
+def test_what_a_sheet_pulls_follows_each_factor():
+    """A sheet hangs by its edge on a plate on a spring: the plate sinks by the weight over k, so by
+    0.5 kg/m^2 times a patch's area, glued vertices too, times g/k per unit of its factor."""
+    upper = {"box": {"centre": [-0.15, 0, 0], "size": [0.1, 0.2, 0.1]}}
+    lower = {"box": {"centre": [0.1, 0, 0], "size": [0.2, 0.2, 0.1]}}
+    edge = {"plane": {"normal": [1, 0, 0], "offset": -0.2}}
+    scene = cloth({"where": upper, "factor": 3}, {"where": lower, "factor": 0.5}, pinned=[],
+                  pose={"rotation": [0, np.pi / 2, 0]},
+                  glue=[{"to": "plate", "where": edge}])  # fmt: skip
+    scene["bodies"]["plate"] = {
+        "shape": {"box": {"size": [0.1, 0.3, 0.02]}},
+        "mass": 0.2,
+        "pose": {"position": [0, 0, 0.21]},
+    }
+    scene["links"] = [
+        {"name": "guide", "type": "joint", "kind": "slider", "body_b": "plate",
+         "position": [0, 0, 0.21]},
+        {"name": "spring", "type": "motor", "joint": "guide", "keys": 0, "stiffness": 200},
+    ]  # fmt: skip
     model = load_scene(scene)
-    (parameter,) = model.parameters
-    assert parameter.value == 0.5
-    ((name, (factor, power)),) = parameter.sets.items()
-    assert name == "sheet.mass"
-    assert factor * 0.5**power == pytest.approx(0.5 * (0.04 * 3 + 0.04))
-    check_gradients(model.engine, 10, model.options, ["sheet.mass"])
+    rest = equilibrium(model.engine)
+    plate = model.engine.nodes_of("plate")[0]
+    weight = 9.81 * (0.2 + 0.5 * (0.08 + 2 * 0.02 - 0.5 * 0.04))
+    assert rest.position[plate, 2] == pytest.approx(0.21 - weight / 200, abs=1e-8)
+    names = [f"sheet.patches[{k}].factor" for k in (0, 1)]
+    down = rest.derivatives(names)[model.engine.dof_offset("plate") + 2]
+    assert down == pytest.approx([-9.81 * 0.5 * 0.02 / 200, -9.81 * 0.5 * 0.04 / 200], rel=1e-7)
+
+
+def test_factors_that_leave_no_mass_are_refused():
+    whole = {"where": "all", "factor": 0.7}
+    engine = with_parameters(cloth(whole, whole), "patches[0].factor").engine
+    values = engine.values
+    values[engine.index("sheet.patches[0].factor")] = 0.2
+    with pytest.raises(InvalidInput, match=r"factors of patches.*a mass > 0"):
+        engine.check(values)
+    with pytest.raises(InputError, match=r"patches\[0\].factor.*mass"):
+        with_parameters(cloth(whole, mass=0.1, mass_per_area=None), "patches[0].factor")
 
 
 @pytest.mark.parametrize(

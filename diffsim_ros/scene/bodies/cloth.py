@@ -119,9 +119,20 @@ class ClothBody(WebBody):
             return self.mass
         return self.mass_per_area * float(_weights(self.mesh, self.patches).sum())
 
-    def mass_shares(self) -> np.ndarray:
-        weights = _weights(self.mesh, self.patches)
-        return weights / weights.sum() if self.patches else super().mass_shares()
+    def matter(self) -> dict:
+        """Of `mass_per_area` that of the whole without patches, and what their factors scale."""
+        shape, found = self.mesh, super().matter()
+        if not self.patches:
+            return found
+        if self.mass is not None:  # of all of it: shares are fixed
+            weights = _weights(shape, self.patches)
+            return found | {"shares": weights / weights.sum()}
+        chosen = [region(patch["where"], shape.vertices) for patch in self.patches]
+        patches = [
+            (patch["factor"], _areas(shape, some) / shape.area)
+            for patch, some in zip(self.patches, chosen, strict=True)
+        ]
+        return found | {"mass": self.mass_per_area * shape.area, "patches": patches}
 
     def loaded_areas(self, chosen: np.ndarray) -> np.ndarray:
         """Of a rectangle by cells, a quarter for each corner: its triangles favour some."""
@@ -132,7 +143,9 @@ class ClothBody(WebBody):
             return super().mass_targets(entries)
         mass = entries.target(f"{self.name}.mass")
         area = mass.value / self.mass_per_area
-        return {"mass_per_area": per_amount(self.mass_per_area, "kg/m^2", mass.sets, area)}
+        found = {"mass_per_area": per_amount(self.mass_per_area, "kg/m^2", mass.sets, area)}
+        factors = [f"patches[{i}].factor" for i in range(len(self.patches))]
+        return found | entries.all_of(self.name, tuple(factors))
 
 
 def _weights(shape: SoftShape, patches: Sequence[dict]) -> np.ndarray:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join
 from diffsim_ros.scene.bodies.soft import SoftBody
 from diffsim_ros.scene.cloth import KINDS
@@ -59,8 +57,7 @@ class WebBody(SoftBody):
         scene.add_mass_points(
             self.name,
             vertices=shape.vertices,
-            mass=self.total_mass(),
-            shares=self.mass_shares(),
+            **self.matter(),
             **self.start(),
         )
         for kind, numbers in self.springs().items():
@@ -77,9 +74,9 @@ class WebBody(SoftBody):
             )
         self.add_contact_spheres(scene)
 
-    def mass_shares(self) -> np.ndarray:
-        """Of the vertices, sum 1 (n,)."""
-        return self.mesh.web.shares
+    def matter(self) -> dict:
+        """Mass [kg] and its shares by vertex (n,), as the engine takes them."""
+        return {"mass": self.total_mass(), "shares": self.mesh.web.shares}
 
     def mass_targets(self, entries: Entries) -> dict[str, Target]:
         """Its mass, as the file gives it."""

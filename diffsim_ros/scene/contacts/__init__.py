@@ -11,7 +11,7 @@ from diffsim_ros.scene.bodies.body import contact_spheres_name
 from diffsim_ros.scene.materials import NO_MATERIAL, ContactValues
 from diffsim_ros.scene.part import key, part
 from diffsim_ros.scene.parts import Parts
-from diffsim_ros.scene.sdfs import Sdf, resolve_surface
+from diffsim_ros.scene.sdfs import Sdf, resolve_surface, sizes_of
 from diffsim_ros.scene.targets import Entries, Target
 
 DAMPING_VALUES = {"continuous": {"c_n": 0.0}, "ramped": {"k_d": 0.0, "d_0": 5e-4},
@@ -71,7 +71,17 @@ class Contact(ContactValues):
 
     def targets(self, entries: Entries, parts: Parts) -> dict[str, Target]:
         """Paths behind its name that can be parameters."""
-        return entries.all_of(self.name, (*LAW, *SIZE))
+        found = entries.all_of(self.name, (*LAW, *SIZE))
+        sizes = self.sizes(entries, parts)
+        return found | {path: sizes[path] for path in sizes if path.startswith("against.")}
+
+    def sizes(self, entries: Entries, parts: Parts) -> dict[str, Target]:
+        """Paths of single sizes of its surface: in `sdfs`, or behind its name (`against...`)."""
+        found: dict[str, Target] = {}
+        for path, size in sizes_of(self.against, "against", parts.sdfs):
+            target = entries.target(f"{self.name}.surface.{size}")
+            found[path] = target.joined(found.get(path))
+        return found
 
     def stands(self, parts: Parts) -> tuple[np.ndarray, np.ndarray] | None:
         """Position (3,) and rotation (3, 3) of a surface that stands, as in the world or on a

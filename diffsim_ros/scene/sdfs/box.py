@@ -8,6 +8,7 @@ from diffsim_ros.scene.sdfs.surface import LENGTH, Named, Sdf, picture
 @part
 class BoxSdf(Sdf):
     WORD, ENGINE = "box", "Box"
+    SIZES = ("size.x", "size.y", "size.z")
     CONVEX = True
     size: list[float] = key("vector3", "edge lengths, centred at the origin", "m", **LENGTH)
     half_extents: None = key("vector3", "instead of size: half of it", "m", **LENGTH)

@@ -8,6 +8,7 @@ from diffsim_ros.scene.sdfs.surface import LENGTH, Named, Sdf
 @part
 class CapsuleSdf(Sdf):
     WORD, ENGINE = "capsule", "Capsule"
+    SIZES = ("length", "radius")
     CONVEX = True
     length: float = key(
         "number", "between the centres of its ends, along z", "m", REQUIRED, **LENGTH

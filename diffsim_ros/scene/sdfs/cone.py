@@ -8,6 +8,7 @@ from diffsim_ros.scene.sdfs.surface import LENGTH, Named, Sdf
 @part
 class ConeSdf(Sdf):
     WORD, ENGINE = "cone", "Cone"
+    SIZES = ("height", "bottom_radius", "top_radius")
     CONVEX = True
     height: float = key("number", "along z, centred at the origin", "m", REQUIRED, **LENGTH)
     bottom_radius: float = key("number", "at the lower end", "m", REQUIRED, minimum=0)

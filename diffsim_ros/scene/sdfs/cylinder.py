@@ -8,6 +8,7 @@ from diffsim_ros.scene.sdfs.surface import LENGTH, Named, Sdf
 @part
 class CylinderSdf(Sdf):
     WORD, ENGINE = "cylinder", "Cylinder"
+    SIZES = ("height", "radius")
     CONVEX = True
     height: float = key("number", "along z, centred at the origin", "m", REQUIRED, **LENGTH)
     radius: float = key("number", "about the z axis", "m", REQUIRED, **LENGTH)

@@ -10,6 +10,7 @@ from diffsim_ros.scene.sdfs.surface import Named, Sdf, surface_of
 @part
 class OffsetSdf(Sdf):
     WORD, ENGINE = "offset", "Offset"
+    SIZES = ("distance",)
     of: Sdf | str = key("any", "surface: a name or an inline one", default=REQUIRED)
     distance: float = key("number", "by which it grows outwards", "m", REQUIRED)
 

@@ -12,6 +12,7 @@ from diffsim_ros.scene.sdfs.surface import Named, Sdf, picture
 @part
 class PlaneSdf(Sdf):
     WORD, ENGINE = "plane", "Plane"
+    SIZES = ("offset",)
     CONVEX = True
     normal: list[float] = key(
         "vector3", "outward normal, world frame (normalised)", "1", [0.0, 0.0, 1.0]

@@ -8,6 +8,7 @@ from diffsim_ros.scene.sdfs.surface import LENGTH, Named, Sdf, picture
 @part
 class SphereSdf(Sdf):
     WORD, ENGINE = "sphere", "Sphere"
+    SIZES = ("radius",)
     CONVEX = True
     radius: float = key("number", "centred at the origin", "m", REQUIRED, **LENGTH)
 

@@ -43,11 +43,12 @@ class Sdf(Part):
     """A signed distance function by its numbers; surfaces it is made of are named or inline.
 
     ENGINE  name of the class (or function) of _engine;  CONVEX  whether it is surely convex, and
-    its distance exact
+    its distance exact;  SIZES  keys that can be parameters, as the engine's Sdf.sizes has them
     """
 
     ENGINE: ClassVar[str]
     CONVEX: ClassVar[bool] = False
+    SIZES: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def check(
@@ -100,6 +101,20 @@ def picture(
     """SdfInfo of arrays."""
     place = (tuple(np.asarray(a, float).tolist()) for a in (position, turn, size))
     return SdfInfo(name, kind, *place, carrier=carrier, sdf=sdf)
+
+
+def sizes_of(value: Sdf | str, key: str, named: Named, part: str = "") -> list[tuple[str, str]]:
+    """(path into the scene, name in the engine's Sdf.sizes) of each size of the surface at `key`
+    and of those that it is made of, which are `part` of the engine's."""
+    if isinstance(value, str):
+        return sizes_of(named[value], f"sdfs.{value}", named, part)
+    key = f"{key}.{value.WORD}"
+    found = [(f"{key}.{word}", part + word) for word in value.SIZES]
+    listed = isinstance(getattr(value, "of", None), list)
+    for i, member in enumerate(value.members()):
+        place = f"of[{i}]" if listed else "of"
+        found += sizes_of(member, f"{key}.{place}", named, f"{part}{place}.")
+    return found
 
 
 def surface_of(value: Sdf | str, named: Named) -> Sdf:

@@ -8,6 +8,7 @@ from diffsim_ros.scene.sdfs.surface import LENGTH, Named, Sdf
 @part
 class TorusSdf(Sdf):
     WORD, ENGINE = "torus", "Torus"
+    SIZES = ("ring_radius", "tube_radius")
     ring_radius: float = key("number", "of the tube's centre line about z", "m", REQUIRED, **LENGTH)
     tube_radius: float = key("number", "of the tube", "m", REQUIRED, **LENGTH)
 

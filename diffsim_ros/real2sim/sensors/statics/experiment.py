@@ -234,10 +234,12 @@ class BesideExperiment(Experiment):
         """See Experiment.assess, of recordings and loads."""
         trained, validated = split(data.train), split(data.validate)
         kept = split(fit.kept)
-        if not kept[0]:
+        if not kept[0] and trained[0]:
             raise NotConverged(
                 f"no recording can be simulated at the first guess: {fit.dropped[0]}"
             )
+        if not kept[0]:  # a load alone, as a comparison of models holds it out
+            return self.still.assess(Data([], [], []), fit, reporter, cancel)
         found = self.moving.assess(
             Data(trained[0], validated[0], []), _of(fit, kept[0]), reporter, cancel
         )
