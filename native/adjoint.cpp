@@ -4,6 +4,8 @@
 namespace diffsim {
 namespace {
 
+constexpr int kDegrees = 6;  // of multipliers over the steps: they are exact to many digits
+
 // Cotangents of the poses, velocities and forces of steps i, i-1, i-2, newest first.
 struct Cotangents {
   MatrixXd x[3], v[3], f[3];
@@ -53,24 +55,6 @@ struct Cotangents {
 };
 
 }  // namespace
-
-/// Multipliers of the steps after, newest first: where the search for the next one begins.
-class Rollout::Multipliers {
- public:
-  void add(const MatrixXd& newest) {
-    std::swap(past_[2], past_[1]);
-    std::swap(past_[1], past_[0]);
-    past_[0] = newest;
-  }
-  /// On the parabola through the last three; empty where there are fewer.
-  MatrixXd next() const {
-    if (past_[2].size() == 0) return {};
-    return 3 * (past_[0] - past_[1]) + past_[2];
-  }
-
- private:
-  MatrixXd past_[3];
-};
 
 /// The linearized steps of a rollout from the last to the first: stored ones, or made again.
 class Rollout::Backward {
@@ -131,14 +115,19 @@ void Rollout::check_cotangents(const MatrixXd& gx, const MatrixXd& gv, const Mat
 }
 
 MatrixXd Rollout::multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v,
-                             Multipliers& past) {
+                             Extrapolation& past) {
   MatrixXd lam = -step.d.map.rates_transposed(x, v);
   const Stopwatch watch(profile(), &Timing::derivative);
-  const MatrixXd start = past.next();
+  MatrixXd start;
+  if (past.count() > 1) {
+    VectorXd next;
+    past.next(past.degree(scene_->residual_scale()), next);
+    start = next;
+  }
   if (!step.solver.solve_transposed(step.A, lam, options_.gradient_tolerance, start).reached) {
     refuse("gradient", "needs regular steps", "one that cannot be solved to gradient_tolerance");
   }
-  past.add(lam);
+  past.add(lam.col(0));
   return lam;
 }
 
@@ -149,7 +138,7 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
   VectorXd held = VectorXd::Zero(active_.size());              // by place
   MatrixXd explicit_part = MatrixXd::Zero(active_.size(), 1);  // of the outputs
   Backward backward(*this);
-  Multipliers multipliers;
+  Extrapolation multipliers(kDegrees);  // newest: of the step after
   for (int i = static_cast<int>(records_.size()) - 1; i >= 0; --i) {
     if (const int frame = records_[i].frame; frame >= 0) {
       to.x[0] += gx.col(frame);

@@ -20,6 +20,15 @@ constexpr double kStalled = 0.1;  // fall of ||r|| that shows a rough r to be at
 
 constexpr double kReuseBelow = 0.02;  // fall of ||r|| after which the last Jacobian serves again
 
+constexpr double kNear = 1e4;  // times the end: from there the first correction is asked to do
+
+// Where contacts are still being found, the blocks of all else may be those of a step before.
+constexpr double kFar = 0.02;  // share of the forces above which ||r|| is that of contacts
+constexpr double kPoor = 0.5;  // fall of ||r|| that is little
+constexpr int kMostPoor = 2;   // such falls in a step, after which nothing lags
+constexpr int kDistrust = 8;   // steps after that which begin with blocks of their own
+constexpr int kPatience = 10;  // iterations of a step that is solved with what may mislead
+
 // ||r|| is rounding below so many units in the last place of the positions and velocities through
 // the diagonal blocks of K and B. Measured 0.03 to 1 of 1: solids of every element, springs, joints
 // and contacts, of 1e5 to 2e11 Pa, at the origin to 100 m from it.
@@ -76,8 +85,8 @@ double effect(const double* block, const Eigen::Matrix<double, N, 1>& weight,
 // Where the solve is: ||r|| is `norm`, was `previous`, shall be `end` and is but rounding below
 // `rounding`.
 struct Newton::Convergence {
-  double norm, previous, end, rounding;
-  bool evaluated;  // K_ and B_ are made already
+  double norm, previous, end, rounding, reference;
+  bool evaluated;  // the blocks are made already
   bool small;      // the scene: always solved by elimination
   bool exact;      // derivative tests: by elimination
   bool reached() const { return norm <= end; }
@@ -89,7 +98,7 @@ struct Newton::Convergence {
   double linear_tolerance(bool accurate, bool reuse) const {
     if (rough()) return std::max(0.3 * end / norm, kBestCorrection);
     const double first = accurate ? 1e-3 : 1e-1;
-    if (!std::isfinite(previous)) return first;
+    if (!std::isfinite(previous)) return norm < kNear * end ? 0.3 * end / norm : first;
     const double ratio = norm / previous;
     // A Jacobian used again gains what it gained last time, at best.
     const double gain = reuse ? 0.3 * ratio : 0.9 * ratio * ratio;
@@ -120,6 +129,24 @@ Newton::Newton(const Scene& scene, Timing* timing)
   r_.resize(scene.ndof());
   part_.resize(scene.ndof());
   part_norm_.resize(scene.elements().size());
+  const auto& contacts = scene.contacts();
+  for (const bool touch : {false, true}) {
+    for (std::size_t e = 0; e < part_norm_.size(); ++e) {
+      const Element* element = scene.elements()[e].get();
+      if (touch != (std::find(contacts.begin(), contacts.end(), element) != contacts.end()))
+        continue;
+      order_.push_back(element);
+      rank_.push_back(static_cast<int>(e));
+    }
+    if (!touch) smooth_count_ = order_.size();
+  }
+}
+
+void Newton::note_smooth(double alpha) {
+  const Eigen::Index n = scene_->pattern().diagonal_values();
+  smooth_ = A_.values.head(n) + alpha * K_.values.head(n) + B_.values.head(n);
+  smooth_alpha_ = compressed_ ? 0 : alpha;
+  smooth_symmetric_ = symmetric_;
 }
 
 double Newton::evaluate(const Window& window, const VectorXd& p, Blocks blocks) {
@@ -130,27 +157,37 @@ double Newton::evaluate(const Window& window, const VectorXd& p, Blocks blocks) 
   double sum = 0;
   Assembly out;
   out.r = &part_;
+  const bool apart = blocks == Blocks::apart, noted = blocks == Blocks::contacts;
   if (with_jacobian) {
-    if (blocks == Blocks::joined) {
-      for (BlockMatrix* M : {&K_, &B_}) M->reset_diagonal(scene_->pattern());
-      A_.reset(scene_->pattern());
-      out.A = &A_;
-      out.alpha = window.scheme.alpha;
-    } else {
-      K_.reset(scene_->pattern());
-      B_.reset(scene_->pattern());
-    }
-    out.K = &K_;
-    out.B = &B_;
     symmetric_ = true;
     out.symmetric = &symmetric_;
     compressed_ = false;
     out.compressed = &compressed_;
     out.compression = compression_.share();
+    for (BlockMatrix* M : {&K_, &B_}) {
+      apart ? M->reset(scene_->pattern()) : M->reset_diagonal(scene_->pattern());
+    }
+    if (blocks == Blocks::joined) {
+      A_.reset(scene_->pattern());
+      out.A = &A_;
+      out.alpha = window.scheme.alpha;
+    }
+    if (!noted) {
+      out.K = &K_;
+      out.B = &B_;
+    }
   }
-  for (std::size_t e = 0; e < part_norm_.size(); ++e) {
+  for (std::size_t k = 0; k < order_.size(); ++k) {
+    if (k == smooth_count_ && blocks == Blocks::joined) note_smooth(window.scheme.alpha);
+    if (k == smooth_count_ && noted) {
+      A_.values.head(smooth_.size()) = smooth_;
+      symmetric_ = smooth_symmetric_;
+      out.K = &K_;
+      out.B = &B_;
+    }
+    const int e = rank_[k];
     part_.setZero();
-    scene_->elements()[e]->add(window, p, out);
+    order_[k]->add(window, p, out);
     part_norm_[e] = part_.cwiseProduct(scene_->residual_scale()).norm();
     sum += part_norm_[e];
     r_ += part_;
@@ -175,6 +212,7 @@ bool Newton::limit_step(const Window& window, const VectorXd& p, VectorXd& u) {
 void Newton::combine(const Window& window) {
   if (blocks_ == Blocks::apart) {
     StepMap(scene_->nodes(), window).combine(K_, B_, A_);
+    smooth_alpha_ = 0;  // what A_ held is gone
     return;
   }
   const Eigen::Index n = scene_->pattern().diagonal_values();
@@ -240,13 +278,13 @@ double Newton::rounding(const Window& window, const VectorXd& p, double norm) {
   return kRounding * std::numeric_limits<double>::epsilon() * std::sqrt(sum);
 }
 
-bool Newton::correct(const Window& window, bool reuse, bool exact, double tolerance) {
+bool Newton::correct(const Window& window, bool reuse, bool exact, double tolerance, bool kept) {
   if (exact && !exact_.ready()) exact_ = LinearSolver(scene_->linear_pattern(), method(true));
   LinearSolver& solver = exact ? exact_ : solver_;
   if (!reuse) {
     const Stopwatch watch(timing_, &Timing::prepare);
     combine(window);
-    if (!solver.factor(A_, symmetric_)) return false;
+    if (!solver.factor(A_, symmetric_, false, kept)) return false;
   }
   const Stopwatch watch(timing_, &Timing::correction);
   du_ = r_;
@@ -255,15 +293,32 @@ bool Newton::correct(const Window& window, bool reuse, bool exact, double tolera
   return (report.reached || report.residual < kNoCorrection) && du_.allFinite();
 }
 
-bool Newton::direct(const Window& window, const VectorXd& p, const Convergence& convergence) {
+Newton::Blocks Newton::choose(const Convergence& c, double alpha, Lag& lag) {
+  const bool poor = lag.last == Blocks::contacts && c.norm > kPoor * c.previous;
+  if (poor) ++lag.poor;
+  if (lag.poor >= kMostPoor) distrust_ = kDistrust;
+  const bool far = c.norm > kFar * c.reference;
+  const bool may = lag.may && blocks_ == Blocks::joined && smooth_alpha_ == alpha &&
+                   lag.poor < kMostPoor && !c.evaluated && !c.rough();
+  const bool serves = lag.near ? !poor : far;
+  lag.last = may && serves ? Blocks::contacts : blocks_;
+  lag.near = lag.near || lag.last == blocks_;
+  lag.used = lag.used || lag.last == Blocks::contacts;
+  const bool first = std::isinf(c.previous);
+  if (first) anew_ = lag.last == Blocks::joined && !(lag.may && far);
+  return lag.last;
+}
+
+bool Newton::direct(const Window& window, const VectorXd& p, const Convergence& convergence,
+                    Lag& lag) {
+  const Blocks blocks = choose(convergence, window.scheme.alpha, lag);
   const bool exact = convergence.reached() || convergence.rough();
   if (exact) compression_.restore();
-  for (;; compression_.lower()) {
-    if (!convergence.evaluated) evaluate(window, p, blocks_);
+  for (bool evaluated = convergence.evaluated;; compression_.lower(), evaluated = false) {
+    if (!evaluated) evaluate(window, p, blocks);
     const double goal = convergence.linear_tolerance(symmetric_ && compression_.whole(), false);
-    if (convergence.small || convergence.evaluated || exact || !compressed_ ||
-        compression_.gone()) {
-      return correct(window, false, convergence.exact, goal);
+    if (convergence.small || exact || !compressed_ || compression_.gone()) {
+      return correct(window, false, convergence.exact, goal, blocks == Blocks::contacts);
     }
     {
       const Stopwatch watch(timing_, &Timing::prepare);
@@ -312,28 +367,40 @@ bool Newton::search(const Window& window, const VectorXd& p, const VectorXd& u0,
   }
 }
 
-NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
-                           VectorXd& u, State& now) {
-  NewtonReport report;
+Newton::Lag Newton::begin(const VectorXd& p, const NewtonOptions& options) {
   limited_.assign(scene_->nodes().size(), 0);
   floor_ = 1e-6 * scene_->total_mass(p) * 9.81;
   compression_.restore();
   compressed_ = false;
+  const bool small = scene_->linear_pattern()->tree_like();
+  blocks_ = !small && !options.stagnate && scene_->joins() ? Blocks::joined : Blocks::apart;
+  Lag lag;
+  lag.may = options.lag && !scene_->contacts().empty() && distrust_ == 0;
+  if (options.lag && distrust_ > 0) --distrust_;
+  return lag;
+}
+
+NewtonReport Newton::solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
+                           VectorXd& u, State& now) {
+  NewtonReport report;
+  Lag lag = begin(p, options);
   advance(scene_->nodes(), window, u, now);
   // Small scenes: residual and Jacobian together. Large ones: each state is first judged by its
   // residual alone, and a Jacobian that serves well serves again.
   const bool small = scene_->linear_pattern()->tree_like();
   const bool eager = small && (options.keep_jacobian || options.stagnate);
-  blocks_ = !small && !options.stagnate && scene_->joins() ? Blocks::joined : Blocks::apart;
   const Blocks at_once = eager ? Blocks::apart : Blocks::none;
-  double norm = evaluate(window, p, at_once);
+  const bool speculates = options.lag && blocks_ == Blocks::joined && anew_;
+  double norm = evaluate(window, p, speculates ? blocks_ : at_once);
   VectorXd previous;
   Globalisation steps;
-  bool jacobian = eager, prepared = false;  // K_, B_ are those of `now`; solver_ holds a matrix
-  bool rough = false;                       // the last correction was that of a rough r
+  // The blocks are those of `now`; K_ and B_ are; solver_ holds a matrix.
+  bool jacobian = eager || speculates, apart = eager, prepared = false;
+  bool rough = false;  // the last correction was that of a rough r
   auto finish = [&] {
+    if (!prepared) anew_ = false;
     compression_.restore();
-    if (options.keep_jacobian && !jacobian) evaluate(window, p, Blocks::apart);
+    if (options.keep_jacobian && !apart) evaluate(window, p, Blocks::apart);
     return report;
   };
   for (;; ++report.iterations) {
@@ -349,24 +416,25 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
         u = previous;
         advance(scene_->nodes(), window, u, now);
         report.residual = evaluate(window, p, Blocks::none);
-        jacobian = false;
+        apart = false;
       }
       return finish();
     }
     if (converged && (!options.stagnate || norm == 0)) return finish();
-    if (report.iterations >= options.max_iterations) {
+    const bool misled = (options.bold || lag.used) && !compressed_;
+    if (report.iterations >= options.max_iterations || (misled && report.iterations >= kPatience)) {
       report.status = Status::max_iterations;
       break;
     }
-    const double floor = converged || !(prepared || jacobian) ? 0 : rounding(window, p, norm);
-    const Convergence convergence{
-        norm,  steps.previous,  options.tolerance * reference_, floor, jacobian,
-        small, options.stagnate};
+    const double floor = converged || !(prepared || apart) ? 0 : rounding(window, p, norm);
+    const Convergence convergence{norm,  steps.previous,  options.tolerance * reference_,
+                                  floor, reference_,      jacobian,
+                                  small, options.stagnate};
     if (rough && convergence.rough() && norm > kStalled * steps.previous) return finish();
     rough = convergence.rough();
     const bool reuse = !small && prepared && !options.stagnate && !rough && steps.may_reuse(norm);
     const double again = convergence.linear_tolerance(symmetric_ && compression_.whole(), true);
-    if (reuse ? !correct(window, true, false, again) : !direct(window, p, convergence)) {
+    if (reuse ? !correct(window, true, false, again) : !direct(window, p, convergence, lag)) {
       report.status = Status::singular;
       break;
     }
@@ -385,10 +453,18 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     if (norm < 0.5 * steps.previous) compression_.raise();
-    jacobian = eager;
+    jacobian = apart = eager;
   }
+  report.lagged = lag.used;
+  begin_anew(report);
   find_worst(report);
   return report;
+}
+
+void Newton::begin_anew(const NewtonReport& report) {
+  smooth_alpha_ = 0;
+  anew_ = false;
+  if (report.lagged) distrust_ = kDistrust;
 }
 
 void Newton::find_worst(NewtonReport& report) const {

@@ -24,11 +24,15 @@ struct NewtonOptions {
   int max_iterations = 50;
   bool stagnate = false;      // go on until ||r|| falls no further (derivative tests)
   bool keep_jacobian = true;  // leave K and B of the converged state behind
+  // What is quick and may mislead. Such a solve is given up early: its caller tries a safe one.
+  bool lag = false;   // contacts may be found with the blocks that other elements had before
+  bool bold = false;  // u was told by a polynomial of higher degree than 1
 };
 
 struct NewtonReport {
   Status status = Status::converged;
   int iterations = 0;
+  bool lagged = false;                 // blocks did (NewtonOptions::lag)
   double residual = 0, reference = 0;  // [N]
   int worst_dof = -1;
   std::string worst_element;
@@ -68,20 +72,33 @@ class Newton {
 
  private:
   /// Which blocks to make: none, K_ and B_, or A_ at once (of K_ and B_ what is on the diagonal and
-  /// of elements that do not join them).
-  enum class Blocks { none, apart, joined };
+  /// of elements that do not join them), or in that of contacts alone beside noted ones.
+  enum class Blocks { none, apart, joined, contacts };
   /// Scaled ||r||; fills r_ and the blocks.
   double evaluate(const Window& window, const VectorXd& p, Blocks blocks);
   /// A_ of K_ and B_.
   void combine(const Window& window);
+  /// Notes what is in A_ when all but the contacts are.
+  void note_smooth(double alpha);
   bool try_step(const Window& window, const VectorXd& p, const VectorXd& u0, double norm,
                 bool must_fall, Blocks blocks, double t, VectorXd& u, State& now, double& reached);
-  /// Sets du_ to the correction; with a fresh Jacobian unless `reuse`.
-  bool correct(const Window& window, bool reuse, bool exact, double tolerance);
+  /// Sets du_ to the correction; with a fresh Jacobian unless `reuse`. kept: of the last one only
+  /// diagonal blocks have changed.
+  bool correct(const Window& window, bool reuse, bool exact, double tolerance, bool kept = false);
   struct Convergence;
+  struct Lag {                   // of blocks, in one step
+    bool may = false;            // be
+    bool used = false;           // was
+    bool near = false;           // all have been made
+    Blocks last = Blocks::none;  // made
+    int poor = 0;                // corrections by those of contacts that were of little use
+  };
+  Lag begin(const VectorXd& p, const NewtonOptions& options);
+  /// Blocks to make for the next correction: all, or those of contacts as long as that serves.
+  Blocks choose(const Convergence& convergence, double alpha, Lag& lag);
   /// Sets du_ at `now` with a fresh Jacobian: where compressed springs give it negative curvature,
   /// with less of that.
-  bool direct(const Window& window, const VectorXd& p, const Convergence& convergence);
+  bool direct(const Window& window, const VectorXd& p, const Convergence& convergence, Lag& lag);
   /// From u0 along du_ to where r has lost most of its work along it; `full`: the full step may be
   /// put right by limit_step(). Sets u, now and the norm reached.
   bool search(const Window& window, const VectorXd& p, const VectorXd& u0, bool full, VectorXd& u,
@@ -93,6 +110,8 @@ class Newton {
   /// ||r|| below which it is but the rounding of positions and velocities; 0 where `norm` is far
   /// above. Where K_ and B_ are joined and it is not, they are made apart from then on.
   double rounding(const Window& window, const VectorXd& p, double norm);
+  /// After a solve that failed: the next one begins with blocks of its own.
+  void begin_anew(const NewtonReport& report);
   void find_worst(NewtonReport& report) const;
 
   const Scene* scene_;
@@ -102,6 +121,14 @@ class Newton {
   double reference_ = 0, floor_ = 0;
   BlockMatrix K_, B_;
   BlockMatrix A_;
+  std::vector<const Element*> order_;  // elements, contacts last
+  std::vector<int> rank_;              // their places among the scene's
+  std::size_t smooth_count_ = 0;       // of those that are no contacts
+  VectorXd smooth_;                    // their share of A_'s diagonal blocks, the others are in A_
+  double smooth_alpha_ = 0;            // of the time scheme then [s]; 0: not noted
+  bool smooth_symmetric_ = false;
+  int distrust_ = 0;   // steps to come that begin with blocks of their own
+  bool anew_ = false;  // the next one is expected to, so they are made with its first residual
   LinearSolver solver_, exact_;    // exact_: derivative tests
   Blocks blocks_ = Blocks::apart;  // in this step
   bool symmetric_ = false;

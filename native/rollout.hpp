@@ -98,7 +98,6 @@ class Rollout {
   };
   struct LateFailure {};  // of S, noticed when the next step was under way
   class Backward;
-  class Multipliers;
 
   Rollout(const Scene& scene, const VectorXd& p, int steps, const Options& options,
           const std::vector<int>& active, GradientMode mode, CancelToken* cancel, int threads,
@@ -124,7 +123,7 @@ class Rollout {
   /// lambda of [G 4.25] from the cotangents of the pose and velocity that the step led to.
   /// `past`: those of the steps after it.
   MatrixXd multiplier(LinearizedStep& step, const MatrixXd& x, const MatrixXd& v,
-                      Multipliers& past);
+                      Extrapolation& past);
   void check_cotangents(const MatrixXd& gx, const MatrixXd& gv, const MatrixXd& gy) const;
   void add_frame(double t);
   void fill_frame();

@@ -13,30 +13,48 @@ void Stepper::predict(const State& prev, const TimeScheme& scheme, double t, con
   for (const Body* b : scene_->driven()) b->predict(prev, scheme, t, p, scene_->nodes(), u_);
 }
 
+void Stepper::remember(const State& prev, const State* prev2) {
+  if (!prev2) past_.clear();
+  if (prev2 && past_.count() == 0) {
+    rates(scene_->nodes(), *prev2, u_);
+    past_.add(u_);
+  }
+  rates(scene_->nodes(), prev, u_);
+  past_.add(u_);
+}
+
 NewtonReport Stepper::step(const State& prev, const State* prev2, const TimeScheme& scheme,
                            double t, const VectorXd& p, const NewtonOptions& options) {
   const Window window{{&next_, &prev, prev2}, scheme, t};
-  rates(scene_->nodes(), prev, u_);  // go on as before, accelerating as before
-  if (prev2) {
-    rates(scene_->nodes(), *prev2, before_);
-    u_ = 2 * u_ - before_;
+  remember(prev, prev2);
+  const int linear = std::min(1, past_.count() - 1);
+  // Quick: by the best polynomial, with blocks of before. Safe, unless that was the same:
+  // accelerating as before. At last from rest, where nothing sticks at first.
+  enum { quick, safe, rest };
+  const bool large = !scene_->linear_pattern()->tree_like() && !options.stagnate;
+  const int degree = large ? past_.degree(scene_->residual_scale()) : linear;
+  NewtonReport report;
+  int iterations = 0;
+  for (int attempt = large ? quick : safe; attempt <= rest; ++attempt) {
+    NewtonOptions how = options;
+    how.lag = attempt == quick;
+    how.bold = attempt == quick && degree > linear;
+    past_.next(how.bold ? degree : linear, u_);
+    if (attempt == rest) u_.setZero();
+    predict(prev, scheme, t, p);
+    if (attempt == rest) {
+      next_.stick.assign(next_.stick.size(), 0);
+    } else {
+      begin_stick(window, p);
+    }
+    report = solve(window, p, how);
+    report.iterations = iterations += report.iterations;
+    if (report.status == Status::converged) break;
+    if (attempt == quick && !how.bold && !report.lagged) ++attempt;
   }
-  predict(prev, scheme, t, p);
-  begin_stick(window, p);
-  NewtonReport report = solve(window, p, options);
-  if (report.status == Status::converged) {
-    note_touching(window, p);
-    if (scheme.keeps_force) next_.force = force(*scene_, window, p);
-    return report;
-  }
-  u_.setZero();  // safe retry: start from where we are, nothing sticks at first
-  predict(prev, scheme, t, p);
-  next_.stick.assign(next_.stick.size(), 0);
-  NewtonReport again = solve(window, p, options);
-  again.iterations += report.iterations;
   note_touching(window, p);
   if (scheme.keeps_force) next_.force = force(*scene_, window, p);
-  return again;
+  return report;
 }
 
 void Stepper::note_touching(const Window& window, const VectorXd& p) {
@@ -67,9 +85,10 @@ NewtonReport Stepper::solve(const Window& window, const VectorXd& p, const Newto
       changed |= e->update_stick(window, p, u_, next_.stick.data() + e->first_stick());
     }
     if (!changed) break;
-    const int before = report.iterations;
+    const NewtonReport before = report;
     report = newton_.solve(window, p, options, u_, next_);
-    report.iterations += before;
+    report.iterations += before.iterations;
+    report.lagged |= before.lagged;
     if (pass == kMostPasses) report.status = Status::max_iterations;
   }
   return report;

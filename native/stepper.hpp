@@ -1,6 +1,7 @@
 // Stepper: one step, and its exact linearization. Rollouts, S and lambda use only these.
 #pragma once
 
+#include "extrapolation.hpp"
 #include "momentum_rate.hpp"
 #include "newton.hpp"
 #include "support.hpp"
@@ -43,7 +44,7 @@ class Stepper {
         timing_(timing),
         newton_(scene, timing),
         u_(scene.ndof()),
-        before_(scene.ndof()),
+        past_(kDegrees),
         next_(make_state(scene.nodes())) {}
 
   /// One step from prev (and prev2 for BDF2) to time t. On success `state()` is the new state.
@@ -65,6 +66,8 @@ class Stepper {
   void modes(const Window& window, const VectorXd& p, std::vector<std::uint16_t>& out) const;
 
  private:
+  /// Adds the rates of the last states to past_; prev2 null: of prev alone.
+  void remember(const State& prev, const State* prev2);
   void predict(const State& prev, const TimeScheme& scheme, double t, const VectorXd& p);
   /// Notes which points touch at the end of a step, for the next one.
   void note_touching(const Window& window, const VectorXd& p);
@@ -74,10 +77,13 @@ class Stepper {
   /// until no stick state changes: what is found then does not depend on where the search began.
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options);
 
+  static constexpr int kDegrees = 3;  // of extrapolation: states end at Newton's tolerance
+
   const Scene* scene_;
   Timing* timing_;
   Newton newton_;
-  VectorXd u_, before_, residual_;
+  VectorXd u_, residual_;
+  Extrapolation past_;  // rates at the ends of the last steps of one size
   State next_;
 };
 

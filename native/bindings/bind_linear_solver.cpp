@@ -62,9 +62,10 @@ class PyLinearSolver {
     A_.reset(pattern_);
   }
 
-  bool factor(const VectorXd& values, bool symmetric, int repeat, bool transposed) {
+  bool factor(const VectorXd& values, bool symmetric, int repeat, bool transposed, bool kept) {
     set_values("LinearSolver.factor", values);
-    factor_ms_ = clock_ms(repeat, [&] { regular_ = solver_.factor(A_, symmetric, transposed); });
+    factor_ms_ =
+        clock_ms(repeat, [&] { regular_ = solver_.factor(A_, symmetric, transposed, kept); });
     return regular_;
   }
 
@@ -157,7 +158,8 @@ void bind_linear_solver(py::module_& m) {
                     const std::string&>(),
            py::arg("sizes"), py::arg("pairs"), py::arg("method") = "automatic")
       .def("factor", &PyLinearSolver::factor, py::arg("values"), py::arg("symmetric") = false,
-           py::arg("repeat") = 1, py::arg("transposed") = false)
+           py::arg("repeat") = 1, py::arg("transposed") = false, py::arg("kept") = false,
+           "kept: all but diagonal blocks are those of the last matrix.")
       .def("solve", &PyLinearSolver::solve, py::arg("rhs"), py::arg("tolerance") = 1e-8,
            py::arg("transposed") = false, py::arg("repeat") = 1)
       .def("solve_positive", &PyLinearSolver::solve_positive, py::arg("values"), py::arg("rhs"),
@@ -169,7 +171,7 @@ void bind_linear_solver(py::module_& m) {
          const VectorXd& values, const MatrixXd& rhs, const std::string& method, bool transposed,
          double tolerance, bool symmetric, int repeat) {
         PyLinearSolver solver(sizes, pairs, method);
-        solver.factor(values, symmetric, repeat, transposed);
+        solver.factor(values, symmetric, repeat, transposed, false);
         return solver.solve(rhs, tolerance, transposed, repeat);
       },
       py::arg("sizes"), py::arg("pairs"), py::arg("values"), py::arg("rhs"),

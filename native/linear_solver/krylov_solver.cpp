@@ -46,11 +46,11 @@ void unload(const SweepPattern& P, const SweepMatrix& M, const VectorXd& norms, 
 
 }  // namespace
 
-bool KrylovSolver::prepare(const BlockMatrix& A, bool symmetric, bool transposed) {
+bool KrylovSolver::prepare(const BlockMatrix& A, bool symmetric, bool transposed, bool kept) {
   direct_ready_ = mirrored_ready_ = false;
   twin_ = symmetric && nearly_symmetric(A);
   const bool mirrored = transposed && !twin_;
-  const bool regular = ensure(A, mirrored);
+  const bool regular = ensure(A, mirrored, kept && !mirrored);
   definite_ = symmetric && (mirrored ? mirrored_ : direct_).definite;
   return regular;
 }
@@ -69,9 +69,9 @@ bool KrylovSolver::nearly_symmetric(const BlockMatrix& A) const {
   return true;
 }
 
-bool KrylovSolver::ensure(const BlockMatrix& A, bool mirrored) {
+bool KrylovSolver::ensure(const BlockMatrix& A, bool mirrored, bool kept) {
   bool& ready = mirrored ? mirrored_ready_ : direct_ready_;
-  if (!ready) ready = (mirrored ? mirrored_ : direct_).prepare(*P_, A.values, mirrored);
+  if (!ready) ready = (mirrored ? mirrored_ : direct_).prepare(*P_, A.values, mirrored, kept);
   return ready;
 }
 

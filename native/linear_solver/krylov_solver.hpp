@@ -18,8 +18,9 @@ class KrylovSolver {
   bool ready() const { return P_ != nullptr; }
 
   /// Scales and converts A, or A^T where that is what will be solved with first; the other on
-  /// demand. False where a diagonal block is singular or not finite.
-  bool prepare(const BlockMatrix& A, bool symmetric, bool transposed = false);
+  /// demand. False where a diagonal block is singular or not finite. kept: all but diagonal blocks
+  /// are those of the last call, which succeeded for A itself.
+  bool prepare(const BlockMatrix& A, bool symmetric, bool transposed = false, bool kept = false);
   /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column; A as in prepare(), whose
   /// values residuals are taken from. On failure x holds the best iterate reached.
   /// Tolerances above kLoose are judged by the single precision recurrence, else by b - A x itself.
@@ -51,7 +52,7 @@ class KrylovSolver {
 
   SolveReport refine(const BlockMatrix& A, MatrixXd& x, double tolerance, bool transposed,
                      const MatrixXd& from);
-  bool ensure(const BlockMatrix& A, bool mirrored);
+  bool ensure(const BlockMatrix& A, bool mirrored, bool kept = false);
   bool nearly_symmetric(const BlockMatrix& A) const;
   bool pass(const SweepMatrix& M, const VectorXd& start, double tolerance, MatrixXd& x,
             SolveReport& report);

@@ -69,7 +69,9 @@ void LinearSolver::make_krylov() {
   krylov_.max_products = 200 + pattern_->sweep()->groups;
 }
 
-bool LinearSolver::factor(const BlockMatrix& A, bool symmetric, bool transposed) {
+bool LinearSolver::factor(const BlockMatrix& A, bool symmetric, bool transposed, bool kept) {
+  kept_ = kept && krylov_holds_;
+  krylov_holds_ = false;
   symmetric_ = symmetric;
   transposed_ = transposed;
   active_ = method_;
@@ -84,7 +86,9 @@ bool LinearSolver::factor(const BlockMatrix& A, bool symmetric, bool transposed)
 bool LinearSolver::prepare(const BlockMatrix& A) {
   switch (active_) {
     case Method::krylov:
-      return krylov_.prepare(A, symmetric_, transposed_);
+      if (!krylov_.prepare(A, symmetric_, transposed_, kept_)) return false;
+      krylov_holds_ = !transposed_;
+      return true;
     case Method::lagged:
       if (!lagged_.ready()) lagged_ = LaggedLU(pattern_->sweep(), pattern_->frontal());
       return lagged_.factor(A);
@@ -123,7 +127,8 @@ SolveReport LinearSolver::solve_positive(const BlockMatrix& A, bool symmetric, M
   if (!krylov_.ready()) make_krylov();
   SolveReport report;
   report.reached = false;
-  if (!krylov_.prepare(A, symmetric)) return report;
+  krylov_holds_ = krylov_.prepare(A, symmetric);
+  if (!krylov_holds_) return report;
   return krylov_.solve_positive(A, x, tolerance, kFewProducts);
 }
 

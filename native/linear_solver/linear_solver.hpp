@@ -50,8 +50,9 @@ class LinearSolver {
 
   /// False when A is singular to working precision or not finite. symmetric: A is, or
   /// nearly so (a hint to use conjugate gradients; residuals tell A from its transpose).
-  /// transposed: solve_transposed() comes first (saves preparing for the other).
-  bool factor(const BlockMatrix& A, bool symmetric, bool transposed = false);
+  /// transposed: solve_transposed() comes first (saves preparing for the other). kept: all but
+  /// diagonal blocks are those of the last matrix.
+  bool factor(const BlockMatrix& A, bool symmetric, bool transposed = false, bool kept = false);
   /// x <- A^-1 x or A^-T x up to |b - A x| <= tolerance |b| per column, or as far as rounding
   /// lets that be told. A is the matrix last given
   /// to factor(), whose values the iterative members take residuals from: keep it as long as this.
@@ -77,7 +78,8 @@ class LinearSolver {
 
   std::shared_ptr<const LinearPattern> pattern_;
   Method method_ = Method::automatic, active_ = Method::direct;
-  bool symmetric_ = false, transposed_ = false;
+  bool symmetric_ = false, transposed_ = false, kept_ = false;
+  bool krylov_holds_ = false;  // it has prepared the last matrix itself
   int avoid_krylov_ = 0,
       penalty_ = 0;  // matrices left to solve without it; and after the next miss
   KrylovSolver krylov_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace diffsim {
 namespace {
@@ -249,9 +250,14 @@ template <bool transposed>
 void scale_triangle(const SweepPattern& P, const Triangle& triangle, const VectorXd& values,
                     const SweepMatrix& M, std::vector<FourBlocks>& out) {
   out.resize(triangle.begin.back());
+  const auto stale = [&](int g, const int* slot) {
+    return M.changed[g] || M.changed[slot[0] / 4] || M.changed[slot[1] / 4] ||
+           M.changed[slot[2] / 4] || M.changed[slot[3] / 4];
+  };
   const auto& source = transposed ? triangle.mirrored : triangle.direct;
   for (int g = 0; g < P.groups; ++g) {
     for (int s = triangle.begin[g]; s < triangle.begin[g + 1]; ++s) {
+      if (!stale(g, &triangle.slot[4 * s])) continue;
       scale_step<transposed>(M.left[g], &source[4 * s], values.data(), &triangle.slot[4 * s],
                              M.right.data(), out[s]);
     }
@@ -260,31 +266,42 @@ void scale_triangle(const SweepPattern& P, const Triangle& triangle, const Vecto
 
 }  // namespace
 
-bool SweepMatrix::prepare(const SweepPattern& P, const VectorXd& values, bool transposed) {
+bool SweepMatrix::scale_nodes(const SweepPattern& P, const VectorXd& values, bool transposed,
+                              int g) {
+  const int first = 4 * g;
+  if (*std::min_element(&P.dof[first], &P.dof[first] + 4) >= 0 &&
+      scale_group(&P.diagonal[first], values.data(), transposed, left[g], right[g], unscale[g])) {
+    return true;
+  }
+  for (int k = 0; k < 4; ++k) {
+    const Source& D = P.diagonal[first + k];
+    Matrix3d S = Matrix3d::Zero(), T = S, C = S;
+    if (P.dof[first + k] >= 0 &&
+        !scale_block(values.data() + D.offset, D.stride, transposed, S, T, C, definite)) {
+      return false;
+    }
+    store(S, k, left[g]);
+    store(T, k, right[g]);
+    store(C, k, unscale[g]);
+  }
+  return true;
+}
+
+bool SweepMatrix::prepare(const SweepPattern& P, const VectorXd& values, bool transposed,
+                          bool kept) {
   const std::size_t groups = P.groups;
   left.resize(groups + 1);
   right.resize(groups + 1);  // the last for the empty slot
   unscale.resize(groups + 1);
+  changed.assign(groups + 1, !kept);
   definite = true;
-  Matrix3d S, T, C;
-  for (int s = 0; s < 4 * P.groups; ++s) {
-    const Source& D = P.diagonal[s];
-    const bool full = s % 4 == 0 && *std::min_element(&P.dof[s], &P.dof[s] + 4) >= 0;
-    if (full &&
-        scale_group(&D, values.data(), transposed, left[s / 4], right[s / 4], unscale[s / 4])) {
-      s += 3;
-      continue;
-    }
-    if (P.dof[s] < 0) {
-      S.setZero();
-      T.setZero();
-      C.setZero();
-    } else if (!scale_block(values.data() + D.offset, D.stride, transposed, S, T, C, definite)) {
-      return false;
-    }
-    store(S, s % 4, left[s / 4]);
-    store(T, s % 4, right[s / 4]);
-    store(C, s % 4, unscale[s / 4]);
+  for (std::size_t g = 0; g < groups; ++g) {
+    const FourBlocks before[] = {left[g], right[g]};
+    if (!scale_nodes(P, values, transposed, static_cast<int>(g))) return false;
+    const auto differ = [](const FourBlocks& a, const FourBlocks& b) {
+      return std::memcmp(&a, &b, sizeof a) != 0;
+    };
+    if (kept) changed[g] = differ(before[0], left[g]) || differ(before[1], right[g]);
   }
   right[groups] = FourBlocks{};
   if (transposed) {

@@ -57,3 +57,23 @@ def test_motion_is_the_same_in_all_modes():
     for mode in ("sensitivity", "store", "checkpoint"):
         other = _engine.rollout(s, s.values, 60, options, active=active, mode=mode)
         np.testing.assert_array_equal(other.position, plain.position, err_msg=mode)
+
+
+def test_flight_takes_one_iteration_a_step():
+    # Rates go on by a polynomial, so steps of a ball that turns begin close to where they end.
+    s, _ = scene("soft ball")
+    r = _engine.rollout(s, s.values, 120, _engine.Options(step=STEP))
+    assert r.ok, r.message
+    assert np.sum(np.asarray(r.iterations) == 1) > 30
+
+
+def test_quick_steps_find_what_safe_ones_find():
+    # stagnate: no polynomial of high degree, all blocks made anew, solved exactly.
+    s, _ = scene("soft ball")
+    quick, safe = (
+        _engine.rollout(s, s.values, 40, _engine.Options(step=STEP, stagnate=stagnate))
+        for stagnate in (False, True)
+    )
+    assert quick.ok, quick.message
+    assert safe.ok, safe.message
+    np.testing.assert_allclose(quick.position, safe.position, rtol=0, atol=1e-8)

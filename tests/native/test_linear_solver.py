@@ -109,6 +109,20 @@ def test_krylov_either_side_first(first, rng):
             assert residuals(A.T if transposed else A, got["x"], rhs) < 1e-9
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_krylov_new_diagonal_blocks_beside_kept_couplings(transposed, rng):
+    sizes, pairs, values, symmetric = elastic_ball(480, 1 / 240)
+    rhs = rng.normal(size=(3 * len(sizes), 1))
+    other = values.copy()
+    other[: 9 * 40] += np.tile(40 * np.eye(3).ravel(), 40)  # of the first nodes
+    kept, anew = (_engine.LinearSolver(sizes, pairs, "krylov") for _ in range(2))
+    for given in (values, other, values):
+        assert kept.factor(given, symmetric, kept=given is other)
+        assert anew.factor(given, symmetric)
+        found = [one.solve(rhs, 1e-10, transposed)["x"] for one in (kept, anew)]
+        np.testing.assert_array_equal(*found)
+
+
 def test_krylov_zero_right_hand_sides(rng):
     *system, symmetric = elastic_ball(480)
     rhs = rng.normal(size=(450, 3))
