@@ -362,17 +362,17 @@ class Driver(BaseNode):
         # a driver that has just started may not have received the robot's state yet
         if job.waited(lambda: states.last is not None, self["server_timeout"]):
             # nor, after a hiccup of its own, received it again
-            job.waited(lambda: states.is_fresh(now()), max(self["state_age"], FRESH))
+            job.waited(lambda: states.is_fresh(now), max(self["state_age"], FRESH))
         # an arm that has just moved still settles
-        job.waited(lambda: states.rests(RESTS), self["settle"] if states.is_fresh(now()) else 0.0)
-        return states.present(now())
+        job.waited(lambda: states.rests(RESTS), self["settle"] if states.is_fresh(now) else 0.0)
+        return states.present(now)
 
     def _check_at_last(self, trajectory: JointTrajectory) -> None:
         """Check again, quickly, what may have changed since then. Raises InputError."""
         node = self.supervision
         node.check_speed()
         node.check_sources()
-        check_start(trajectory, self._arm, node.states.present(node.now()), self._rules())
+        check_start(trajectory, self._arm, node.states.present(node.now), self._rules())
 
     def _rules(self) -> Rules:
         return Rules(
@@ -406,7 +406,7 @@ class Driver(BaseNode):
 
     def _diagnose(self) -> None:
         node, job = self.supervision, self._job
-        age = node.states.age(node.now())
+        age = node.states.age(node.now)
         level, text = "ok", "dry run: nothing is sent" if self["dry_run"] else "ready"
         if job is not None:
             text = f"{job.name}: {job.run.shown()}"

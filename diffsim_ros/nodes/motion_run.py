@@ -206,7 +206,7 @@ class MotionRun:
     async def _stale(self) -> str:
         """What is wrong with the age of joint states, "" where one is new, or becomes so."""
         node, end = self._node, monotonic() + WAIT
-        while not (age := node.states.age(node.now())) <= NEWEST:
+        while not (age := node.states.age(node.now)) <= NEWEST:
             if self._halted.done() or monotonic() > end:
                 return f"the last joint state is {age:.3f} s old (at most {NEWEST:g} at the start)"
             await within(node, self._halted, CURRENT / 10)
@@ -231,8 +231,8 @@ class MotionRun:
 
     def _knows_the_arm(self) -> bool:
         """Whether the last joint state shows where the arm is now."""
-        states, now = self._node.states, self._node.now()
-        current = 0.0 <= states.age(now) <= CURRENT and not states.doubted(now)
+        states, clock = self._node.states, self._node.now
+        current = 0.0 <= states.age(clock) <= CURRENT and not states.doubted(clock)
         return current and bool(np.isfinite(states.last.velocity).all())
 
     def _rows(self) -> tuple:
@@ -256,9 +256,9 @@ class MotionRun:
         end, since, known = monotonic() + BRAKING, None, False
         over = self._node.now() + self._output.braking * NANO
         while monotonic() < end:
-            if states.age(self._node.now()) > self._watch.state_age:
+            if states.age(self._node.now) > self._watch.state_age:
                 return f"{unknown} are silent"
-            if states.doubted(self._node.now()):
+            if states.doubted(self._node.now):
                 return f"{unknown} contradict each other"
             last = states.last  # one from before the stop does not count
             known = last is not None and min(last.stamp, last.received) >= over

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,9 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from .command import NANO, JointSample
+
+Clock = Callable[[], int]
+"""The present time [ns]."""
 
 PLACE = "joint states"
 WINDOW = 0.05
@@ -45,7 +48,8 @@ class JointStates:
 
     speed      (n,) [rad/s or m/s] limits: faster changes contradict the last state
     state_age  [s] by which a stamp may differ from the clock, and that a state stays fresh
-    All methods may be called from any thread.
+    All methods may be called from any thread. What depends on the present time is given the clock,
+    not a time: a state that another thread adds once a clock was read lies in that time's future.
     """
 
     def __init__(self, names: Sequence[str], speed: np.ndarray, state_age: float) -> None:
@@ -149,7 +153,7 @@ class JointStates:
                 return (position - where) / ((stamp - before) / NANO)
         return np.full(len(position), np.nan)
 
-    def age(self, now: int) -> float:
+    def age(self, clock: Clock) -> float:
         """[s] since the last sound state was measured, or received if that is longer ago.
 
         NaN before any; negative where the clock was set back since.
@@ -157,6 +161,7 @@ class JointStates:
         state = self._state
         if state is None:
             return float("nan")
+        now = clock()
         if now < state.received:
             return (now - state.received) / NANO
         return max(now - state.stamp, now - state.received) / NANO
@@ -166,30 +171,29 @@ class JointStates:
         state = self._state
         return state is not None and bool(np.all(np.abs(state.velocity) <= speed))
 
-    def doubted(self, now: int) -> bool:
+    def doubted(self, clock: Clock) -> bool:
         """Whether states have contradicted each other just now."""
-        return (now - self._contradicted_at) / NANO < DOUBT
+        return (clock() - self._contradicted_at) / NANO < DOUBT
 
-    def is_fresh(self, now: int) -> bool:
+    def is_fresh(self, clock: Clock) -> bool:
         """Whether `present` would return a state."""
         try:
-            self.present(now)
+            self.present(clock)
         except InputError:
             return False
         return True
 
-    def present(self, now: int) -> JointSample:
-        """The state at `now` [ns]; InputError where none is fresh, complete and plausible."""
+    def present(self, clock: Clock) -> JointSample:
+        """The present state; InputError where none is fresh, complete and plausible."""
         with self._lock:
             state, fault = self._state, self._fault
-            doubted = self.doubted(now)
             newer = fault is not None and (state is None or self._fault_at >= state.received)
-        if fault is not None and (newer or doubted):
+        if fault is not None and (newer or self.doubted(clock)):
             raise fault
         if state is None:
             remedy = "is the robot's driver running? ros2 topic hz joint_states"
             raise InputError(PLACE, "", None, "at least one", remedy)
-        age = self.age(now)
+        age = self.age(clock)
         if not 0.0 <= age <= self.state_age:
             rule = f"0 to {self.state_age:g} s"
             remedy = "is the robot's driver running?" if age > 0.0 else "the clock was set back"

@@ -61,7 +61,7 @@ class LargestBall {
       const bool artificial = basis_[k] >= m_ && std::abs(value[k]) < 1e-12;
       if (!(artificial ? std::abs(w[k]) > 1e-10 : w[k] > 1e-12)) continue;
       const double ratio = artificial ? -1 : value[k] / w[k];
-      if (ratio < least || (ratio == least && basis_[k] < basis_[out])) {
+      if (out < 0 || ratio < least || (ratio == least && basis_[k] < basis_[out])) {
         least = ratio;
         out = k;
       }

@@ -13,6 +13,7 @@ os.environ.setdefault("ROS_PYTHON_CHECK_FIELDS", "1")  # read when message modul
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, processes of the tests would ignore it
 
@@ -20,6 +21,43 @@ ROOT = Path(__file__).resolve().parents[2]
 TOSSES = ROOT / "data" / "cube_toss" / "tosses.npz"
 LIMIT = 40.0
 """Seconds that a wait may take: starting a process on a busy machine takes 10, discovery 3."""
+STALL = 0.2
+"""Seconds that this process may stand still in a test that counts: robots here send every 0.008."""
+
+
+class Stalls(threading.Thread):
+    """Watches for how long this process stands still: a busy machine, or Python's lock held."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.longest = 0.0
+        self.start()
+
+    def run(self):
+        while True:
+            before = time.monotonic()
+            time.sleep(0.01)
+            self.longest = max(self.longest, time.monotonic() - before - 0.01)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """A test that fails while the process stood still says nothing: it is run once more."""
+    if Path(__file__).parent not in item.path.parents:
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    stalls.longest = 0.0
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    if any(report.failed for report in reports) and stalls.longest > STALL:
+        print(f"\n{item.nodeid}: run again, the process stood still for {stalls.longest:.2f} s")
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+stalls = Stalls()
 
 
 def pytest_collection_modifyitems(items):
@@ -79,13 +117,14 @@ class Ros:
         """Stop everything in reverse order."""
         import rclpy
 
-        for client in self._clients:
-            client.destroy()
         failures = []
         for node, spinner in reversed(self._running):
             if hasattr(node, "close"):
                 node.close()
             spinner.end()
+            if node is self.node:  # its action clients only now: what spins would wait for them
+                for client in self._clients:
+                    client.destroy()
             node.destroy_node()
             failures += filter(None, [spinner.failure])
         rclpy.shutdown()

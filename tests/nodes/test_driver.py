@@ -138,7 +138,7 @@ def test_a_goal_waits_for_a_joint_state_that_is_on_its_way(bench):
     offer = bench.lab.server.offer
     bench.lab.server.offer = replace(offer, state_rate=0.0)
     watching = bench.watching
-    bench.ros.until(lambda: watching.states.age(watching.now()) > 0.5, "the state to be old")
+    bench.ros.until(lambda: watching.states.age(watching.now) > 0.5, "the state to be old")
     bench.send()
     bench.ros.until(lambda: bench.feedback, "the check")
     bench.lab.server.offer = offer

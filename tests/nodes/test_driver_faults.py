@@ -131,7 +131,7 @@ def test_an_arm_whose_states_contradict_each_other_is_not_said_to_rest(bench):
         second.publish(still)
 
     bench.lab.create_timer(0.004, doubled, clock=STEADY)
-    bench.ros.until(lambda: bench.watching.states.doubted(bench.watching.now()), "doubt")
+    bench.ros.until(lambda: bench.watching.states.doubted(bench.watching.now), "doubt")
     bench.ros.asked(bench.handle.cancel_goal_async)
     report = bench.report()
     assert report.code == "CANCELED" and "contradict each other" in report.message, report

@@ -181,7 +181,7 @@ def test_a_release_outside_its_bounds_is_not_made(bench, bound, expected):
 
 def test_a_release_that_is_late_is_not_made(ros):
     bench = Bench(ros, wall=True)
-    bench.drive().known().send(swing(size=0.2, duration=2.0, release=1.0))
+    bench.drive(state_age=5.0).known().send(swing(size=0.2, duration=2.0, release=1.0))
     bench.until(0.85)
     bench.watching.executor.create_task(lambda: time.sleep(0.4))
     report = bench.report()
