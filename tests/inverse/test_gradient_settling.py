@@ -77,7 +77,7 @@ def test_a_soft_contact_is_settled(tmp_path):
     report = checked(throw(tmp_path, {"k_n": 20, "k_t": 0.04, "c_n": 0} | SAMPLED, duration=0.6))
     assert report.settled and report.worst < 0.05 and report.cause is None
     assert abs(by_name(report)["table.k_n"].reference) > 0.01  # it touches
-    assert "settled: all 29" in report.summary()
+    assert "settled: all 30" in report.summary()
 
 
 def test_a_scene_without_contact_is_settled(tmp_path):
