@@ -28,6 +28,7 @@ REQUEST_FIELDS = [
 RESULT_FIELDS = [
     *(("Parameter[]", "parameters"), ("float64[]", "correlation"), ("Metric[]", "metrics")),
     *(("int32", "error_code"), ("string", "error_msg"), ("string", "report_path")),
+    ("string", "verdict"),
 ]
 FEEDBACK_FIELDS = [
     *(("string", "phase"), ("uint32", "iteration"), ("float64", "objective")),

@@ -49,5 +49,7 @@ def summary(result: Any) -> str:
             shown = [f"{k} {v:.4g}" for k, v in prediction.errors.items() if "." not in k]
             lines.append(f"{prediction.role} {prediction.name}: " + ", ".join(shown))
     lines += list(result.notes)
+    if result.verdict is not None:
+        lines.append(f"verdict: {result.verdict}")
     lines.append(f"status: {result.status}: {result.message}")
     return "\n".join(lines)

@@ -136,11 +136,11 @@ def _on_grid(series: Series) -> tuple[np.ndarray, np.ndarray] | None:
     rows = (series.samples - series.samples[0]) // spacing
     grid = np.full((int(rows[-1]) + 1, series.residual.shape[1]), np.nan)
     # an occluded channel has residual and Jacobian zero
-    grid[rows] = np.where(_unseen(series), np.nan, series.residual)
+    grid[rows] = np.where(unseen(series), np.nan, series.residual)
     return grid, rows
 
 
-def _unseen(series: Series) -> np.ndarray:
+def unseen(series: Series) -> np.ndarray:
     moved = np.any(series.by_z != 0.0, axis=2) | np.any(series.by_y != 0.0, axis=2)
     return (series.residual == 0.0) & ~moved
 
@@ -156,7 +156,7 @@ def _instants(series: Series) -> np.ndarray:
 def noise_of(series: Series) -> SeriesNoise:
     """Correlation over time and between channels of a series' residuals."""
     grid = _on_grid(series)
-    count = int(np.sum(~_unseen(series)))
+    count = int(np.sum(~unseen(series)))
     known = (series.name, series.trial, count)
     if grid is None:
         e = _instants(series)

@@ -76,7 +76,7 @@ class Uncertainty:
 
 
 @dataclass(frozen=True)
-class _Expansion:
+class Expansion:
     """The cost around the solution: per-trial g (K, nz), H (K, nz, nz), y eliminated; priors."""
 
     evaluation: Evaluation
@@ -93,7 +93,7 @@ class _Expansion:
         return 0.5 * (H + H.T)
 
 
-def _expansion(problem: Problem, solution: Solution) -> _Expansion:
+def expansion_at(problem: Problem, solution: Solution) -> Expansion:
     """With the losses' curvature where that is positive definite, else re-weighted."""
     series: tuple[Series, ...] = ()
     for want in ("curvature", "equations"):
@@ -104,7 +104,7 @@ def _expansion(problem: Problem, solution: Solution) -> _Expansion:
         e = evaluation.equations
         g, H, _ = e.eliminated()
         series = series or evaluation.series
-        found = _Expansion(evaluation, g, H, e.prior_g, e.prior_H, series)
+        found = Expansion(evaluation, g, H, e.prior_g, e.prior_H, series)
         scale = np.sqrt(np.maximum(np.diagonal(found.data), 1e-300))
         inner = e.Hyy.size == 0 or np.linalg.eigvalsh(e.Hyy).min() > 0
         outer = np.diagonal(found.data).min(initial=0) >= 0
@@ -114,7 +114,7 @@ def _expansion(problem: Problem, solution: Solution) -> _Expansion:
 
 
 def _read(
-    problem: Problem, solution: Solution, kind: str, covariance: np.ndarray, expansion: _Expansion,
+    problem: Problem, solution: Solution, kind: str, covariance: np.ndarray, expansion: Expansion,
     **extra: Any,
 ) -> Uncertainty:  # fmt: skip
     """Sigmas, correlations and notes from a covariance (free parameters; NaN elsewhere)."""
@@ -177,7 +177,7 @@ def gauss_newton_covariance(
     """
     if noise not in ("known", "estimated"):
         raise InputError("gauss_newton_covariance", "noise", noise, '"known" or "estimated"')
-    expansion, free = _expansion(problem, solution), _free(problem, solution)
+    expansion, free = expansion_at(problem, solution), _free(problem, solution)
     factor, dof = 1.0, np.inf
     if noise == "estimated":
         factor, dof = _noise(expansion, solution, free)
@@ -189,7 +189,7 @@ def gauss_newton_covariance(
 
 
 def _covariance(
-    expansion: _Expansion, free: np.ndarray, factor: float
+    expansion: Expansion, free: np.ndarray, factor: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Covariance of the free parameters with residuals of `factor` times the variance, and the
     Hessians (K, nz, nz) of the trials that it comes from."""
@@ -198,7 +198,7 @@ def _covariance(
     return bounded_inverse((0.5 * (whole + whole.T))[np.ix_(free, free)]), H
 
 
-def _noise(expansion: _Expansion, solution: Solution, free: np.ndarray) -> tuple[float, float]:
+def _noise(expansion: Expansion, solution: Solution, free: np.ndarray) -> tuple[float, float]:
     """Factor s^2 on the residuals' variances, and the degrees of freedom that it has  [Eq. 12b].
 
     What priors determine, those of starts too, is not taken from the residuals.
@@ -231,11 +231,11 @@ def _noise(expansion: _Expansion, solution: Solution, free: np.ndarray) -> tuple
 
 def residual_noise(problem: Problem, solution: Solution) -> TimeNoise:
     """Correlation of a solution's residuals over time and channels  [Eqs. 16, 17]."""
-    expansion = _expansion(problem, solution)
-    return _time_noise(expansion, _embedded_inverse(problem, solution, expansion))
+    expansion = expansion_at(problem, solution)
+    return _time_noise(expansion, free_inverse(problem, solution, expansion))
 
 
-def _embedded_inverse(problem: Problem, solution: Solution, expansion: _Expansion) -> np.ndarray:
+def free_inverse(problem: Problem, solution: Solution, expansion: Expansion) -> np.ndarray:
     """Inverse Hessian of z with zeros for parameters at their bounds."""
     free, n = _free(problem, solution), len(problem.names)
     inverse, H = np.zeros((n, n)), expansion.data + expansion.prior_H
@@ -243,7 +243,7 @@ def _embedded_inverse(problem: Problem, solution: Solution, expansion: _Expansio
     return inverse
 
 
-def _time_noise(expansion: _Expansion, inverse: np.ndarray) -> TimeNoise:
+def _time_noise(expansion: Expansion, inverse: np.ndarray) -> TimeNoise:
     return time_noise(expansion.series, expansion.evaluation.equations, inverse)
 
 
@@ -254,11 +254,11 @@ def correlated_covariance(problem: Problem, solution: Solution) -> Uncertainty:
     quantiles with as many degrees of freedom as there are independent residuals, less the
     parameters.
     """
-    expansion, free = _expansion(problem, solution), _free(problem, solution)
+    expansion, free = expansion_at(problem, solution), _free(problem, solution)
     if not expansion.series:
         rule = "residuals, to estimate the noise"
         raise InputError("correlated_covariance", "residuals", 0, rule)
-    inverse = _embedded_inverse(problem, solution, expansion)
+    inverse = free_inverse(problem, solution, expansion)
     noise = _time_noise(expansion, inverse)
     covariance = inverse @ (noise.meat + expansion.prior_H) @ inverse
     covariance = _embedded(len(problem.names), free, covariance[np.ix_(free, free)])
@@ -272,7 +272,7 @@ def sandwich_covariance(problem: Problem, solution: Solution) -> Uncertainty:
     Holds whatever the residuals' distribution and correlation within a trial, for many more trials
     than parameters; intervals use t quantiles with K - 1 degrees of freedom.
     """
-    expansion, free = _expansion(problem, solution), _free(problem, solution)
+    expansion, free = expansion_at(problem, solution), _free(problem, solution)
     K = len(expansion.g)
     if K < 2:
         raise InputError("sandwich_covariance", "trials", K, "at least 2 trials")
@@ -300,7 +300,7 @@ def bootstrap(
            single rollout; or (problem, z, y) -> Solution to solve each sample in full
     cancel ends a full refit with the samples drawn so far (at least 2, else InputError)
     """
-    expansion, K = _expansion(problem, solution), problem.nuisance_shape[0]
+    expansion, K = expansion_at(problem, solution), problem.nuisance_shape[0]
     if K < 2 or samples < 2:
         raise InputError("bootstrap", "trials, samples", (K, samples), "at least 2 of each")
     generator, drawn = np.random.default_rng(seed), []
@@ -322,7 +322,7 @@ def bootstrap(
 
 
 def _resampled_step(
-    problem: Problem, solution: Solution, expansion: _Expansion, weights: np.ndarray
+    problem: Problem, solution: Solution, expansion: Expansion, weights: np.ndarray
 ) -> np.ndarray:
     g = expansion.prior_g + weights @ expansion.g
     H = expansion.prior_H + np.einsum("k,kij->ij", weights, expansion.H)

@@ -230,6 +230,7 @@ class Answer:
 
     parameters   objects with name, unit, value, std_dev, lower, upper, identifiable, at_bound, note
     correlation  (n, n) or empty;  metrics  nested figures;  report  absolute path or ""
+    verdict      grade, reason and advice in a line, or ""
     """
 
     code: str
@@ -238,6 +239,7 @@ class Answer:
     correlation: Any = ()
     metrics: Mapping[str, Any] = field(default_factory=dict)
     report: str = ""
+    verdict: str = ""
 
 
 def parameter_message(result: Any) -> Parameter:
@@ -285,6 +287,7 @@ def answer_message(answer: Answer, message: Any) -> Any:
     message.error_code = int(CODES[answer.code])
     message.error_msg = answer.message
     message.report_path = answer.report
+    message.verdict = answer.verdict
     return message
 
 
@@ -296,8 +299,9 @@ def answer(message: Any) -> Answer:
     correlation = flat.reshape(size, size) if len(flat) == size * size else flat
     metrics = {metric.name: metric.value for metric in message.metrics}
     return Answer(
-        code, message.error_msg, list(message.parameters), correlation, metrics, message.report_path
-    )
+        code, message.error_msg, list(message.parameters), correlation, metrics,
+        message.report_path, message.verdict,
+    )  # fmt: skip
 
 
 def estimate_message(configuration: str, found: Answer) -> MaterialEstimate:

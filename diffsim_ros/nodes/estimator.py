@@ -78,6 +78,7 @@ def _answer(result: EstimationResult, report: Path) -> Answer:
         result.correlation,
         result.metrics,
         str(report) if report.is_file() else "",
+        str(result.verdict or ""),
     )
 
 

@@ -18,6 +18,7 @@ from ..output import OutputFolder
 from .config import load_estimation
 from .experiment import Data, Experiment, experiment_of
 from .fit import Fit, fit_trials
+from .halves import enlarged, halves_of
 from .inertias import read_back
 from .model import Model
 from .options import EstimationConfig
@@ -26,11 +27,13 @@ from .progress import ProgressCallback, Reporter
 from .results import (
     EstimationResult,
     ParameterResult,
+    Verdict,
     open_folder,
     provenance,
     write_results,
 )
 from .spread import band_figures, bands_of, profiles_of, uncertainty_of
+from .verdict import verdict_of
 
 Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
 """Trials as the kind of the estimation has them: observation.PoseTrial of tosses, for example."""
@@ -102,10 +105,12 @@ class _Estimation:
         metrics["preflight"] = before.figures
         predictions: Sequence[Any] = ()
         at_rest: Sequence[Any] = ()
+        verdict: Verdict | None = None
         if not self.cancelled:
             self.reporter.begin("uncertainty")
             uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty)
-            notes.append(f"std_dev: {sentence}")
+            uncertainty, more = self._compared_halves(experiment.model, fit, uncertainty, metrics)
+            notes.append(f"std_dev: {sentence}{more}")
             if self.config.fit.check_settling:
                 rollouts = fit.evaluations * len(fit.kept)
                 loose = unsettled(fit.problem, fit.z, fit.y, rollouts, self.cancel)
@@ -125,14 +130,44 @@ class _Estimation:
                 metrics["bands"] = band_figures(bands)
             predictions, at_rest = assessed.predictions, assessed.at_rest
             notes += assessed.notes
+            verdict = self._verdict(experiment, fit, uncertainty, predictions)
         status = "cancelled" if self.cancelled else fit.status
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())
         metrics["status"] = status
+        if verdict is not None:
+            metrics["verdict"] = verdict.metrics()
         result = self._result(
             experiment, data, fit, uncertainty, metrics, predictions, notes, status
         )
-        return replace(result, profiles=profiles, bands=bands, at_rest=tuple(at_rest))
+        return replace(
+            result, profiles=profiles, bands=bands, at_rest=tuple(at_rest), verdict=verdict
+        )
+
+    def _compared_halves(
+        self, model: Model, fit: Fit, found: Uncertainty | None, metrics: dict
+    ) -> tuple[Uncertainty | None, str]:
+        """Uncertainty that halves of the trials agree with, and what to add to its sentence."""
+        options = self.config.uncertainty
+        if found is None or not options.halves:
+            return found, ""
+        halves = halves_of(model, fit, found, options.seed, self.cancel)
+        if halves is None:
+            return found, ""
+        metrics["halves"] = halves.metrics()
+        if halves.factor == 1.0:
+            return found, f"; two halves of the trials agree with it (rms {halves.rms:.2g} of it)"
+        return enlarged(found, halves.factor), (
+            f", times {halves.factor:.3g}: so far apart are the fits of two halves of the trials"
+        )
+
+    def _verdict(
+        self, experiment: Experiment, fit: Fit, found: Uncertainty | None, shown: Sequence[Any]
+    ) -> Verdict | None:
+        """Verdict by the recordings that were not fitted, if there are any."""
+        new = [p for p in shown if p.role == "validate"]
+        verdict = verdict_of(experiment, fit, found, new or shown, self.cancel)
+        return None if self.cancelled else verdict
 
     def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:
         """Figures of the fit itself."""

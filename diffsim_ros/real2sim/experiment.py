@@ -169,6 +169,18 @@ class Experiment:
         """Of one trial: its rollout, what `simulated` says of it and of the first guess's."""
         raise NotImplementedError
 
+    def compared(self, prediction: Any) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Quantity -> times (n,), measured and simulated curves (n, k) of a prediction.
+
+        Numbers of one quantity have one unit; {} where nothing is measured as curves.
+        """
+        measured = getattr(prediction, "measured", None)
+        if measured is None:
+            return {}
+        n = len(prediction.t)
+        both = measured.reshape(n, -1), prediction.simulated.reshape(n, -1)
+        return {"position": (prediction.t, *both)}
+
     def figures(self, predictions: Sequence, failed: int, role: str) -> dict:
         """Content of metrics.json for the predictions of a role, train or validate."""
         return {p.name: self.figures_of(p) for p in predictions}

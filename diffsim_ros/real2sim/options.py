@@ -154,6 +154,9 @@ class UncertaintyOptions:
     )
     samples: int = option("integer", "resampled sets of trials for bootstrap", 200, minimum=10)
     seed: int = option("integer", "seed of the resampling", 0, minimum=0)
+    halves: bool = option(
+        "flag", "fit two halves of the trials too, and enlarge std_dev where they disagree", True
+    )
     profile: tuple = option(
         "list", "parameters whose profile likelihood, and interval by it, is wanted", ()
     )

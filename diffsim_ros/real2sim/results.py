@@ -58,6 +58,32 @@ class Step:
     parameters: Mapping[str, float]
 
 
+GRADES = ("good", "usable", "misleading")
+"""Of a verdict: what is left is noise; the motion is explained, but not down to the noise;
+predictions are little better than a curve without physics."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a model explains its data (verdict.py): grade, why, what to try, and the figures."""
+
+    grade: str
+    reason: str
+    advice: tuple[str, ...] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    def document(self) -> dict:
+        """Section `verdict` of result.yaml."""
+        return {"grade": self.grade, "reason": self.reason, "advice": list(self.advice)}
+
+    def metrics(self) -> dict:
+        """Section `verdict` of metrics.json."""
+        return {"grade": self.grade, "reason": self.reason, **self.figures}
+
+    def __str__(self) -> str:
+        return "; ".join([f"{self.grade}: {self.reason}", *self.advice])
+
+
 @dataclass(frozen=True)
 class EstimationResult:
     """Everything that was estimated.
@@ -76,6 +102,7 @@ class EstimationResult:
     profiles     profile likelihoods that the YAML asked for
     bands        prediction bands (inverse.bands), likewise
     at_rest      predictions of loads under which the scene rests (sensors/statics)
+    verdict      whether the model explains the data, None: cancelled
     """
 
     name: str
@@ -97,6 +124,7 @@ class EstimationResult:
     profiles: tuple[Profile, ...] = ()
     bands: tuple[TrialBand, ...] = ()
     at_rest: tuple[Any, ...] = ()
+    verdict: Verdict | None = None
 
     @property
     def converged(self) -> bool:
@@ -126,6 +154,7 @@ class EstimationResult:
         return {
             "name": self.name,
             "kind": self.kind,
+            **({} if self.verdict is None else {"verdict": self.verdict.document()}),
             "status": self.status,
             "message": self.message,
             "parameters": parameters,

@@ -140,6 +140,7 @@ def rendered(
         "status": result.status.replace("_", " "),
         "status_class": "good" if result.status == "converged" else "bad",
         "lead": sections.lead(),
+        "verdict": result.verdict,
         "page": sections,
         "warnings": tables.warnings(result, sections.rows),
         "notes": result.notes,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from diffsim_ros.real2sim.results import Verdict
 from diffsim_ros.real2sim.sensors.pose.experiment import PosePrediction
 from diffsim_ros.viz.estimation_page import write_page
 from diffsim_ros.viz.kinds.poses import motions_of
@@ -101,6 +102,7 @@ def made_up(count=12):
         predictions=predictions,
         dropped={"missing frames": 3, "failed rollouts": 0},
         notes=("a note <with> markup & signs",),
+        verdict=Verdict("usable", "residuals are not noise", ("free table.k_t",)),
         profiles=(
             SimpleNamespace(
                 name="friction",

@@ -207,6 +207,15 @@ def test_bad_news_comes_first(result):
     assert text.index("the parameters are the best so far") < text.index("Measured against")
 
 
+def test_the_verdict_comes_before_everything(result):
+    text = Page(without_figures(result)).text
+    assert text.index("Verdict: usable") < text.index("residuals are not noise")
+    assert text.index("free table.k_t") < text.index("Measured against")
+    cancelled = copy.copy(result)
+    cancelled.verdict = None
+    assert "Verdict:" not in Page(without_figures(cancelled)).text
+
+
 def test_a_result_without_predictions_still_gives_a_page(result):
     bare = copy.copy(result)
     bare.predictions, bare.metrics, bare.history = (), {"train": {"recordings": 3}}, ()

@@ -240,6 +240,14 @@ class OutputExperiment(Experiment):
         """Name of the file and number of the trial."""
         return trial.name
 
+    def compared(self, prediction: OutputPrediction) -> dict:
+        """Every column by itself."""
+        both = prediction.measured, prediction.simulated
+        return {
+            name: (prediction.t, *(b[:, k : k + 1] for b in both))
+            for k, name in enumerate(prediction.columns)
+        }
+
     def prediction(
         self, trial: Observation, run: Any, ours: np.ndarray, before: np.ndarray | None, role: str
     ) -> OutputPrediction:

@@ -82,6 +82,14 @@ class JointExperiment(Experiment):
             found[key] = float(np.sqrt(sum(squares) / sum(counts)))
         return found
 
+    def compared(self, prediction: JointPrediction) -> dict:
+        """Every signal by itself."""
+        return {
+            name: (prediction.t, measured, prediction.simulated[name])
+            for name, measured in prediction.measured.items()
+            if name in prediction.simulated
+        }
+
     def prediction(
         self, trial: Observation, run: Any, ours: Mapping, before: Mapping | None, role: str
     ) -> JointPrediction:

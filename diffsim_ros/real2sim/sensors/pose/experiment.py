@@ -11,7 +11,7 @@ import numpy as np
 from ....errors import InputError
 from ....fields import Reader
 from ....inverse.simulation_problem import SimulationProblem, body_slots
-from ....rotation import quat_angle
+from ....rotation import quat_angle, quat_matrix
 from ....sensing.flight import WINDOW, check_gravity
 from ....sensing.observation import MIN_SAMPLES, PoseTrial
 from ...bootstrap import interval
@@ -191,6 +191,19 @@ class PoseExperiment(Experiment):
             return self._prediction(trial, self.model.centres(trial, z), run, role)
 
         return predicted(predict, trials, self.model.refined_rollouts(problem, trials, z, cancel))
+
+    def compared(self, prediction: PosePrediction) -> dict:
+        """Positions and, as rotation matrices, orientations from the first sample that counts."""
+        rows = slice(prediction.contact, None)
+        t, found = prediction.t[rows], {}
+        poses = prediction.measured[rows], prediction.simulated[rows]
+        observed = self.config.measurement.observed
+        if observed != "velocities":
+            found["position"] = (t, *(p[..., :3].reshape(len(t), -1) for p in poses))
+        if observed == "poses":
+            turned = (quat_matrix(p[..., 3:]).reshape(len(t), -1) for p in poses)
+            found["orientation"] = (t, *turned)
+        return found
 
     def figures(self, predictions: Sequence[PosePrediction], failed: int, role: str) -> dict:
         """Means, medians and 95 % bootstrap intervals of the mean over the predicted recordings."""

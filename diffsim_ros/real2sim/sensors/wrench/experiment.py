@@ -189,6 +189,12 @@ class WrenchExperiment(Experiment):
         """Name of the file and number of the trial."""
         return trial.name
 
+    def compared(self, prediction: WrenchPrediction) -> dict:
+        """Force and torque."""
+        both = prediction.measured, prediction.simulated
+        parts = {"force": slice(0, 3), "torque": slice(3, 6)}
+        return {name: (prediction.t, *(b[:, part] for b in both)) for name, part in parts.items()}
+
     def prediction(
         self, trial: Observation, run: Any, ours: np.ndarray, before: np.ndarray | None, role: str
     ) -> WrenchPrediction:

@@ -1,0 +1,137 @@
+"""A fit's verdict: good where the model is right, less where it is wrong though it converged."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+
+from diffsim_ros.inverse.uncertainty import Uncertainty
+from diffsim_ros.real2sim import halves
+from diffsim_ros.real2sim.estimate import estimate
+from diffsim_ros.real2sim.experiment import Experiment
+from diffsim_ros.real2sim.results import write_results
+from diffsim_ros.real2sim.verdict import against_parabolas
+from tests.real2sim.synthetic import SCENE, TRUTH, estimation, recorded
+
+NOISE = (1e-3, math.radians(0.5))
+
+
+def fitted(folder, change=None, tosses=6, seed=1, **sections):
+    """Result of an estimation by SCENE of tosses of a thing that `change` makes another."""
+    truth = copy.deepcopy(SCENE)
+    if change is not None:
+        change(truth)
+    path = folder / "tosses.npz"
+    np.savez(path, **recorded(tosses, seed=seed, noise=NOISE, scene=truth))
+    fit = {"initial_state": "nuisance", "iterations": 30, "horizons": [12, 25, 0]}
+    given = {"fit": fit, "uncertainty": {"method": "covariance"}, **sections}
+    return estimate(estimation(str(path), None, **given))
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory):
+    return fitted(tmp_path_factory.mktemp("right"))
+
+
+def test_a_right_model_is_good(right):
+    assert right.converged and right.verdict.grade == "good", str(right.verdict)
+    figures = right.metrics["verdict"]
+    assert figures["level"] == pytest.approx(1.0, abs=0.1) and figures["probability"] > 0.01
+    assert right.metrics["halves"]["factor"] == 1.0
+    document = right.document()
+    assert list(document)[2] == "verdict" and document["verdict"]["grade"] == "good"
+
+
+def _heavier_corners(scene):
+    scene["bodies"]["cube"]["inertia"] *= 1.3
+
+
+def _larger(scene):
+    scene["bodies"]["cube"]["shape"]["box"]["size"] = [0.103] * 3
+
+
+def _sticky(scene):
+    scene["contact"][0]["k_t"] *= 0.25
+
+
+def _sloping(scene):
+    slope = math.radians(1.0)
+    scene["sdfs"]["table"] = {"plane": {"normal": [math.sin(slope), 0.0, math.cos(slope)]}}
+
+
+@pytest.mark.parametrize("change", [_heavier_corners, _larger, _sticky, _sloping])
+def test_a_wrong_model_is_not_good_though_it_converged(change, tmp_path):
+    result = fitted(tmp_path, change, uncertainty={"method": "covariance", "halves": False})
+    shift = max(abs(p.value - TRUTH[p.name]) / p.std_dev for p in result.parameters)
+    assert shift > 2.0, "it matters"
+    assert result.verdict.grade != "good" and result.verdict.advice, str(result.verdict)
+    assert result.metrics["verdict"]["slow_over_fast"] > 2.0
+    write_results(result, tmp_path / "out", report=False)
+    written = json.loads((tmp_path / "out" / "metrics.json").read_text())["verdict"]
+    assert written["grade"] == result.verdict.grade and written["reason"] == result.verdict.reason
+    content = yaml.safe_load((tmp_path / "out" / "result.yaml").read_text())
+    assert content["verdict"] == result.verdict.document()
+
+
+def test_what_was_held_wrongly_is_named(tmp_path):
+    """A stiffness along the ground that is held at a quarter of the truth."""
+    held = copy.deepcopy(SCENE)
+    held["contact"][0]["k_t"] *= 0.25
+    found = fitted(tmp_path, scene=held, uncertainty={"method": "covariance", "halves": False})
+    assert found.verdict.grade != "good"
+    assert any("table.k_t" in one for one in found.verdict.advice), str(found.verdict)
+
+
+def test_a_bound_and_an_optimum_that_was_not_found_are_no_good_fit(tmp_path):
+    parameters = estimation("x")["parameters"]
+    parameters["friction"] |= {"value": 0.1, "bounds": [0.05, 0.2]}
+    found = fitted(tmp_path, tosses=3, parameters=parameters)
+    assert "friction stopped at its upper bound" in found.verdict.reason
+    hurried = fitted(tmp_path, tosses=3, fit={"initial_state": "nuisance", "iterations": 1})
+    assert "the optimum was not found" in hurried.verdict.reason
+    assert {found.verdict.grade, hurried.verdict.grade} <= {"usable", "misleading"}
+
+
+def test_standard_deviations_are_enlarged_where_halves_disagree(monkeypatch, right):
+    """Halves that lie four standard deviations apart, of eight trials."""
+    sigma = np.array([0.1, 0.2])
+    found = Uncertainty(
+        "sandwich", ("a", "b"), np.zeros(2), np.diag(sigma**2), sigma, np.eye(2), (True, True),
+        {}, ("", ""), (), samples=np.array([[0.1, 0.2], [-0.1, -0.2]]),
+    )  # fmt: skip
+    ends = iter([4.0 * sigma, -4.0 * sigma])
+    monkeypatch.setattr(halves, "_fitted", lambda *given: next(ends))
+    fit = SimpleNamespace(kept=list(range(8)))
+    apart = halves.halves_of(None, fit, found, seed=0)
+    assert apart.rms == pytest.approx(4.0) and apart.factor == pytest.approx(4.0)
+    assert apart.z == pytest.approx({"a": 4.0, "b": 4.0})
+    wide = halves.enlarged(found, apart.factor)
+    np.testing.assert_allclose(wide.std_dev, 4.0 * sigma)
+    np.testing.assert_allclose(np.diagonal(wide.covariance_z), 16.0 * sigma**2)
+    np.testing.assert_allclose(wide.samples, 4.0 * found.samples)
+    ends = iter([sigma, -sigma])
+    assert halves.halves_of(None, fit, found, seed=0).factor == 1.0
+    assert halves.halves_of(None, SimpleNamespace(kept=[1, 2, 3]), found, seed=0) is None
+
+
+def test_parabolas_describe_a_flight_but_no_swing():
+    t, noise = np.linspace(0.0, 1.0, 200), np.random.default_rng(0).normal(size=(200, 2))
+    flight = np.stack([2.0 * t, 3.0 * t - 4.9 * t**2], axis=1) + 1e-3 * noise
+    swing = np.stack([np.sin(20.0 * t), np.cos(20.0 * t)], axis=1) + 1e-3 * noise
+    gone = swing.copy()
+    gone[50:90, 0] = np.nan
+
+    def of(measured, simulated):
+        prediction = SimpleNamespace(t=t, measured=measured, simulated=simulated)
+        return against_parabolas(Experiment.__new__(Experiment), [prediction])
+
+    assert of(flight, flight + 0.01) == {}, "there is nothing to predict"
+    for measured in (swing, gone):
+        ours, theirs = of(measured, swing + 0.1)["position"]
+        assert ours == pytest.approx(0.1, rel=0.01) and theirs == pytest.approx(0.7, rel=0.1)
