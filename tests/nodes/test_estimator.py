@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip("rclpy")
 
@@ -291,6 +292,10 @@ def test_all_four_ways_agree_to_the_last_digit(client, direct, tmp_path):
     assert (exit_code == 0) == (code == "SUCCESS")
     assert figures(by_action) == expected
     assert figures(by_service) == expected
+    verdict = yaml.safe_load((folder / "result.yaml").read_text())["verdict"]
+    assert by_action.verdict == by_service.verdict
+    assert by_action.verdict.startswith(f"{verdict['grade']}: {verdict['reason']}")
+    assert f"verdict: {by_action.verdict}" in shown
     want = json.loads((folder / "metrics.json").read_text())
     for name in ("action", "service", "command"):
         got = json.loads((tmp_path / name / "metrics.json").read_text())
