@@ -29,6 +29,10 @@ FIRST = 4
 """Cosines of the first band; the next ones hold as many as all before them."""
 LEAST_SAMPLES = 12
 """Of a series that is split; of shorter ones only the size counts."""
+ALPHA = 0.01
+"""Probability below which residuals are called something else than noise."""
+LEVEL = 1.2
+"""Residuals this much larger or smaller than the stated sigmas are not their noise."""
 LEAST_FAST = 12.0
 """Degrees of freedom that the fast half must have to measure the noise."""
 
@@ -55,6 +59,11 @@ class Adequacy:
     dof: float
     worst: str
     trials: np.ndarray
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the residuals look like noise of the stated sigmas."""
+        return not self.probability < ALPHA and 1.0 / LEVEL <= self.level <= LEVEL
 
 
 @dataclass

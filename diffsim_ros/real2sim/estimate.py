@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inverse.adequacy import Adequacy
 from ..inverse.bands import TrialBand
 from ..inverse.profile import Profile
 from ..inverse.settling_note import unsettled
@@ -32,7 +33,7 @@ from .results import (
     provenance,
     write_results,
 )
-from .spread import band_figures, bands_of, profiles_of, uncertainty_of
+from .spread import band_figures, bands_of, noise_of, profiles_of, uncertainty_of
 from .verdict import verdict_of
 
 Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
@@ -108,7 +109,8 @@ class _Estimation:
         verdict: Verdict | None = None
         if not self.cancelled:
             self.reporter.begin("uncertainty")
-            uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty)
+            noise = noise_of(fit)
+            uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty, noise)
             uncertainty, more = self._compared_halves(experiment.model, fit, uncertainty, metrics)
             notes.append(f"std_dev: {sentence}{more}")
             if self.config.fit.check_settling:
@@ -130,7 +132,7 @@ class _Estimation:
                 metrics["bands"] = band_figures(bands)
             predictions, at_rest = assessed.predictions, assessed.at_rest
             notes += assessed.notes
-            verdict = self._verdict(experiment, fit, uncertainty, predictions)
+            verdict = self._verdict(experiment, fit, uncertainty, noise, predictions)
         status = "cancelled" if self.cancelled else fit.status
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())
@@ -162,11 +164,12 @@ class _Estimation:
         )
 
     def _verdict(
-        self, experiment: Experiment, fit: Fit, found: Uncertainty | None, shown: Sequence[Any]
-    ) -> Verdict | None:
+        self, experiment: Experiment, fit: Fit, found: Uncertainty | None, noise: Adequacy | None,
+        shown: Sequence[Any],
+    ) -> Verdict | None:  # fmt: skip
         """Verdict by the recordings that were not fitted, if there are any."""
         new = [p for p in shown if p.role == "validate"]
-        verdict = verdict_of(experiment, fit, found, new or shown, self.cancel)
+        verdict = verdict_of(experiment, fit, found, noise, new or shown, self.cancel)
         return None if self.cancelled else verdict
 
     def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:

@@ -29,7 +29,7 @@ from .model_verdict import HeldOut, ModelComparison, ModelFit, Unfinished
 from .options import EstimationConfig
 from .progress import Progress, ProgressCallback, Reporter
 from .sensors.statics.loads import Load
-from .spread import solution_of, uncertainty_of
+from .spread import noise_of, solution_of, uncertainty_of
 
 FEW = 10
 """Trials up to which each is left out alone; of more, FOLDS folds."""
@@ -223,7 +223,7 @@ class _Model:
         """Add the model with standard deviations, noise, and its predictions of
         held-out trials; nothing where it was cancelled meanwhile."""
         fit, data = self.fit, self.data
-        sigmas, sentence = uncertainty_of(fit, self.config.uncertainty)
+        sigmas, sentence = uncertainty_of(fit, self.config.uncertainty, noise_of(fit))
         noise = residual_noise(fit.problem, solution_of(fit))
         square = 2.0 * float(fit.problem.evaluate(fit.z, fit.y).trial_costs.sum())
         self.reporter.begin("held out")

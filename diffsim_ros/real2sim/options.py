@@ -147,10 +147,11 @@ class UncertaintyOptions:
 
     method: str = option(
         "choice",
-        "bootstrap or sandwich: over trials; correlated: from the residuals and their correlation; "
-        "covariance: from the noise of the sensor alone",
-        "bootstrap",
-        choices=("bootstrap", "sandwich", "correlated", "covariance", "none"),
+        "auto: covariance where residuals are noise, else sandwich, or correlated of few trials "
+        "(after a search: bootstrap); bootstrap or sandwich: over trials; correlated: from the "
+        "residuals and their correlation; covariance: from the noise of the sensor alone",
+        "auto",
+        choices=("auto", "bootstrap", "sandwich", "correlated", "covariance", "none"),
     )
     samples: int = option("integer", "resampled sets of trials for bootstrap", 200, minimum=10)
     seed: int = option("integer", "seed of the resampling", 0, minimum=0)

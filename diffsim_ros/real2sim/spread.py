@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import chi2, t
 
 from ..errors import InputError
+from ..inverse.adequacy import Adequacy, adequacy
 from ..inverse.bands import Band, TrialBand, prediction_bands
 from ..inverse.identifiability import identifiability
 from ..inverse.objectives import Objective
@@ -43,9 +44,26 @@ FEW = 5
 """Trials below which their spread is unreliable: the residuals' own correlation is used."""
 
 
-def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty | None, str]:
-    """Uncertainty of a fit and a sentence about it; None where it cannot be given."""
+def noise_of(fit: Fit) -> Adequacy | None:
+    """What a fit left beside white noise; None where it cannot be evaluated."""
+    try:
+        return adequacy(fit.problem, solution_of(fit))
+    except (InputError, np.linalg.LinAlgError):
+        return None
+
+
+def uncertainty_of(
+    fit: Fit, options: UncertaintyOptions, noise: Adequacy | None = None
+) -> tuple[Uncertainty | None, str]:
+    """Uncertainty of a fit and a sentence about it; None where it cannot be given.
+
+    noise  `noise_of` the fit, which method: auto needs
+    """
     method, trials = options.method, len(fit.kept)
+    if method == "auto":
+        method, reason = _method_for(fit, noise)
+        found, sentence = uncertainty_of(fit, replace(options, method=method))
+        return found, f"{sentence}{reason}"
     if method == "none":
         return None, "no standard deviations were requested"
     if method == "bootstrap" and fit.surface is not None and trials > 1:
@@ -76,6 +94,16 @@ def uncertainty_of(fit: Fit, options: UncertaintyOptions) -> tuple[Uncertainty |
         return gauss_newton_covariance(fit.problem, solution), "covariance from the sensor's noise"
     except (InputError, np.linalg.LinAlgError) as error:
         return None, f"no standard deviations: {error}"
+
+
+def _method_for(fit: Fit, noise: Adequacy | None) -> tuple[str, str]:
+    """The method that suits a fit's residuals, and why."""
+    if fit.surface is not None:
+        return "bootstrap", ""
+    if noise is not None and noise.is_noise:
+        return "covariance", ", which is what the residuals look like"
+    enough = len(fit.kept) >= FEW + len(fit.z)
+    return "sandwich" if enough else "correlated", ", for the residuals are not the sensor's noise"
 
 
 def profiles_of(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..inverse.adequacy import Adequacy, adequacy
+from ..inverse.adequacy import ALPHA, LEVEL, Adequacy
 from ..inverse.parameters import ParameterMap
 from ..inverse.score_test import Score, score_test
 from ..inverse.solution import bounds_reached
@@ -24,12 +24,7 @@ from .experiment import Experiment
 from .fit import Fit
 from .model import Model
 from .results import Verdict, finite
-from .spread import solution_of
 
-ALPHA = 0.01
-"""Probability with which a right model is blamed, by each of the two tests."""
-LEVEL = 1.2
-"""Residuals this much larger than the stated sigmas, where these alone give the std_dev."""
 POOR = 0.5
 """Share of a parabola's error from which on predictions explain little."""
 MOVES = 5.0
@@ -50,18 +45,22 @@ def verdict_of(
     experiment: Experiment,
     fit: Fit,
     uncertainty: Uncertainty | None,
+    noise: Adequacy | None,
     predictions: Sequence[Any],
     cancel: Any = None,
 ) -> Verdict:
     """Judge a finished fit.
 
+    noise        what it left beside white noise, None: it could not be evaluated
     predictions  of recordings that were not fitted if there are any, else of those that were
     """
     found = _Evidence(experiment, fit, uncertainty)
     found.hold_against_parabolas(predictions)
     try:
-        found.hold_against_noise()
-        found.try_held(cancel)
+        if noise is None:
+            raise InputError("verdict", "residuals", None, "a solution that can be simulated")
+        found.hold_against_noise(noise)
+        found.try_held(noise, cancel)
     except (InputError, np.linalg.LinAlgError) as error:
         found.doubts.append(f"its residuals could not be examined ({error})")
     return found.verdict()
@@ -77,7 +76,6 @@ class _Evidence:
         self.doubts: list[str] = []
         self.advice: list[str] = []
         self.figures: dict[str, Any] = {}
-        self.noise: Adequacy | None = None
         if fit.status != "converged":
             self.doubts.append("the optimum was not found")
             self.advice.append("raise fit.iterations, or begin elsewhere")
@@ -95,9 +93,8 @@ class _Evidence:
                     "every measured curve is"
                 )
 
-    def hold_against_noise(self) -> None:
+    def hold_against_noise(self, found: Adequacy) -> None:
         """Doubts where residuals are not white, or larger than the sigmas that std_dev rests on."""
-        found = self.noise = adequacy(self.fit.problem, solution_of(self.fit))
         self.figures |= {
             "level": finite(found.level),
             "slow_over_fast": finite(found.ratio),
@@ -130,9 +127,9 @@ class _Evidence:
             title = self.experiment.title(self.fit.kept[k])
             self.advice.append(f"look at {title}: it is explained far worse than the others")
 
-    def try_held(self, cancel: Any) -> None:
+    def try_held(self, noise: Adequacy, cancel: Any) -> None:
         """Doubts and advice from parameters that were held."""
-        scores, left = held_scores(self.experiment.model, self.fit, self.noise, cancel)
+        scores, left = held_scores(self.experiment.model, self.fit, noise, cancel)
         self.figures["held"] = {s.name: s.statistic for s in scores[:6]}
         worth = [s for s in scores if s.probability * len(scores) < ALPHA]
         if worth and not self.doubts:
@@ -163,7 +160,7 @@ class _Evidence:
 
 
 def held_scores(
-    model: Model, fit: Fit, noise: Adequacy | None, cancel: Any = None
+    model: Model, fit: Fit, noise: Adequacy, cancel: Any = None
 ) -> tuple[tuple[Score, ...], float]:
     """Scores of parameters that were held, and what noise does not explain of the cost.
 
@@ -173,7 +170,7 @@ def held_scores(
     at_bound = bounds_reached(fit.problem, fit.z)
     named = dict(zip(fit.problem.names, fit.problem.values(fit.z).tolist(), strict=True))
     wider, values = _freed(model, named)
-    if noise is None or not values or fit.surface is not None:
+    if not values or fit.surface is not None:
         return (), 0.0
     chosen = np.unique(np.linspace(0, len(fit.kept) - 1, MOST_TRIALS).astype(int))
     z = wider.map.scaled({**values, **named})

@@ -30,7 +30,7 @@ def fitted(folder, change=None, tosses=6, seed=1, **sections):
     path = folder / "tosses.npz"
     np.savez(path, **recorded(tosses, seed=seed, noise=NOISE, scene=truth))
     fit = {"initial_state": "nuisance", "iterations": 30, "horizons": [12, 25, 0]}
-    given = {"fit": fit, "uncertainty": {"method": "covariance"}, **sections}
+    given = {"fit": fit, "uncertainty": {"method": "auto"}, **sections}
     return estimate(estimation(str(path), None, **given))
 
 
@@ -44,6 +44,7 @@ def test_a_right_model_is_good(right):
     figures = right.metrics["verdict"]
     assert figures["level"] == pytest.approx(1.0, abs=0.1) and figures["probability"] > 0.01
     assert right.metrics["halves"]["factor"] == 1.0
+    assert any("covariance from the sensor's noise, which is what" in n for n in right.notes)
     document = right.document()
     assert list(document)[2] == "verdict" and document["verdict"]["grade"] == "good"
 
@@ -79,11 +80,22 @@ def test_a_wrong_model_is_not_good_though_it_converged(change, tmp_path):
     assert content["verdict"] == result.verdict.document()
 
 
+@pytest.mark.parametrize(("tosses", "method"), [(4, "correlated"), (9, "sandwich")])
+def test_standard_deviations_admit_that_the_model_is_wrong(tosses, method, tmp_path):
+    """By the sensor's noise alone friction would be 7 to 13 sigma off."""
+    found = fitted(tmp_path, _sloping, tosses=tosses)
+    (note,) = [n for n in found.notes if n.startswith("std_dev")]
+    assert "not the sensor's noise" in note
+    assert ("over time" if method == "correlated" else "sandwich over 9") in note
+    for p in found.parameters:
+        assert abs(p.value - TRUTH[p.name]) < 5.0 * p.std_dev, (p, note)
+
+
 def test_what_was_held_wrongly_is_named(tmp_path):
     """A stiffness along the ground that is held at a quarter of the truth."""
     held = copy.deepcopy(SCENE)
     held["contact"][0]["k_t"] *= 0.25
-    found = fitted(tmp_path, scene=held, uncertainty={"method": "covariance", "halves": False})
+    found = fitted(tmp_path, scene=held, uncertainty={"halves": False})
     assert found.verdict.grade != "good"
     assert any("table.k_t" in one for one in found.verdict.advice), str(found.verdict)
 

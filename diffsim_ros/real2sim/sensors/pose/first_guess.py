@@ -172,7 +172,7 @@ def _estimation(
     validate = "" if count < FEW else VALIDATE.format(files=listing(files), rest=rest)
     gravity = GRAVITY[2] if scale is None else GRAVITY[2] / scale
     soft = ", ".join(f"{share * STIFFNESS * mass:.6g}" for share in (0.2, 0.6, 1.8))
-    uncertainty = "bootstrap" if count >= 8 else "covariance"
+    uncertainty = "bootstrap" if count >= 8 else "auto"
     k_n = STIFFNESS * mass
     return filled(
         __file__, "first_estimation.yaml", count=count, files=listing(files), train=train,
