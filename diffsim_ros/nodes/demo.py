@@ -183,6 +183,7 @@ def figures(answer: Answer, before: ExecutedThrow, after: ExecutedThrow, toleran
         "miss_error_m": before.path.error,
         "tolerance_m": tolerance,
         "tracking_error_rad": {"before": before.tracking_error, "after": after.tracking_error},
+        "verdict": answer.verdict,
         "estimated": {p.name: {"value": p.value, "std_dev": p.std_dev} for p in answer.parameters},
     }
 
@@ -200,6 +201,9 @@ def show(
     for throw in throws:
         rows.append([throw.label, f"{100 * throw.error:.1f}", f"{100 * loop.tolerance:.1f}"])
     print(f"\n{parameter_table(answer)}\n\n{table(rows)}\n")
+    print(f"verdict   {answer.verdict}")
+    if answer.code != "SUCCESS":
+        print(f"estimate  {answer.code}: {answer.message}")
     print(f"picture   {folder / PICTURE}")
     for stage in ("prior", "estimate", "plan"):
         print(f"report    {folder / stage / 'report.html'}")

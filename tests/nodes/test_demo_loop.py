@@ -44,7 +44,7 @@ def test_the_picture_ends_a_little_after_the_goal_and_begins_at_the_release():
 
 def test_hit_and_miss_are_the_throws_after_and_before():
     before, after = demo.ExecutedThrow(path(late=0.1), 0.02), demo.ExecutedThrow(path(), 0.01)
-    found = demo.figures(SimpleNamespace(parameters=[]), before, after, 0.03)
+    found = demo.figures(SimpleNamespace(parameters=[], verdict="good"), before, after, 0.03)
     assert found["miss_error_m"] == before.path.error > found["hit_error_m"] == after.path.error
     assert found["tolerance_m"] == 0.03
     assert found["tracking_error_rad"] == {"before": 0.02, "after": 0.01}
