@@ -50,6 +50,7 @@ ITEMS = {
     "learning": "a network learns to throw a ball into a cup",
     "security": "hostile files of every format, each refused in 2 s and 500 MB",
     "calibration": "coverage of 95 % intervals on synthetic tosses",
+    "verdicts": "right and wrong models of synthetic tosses, told apart",
 }
 
 

@@ -105,16 +105,19 @@ def configuration(parameters: Mapping) -> EstimationConfig:
                 "initial_state": "nuisance", "iterations": 60,
                 "horizons": [6, 9, 13, 18, 25, 34, 0],
             },
-            "uncertainty": {"method": "covariance"},
+            "uncertainty": {"method": "covariance", "halves": False},
         }
     )  # fmt: skip
 
 
 class Thrower:
-    """Throws of the true cube, as its recorded throws were."""
+    """Throws of the true cube, as its recorded throws were.
 
-    def __init__(self):
-        model: SceneModel = load_scene(scene())
+    description  scene of another cube and table than the model's
+    """
+
+    def __init__(self, description: Mapping | None = None):
+        model: SceneModel = load_scene(description or scene())
         self.scene, self.truth = model.engine, model.engine.values
         kappa = TRUTH["length_scale"]
         for entry, value in (
@@ -206,7 +209,7 @@ def repetition(seed: int, names=NAMES, tosses: int = TOSSES) -> Repetition:
     """Throw, blur, estimate: one repetition of the study."""
     trials, runs = Thrower().tosses(seed, tosses)
     section = parameters(names)
-    config = configuration(section if "length_scale" in names else section | _known_scale())
+    config = configuration(section if "length_scale" in names else section | known_scale())
     result = estimate(config, observations={"train": trials}, report=False)
     found = [p for p in result.parameters if not p.fixed]
     return Repetition(
@@ -217,7 +220,7 @@ def repetition(seed: int, names=NAMES, tosses: int = TOSSES) -> Repetition:
     )
 
 
-def _known_scale() -> dict:
+def known_scale() -> dict:
     """The length scale held at its truth."""
     section = parameters(["length_scale"])["length_scale"]
     return {"length_scale": section | {"value": TRUTH["length_scale"], "fixed": True}}
@@ -249,7 +252,7 @@ def coverage(count: int, seed: int, names=NAMES) -> dict:
 def confounded(seed: int = 1, tosses: int = 2) -> EstimationResult:
     """Mass and stiffness from motion alone: mass, inertia, k_n and k_t scale together."""
     names = ("friction", "normal_damping")
-    section = parameters(names) | _known_scale()
+    section = parameters(names) | known_scale()
     inertia = {f"cube.inertia.{a}{a}": {"factor": TRUTH["inertia"] / MASS} for a in "xyz"}
     section["mass"] = {
         "unit": "kg", "value": 0.3, "bounds": [0.05, 3.0], "scale": "log",
