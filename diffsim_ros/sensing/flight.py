@@ -20,6 +20,9 @@ GRAVITY = (0.0, 0.0, -G)
 UNITS = {"m": 1.0, "cm": 100.0, "mm": 1000.0}
 SIZE_RANGE = (0.75, 1.33)
 """Accepted ratio of a measured acceleration to gravity."""
+UNIT_RANGE = (0.85, 1.18)
+"""Ratio of whole flights' acceleration to gravity that shows a unit: trackers' metres are no worse.
+A swing's windows may have any."""
 MAX_ANGLE = np.radians(20.0)
 """Accepted angle between the measured acceleration and the world's gravity [rad]."""
 WINDOW, SPAN = 8, 0.05
@@ -45,6 +48,8 @@ CENTRES = 200
 """Windows at most whose accelerations are tried as the shared one."""
 TILT = np.radians(1.0)
 """Angle between up and an axis that is not distinguished from none."""
+NOISY = 0.3
+"""Relative uncertainty of the first samples' acceleration beyond which whole flights are fitted."""
 REST = 0.003
 """Distance [m] within which a body that rests stays during a window."""
 
@@ -73,7 +78,7 @@ class Gravity:
     def unit(self) -> str:
         """Unit of length in which the magnitude is about that of gravity, "" if in none."""
         for unit, factor in UNITS.items():
-            if SIZE_RANGE[0] < self.size / (G * factor) < SIZE_RANGE[1]:
+            if UNIT_RANGE[0] < self.size / (G * factor) < UNIT_RANGE[1]:
                 return unit
         return ""
 
@@ -239,7 +244,7 @@ def _shared(
 
 def _like_gravity(size: np.ndarray) -> np.ndarray:
     ratios = size[:, None] / (G * np.array(list(UNITS.values())))
-    return np.any((ratios > SIZE_RANGE[0]) & (ratios < SIZE_RANGE[1]), axis=1)
+    return np.any((ratios > UNIT_RANGE[0]) & (ratios < UNIT_RANGE[1]), axis=1)
 
 
 def _flights(
@@ -270,13 +275,18 @@ def _flights(
         return None
     fitted, variance = np.array(fits), np.array(weights)
     middle = np.median(fitted, axis=0)
+    reach = np.hypot(SHARED * np.linalg.norm(middle), 3.0 * np.sqrt(variance.sum(axis=1)))
+    near = np.linalg.norm(fitted - middle, axis=1) < reach
+    if near.any():
+        fitted, variance = fitted[near], variance[near]
+        spans = [span for span, good in zip(spans, near, strict=True) if good]
     if len(fitted) > 2:
         deviation = 1.4826 * np.median(np.abs(fitted - middle), axis=0)
-        sigma = 1.2533 * deviation / np.sqrt(len(fits))
+        sigma = 1.2533 * deviation / np.sqrt(len(fitted))
     else:
-        sigma = np.sqrt(variance.mean(axis=0) / len(fits))
+        sigma = np.sqrt(variance.mean(axis=0) / len(fitted))
     seconds = sum(float(t[b] - t[a]) for a, b in spans)
-    return Gravity(middle, sigma, len(fits), seconds, tuple(spans))
+    return Gravity(middle, sigma, len(fitted), seconds, tuple(spans))
 
 
 def rests(
@@ -327,6 +337,17 @@ def free_flight(trials: Sequence[PoseTrial]) -> Flight:
     return Flight(per_trial, median, 1.2533 * deviation / np.sqrt(len(per_trial)))
 
 
+def _gravity_of_trials(trials: Sequence[PoseTrial]) -> Gravity | None:
+    """gravity_of whole tosses: where their first samples are too noisy to show it."""
+    return gravity_of(
+        np.concatenate([trial.frames * trial.dt for trial in trials]),
+        np.concatenate([trial.position for trial in trials]),
+        np.repeat(np.arange(len(trials)), [len(trial) for trial in trials]),
+        trials[0].dt,
+        strict=True,
+    )
+
+
 def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.ndarray) -> Flight:
     """Refuse recordings whose free flight contradicts the world's gravity [m/s^2] (3,).
 
@@ -339,6 +360,9 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     if g == 0.0:
         return flight
     slack = 4.0 * np.linalg.norm(flight.spread)
+    if slack > NOISY * g and (found := _gravity_of_trials(trials)) is not None and found.unit:
+        flight = Flight(flight.per_trial, found.acceleration, found.sigma)
+        size, slack = found.size, 4.0 * np.linalg.norm(found.sigma)
     worst = int(np.argmin(np.linalg.norm(flight.per_trial - flight.median, axis=1)))
     place = trials[worst].place
     key = f"sample 0 to {WINDOW - 1}, acceleration in free flight (median of {len(trials)} tosses)"

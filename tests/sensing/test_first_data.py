@@ -55,6 +55,18 @@ def test_throws_are_seen_at_any_rate_and_noise(tmp_path, rate, noise):
     assert found["ground"][0] in ("good", "note") and len(one.heights) == 4
 
 
+@pytest.mark.parametrize("change", ["mm", "y"])
+def test_units_and_axes_are_refused_under_noise_too(tmp_path, change):
+    """Eight samples at 400 Hz show no acceleration under 0.6 mm; whole flights do."""
+    arrays = thrown(400.0, 6e-4)
+    place = arrays["state"][:, :3]
+    place[:] = 1000.0 * place if change == "mm" else place[:, [0, 2, 1]] * [1, 1, -1]
+    found, one = about(saved(tmp_path, arrays))
+    words = {"mm": "millimetres", "y": "Y-up"}
+    assert words[change] in str(one.refusal)
+    assert found["units" if change == "mm" else "axis"][0] == "warning"
+
+
 def swing(amplitude, noise, seconds=6.0, rate=120.0):
     t = np.arange(int(seconds * rate)) / rate
     angle = amplitude * np.exp(-0.05 * t) * np.cos(4.4 * t)
@@ -86,7 +98,7 @@ def test_rests_show_where_w_is_and_the_wrong_order_is_refused(tmp_path, last):
         arrays["state"][:, 3:] = arrays["state"][:, [4, 5, 6, 3]]
     found, one = about(saved(tmp_path, arrays))
     level, text = found["quaternions"]
-    assert text.startswith("w is last, not first" if last else "w is first: at 4 rests")
+    assert text.startswith("w is last, not first" if last else "w is first: with w first the")
     assert level == ("warning" if last else "good") and (one.refusal is not None) == last
     out = tmp_path / "out"
     path = str(tmp_path / "tosses.npz")

@@ -17,7 +17,7 @@ from ....errors import InputError
 from ....inverse.swing import Oscillation, damped_sinusoid
 from ....sensing.check import Examined
 from ....sensing.findings import FAR
-from ....sensing.flight import G
+from ....sensing.flight import G, noise_of
 from ....sensing.observation import Observation
 from ...first_guess import First, Given, filled, last_apart
 from ...scenarios.release import release_frame
@@ -28,8 +28,9 @@ STAYS = 0.1
 """Markers that move less than this share of the farthest's displacement are on the clamp."""
 STRAIGHT = np.cos(np.radians(25.0))
 """Directions nearer than this to an axis are the axis."""
-RELEASE = 5e-4
-"""Motion [m] that counts as released, as the kind's default."""
+RELEASE, ALIGN, NOISES = 5e-4, 2e-3, 8.0
+"""Motion [m] that counts as released, and by which clocks are aligned, as the kind's defaults; the
+first is at least so many times the noise of a place."""
 AFTER = 0.15
 """The swing is measured from so long after the release [s]."""
 STEP = 2.5e-3
@@ -51,7 +52,7 @@ FIRST_MODE = 1.875104**2
 class Beam:
     """A beam as a recording shows it; world frame: x along it, z up, the free end at x = 0.
 
-    place     of the recording, for messages
+    place     of the recording, for messages;  distance: motion that counts as released [m]
     places    of the markers while held [m] (m, 3);  names
     size      length, width, height [m];  centre (3,)
     release   marker that goes farthest;  axis: the tracker's coordinate in which it swings
@@ -60,6 +61,7 @@ class Beam:
     """
 
     place: str
+    distance: float
     names: tuple[str, ...]
     places: np.ndarray
     size: np.ndarray
@@ -121,7 +123,9 @@ def beam_of(stream: Observation, given: Given) -> Beam:
     p, place = stream.position, stream.place
     displacement = np.nanmax(np.linalg.norm(p - np.nanmean(p[:20], axis=0), axis=2), axis=0)
     far = int(np.argmax(displacement))
-    frame = release_frame(f"{place}: {stream.names[far]}", p[:, far], RELEASE)
+    noise = noise_of(stream.t, p[:, far], np.zeros(len(p)), float(np.median(np.diff(stream.t))))
+    distance = max(RELEASE, NOISES * noise)
+    frame = release_frame(f"{place}: {stream.names[far]}", p[:, far], distance)
     held = np.nanmean(p[:frame], axis=0)
     stays = displacement < STAYS * displacement[far]
     if not stays.any() or not np.isfinite(held).all():
@@ -143,7 +147,7 @@ def beam_of(stream: Observation, given: Given) -> Beam:
         size[1:] = given.size[0]
     centre = np.array([-size[0] / 2.0, *((low + high) / 2.0)[1:]])
     return Beam(
-        place, stream.names, places, size, centre, stream.names[far], "xyz"[axis], swing,
+        place, distance, stream.names, places, size, centre, stream.names[far], "xyz"[axis], swing,
         float(t[-1]), float(np.median(np.diff(t))),
     )  # fmt: skip
 
@@ -213,7 +217,9 @@ def _estimation(beam: Beam, density: float, paths: Sequence[str]) -> str:
     places = "\n".join(rows)
     return filled(
         __file__, "first_estimation.yaml", train=train, validate=validate, places=places,
-        release=beam.release, axis=beam.axis, after=AFTER, window=min(beam.span - 0.1, 2.0),
+        release=beam.release, distance=beam.distance,
+        align=max(ALIGN, 2.0 * beam.distance), axis=beam.axis, after=AFTER,
+        window=min(beam.span - 0.1, 2.0),
         young=young, young_low=young / wide, young_high=young * wide, viscosity=viscosity,
         viscosity_low=viscosity / 50, viscosity_high=viscosity * 50, first=int(0.4 / beam.dt),
     )  # fmt: skip

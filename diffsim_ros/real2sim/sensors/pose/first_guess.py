@@ -12,7 +12,7 @@ import numpy as np
 from ....errors import InputError
 from ....sensing import findings
 from ....sensing.check import UP, Examined
-from ....sensing.flight import GRAVITY, G, check_gravity
+from ....sensing.flight import GRAVITY, WINDOW, G, check_gravity
 from ....sensing.observation import PoseTrial
 from ....sensing.poses import TOSSES
 from ....sensing.quaternion_order import swapped
@@ -148,13 +148,13 @@ def _converted(one: Examined, turn: np.ndarray, ground: float, notes: list[str])
     trials = listed(stream)
     if one.metre != 1.0:
         notes.append(f"{one.stream.place}: lengths are divided by {one.metre:g}")
-    try:
-        check_gravity(trials, GRAVITY)
-    except InputError:
-        assert one.gravity is not None  # _turn
-        trials = listed(from_flights(stream, one.gravity))
-        check_gravity(trials, GRAVITY)
+    assert one.gravity is not None  # _turn
+    flying = from_flights(stream, one.gravity)
+    before = len(stream) - len(flying)
+    if before > WINDOW * len(one.clock.trials):  # a hand, in most of them
+        trials = listed(flying)
         notes.append(f"{one.stream.place}: every trial begins at its first free flight")
+    check_gravity(trials, GRAVITY)
     return trials
 
 
