@@ -5,8 +5,9 @@ released beams with markers and of joint logs: noise 0.1 to 2 mm, 60 to 1000 Hz,
 up, w where the format has it and where it has not, rad and degrees. The size and mass of bodies
 are given, as a lab would. Each outcome is one of
 
-    usable   an estimate whose friction is near the truth; of beams the first guess, whose estimates are silicone_beam's; of joints an estimation
-             that reads its log, as these have no dynamics
+    usable   an estimate whose friction is near the truth; of beams the first guess, whose
+             estimates are silicone_beam's; of joints an estimation that reads its log, as these
+             have no dynamics
     vague    an estimate off the truth that says so: by its standard deviation, status or verdict
     refused  rightly: pushes and impacts begin no toss, a swing shows no unit, degrees
     wrong    anything else: a usable recording refused, a wrong one taken, a file of init that
