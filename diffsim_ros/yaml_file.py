@@ -8,6 +8,7 @@ stand for billions of values.  Nothing but plain data is ever made (no Python ob
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,6 +31,8 @@ DEEPEST = 60
 LONGEST_NUMBER = 1000
 """Characters of a scalar that is no text."""
 TEXT_TAG, MERGE_TAG = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
+EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
+"""1e-05, 2e+04, 1.5e3: numbers of YAML 1.2 (and JSON) that YAML 1.1 takes for text."""
 
 
 class _BoundedComposer(Composer):
@@ -101,6 +104,11 @@ class _Loader(_BoundedComposer, CParser, SafeConstructor, Resolver):
             if isinstance(key, str):
                 seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(f"(?:{EXPONENT.pattern})$"), list("-+.0123456789")
+)
 
 
 def parse_yaml(text: str, place: object) -> object:

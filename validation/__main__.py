@@ -49,6 +49,7 @@ ITEMS = {
     "tennis": "a tennis ball's bounce estimated, thrown by a table at a wall",
     "learning": "a network learns to throw a ball into a cup",
     "security": "hostile files of every format, each refused in 2 s and 500 MB",
+    "first_data": "check, init and estimate on recordings not seen before, as they come",
     "calibration": "coverage of 95 % intervals on synthetic tosses",
     "verdicts": "right and wrong models of synthetic tosses, told apart",
 }

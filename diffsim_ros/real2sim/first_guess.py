@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -124,6 +125,10 @@ def last_apart(files: Sequence[str]) -> tuple[str, str]:
     return listing(files[:-1]), f"\n  validate:\n    files: {listing(files[-1:])}"
 
 
+BARE = re.compile(r"""(?<![\w."'/-])(-?\d+)(e[-+]\d+)(?![\w."'/-])""")
+"""1e-05, which YAML 1.1 takes for text."""
+
+
 class _Template(Template):
     braceidpattern = r"[a-z_]+(?::[^}]*)?"
 
@@ -137,6 +142,9 @@ class _Formatted(dict):
 
 
 def filled(module: str, name: str, **values: object) -> str:
-    """The text of a template beside a module, with ${NAME} and ${NAME:FORMAT} put in."""
+    """The text of a template beside a module, with ${NAME} and ${NAME:FORMAT} put in.
+
+    Numbers are such as every reader of YAML takes for numbers: 1.0e-05.
+    """
     text = Path(module).with_name(name).read_text(encoding="utf-8")
-    return _Template(text).substitute(_Formatted(values))
+    return BARE.sub(r"\1.0\2", _Template(text).substitute(_Formatted(values)))

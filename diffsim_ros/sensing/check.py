@@ -17,8 +17,9 @@ from . import findings, shape
 from .clock import Timing, clock
 from .findings import Finding
 from .flight import GRAVITY, UNITS, Gravity, check_gravity, gravity_of, resting
-from .observation import Observation
+from .observation import MIN_SAMPLES, Observation
 from .poses import TOSSES, TRANSFORMS
+from .quaternion_order import Order, contradicted, order_of
 from .read import read, sensors
 from .record import MarkerRecorder, PoseRecorder, StreamRecorder
 from .tosses import read_tosses, recorded
@@ -34,6 +35,7 @@ class Examined:
     heights  of the rests along up, recorded units (k,)
     refusal  why `estimate` refuses it, None if it does not
     counts   False for a frame of /tf if something else is usable: it need not be a body's
+    order    of the quaternions of poses, None of others
     """
 
     stream: Observation
@@ -44,6 +46,7 @@ class Examined:
     found: tuple[Finding, ...]
     refusal: InputError | None
     counts: bool = True
+    order: Order | None = None
 
     @property
     def level(self) -> str:
@@ -100,7 +103,7 @@ def examine(stream: Observation, *, assess: bool = True) -> Examined:
     ticks = clock(stream.t, stream.numbers)
     found = [Finding("note", "reading", note) for note in stream.notes]
     found += findings.of_clock(ticks, stream.t)
-    gravity, metre, heights = None, 1.0, np.zeros(0)
+    gravity, metre, heights, order = None, 1.0, np.zeros(0), None
     if stream.position is not None:
         found += findings.of_places(stream, ticks)
         path = _path(stream)
@@ -110,17 +113,24 @@ def examine(stream: Observation, *, assess: bool = True) -> Examined:
         metre = UNITS.get(gravity.unit, 1.0) if gravity else 1.0
         found += findings.of_gravity(stream, gravity)
     if stream.kind == "poses":
-        found += findings.of_length(ticks)
-        heights, _ = resting(*args, gravity.upright if gravity else UP, metre)
+        found += findings.of_length(ticks, flying=gravity is not None)
+        up = gravity.upright if gravity else UP
+        heights, _ = resting(*args, up, metre)
         found += findings.of_ground(heights, metre)
+        first, spin = stream.format == TOSSES, stream.values.get("spin")
+        spin = None if spin is None else spin[:, 0]
+        order = order_of(
+            stream.t, path, stream.orientation, ticks.trial, ticks.dt, up, metre, spin, first=first
+        )
+        found += findings.of_order(order, first=first)
     elif stream.kind == "clouds":
         found += findings.of_clouds(stream) + findings.of_planes(stream)
     elif stream.kind == "joints":
         found += findings.of_joints(stream)
-    refusal = _refusal(stream) if assess else None
+    refusal = _refusal(stream, gravity, order) if assess else None
     if refusal is not None:
         found.insert(0, Finding("unusable", "estimate", str(refusal)))
-    return Examined(stream, ticks, gravity, metre, heights, tuple(found), refusal)
+    return Examined(stream, ticks, gravity, metre, heights, tuple(found), refusal, order=order)
 
 
 def _path(stream: Observation) -> np.ndarray:
@@ -131,15 +141,25 @@ def _path(stream: Observation) -> np.ndarray:
     return stream.position[:, hidden <= max(0.05, hidden.min())].mean(axis=1)
 
 
-def _refusal(stream: Observation) -> InputError | None:
-    """The error of estimation's own reader for the stream, None if it is usable."""
+def _refusal(
+    stream: Observation, gravity: Gravity | None, order: Order | None
+) -> InputError | None:
+    """The error of estimation's own reader for the stream, None if it is usable.
+
+    Poses that never fly are no tosses: they are judged as starts `scene` and `file` take them.
+    """
     try:
         if stream.kind == "poses":
-            tosses = stream.format == TOSSES
-            trials = (
-                read_tosses(stream.path, body=stream.names) if tosses else recorded(stream).trials()
-            )
-            check_gravity(trials, GRAVITY)
+            tosses, flying = stream.format == TOSSES, gravity is not None
+            if tosses:
+                least = MIN_SAMPLES if flying else 2
+                trials = read_tosses(stream.path, body=stream.names, least=least)
+            else:
+                trials = recorded(stream).trials()
+            if flying:
+                check_gravity(trials, GRAVITY)
+            if order is not None and order.right is False:
+                return contradicted(stream.place, order, first=tosses)
         elif stream.kind != "joints" or not stream.sensor:
             sensors()[stream.kind].trials(stream)
     except InputError as error:

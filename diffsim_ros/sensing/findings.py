@@ -11,6 +11,7 @@ from . import shape
 from .clock import Timing
 from .flight import UNITS, G, Gravity
 from .observation import MIN_SAMPLES, UNIT_TOLERANCE, Observation
+from .quaternion_order import Order
 
 LEVELS = ("good", "note", "warning", "unusable")
 JITTER = 0.1
@@ -22,6 +23,9 @@ SIZE_OFF = 0.01
 """Relative difference of gravity's magnitude from 9.81 m/s^2 that is counted, beyond its noise."""
 PLANE_FRAMES, PLANE_POINTS = 3, 1000
 """Frames in which planes are searched, and the fewest points for that."""
+DEGREES = 180.0 / np.pi
+TURNS = 4.0 * np.pi
+"""A joint beyond two turns is a wheel's, or in degrees."""
 FEW_POINTS = 64
 """Clouds of at most so many points, always as many, are markers without labels."""
 
@@ -114,6 +118,9 @@ def of_gravity(stream: Observation, gravity: Gravity | None) -> list[Finding]:
     if gravity is None:
         text = "no free flight was found, so units and axes are not known"
         advice = "throw the body once, or give them in the YAML"
+        if stream.kind == "poses":
+            text += ", and rollouts cannot start in one"
+            advice += "; measurement.start: scene, or file with velocities, needs none"
         found = [Finding("note", "gravity", text, advice)]
         if size > FAR:
             text = f"places extend over {size:.4g}: hardly metres"
@@ -170,14 +177,27 @@ def of_ground(heights: np.ndarray, metre: float) -> list[Finding]:
     return [Finding("note" if advice else "good", "ground", text, advice)]
 
 
-def of_length(clock: Timing) -> list[Finding]:
-    """Trials too short to be used."""
+def of_length(clock: Timing, *, flying: bool) -> list[Finding]:
+    """Trials too short to be used; of poses that never fly two samples suffice."""
+    least = MIN_SAMPLES if flying else 2
     numbers, counts = np.unique(clock.trial, return_counts=True)
-    short = numbers[counts < MIN_SAMPLES]
+    short = numbers[counts < least]
     if not len(short):
         return []
-    text = f"{len(short)} of {len(numbers)} trials have fewer than {MIN_SAMPLES} samples"
+    text = f"{len(short)} of {len(numbers)} trials have fewer than {least} samples"
     return [Finding("warning", "length", f"{text} (first: trial {short[0]})", "they are left out")]
+
+
+def of_order(order: Order, *, first: bool) -> list[Finding]:
+    """Which order of quaternions was taken, and what shows it."""
+    read, other = ("first", "last") if first else ("last", "first")
+    if order.right is None:
+        text = f"w is taken to be {read}, as the format has it: {order.why}"
+        return [Finding("note", "quaternions", text)]
+    if order.right:
+        return [Finding("good", "quaternions", f"w is {read}: {order.why}")]
+    text = f"w is {other}, not {read}: {order.why}"
+    return [Finding("warning", "quaternions", text, "`diffsim init` puts it right")]
 
 
 def of_clouds(stream: Observation) -> list[Finding]:
@@ -201,29 +221,39 @@ def of_clouds(stream: Observation) -> list[Finding]:
 
 
 def of_planes(stream: Observation) -> list[Finding]:
-    """The largest plane of the first frames: a floor or wall for a contact."""
+    """The largest planes of the first frames: which of them may be the floor."""
     clouds = stream.clouds[:PLANE_FRAMES]
     points = np.concatenate([cloud.points for cloud in clouds])
     if len(points) < PLANE_POINTS:
         return []
     from .clouds.options import read_cloud_options
-    from .clouds.planes import find_planes
+    from .clouds.planes import find_planes, is_floor
 
-    options = read_cloud_options({"planes": {}}, stream.place).planes
+    options = read_cloud_options({"planes": {"count": 3}}, stream.place).planes
     try:
         planes = find_planes(points, clouds[0].eye, options)
     except InputError as error:  # without Open3D, or of points on a line
         return [Finding("note", "ground", f"no plane was searched: {error}")]
     if not planes:
         return [Finding("note", "ground", "no plane was found in the first frames")]
-    plane = planes[0]
+    floor = next((plane for plane in planes if is_floor(plane)), None)
+    plane = floor or planes[0]
     normal = ", ".join(f"{x:.3f}" for x in plane.normal)
     text = (
-        f"the largest plane has {100 * plane.inliers / len(points):.2g} % of the points, normal "
+        f"{100 * plane.inliers / len(points):.2g} % of the points, normal "
         f"({normal}) +- {np.degrees(plane.sigma_normal):.2g} deg, offset {plane.offset:.4g} +- "
         f"{plane.sigma_height(np.zeros(3)):.1g} m, rms {1e3 * plane.rms:.2g} mm"
     )
-    return [Finding("good", "ground", text, "is it the ground? cloud.planes drops its points")]
+    if floor is not None:
+        text = f"a plane that faces up (optical frame: -y; level: z) has {text}"
+        return [Finding("good", "ground", text, "is it the ground? cloud.planes drops its points")]
+    text = (
+        f"no plane faces up (optical frame: -y; level: z); the largest is a wall or ceiling: {text}"
+    )
+    advice = "let the camera see the floor, or give its pose (cloud.position, orientation)"
+    if np.median(points[:, 2]) < 0.0:
+        advice = "all depths are negative: is z backward and y up? An optical frame is z forward"
+    return [Finding("note", "ground", text, advice)]
 
 
 def of_joints(stream: Observation) -> list[Finding]:
@@ -236,6 +266,7 @@ def of_joints(stream: Observation) -> list[Finding]:
             name = stream.names[bad[0][1]]
             text = f"{len(bad)} {key} values are no numbers, the first {name} at sample {bad[0][0]}"
             found.append(Finding("warning", "columns", text))
+    found += _of_angles(stream)
     position = stream.values.get("position")
     if position is not None:
         still = [n for n, span in zip(stream.names, np.ptp(position, axis=0), strict=True)
@@ -244,3 +275,28 @@ def of_joints(stream: Observation) -> list[Finding]:
             text = f"hardly move: {', '.join(still)}"
             found.append(Finding("note", "excitation", text, "their friction cannot be estimated"))
     return found
+
+
+def _of_angles(stream: Observation) -> list[Finding]:
+    """Joints in degrees: beyond two turns, or a rate that is not that of the logged places."""
+    q, qd = (stream.measured.get(key) for key in ("position", "velocity"))
+    advice = "joints are in rad, rad/s (of sliders m, m/s): divide by 57.2958"
+    if q is None or len(q) < 3:
+        return []
+    if qd is not None:
+        step = np.diff(stream.t)
+        good = step > 0
+        rate = np.abs(np.diff(q, axis=0)[good] / step[good][:, None])
+        given = np.abs(qd[:-1][good])
+        fast = given > np.nanmax(given) / 10.0
+        ratio = float(np.nanmedian(rate[fast] / given[fast])) if fast.any() else 1.0
+        for what, times in (("positions", ratio), ("velocities", 1.0 / max(ratio, 1e-9))):
+            if DEGREES / 1.5 < times < DEGREES * 1.5:
+                text = f"{what} are {times:.3g} times what the other column says: degrees?"
+                return [Finding("warning", "units", text, advice)]
+    far = int(np.argmax(np.nanmax(np.abs(q), axis=0)))
+    most = float(np.nanmax(np.abs(q)))
+    if most > TURNS:
+        text = f"{stream.names[far]} goes to {most:.4g}: degrees, or turns of a wheel?"
+        return [Finding("warning", "units", text, advice)]
+    return []

@@ -20,19 +20,36 @@ GRAVITY = (0.0, 0.0, -G)
 UNITS = {"m": 1.0, "cm": 100.0, "mm": 1000.0}
 SIZE_RANGE = (0.75, 1.33)
 """Accepted ratio of a measured acceleration to gravity."""
+UNIT_RANGE = (0.85, 1.18)
+"""Ratio of whole flights' acceleration to gravity that shows a unit: trackers' metres are no worse.
+A swing's windows may have any."""
 MAX_ANGLE = np.radians(20.0)
 """Accepted angle between the measured acceleration and the world's gravity [rad]."""
 WINDOW, SPAN = 8, 0.05
 """Fewest samples of a window, and those at the beginning of a toss that are taken for free flight;
 least duration [s] of a window."""
-LONGEST = 41
-"""Most samples of a window; at very high rates it is shorter than SPAN."""
+SPANS = (SPAN, 0.075, 0.1, 0.15, 0.2, 0.3)
+"""Durations [s] of windows in which gravity is searched, one after the other."""
+PRECISE = 0.08
+"""Largest relative standard deviation of an acceleration that counts."""
+MISFIT, ROUND = 4.0, 0.05
+"""A window is a parabola if its residuals are below MISFIT times the noise, and ROUND of its
+sagitta."""
+BEND = 1e-3
+"""Least sagitta of a window of a flight, as a share of the recording's extent."""
+FALLS = 0.25
+"""A flight ends falling: with so large a share of the speed that gravity gave in it, or more."""
+APART, RIVAL = np.cos(np.radians(30.0)), 0.5
+"""Accelerations whose directions have a lesser cosine are two; a second one that so large a share
+of windows has contradicts the first."""
 SHARED = 0.1
 """Windows whose accelerations differ by less than this share of it have the same one."""
 CENTRES = 200
 """Windows at most whose accelerations are tried as the shared one."""
 TILT = np.radians(1.0)
 """Angle between up and an axis that is not distinguished from none."""
+NOISY = 0.3
+"""Relative uncertainty of the first samples' acceleration beyond which whole flights are fitted."""
 REST = 0.003
 """Distance [m] within which a body that rests stays during a window."""
 
@@ -61,7 +78,7 @@ class Gravity:
     def unit(self) -> str:
         """Unit of length in which the magnitude is about that of gravity, "" if in none."""
         for unit, factor in UNITS.items():
-            if SIZE_RANGE[0] < self.size / (G * factor) < SIZE_RANGE[1]:
+            if UNIT_RANGE[0] < self.size / (G * factor) < UNIT_RANGE[1]:
                 return unit
         return ""
 
@@ -92,12 +109,17 @@ class Gravity:
 
 @dataclass(frozen=True)
 class Windows:
-    """Parabolas through windows of samples: first sample, acceleration (k, 3), its sigma (k,)."""
+    """Parabolas through windows of samples: first sample, acceleration (k, 3), its sigma (k,).
+
+    length, stride  of the windows, in samples;  misfit (k,): root mean square of their residuals
+    """
 
     first: np.ndarray
     length: int
+    stride: int
     acceleration: np.ndarray
     sigma: np.ndarray
+    misfit: np.ndarray
     spread: np.ndarray
 
 
@@ -106,24 +128,58 @@ def _parabola(s: np.ndarray) -> np.ndarray:
     return np.stack([np.ones_like(s), s, 0.5 * s * s], axis=-1)
 
 
-def windows(t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float) -> Windows:
-    """All windows of a path p (n, 3) that lie in one trial, without missing samples."""
-    w = int(np.clip(np.ceil(SPAN / dt) + 1, WINDOW, LONGEST)) if dt > 0 else WINDOW
+def noise_of(t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float) -> float:
+    """Standard deviation of the noise of a path p (n, 3), per axis; 0 where it is too short.
+
+    Fourth differences of neighbours, median: smooth motion has next to none.
+    """
+    if len(t) < 5:
+        return 0.0
+    even = np.abs(np.diff(t) - dt) < 0.3 * dt
+    whole = (trial[4:] == trial[:-4]) & even[:-3] & even[1:-2] & even[2:-1] & even[3:]
+    fourth = (p[4:] - 4 * p[3:-1] + 6 * p[2:-2] - 4 * p[1:-3] + p[:-4])[whole]
+    fourth = fourth[np.isfinite(fourth).all(axis=1)]
+    if not len(fourth):
+        return 0.0
+    return float(1.4826 * np.median(np.abs(fourth), axis=0).max() / np.sqrt(70.0))
+
+
+def windows(
+    t: np.ndarray,
+    p: np.ndarray,
+    trial: np.ndarray,
+    dt: float,
+    span: float = SPAN,
+    noise: float = 0.0,
+) -> Windows:
+    """Windows of a path p (n, 3) that lie in one trial, without missing samples.
+
+    span [s], long windows begin at every sixteenth of one;  noise: at least that of a place
+    """
+    w = max(int(np.ceil(span / dt - 1e-9)) + 1, WINDOW) if dt > 0 else WINDOW
+    stride = max(1, w // 16)
     if len(t) < w:
-        return Windows(np.zeros(0, int), w, *(np.zeros((0, 3)), np.zeros(0), np.zeros(0)))
+        empty = np.zeros(0)
+        return Windows(np.zeros(0, int), w, stride, np.zeros((0, 3)), empty, empty, empty)
     view = np.lib.stride_tricks.sliding_window_view
-    T, P = view(t, w), view(p, w, axis=0).transpose(0, 2, 1)
-    good = (trial[w - 1 :] == trial[: len(trial) - w + 1]) & np.isfinite(P).all(axis=(1, 2))
+    T = view(t, w)[::stride]
+    P = view(p, w, axis=0)[::stride].transpose(0, 2, 1)
+    good = (trial[w - 1 :] == trial[: len(trial) - w + 1])[::stride]
+    good &= np.isfinite(P).all(axis=(1, 2))
     good &= (np.diff(T, axis=1) > 0).all(axis=1) & (T[:, -1] - T[:, 0] < 2.0 * w * dt)
-    first = np.flatnonzero(good)
+    first = stride * np.flatnonzero(good)
     T, P = T[good], P[good]
     s = T - T.mean(axis=1, keepdims=True)
     A = _parabola(s)
     inverse = np.linalg.inv(A.transpose(0, 2, 1) @ A) if len(s) else np.zeros((0, 3, 3))
     solved = inverse @ (A.transpose(0, 2, 1) @ P)
-    noise = np.sum((P - A @ solved) ** 2, axis=(1, 2)) / (3 * w - 9)
+    square = np.sum((P - A @ solved) ** 2, axis=(1, 2)) / (3 * w - 9)
     spread = np.ptp(P, axis=1).max(axis=1) if len(s) else np.zeros(0)
-    return Windows(first, w, solved[:, 2], np.sqrt(noise * inverse[:, 2, 2]), spread)
+    misfit = np.sqrt(square)
+    return Windows(
+        first, w, stride, solved[:, 2],
+        np.maximum(misfit, noise) * np.sqrt(inverse[:, 2, 2]), misfit, spread,
+    )  # fmt: skip
 
 
 def gravity_of(
@@ -131,32 +187,64 @@ def gravity_of(
 ) -> Gravity | None:
     """Acceleration that flights share, None if there is none.
 
+    Windows are as long as the noise of the data needs (SPANS): the shortest that show gravity.
+
     strict  only one that is about 9.81 m/s^2 in m, cm or mm counts (a soft body's swing has
             windows of one acceleration too); else three flights that agree suffice
     """
-    found = windows(t, p, trial, dt)
-    size = np.linalg.norm(found.acceleration, axis=1)
-    moving = np.flatnonzero(size > 6.0 * found.sigma)
-    if not len(moving):
+    noise = noise_of(t, p, trial, dt)
+    known = np.isfinite(p).all(axis=1)
+    extent = float(np.linalg.norm(np.ptp(p[known], axis=0))) if known.any() else 0.0
+    other = None
+    for span in SPANS:
+        found = windows(t, p, trial, dt, span, noise)
+        size = np.linalg.norm(found.acceleration, axis=1)
+        bend = size * ((found.length - 1) * dt) ** 2 / 8.0
+        # precise, a parabola, and no creep of what is at rest
+        fits = (found.sigma < PRECISE * size) & (bend > BEND * extent)
+        fits &= found.misfit < MISFIT * noise + ROUND * bend
+        if not fits.any():
+            continue
+        like = fits & _like_gravity(size)
+        result = _shared(t, p, trial, found, like)
+        if result is not None and result.unit:
+            return result
+        if other is None and not strict:
+            precise = found.sigma < 0.5 * PRECISE * size  # noise alone makes some of any size
+            other = _shared(t, p, trial, found, fits & precise)
+    return None if other is None or other.flights < 3 else other
+
+
+def _shared(
+    t: np.ndarray, p: np.ndarray, trial: np.ndarray, found: Windows, fits: np.ndarray
+) -> Gravity | None:
+    """Flights of the acceleration that most windows share, of those that `fits` selects (k,)."""
+    a, sigma = found.acceleration[fits], found.sigma[fits]
+    if not len(a):
         return None
-    a = found.acceleration[moving]
     centres = a[:: max(1, len(a) // CENTRES)]
-    if strict:
-        centres = centres[_like_gravity(np.linalg.norm(centres, axis=1))]
-    if not len(centres):
+
+    def near(c: np.ndarray, every: np.ndarray, sigmas: np.ndarray) -> np.ndarray:
+        reach = np.hypot(SHARED * np.linalg.norm(c), 2.0 * sigmas)
+        return np.linalg.norm(every - c, axis=1) < reach
+
+    groups = [near(c, a, sigma) for c in centres]
+    most = max(groups, key=np.count_nonzero)
+    centre = np.median(a[most], axis=0)
+    # a swing turns back on either side: two directions of one size
+    cosine = centres @ centre / (np.linalg.norm(centres, axis=1) * np.linalg.norm(centre))
+    rivals = [np.count_nonzero(g) for g, c in zip(groups, cosine, strict=True) if c < APART]
+    if max(rivals, default=0) > RIVAL * np.count_nonzero(most):
         return None
-    groups = (np.linalg.norm(a - c, axis=1) < SHARED * np.linalg.norm(c) for c in centres)
-    centre = np.median(a[max(groups, key=np.count_nonzero)], axis=0)
-    members = np.linalg.norm(found.acceleration - centre, axis=1) < SHARED * np.linalg.norm(centre)
-    result = _flights(t, p, trial, found, members)
-    if result is None or (not result.unit and (strict or result.flights < 3)):
-        return None
-    return result
+    members = near(centre, found.acceleration, found.sigma) & (
+        found.sigma < PRECISE * np.linalg.norm(centre)
+    )
+    return _flights(t, p, trial, found, members)
 
 
 def _like_gravity(size: np.ndarray) -> np.ndarray:
     ratios = size[:, None] / (G * np.array(list(UNITS.values())))
-    return np.any((ratios > SIZE_RANGE[0]) & (ratios < SIZE_RANGE[1]), axis=1)
+    return np.any((ratios > UNIT_RANGE[0]) & (ratios < UNIT_RANGE[1]), axis=1)
 
 
 def _flights(
@@ -166,30 +254,53 @@ def _flights(
     index = found.first[members]
     if not len(index):
         return None
-    cuts = np.flatnonzero((np.diff(index) > 1) | (trial[index[1:]] != trial[index[:-1]])) + 1
-    spans, fits, weights = [], [], []
-    for run in np.split(index, cuts):
-        if len(run) < found.length // 2:
+    cuts = np.flatnonzero((np.diff(index) > found.stride) | (trial[index[1:]] != trial[index[:-1]]))
+    spans, fits, weights, falls = [], [], [], []
+    for run in np.split(index, cuts + 1):
+        if run[-1] - run[0] < found.length // 4:
             continue
-        rows = slice(int(run[0]), int(run[-1]) + found.length)
+        # windows at its ends may reach a little beyond it
+        cut = min(found.length // 8, int(run[-1] - run[0]) // 2)
+        rows = slice(int(run[0]) + cut, int(run[-1]) + found.length - cut)
         s = t[rows] - t[rows].mean()
         A = _parabola(s)
         solved, *_ = np.linalg.lstsq(A, p[rows], rcond=None)
         noise = np.sum((p[rows] - A @ solved) ** 2, axis=0) / (len(s) - 3)
         spans.append((rows.start, rows.stop - 1))
+        gained = np.ptp(s) * (solved[2] @ solved[2])
+        falls.append((solved[1] + s[-1] * solved[2]) @ solved[2] > FALLS * gained)
         fits.append(solved[2])
         weights.append(noise * np.linalg.inv(A.T @ A)[2, 2])
-    if not fits:
+    if not fits or np.mean(falls) < 0.5:  # what slides ends at rest, what flies falls
         return None
     fitted, variance = np.array(fits), np.array(weights)
     middle = np.median(fitted, axis=0)
+    reach = np.hypot(SHARED * np.linalg.norm(middle), 3.0 * np.sqrt(variance.sum(axis=1)))
+    near = np.linalg.norm(fitted - middle, axis=1) < reach
+    if near.any():
+        fitted, variance = fitted[near], variance[near]
+        spans = [span for span, good in zip(spans, near, strict=True) if good]
     if len(fitted) > 2:
         deviation = 1.4826 * np.median(np.abs(fitted - middle), axis=0)
-        sigma = 1.2533 * deviation / np.sqrt(len(fits))
+        sigma = 1.2533 * deviation / np.sqrt(len(fitted))
     else:
-        sigma = np.sqrt(variance.mean(axis=0) / len(fits))
+        sigma = np.sqrt(variance.mean(axis=0) / len(fitted))
     seconds = sum(float(t[b] - t[a]) for a, b in spans)
-    return Gravity(middle, sigma, len(fits), seconds, tuple(spans))
+    return Gravity(middle, sigma, len(fitted), seconds, tuple(spans))
+
+
+def rests(
+    t: np.ndarray, p: np.ndarray, trial: np.ndarray, dt: float, metre: float
+) -> tuple[np.ndarray, int]:
+    """First samples of the last rest of every trial that has one, and how many samples it has.
+
+    p (n, 3) in recorded units; metre: how many of them are a metre.
+    """
+    noise = noise_of(t, p, trial, dt)
+    found = windows(t, p, trial, dt, SPAN if 5.0 * noise < REST * metre else 3.0 * SPAN)
+    still = found.first[found.spread < REST * metre + 5.0 * noise]
+    last = [still[trial[still] == number][-1] for number in np.unique(trial[still])]
+    return np.array(last, int), found.length
 
 
 def resting(
@@ -199,15 +310,9 @@ def resting(
 
     p (n, 3) and the heights in recorded units; metre: how many of them are a metre.
     """
-    found = windows(t, p, trial, dt)
-    still = found.first[found.spread < REST * metre]
-    heights, numbers = [], []
-    for number in np.unique(trial[still]):
-        last = still[trial[still] == number][-1]
-        rows = p[last : last + found.length]
-        heights.append(float(np.median(rows @ up)))
-        numbers.append(int(number))
-    return np.array(heights), np.array(numbers, int)
+    begins, length = rests(t, p, trial, dt, metre)
+    heights = [float(np.median(p[begin : begin + length] @ up)) for begin in begins]
+    return np.array(heights), trial[begins].astype(int)
 
 
 @dataclass(frozen=True)
@@ -232,6 +337,17 @@ def free_flight(trials: Sequence[PoseTrial]) -> Flight:
     return Flight(per_trial, median, 1.2533 * deviation / np.sqrt(len(per_trial)))
 
 
+def _gravity_of_trials(trials: Sequence[PoseTrial]) -> Gravity | None:
+    """gravity_of whole tosses: where their first samples are too noisy to show it."""
+    return gravity_of(
+        np.concatenate([trial.frames * trial.dt for trial in trials]),
+        np.concatenate([trial.position for trial in trials]),
+        np.repeat(np.arange(len(trials)), [len(trial) for trial in trials]),
+        trials[0].dt,
+        strict=True,
+    )
+
+
 def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.ndarray) -> Flight:
     """Refuse recordings whose free flight contradicts the world's gravity [m/s^2] (3,).
 
@@ -244,6 +360,9 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     if g == 0.0:
         return flight
     slack = 4.0 * np.linalg.norm(flight.spread)
+    if slack > NOISY * g and (found := _gravity_of_trials(trials)) is not None and found.unit:
+        flight = Flight(flight.per_trial, found.acceleration, found.sigma)
+        size, slack = found.size, 4.0 * np.linalg.norm(found.sigma)
     worst = int(np.argmin(np.linalg.norm(flight.per_trial - flight.median, axis=1)))
     place = trials[worst].place
     key = f"sample 0 to {WINDOW - 1}, acceleration in free flight (median of {len(trials)} tosses)"

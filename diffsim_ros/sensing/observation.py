@@ -68,7 +68,8 @@ class Observation:
     t        stamps [s], since `epoch`                                                  (n,)
     names    of the m bodies, markers, joints or tools, in the order of the columns
     values   signal -> samples (n, m, ...), NaN: missing
-             poses    position [m] (3), orientation x, y, z, w (4)
+             poses    position [m] (3), orientation x, y, z, w (4); where a file has it, spin
+                      [rad/s, body frame] (3)
              markers  position [m] (3) and, where the file has it, residual [m] ()
              joints   position [rad], velocity [rad/s], effort [N m] (of sliders m, m/s, N) and,
                       as commanded, command_position, command_effort ()

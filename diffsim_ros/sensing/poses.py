@@ -54,9 +54,12 @@ def read_arrays(path: Path) -> list[Observation]:
     several = state.ndim == 3
     names = [str(name) for name in arrays["bodies"]] if several else ["body"]
     state = state.reshape(len(state), -1, state.shape[-1])
+    values = {"position": state[..., :3], "orientation": state[..., [4, 5, 6, 3]]}
+    if state.shape[-1] == 13:
+        values["spin"] = state[..., 10:13]
     every = Observation(
         kind="poses", t=np.concatenate(t).astype(float), names=tuple(names), source=str(path),
-        values={"position": state[..., :3], "orientation": state[..., [4, 5, 6, 3]]},
+        values=values,
         frame="world", numbers=np.concatenate(trial), format=TOSSES,
     )  # fmt: skip
     return [replace(every.of(name), sensor=name if several else "") for name in names]

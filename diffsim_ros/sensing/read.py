@@ -22,15 +22,16 @@ from ..files import exists
 from ..npz import npz_names
 from ..tables import read_header
 from . import bags
-from .formats import Reader, SensorKind
+from .formats import Format, Reader, SensorKind
 from .messages import STATIC
 from .observation import Observation
 from .toss_file import REQUIRED
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 ACCEPTED = (
-    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv, .c3d), joints (.npz, .csv), "
-    "wrenches (.csv), outputs (.csv with t and `name [unit]`), a rosbag2 (.mcap, .db3, folder), "
+    "tosses (.npz, .csv with t px py pz qx qy qz qw), markers (.csv with t, NAME_x NAME_y NAME_z "
+    "[m]; .c3d), joints (.npz, .csv with t and angles JOINT.position [rad]), wrenches (.csv with t "
+    "fx fy fz tx ty tz), outputs (.csv with t and `name [unit]`), a rosbag2 (.mcap, .db3, folder), "
     "clouds (.pcd, .ply, a folder of them, .npz)"
 )
 
@@ -84,12 +85,23 @@ def read(
     for sensor in sensors().values():
         for form in sensor.formats:
             if suffix in form.suffixes and form.holds(names):
-                return form.read(path)
+                return _read(form, path)
     if suffix == ".npz":
         rule = f"arrays {', '.join(REQUIRED)}; or points, count, t; or t, q"
         raise InputError(path, "arrays", sorted(names), rule)
     got = sorted(names)[:12] if suffix == ".csv" else suffix or "no extension"
     raise InputError(path, "header" if suffix == ".csv" else "", got, ACCEPTED)
+
+
+def _read(form: Format, path: Path) -> list[Observation]:
+    """Read a file; a table whose columns are not those of this format may be meant for another."""
+    try:
+        return form.read(path)
+    except InputError as error:
+        if error.key != "header" or path.suffix.lower() != ".csv":
+            raise
+        rule = f"{error.accepted}; or another of {ACCEPTED}"
+        raise InputError(path, "header", error.value, rule, error.remedy) from error
 
 
 def _bag(

@@ -62,6 +62,10 @@ def toss_index(
     if state.ndim == 3 and (names.shape != state.shape[1:2] or names.dtype.kind != "U"):
         rule = f"the names of {state.shape[1]} bodies"
         raise InputError(path, "bodies", f"{names.dtype} of shape {names.shape}", rule)
+    if state.ndim == 2 and names.size > 1:
+        rule = f"state (rows, {names.size}, 7 | 13), a column for each of its {names.size} bodies"
+        got = f"{', '.join(map(str, names.flat[:5]))}, and state of shape {state.shape}"
+        raise InputError(path, "bodies", got, rule)
     good = dt.size == 1 and dt.dtype.kind in "fiu"
     if not good or not np.isfinite(dt.item()) or not 1e-5 <= dt.item() <= 1.0:
         raise InputError(path, "dt", dt.tolist(), "one number of seconds from 1e-5 to 1")

@@ -263,7 +263,10 @@ def from_flights(poses: Observation, gravity: Gravity) -> Observation:
     keep = np.zeros(len(poses), bool)
     for k in np.unique(number):
         own = np.flatnonzero(number == k)
-        begins = [a for a, _ in gravity.spans if own[0] <= a <= own[-1]]
+        flights = [(a, b) for a, b in gravity.spans if own[0] <= a <= own[-1]]
+        # a moment of it in the hand is none: not that of half the longest
+        longest = max((b - a for a, b in flights), default=0)
+        begins = [a for a, b in flights if b - a >= 0.5 * longest]
         if begins:
             keep[begins[0] : own[-1] + 1] = True
     return replace(poses, numbers=number).kept(keep)

@@ -47,8 +47,9 @@ def about(path):
 
 
 def test_a_clean_recording_is_usable_and_says_its_gravity_and_ground(tmp_path):
-    _, one = about(saved(tmp_path, bounces()))
-    assert one.refusal is None and one.level == "good"
+    found, one = about(saved(tmp_path, bounces()))
+    assert one.refusal is None
+    assert {level for key, (level, _) in found.items() if key != "quaternions"} == {"good"}
     assert one.gravity.axis == "+z" and one.gravity.unit == "m" and one.gravity.flights == 6
     deviation = np.linalg.norm(one.gravity.acceleration - [0, 0, -9.81])
     assert deviation < 4 * np.linalg.norm(one.gravity.sigma) + 1e-3
@@ -315,7 +316,7 @@ def test_init_of_the_cube_tosses_is_an_estimation_that_runs(tmp_path):
     few = ["data.train.trials.random=3", "data.validate.trials={random: 2}", "fit.iterations=1",
            "fit.search_evaluations=0", "fit.continuation={}"]  # fmt: skip
     result = estimate(load_estimation(out / "estimation.yaml", set=few), report=False)
-    assert result.values()["length_scale"] == pytest.approx(1.023, abs=0.002)
+    assert result.values()["length_scale"] == pytest.approx(1.020, abs=0.002)
     assert result.metrics["validate"]["recordings"] == 2
     assert all(np.isfinite(value) for value in result.values().values())
 

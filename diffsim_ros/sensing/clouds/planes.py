@@ -22,6 +22,8 @@ from .library import o3d_cloud, open3d
 BLOCKS = 6
 LEVEL = np.cos(np.deg2rad(20.0))
 ROUNDS = 10
+FACING, FACING_LEVEL = 0.5, 0.9
+"""Least cosine between a floor's normal and up: -y of an optical frame, z of a level one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +85,11 @@ def find_planes(points: np.ndarray, eye: np.ndarray, options: Mapping) -> list[P
         found.append(plane)
         left = left[np.abs(plane.distance(left)) > options["distance"]]
     return _named(found, np.asarray(options["up"], float))
+
+
+def is_floor(plane: Plane) -> bool:
+    """Whether a plane may be a floor: it faces up in an optical frame or in a level one."""
+    return bool(-plane.normal[1] > FACING or plane.normal[2] > FACING_LEVEL)
 
 
 def refined(

@@ -31,8 +31,6 @@ ENOUGH = 10
 """Points above the floor that make a body in a frame."""
 LEAST = 4
 """Frames that must see the body."""
-UP, LEVEL = 0.5, 0.9
-"""Least cosine between a floor's normal and up: -y of an optical frame, z of a level one."""
 DENSITY = 100.0
 """Guess [kg/m^3] where no mass is given: foam."""
 YOUNG = 2.0e4
@@ -88,13 +86,13 @@ def view_of(stream: Observation) -> View:
     Raises InputError where no floor is found, or nothing moves.
     """
     from ....sensing.clouds.options import read_cloud_options
-    from ....sensing.clouds.planes import find_planes
+    from ....sensing.clouds.planes import find_planes, is_floor
 
     clouds = stream.clouds
     options = read_cloud_options({"planes": {"count": 3}}, stream.place).planes
     points = np.concatenate([cloud.points for cloud in clouds[:3]])
     planes = find_planes(points, clouds[0].eye, options)
-    floors = [p for p in planes if -p.normal[1] > UP or p.normal[2] > LEVEL]
+    floors = [plane for plane in planes if is_floor(plane)]
     if not floors:
         got = "; ".join(np.array2string(p.normal, precision=2) for p in planes) or "no plane"
         rule = "a floor: a plane whose normal is about -y (optical frame) or z (level frame)"

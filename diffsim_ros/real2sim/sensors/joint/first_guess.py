@@ -33,6 +33,8 @@ PAYLOAD = 0.5, 0.05, 1e-3
 """First guess of what the last link carries: mass [kg], distance [m], moments [kg m^2]."""
 RANGE = 30.0
 """Bounds are so many times off a first guess."""
+DEGREES, BEYOND = 180.0 / np.pi, 2.0
+"""A joint so many times beyond its limits is logged in degrees, if it is within them then."""
 STEP = 2e-3
 """Longest time step [s]."""
 LEAST = {"position": 1e-5, "velocity": 1e-4, "effort": 1e-3}
@@ -62,6 +64,7 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
             if name not in log.names:
                 rule, near = "columns of all joints of the URDF", nearest(name, log.names)
                 raise InputError(log.place, "joints", name, rule, near)
+    _check_angles(robot, logs)
     joints = [_joint(robot, i, name, logs, follows) for i, name in enumerate(robot.joint_names)]
     urdf, *paths = (
         os.path.relpath(Path(path).resolve(), folder.resolve()) for path in (given.urdf, *files)
@@ -76,6 +79,18 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     steps = max(1, int(np.ceil(logs[0].interval / STEP)))
     scene = _scene(urdf, robot.joints[-1].body, joints, logs[0].interval / steps)
     return First(scene, _estimation(robot, joints, logs, paths), {}, tuple(notes))
+
+
+def _check_angles(robot: Robot, logs: Sequence[Observation]) -> None:
+    """Refuse logs in degrees: angles far beyond a joint's limits, and within them as degrees."""
+    for joint, name in zip(robot.joints, robot.joint_names, strict=True):
+        low, high = (float(x) if x is not None else np.inf for x in (joint.lower, joint.upper))
+        limit = max(abs(low), abs(high))
+        for log in logs:
+            most = float(np.nanmax(np.abs(log.column(log.measured["position"], name))))
+            if np.isfinite(limit) and DEGREES * limit > most > BEYOND * limit:
+                got, rule = f"{name} at {most:.4g}", f"within its limits, {limit:.4g} rad"
+                raise InputError(log.place, "position", got, rule, "is the log in degrees?")
 
 
 def _commanded(logs: Sequence[Observation]) -> bool:
@@ -164,10 +179,13 @@ def _estimation(
 ) -> str:
     body = robot.joints[-1].body
     numbers = sorted({log.trial for log in logs if log.trial is not None})
-    train = f"{{files: {listing(paths)}, trials: {numbers[:-1]}}}"
-    validate = f"\n  validate: {{files: {listing(paths)}, trials: {numbers[-1:]}}}"
-    if len(numbers) < 2:
-        train, validate = f"{{files: {listing(paths)}}}", ""
+    train, validate = f"{{files: {listing(paths)}}}", ""
+    if len(paths) > 1:  # each file numbers its own trials: whole files are held out
+        train = f"{{files: {listing(paths[:-1])}}}"
+        validate = f"\n  validate: {{files: {listing(paths[-1:])}}}"
+    elif len(numbers) > 1:
+        train = f"{{files: {listing(paths)}, trials: {numbers[:-1]}}}"
+        validate = f"\n  validate: {{files: {listing(paths)}, trials: {numbers[-1:]}}}"
     signals, extra = [], ["  delay: {unit: s, value: 0.002, bounds: [0, 0.03], sets: {}}"]
     for signal in ("position", "velocity", "effort"):
         if signal in logs[0].measured:

@@ -17,7 +17,7 @@ from ....errors import InputError
 from ....inverse.swing import Oscillation, damped_sinusoid
 from ....sensing.check import Examined
 from ....sensing.findings import FAR
-from ....sensing.flight import G
+from ....sensing.flight import G, noise_of
 from ....sensing.observation import Observation
 from ...first_guess import First, Given, filled, last_apart
 from ...scenarios.release import release_frame
@@ -28,12 +28,22 @@ STAYS = 0.1
 """Markers that move less than this share of the farthest's displacement are on the clamp."""
 STRAIGHT = np.cos(np.radians(25.0))
 """Directions nearer than this to an axis are the axis."""
-RELEASE = 5e-4
-"""Motion [m] that counts as released, as the kind's default."""
+RELEASE, ALIGN, NOISES = 5e-4, 2e-3, 8.0
+"""Motion [m] that counts as released, and by which clocks are aligned, as the kind's defaults; the
+first is at least so many times the noise of a place."""
 AFTER = 0.15
 """The swing is measured from so long after the release [s]."""
 STEP = 2.5e-3
 """Longest time step [s]."""
+CYCLES = 2.0
+"""Fewest cycles in a recording that are a swing whose frequency is measured."""
+YOUNG = (1e3, 1e11)
+"""Young's moduli [Pa] of solids, from gels to steel."""
+GROWS = 0.5
+"""Growth of a swing over its recording beyond which it is not one that was let go."""
+FALLBACK = 3e5, 1e-3
+"""Young's modulus [Pa] of silicone rubber, and its viscosity over that [s], where no swing shows
+them."""
 FIRST_MODE = 1.875104**2
 """Of a slender clamped beam: omega = FIRST_MODE sqrt(E I / (rho A L^4))."""
 
@@ -42,6 +52,7 @@ FIRST_MODE = 1.875104**2
 class Beam:
     """A beam as a recording shows it; world frame: x along it, z up, the free end at x = 0.
 
+    place     of the recording, for messages;  distance: motion that counts as released [m]
     places    of the markers while held [m] (m, 3);  names
     size      length, width, height [m];  centre (3,)
     release   marker that goes farthest;  axis: the tracker's coordinate in which it swings
@@ -49,6 +60,8 @@ class Beam:
     span      recorded time after the release [s];  dt [s]
     """
 
+    place: str
+    distance: float
     names: tuple[str, ...]
     places: np.ndarray
     size: np.ndarray
@@ -75,12 +88,16 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     beam = beam_of(_first_trial(examined[0]), given)
     density = DENSITY if given.mass is None else given.mass / float(np.prod(beam.size))
     paths = [os.path.relpath(one.stream.path.resolve(), folder.resolve()) for one in examined]
+    young, viscosity, why = _material(beam, density)
     notes = [
         f"clamped at x = {beam.centre[0] - beam.size[0] / 2:.4g} m; world x is along the beam, "
         f"gravity along the path {beam.release} has sunk",
         f"the swing of {beam.release} is {beam.swing.frequency:.4g} Hz, decay "
-        f"{beam.swing.decay:.3g} 1/s: stiffness and viscosity are first a slender beam's",
-    ]
+        f"{beam.swing.decay:.3g} 1/s: "
+        + (f"{why}; Young's modulus starts at a guess, {young:.3g} Pa, viscosity at "
+           f"{viscosity:.3g} Pa s" if why else
+           "stiffness and viscosity are first a slender beam's"),
+    ]  # fmt: skip
     if not given.size:
         size = " x ".join(f"{1e3 * edge:.3g}" for edge in beam.size)
         notes.append(
@@ -106,7 +123,9 @@ def beam_of(stream: Observation, given: Given) -> Beam:
     p, place = stream.position, stream.place
     displacement = np.nanmax(np.linalg.norm(p - np.nanmean(p[:20], axis=0), axis=2), axis=0)
     far = int(np.argmax(displacement))
-    frame = release_frame(f"{place}: {stream.names[far]}", p[:, far], RELEASE)
+    noise = noise_of(stream.t, p[:, far], np.zeros(len(p)), float(np.median(np.diff(stream.t))))
+    distance = max(RELEASE, NOISES * noise)
+    frame = release_frame(f"{place}: {stream.names[far]}", p[:, far], distance)
     held = np.nanmean(p[:frame], axis=0)
     stays = displacement < STAYS * displacement[far]
     if not stays.any() or not np.isfinite(held).all():
@@ -128,7 +147,7 @@ def beam_of(stream: Observation, given: Given) -> Beam:
         size[1:] = given.size[0]
     centre = np.array([-size[0] / 2.0, *((low + high) / 2.0)[1:]])
     return Beam(
-        stream.names, places, size, centre, stream.names[far], "xyz"[axis], swing,
+        place, distance, stream.names, places, size, centre, stream.names[far], "xyz"[axis], swing,
         float(t[-1]), float(np.median(np.diff(t))),
     )  # fmt: skip
 
@@ -147,17 +166,36 @@ def _frame(along: np.ndarray, up: np.ndarray) -> np.ndarray:
     return np.stack([x, np.cross(up, x), up])
 
 
-def _material(beam: Beam, density: float) -> tuple[float, float]:
-    """Young's modulus [Pa] and viscosity [Pa s] of a slender beam that swings like this one."""
+def _material(beam: Beam, density: float) -> tuple[float, float, str]:
+    """Young's modulus [Pa] and viscosity [Pa s] of a slender beam that swings like this one.
+
+    Where no swing shows them, FALLBACK and why.  Raises InputError for a swing that grows.
+    """
     length, _, height = beam.size
-    w2 = (2.0 * np.pi * beam.swing.frequency) ** 2 + beam.swing.decay**2
+    swing, moduli = beam.swing, YOUNG
+    w2 = (2.0 * np.pi * swing.frequency) ** 2 + swing.decay**2
+    if swing.decay < 0.0 and np.expm1(-swing.decay * beam.span) > GROWS:
+        got = f"a swing of {swing.frequency:.3g} Hz that grows (decay {swing.decay:.3g} 1/s)"
+        rule = "a free swing after one release from rest"
+        remedy = (
+            "cut the recording at its last release; one that is loaded and let go is estimated "
+            "with measurement.loading and release_after (config/estimation/soft_arm.yaml)"
+        )
+        raise InputError(beam.place, beam.release, got, rule, remedy)
     young = 12.0 * density * length**4 * w2 / (FIRST_MODE**2 * height**2)
     # decay = w^2 eta / (2 E) for bending, where a stretch rate feels 3 viscosities
-    return young, max(2.0 * young * beam.swing.decay / w2 / 3.0, 1e-4 * young)
+    viscosity = max(2.0 * young * swing.decay / w2 / 3.0, 1e-4 * young)
+    if swing.frequency * beam.span < CYCLES:
+        why = f"fewer than {CYCLES:g} cycles in {beam.span:.3g} s are no swing"
+    elif not moduli[0] < young < moduli[1]:
+        why = f"the {young:.3g} Pa of such a beam are no solid's"
+    else:
+        return young, viscosity, ""
+    return FALLBACK[0], FALLBACK[0] * FALLBACK[1], why
 
 
 def _scene(beam: Beam, density: float) -> str:
-    young, viscosity = _material(beam, density)
+    young, viscosity, _ = _material(beam, density)
     count = int(np.ceil(beam.dt / STEP))
     size = ", ".join(f"{edge:.6g}" for edge in beam.size)
     centre = ", ".join(f"{x:.6g}" for x in beam.centre)
@@ -169,7 +207,8 @@ def _scene(beam: Beam, density: float) -> str:
 
 
 def _estimation(beam: Beam, density: float, paths: Sequence[str]) -> str:
-    young, viscosity = _material(beam, density)
+    young, viscosity, why = _material(beam, density)
+    wide = 300.0 if why else 20.0
     train, validate = last_apart(paths)
     rows = [
         f"    {name}: [{', '.join(f'{x:.5f}' for x in place)}]"
@@ -178,7 +217,9 @@ def _estimation(beam: Beam, density: float, paths: Sequence[str]) -> str:
     places = "\n".join(rows)
     return filled(
         __file__, "first_estimation.yaml", train=train, validate=validate, places=places,
-        release=beam.release, axis=beam.axis, after=AFTER, window=min(beam.span - 0.1, 2.0),
-        young=young, young_low=young / 20, young_high=young * 20, viscosity=viscosity,
+        release=beam.release, distance=beam.distance,
+        align=max(ALIGN, 2.0 * beam.distance), axis=beam.axis, after=AFTER,
+        window=min(beam.span - 0.1, 2.0),
+        young=young, young_low=young / wide, young_high=young * wide, viscosity=viscosity,
         viscosity_low=viscosity / 50, viscosity_high=viscosity * 50, first=int(0.4 / beam.dt),
     )  # fmt: skip

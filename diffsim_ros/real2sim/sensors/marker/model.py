@@ -146,7 +146,7 @@ class MarkerModel(Model):
             self._check_parameter(target)
         position, note = self._markers(observation)
         self._check_scale(source, position[:BEFORE])
-        first, frame = self._released(observation, position)
+        first, frame = self._released(observation, position, name)
         resting = BEFORE if first else frame
         for since, last in ((0, resting), (first, frame)):
             hidden = np.flatnonzero(~np.isfinite(position[since:last]).all(axis=2).any(axis=0))
@@ -172,19 +172,33 @@ class MarkerModel(Model):
             name, source, observation.t, position, rest, held, *fit, first, frame, sets, note
         )
 
-    def _released(self, observation: Observation, position: np.ndarray) -> tuple[int, int]:
+    def _released(
+        self, observation: Observation, position: np.ndarray, name: str
+    ) -> tuple[int, int]:
         """Frame from which the release is looked for, and the first one after it."""
         options, source = self.config.measurement, observation.source
-        first = (
-            int(np.searchsorted(observation.t, options.release_after - 1e-9)) if self._loaded else 0
-        )
+        after = self._release_after(name) if self._loaded else 0.0
+        first = int(np.searchsorted(observation.t, after - 1e-9))
         if len(observation.t) - first <= BEFORE:
-            got, rule = options.release_after, f"a stamp more than {BEFORE} frames before the end"
+            rule = f"a stamp more than {BEFORE} frames before the end"
             remedy = f"the recording ends at {observation.t[-1]:g} s"
-            raise InputError(source, "measurement.release_after", got, rule, remedy)
+            raise InputError(source, "measurement.release_after", after, rule, remedy)
         marker = position[first:, self.names.index(options.release_marker)]
         place = f"{source}: {options.release_marker}"
         return first, first + release_frame(place, marker, options.release_distance)
+
+    def _release_after(self, name: str) -> float:
+        """Stamp after which the release of a trial is searched [s]."""
+        key, value = "measurement.release_after", self.config.measurement.release_after
+        if isinstance(value, Mapping):
+            if name not in value:
+                rule = f"{name} among its trials"
+                raise self.config.error(key, list(value), rule, nearest(name, value))
+            key, value = f"{key}.{name}", value[name]
+        whole = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not (whole and 0.0 <= value < math.inf):
+            raise self.config.error(key, value, "a finite number >= 0 [s], or one for each trial")
+        return float(value)
 
     @property
     def _loaded(self) -> bool:

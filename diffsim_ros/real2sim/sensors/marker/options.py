@@ -119,13 +119,11 @@ class MarkerMeasurementOptions:
         "s",
         minimum=0,
     )
-    release_after: float = option(
-        "number",
-        "with loading: stamp of a recording after which the release is searched; it still begins "
-        "with the body at rest",
+    release_after: object = option(
+        "any",
+        "with loading: stamp of a recording after which the release is searched [s]; it still "
+        "begins with the body at rest. Or one for each trial, by name: {beam_1: 4.2}",
         0.0,
-        "s",
-        minimum=0,
     )
     before: float = option(
         "number",

@@ -14,6 +14,7 @@ from ....inverse.simulation_problem import SimulationProblem, body_slots
 from ....rotation import quat_angle, quat_matrix
 from ....sensing.flight import WINDOW, check_gravity
 from ....sensing.observation import MIN_SAMPLES, PoseTrial
+from ....sensing.quaternion_order import check_order
 from ...bootstrap import interval
 from ...experiment import Experiment, predicted
 from ...fit import Fit
@@ -149,7 +150,9 @@ class PoseExperiment(Experiment):
         falling = trials if self.model.by_height else self._falling(trials)
         for source in dict.fromkeys(trial.source for trial in falling):
             own = [trial for trial in falling if trial.source == source]
-            check_gravity(own, self.model.gravity(self.model.map.start))
+            gravity = self.model.gravity(self.model.map.start)
+            check_gravity(own, gravity)
+            check_order(own, -gravity / np.linalg.norm(gravity))
 
     def _falling(self, trials: list[PoseTrial]) -> list[PoseTrial]:
         """The centre of mass of the bodies of each recording whose flight is long enough."""

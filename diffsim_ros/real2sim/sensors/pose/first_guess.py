@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy as np
 from ....errors import InputError
 from ....sensing import findings
 from ....sensing.check import UP, Examined
-from ....sensing.flight import GRAVITY, G, check_gravity
+from ....sensing.flight import GRAVITY, WINDOW, G, check_gravity
 from ....sensing.observation import PoseTrial
 from ....sensing.poses import TOSSES
+from ....sensing.quaternion_order import swapped
 from ....sensing.tosses import from_flights, listed, turned
 from ...first_guess import First, Given, filled, listing
 
@@ -41,6 +43,7 @@ VALIDATE = """
 def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     """See first.first."""
     notes: list[str] = []
+    examined = [_ordered(one, notes) for one in examined]
     turns = [_turn(one, notes) for one in examined]
     rest = _rest(examined)
     edges = _edges(given, rest, examined[0].stream.place, notes)
@@ -54,7 +57,9 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     count, dt = 0, np.inf
     for k, (one, turn) in enumerate(zip(examined, turns, strict=True)):
         plain = np.allclose(turn, [0, 0, 0, 1]) and one.metre == 1.0 and abs(ground) <= 1e-9
-        if plain and one.refusal is None and one.stream.format == TOSSES:
+        # of a file of several bodies, the one is written alone
+        plain = plain and one.refusal is None and not one.stream.sensor
+        if plain and one.stream.format == TOSSES:
             files.append(os.path.relpath(one.stream.path.resolve(), folder.resolve()))
             count, dt = count + len(one.clock.trials), min(dt, one.clock.dt)
             continue
@@ -75,12 +80,35 @@ def _name(one: Examined, k: int, known: dict) -> str:
     return name if name not in known else f"{one.stream.path.stem}_{k}.npz"
 
 
+def _ordered(one: Examined, notes: list[str]) -> Examined:
+    """The recording with quaternions in the order that the data show."""
+    if one.order is None or one.order.right is not False:
+        return one
+    first = one.stream.format == TOSSES
+    notes.append(
+        f"{one.stream.place}: quaternions are read with w {'last' if first else 'first'}: "
+        f"{one.order.why}"
+    )
+    orientation = swapped(one.stream.values["orientation"], first=first)
+    values = {**one.stream.values, "orientation": orientation}
+    # written anew, whatever else is right
+    refusal = one.refusal or InputError(one.stream.place, "orientation", "", "")
+    return replace(one, stream=replace(one.stream, values=values), refusal=refusal)
+
+
 def _turn(one: Examined, notes: list[str]) -> np.ndarray:
-    """Quaternion (x, y, z, w) that brings up to z; the identity where up is z within its noise."""
-    identity = np.array([0.0, 0.0, 0.0, 1.0])
+    """Quaternion (x, y, z, w) that brings up to z; the identity where up is z within its noise.
+
+    Raises InputError for poses that never fly: nothing shows unit and axes, and no toss begins.
+    """
     if one.gravity is None:
-        notes.append(f"{one.stream.place}: no free flight is seen; z is taken for up, metres")
-        return identity
+        rule = "a toss: free flight before the first contact, 0.1 s or more of it"
+        remedy = (
+            "what is pushed, swings or is held needs a scene of its own, with measurement.start: "
+            "scene (docs/how-to/poses.md)"
+        )
+        raise InputError(one.stream.place, "free flight", "none", rule, remedy)
+    identity = np.array([0.0, 0.0, 0.0, 1.0])
     tilted = findings.of_axis(one.gravity)
     if not tilted:
         return identity
@@ -120,14 +148,13 @@ def _converted(one: Examined, turn: np.ndarray, ground: float, notes: list[str])
     trials = listed(stream)
     if one.metre != 1.0:
         notes.append(f"{one.stream.place}: lengths are divided by {one.metre:g}")
-    try:
-        check_gravity(trials, GRAVITY)
-    except InputError:
-        if one.gravity is None:
-            raise
-        trials = listed(from_flights(stream, one.gravity))
-        check_gravity(trials, GRAVITY)
+    assert one.gravity is not None  # _turn
+    flying = from_flights(stream, one.gravity)
+    before = len(stream) - len(flying)
+    if before > WINDOW * len(one.clock.trials):  # a hand, in most of them
+        trials = listed(flying)
         notes.append(f"{one.stream.place}: every trial begins at its first free flight")
+    check_gravity(trials, GRAVITY)
     return trials
 
 
