@@ -37,6 +37,8 @@ MISFIT, ROUND = 4.0, 0.05
 sagitta."""
 BEND = 1e-3
 """Least sagitta of a window of a flight, as a share of the recording's extent."""
+FLIGHT = 0.1
+"""Least duration [s] of the longest flight of markers: a swing keeps no acceleration so long."""
 FALLS = 0.25
 """A flight ends falling: with so large a share of the speed that gravity gave in it, or more."""
 APART, RIVAL = np.cos(np.radians(30.0)), 0.5
@@ -208,7 +210,9 @@ def gravity_of(
         like = fits & _like_gravity(size)
         result = _shared(t, p, trial, found, like)
         if result is not None and result.unit:
-            return result
+            longest = max(float(t[b] - t[a]) for a, b in result.spans)
+            if not strict or longest > FLIGHT:
+                return result
         if other is None and not strict:
             precise = found.sigma < 0.5 * PRECISE * size  # noise alone makes some of any size
             other = _shared(t, p, trial, found, fits & precise)
