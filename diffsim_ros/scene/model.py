@@ -27,7 +27,7 @@ class SceneModel:
     """A checked scene, its engine scene and how to run it.
 
     engine        _engine.Scene; `engine.values` are the scene's numbers
-    options       _engine.Options
+    options       _engine.Options, which rollouts of `engine` without options take
     steps         number of steps of the scene's duration
     parts         bodies, surfaces, contacts and links, by kind
     bodies        name -> BodyInfo, in the order of the engine
@@ -80,11 +80,12 @@ def load_scene(
         raw = {**raw, "estimated": str(Path(estimated).resolve())}
     parts = resolve(raw, place)
     engine, surfaces = build.engine_scene(parts)
+    engine.options = build.engine_options(parts.world)
     build.check_start(parts, surfaces, engine)
     reports = {name: body.mesh.report for name, body in parts.bodies.items() if body.SOFT}
     return SceneModel(
         engine=engine,
-        options=build.engine_options(parts.world),
+        options=engine.options,
         steps=parts.steps,
         parts=parts,
         bodies={name: parts.bodies[name].info() for name in engine.body_names},
