@@ -221,7 +221,7 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
         "scene": model.place,
         "status": rollout.status,
         "message": rollout.message,
-        "warnings": list(rollout.warnings),
+        "warnings": [*rollout.warnings, *model.crossings(rollout)],
         "meshes": {name: report.plain() for name, report in model.meshes.items()},
         "steps": {"wanted": model.steps, "done": len(iterations), "step": model.options.step},
         "newton": {

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 Array = np.ndarray
+SAMPLES = 200  # of a sphere
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,23 @@ def uniform_inertia(kind: str, size: Array) -> Array:
     square = np.asarray(size, float) ** 2
     share = 1 / 12 if kind == "box" else 1 / 20  # sphere: 2/5 r^2 = (d^2 + d^2) / 20
     return np.concatenate([share * (square.sum() - square), np.zeros(3)])
+
+
+def samples(kind: str | None, size: Array) -> Array:
+    """Points on the surface of a shape, body frame [m]  (n, 3)."""
+    if kind == "box":
+        return face_grid_contact_spheres(size, 9, 0.0, 1.0).local
+    if kind == "sphere":
+        return fibonacci_sphere(SAMPLES) * np.asarray(size) / 2
+    return np.zeros((0, 3))
+
+
+def fibonacci_sphere(count: int) -> Array:
+    """Evenly spread unit vectors (count, 3)."""
+    k = np.arange(count) + 0.5
+    z, turn = 1 - 2 * k / count, k * math.pi * (1 + 5**0.5)
+    rim = np.sqrt(1 - z**2)
+    return np.stack([rim * np.cos(turn), rim * np.sin(turn), z], axis=1)
 
 
 def torque_radius(kind: str | None, size: Array, inertia: Array, mass: float) -> float:

@@ -103,6 +103,14 @@ class Body(Part):
         """Kind (box, sphere, soft or None) and bounding edges [m] (3,)."""
         return None, np.zeros(3)
 
+    def surface(self) -> dict | None:
+        """The surface that it carries, as `sdfs` of a file have it; None without a shape."""
+        return None
+
+    def samples(self) -> Array:
+        """Points on its surface, or of contact, in its frame [m]  (n, 3)."""
+        return np.zeros((0, 3))
+
     def info(self) -> BodyInfo:
         """For pictures."""
         kind, size = self.outline()

@@ -143,6 +143,11 @@ class LumpedBody(Body):
     def outline(self):
         return outline_of(self.shape)
 
+    def samples(self):
+        if self.shape is None and self.touches:
+            return self.contact_spheres_at_start().centres()
+        return shapes.samples(*self.outline())
+
     def total_mass(self) -> float:
         return self.mass if self.mass is not None else self.density * shapes.volume(*self.outline())
 
