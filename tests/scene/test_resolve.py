@@ -136,7 +136,7 @@ def test_a_resolved_scene_resolves_to_itself_to_the_bit(seed):
         ("bodies/ball/inertia", [1, 1, -1], "bodies.ball.inertia", "positive principal moments"),
         ("bodies/ball/inertia", "round", "bodies.ball.inertia", "'uniform'"),
         ("bodies/ball/shape", REQUIRED, "bodies.ball.inertia", "or give a shape"),
-        ("bodies/ball/shape", {"cylinder": {}}, "bodies.ball.shape.cylinder", "'box:'"),
+        ("bodies/ball/shape", {"cone": {}}, "bodies.ball.shape.cone", "'box:'"),
         ("bodies/ball/shape/sphere/radius", -1, "bodies.ball.shape.sphere.radius", "> 0 [m]"),
         ("bodies/cube/shape/box/half_extents", [1, 1, 1], "bodies.cube.shape.box", "exactly one"),
         ("bodies/cube/shape/box/size", [1, 1, 0], "bodies.cube.shape.box.size[2]", "> 0 [m]"),

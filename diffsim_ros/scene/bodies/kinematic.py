@@ -44,7 +44,9 @@ class KinematicBody(Body):
     pose: None = key("mapping", "where it rests; or give keys, or waypoints")
     keys: dict = key("mapping", "poses at equal intervals: {interval, positions, rotations}")
     waypoints: None = key("list", "poses at times: {time, position, rotation or orientation}")
-    shape: dict | None = key("any", "one of `box`, `sphere`, for pictures and contact `pairs`")
+    shape: dict | None = key(
+        "any", "one of `box`, `sphere`, `cylinder`, `capsule`, for pictures and contact `pairs`"
+    )
     colour: list[float] = shared(COLOUR)
 
     @classmethod
