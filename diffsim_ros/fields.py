@@ -12,16 +12,15 @@ import math
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.units import MOST_TURNED, read_number
 
 REQUIRED = "required"
 FORMER_PARAMETERS = (("_proxies.", "_contact_spheres."), (".proxies.", ".contact_spheres."))
 """Parts of names of parameters that have changed."""
-_DECIMAL = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_NUMBER = re.compile(rf"^({_DECIMAL})(?:/({_DECIMAL}))?(?:\s+(\S.*))?$")
 
 
 @dataclass(frozen=True)
@@ -108,6 +107,7 @@ class Reader:
 
     def __init__(self, place: object) -> None:
         self.place = str(place)
+        self._warned: set[str] = set()
 
     def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
         """Return (not raise) the InputError for a value of this file."""
@@ -203,21 +203,27 @@ class Reader:
         return number
 
     def _plain_number(self, field: Field, value: object, key: str) -> float:
-        """A float from a number, '1e-3', '1/480' or '0.37 kg' (the unit must be the field's)."""
+        """A float, in the field's unit, from a number, '1e-3', '1/480', '0.37 kg' or '90 deg'."""
         if isinstance(value, str):
-            match = _NUMBER.match(value.strip())
-            if match is None:
-                raise self._fail(field, value, key)
-            text, divisor, unit = match.groups()
-            if unit is not None and unit.strip("[] ") != field.unit:
-                unit_rule = f"the unit {field.unit}" if field.unit else "no unit"
-                raise self._fail(field, value, key, f"convert it: only {unit_rule} is accepted")
-            if divisor is not None and float(divisor) == 0:
-                raise self._fail(field, value, key)
-            return float(text) / float(divisor or 1)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            try:
+                number, with_unit = read_number(value, field.unit)
+            except ValueError as error:
+                raise self._fail(field, value, key, str(error)) from error
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self._fail(field, value, key)
-        return float(value)
+        else:
+            number, with_unit = float(value), False
+        if field.unit == "rad" and not with_unit and MOST_TURNED < abs(number) < math.inf:
+            self._warn_of_degrees(number, key)
+        return number
+
+    def _warn_of_degrees(self, number: float, key: str) -> None:
+        """Once for the numbers of a list."""
+        whole = key.rpartition("[")[0] if key.endswith("]") else key
+        if whole not in self._warned:
+            self._warned.add(whole)
+            text = f"{number:g} rad is more than a turn: write `{number:g} deg` or `{number:g} rad`"
+            warnings.warn(f"{self.place}: {key}: {text}", UserWarning, stacklevel=2)
 
     def _integer(self, field: Field, value: object, key: str) -> int:
         number = self._number(field, value, key)
@@ -278,9 +284,7 @@ class Reader:
             return "uniform"
         if isinstance(value, (list, tuple)):
             return self._list_of(field, value, key, (3, 6))
-        if isinstance(value, str) and _NUMBER.match(value.strip()) is None:
-            raise self._fail(field, value, key)
-        return self._number(Field("number", "", field.unit, minimum=0, strict=True), value, key)
+        return self._number(replace(field, minimum=0, strict=True), value, key)
 
     def _numbers(self, field: Field, value: object, key: str) -> list[float]:
         return self._list_of(field, value, key)
@@ -346,6 +350,14 @@ def print_warnings_in_one_line() -> None:
 def join(key: str, name: object) -> str:
     """Path of `name` inside `key`, e.g. join("bodies", "cube") = "bodies.cube"."""
     return f"{key}.{name}" if key else str(name)
+
+
+def for_motion(section: Section, turns: bool) -> dict[str, Field]:
+    """The section of what turns or slides: `rad or m` of a key is rad, or m."""
+    return {
+        name: replace(field, unit=field.unit.split(" or ")[0 if turns else -1])
+        for name, field in section.items()
+    }
 
 
 def present(values: dict) -> dict:

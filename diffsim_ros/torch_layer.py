@@ -43,6 +43,7 @@ def rollout(
     """Roll a scene out; one tensor per name of `observe`, differentiable with respect to p.
 
     p        parameters (np,), in the order of `scene.parameters`; or several motions' (B, np)
+    options  absent: those of the scene, where a file has them
     observe  of position (F, nodes, 3) [m], velocity (F, nodes, 3) [m/s], orientation (F, nodes, 4)
              x, y, z, w and angular_velocity (F, nodes, 3) [rad/s]; world frame, `scene.nodes_of`
              gives a body's rows; with a leading B where p has one
@@ -68,7 +69,7 @@ def rollout(
     settings = _Settings(
         scene,
         int(steps),
-        options or _engine.Options(),
+        options or getattr(scene, "options", None) or _engine.Options(),
         tuple(observe),
         index,
         mode,

@@ -84,7 +84,7 @@ def test_simulate_estimates_errors_and_chooses_the_step(tmp_path, capsys):
     errors = yaml.safe_load((out / "result.yaml").read_text())["errors"]
     assert errors["step"] == step
     assert max(e["error"] for e in errors["poses"].values() if e["unit"] == "m") <= 2e-3
-    for wrong in ("0", "1 km", "nan", "-1mm"):
+    for wrong in ("0", "1 kg", "nan", "-1mm"):
         assert main(["simulate", str(tmp_path / "scene.yaml"), "--tolerance=" + wrong]) == 2
         assert "a length > 0 in m, cm, mm or um" in capsys.readouterr().err
 

@@ -20,7 +20,7 @@ FILE_CEILING, FUNCTION_CEILING = 500, 80
 # data; errors and output are below everything.
 BASE = {
     "errors", "files", "yaml_file", "npz", "tables", "fields", "meshes", "parameter", "rotation",
-    "output_value",
+    "output_value", "units",
 }  # fmt: skip
 USERS = {"real2sim", "planning", "twin", "viz", "commands", "cli", "nodes"}
 ALL = {"output", "scene", "sensing", "inverse", "statics", *USERS}

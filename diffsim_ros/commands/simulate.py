@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from diffsim_ros import __version__
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.errors import InputError
 from diffsim_ros.output import OutputFolder, write_json, write_yaml
+from diffsim_ros.units import read_number
 from diffsim_ros.viz.field_colours import FieldColours, field_colours, fields_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ FILES = (
 )  # fmt: skip
 
 
-LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
 SHOWN = 12  # errors that are printed of each kind; result.yaml has all
 MARKER_RATE = 30.0  # of soft bodies in motion.mcap [Hz]
 
@@ -79,9 +78,8 @@ def colour_fields(model: Any, field: str | None, limits: Sequence[float] | None)
 
 def length(text: str) -> float:
     """[m] of `--tolerance`, such as 1mm or 0.001; raises InputError."""
-    found = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*(m|cm|mm|um)?\s*", text, re.IGNORECASE)
     try:
-        metres = float(found[1]) * LENGTHS[(found[2] or "m").lower()] if found else 0.0
+        metres, _ = read_number(text, "m")
     except ValueError:
         metres = 0.0
     if not 0 < metres < math.inf:
@@ -223,7 +221,7 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
         "scene": model.place,
         "status": rollout.status,
         "message": rollout.message,
-        "warnings": list(rollout.warnings),
+        "warnings": [*rollout.warnings, *model.crossings(rollout)],
         "meshes": {name: report.plain() for name, report in model.meshes.items()},
         "steps": {"wanted": model.steps, "done": len(iterations), "step": model.options.step},
         "newton": {

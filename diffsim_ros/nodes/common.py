@@ -195,11 +195,11 @@ def run_node(make: Callable[..., BaseNode], arguments: Sequence[str] | None = No
     """
     print_warnings_in_one_line()
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if {"-h", "--help"} & set(given):  # after --ros-args too, where rclpy would refuse it
+        print(help_text(make))
+        return 0
     try:
         others = remove_ros_args(given)
-        if {"-h", "--help"} & set(others):
-            print(help_text(make))
-            return 0
         if others:
             raise _unusable(" ".join(others), "--ros-args and what follows it")
     except (InputError, RCLError, UnknownROSArgsError) as error:

@@ -75,7 +75,7 @@ def load_arm(source: str | Path | Mapping, base: str | Path = ".") -> Arm:
         near = nearest(tool, robot.frames)
         raise InputError(place, "tool", tool, f"a link of {robot.place}", near)
     limits = _limits(place, robot, given.get("limits", {}))
-    home = robot.values(given.get("home"), "home", place=place)
+    home = robot.values(given.get("home"), "home", place=place, unit="rad or m")
     for name, value, low, high in zip(
         robot.joint_names, home, limits.lower, limits.upper, strict=True
     ):
@@ -121,8 +121,8 @@ def _limits(place: str, robot: Robot, given: Mapping) -> Limits:
         raise InputError(place, "limits.velocity_share", share, "greater than 0, at most 1")
     known = robot.limits
     arrays = {}
-    for key in ("acceleration", "jerk"):
-        arrays[key] = robot.values(given.get(key, 1e3), f"limits.{key}", 1e3, place)
+    for key, unit in (("acceleration", "rad/s^2 or m/s^2"), ("jerk", "rad/s^3 or m/s^3")):
+        arrays[key] = robot.values(given.get(key, 1e3), f"limits.{key}", 1e3, place, unit)
         if np.any(arrays[key] <= 0):
             raise InputError(place, f"limits.{key}", given[key], "greater than 0")
     return Limits(known["lower"], known["upper"], share * known["velocity"], **arrays)

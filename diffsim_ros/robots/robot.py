@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
+from diffsim_ros.units import MOST_TURNED, read_number
 
 KINDS = ("revolute", "continuous", "prismatic")
 """Joints that move, in URDF's words."""
@@ -159,10 +160,12 @@ class Robot:
         return tuple(reversed(found))
 
     def values(
-        self, given: object, key: str, default: float = 0.0, place: object = ""
+        self, given: object, key: str, default: float = 0.0, place: object = "", unit: str = ""
     ) -> np.ndarray:
         """One number per joint (n,) of a number for all, a list, or {joint: number}.
 
+        unit  of a joint that turns and of one that slides: `rad or m`; a number may name its own
+              (`90 deg`), and an angle beyond a turn must.
         Joints that a mapping does not name get `default`.  InputError names key and `place` (of
         the value; by default the URDF).
         """
@@ -178,7 +181,25 @@ class Robot:
         elif not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
             given = [given] * count
         rule = f"a number, {count} numbers, or a mapping joint -> number"
+        if len(given) == count:
+            pairs = zip(self.joints, given, strict=True)
+            given = [_in_unit(joint, g, key, place, unit) for joint, g in pairs]
         numbers = [g for g in given if isinstance(g, (int, float)) and not isinstance(g, bool)]
         if len(given) != count or len(numbers) != count or any(not abs(g) < 1e300 for g in numbers):
             raise InputError(place, key, list(given), rule)
         return np.array(numbers, float)
+
+
+def _in_unit(joint: Joint, given: object, key: str, place: object, unit: str) -> object:
+    """A number as `unit` of the joint has it; InputError for an angle beyond a turn without one."""
+    own = unit.split(" or ")[0 if joint.turns else -1]
+    if isinstance(given, str):
+        try:
+            return read_number(given, own)[0]
+        except ValueError as error:
+            rule = f"a number [{own}]" if own else "a number"
+            raise InputError(place, f"{key}.{joint.name}", given, rule, str(error)) from error
+    if own == "rad" and isinstance(given, (int, float)) and abs(given) > MOST_TURNED:
+        rule = f"an angle within a turn, `{given:g} deg`, or `{given:g} rad`"
+        raise InputError(place, f"{key}.{joint.name}", given, rule)
+    return given

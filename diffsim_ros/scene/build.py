@@ -10,6 +10,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.rotation import quat_matrix
+from diffsim_ros.scene.joint_start import check_joints
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placement import vertices_at
 from diffsim_ros.scene.sdfs import surface_of
@@ -78,7 +79,7 @@ def engine_scene(parts: Parts) -> tuple[Any, dict[str, Any]]:
 
 def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
     """Refuse bodies that start deep inside a surface (InputError naming body, depth and remedy),
-    where `pose`, `start` and `values` have them.
+    where `pose`, `start` and `values` have them, and joints that start open.
 
     Deep: more than 10 % of the body's smallest extent and more than twice the depth m |g| / k_n at
     which the body rests on its own weight.
@@ -90,6 +91,8 @@ def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
         node = engine.nodes_of(name)[0]
         return position[node], quat_matrix(orientation[node])
 
+    names = [info.name for info in engine.parameters]
+    check_joints(parts, dict(zip(names, engine.values.tolist(), strict=True)), pose)
     for contact in parts.contacts:
         body = parts.bodies[contact.points]
         points = body.contact_spheres_at_start()

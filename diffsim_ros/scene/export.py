@@ -144,6 +144,8 @@ def _geom(body: Mapping[str, Any]) -> dict[str, str]:
     """Type and size of a MuJoCo geom; a body without shape becomes a ball of 1 cm."""
     if body["kind"] == "box":
         return {"type": "box", "size": _text(*(0.5 * body["size"]))}
+    if body["kind"] in ("cylinder", "capsule"):
+        return {"type": body["kind"], "size": _text(0.5 * body["size"][0], 0.5 * _along(body))}
     radius = 0.5 * body["size"][0] if body["kind"] == "sphere" else 0.01
     return {"type": "sphere", "size": _text(radius)}
 
@@ -225,15 +227,24 @@ def _inertial(link: xml.Element, body: Mapping[str, Any]) -> None:
 
 
 def _shape(geometry: xml.Element, body: Mapping[str, Any], *, sdf: bool) -> None:
-    """Box or sphere; a body without shape becomes a ball of 1 cm."""
-    box = body["kind"] == "box"
-    radius = 0.5 * body["size"][0] if body["kind"] == "sphere" else 0.01
-    kind, key, value = ("box", "size", body["size"]) if box else ("sphere", "radius", [radius])
-    node = xml.SubElement(geometry, kind)
-    if sdf:
-        xml.SubElement(node, key).text = _text(*value)
-    else:
-        node.set(key, _text(*value))
+    """The body's shape, a capsule as URDF 1.2 has it; without one it is a ball of 1 cm."""
+    kind, size = body["kind"], body["size"]
+    values = {"radius": _text(0.5 * size[0] if kind else 0.01)}
+    if kind == "box":
+        values = {"size": _text(*size)}
+    elif kind in ("cylinder", "capsule"):
+        values["length"] = _text(_along(body))
+    node = xml.SubElement(geometry, kind or "sphere")
+    for key, value in values.items():
+        if sdf:
+            xml.SubElement(node, key).text = value
+        else:
+            node.set(key, value)
+
+
+def _along(body: Mapping[str, Any]) -> float:
+    """Height of a cylinder; of a capsule between the centres of its ends [m]."""
+    return float(body["size"][2] - (body["size"][0] if body["kind"] == "capsule" else 0.0))
 
 
 def _text(*numbers: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from diffsim_ros.parameter import Parameter
 from diffsim_ros.scene import build
 from diffsim_ros.scene.bodies import BodyInfo
+from diffsim_ros.scene.crossing import crossings, report, warn_of_start
 from diffsim_ros.scene.mesh_report import MeshReport
 from diffsim_ros.scene.parameters import read_parameters
 from diffsim_ros.scene.parts import Parts
@@ -27,7 +28,7 @@ class SceneModel:
     """A checked scene, its engine scene and how to run it.
 
     engine        _engine.Scene; `engine.values` are the scene's numbers
-    options       _engine.Options
+    options       _engine.Options, which rollouts of `engine` without options take
     steps         number of steps of the scene's duration
     parts         bodies, surfaces, contacts and links, by kind
     bodies        name -> BodyInfo, in the order of the engine
@@ -50,6 +51,14 @@ class SceneModel:
     place: str = "scene"
     surfaces: dict[str, Any] = field(default_factory=dict, repr=False)
     meshes: dict[str, MeshReport] = field(default_factory=dict, repr=False)
+
+    def crossings(self, rollout: _engine.Rollout) -> list[str]:
+        """What a motion has inside what, in words (scene/crossing.py).
+
+        InputError for a scene that is `strict`.
+        """
+        frames = rollout.time, rollout.position, rollout.orientation
+        return report(self.parts, crossings(self.parts, self.surfaces, self.engine, *frames))
 
     def halved(self, times: int) -> SceneModel:
         """The scene with its step halved so often: the same numbers, recorded at the same times."""
@@ -80,11 +89,13 @@ def load_scene(
         raw = {**raw, "estimated": str(Path(estimated).resolve())}
     parts = resolve(raw, place)
     engine, surfaces = build.engine_scene(parts)
+    engine.options = build.engine_options(parts.world)
     build.check_start(parts, surfaces, engine)
+    warn_of_start(parts, surfaces, engine)
     reports = {name: body.mesh.report for name, body in parts.bodies.items() if body.SOFT}
     return SceneModel(
         engine=engine,
-        options=build.engine_options(parts.world),
+        options=engine.options,
         steps=parts.steps,
         parts=parts,
         bodies={name: parts.bodies[name].info() for name in engine.body_names},

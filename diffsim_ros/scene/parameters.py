@@ -8,9 +8,10 @@ is a `Parameter` that sets p_j = factor_j * value ** power.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from diffsim_ros.errors import nearest
-from diffsim_ros.fields import Reader
+from diffsim_ros.fields import Reader, Section
 from diffsim_ros.parameter import FACTOR_POWER, Parameter
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.targets import Target
@@ -37,8 +38,11 @@ def read_parameters(given: dict, known: dict[str, Target], place: object) -> lis
 def _parameter(reader: Reader, known: dict[str, Target], path: str, value: object) -> Parameter:
     key = f"parameters.{path}"
     target = _target(reader, known, path, key)
-    entry = reader.section(schema.PARAMETER, value, key)
-    plain = entry["factor"] == 1 and entry["power"] == 1
+    given = reader.mapping(value, key)
+    shares = {word: given[word] for word in FACTOR_POWER if word in given}
+    plain = reader.section(FACTOR_POWER, shares, key) == {"factor": 1, "power": 1}
+    unit = target.unit if plain else ""
+    entry = reader.section(_with_unit(schema.PARAMETER, ("value", "bounds"), unit), given, key)
     if plain and entry["unit"] not in (None, target.unit):
         raise reader.error(f"{key}.unit", entry["unit"], f"the unit of the path, {target.unit}")
     if entry["support"] not in (None, target.support):
@@ -57,7 +61,8 @@ def _parameter(reader: Reader, known: dict[str, Target], path: str, value: objec
             if name in sets:
                 raise reader.error(also_key, other, "a path that is not set already")
             sets[name] = pair
-    prior = reader.section(schema.PRIOR, entry["prior"], f"{key}.prior") if entry["prior"] else {}
+    section = _with_unit(schema.PRIOR, ("mean", "sigma"), unit)
+    prior = reader.section(section, entry["prior"], f"{key}.prior") if entry["prior"] else {}
     return Parameter(
         name=entry["name"] or path,
         unit=entry["unit"] or (target.unit if plain else ""),
@@ -69,6 +74,11 @@ def _parameter(reader: Reader, known: dict[str, Target], path: str, value: objec
         prior_sigma=prior.get("sigma"),
         sets=sets,
     )
+
+
+def _with_unit(section: Section, names: tuple[str, ...], unit: str) -> Section:
+    """The section with these numbers in the unit of the path."""
+    return {**section, **{name: replace(section[name], unit=unit) for name in names}}
 
 
 def _target(reader: Reader, known: dict[str, Target], path: str, key: str) -> Target:

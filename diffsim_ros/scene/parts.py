@@ -17,6 +17,7 @@ class Parts:
     world          section `world`, duration a whole number of steps
     materials      name -> Material;  bodies  name -> Body;  sdfs  name -> Sdf or another's name
     contacts, links   in the order of the file (Contact, SceneLink)
+    strict         whether bodies inside each other are an error
     start          file that the motion starts from, or soft body -> file
     values         parameter of the engine -> value;  parameters  section, as the file has it
     given_bodies   name -> word and kind of every body of the file, None where there is no such kind
@@ -31,6 +32,7 @@ class Parts:
     sdfs: dict[str, Any] = field(default_factory=dict)
     contacts: list[Any] = field(default_factory=list)
     links: list[Any] = field(default_factory=list)
+    strict: bool = False
     start: str | dict[str, str] | None = None
     values: dict[str, float] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class Parts:
             "name": self.name, "world": self.world, "materials": self.materials,
             "bodies": self.bodies, "sdfs": self.sdfs, "contact": self.contacts,
             "links": self.links, **({"start": self.start} if self.start else {}),
+            **({"strict": True} if self.strict else {}),
             "values": self.values, "parameters": self.parameters,
         })  # fmt: skip
 

@@ -11,6 +11,7 @@ from diffsim_ros.fields import Field, Reader
 from diffsim_ros.scene import schema
 from diffsim_ros.scene.bodies import read_bodies
 from diffsim_ros.scene.contacts import read_contact
+from diffsim_ros.scene.contacts.pairs import expanded
 from diffsim_ros.scene.links import read_link
 from diffsim_ros.scene.materials import Material
 from diffsim_ros.scene.parts import Parts
@@ -42,10 +43,12 @@ def resolve(raw: object, place: object) -> Parts:
     read_bodies(parts, scene["bodies"])
     parts.sdfs = resolve_sdfs(reader, scene["sdfs"])
     for i, value in enumerate(scene["contact"]):
-        parts.contacts.append(read_contact(parts, value, f"contact[{i}]"))
+        for one in expanded(parts, value, f"contact[{i}]", scene["links"]):
+            parts.contacts.append(read_contact(parts, one, f"contact[{i}]"))
     for i, value in enumerate(scene["links"]):
         parts.links.append(read_link(parts, value, f"links[{i}]"))
     _unique_names(parts)
+    parts.strict = scene["strict"]
     parts.start = read_start(reader, scene["start"])
     parts.values = _values(reader, scene["estimated"], scene["values"])
     return parts

@@ -45,8 +45,8 @@ def _placed(reader: Reader, options: dict, key: str) -> tuple[np.ndarray, np.nda
 def _motions(reader: Reader, robot: Robot, options: dict, key: str) -> list[tuple]:
     """(turn, position, omega, velocity) of every body's frame at the start, world frame."""
     turn, at = _placed(reader, options, key)
-    q = robot.values(options["angles"], join(key, "angles"))
-    qd = robot.values(options["rates"], join(key, "rates"))
+    q = _values(reader, robot, options, key, "angles")
+    qd = _values(reader, robot, options, key, "rates")
     found = []
     for pose, w, v in body_motions(robot, q, qd):
         found.append((turn @ pose[:3, :3], at + turn @ pose[:3, 3], turn @ w, turn @ v))
@@ -80,11 +80,11 @@ def _bodies(reader: Reader, robot: Robot, options: dict, key: str) -> dict[str, 
 
 def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
     prefix, links = options["prefix"], []
-    q = robot.values(options["angles"], join(key, "angles"))
+    q = _values(reader, robot, options, key, "angles")
     numbers = {
-        "friction_damping": _given(robot, options, key, "damping", "damping"),
-        "coulomb_friction": _given(robot, options, key, "friction", "friction"),
-        "armature": robot.values(options["armature"], join(key, "armature")),
+        "friction_damping": _given(reader, robot, options, key, "damping"),
+        "coulomb_friction": _given(reader, robot, options, key, "friction"),
+        "armature": _values(reader, robot, options, key, "armature"),
     }
     motions = _motions(reader, robot, options, key)
     for i, (joint, (turn, position, *_)) in enumerate(zip(robot.joints, motions, strict=True)):
@@ -115,11 +115,17 @@ def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
     return links
 
 
-def _given(robot: Robot, options: dict, key: str, name: str, attribute: str) -> np.ndarray:
+def _given(reader: Reader, robot: Robot, options: dict, key: str, name: str) -> np.ndarray:
     """Numbers of the scene, else those of the URDF."""
     if options[name] is None:
-        return np.array([getattr(joint, attribute) for joint in robot.joints])
-    return robot.values(options[name], join(key, name))
+        return np.array([getattr(joint, name) for joint in robot.joints])
+    return _values(reader, robot, options, key, name)
+
+
+def _values(reader: Reader, robot: Robot, options: dict, key: str, name: str) -> np.ndarray:
+    """Numbers per joint of an option whose unit schema_robots.UNITS has."""
+    unit = schema_robots.UNITS[name]
+    return robot.values(options[name], join(key, name), place=reader.place, unit=unit)
 
 
 def motor_name(joint: str) -> str:
@@ -130,7 +136,9 @@ def motor_name(joint: str) -> str:
 def _motors(reader: Reader, robot: Robot, options: dict, q: np.ndarray, key: str) -> list[dict]:
     drive = reader.section(schema_robots.DRIVE, options["drive"], key)
     follows = drive["kind"] == "position"
-    gains = {name: robot.values(drive[name], join(key, name)) for name in ("stiffness", "damping")}
+    gains = {name: robot.values(drive[name], join(key, name), place=reader.place,
+                                unit=schema_robots.DRIVE_UNITS[name])
+             for name in schema_robots.DRIVE_UNITS}  # fmt: skip
     if not follows and any(drive[name] is not None for name in gains):
         raise reader.error(join(key, "kind"), drive["kind"], "position, with stiffness and damping")
     if drive["keys"] > 1 and drive["interval"] is None:

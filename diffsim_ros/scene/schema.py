@@ -8,6 +8,7 @@ from __future__ import annotations
 from diffsim_ros.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.parameter import FACTOR_POWER, SCALE
 from diffsim_ros.scene import bodies, contacts, links, materials, schema_robots, sdfs
+from diffsim_ros.scene.contacts import pairs
 from diffsim_ros.scene.start import START
 
 SCENE: Section = {
@@ -21,6 +22,9 @@ SCENE: Section = {
     "links": Field("list", "springs between points of bodies and of the world", default=[]),
     "estimated": Field("text", "result.yaml of `diffsim estimate`: its `scene` joins `values`"),
     "start": START,
+    "strict": Field(
+        "flag", "whether bodies inside each other are an error, not a warning", default=False
+    ),
     "values": Field(
         "mapping", "parameter of the engine -> number, over all else", default={}, of_names=True
     ),
@@ -83,6 +87,7 @@ TABLES: dict[str, Section] = {
     **bodies.TABLES,
     **sdfs.TABLES,
     **contacts.TABLES,
+    **pairs.TABLES,
     **links.TABLES,
     **schema_robots.TABLES,
     "parameters.PATH": PARAMETER,

@@ -5,21 +5,30 @@ from __future__ import annotations
 from diffsim_ros.fields import REQUIRED, Field, Section
 from diffsim_ros.scene.links.payload import PayloadLink
 
+UNITS = {
+    "angles": "rad or m",
+    "rates": "rad/s or m/s",
+    "damping": "N m s/rad or N s/m",
+    "friction": "N m or N",
+    "armature": "kg m^2 or kg",
+}
+"""Of numbers per joint: of one that turns, of one that slides."""
+DRIVE_UNITS = {"stiffness": "N m/rad or N/m", "damping": "N m s/rad or N s/m"}
 PER_JOINT = "one for all, a list in the order of the tree, or {joint: number}"
 
 ROBOT: Section = {
     "urdf": Field("text", "file, relative to the scene", default=REQUIRED),
     "pose": Field("mapping", "of the base link: position, orientation or rotation", default={}),
     "prefix": Field("text", "put before the names of its links and joints", default=""),
-    "angles": Field("any", f"at the start [rad or m]: {PER_JOINT}"),
-    "rates": Field("any", f"at the start [rad/s or m/s]: {PER_JOINT}"),
+    "angles": Field("any", f"at the start [{UNITS['angles']}]: {PER_JOINT}"),
+    "rates": Field("any", f"at the start [{UNITS['rates']}]: {PER_JOINT}"),
     "drive": Field("mapping", "motors on its joints; absent: none"),
-    "damping": Field("any", f"viscous [N m s/rad or N s/m]; absent: the URDF's; {PER_JOINT}"),
-    "friction": Field("any", f"Coulomb [N m or N]; absent: the URDF's; {PER_JOINT}"),
+    "damping": Field("any", f"viscous [{UNITS['damping']}]; absent: the URDF's; {PER_JOINT}"),
+    "friction": Field("any", f"Coulomb [{UNITS['friction']}]; absent: the URDF's; {PER_JOINT}"),
     "slip_rate": Field(
         "number", "of the Coulomb friction", "rad/s or m/s", 0.01, minimum=0, strict=True
     ),
-    "armature": Field("any", f"geared rotors [kg m^2 or kg]; absent: none; {PER_JOINT}"),
+    "armature": Field("any", f"geared rotors [{UNITS['armature']}]; absent: none; {PER_JOINT}"),
     "joint_stiffness": Field(
         "number",
         "of what joints hold; absent: by the masses, as of links",
@@ -44,8 +53,8 @@ DRIVE: Section = {
         default="position",
         choices=("position", "torque"),
     ),
-    "stiffness": Field("any", f"of kind position [N m/rad or N/m]: {PER_JOINT}"),
-    "damping": Field("any", f"of kind position [N m s/rad or N s/m]: {PER_JOINT}"),
+    "stiffness": Field("any", f"of kind position [{DRIVE_UNITS['stiffness']}]: {PER_JOINT}"),
+    "damping": Field("any", f"of kind position [{DRIVE_UNITS['damping']}]: {PER_JOINT}"),
     "keys": Field(
         "integer", "how many keys each motor has, all at the start", default=1, minimum=1
     ),

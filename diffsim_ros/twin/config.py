@@ -144,7 +144,8 @@ def _arm(reader: Reader, value: object, beside: str | Path | None) -> Arm:
 def _start(reader: Reader, value: object, arm: Arm) -> np.ndarray:
     if value is None:
         return arm.home
-    start, limits = arm.robot.values(value, "start", place=reader.place), arm.limits
+    start = arm.robot.values(value, "start", place=reader.place, unit="rad or m")
+    limits = arm.limits
     for name, q, low, high in zip(
         arm.robot.joint_names, start, limits.lower, limits.upper, strict=True
     ):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from diffsim_ros.rotation import quat_matrix, quat_multiply
 from diffsim_ros.scene.links.link import End
+from diffsim_ros.scene.shapes import surface_mesh
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import style
 from diffsim_ros.viz.field_colours import FieldColours
@@ -28,6 +29,16 @@ TARGET_SIZE = 0.02  # diameter of the ball at a target [m]
 GREY = (0.90, 0.91, 0.93, 1.0)
 
 
+def solid(kind: str, size: Sequence[float]) -> dict[str, Any]:
+    """Kind, scale and points of a Marker of a rigid body's shape with bounding edges `size`."""
+    vertices, triangles = surface_mesh(kind, np.asarray(size))
+    if len(triangles):
+        points = vertices[triangles].reshape(-1, 3)
+        return {"kind": MarkerKind.TRIANGLE_LIST, "scale": (1.0, 1.0, 1.0), "points": points}
+    kinds = {"box": MarkerKind.CUBE}
+    return {"kind": kinds.get(kind, MarkerKind.SPHERE), "scale": tuple(size)}
+
+
 def body_markers(
     scene: Any, rollout: Any, name: str, frames: Any, *, ids: Any = None, alpha: float = 1.0,
     field: FieldColours | None = None,
@@ -35,7 +46,7 @@ def body_markers(
     """Markers of one body at recorded frames, one each; `ids` default to the frames.
 
     field  by which solids are coloured; None: their own colour
-    Boxes and spheres by their pose, solids and cloth as TRIANGLE_LIST (cloth with both sides),
+    Rigid shapes by their pose, solids and cloth as TRIANGLE_LIST (cloth with both sides),
     strings as LINE_LIST.
     """
     info, frames = scene.bodies[name], np.atleast_1d(frames)
@@ -53,17 +64,15 @@ def body_markers(
     if info.kind == "frame":
         return []
     row = scene.engine.nodes_of(name)[0]
-    kind = MarkerKind.CUBE if info.kind == "box" else MarkerKind.SPHERE
-    size = info.size if info.kind != "point" else (POINT_SIZE,) * 3
+    look = solid(info.kind, info.size if info.kind != "point" else (POINT_SIZE,) * 3)
     return [
         Marker(
             f"body/{name}",
             int(i),
-            kind,
             position=rollout.position[k, row],
             orientation=rollout.orientation[k, row],
-            scale=size,
             colour=colour,
+            **look,
         )
         for i, k in zip(ids, frames, strict=True)
     ]

@@ -12,6 +12,7 @@ import numpy as np
 from diffsim_ros import __version__
 from diffsim_ros.output import yaml_text
 from diffsim_ros.rotation import quat_matrix
+from diffsim_ros.scene.shapes import surface_mesh
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, report_tables, style
 from diffsim_ros.viz.html import rendered, write_page
@@ -118,7 +119,13 @@ def scene_motion(
             row = scene.engine.nodes_of(body)[0]
             pose = rollout.position[frames, row], rollout.orientation[frames, row]
             size = [edge or POINT_SIZE for edge in info.size]
-            bodies.append(player.body_data(body, info.kind, size, colour, *pose))
+            corners, faces = surface_mesh(info.kind, np.array(size))
+            if len(faces):
+                placed = np.einsum("fij,nj->fni", quat_matrix(pose[1]), corners) + pose[0][:, None]
+                data = placed, faces, np.zeros((0, 2), int)
+                bodies.append(player.mesh_data(body, colour, *data))
+            else:
+                bodies.append(player.body_data(body, info.kind, size, colour, *pose))
     bodies += [_surface(scene, rollout, sdf, frames) for sdf in scene.sdfs if sdf.kind != "plane"]
     planes = [
         {"p": list(map(float, sdf.position)), "q": list(map(float, sdf.orientation))}

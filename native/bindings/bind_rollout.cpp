@@ -141,11 +141,19 @@ MatrixXd stacked(const PyRollout& r, const py::dict& by_name) {
   return gy;
 }
 
-PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& options,
+/// The options given, else those that the scene was given (`Scene.options`), else the defaults.
+Options options_of(const py::object& scene, const std::optional<Options>& given) {
+  if (given) return *given;
+  const py::object own = py::getattr(scene, "options", py::none());
+  return own.is_none() ? Options() : own.cast<Options>();
+}
+
+PyRollout run(py::object scene, const VectorXd& p, int steps, const std::optional<Options>& given,
               const std::optional<std::vector<int>>& active, const std::string& mode,
               CancelToken* cancel, int threads, const std::optional<MatrixXd>& directions,
               const std::vector<std::string>& names) {
   Scene& model = scene.cast<Scene&>();
+  const Options options = options_of(scene, given);
   model.finalize();
   const GradientMode m = gradient_mode(mode);
   const std::vector<int> columns = active.value_or(std::vector<int>());
@@ -159,12 +167,13 @@ PyRollout run(py::object scene, const VectorXd& p, int steps, const Options& opt
 }
 
 std::vector<PyRollout> run_batch(py::object scene, const MatrixXd& P, const py::object& steps,
-                                 const Options& options,
+                                 const std::optional<Options>& given,
                                  const std::optional<std::vector<int>>& active,
                                  const std::string& mode, int threads, CancelToken* cancel,
                                  const std::optional<std::vector<MatrixXd>>& directions,
                                  const std::vector<std::string>& names) {
   Scene& model = scene.cast<Scene&>();
+  const Options options = options_of(scene, given);
   model.finalize();
   const GradientMode m = gradient_mode(mode);
   const std::vector<int> columns = active.value_or(std::vector<int>());
@@ -260,17 +269,18 @@ void bind_options(py::module_& m) {
 
 void bind_functions(py::module_& m) {
   m.def("rollout", &run, py::arg("scene"), py::arg("p"), py::arg("steps"),
-        py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
+        py::arg("options") = py::none(), py::arg("active") = py::none(), py::arg("mode") = "none",
         py::arg("cancel") = py::none(), py::arg("threads") = 1, py::arg("directions") = py::none(),
         py::arg("outputs") = std::vector<std::string>(),
-        "threads: 2 computes derivatives beside the motion, for the same bits. directions (active, "
+        "options: absent, those of the scene. threads: 2 computes derivatives beside the motion, "
+        "for the same bits. directions (active, "
         "n): dx and dv are by these n directions of the active parameters. outputs: names of "
         "Scene.outputs to report at every frame.");
   m.def("rollout_batch", &run_batch, py::arg("scene"), py::arg("P"), py::arg("steps"),
-        py::arg("options") = Options(), py::arg("active") = py::none(), py::arg("mode") = "none",
+        py::arg("options") = py::none(), py::arg("active") = py::none(), py::arg("mode") = "none",
         py::arg("threads") = 0, py::arg("cancel") = py::none(), py::arg("directions") = py::none(),
         py::arg("outputs") = std::vector<std::string>(),
-        "directions: a matrix (active, n) per row of P.");
+        "options: absent, those of the scene. directions: a matrix (active, n) per row of P.");
 }
 
 }  // namespace

@@ -174,7 +174,8 @@ std::pair<int, int> modes_of(const Scene& s, const std::string& name) {
 
 void bind_scene(py::module_& m) {
   bind_parameter_info(m);
-  py::class_<Scene> scene(m, "Scene", "Bodies, points, springs, contacts; SI units, world frame.");
+  py::class_<Scene> scene(m, "Scene", py::dynamic_attr(),  // `options`, where a file has them
+                          "Bodies, points, springs, contacts; SI units, world frame.");
   scene.def(py::init<>())
       .def("set_gravity", &Scene::set_gravity, py::arg("g"), "Gravity [m/s^2], world.");
   bind_bodies(scene);

@@ -176,8 +176,9 @@ def run(name, *arguments):
 @pytest.mark.parametrize("name", starting.NODES)
 def test_help_says_what_a_node_is_and_all_its_parameters(name, capsys):
     module = import_module(f"diffsim_ros.nodes.{name}")
-    for word in ("--help", "-h"):
-        assert module.main([word]) == 0
+    for words in (["--help"], ["-h"], ["--ros-args", "-r", "__ns:=/lab", "--help"]):
+        assert module.main(words) == 0
+        assert not sys.modules["rclpy"].ok()
         output = capsys.readouterr().out
     kind = getattr(module, "".join(word.capitalize() for word in name.split("_")))
     assert output.startswith(f"usage: {name} --ros-args")

@@ -47,6 +47,19 @@ def resolved(scene):
     return load_scene(scene).description
 
 
+def test_rollouts_without_options_have_the_step_of_the_file():
+    scene = {**SCENE, "world": {"step": 0.005, "duration": 0.1, "record_every": 2}}
+    model = load_scene(scene)
+    p = model.engine.values
+    asked = _engine.rollout(model.engine, p, model.steps, model.options)
+    plain = _engine.rollout(model.engine, p, model.steps)
+    (batch,) = _engine.rollout_batch(model.engine, p[None], model.steps)
+    for run in (plain, batch):
+        assert run.time[-1] == pytest.approx(0.1) and len(run.time) == 11
+        assert np.array_equal(run.position, asked.position)
+    assert _engine.rollout(model.engine, p, 2, _engine.Options(step=0.25)).time[-1] == 0.5
+
+
 def test_engine_values_are_those_of_the_file():
     model = load_scene(SCENE)
     value = dict(zip((i.name for i in model.engine.parameters), model.engine.values, strict=True))

@@ -110,7 +110,8 @@ def test_a_resolved_scene_resolves_to_itself_to_the_bit(seed):
         ("world/stepp", 1, "world.stepp", "did you mean 'step'?"),
         ("world/step", 0, "world.step", "> 0 [s]"),
         ("world/step", REQUIRED, "world.step", "required"),
-        ("world/step", "2 ms", "world.step", "only the unit s is accepted"),
+        ("world/step", "2 mm", "world.step", "mm is no unit of this key; it has s"),
+        ("world/step", "2 sec", "world.step", "sec is no known unit"),
         ("world/step", "1/0", "world.step", "> 0 [s]"),
         ("world/duration", 1e-5, "world.duration", "at least one step of 0.002 s"),
         ("world/scheme", "bdf3", "world.scheme", "bdf1 or bdf2 or generalized_alpha; did you mean"),
@@ -126,7 +127,8 @@ def test_a_resolved_scene_resolves_to_itself_to_the_bit(seed):
         ("bodies/ball/mass", -0.2, "bodies.ball.mass", "> 0 [kg]"),
         ("bodies/ball/mass", True, "bodies.ball.mass", "> 0 [kg]"),
         ("bodies/ball/mass", math.inf, "bodies.ball.mass", "finite"),
-        ("bodies/ball/mass", "200 g", "bodies.ball.mass", "only the unit kg is accepted"),
+        ("bodies/ball/mass", "0 g", "bodies.ball.mass", "> 0 [kg]"),
+        ("bodies/ball/mass", "2 lb", "bodies.ball.mass", "lb is no known unit"),
         ("bodies/ball/mass", "heavy", "bodies.ball.mass", "> 0 [kg]"),
         ("bodies/ball/mass", REQUIRED, "bodies.ball.mass", "a material with a density"),
         ("bodies/ball/density", 3, "bodies.ball.density", "either mass or density"),
@@ -134,7 +136,7 @@ def test_a_resolved_scene_resolves_to_itself_to_the_bit(seed):
         ("bodies/ball/inertia", [1, 1, -1], "bodies.ball.inertia", "positive principal moments"),
         ("bodies/ball/inertia", "round", "bodies.ball.inertia", "'uniform'"),
         ("bodies/ball/shape", REQUIRED, "bodies.ball.inertia", "or give a shape"),
-        ("bodies/ball/shape", {"cylinder": {}}, "bodies.ball.shape.cylinder", "'box:'"),
+        ("bodies/ball/shape", {"cone": {}}, "bodies.ball.shape.cone", "'box:'"),
         ("bodies/ball/shape/sphere/radius", -1, "bodies.ball.shape.sphere.radius", "> 0 [m]"),
         ("bodies/cube/shape/box/half_extents", [1, 1, 1], "bodies.cube.shape.box", "exactly one"),
         ("bodies/cube/shape/box/size", [1, 1, 0], "bodies.cube.shape.box.size[2]", "> 0 [m]"),
@@ -178,15 +180,35 @@ def test_wrong_input_is_named_with_file_path_value_and_rule(path, value, key, hi
     check_refused(changed(path, value), f"{key}: got ", hint)
 
 
-def test_numbers_may_be_fractions_or_carry_the_documented_unit():
+def test_numbers_with_units_are_those_in_si():
+    def described(size, mass, turn, k_n):
+        scene = changed("bodies/cube/shape/box/size", size)
+        for path, value in (("bodies/ball/mass", mass), ("bodies/cube/pose/rotation", turn),
+                            ("contact/1/k_n", k_n)):  # fmt: skip
+            scene = replaced(scene, path, value)
+        return resolve(scene, "x.yaml")
+
+    units = described(["100 mm", "10cm", 0.1], "200 g", [0, 0, "90 deg"], "3 kN/m")
+    assert units == described([0.1, 0.1, 0.1], 0.2, [0, 0, math.pi / 2], 3000.0)
+
+
+def test_numbers_may_be_fractions_or_carry_a_unit():
     read = Reader("x").value
     step = Field("number", "", "s")
     assert read(step, "1/480", "k") == 1 / 480
     assert read(step, "2e-3 s", "k") == 0.002
     assert read(step, "2e-3", "k") == 0.002  # PyYAML reads this one as a text
-    for wrong in ("1 /2 s", "1//2", "s", "", "0x10", "1 2"):
+    for wrong in ("1 /2 s", "1//2", "s", "", "0x10", "1 2", "1" * 10**6 + "..", "1 s" * 10**5):
         with pytest.raises(InputError):
             read(step, wrong, "k")
+
+
+def test_angles_beyond_a_turn_without_a_unit_are_taken_for_degrees():
+    angle = Field("vector3", "", "rad")
+    with pytest.warns(UserWarning, match=r"x: k\[2\]: -90 rad .* `-90 deg`") as caught:
+        assert Reader("x").value(angle, [0, 0, -90], "k") == [0, 0, -90]
+    assert len(caught) == 1
+    assert Reader("x").value(angle, [0, "720 deg", "9 rad"], "k") == [0, 4 * math.pi, 9]
 
 
 def test_broken_files_name_file_and_line(tmp_path):

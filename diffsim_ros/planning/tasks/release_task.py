@@ -167,8 +167,8 @@ def _joint_controls(reader: Reader, given: Mapping, arm: Arm, share: float) -> l
     robot, limits = arm.robot, arm.limits
     key, at = "robot.release", arm.home
     if given["positions"] is not None:
-        at = robot.values(given["positions"], f"{key}.positions", place=reader.place)
-    rates = robot.values(given["rates"], f"{key}.rates", place=reader.place)
+        at = robot.values(given["positions"], f"{key}.positions", 0.0, reader.place, "rad or m")
+    rates = robot.values(given["rates"], f"{key}.rates", 0.0, reader.place, "rad/s or m/s")
     free = {key: _joints(reader, given[key], f"robot.release.{key}", robot)
             for key in ("chosen", "swung")}  # fmt: skip
     found, width, weight = [], given["range"], given["weight"]

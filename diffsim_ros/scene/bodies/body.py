@@ -34,9 +34,9 @@ def contact_spheres_name(body: str) -> str:
 class BodyInfo:
     """A body for pictures.
 
-    kind       box, sphere, point, frame (a kinematic body without shape), or soft: drawn by its
-               vertices
-    size       edges of the box, diameters of the sphere, extent of a soft body, zero for a point;
+    kind       box, sphere, cylinder or capsule (about z), point, frame (a kinematic body without
+               shape), or soft: drawn by its vertices
+    size       edges of the box about it, extent of a soft body, zero for a point;
                body frame [m]  (3,)
     colour     red, green, blue, opacity [0..1]  (4,)
     triangles  of a soft body's vertices (k, 3); both sides are visible if `sheet`
@@ -102,6 +102,14 @@ class Body(Part):
     def outline(self) -> tuple[str | None, Array]:
         """Kind (box, sphere, soft or None) and bounding edges [m] (3,)."""
         return None, np.zeros(3)
+
+    def surface(self) -> dict | None:
+        """The surface that it carries, as `sdfs` of a file have it; None without a shape."""
+        return None
+
+    def samples(self) -> Array:
+        """Points on its surface, or of contact, in its frame [m]  (n, 3)."""
+        return np.zeros((0, 3))
 
     def info(self) -> BodyInfo:
         """For pictures."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join
 from diffsim_ros.rotation import quat_exp, quat_log, quat_matrix
+from diffsim_ros.scene import shapes
 from diffsim_ros.scene.bodies.body import COLOUR, Body
 from diffsim_ros.scene.bodies.lumped import outline_of, read_shape
 from diffsim_ros.scene.part import key, part, shared
@@ -43,7 +44,9 @@ class KinematicBody(Body):
     pose: None = key("mapping", "where it rests; or give keys, or waypoints")
     keys: dict = key("mapping", "poses at equal intervals: {interval, positions, rotations}")
     waypoints: None = key("list", "poses at times: {time, position, rotation or orientation}")
-    shape: dict | None = key("any", "one of `box`, `sphere`, for pictures")
+    shape: dict | None = key(
+        "any", "one of `box`, `sphere`, `cylinder`, `capsule`, for pictures and contact `pairs`"
+    )
     colour: list[float] = shared(COLOUR)
 
     @classmethod
@@ -83,6 +86,12 @@ class KinematicBody(Body):
 
     def outline(self):
         return outline_of(self.shape)
+
+    def samples(self):
+        return shapes.samples(*self.outline())
+
+    def surface(self):
+        return self.shape
 
     def targets(self, entries: Entries) -> dict[str, Target]:
         """Every key: keys.positions[k].x, .rotations[k].x."""

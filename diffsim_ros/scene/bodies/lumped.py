@@ -29,10 +29,15 @@ CORNER_SHARE = 0.05  # default corner radius as a share of the smallest half edg
 SIZE = Field("vector3", "edge lengths along body x, y, z", "m", minimum=0, strict=True)
 HALF = Field("vector3", "instead of size: half of it", "m", minimum=0, strict=True)
 RADIUS = Field("number", "radius", "m", REQUIRED, minimum=0, strict=True)
+HEIGHT = Field("number", "along body z, about its origin", "m", REQUIRED, minimum=0, strict=True)
+LENGTH = Field("number", "between the centres of its ends, along body z", "m", REQUIRED,
+               minimum=0, strict=True)  # fmt: skip
 SCALE = Field("number", "factor on the nominal shape", "1", 1.0, minimum=0, strict=True)
 SHAPES: dict[str, Section] = {
     "box": {"size": SIZE, "half_extents": HALF},
     "sphere": {"radius": RADIUS},
+    "cylinder": {"height": HEIGHT, "radius": RADIUS},
+    "capsule": {"length": LENGTH, "radius": RADIUS},
 }
 CONTACT_SPHERES: dict[str, Section] = {
     "corners": {
@@ -50,6 +55,18 @@ CONTACT_SPHERES: dict[str, Section] = {
         "scale": SCALE,
     },
     "sphere": {"radius": Field("number", "absent: the shape's radius", "m", minimum=0)},
+    "rims": {
+        "count": Field("integer", "spheres along either rim of a cylinder", default=32, minimum=3),
+        "radius": Field(
+            "number", "of the inset spheres; absent: 5 % of the smaller half extent", "m", minimum=0
+        ),
+        "scale": SCALE,
+    },
+    "axis": {
+        "count": Field("integer", "spheres along the axis of a capsule", default=2, minimum=2),
+        "radius": Field("number", "absent: the shape's radius", "m", minimum=0),
+        "scale": SCALE,
+    },
     "points": {
         "positions": Field("points", "points in the body frame", "m", REQUIRED),
         "radius": Field("number", "radius of a sphere around each", "m", 0.0, minimum=0),
@@ -57,6 +74,10 @@ CONTACT_SPHERES: dict[str, Section] = {
     },
     "point": {},
 }
+
+
+OF_SHAPE = {"corners": "box", "face_grid": "box", "rims": "cylinder", "axis": "capsule"}
+"""Contact spheres that a shape alone has."""
 
 
 @part
@@ -67,7 +88,7 @@ class LumpedBody(Body):
     MORE: ClassVar = {
         **{f".contact_spheres.{kind}": section for kind, section in CONTACT_SPHERES.items()},
     }
-    shape: dict | None = key("any", "one of `box`, `sphere`")
+    shape: dict | None = key("any", "one of `box`, `sphere`, `cylinder`, `capsule`")
     mass: float | None = key("number", "mass; or give a density", "kg", minimum=0, strict=True)
     density: float | None = shared(DENSITY)
     inertia: Any = key(
@@ -82,7 +103,7 @@ class LumpedBody(Body):
     angular_velocity: list[float] | None = shared(SPIN)
     contact_spheres: dict | None = key(
         "any",
-        "contact points: `corners`, `face_grid`, `sphere`, `points`, `point`",
+        "contact points: `corners`, `face_grid`, `sphere`, `rims`, `axis`, `points`, `point`",
         formerly="proxies",
     )
     colour: list[float] = shared(COLOUR)
@@ -115,26 +136,31 @@ class LumpedBody(Body):
             return None
         kind, found = reader.variant(CONTACT_SPHERES, given, key)
         key = join(key, kind)
-        if kind in ("corners", "face_grid") and shape[0] != "box":
-            raise reader.error(key, shape[0] or "no shape", "a box as shape")
-        if kind == "sphere" and found["radius"] is None:
-            if shape[0] != "sphere":
+        if kind in OF_SHAPE and shape[0] != OF_SHAPE[kind]:
+            rule = f"a {OF_SHAPE[kind]} as shape"
+            raise reader.error(key, shape[0] or "no shape", rule)
+        half = float(min(outline_of(values["shape"])[1])) / 2
+        if kind in ("sphere", "axis") and found["radius"] is None:
+            if kind == "sphere" and shape[0] != "sphere":
                 rule = CONTACT_SPHERES[kind]["radius"].rule()
                 raise reader.error(join(key, "radius"), None, rule)
             found["radius"] = shape[1]["radius"]
-        if kind == "corners" and found["radius"] is None:
-            found["radius"] = CORNER_SHARE * min(shape[1]["size"]) / 2
-        if kind in ("corners", "face_grid"):
-            limit = found["scale"] * min(shape[1]["size"]) / 2
+        if kind in ("corners", "rims") and found["radius"] is None:
+            found["radius"] = CORNER_SHARE * half
+        if kind in OF_SHAPE:
+            limit = found["scale"] * half
             if found["radius"] > limit:
-                rule = f"at most the smallest half edge, {limit:g} m"
+                rule = f"at most the smallest half {'edge' if shape[0] == 'box' else 'extent'}"
+                rule += f", {limit:g} m"
                 raise reader.error(join(key, "radius"), found["radius"], rule)
         return {kind: found}
 
     @classmethod
     def default_contact_spheres(cls, shape: str | None) -> str | None:
         """Those of a body of this shape."""
-        return {"box": "corners", "sphere": "sphere", None: None}[shape]
+        return {"box": "corners", "sphere": "sphere", "cylinder": "rims", "capsule": "axis"}.get(
+            shape or ""
+        )
 
     @property
     def touches(self) -> bool:
@@ -142,6 +168,11 @@ class LumpedBody(Body):
 
     def outline(self):
         return outline_of(self.shape)
+
+    def samples(self):
+        if self.shape is None and self.touches:
+            return self.contact_spheres_at_start().centres()
+        return shapes.samples(*self.outline())
 
     def total_mass(self) -> float:
         return self.mass if self.mass is not None else self.density * shapes.volume(*self.outline())
@@ -190,7 +221,11 @@ def outline_of(shape: dict | None) -> tuple[str | None, np.ndarray]:
     if not shape:
         return None, np.zeros(3)
     ((kind, values),) = shape.items()
-    return kind, np.array(values["size"]) if kind == "box" else np.full(3, 2 * values["radius"])
+    if kind == "box":
+        return kind, np.array(values["size"])
+    across = 2 * values["radius"]
+    along = {"cylinder": values.get("height"), "capsule": values.get("length", 0.0) + across}
+    return kind, np.array([across, across, along.get(kind, across)])
 
 
 def _mass(reader: Reader, values: dict, density: float | None, key: str) -> None:

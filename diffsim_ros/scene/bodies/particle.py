@@ -31,7 +31,7 @@ class ParticleBody(LumpedBody):
                 rule = f"no {name} for a particle"
                 raise reader.error(join(key, name), given[name], rule, "use type: rigid")
             values[name] = None
-        if values["shape"] and "box" in values["shape"]:
+        if values["shape"] and "sphere" not in values["shape"]:
             raise reader.error(join(key, "shape"), values["shape"], "a sphere for a particle")
         values["pose"] = {"position": values["pose"]["position"]}
 

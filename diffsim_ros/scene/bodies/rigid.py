@@ -38,6 +38,9 @@ class RigidBody(LumpedBody):
                     "principal moments are " + ", ".join(f"{m:.4g}" for m in moments),
                 )
 
+    def surface(self):
+        return self.shape
+
     def total_inertia(self) -> np.ndarray:
         """xx, yy, zz, xy, xz, yz about the centre of mass, body frame [kg m^2]  (6,)."""
         if self.inertia == "uniform":

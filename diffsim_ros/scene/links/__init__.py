@@ -49,8 +49,9 @@ TABLES = _tables()
 def read_link(parts: Parts, value: object, key: str) -> SceneLink:
     """A link with every default filled in; raises InputError."""
     reader = parts.reader
-    word = reader.mapping(value, key).get("type") or TYPE.default
-    word = reader.value(TYPE, word, join(key, "type"))
-    values = reader.section(SECTIONS[word], value, key)
+    given = reader.mapping(value, key)
+    word = reader.value(TYPE, given.get("type") or TYPE.default, join(key, "type"))
+    section = {**KINDS[word].section_for(parts, given), "type": TYPE}
+    values = reader.section(section, value, key)
     KINDS[word].check(parts, values, key)
     return KINDS[word](**values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from diffsim_ros.fields import REQUIRED, Field, Section, join, present
+from diffsim_ros.fields import REQUIRED, Field, Section, for_motion, join, present
 from diffsim_ros.scene.links.link import SceneLink
 from diffsim_ros.scene.part import key, part
 from diffsim_ros.scene.parts import Parts
@@ -87,6 +87,10 @@ class JointLink(SceneLink):
     limits: dict | None = key("mapping", "of a hinge's angle or a slider's displacement")
 
     @classmethod
+    def section_for(cls, parts: Parts, given: dict) -> Section:
+        return for_motion(cls.section(), given.get("kind") != "slider")
+
+    @classmethod
     def check(cls, parts: Parts, values: dict, key: str) -> None:
         reader = parts.reader
         for side in ("body_a", "body_b"):
@@ -107,8 +111,9 @@ class JointLink(SceneLink):
         if values["coordinate"]:
             check_moving(parts, values["kind"], join(key, "coordinate"))
         if values["limits"] is not None:
-            values["limits"] = _limits(parts, values["limits"], join(key, "limits"))
             check_moving(parts, values["kind"], join(key, "limits"))
+            section = for_motion(LIMITS, values["kind"] != "slider")
+            values["limits"] = _limits(parts, section, values["limits"], join(key, "limits"))
 
     def add(self, scene: Any, parts: Parts) -> None:
         name, more = self.name, (*self.VALUES, "second_axis", "coordinate")
@@ -162,8 +167,8 @@ def _check_frame(parts: Parts, name: str, key: str) -> None:
         )
 
 
-def _limits(parts: Parts, given: dict, key: str) -> dict:
-    limits = present(parts.reader.section(LIMITS, given, key))
+def _limits(parts: Parts, section: Section, given: dict, key: str) -> dict:
+    limits = present(parts.reader.section(section, given, key))
     low, high = limits.get("lower"), limits.get("upper")
     if low is None and high is None:
         raise parts.reader.error(key, given, "a lower or upper limit, or both")

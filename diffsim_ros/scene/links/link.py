@@ -34,6 +34,11 @@ class SceneLink(Part):
     type: str = key("choice", "kind of link, see the tables of each", default="spring")
 
     @classmethod
+    def section_for(cls, parts: Parts, given: dict) -> Section:
+        """Its table with the units that the link given has."""
+        return cls.section()
+
+    @classmethod
     def check(cls, parts: Parts, values: dict, key: str) -> None:
         """Complete the values of a section, or raise InputError."""
 

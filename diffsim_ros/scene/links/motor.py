@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from diffsim_ros.errors import nearest
-from diffsim_ros.fields import REQUIRED, join
+from diffsim_ros.fields import REQUIRED, Section, for_motion, join
 from diffsim_ros.scene.links.joint import JointLink, check_moving
 from diffsim_ros.scene.links.link import INTERVAL, SceneLink, check_interval
 from diffsim_ros.scene.part import key, part, shared
@@ -34,9 +35,18 @@ class MotorLink(SceneLink):
     damping: float | None = key("number", "of kind position", "N m s/rad or N s/m", 0.0, minimum=0)
 
     @classmethod
+    def section_for(cls, parts: Parts, given: dict) -> Section:
+        own = cls.section()
+        position, torque, force = own["keys"].unit.split(", ")
+        unit = {"torque": torque, "force": force}.get(given.get("kind"), position)
+        joint = _joints(parts).get(given.get("joint"))
+        slides = joint is not None and joint.kind == "slider"
+        return for_motion({**own, "keys": replace(own["keys"], unit=unit)}, not slides)
+
+    @classmethod
     def check(cls, parts: Parts, values: dict, key: str) -> None:
         reader, name = parts.reader, values["joint"]
-        joints = {link.name: link for link in parts.links if isinstance(link, JointLink)}
+        joints = _joints(parts)
         if name not in joints:
             rule = "a joint that stands before it in `links`"
             raise reader.error(join(key, "joint"), name, rule, nearest(name, joints))
@@ -63,3 +73,8 @@ class MotorLink(SceneLink):
         for k in range(len(self.keys)):
             found[f"keys[{k}]"] = entries.target(f"{self.name}.{word}[{k}]")
         return found
+
+
+def _joints(parts: Parts) -> dict[str, JointLink]:
+    """The joints read so far by name."""
+    return {link.name: link for link in parts.links if isinstance(link, JointLink)}

@@ -13,7 +13,6 @@ from diffsim_ros.viz.html import Block, Table
 from diffsim_ros.viz.markers import (
     LOOKS,
     Marker,
-    MarkerKind,
     force_arrow,
     label,
     rgba,
@@ -23,6 +22,7 @@ from diffsim_ros.viz.markers import (
 from diffsim_ros.viz.motion import Motion
 from diffsim_ros.viz.playback import Reel, every
 from diffsim_ros.viz.report_tables import card
+from diffsim_ros.viz.scene_markers import solid
 
 QUANTITIES = {
     "position_error_m": ("position error", "mm", 1e3),
@@ -219,9 +219,8 @@ def drawn(prediction: Any, row: int) -> list[Marker]:
             size = prediction.sizes[k] if kind != "point" else POINT
             found.append(
                 Marker(
-                    f"{who}/{body}", 0, MarkerKind.CUBE if kind == "box" else MarkerKind.SPHERE,
-                    position=poses[k, :3], orientation=poses[k, 3:], scale=tuple(size),
-                    colour=rgba(colour, alpha),
+                    f"{who}/{body}", 0, position=poses[k, :3], orientation=poses[k, 3:],
+                    colour=rgba(colour, alpha), **solid(kind, size),
                 )
             )  # fmt: skip
     places = prediction.measured[row, :, :3]

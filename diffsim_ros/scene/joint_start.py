@@ -1,0 +1,95 @@
+"""Joints at the start of a motion: refused where they begin far open.
+
+A joint's ends are where the scene's poses have them, together; `values`, `estimated` and `start`
+may move a body or an end away, and the joint's stiff spring would throw the bodies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from diffsim_ros.scene.links.joint import JointLink
+from diffsim_ros.scene.parts import Parts
+from diffsim_ros.scene.targets import AXES
+
+Array = np.ndarray
+OPEN = 0.01
+"""Opening that is accepted, as a share of the farthest end's distance from its body's centre."""
+TILTED = 0.1
+"""Angle [rad] between what a joint holds parallel that is accepted."""
+LOADS = 10.0
+"""Weights of the heavier body by which a joint may be opened, as at rest."""
+WORLD = (np.zeros(3), np.eye(3))
+
+
+def check_joints(
+    parts: Parts, values: Mapping[str, float], pose: Callable[[str], tuple[Array, Array]]
+) -> None:
+    """InputError for a joint that is open by more than OPEN or LOADS, or tilted more than TILTED.
+
+    values  of the engine's parameters
+    pose    position (3,) and rotation (3, 3) of a body at the start
+    """
+    gravity = math.hypot(*parts.world["gravity"])
+    for i, link in enumerate(parts.links):
+        if not isinstance(link, JointLink):
+            continue
+        bodies = [n for n in (link.body_a, link.body_b) if n is not None]
+        distance, angle, arm = _opening(parts, link, values, pose)
+        mass = max(parts.bodies[n].total_mass() for n in bodies if parts.bodies[n].MOVES)
+        sag = LOADS * mass * gravity / link.stiffness if link.stiffness else math.inf
+        limit = max(OPEN * arm, sag)
+        found, rule = "", ""
+        if distance > limit:
+            found, rule = f"{distance:.4g} m apart", f"at most {limit:.3g} m"
+        elif angle > TILTED:
+            found, rule = f"{angle:.3g} rad apart", f"at most {TILTED:g} rad"
+        if found:
+            raise parts.reader.error(
+                f"links[{i}]",
+                f"the ends of {link.kind} {link.name!r} {found} at the start",
+                rule,
+                f"move {' and '.join(bodies)} there in `pose`, from which a joint has its ends",
+            )
+
+
+def _opening(
+    parts: Parts, link: JointLink, values: Mapping[str, float], pose: Callable
+) -> tuple[float, float, float]:
+    """Distance [m] and angle [rad] by which what it holds is apart; its longest arm [m]."""
+
+    def three(word: str, absent: Array) -> Array:
+        names = [f"{link.name}.{word}.{axis}" for axis in AXES]
+        return np.array([values[n] for n in names]) if names[0] in values else absent
+
+    axis, zero = np.array(link.axis), np.zeros(3)
+    turned = Rotation.from_rotvec(three("axis_rotation", zero)).apply(axis)
+    shift = three("position", np.array(link.position)) - np.array(link.position)
+    slid = link.coordinate * (turned - axis) if link.kind == "slider" else zero
+    points, turns, arm = [], [], 0.0
+    for name, word, moved in (
+        (link.body_a, "anchor_a", shift),
+        (link.body_b, "anchor_b", shift + slid),
+    ):
+        own = np.eye(3) if name is None else parts.bodies[name].start_pose()[1]
+        at, turn = WORLD if name is None else pose(name)
+        anchor = three(word, zero) + own.T @ moved
+        points.append(at + turn @ anchor)
+        turns.append(turn @ own.T)
+        if name is not None:
+            extent = np.linalg.norm(parts.bodies[name].outline()[1]) / 2
+            arm = max(arm, float(np.linalg.norm(anchor)), float(extent))
+    apart, along = points[1] - points[0], turns[0] @ turned
+    if link.kind in ("slider", "planar"):
+        inside = (apart @ along) * along
+        apart = inside if link.kind == "planar" else apart - inside
+    angle = 0.0
+    if link.kind in ("weld", "slider"):
+        angle = float(Rotation.from_matrix(turns[0].T @ turns[1]).magnitude())
+    elif link.kind in ("hinge", "planar"):
+        angle = float(np.arccos(np.clip(along @ turns[1] @ turned, -1, 1)))
+    return float(np.linalg.norm(apart)), angle, arm
