@@ -89,6 +89,7 @@ struct Newton::Convergence {
   bool evaluated;  // the blocks are made already
   bool small;      // the scene: always solved by elimination
   bool exact;      // derivative tests: by elimination
+  bool buckling;   // springs are compressed
   bool reached() const { return norm <= end; }
   bool rough() const { return !reached() && norm <= rounding; }  // can hardly fall
 
@@ -97,7 +98,8 @@ struct Newton::Convergence {
   // rounding fills stiff directions and hides what is left to do in soft ones.
   double linear_tolerance(bool accurate, bool reuse) const {
     if (rough()) return std::max(0.3 * end / norm, kBestCorrection);
-    const double first = accurate ? 1e-3 : 1e-1;
+    // A fresh solve where springs are compressed has to come upon negative curvature.
+    const double first = !accurate ? 1e-1 : buckling && reuse ? 3e-2 : 1e-3;
     if (!std::isfinite(previous)) return norm < kNear * end ? 0.3 * end / norm : first;
     const double ratio = norm / previous;
     // A Jacobian used again gains what it gained last time, at best.
@@ -427,9 +429,9 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
       break;
     }
     const double floor = converged || !(prepared || apart) ? 0 : rounding(window, p, norm);
-    const Convergence convergence{norm,  steps.previous,  options.tolerance * reference_,
-                                  floor, reference_,      jacobian,
-                                  small, options.stagnate};
+    const Convergence convergence{norm,  steps.previous,   options.tolerance * reference_,
+                                  floor, reference_,       jacobian,
+                                  small, options.stagnate, compressed_};
     if (rough && convergence.rough() && norm > kStalled * steps.previous) return finish();
     rough = convergence.rough();
     const bool reuse = !small && prepared && !options.stagnate && !rough && steps.may_reuse(norm);
