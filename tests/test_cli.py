@@ -21,6 +21,7 @@ from diffsim_ros import __version__
 from diffsim_ros.cli import COMMANDS, main
 from diffsim_ros.commands import bench
 from diffsim_ros.commands.running import ProgressLine, seconds
+from diffsim_ros.real2sim.results import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENES = ROOT / "config" / "scenes"
@@ -407,6 +408,7 @@ def test_estimate_hands_its_arguments_on_and_marks_the_end(
         status = "converged" if converged else "cancelled"
         parameter = SimpleNamespace(name="c_f", value=0.2, std_dev=0.01, unit="1", note="")
         return SimpleNamespace(
+            verdict=Verdict("usable", "residuals are not noise"),
             parameters=[parameter], metrics={"validate": {"position_error_m": 0.25}},
             notes=["a note"], predictions=(),
             status=status, message="done", converged=converged,

@@ -175,6 +175,7 @@ def test_bodies_that_are_not_there_are_named(elbow_file, tmp_path):
     with pytest.raises(InputError, match=r"bodies: got 'link_3'; accepted: .*link_1, link_2"):
         read_tosses(elbow_file, body="link_3")
     content = elbow_arrays(tosses=1)
+    del content["bodies"]
     np.savez(tmp_path / "one.npz", **{**content, "state": content["state"][:, 0]})
     with pytest.raises(InputError, match="a file of several bodies"):
         read_tosses(tmp_path / "one.npz", body=("link_1", "link_2"))
