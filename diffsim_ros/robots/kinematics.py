@@ -21,19 +21,20 @@ def joint_poses(robot: Robot, q: np.ndarray, base: np.ndarray | None = None) -> 
     """
     q, poses = np.asarray(q, float), []
     for i, joint in enumerate(robot.joints):
-        at = joint.origin @ _motion(joint, q[..., i])
+        at = joint.origin @ joint_motion(joint.axis, joint.turns, q[..., i])
         poses.append(at if joint.parent < 0 else poses[joint.parent] @ at)
     return poses if base is None else [base @ pose for pose in poses]
 
 
-def _motion(joint, q: np.ndarray) -> np.ndarray:
-    """Pose (..., 4, 4) of a body in its joint's frame."""
+def joint_motion(axis: np.ndarray, turns: bool, q: np.ndarray) -> np.ndarray:
+    """Pose (..., 4, 4) of a body in its joint's frame, at positions q (...) about or along a unit
+    axis (3,)."""
     pose = np.zeros((*q.shape, 4, 4))
     pose[..., :, :] = np.eye(4)
-    if not joint.turns:
-        pose[..., :3, 3] = q[..., None] * joint.axis
+    if not turns:
+        pose[..., :3, 3] = q[..., None] * axis
         return pose
-    cross = np.cross(np.eye(3), joint.axis)  # [axis]_x
+    cross = np.cross(np.eye(3), axis)  # [axis]_x
     sine, cosine = np.sin(q)[..., None, None], np.cos(q)[..., None, None]
     pose[..., :3, :3] = np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
     return pose

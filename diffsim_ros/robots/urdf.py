@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.parsers import expat
@@ -14,9 +14,13 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.files import is_regular, read_bytes
 
+from .kinematics import joint_motion
+from .mending import physical_inertia
 from .robot import KINDS, NOTHING, Capsule, Frame, Inertial, Joint, Robot
 
 READ = (*KINDS, "fixed")
+HELD = (*READ, "floating", "planar")
+"""Joints that may be held still."""
 LONGEST = 16 * 2**20
 """Bytes of a file."""
 ELEMENTS, DEEPEST, LINKS = 100_000, 100, 1000
@@ -28,19 +32,30 @@ LEAST_INERTIA = 1e-9  # share of m (1 m)^2 below which a moment is called zero
 
 
 def load_robot(
-    path: str | Path, *, meshes: str = "require", packages: Mapping[str, str | Path] | None = None
+    path: str | Path,
+    *,
+    meshes: str = "require",
+    packages: Mapping[str, str | Path] | None = None,
+    joints: Collection[str] | None = None,
+    held: Mapping[str, float] | None = None,
 ) -> Robot:
     """Read a URDF.
 
     meshes    "require": files of visuals and collisions must exist; "ignore": nothing is searched
     packages  folder of each package:// name; else a parent folder of the file with that name
+    joints    names of those that move, None: all. The others are held still, whatever their kind,
+              and what they carry is merged as behind fixed joints: wheels, a head, a hand
+    held      position [rad or m] of held joints, 0 where none is given
+    Warns (UserWarning) where an inertia is mended (`mending.physical_inertia`).
     Raises InputError: missing file or library, broken XML, links without inertia that move, masses
-    or inertias that no body has, joints of unknown kinds, loops, missing meshes.
+    or inertias that no body has, joints of unknown kinds or names, held positions beyond their
+    limits, loops, missing meshes.
     """
     path = Path(path)
     content = _content(path)
     root = _parsed(path, content)
-    _check_joints(path, root)
+    held = _held(path, root, joints, held or {})
+    _check_joints(path, root, held)
     if meshes == "require":
         _check_meshes(path, root, packages or {})
     elif meshes != "ignore":
@@ -58,7 +73,7 @@ def load_robot(
         raise InputError(path, "", f"{type(error).__name__}: {error}", "a valid URDF") from error
     given = {link.get("name") for link in root.iter("link") if link.find("inertial") is not None}
     try:
-        return _Tree(str(path), model, given).robot()
+        return _Tree(str(path), model, given, held).robot()
     except RecursionError as error:
         rule = "a tree that is no deeper than some hundred joints"
         raise InputError(path, "joints", "a chain of too many", rule) from error
@@ -123,11 +138,33 @@ def _parsed(path: Path, content: bytes) -> ElementTree.Element:
     return root
 
 
-def _check_joints(path: Path, root: ElementTree.Element) -> None:
+def _held(
+    path: Path, root: ElementTree.Element, moving: Collection[str] | None,
+    given: Mapping[str, float],
+) -> dict[str, float]:  # fmt: skip
+    """Positions of the joints that are held still; InputError for names that no joint has."""
+    kinds = {joint.get("name") or "": joint.get("type") for joint in root.findall("joint")}
+    free = [name for name, kind in kinds.items() if kind != "fixed"]
+    wanted = free if moving is None else list(moving)
+    for key, names in (("joints", wanted), ("held", list(given))):
+        for name in names:
+            if name not in free:
+                rule = "a joint of the URDF that is not fixed"
+                raise InputError(path, key, name, rule, nearest(name, free))
+    for name, value in given.items():
+        if name in wanted:
+            raise InputError(path, f"held.{name}", value, "a joint that is not among `joints`")
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not math.isfinite(value):
+            raise InputError(path, f"held.{name}", value, "a finite number [rad or m]")
+    return {name: float(given.get(name, 0.0)) for name in free if name not in wanted}
+
+
+def _check_joints(path: Path, root: ElementTree.Element, held: Mapping[str, float]) -> None:
     """Kinds and axes as the file has them: urchin turns an axis without length into x."""
     for joint in root.findall("joint"):
         axis = joint.find("axis")
-        if axis is not None:
+        if axis is not None and joint.get("type") != "fixed":  # which none looks at
             text = axis.get("xyz") or ""
             try:
                 length = sum(float(word) ** 2 for word in text.split())
@@ -136,13 +173,13 @@ def _check_joints(path: Path, root: ElementTree.Element) -> None:
             if len(text.split()) != 3 or not 1e-12 < length < math.inf:
                 key = f"joint {joint.get('name')}: axis"
                 raise InputError(path, key, text, "three finite numbers, not all zero")
-        kind = joint.get("type")
-        if kind not in READ:
+        kind, still = joint.get("type"), joint.get("name") in held
+        if kind not in (HELD if still else READ):
             rule = " or ".join(READ)
             raise InputError(path, f"joint {joint.get('name')}: type", kind, rule)
-        if joint.find("mimic") is not None:
-            rule = "joints that move by themselves"
-            raise InputError(path, f"joint {joint.get('name')}", "mimic", rule, "make it fixed")
+        if joint.find("mimic") is not None and not still:
+            rule, remedy = "joints that move by themselves", "make it fixed, or hold it still"
+            raise InputError(path, f"joint {joint.get('name')}", "mimic", rule, remedy)
 
 
 def _check_meshes(path: Path, root: ElementTree.Element, packages: Mapping) -> None:
@@ -170,10 +207,10 @@ def mesh_file(path: Path, name: str, packages: Mapping) -> Path | None:
 
 
 class _Tree:
-    """Walks urchin's model from the root, merging what fixed joints hold together."""
+    """Walks urchin's model from the root, merging what fixed and held joints hold together."""
 
-    def __init__(self, place: str, model, inertials: set) -> None:
-        self.place, self.model, self.given = place, model, inertials
+    def __init__(self, place: str, model, inertials: set, held: Mapping[str, float]) -> None:
+        self.place, self.model, self.given, self.held = place, model, inertials, held
         self.links = {link.name: link for link in model.links}
         self.below: dict[str, list] = {name: [] for name in self.links}
         for joint in model.joints:
@@ -212,7 +249,9 @@ class _Tree:
         moving = []
         for joint in self.below[link]:
             at = pose @ self._pose(f"joint {joint.name}", joint)
-            if joint.joint_type == "fixed":
+            if joint.name in self.held:
+                at = at @ self._still(joint)
+            if joint.joint_type == "fixed" or joint.name in self.held:
                 total = total.plus(self._merged(joint.child, carrier, at, link))
             else:
                 moving.append((joint, at))
@@ -220,17 +259,38 @@ class _Tree:
             self._moved(joint, carrier, at)
         return total
 
-    def _moved(self, joint, parent: int, origin: np.ndarray) -> None:
-        index, key = len(self.joints), f"joint {joint.name}"
-        axis = np.asarray(joint.axis, float)
-        limit, dynamics = joint.limit, joint.dynamics
+    def _range(self, joint) -> tuple[float, float]:
+        """Limits of a joint's position."""
+        limit = joint.limit
         given = [] if limit is None else [x for x in (limit.lower, limit.upper) if x is not None]
         endless = joint.joint_type == "continuous" or not given
         lower, upper = -math.inf, math.inf
         if not endless:  # by the specification what is absent is 0; where both are, most mean none
             lower, upper = limit.lower or 0.0, limit.upper or 0.0
         if not lower < upper:
-            raise self.error(f"{key}: limit", [lower, upper], "lower < upper")
+            raise self.error(f"joint {joint.name}: limit", [lower, upper], "lower < upper")
+        return lower, upper
+
+    def _still(self, joint) -> np.ndarray:
+        """Pose (4, 4) of what a held joint carries, in the joint's frame."""
+        value, key = self.held[joint.name], f"held.{joint.name}"
+        if joint.joint_type not in KINDS:
+            if value != 0.0:
+                raise self.error(key, value, f"0, as the joint is {joint.joint_type}")
+            return np.eye(4)
+        lower, upper = self._range(joint)
+        if not lower <= value <= upper:
+            rule = f"a position within the joint's limits {lower:g} to {upper:g}"
+            raise self.error(key, value, rule)
+        axis = np.asarray(joint.axis, float)
+        turns = joint.joint_type != "prismatic"
+        return joint_motion(axis / np.linalg.norm(axis), turns, np.array(value))
+
+    def _moved(self, joint, parent: int, origin: np.ndarray) -> None:
+        index, key = len(self.joints), f"joint {joint.name}"
+        axis = np.asarray(joint.axis, float)
+        limit, dynamics = joint.limit, joint.dynamics
+        lower, upper = self._range(joint)
         blank = Joint(
             joint.name, joint.joint_type, parent, joint.child, origin, axis / np.linalg.norm(axis),
             lower, upper, _limit(limit, "velocity"), _limit(limit, "effort"),
@@ -264,12 +324,10 @@ class _Tree:
         key = f"link {link}: inertial"
         if not (math.isfinite(found.mass) and found.mass >= 0.0):
             raise self.error(f"{key}: mass", found.mass, "a finite number >= 0 [kg]")
-        inertia = np.asarray(found.inertia, float)
-        moments = np.linalg.eigvalsh(inertia) if np.all(np.isfinite(inertia)) else [-1.0]
-        if moments[0] < 0 or moments[-1] > moments[:-1].sum() * (1 + 1e-6) + 1e-12:
-            rule = "principal moments >= 0, none above the sum of the others [kg m^2]"
-            raise self.error(f"{key}: inertia", np.round(inertia, 9).tolist(), rule)
-        own = Inertial(float(found.mass), np.zeros(3), inertia)
+        mass, inertia = float(found.mass), np.asarray(found.inertia, float)
+        own = Inertial(
+            mass, np.zeros(3), physical_inertia(self.place, f"{key}: inertia", mass, inertia)
+        )
         return own.moved(self._pose(key, found))
 
     def _check_moving(self, link: str, inertial: Inertial) -> None:

@@ -1,0 +1,43 @@
+"""Inertias of published URDFs that no body has, but nearly: mended, with a warning that says how."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from diffsim_ros.errors import InputError
+
+LIGHT = 1e-3
+"""Mass [kg] up to which a link is negligible: its inertia is mended, however wrong it is."""
+SLIGHT = 0.05
+"""Share of the largest second moment by which the least of a heavier link may be below zero."""
+RULE = "principal moments >= 0, none above the sum of the others [kg m^2]"
+
+
+def physical_inertia(place: str, key: str, mass: float, inertia: np.ndarray) -> np.ndarray:
+    """Inertia (3, 3) [kg m^2] about the centre of mass that a body can have.
+
+    With second moments S = tr(I)/2 1 - I, which are >= 0 for every mass distribution: I itself
+    where S >= 0; where S is slightly below, or the mass negligible, the inertia of S with its
+    negative eigenvalues at zero, and a warning.  InputError naming `place` and `key` for others.
+    """
+    if not np.all(np.isfinite(inertia)):
+        raise InputError(place, key, np.round(inertia, 9).tolist(), RULE)
+    moments = np.linalg.eigvalsh(inertia)
+    if moments[0] >= 0 and moments[-1] <= moments[:-1].sum() * (1 + 1e-6) + 1e-12:
+        return inertia
+    second, axes = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+    if mass > LIGHT and second[0] < -SLIGHT * max(second[-1], 0.0):
+        raise InputError(place, key, np.round(inertia, 9).tolist(), RULE)
+    kept = axes @ np.diag(np.maximum(second, 0.0)) @ axes.T
+    found = np.trace(kept) * np.eye(3) - kept
+    before, after = ("[" + ", ".join(f"{x:.6g}" for x in np.linalg.eigvalsh(one)) + "]"
+                     for one in (inertia, found))  # fmt: skip
+    warnings.warn(
+        f"{place}: {key}: no body has the principal moments {before} kg m^2: taken as {after} "
+        f"(mass {mass:.6g} kg)",
+        UserWarning,
+        stacklevel=2,
+    )
+    return found
