@@ -1,13 +1,14 @@
 """Inverse dynamics of a robot's tree, and their regressor, for many states at once.
 
-Recursive Newton-Euler (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 5.3), with forces
-and moments in axes of the base frame.  The efforts are linear in the ten inertial parameters of
-every body (Atkeson, An and Hollerbach, IJRR 5, 1986):
+Recursive Newton-Euler (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 5.3), with
+forces and moments in axes of the base frame.  The efforts are linear in the ten inertial parameters
+of every body (Atkeson, An and Hollerbach, IJRR 5, 1986):
 
-    tau = Y(q, q', q'') phi,  phi of a body = (m, m c, I xx, yy, zz, xy, xz, yz)              (1)
+    tau = Y(q, q', q'') phi,  phi of a body = (m, m c, I xx, yy, zz, xy, xz, yz)             (1)
 
-with mass m [kg], first moment m c [kg m] and inertia I [kg m^2] about the origin of the body's frame,
-all in that frame (the order of inverse.pseudo_inertia.ten).  Arrays of joint values are (..., n).
+with mass m [kg], first moment m c [kg m] and inertia I [kg m^2] about the origin of the body's
+frame, all in that frame (the order of inverse.pseudo_inertia.ten).  Arrays of joint values are
+(..., n).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def inverse_dynamics(
         spin = R @ own.inertia @ np.swapaxes(R, -1, -2)
         moment = _times(spin, dw) + np.cross(w, _times(spin, w)) + np.cross(arm, force)
         wrenches.append([force, moment])
-    out = np.zeros(np.shape(states[0][3])[:-1] + (len(robot.joints),))
+    out = np.zeros((*np.shape(states[0][3])[:-1], len(robot.joints)))
     for i in reversed(range(len(robot.joints))):
         joint, (pose, *_) = robot.joints[i], states[i]
         force, moment = wrenches[i]

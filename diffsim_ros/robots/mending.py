@@ -1,4 +1,4 @@
-"""Inertias of published URDFs that no body has, but nearly: mended, with a warning that says how."""
+"""Inertias of published URDFs that no body has, but nearly: mended, with a warning."""
 
 from __future__ import annotations
 

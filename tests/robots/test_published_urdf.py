@@ -94,7 +94,7 @@ def test_inertias_that_are_nearly_physical_are_mended_with_a_warning(tmp_path, l
     "link", [{"xx": 0.01, "yy": 0.01, "zz": 0.0212}, {"xx": -0.002, "yy": 0.01, "zz": 0.01}]
 )
 def test_inertias_that_no_body_has_are_refused(tmp_path, link):
-    with pytest.raises(InputError, match="link arm: inertial: inertia: .*accepted: principal"):
+    with pytest.raises(InputError, match=r"link arm: inertial: inertia: .*accepted: principal"):
         load_robot(published(tmp_path, arm=link), joints=["shoulder"], held={"finger": 1})
 
 

@@ -1,0 +1,281 @@
+"""Inertias, gains and friction of an arm from logged positions and efforts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...errors import InputError, nearest
+from ...robots.dynamics import GRAVITY
+from ...robots.robot import Robot
+from ...sensing.observation import Observation
+from .friction import COMPARED, LAWS, FrictionLaw
+from .physical import thickened
+from .regression import Coefficients, Regression
+from .samples import FIVE, Samples, fast_speeds
+from .signals import LATE, band_of, motion_of, velocity_lag
+
+FOLDS = 5
+"""Contiguous parts of the trials, each predicted from the others, that choices are made by."""
+GAMMAS = (np.inf, 1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+"""Weights of the URDF's inertias that are compared; inf: they are held."""
+CLEAR = 3.0
+"""A gain is determined if it is so many times its standard deviation."""
+BETTER = 0.05
+"""Share by which errors have to be lower for another law of friction than the first one."""
+OWN = ("armature", "offset")
+"""Coefficients of every joint beside its friction: effort per acceleration, and a constant."""
+
+
+@dataclass(frozen=True)
+class EffortOptions:
+    """How efforts are identified.
+
+    bandwidth  [Hz] of the filter, None: by the motions (signals.band_of)
+    friction   names of the laws that are compared, joint by joint
+    gains      effort per N m (or N) of joints where it is known; others are estimated. For torques
+               in N m: 1 for all
+    gammas     weights of the URDF's inertias that are compared
+    gravity    (3,) [m/s^2] in axes of the base frame
+    """
+
+    bandwidth: float | None = None
+    friction: tuple[str, ...] = COMPARED
+    gains: Mapping[str, float] = field(default_factory=dict)
+    gammas: tuple[float, ...] = GAMMAS
+    gravity: tuple[float, float, float] = GRAVITY
+
+
+@dataclass(frozen=True)
+class EffortModel:
+    """What predicts efforts.
+
+    robot, options  as given;  bandwidth [Hz] of the filter
+    fast        (n,) fast speed of every joint;  laws  of friction
+    coefficients, covariance  of them: phi, gains, and per joint armature, offset, friction
+    baseline    (n, 5) coefficients of the five-coefficient regression (samples.FIVE)
+    mean        (n,) effort of the training samples
+    sigma       (n,) spread of the baseline's residuals [effort];  notes  sentences for reports
+    """
+
+    robot: Robot
+    options: EffortOptions
+    bandwidth: float
+    fast: np.ndarray
+    laws: tuple[FrictionLaw, ...]
+    coefficients: Coefficients
+    covariance: np.ndarray
+    baseline: np.ndarray
+    mean: np.ndarray
+    sigma: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    def samples(self, logs: Sequence[Observation]) -> Samples:
+        """Samples of other trials of the same robot, by the same filter."""
+        names = self.robot.joint_names
+        motions = tuple(motion_of(log, names, self.bandwidth) for log in logs)
+        return Samples(self.robot, motions, self.fast, self.options.gravity)
+
+    def predicted(self, samples: Samples) -> np.ndarray:
+        """Efforts (N, n) of samples, in the log's unit."""
+        c = self.coefficients
+        columns = [
+            c.predicted(j, samples.Y[:, j], samples.columns(j, law))
+            for j, law in enumerate(self.laws)
+        ]
+        return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True)
+class JointError:
+    """How far efforts of one joint are from those measured, where it moves [effort].
+
+    rms, five, constant  root mean squares of the model's, the five coefficients' and the mean's
+    ratio, ratio_sigma   rms over five; its standard deviation by leaving out stretches of time
+    samples              how many there are, a quarter of a period of the bandwidth apart
+    """
+
+    joint: str
+    law: str
+    rms: float
+    five: float
+    constant: float
+    ratio: float
+    ratio_sigma: float
+    samples: int
+
+
+def errors_of(model: EffortModel, samples: Samples) -> list[JointError]:
+    """Of every joint that moves in samples (`EffortModel.samples`)."""
+    predicted, found = model.predicted(samples), []
+    for j, name in enumerate(model.robot.joint_names):
+        on = samples.moving[:, j]
+        if not on.any():
+            continue
+        effort, where = samples.effort[on, j], samples.stretch[on]
+        off = np.stack([
+            effort - predicted[on, j],
+            effort - samples.five[on, j] @ model.baseline[j],
+            effort - model.mean[j],
+        ]) ** 2  # fmt: skip
+        rms, five, constant = np.sqrt(off.mean(axis=1))
+        parts = np.unique(where)
+        left = [off[:2, where != s].mean(axis=1) for s in parts] if len(parts) > 1 else []
+        ratios = np.sqrt([a / b for a, b in left])
+        spread = np.sqrt((len(parts) - 1) * np.var(ratios)) if left else np.nan
+        found.append(
+            JointError(
+                name, model.laws[j].name, float(rms), float(five), float(constant),
+                float(rms / five), float(spread), int(on.sum()),
+            )
+        )  # fmt: skip
+    return found
+
+
+def identify(
+    robot: Robot, logs: Sequence[Observation], options: EffortOptions | None = None
+) -> EffortModel:
+    """Fit the efforts of all joints of a robot in trials of its log (`sensing.joints.trials`).
+
+    The law of friction of each joint, then the weight of the URDF's inertias, are those that best
+    predict parts of the trials that were left out.  Commands and logged velocities are not used.
+    InputError: joints or efforts that the log lacks, trials that are too short, unknown laws or
+    joints, a joint that never moves.
+    """
+    options = options or EffortOptions()
+    bandwidth = _checked(robot, logs, options)
+    names = robot.joint_names
+    motions = tuple(motion_of(log, names, bandwidth) for log in logs)
+    samples = Samples(robot, motions, fast_speeds(motions), options.gravity)
+    for name, count in zip(names, samples.moving.sum(axis=0), strict=True):
+        if count < 20:
+            rule = "at least 20 samples in which it moves"
+            remedy = "leave it out of the joints: it is held still then"
+            raise InputError(logs[0].place, f"joint {name}", int(count), rule, remedy)
+    baseline, mean, sigma = _baseline(samples)
+    gains = np.array([options.gains.get(name, np.nan) for name in names])
+    phi0 = thickened(samples.inertias)
+    laws = _laws(samples, options.friction, phi0, sigma, gains)
+    found, regression, notes = _fitted(samples, laws, phi0, sigma, gains, options)
+    notes += _late(logs, robot, bandwidth)
+    return EffortModel(
+        robot, options, bandwidth, samples.fast, laws, found, regression.covariance(found),
+        baseline, mean, sigma, tuple(notes),
+    )  # fmt: skip
+
+
+def _checked(robot: Robot, logs: Sequence[Observation], options: EffortOptions) -> float:
+    """The bandwidth; InputError for what does not fit together."""
+    if not logs:
+        raise InputError("efforts", "trials", 0, "at least one")
+    for name in options.friction:
+        if name not in LAWS:
+            raise InputError("efforts", "friction", name, "a law", nearest(name, LAWS))
+    for name, value in options.gains.items():
+        if name not in robot.joint_names:
+            near = nearest(name, robot.joint_names)
+            raise InputError("efforts", f"gains.{name}", value, "a joint of the robot", near)
+        if not (np.isfinite(value) and value != 0):
+            raise InputError("efforts", f"gains.{name}", value, "a number other than 0")
+    if not options.gammas or not all(g > 0 for g in options.gammas):
+        raise InputError("efforts", "gammas", options.gammas, "numbers > 0")
+    for log in logs:
+        for name in robot.joint_names:
+            log.column(log.measured["position"], name)
+    return options.bandwidth or band_of(logs, robot.joint_names)
+
+
+def _baseline(samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients (n, 5), mean efforts (n,) and spreads (n,) of what the five leave."""
+    n = len(samples.robot.joints)
+    found, mean, sigma = np.zeros((n, len(FIVE))), np.zeros(n), np.zeros(n)
+    for j in range(n):
+        on = samples.moving[:, j]
+        columns, effort = samples.five[on, j], samples.effort[on, j]
+        scale = np.maximum(np.abs(columns).max(axis=0), 1e-12)
+        found[j] = np.linalg.lstsq(columns / scale, effort, rcond=1e-10)[0] / scale
+        mean[j] = effort.mean()
+        sigma[j] = max(float((effort - columns @ found[j]).std()), 1e-6 * float(abs(effort).max()))
+    return found, mean, np.maximum(sigma, 1e-12)
+
+
+def folds(regression: Regression) -> list[np.ndarray]:
+    """Masks over the stretches of FOLDS contiguous parts with about as many samples each."""
+    total = np.cumsum(regression.counts.sum(axis=0))
+    part = np.minimum((FOLDS * (total - 0.5) / total[-1]).astype(int), FOLDS - 1)
+    return [part == k for k in np.unique(part)]
+
+
+def _laws(
+    samples: Samples, wanted: Sequence[str], phi0: np.ndarray, sigma: np.ndarray, gains: np.ndarray
+) -> tuple[FrictionLaw, ...]:
+    """For every joint the law that best predicts what is left out, with the URDF's inertias, by the
+    geometric mean of the errors; the first unless another is better by BETTER."""
+    scores = []
+    for name in wanted:
+        rows = samples.rows([LAWS[name]] * len(sigma))
+        regression = Regression(rows, phi0, sigma, gains)
+        errors = 0.5 * np.log(regression.left_out(np.inf, folds(regression)))
+        scores.append(np.nanmean(errors, axis=0))
+    scores[0] = scores[0] + np.log(1.0 - BETTER)
+    return tuple(LAWS[wanted[k]] for k in np.argmin(scores, axis=0))
+
+
+def _fitted(
+    samples: Samples, laws: Sequence[FrictionLaw], phi0: np.ndarray, sigma: np.ndarray,
+    gains: np.ndarray, options: EffortOptions,
+) -> tuple[Coefficients, Regression, list[str]]:  # fmt: skip
+    """Coefficients at the best weight of the URDF's inertias, and sentences on gains.
+
+    Gains that the efforts do not determine are 0: with a body that nothing else shows, one would
+    grow and the other vanish.  What is determined is judged at the URDF's inertias, then at those
+    found.
+    """
+    names, rows = samples.robot.joint_names, samples.rows(laws)
+    n, unseen = len(names), np.zeros(len(names), bool)
+    while True:
+        held, notes = np.where(unseen, 0.0, gains), []
+        if unseen.any():
+            listed = ", ".join(np.array(names)[unseen])
+            notes.append(
+                f"efforts do not tell the gain of {listed}: friction and rotor alone there"
+            )
+        if np.isnan(gains).all() and not unseen.all():
+            # efforts alone do not tell heavier bodies from larger gains
+            regression = Regression(rows, phi0, sigma, held)
+            best = regression.heaviest(~unseen)
+            held[best] = regression.gain_at(best, phi0)
+            notes.append(
+                f"no gain is given: that of {names[best]} is held at {held[best]:.6g}, its value "
+                "with the URDF's inertias, to which those found are relative"
+            )
+        regression = Regression(rows, phi0, sigma, held)
+        found = regression.fitted(_gamma(regression, options.gammas))
+        spread = np.sqrt(np.diagonal(regression.covariance(found))[phi0.size : phi0.size + n])
+        more = np.isnan(held) & (np.abs(found.gain) < CLEAR * spread)
+        if not more.any():
+            return found, regression, notes
+        unseen |= more
+
+
+def _gamma(regression: Regression, gammas: Sequence[float]) -> float:
+    """The weight that best predicts what is left out."""
+    if len(gammas) == 1:
+        return gammas[0]
+    parts = folds(regression)
+    scores = [np.nanmean(np.log(regression.left_out(g, parts))) for g in gammas]
+    return gammas[int(np.argmin(scores))]
+
+
+def _late(logs: Sequence[Observation], robot: Robot, bandwidth: float) -> list[str]:
+    """Sentences on logged velocities that lag the positions."""
+    found = []
+    for log in logs:
+        late = velocity_lag(log, robot.joint_names, bandwidth)
+        if late is not None and abs(late) > LATE * log.interval:
+            found.append(
+                f"{log.place}: logged velocities come {late:.3g} s after the positions: not used"
+            )
+    return found

@@ -1,0 +1,125 @@
+"""Samples of an arm's trials that efforts are regressed on, with all that laws need of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...robots.dynamics import inertial_parameters, inverse_dynamics, regressor
+from ...robots.robot import Robot
+from .friction import FrictionLaw, direction
+from .regression import JointRows
+from .signals import Motion
+
+STILL = 0.03
+"""A joint moves where it is faster than this share of its fast speed: the effort of one that stands
+is anything within its dry friction, and says nothing."""
+FAST = 95.0
+"""Percentile of the speeds of a joint that is its fast one."""
+ROWS = 4.0
+"""Samples that count per period of the bandwidth."""
+STRETCH = 2.0
+"""Length [s] of the stretches of time over which noise is taken to be correlated."""
+FIVE = ("gravity", "viscous", "coulomb", "acceleration", "offset")
+"""Coefficients of the regression that everything is compared with."""
+
+
+def fast_speeds(motions: Sequence[Motion]) -> np.ndarray:
+    """The speed (n,) of every joint when it moves fast [rad/s or m/s]."""
+    speeds = np.concatenate([np.abs(motion.qd[motion.inside]) for motion in motions])
+    return np.maximum(np.percentile(speeds, FAST, axis=0), 1e-9)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Of several trials of a robot with n joints; arrays are one after the other (N, ...).
+
+    fast     (n,) of the trials that were trained on;  gravity (3,) [m/s^2], axes of the base
+    """
+
+    robot: Robot
+    motions: tuple[Motion, ...]
+    fast: np.ndarray
+    gravity: tuple[float, float, float]
+
+    def _every(self, of: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate([table[m] for table, m in zip(of, self._taken, strict=True)])
+
+    @cached_property
+    def _taken(self) -> list[np.ndarray]:
+        """Indices of the samples of every trial: ROWS a period of the bandwidth."""
+        found = []
+        for motion in self.motions:
+            step = max(1, int(1.0 / (ROWS * motion.bandwidth * (motion.t[1] - motion.t[0]))))
+            found.append(np.flatnonzero(motion.inside)[::step])
+        return found
+
+    @cached_property
+    def effort(self) -> np.ndarray:
+        """Measured, filtered (N, n)."""
+        return self._every([motion.effort for motion in self.motions])
+
+    @cached_property
+    def moving(self) -> np.ndarray:
+        """Whether a joint moves (N, n)."""
+        return np.abs(self._every([m.qd for m in self.motions])) > STILL * self.fast
+
+    @cached_property
+    def stretch(self) -> np.ndarray:
+        """Number of the stretch of time that a sample lies in (N,)."""
+        found, first = [], 0
+        for motion, taken in zip(self.motions, self._taken, strict=True):
+            length = max(STRETCH, 2.0 / motion.bandwidth)
+            own = first + (motion.t[taken] / length).astype(int)
+            found.append(own)
+            first = int(own[-1]) + 1
+        return np.concatenate(found)
+
+    @cached_property
+    def Y(self) -> np.ndarray:
+        """Regressor (N, n, 10 n)."""
+        q, qd, qdd = (
+            self._every([getattr(m, s) for m in self.motions]) for s in ("q", "qd", "qdd")
+        )
+        return regressor(self.robot, q, qd, qdd, self.gravity)
+
+    @cached_property
+    def loads(self) -> list[np.ndarray]:
+        """Torques and forces of the bodies by the URDF, of every trial's whole motion (n_t, n)."""
+        return [inverse_dynamics(self.robot, m.q, m.qd, m.qdd, self.gravity) for m in self.motions]
+
+    @cached_property
+    def five(self) -> np.ndarray:
+        """Columns (N, n, 5) of the five-coefficient regression."""
+        found = []
+        for m in self.motions:
+            still = np.zeros_like(m.q)
+            weight = inverse_dynamics(self.robot, m.q, still, still, self.gravity)
+            dry = m.filtered(direction(m.qd, self.fast))
+            found.append(np.stack([weight, m.qd, dry, m.qdd, np.ones_like(dry)], axis=2))
+        return self._every(found)
+
+    def columns(self, j: int, law: FrictionLaw) -> np.ndarray:
+        """(N, 2 + k) of a joint: acceleration, 1, and its friction's columns, filtered."""
+        found = []
+        for m, load in zip(self.motions, self.loads, strict=True):
+            rubs = m.filtered(law.columns(m.qd[:, j], load[:, j], float(self.fast[j])))
+            found.append(np.column_stack([m.qdd[:, j], np.ones(len(m.t)), rubs]))
+        return self._every(found)
+
+    def rows(self, laws: Sequence[FrictionLaw]) -> list[JointRows]:
+        """Samples of every joint that moves, by a law each."""
+        found = []
+        for j, law in enumerate(laws):
+            on = self.moving[:, j]
+            F = self.columns(j, law)[on]
+            found.append(JointRows(self.Y[on, j], F, self.effort[on, j], self.stretch[on]))
+        return found
+
+    @property
+    def inertias(self) -> np.ndarray:
+        """phi (n, 10) of the URDF."""
+        return inertial_parameters(self.robot)
