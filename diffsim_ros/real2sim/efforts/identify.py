@@ -261,12 +261,17 @@ def _fitted(
 
 
 def _gamma(regression: Regression, gammas: Sequence[float]) -> float:
-    """The weight that best predicts what is left out."""
-    if len(gammas) == 1:
-        return gammas[0]
-    parts = folds(regression)
-    scores = [np.nanmean(np.log(regression.left_out(g, parts))) for g in gammas]
-    return gammas[int(np.argmin(scores))]
+    """The largest weight that predicts what is left out no worse than the best does, within the
+    standard error of their difference over the parts; of joints that have a gain."""
+    order = sorted(gammas, reverse=True)
+    if len(order) == 1:
+        return order[0]
+    loaded, parts = regression.gains != 0.0, folds(regression)
+    errors = [regression.left_out(g, parts)[:, loaded] for g in order]
+    scores = np.array([np.nanmean(0.5 * np.log(table), axis=1) for table in errors])
+    worse = scores - scores[np.argmin(scores.mean(axis=1))]
+    allowed = worse.std(axis=1, ddof=1) / np.sqrt(len(parts)) if len(parts) > 1 else 0.0
+    return order[int(np.argmax(worse.mean(axis=1) <= allowed))]
 
 
 def _late(logs: Sequence[Observation], robot: Robot, bandwidth: float) -> list[str]:

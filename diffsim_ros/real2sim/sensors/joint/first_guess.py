@@ -98,7 +98,10 @@ def _commanded(logs: Sequence[Observation]) -> bool:
     for log in logs:
         if not log.command:
             rule = "commands (q_command or effort_command; JOINT.command_position)"
-            remedy = "a log of readings alone determines no parameters"
+            remedy = (
+                "readings alone cannot be simulated; positions and efforts tell inertias, gains "
+                "and friction by diffsim_ros.real2sim.efforts.identify (docs/how-to/joints.md)"
+            )
             raise InputError(log.place, "commands", "none", rule, remedy)
     return all("position" in log.command for log in logs)
 
