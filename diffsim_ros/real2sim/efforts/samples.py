@@ -12,7 +12,7 @@ from ...robots.dynamics import inertial_parameters, inverse_dynamics, regressor
 from ...robots.robot import Robot
 from .friction import FrictionLaw, direction
 from .regression import JointRows
-from .signals import Motion
+from .signals import FilteredMotion
 
 STILL = 0.03
 """A joint moves where it is faster than this share of its fast speed: the effort of one that stands
@@ -27,7 +27,7 @@ FIVE = ("gravity", "viscous", "coulomb", "acceleration", "offset")
 """Coefficients of the regression that everything is compared with."""
 
 
-def fast_speeds(motions: Sequence[Motion]) -> np.ndarray:
+def fast_speeds(motions: Sequence[FilteredMotion]) -> np.ndarray:
     """The speed (n,) of every joint when it moves fast [rad/s or m/s]."""
     speeds = np.concatenate([np.abs(motion.qd[motion.inside]) for motion in motions])
     return np.maximum(np.percentile(speeds, FAST, axis=0), 1e-9)
@@ -41,7 +41,7 @@ class Samples:
     """
 
     robot: Robot
-    motions: tuple[Motion, ...]
+    motions: tuple[FilteredMotion, ...]
     fast: np.ndarray
     gravity: tuple[float, float, float]
 

@@ -28,7 +28,7 @@ LATE = 2.0
 
 
 @dataclass(frozen=True)
-class Motion:
+class FilteredMotion:
     """One trial, filtered.
 
     name       for reports;  t  since its first sample, even [s] (n,)
@@ -74,7 +74,7 @@ def band_of(logs: Sequence[Observation], joints: Sequence[str]) -> float:
     return float(min(WIDER * highest, HIGHEST * rate))
 
 
-def motion_of(log: Observation, joints: Sequence[str], bandwidth: float) -> Motion:
+def motion_of(log: Observation, joints: Sequence[str], bandwidth: float) -> FilteredMotion:
     """A trial's motion; InputError: no efforts, too few samples, a bandwidth beyond the rate."""
     if "effort" not in log.measured:
         remedy = "an array `effort`, or columns JOINT.effort: torques or motor currents"
@@ -93,7 +93,7 @@ def motion_of(log: Observation, joints: Sequence[str], bandwidth: float) -> Moti
     q, effort = (low_passed(table, bandwidth, rate) for table in (q, effort))
     qd = np.gradient(q, t, axis=0)
     qdd = np.gradient(qd, t, axis=0)
-    return Motion(log.name, t, bandwidth, q, qd, qdd, effort, inside)
+    return FilteredMotion(log.name, t, bandwidth, q, qd, qdd, effort, inside)
 
 
 def velocity_lag(log: Observation, joints: Sequence[str], bandwidth: float) -> float | None:
