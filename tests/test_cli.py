@@ -484,10 +484,10 @@ def test_only_contacts_count_as_contact_modes():
             "dot": {"type": "particle", "mass": 1, "contact_spheres": "point",
                     "pose": {"position": [0, 0, -0.01]}},
             "rod": {"shape": {"box": {"size": [0.1, 0.1, 0.5]}}, "mass": 1,
-                    "pose": {"position": [1, 0, 0]}},
+                    "pose": {"position": [1, 0, 1]}},
         },
         "links": [{"name": "hinge", "type": "joint", "kind": "hinge", "body_b": "rod",
-                   "position": [1, 0, 0.25], "axis": [0, 1, 0],
+                   "position": [1, 0, 1.25], "axis": [0, 1, 0],
                    "limits": {"lower": -1, "upper": 1, "stiffness": 10}}],
         "contact": [{"name": "floor", "points": "dot", "k_n": 1000, "against": {"plane": {}}}],
     }  # fmt: skip

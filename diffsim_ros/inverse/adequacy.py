@@ -1,7 +1,7 @@
 """Whether a model explains its data: residuals at a solution beside white noise.
 
-The residuals of every series are split into cosines (DCT-II) over its samples.  What the fit took
-from each is known from the residuals' Jacobian, so that of white noise of variance s^2
+The residuals of every series are split into cosines (DCT-II) over its samples.  Their Jacobian says
+what the fit took of each cosine, so that of white noise of variance s^2
 
     E |B r|^2 = s^2 nu,   nu = tr B (1 - J C J^T - J_y H_yy^-1 J_y^T) B^T,                  [Eq. 21]
 

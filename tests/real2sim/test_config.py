@@ -209,7 +209,7 @@ DEFECTS = {
     "zero iterations": (broken("fit/iterations", 0), "fit.iterations: got 0"),
     "unknown loss": (broken("fit/loss", "hubber"), "fit.loss: got 'hubber'"),
     "text as flag": (broken("measurement/own_gravity", "yes"), "own_gravity: got 'yes'"),
-    "wrong unit": (broken("measurement/sigma_position", "1 mm"), "sigma_position: .*unit m"),
+    "wrong unit": (broken("measurement/sigma_position", "1 kg"), "sigma_position: .*it has m"),
     "negative sigma": (broken("measurement/sigma_position", -1), "sigma_position: got -1"),
     "no files": (broken("data/train/files", []), "data.train.files: got"),
     "files not texts": (broken("data/train/files", [3]), r"data.train.files\[0\]: got 3"),

@@ -28,7 +28,7 @@ MOTION = {"joints": ["a", "b"], "times": [0.0, 1.0], "positions": [[0, 0], [1, 2
         ({"base": {"orientation": [0, 0, 1]}}, "base.orientation: .* 4 finite numbers: x, y, z, w"),
         ({"base": {"orientation": [0, 0, 0, 0]}}, "base.orientation.* not all zero"),
         ({"home": [1, 2]}, "home: got"),
-        ({"home": [0, 0, "x", 0, 0, 0]}, "home: got"),
+        ({"home": [0, 0, "x", 0, 0, 0]}, "home.elbow_joint: got 'x'"),
         ({"home": {"elbow_joint": 5}}, "home.elbow_joint: got 5"),
         ({"limits": {"acceleration": [1]}}, "limits.acceleration: got"),
         ({"limits": {"jerk": math.nan}}, "limits.jerk: got"),

@@ -182,7 +182,7 @@ def test_the_wrong_frame_is_named():
         ({"boxes": [{"low": [0, 0, 0]}]}, r"cloud.boxes\[0\].high.*required"),
         ({"boxes": [{"low": [0, 2, 0], "high": [1, 1, 1]}]}, r"cloud.boxes\[0\].low\[1\]"),
         ({"planes": {"counts": 2}}, "cloud.planes.counts.*did you mean 'count'"),
-        ({"object": {"gate": "10 mm"}}, "cloud.object.gate.*unit m"),
+        ({"object": {"gate": "10 kg"}}, "cloud.object.gate.*kg is no unit of this key; it has m"),
         ({"noise": {"sigma": 1}}, "cloud.noise.sigma"),
     ],
 )
