@@ -20,7 +20,7 @@ say() { printf '[setup] %s\n' "$*" >&2; }
 die() { printf 'run: %s\n' "$*" >&2; exit 2; }
 
 set_up() {
-  local lock absent key venv_key package folder process interfaces=()
+  local lock absent key venv_key package folder process beside=()
   forget_callers_environment
   choose_ros
   mkdir -p "$BUILD/log"
@@ -35,20 +35,22 @@ set_up() {
   has_open3d_libraries || ask_once open3d install_open3d_libraries
   absent=$(absent_overlay_packages)
   venv_key=$(digest "$REQUIREMENTS" <<< "$ROOT $ROS_MODE ${AMENT_PREFIX_PATH-} $absent")
-  stage venv "$venv_key" "Python packages, 1-2 min" make_venv
+  stage venv "$venv_key" "virtual environment" make_venv
+  # The engine needs pybind11 alone: it is compiled while the other packages come. A generator of
+  # interfaces keeps one core busy at most.
+  key=$(digest "$ROOT/native" "$ROOT/CMakeLists.txt" <<< "$venv_key $(cpu) $(has_openvdb && echo OpenVDB)")
+  stage native "$key" "C++ engine, 2-6 min the first time" build_native &
+  beside+=($!)
+  stage packages "$venv_key" "Python packages, 1-2 min" install_packages
   enter_environment
-
-  # Beside the engine: a generator of interfaces keeps one core busy at most.
   for package in $absent diffsim_interfaces; do
     folder=$ROOT/ros_overlay/$package
     [[ $package != diffsim_interfaces ]] || folder=$ROOT/interfaces
     key=$(digest "$folder" <<< "$venv_key")
     stage "$package" "$key" "ROS interfaces $package" build_interfaces "$folder" &
-    interfaces+=($!)
+    beside+=($!)
   done
-  key=$(digest "$ROOT/native" "$ROOT/CMakeLists.txt" <<< "$venv_key $(cpu) $(has_openvdb && echo OpenVDB)")
-  stage native "$key" "C++ engine, 2-6 min the first time" build_native
-  for process in "${interfaces[@]}"; do wait "$process" || exit 2; done
+  for process in "${beside[@]}"; do wait "$process" || exit 2; done
   key=$(digest "$ROOT"/{pyproject.toml,setup.py,package.xml} <<< "$venv_key")
   stage package "$key" "diffsim_ros, editable" install_package
   exec {lock}>&-
@@ -88,7 +90,7 @@ digest() {
 cpu() { grep -m 2 -E '^(model name|flags|Features)' /proc/cpuinfo | sha256sum | cut -c1-16; }
 
 make_venv() {
-  local python options=() constraints=$BUILD/constraints.txt
+  local python constraints=$BUILD/constraints.txt
   python=$(find_python)
   rm -rf "$VENV"
   if [[ $ROS_MODE == distribution ]]; then
@@ -100,13 +102,22 @@ make_venv() {
   else
     "$python" -m venv "$VENV"
     cp "$REQUIREMENTS/constraints.txt" "$constraints"
-    options=(-r "$REQUIREMENTS/ros_wheels.txt")
   fi
-  "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off \
-    -c "$constraints" -r "$REQUIREMENTS/base.txt" -r "$REQUIREMENTS/dev.txt" "${options[@]}"
-  [[ $ROS_MODE != wheels ]] || "$ROOT/tools/mk_local_setup.sh" "$VENV"
+  pip_install pybind11
   mkdir -p "$VENV/.stages"
   printf '%s\n' "${PYTHON:-$python}" > "$VENV/.stages/interpreter"
+}
+
+install_packages() {
+  local options=()
+  [[ $ROS_MODE != wheels ]] || options=(-r "$REQUIREMENTS/ros_wheels.txt")
+  pip_install -r "$REQUIREMENTS/base.txt" -r "$REQUIREMENTS/dev.txt" "${options[@]}"
+  [[ $ROS_MODE != wheels ]] || "$ROOT/tools/mk_local_setup.sh" "$VENV"
+}
+
+pip_install() {  # of the versions that make_venv chose
+  "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off \
+    -c "$BUILD/constraints.txt" "$@"
 }
 
 build_native() {

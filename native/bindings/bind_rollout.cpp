@@ -8,7 +8,7 @@ namespace py = pybind11;
 namespace diffsim {
 namespace {
 
-using Array = py::array_t<double>;
+using Doubles = py::array_t<double>;
 using Index = py::ssize_t;
 
 GradientMode gradient_mode(const std::string& mode) {
@@ -21,8 +21,8 @@ GradientMode gradient_mode(const std::string& mode) {
 
 // One array (frames, rows, cols) from what `write(frame, out)` puts into each frame's slice.
 template <class F>
-Array per_frame(const Rollout& r, Index rows, Index cols, F&& write) {
-  Array result({static_cast<Index>(r.frames.size()), rows, cols});
+Doubles per_frame(const Rollout& r, Index rows, Index cols, F&& write) {
+  Doubles result({static_cast<Index>(r.frames.size()), rows, cols});
   double* out = result.mutable_data();
   for (const Frame& frame : r.frames) {
     Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> slice(
@@ -41,7 +41,7 @@ struct PyRollout {
   Index nodes() const { return static_cast<Index>(model().nodes().size()); }
 };
 
-Array orientations(const PyRollout& r) {
+Doubles orientations(const PyRollout& r) {
   const auto& nodes = r.model().nodes();
   return per_frame(*r.rollout, r.nodes(), 4, [&](const Frame& f, auto& out) {
     for (Index i = 0; i < r.nodes(); ++i) {
@@ -52,7 +52,7 @@ Array orientations(const PyRollout& r) {
   });
 }
 
-Array angular_velocities(const PyRollout& r) {
+Doubles angular_velocities(const PyRollout& r) {
   const auto& nodes = r.model().nodes();
   return per_frame(*r.rollout, r.nodes(), 3, [&](const Frame& f, auto& out) {
     out.setZero();
@@ -62,7 +62,7 @@ Array angular_velocities(const PyRollout& r) {
   });
 }
 
-Array sensitivities(const PyRollout& r, MatrixXd Frame::* which) {
+Doubles sensitivities(const PyRollout& r, MatrixXd Frame::* which) {
   const auto& frames = r.rollout->frames;
   if (frames.empty() || (frames[0].*which).rows() == 0) {
     refuse("rollout: dx, dv", "need mode 'sensitivity'", "another mode");
@@ -84,7 +84,7 @@ py::dict outputs(const PyRollout& r) {
   const RequestedOutputs& asked = r.rollout->outputs();
   for (std::size_t i = 0; i < asked.list().size(); ++i) {
     const Output& o = asked.list()[i];
-    Array values(output_shape(r, o));
+    Doubles values(output_shape(r, o));
     double* to = values.mutable_data();
     for (const Frame& f : r.rollout->frames) {
       VectorXd::Map(to, o.size()) = f.y.segment(asked.first(i), o.size());
@@ -108,7 +108,7 @@ py::dict output_sensitivities(const PyRollout& r) {
     const Output& o = asked.list()[i];
     std::vector<Index> shape = output_shape(r, o);
     shape.push_back(columns);
-    Array values(shape);
+    Doubles values(shape);
     double* to = values.mutable_data();
     for (const Frame& f : frames) {
       Eigen::Map<RowMajor>(to, o.size(), columns) = f.dy.middleRows(asked.first(i), o.size());
@@ -207,8 +207,8 @@ py::array_t<std::uint8_t> modes(const PyRollout& r) {
   return out;
 }
 
-Array time(const PyRollout& r) {
-  Array t(static_cast<Index>(r.rollout->frames.size()));
+Doubles time(const PyRollout& r) {
+  Doubles t(static_cast<Index>(r.rollout->frames.size()));
   for (Index i = 0; i < t.size(); ++i) t.mutable_at(i) = r.rollout->frames[i].t;
   return t;
 }
