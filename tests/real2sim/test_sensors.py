@@ -126,6 +126,21 @@ def test_trackers_are_read_from_tables_and_their_trials_told_apart(tmp_path):
         kind_of("sensors")(load_estimation(content)).read({})
 
 
+def test_the_last_stamps_of_two_sensors_may_differ_by_rounding():
+    experiment = kind_of("sensors")(load_estimation(without_cloud(poses=POSES, mocap=MOCAP)))
+    interval, throw = experiment.model.interval, dict(trackers())
+    first = throw["poses"].t[0]
+    end = first + interval * round((throw["poses"].t[-1] - first) / interval)
+    for name, rounding in (("poses", -3e-10), ("mocap", 3e-10)):
+        t = throw[name].t.copy()
+        t[-1] = end + rounding
+        throw[name] = replace(throw[name], t=t)
+    data = experiment.read({"train": [throw], "validate": ()})
+    model = experiment.model
+    (trial,) = model.problem(data.train, model.map.start).trials
+    assert trial.objectives[1].frames[-1, 1] == trial.steps // model.scene.options.record_every
+
+
 def side(late=0.0):
     return recording(7, "side", eye=SIDE, look=AT_SIDE, late=late)
 

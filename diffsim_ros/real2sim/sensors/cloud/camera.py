@@ -26,6 +26,8 @@ from .detections import Detections, Outline, followed
 
 EARLY = 0.5
 """Seconds before and after a throw of which another camera's clouds are looked at too."""
+ROUNDING = 1e-9
+"""Seconds by which stamps that are equal may differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +160,7 @@ def within(clock: Clock, slack: Sequence[float], t: np.ndarray, last: float) -> 
     is: none may come before the start.
     """
     at, (early, rate) = clock.times(t), slack
-    return (t >= 0) & (at >= early + rate * np.maximum(t, 0.0)) & (at <= last + 1e-9)
+    return (t >= 0) & (at >= early + rate * np.maximum(t, 0.0)) & (at <= last + ROUNDING)
 
 
 def detected_clouds(frames: Sequence[ProcessedCloud], place: str = "clouds") -> list[Cloud]:

@@ -26,7 +26,7 @@ from ....sensing.observation import Observation
 from ...model import Model, scene_and_map
 from ...options import EstimationConfig
 from ...scenarios.throw import flight_acceleration, free_flight, free_frames, free_spin
-from .camera import Camera
+from .camera import ROUNDING, Camera
 from .detections import Detections, Outline, RegisteredSurface, skin_of
 from .trackers import Sensor, read_sensors, refuse_apart
 
@@ -258,7 +258,7 @@ class CloudModel(Model):
     def _fitted(self, throw: ThrowRecording, frames: int) -> Trial:
         span = float(throw.t[:frames][-1])
         needed = max(sensor.needed(span) for sensor in self.sensors)
-        steps = self.rows(needed) * self.scene.options.record_every
+        steps = self.rows(needed + ROUNDING) * self.scene.options.record_every
         tracks = tuple(self.tracks(throw, frames).values())
         return Trial(throw.name, steps, tracks, (throw.start,), loss=self.loss)
 
