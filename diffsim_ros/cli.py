@@ -107,6 +107,8 @@ def _arguments_of(name: str, command: argparse.ArgumentParser) -> None:
     elif name in ("estimate", "compare"):
         if name == "estimate":
             command.add_argument("estimation", metavar="ESTIMATION.yaml")
+            text = "where the verdict is below good, fit what it advises and other laws too"
+            command.add_argument("--try", dest="others", action="store_true", help=text)
         else:
             _arguments_of_compare(command)
         for option, text in (

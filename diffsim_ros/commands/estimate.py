@@ -7,13 +7,21 @@ from typing import Any
 
 from diffsim_ros.commands.running import ProgressLine, run_cancellable
 from diffsim_ros.commands.table import table
+from diffsim_ros.output import OutputFolder, write_yaml
 
 LISTED = 6
 """Predictions that are listed one by one, if there are no more."""
+ALTERNATIVES = "alternatives"
+"""Folder of other models that were tried, in that of the results."""
+FOLDS = 3
+"""In which they are compared."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Estimate, write the results, print parameters and figures; 0 converged, else 3."""
+    """Estimate, write the results, print parameters and figures; 0 converged, else 3.
+
+    With --try other models are compared with it where its verdict is below good.
+    """
     from diffsim_ros.real2sim.config import load_estimation
     from diffsim_ros.real2sim.estimate import estimate
     from diffsim_ros.real2sim.results import open_folder, write_results
@@ -29,7 +37,39 @@ def run(options: argparse.Namespace) -> int:
         write_results(result, folder)
     print(summary(result))
     print(f"results in {folder.path}")
+    if options.others and result.verdict is not None and result.verdict.grade != "good":
+        _try_others(config, result, folder)
     return 0 if result.converged else 3
+
+
+def _try_others(config: Any, result: Any, folder: OutputFolder) -> None:
+    """Compare the estimation with what its verdict advises and with other laws, and write their
+    estimations and the comparison into a folder of the results."""
+    from diffsim_ros.commands import compare
+    from diffsim_ros.real2sim.alternatives import alternatives
+    from diffsim_ros.real2sim.model_choice import compare_models
+
+    others, left_out = alternatives(config, result.verdict)
+    for sentence in left_out:
+        print(sentence)
+    if not others:
+        print("there is no other model to try")
+        return
+    files = {name: f"{name.replace(' ', '_')}.yaml" for name in others}
+    inner = OutputFolder(folder.path / ALTERNATIVES, (*compare.FILES, *files.values()))
+    with inner, ProgressLine() as line:
+        found = run_cancellable(
+            lambda cancel: compare_models(
+                {config.name: config, **others}, folds=FOLDS, progress=line, cancel=cancel
+            ),
+            line=line,
+        )
+        with inner.staging() as stage:
+            for name, file in files.items():
+                write_yaml(stage / file, others[name].source)
+        compare.write(found, inner)
+    print(f"\n{found.sentences[0] if found.status == 'cancelled' else compare.summary(found)}")
+    print(f"estimations of these models in {inner.path}")
 
 
 def summary(result: Any) -> str:

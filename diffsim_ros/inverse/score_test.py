@@ -28,11 +28,13 @@ LEFT = 1e-6
 
 @dataclass(frozen=True)
 class Score:
-    """One held parameter: the statistic u, and by how much freeing it lowers the cost."""
+    """One held parameter: the statistic u, by how much freeing it lowers the cost, and the value
+    to which it would then go, to first order (inf: beyond all numbers)."""
 
     name: str
     statistic: float
     gain: float
+    value: float
 
     @property
     def probability(self) -> float:
@@ -69,5 +71,9 @@ def score_test(
             continue
         slope = g[j] - follow @ g[f]
         gain = float(slope**2 / information)
-        found.append(Score(wider.names[j], gain / noise**2, 0.5 * gain))
+        to = z.copy()
+        to[j] -= slope / information
+        with np.errstate(over="ignore"):  # of a logarithmic one, by a long step
+            value = float(wider.values(to)[j])
+        found.append(Score(wider.names[j], gain / noise**2, 0.5 * gain, value))
     return tuple(sorted(found, key=lambda score: -score.gain))

@@ -37,15 +37,18 @@ def load_estimation(
     validate: Sequence[str | Path] | None = None,
     set: Iterable[str] = (),
     parameters: Sequence[str] | None = None,
+    base: Path | None = None,
 ) -> EstimationConfig:
     """Read an estimation from a file, YAML text or a mapping.
 
     train, validate  files that replace the whole list of the YAML; all that is in them is used
     set              "KEY=VALUE" with dotted keys, e.g. "fit.iterations=5", 'a."b.c"=1' for key b.c
     parameters       names to estimate; all others are fixed at their values
+    base             folder from which paths in text or a mapping start, by default the present one
     Raises InputError naming file, key, value and rule.
     """
-    content, place, base = read_content(source, set)
+    content, place, folder = read_content(source, set)
+    base = folder if base is None else base
     reader = Reader(place)
     top = read_options(TopOptions, reader, _with_present_kind(reader, content), "")
     grouped = inertia_parameters(reader, top.inertias)

@@ -35,6 +35,8 @@ MOST_TRIALS = 8
 """In which held parameters are tried."""
 MOST_HELD = 32
 """Held parameters that are tried."""
+MOST_NAMED = 3
+"""Held parameters that are named."""
 WORTH = 0.1
 """Share of what is left that a held parameter must explain to be named."""
 START = re.compile(r"(position|rotation|velocity)(\[\d+\])?\.[xyz]$|inertia\.(xy|xz|yz)$|\[\d+\]")
@@ -138,9 +140,11 @@ class _Evidence:
                 f"the data contradict the value at which {best.name} is held "
                 f"({np.sqrt(best.statistic):.2g} sigma)"
             )
-        named = [s.name for s in worth if s.gain > WORTH * left][:3]
+        named = {s.name: finite(s.value) for s in worth if s.gain > WORTH * left}
+        self.figures["free"] = dict(list(named.items())[:MOST_NAMED])
         if named:
-            self.advice.append(f"free one of these, the first explains most: {', '.join(named)}")
+            names = ", ".join(self.figures["free"])
+            self.advice.append(f"free one of these, the first explains most: {names}")
 
     def verdict(self) -> Verdict:
         """The grade that the evidence leaves."""
@@ -155,7 +159,7 @@ class _Evidence:
                 ]
         advice = list(self.advice)
         if grade != "good" and not any(one.startswith("free") for one in advice):
-            advice.append("compare other laws (diffsim compare)")
+            advice.append("try other laws (diffsim estimate --try)")
         return Verdict(grade, "; ".join(reasons), tuple(advice), self.figures)
 
 
