@@ -39,6 +39,9 @@ BEND = 1e-3
 """Least sagitta of a window of a flight, as a share of the recording's extent."""
 FLIGHT = 0.1
 """Least duration [s] of the longest flight of markers: a swing keeps no acceleration so long."""
+SWINGS = -0.8
+"""Rank correlation of acceleration and place from which down a body swings about an equilibrium; in
+flight its acceleration is the same everywhere."""
 FALLS = 0.25
 """A flight ends falling: with so large a share of the speed that gravity gave in it, or more."""
 APART, RIVAL = np.cos(np.radians(30.0)), 0.5
@@ -211,7 +214,7 @@ def gravity_of(
         result = _shared(t, p, trial, found, like)
         if result is not None and result.unit:
             longest = max(float(t[b] - t[a]) for a, b in result.spans)
-            if not strict or longest > FLIGHT:
+            if not strict or longest > FLIGHT and not _swings(p, found, result.up):
                 return result
         if other is None and not strict:
             precise = found.sigma < 0.5 * PRECISE * size  # noise alone makes some of any size
@@ -244,6 +247,14 @@ def _shared(
         found.sigma < PRECISE * np.linalg.norm(centre)
     )
     return _flights(t, p, trial, found, members)
+
+
+def _swings(p: np.ndarray, found: Windows, up: np.ndarray) -> bool:
+    """Whether windows accelerate along `up` the more, the lower they are."""
+    fits = found.sigma < NOISY * np.linalg.norm(found.acceleration, axis=1)
+    rows = found.first[fits] + found.length // 2
+    ranks = [np.argsort(np.argsort(along)) for along in (found.acceleration[fits] @ up, p[rows] @ up)]
+    return bool(fits.sum() > 2 and np.corrcoef(ranks)[0, 1] < SWINGS)
 
 
 def _like_gravity(size: np.ndarray) -> np.ndarray:

@@ -24,6 +24,8 @@ from ...scenarios.release import release_frame
 
 DENSITY = 1070.0
 """Guess [kg/m^3] where no mass is given: silicone rubber."""
+STILL = 1.3
+"""A marker stays whose places spread by so many times the noise of one."""
 STAYS = 0.1
 """Markers that move less than this share of the farthest's displacement are on the clamp."""
 STRAIGHT = np.cos(np.radians(25.0))
@@ -127,7 +129,8 @@ def beam_of(stream: Observation, given: Given) -> Beam:
     distance = max(RELEASE, NOISES * noise)
     frame = release_frame(f"{place}: {stream.names[far]}", p[:, far], distance)
     held = np.nanmean(p[:frame], axis=0)
-    stays = displacement < STAYS * displacement[far]
+    spread = np.sqrt(np.nanmean(np.nanvar(p, axis=0), axis=1))
+    stays = (displacement < STAYS * displacement[far]) | (spread < STILL * noise)
     if not stays.any() or not np.isfinite(held).all():
         got = {name: float(w) for name, w in zip(stream.names, displacement, strict=True)}
         rule = "at least one marker that stays: on the clamp, so that its end is known"
