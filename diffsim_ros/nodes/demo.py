@@ -4,7 +4,8 @@ A twin (node simulator) stands for the lab: a UR5 holds a soft ball before a dep
 tracker; what its ball and table are like is hidden in the twin. The loop, all over ROS 2:
 planner plans a throw with handbook values, driver checks it and has it executed: it
 misses. observer has recorded that throw and another one, estimator finds the contact's parameters
-in them, and the same task is planned and executed again. `./run demo cube`: real tosses.
+in them, and the same task is planned and executed again. `--truth` changes what is hidden.
+`./run demo cube`: real tosses.
 """
 
 from __future__ import annotations
@@ -23,23 +24,36 @@ from diffsim_interfaces.action import Estimate, Execute, Plan
 
 from diffsim_ros.commands.running import seconds
 from diffsim_ros.commands.table import table
+from diffsim_ros.errors import InputError
 from diffsim_ros.nodes import demo_cube
-from diffsim_ros.nodes.commander import CallFailed, Commander
+from diffsim_ros.nodes.commander import CallFailed, Commander, Gone
 from diffsim_ros.nodes.common import share_folder
 from diffsim_ros.nodes.convert import Answer, values_of
 from diffsim_ros.nodes.convert_plan import predicted
 from diffsim_ros.nodes.demo_cube import parameter_table
+from diffsim_ros.nodes.demo_truth import RANDOM, changed_twin, described, read_truth
 from diffsim_ros.nodes.processes import NodeProcesses
 from diffsim_ros.nodes.rehearsal import Rehearsal
-from diffsim_ros.nodes.session import session
-from diffsim_ros.output import write_bytes, write_json
+from diffsim_ros.nodes.session import overload, session
+from diffsim_ros.output import write_bytes, write_json, write_yaml
+from diffsim_ros.viz.fit_plots import with_sigma
 from diffsim_ros.viz.style import png_bytes
 from diffsim_ros.viz.trajectory_plots import ThrowPath, throws_figure
 from diffsim_ros.yaml_file import read_yaml
 
 NAME = "foam_throw"
 PICTURE = "throws.png"
-FILES = ("metrics.json", PICTURE, "recorded", "truth", "prior", "aside", "estimate", "plan")
+FILES = (
+    "metrics.json",
+    "twin.yaml",
+    PICTURE,
+    "recorded",
+    "truth",
+    "prior",
+    "aside",
+    "estimate",
+    "plan",
+)
 CLOUDS, POSES = "/camera/points", "/ball/pose"
 RADIUS = 0.05
 """Of the ball in the picture [m]."""
@@ -59,6 +73,8 @@ AFTER = 0.3
 """Seconds that a throw is watched after the time of its goal."""
 SHOWN = 0.1
 """Seconds of that in the picture."""
+ATTEMPTS = 3
+"""At a throw: a busy machine may keep a controller from answering in time."""
 
 
 @dataclass(frozen=True)
@@ -70,30 +86,45 @@ class ExecutedThrow:
 
 
 class Loop(Rehearsal):
-    """The stages of the demo, in the order of `run`."""
+    """The stages of the demo, in the order of `run`.
 
-    def __init__(self, folder: Path, processes: NodeProcesses, commander: Commander) -> None:
+    truth     what is hidden in the twin, see demo_truth; `hidden` is the same in SI units
+    executed  the throws at the target, in order;  answer  the estimator's, None before
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        processes: NodeProcesses,
+        commander: Commander,
+        truth: Mapping[str, float],
+    ) -> None:
         super().__init__(folder, processes, commander)
         config = share_folder() / "config"
-        self.twin = config / "twin" / f"{NAME}.yaml"
+        twin, self.hidden = changed_twin(config / "twin" / f"{NAME}.yaml", truth)
+        self.twin = folder / "twin.yaml"
+        write_yaml(self.twin, twin)
         self.task = config / "planning" / f"{NAME}.yaml"
         self.estimation = config / "estimation" / f"{NAME}.yaml"
         (goal,) = read_yaml(self.task)["goals"]
         self.target, self.tolerance = np.array(goal["position"], float), float(goal["tolerance"])
         self.goal_time = float(goal["at"])
         self.released: dict[Path, float] = {}  # recording -> stamp [s] at which the ball was free
+        self.executed: list[ExecutedThrow] = []
+        self.answer: Answer | None = None
 
-    def run(self) -> tuple[Answer, ExecutedThrow, ExecutedThrow]:
-        """Everything: what was estimated, the throw before, the throw after."""
+    def run(self) -> None:
+        """Everything; what was done so far is there also where a stage fails (CallFailed)."""
         self.begin()
-        before = self.throw("handbook values", self.plan(self.task, "prior"))
+        self.executed.append(self.throw("handbook values", self.plan(self.task, "prior")))
         self.throw("aside", self.plan(self.task, "aside", target=self.target + ASIDE))
         self.ros.trigger("/simulator/pause")  # the estimator has the machine to itself
-        answer = self.estimate()
+        self.answer = self.estimate()
+        print(f"verdict on the estimate: {self.answer.verdict}", flush=True)
         self.ros.trigger("/simulator/play")
         found = self.folder / "estimate" / "result.yaml"
-        after = self.throw("estimated values", self.plan(self.task, "plan", estimated=found))
-        return answer, before, after
+        plan = self.plan(self.task, "plan", estimated=found)
+        self.executed.append(self.throw("estimated values", plan))
 
     def begin(self) -> None:
         """Start the nodes and wait until they have found each other."""
@@ -104,19 +135,36 @@ class Loop(Rehearsal):
         self.start(lab, {"lead": LEAD, "lag": LAG}, others)
         self.diagnostics = self.ros.listen(DiagnosticArray, "/diagnostics", 10)
 
-    def throw(self, label: str, plan: Plan.Result) -> ExecutedThrow:
-        """Have the driver execute a plan, record it, and read the twin's truth."""
+    def throw(self, label: str, plan: Plan.Result, attempt: int = 1) -> ExecutedThrow:
+        """Have the driver execute a plan, record it, and read the twin's truth.
+
+        A throw that fails on a busy machine is begun again, with all back at its start.
+        """
         number = 1 + len(self.released)
-        path = self.folder / "recorded" / f"throw_{number}.mcap"
+        again = "" if attempt == 1 else f"_attempt_{attempt}"
+        try:
+            return self._attempt(label, plan, number, f"throw_{number}{again}.mcap")
+        except CallFailed as error:
+            if attempt == ATTEMPTS or isinstance(error, Gone):
+                raise
+            print(f"{error}{overload()}; attempt {attempt + 1} of {ATTEMPTS}", flush=True)
+        self.finish()
+        return self.throw(label, plan, attempt + 1)
+
+    def _attempt(self, label: str, plan: Plan.Result, number: int, name: str) -> ExecutedThrow:
+        path = self.folder / "recorded" / name
         self.ros.set_parameters("/observer", {"path": str(path)})
         self.ros.trigger("/observer/start")
         goal = Execute.Goal(trajectory=plan.trajectory, release=plan.release)
-        result = self.carry_out(goal, f"throw {number}")
-        self.released[path] = result.release_stamp + LEAD
-        self.watch(self.released[path] + self.goal_time + AFTER)  # the ball flies on
-        self._caught_up()
-        self.ros.trigger("/observer/stop")
-        print(f"throw {number}: {self.ros.trigger('/observer/save')}", flush=True)
+        try:
+            result = self.carry_out(goal, f"throw {number}")
+            free = result.release_stamp + LEAD
+            self.watch(free + self.goal_time + AFTER)  # the ball flies on
+            self._caught_up()
+        finally:  # what was seen so far
+            self.ros.trigger("/observer/stop")
+            print(f"throw {number}: {self.ros.trigger('/observer/save')}", flush=True)
+        self.released[path] = free
         truth = self.finish()
         executed = evaluated(
             label, truth, predicted(plan), plan.release, self.target, self.goal_time
@@ -176,37 +224,54 @@ def evaluated(
     )  # fmt: skip
 
 
-def figures(answer: Answer, before: ExecutedThrow, after: ExecutedThrow, tolerance: float) -> dict:
-    """metrics.json: how far off, with handbook values and with those estimated."""
+def figures(loop: Loop, failed: str = "") -> dict:
+    """metrics.json: how far off, with handbook values and with those estimated, and the truth.
+
+    failed  the stage that ended the demo early, and why; then what is missing is None
+    """
+    throws = [*loop.executed, None, None][:2]
+    before, after = throws
+    answer = loop.answer
     return {
-        "hit_error_m": after.path.error,
-        "miss_error_m": before.path.error,
-        "tolerance_m": tolerance,
-        "tracking_error_rad": {"before": before.tracking_error, "after": after.tracking_error},
-        "verdict": answer.verdict,
-        "estimated": {p.name: {"value": p.value, "std_dev": p.std_dev} for p in answer.parameters},
-    }
+        "hit_error_m": after and after.path.error,
+        "miss_error_m": before and before.path.error,
+        "tolerance_m": loop.tolerance,
+        "tracking_error_rad": {"before": before and before.tracking_error,
+                               "after": after and after.tracking_error},
+        "verdict": answer and answer.verdict,
+        "estimated": {
+            p.name: {"value": p.value, "std_dev": p.std_dev}
+            for p in (answer.parameters if answer else ())
+        },
+        "truth": loop.hidden,
+        "failed": failed,
+    }  # fmt: skip
 
 
-def show(
-    loop: Loop, answer: Answer, before: ExecutedThrow, after: ExecutedThrow, begun: float
-) -> None:
+def show(loop: Loop, begun: float, failed: str = "") -> None:
     """Write the picture and metrics.json, print the result and where the files are."""
-    folder, throws = loop.folder, [before.path, after.path]
-    figure = throws_figure(throws, loop.target, loop.tolerance, RADIUS)
-    write_bytes(folder / PICTURE, png_bytes(figure))
-    metrics = figures(answer, before, after, loop.tolerance)
-    write_json(folder / "metrics.json", metrics)
+    folder, throws = loop.folder, [throw.path for throw in loop.executed]
+    write_json(folder / "metrics.json", figures(loop, failed))
+    if throws:
+        figure = throws_figure(throws, loop.target, loop.tolerance, RADIUS)
+        write_bytes(folder / PICTURE, png_bytes(figure))
+    if loop.answer is not None:
+        print(f"\n{parameter_table(loop.answer)}\n{_truth_line(loop)}\n")
     rows = [["the same task, planned with", "from the target [cm]", "tolerance [cm]"]]
     for throw in throws:
         rows.append([throw.label, f"{100 * throw.error:.1f}", f"{100 * loop.tolerance:.1f}"])
-    print(f"\n{parameter_table(answer)}\n\n{table(rows)}\n")
-    print(f"verdict   {answer.verdict}")
-    if answer.code != "SUCCESS":
-        print(f"estimate  {answer.code}: {answer.message}")
-    print(f"picture   {folder / PICTURE}")
+    print(f"{table(rows)}\n")
+    if loop.answer is not None:
+        print(f"verdict   {loop.answer.verdict}")
+        if loop.answer.code != "SUCCESS":
+            print(f"estimate  {loop.answer.code}: {loop.answer.message}")
+    if throws:
+        print(f"picture   {folder / PICTURE}")
+    for path in sorted((folder / "recorded").glob("*.mcap")):
+        print(f"recorded  {path}")
     for stage in ("prior", "estimate", "plan"):
-        print(f"report    {folder / stage / 'report.html'}")
+        if (report := folder / stage / "report.html").exists():
+            print(f"report    {report}")
     print(
         "With a ROS distribution the same lab starts by\n"
         f"  ros2 launch diffsim_ros twin.launch.py twin:={loop.twin} rviz:=true\n"
@@ -215,8 +280,22 @@ def show(
     )
 
 
+def _truth_line(loop: Loop) -> str:
+    """What was hidden, beside the estimate where the model has the same parameter."""
+    found = {p.name: p for p in (loop.answer.parameters if loop.answer else ())}
+    hidden = loop.hidden
+    text = (
+        f"hidden in the twin: friction {hidden['friction']:.3g}, a solid ball of "
+        f"{hidden['young']:.3g} Pa, {hidden['viscosity']:.3g} Pa s, {hidden['density']:.3g} kg/m^3"
+    )
+    if "friction" not in found:
+        return text
+    estimate = with_sigma(found["friction"].value, found["friction"].std_dev)
+    return f"{text}; friction was estimated as {estimate}"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the loop; 0 hit, 1 a node failed, 2 unusable input, 3 missed, 130 Ctrl-C."""
+    """Run the loop; 0 hit, 1 a node ended, 2 unusable input, 3 missed or given up, 130 Ctrl-C."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments[:1] == ["cube"]:
         return demo_cube.main(arguments[1:])
@@ -225,14 +304,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog="`demo cube`: measured tosses of a real cube; see `demo cube --help`",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="folder for the results [new, dated]")
+    parser.add_argument("--truth", nargs="+", default=[], metavar="KEY=VALUE",
+                        help=f"what is hidden in the twin: {described()}; "
+                             f"`{RANDOM}` draws what is not given")  # fmt: skip
     options = parser.parse_args(arguments)
     begun = time.monotonic()
+    try:
+        truth = read_truth(options.truth)
+    except InputError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 2
 
     def work(path: Path, processes: NodeProcesses, commander: Commander) -> int:
-        loop = Loop(path, processes, commander)
-        answer, missed, hit = loop.run()
-        show(loop, answer, missed, hit, begun)
-        return 0 if hit.path.error <= loop.tolerance else 3
+        loop = Loop(path, processes, commander, truth)
+        failed = ""
+        try:
+            loop.run()
+        except Gone:
+            raise
+        except CallFailed as error:
+            failed = f"{error}{overload()}"
+            print(f"\ndemo: {failed}", file=sys.stderr)
+        show(loop, begun, failed)
+        return 0 if not failed and loop.executed[-1].path.error <= loop.tolerance else 3
 
     return session(options.out, FILES, work)
 

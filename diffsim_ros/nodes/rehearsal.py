@@ -23,9 +23,9 @@ from diffsim_ros.nodes.convert import nanoseconds
 from diffsim_ros.nodes.processes import NodeProcesses
 from diffsim_ros.robots.command import NANO
 
-STALL = 120.0
+STALL = 300.0
 """Seconds that time may stand while the engine works, on a busy machine."""
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds of wall time that simulated time gets to pass."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +11,21 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.nodes.commander import CallFailed, Commander, interrupts
 from diffsim_ros.nodes.processes import NodeProcesses, own_domain
 from diffsim_ros.output import OutputFolder
+
+BUSY = 1.5
+"""Processes that want to compute, per core, from which a machine is said to be overloaded."""
+
+
+def overload() -> str:
+    """Where the machine has more to do than it can, a sentence that says so, else ""."""
+    cores = len(os.sched_getaffinity(0))
+    load = os.getloadavg()[0]
+    if load <= BUSY * cores:
+        return ""
+    return (
+        f"; the machine is overloaded: {load:.1f} processes want to compute on {cores} cores. "
+        "Try again when it is less busy"
+    )
 
 
 def session(
@@ -53,7 +69,7 @@ def session(
         print(f"{command}: {error}", file=sys.stderr)
         return 2
     except CallFailed as error:
-        print(f"{command}: {error}", file=sys.stderr)
+        print(f"{command}: {error}{overload()}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         ended = "the nodes run on" if here else "all nodes have ended"
