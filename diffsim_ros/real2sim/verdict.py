@@ -140,8 +140,11 @@ class _Evidence:
                 f"the data contradict the value at which {best.name} is held "
                 f"({np.sqrt(best.statistic):.2g} sigma)"
             )
-        named = {s.name: finite(s.value) for s in worth if s.gain > WORTH * left}
-        self.figures["free"] = dict(list(named.items())[:MOST_NAMED])
+        named: dict[float, Score] = {}  # two names of one quantity have the same statistic
+        for score in (s for s in worth if s.gain > WORTH * left):
+            named.setdefault(float(f"{score.statistic:.6g}"), score)
+        free = list(named.values())[:MOST_NAMED]
+        self.figures["free"] = {score.name: finite(score.value) for score in free}
         if named:
             names = ", ".join(self.figures["free"])
             self.advice.append(f"free one of these, the first explains most: {names}")

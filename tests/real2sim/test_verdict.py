@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import yaml
 
+from diffsim_ros.inverse.score_test import Score
 from diffsim_ros.inverse.uncertainty import Uncertainty
-from diffsim_ros.real2sim import halves
+from diffsim_ros.real2sim import halves, verdict
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.experiment import Experiment
 from diffsim_ros.real2sim.results import write_results
@@ -98,6 +99,19 @@ def test_what_was_held_wrongly_is_named(tmp_path):
     found = fitted(tmp_path, scene=held, uncertainty={"halves": False})
     assert found.verdict.grade != "good"
     assert any("table.k_t" in one for one in found.verdict.advice), str(found.verdict)
+
+
+def test_a_quantity_with_two_names_is_named_once(monkeypatch):
+    """A plane's offset and what its contact adds to it."""
+    scores = (Score("a", 99.0, 50.0, 1.0), Score("same", 99.0 + 1e-9, 50.0, 1.0),
+              Score("b", 40.0, 20.0, 2.0))  # fmt: skip
+    monkeypatch.setattr(verdict, "held_scores", lambda *_: (scores, 60.0))
+    evidence = SimpleNamespace(
+        experiment=SimpleNamespace(model=None), fit=None, figures={}, advice=[], doubts=[]
+    )
+    verdict._Evidence.try_held(evidence, None, None)
+    assert evidence.figures["free"] == {"a": 1.0, "b": 2.0}
+    assert evidence.advice == ["free one of these, the first explains most: a, b"]
 
 
 def test_a_bound_and_an_optimum_that_was_not_found_are_no_good_fit(tmp_path):
