@@ -54,7 +54,9 @@ CENTRES = 200
 TILT = np.radians(1.0)
 """Angle between up and an axis that is not distinguished from none."""
 NOISY = 0.3
-"""Relative uncertainty of the first samples' acceleration beyond which whole flights are fitted."""
+"""Relative uncertainty of the first samples' acceleration beyond which more samples are taken."""
+THIRD = 3.0
+"""Standard deviations of a cubic (of three axes together) that a parabola may have by chance."""
 REST = 0.003
 """Distance [m] within which a body that rests stays during a window."""
 
@@ -214,7 +216,7 @@ def gravity_of(
         result = _shared(t, p, trial, found, like)
         if result is not None and result.unit:
             longest = max(float(t[b] - t[a]) for a, b in result.spans)
-            if not strict or longest > FLIGHT and not _swings(p, found, result.up):
+            if not strict or (longest > FLIGHT and not _swings(p, found, result.up)):
                 return result
         if other is None and not strict:
             precise = found.sigma < 0.5 * PRECISE * size  # noise alone makes some of any size
@@ -253,8 +255,9 @@ def _swings(p: np.ndarray, found: Windows, up: np.ndarray) -> bool:
     """Whether windows accelerate along `up` the more, the lower they are."""
     fits = found.sigma < NOISY * np.linalg.norm(found.acceleration, axis=1)
     rows = found.first[fits] + found.length // 2
-    ranks = [np.argsort(np.argsort(along)) for along in (found.acceleration[fits] @ up, p[rows] @ up)]
-    return bool(fits.sum() > 2 and np.corrcoef(ranks)[0, 1] < SWINGS)
+    pairs = (found.acceleration[fits] @ up, p[rows] @ up)
+    ranks = [np.argsort(np.argsort(along)) for along in pairs]
+    return bool(fits.sum() > 2 and np.asarray(np.corrcoef(ranks))[0, 1] < SWINGS)
 
 
 def _like_gravity(size: np.ndarray) -> np.ndarray:
@@ -332,34 +335,102 @@ def resting(
 
 @dataclass(frozen=True)
 class Flight:
-    """Acceleration [m/s^2] in the first samples of every toss, (n, 3), and their median (3,)."""
+    """Acceleration [m/s^2] in the first samples of every toss, (n, 3), and their median (3,).
+
+    spread  standard deviation of the median (3,);  samples: of the longest beginning
+    """
 
     per_trial: np.ndarray
     median: np.ndarray
     spread: np.ndarray
+    samples: int = WINDOW
 
 
-def free_flight(trials: Sequence[PoseTrial]) -> Flight:
-    """Least-squares accelerations over the first samples of each toss, in recorded units."""
-    rows = []
-    for trial in trials:
-        t = trial.frames[:WINDOW] * trial.dt
-        rows.append(np.linalg.lstsq(_parabola(t), trial.position[:WINDOW], rcond=None)[0][2])
-    per_trial = np.array(rows)
-    median = np.median(per_trial, axis=0)
+def free_flight(trials: Sequence[PoseTrial], enough: float = np.inf) -> Flight:
+    """Least-squares accelerations over the first samples of each toss, in recorded units.
+
+    WINDOW samples of each, and more while the median's uncertainty is above `enough`, as far as
+    the toss is one parabola within its noise.
+    """
+    joined = _joined(trials)
+    noise = noise_of(*joined)
+    counts = [min(WINDOW, len(trial)) for trial in trials]
+    begun = [_begun(trial, n) for trial, n in zip(trials, counts, strict=True)]
+    flight = _median(begun, noise, max(counts))
+    growing = [k for k, one in enumerate(begun) if _one_parabola(one, noise)]
+    while growing and noise > 0.0 and _reach(flight) > enough:
+        grown = []
+        for k in growing:
+            n = counts[k] + max(1, counts[k] // 8)
+            if n > len(trials[k]):
+                continue
+            longer = _begun(trials[k], n)
+            if _one_parabola(longer, noise):
+                counts[k], begun[k] = n, longer
+                grown.append(k)
+        growing = grown
+        flight = _median(begun, noise, max(counts))
+    return flight
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A parabola through the first samples of a toss: acceleration (3,), its standard deviation
+    over that of a place, root mean square of the residuals, how much of them a cubic takes away
+    (3,), sagitta and degrees of freedom."""
+
+    acceleration: np.ndarray
+    gain: float
+    misfit: float
+    cubic: np.ndarray
+    bend: float
+    freedom: int
+
+
+def _begun(trial: PoseTrial, n: int) -> _Begun:
+    t, p = trial.frames[:n] * trial.dt, trial.position[:n]
+    A = _parabola(t - t.mean())
+    solved = np.linalg.lstsq(A, p, rcond=None)[0]
+    freedom, left = max(3 * (n - 3), 1), p - A @ solved
+    misfit = np.sqrt(np.sum(left**2) / freedom)
+    gain = np.sqrt(np.linalg.pinv(A.T @ A)[2, 2])
+    third = np.linalg.qr(np.column_stack([A, A[:, 1] ** 3]))[0][:, 3] if n > 3 else 0.0 * t
+    bend = np.linalg.norm(solved[2]) * np.ptp(t) ** 2 / 8.0
+    return _Begun(solved[2], float(gain), float(misfit), third @ left, float(bend), freedom)
+
+
+def _one_parabola(begun: _Begun, noise: float) -> bool:
+    """Whether noise explains the residuals: a toss that has hit something has others."""
+    chance = 1.0 + 3.0 / np.sqrt(2.0 * begun.freedom)
+    room = ROUND * begun.bend
+    bent = np.linalg.norm(begun.cubic) > THIRD * noise + room * np.sqrt(begun.freedom / 3.0)
+    return begun.misfit < chance * noise + room and not bent
+
+
+def _median(begun: Sequence[_Begun], noise: float, samples: int) -> Flight:
+    """Median of the tosses, less those whose beginning shows much less than most do."""
+    per_trial = np.array([one.acceleration for one in begun])
+    gains = np.array([one.gain for one in begun])
+    rows = gains <= 2.0 * np.median(gains)
+    median = np.median(per_trial[rows], axis=0)
     # robust standard error of the median: tosses that start in contact do not count
-    deviation = 1.4826 * np.median(np.abs(per_trial - median), axis=0)
-    return Flight(per_trial, median, 1.2533 * deviation / np.sqrt(len(per_trial)))
+    deviation = 1.4826 * np.median(np.abs(per_trial[rows] - median), axis=0)
+    deviation = np.maximum(deviation, noise * np.sqrt(np.mean(gains[rows] ** 2)))
+    return Flight(per_trial, median, 1.2533 * deviation / np.sqrt(rows.sum()), samples)
 
 
-def _gravity_of_trials(trials: Sequence[PoseTrial]) -> Gravity | None:
-    """gravity_of whole tosses: where their first samples are too noisy to show it."""
-    return gravity_of(
+def _reach(flight: Flight) -> float:
+    """Distance within which the acceleration lies, four standard deviations."""
+    return 4.0 * float(np.linalg.norm(flight.spread))
+
+
+def _joined(trials: Sequence[PoseTrial]) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Times, places, number of the trial of every sample, and the time between samples."""
+    return (
         np.concatenate([trial.frames * trial.dt for trial in trials]),
         np.concatenate([trial.position for trial in trials]),
         np.repeat(np.arange(len(trials)), [len(trial) for trial in trials]),
         trials[0].dt,
-        strict=True,
     )
 
 
@@ -369,18 +440,22 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
     Raises InputError naming the source and a toss: another axis is up, millimetres, g's, or a
     recording without free flight. Single tosses are not checked (some begin in contact).
     """
-    flight = free_flight(trials)
     gravity = np.asarray(gravity, dtype=float)
-    g, size = float(np.linalg.norm(gravity)), float(np.linalg.norm(flight.median))
+    g = float(np.linalg.norm(gravity))
+    flight = free_flight(trials, NOISY * g)
     if g == 0.0:
         return flight
-    slack = 4.0 * np.linalg.norm(flight.spread)
-    if slack > NOISY * g and (found := _gravity_of_trials(trials)) is not None and found.unit:
-        flight = Flight(flight.per_trial, found.acceleration, found.sigma)
-        size, slack = found.size, 4.0 * np.linalg.norm(found.sigma)
+    size, slack = float(np.linalg.norm(flight.median)), _reach(flight)
+    if slack > NOISY * g:
+        # whole flights say more, unless these are bounces: the tosses begin otherwise
+        found = gravity_of(*_joined(trials), strict=True)
+        if found is not None and np.linalg.norm(found.acceleration - flight.median) < slack:
+            flight = Flight(flight.per_trial, found.acceleration, found.sigma, flight.samples)
+            size, slack = found.size, _reach(flight)
     worst = int(np.argmin(np.linalg.norm(flight.per_trial - flight.median, axis=1)))
     place = trials[worst].place
-    key = f"sample 0 to {WINDOW - 1}, acceleration in free flight (median of {len(trials)} tosses)"
+    key = f"sample 0 to {flight.samples - 1}, acceleration in free flight"
+    key += f" (median of {len(trials)} tosses)"
     got = "({:.3g}, {:.3g}, {:.3g}) m/s^2".format(*flight.median)
     world = "({:.4g}, {:.4g}, {:.4g}) m/s^2".format(*gravity)
     if not SIZE_RANGE[0] * g - slack <= size <= SIZE_RANGE[1] * g + slack:

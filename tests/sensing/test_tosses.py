@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from diffsim_ros.sensing.flight import check_gravity
 from diffsim_ros.sensing.toss_file import write_tosses
 from diffsim_ros.sensing.tosses import read_tosses, toss_ids
 from tests.real2sim.synthetic import arrays
+from validation.calibration import Thrower
 
 DATA = Path(__file__).parents[2] / "data" / "cube_toss" / "tosses.npz"
 GRAVITY = (0.0, 0.0, -9.81)
@@ -203,3 +205,32 @@ def test_noise_of_a_real_tracker_passes_the_check_of_gravity(tmp_path):
     state = arrays(tosses=3)["state"]
     state[:, :3] += rng.normal(0.0, 1e-3, (90, 3))
     check_gravity(read_tosses(save(tmp_path, state=state)), GRAVITY)
+
+
+def mapped(trials, matrix):
+    """The same tosses, positions (n, 3) times a matrix."""
+    matrix, out = np.asarray(matrix, float), []
+    for trial in trials:
+        values = trial.poses.values
+        values = values | {"position": values["position"] @ matrix.T}
+        out.append(replace(trial, poses=replace(trial.poses, values=values)))
+    return out
+
+
+@pytest.mark.parametrize("extra", [0.0, 1.5e-3])
+def test_flights_shorter_than_the_bounces_show_up_and_unit_under_noise(extra):
+    """Windows across the bounces of these share an upward acceleration of 10 m/s^2."""
+    thrower, rng = Thrower(), np.random.default_rng(0)
+    for seed in (2, 18, 81):
+        trials, _ = thrower.tosses(seed, 5)
+        for trial in trials:
+            trial.poses.values["position"] += extra * rng.standard_normal((len(trial), 1, 3))
+        check_gravity(trials, GRAVITY)
+        check_gravity(trials[:1], GRAVITY)
+        for words, matrix in (
+            ("-Z-up", np.diag([1, -1, -1])),
+            ("Y-up", [[1, 0, 0], [0, 0, 1], [0, -1, 0]]),
+            ("millimetres", 1000 * np.eye(3)),
+        ):
+            with pytest.raises(InputError, match=words):
+                check_gravity(mapped(trials, matrix), GRAVITY)
