@@ -61,7 +61,7 @@ def _run(seed: int) -> dict:
     verdict = found.get("verdict") or ""
     return {
         "seed": seed, "code": done.returncode, "hit": done.returncode == 0,
-        "hit_error_m": found.get("hit_error_m"), "miss_error_m": found.get("miss_error_m"),
+        "errors_m": found.get("errors_m"),
         "verdict": verdict.partition(":")[0], "warned": verdict.startswith(WARNED),
         "failed": found.get("failed", done.stderr[-300:]), "truth": found.get("truth"),
         "estimated": found.get("estimated"), "load": os.getloadavg()[0],

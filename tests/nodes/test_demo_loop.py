@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -57,13 +58,15 @@ def loop(executed, answer=None):
     )
 
 
-def test_hit_and_miss_are_the_throws_after_and_before():
-    before, after = demo.ExecutedThrow(path(late=0.1), 0.02), demo.ExecutedThrow(path(), 0.01)
+def test_hit_and_miss_are_the_last_throw_and_the_first():
+    throws = [demo.ExecutedThrow(path(late=late), 0.02 + late) for late in (0.1, 0.05, 0.0)]
     answer = SimpleNamespace(parameters=[], verdict="good")
-    found = demo.figures(loop([before, after], answer))
-    assert found["miss_error_m"] == before.path.error > found["hit_error_m"] == after.path.error
+    found = demo.figures(loop(throws, answer))
+    assert found["errors_m"] == [throw.path.error for throw in throws]
+    assert found["miss_error_m"] == found["errors_m"][0] > found["hit_error_m"]
+    assert found["hit_error_m"] == found["errors_m"][-1]
     assert found["tolerance_m"] == 0.03 and found["failed"] == ""
-    assert found["tracking_error_rad"] == {"before": 0.02, "after": 0.01}
+    assert found["tracking_errors_rad"] == pytest.approx([0.12, 0.07, 0.02])
     assert found["truth"] == {"friction": 0.2, "young": 3e4}
 
 
@@ -93,6 +96,40 @@ def test_a_failed_stage_ends_with_a_summary_and_exit_3(tmp_path, capsys, monkeyp
     assert "plan prior: not reached" in printed.err
     found = json.loads((out / "metrics.json").read_text())
     assert found["failed"].startswith("plan prior") and found["truth"]["friction"] == 0.2
+
+
+class Scripted(demo.Loop):
+    """A loop whose throws miss by these distances [m]."""
+
+    def __init__(self, errors):
+        self.errors, self.executed, self.tolerance = iter(errors), [], 0.03
+        self.folder, self.task, self.stages = Path(), Path(), []
+        self.ros = SimpleNamespace(trigger=lambda name: None)
+
+    def begin(self):
+        pass
+
+    def plan(self, task, name, **more):
+        self.stages.append(name)
+
+    def estimate(self, folder):
+        self.stages.append(folder)
+        return SimpleNamespace(verdict="usable")
+
+    def throw(self, label, plan):
+        return demo.ExecutedThrow(SimpleNamespace(label=label, error=next(self.errors)), 0.0)
+
+
+@pytest.mark.parametrize(
+    "errors, throws", [([0.2, 0.01], 2), ([0.2, 0.04, 0.02], 3), ([0.2] * 9, 4)]
+)
+def test_throws_are_estimated_from_until_one_hits(errors, throws, capsys):
+    one = Scripted(errors)
+    one.run()
+    assert len(one.executed) == throws and one.hit == (errors[throws - 1] < 0.03)
+    between = [name for k in range(1, throws) for name in (f"estimate_{k}", f"plan_{k}")]
+    assert one.stages == ["plan_0", *between]
+    assert f"throw {throws}, estimated from {throws - 1} throw" in capsys.readouterr().out
 
 
 class Faltering(demo.Loop):
