@@ -90,7 +90,7 @@ def crossings(
         if other in poses:
             where, turn = poses[other]
             at = np.einsum("fni,fij->fnj", at - where[:, None], turn)
-        reach = np.linalg.norm(parts.bodies[other].outline()[1]) / 2 if other in poses else np.inf
+        reach = parts.bodies[other].form.reach if other in poses else np.inf
         near = np.flatnonzero(np.linalg.norm(at, axis=2).min(axis=1) < reach)
         if not len(near):
             continue

@@ -12,7 +12,6 @@ import numpy as np
 from diffsim_ros import __version__
 from diffsim_ros.output import yaml_text
 from diffsim_ros.rotation import quat_matrix
-from diffsim_ros.scene.shapes import surface_mesh
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, report_tables, style
 from diffsim_ros.viz.html import rendered, write_page
@@ -20,7 +19,7 @@ from diffsim_ros.viz.iso import zero_set
 from diffsim_ros.viz.scene_markers import POINT_SIZE, TARGET_SIZE, pose_at
 
 PLOTTED = 8  # bodies with a figure of their own
-SOFT_FRAMES = 120  # recorded frames that a page with soft bodies plays
+SOFT_FRAMES = 120  # recorded frames that a page with soft bodies or meshes plays
 GREY = "#9AA5B1"  # colour of the surroundings
 STATE = {
     "position": "m",
@@ -102,11 +101,12 @@ def scene_motion(
 ) -> dict[str, Any]:
     """Return the playable motion of every body among the scene's surfaces (player.playable).
 
-    With soft bodies at most SOFT_FRAMES of the recorded frames, or the page would be too large.
+    With soft bodies, meshes and compounds at most SOFT_FRAMES of the recorded frames, or the page
+    would be too large.
     """
-    soft = any(info.kind == "soft" for info in scene.bodies.values())
+    many = any(info.kind in ("soft", "mesh", "compound") for info in scene.bodies.values())
     last = len(rollout.time) - 1
-    count = min(last + 1, SOFT_FRAMES) if soft else last + 1
+    count = min(last + 1, SOFT_FRAMES) if many else last + 1
     frames = np.unique(np.linspace(0, last, count).round().astype(int))
     bodies = []
     for i, (body, info) in enumerate(scene.bodies.items()):
@@ -119,10 +119,9 @@ def scene_motion(
             row = scene.engine.nodes_of(body)[0]
             pose = rollout.position[frames, row], rollout.orientation[frames, row]
             size = [edge or POINT_SIZE for edge in info.size]
-            corners, faces = surface_mesh(info.kind, np.array(size))
-            if len(faces):
-                placed = np.einsum("fij,nj->fni", quat_matrix(pose[1]), corners) + pose[0][:, None]
-                data = placed, faces, np.zeros((0, 2), int)
+            if len(info.triangles):
+                turned = np.einsum("fij,nj->fni", quat_matrix(pose[1]), info.vertices)
+                data = turned + pose[0][:, None], info.triangles, np.zeros((0, 2), int)
                 bodies.append(player.mesh_data(body, colour, *data))
             else:
                 bodies.append(player.body_data(body, info.kind, size, colour, *pose))
@@ -217,9 +216,10 @@ def _final(scene: Any, rollout: Any) -> dict[str, Any]:
 
 
 def _model(scene: Any) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The world, and the figures of the solids' meshes."""
+    """The world, and the figures of meshes and compounds."""
     world = scene.description.get("world")
     found = [("World", report_tables.flat(world))] if world else []
     for name, report in scene.meshes.items():
         found.append((f"Mesh of {name}", report_tables.flat(report.plain())))
+    found += [(f"Shape of {name}", report_tables.flat(one)) for name, one in scene.shapes.items()]
     return found

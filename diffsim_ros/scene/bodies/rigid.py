@@ -39,12 +39,12 @@ class RigidBody(LumpedBody):
                 )
 
     def surface(self):
-        return self.shape
+        return self.form and self.form.surface()
 
     def total_inertia(self) -> np.ndarray:
         """xx, yy, zz, xy, xz, yz about the centre of mass, body frame [kg m^2]  (6,)."""
         if self.inertia == "uniform":
-            return self.total_mass() * shapes.uniform_inertia(*self.outline())
+            return self.total_mass() * self.form.inertia
         return np.array(six_of(self.inertia))
 
     def add(self, scene: Any, parts: Parts) -> None:
@@ -57,7 +57,7 @@ class RigidBody(LumpedBody):
             orientation=self.pose["orientation"],
             velocity=self.velocity,
             angular_velocity=self.angular_velocity,
-            radius=shapes.torque_radius(*self.outline(), inertia, mass),
+            radius=self.form.reach if self.form else shapes.torque_radius(inertia, mass),
         )
         self.add_contact_spheres(scene)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.viz import curves, player, plots, render, style
 from diffsim_ros.viz.estimation_page import Sections, picked
 from diffsim_ros.viz.html import Block, Table
@@ -180,6 +181,13 @@ def motions_of(prediction: Any) -> list[Motion]:
     ]
 
 
+def drawn_surface(prediction: Any, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (n, 3), body frame, and triangles (k, 3) by which a body is drawn; or none."""
+    if not prediction.surfaces:
+        return np.zeros((0, 3)), np.zeros((0, 3), int)
+    return prediction.surfaces[number]
+
+
 def box_of(prediction: Any) -> Motion | None:
     """The Motion of a recording of one box; None of other bodies."""
     return motions_of(prediction)[0] if prediction.kinds == ("box",) else None
@@ -187,11 +195,18 @@ def box_of(prediction: Any) -> Motion | None:
 
 def _motion(prediction: Any, word: str) -> dict[str, Any]:
     motions, bodies = motions_of(prediction), []
-    for motion, kind, name in zip(motions, prediction.kinds, prediction.bodies, strict=True):
+    for k, (motion, name) in enumerate(zip(motions, prediction.bodies, strict=True)):
+        vertices, triangles = drawn_surface(prediction, k)
         for who, colour in (("simulated", style.SIMULATED), ("measured", style.MEASURED)):
             pose = getattr(motion, f"{who}_position"), getattr(motion, f"{who}_orientation")
-            look = f"{name} {who}", kind, motion.size, colour
-            bodies.append(player.body_data(*look, *pose, who == "measured"))
+            title, ghost = f"{name} {who}", who == "measured"
+            if len(triangles):
+                moved = np.einsum("fij,nj->fni", quat_matrix(pose[1]), vertices)
+                data = moved + pose[0][:, None], triangles, np.zeros((0, 2), int)
+                bodies.append({**player.mesh_data(title, colour, *data), "ghost": ghost})
+                continue
+            look = title, prediction.kinds[k], motion.size, colour
+            bodies.append(player.body_data(*look, *pose, ghost))
     distance = np.mean([motion.position_error() for motion in motions], axis=0)
     errors = {"distance [mm]": 1e3 * distance}
     if "rotation_error_deg" in prediction.errors:
@@ -220,7 +235,7 @@ def drawn(prediction: Any, row: int) -> list[Marker]:
             found.append(
                 Marker(
                     f"{who}/{body}", 0, position=poses[k, :3], orientation=poses[k, 3:],
-                    colour=rgba(colour, alpha), **solid(kind, size),
+                    colour=rgba(colour, alpha), **solid(kind, size, *drawn_surface(prediction, k)),
                 )
             )  # fmt: skip
     places = prediction.measured[row, :, :3]
