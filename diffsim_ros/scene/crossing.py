@@ -51,7 +51,8 @@ class Crossing:
             pair = f"`{{points: {self.body}, against: {self.other}}}`"
         why = f"nothing keeps it out; `contact` has no {pair}"
         if self.touches:
-            why = "in spite of their contact; a larger k_n, more contact_spheres or a smaller step"
+            more = "more contact_spheres (boxes: face_grid)"
+            why = f"in spite of their contact; a larger k_n, {more} or a smaller step"
         text = f"{self.body} is {self.depth:.3g} m inside {self.other} at {self.time:.3g} s"
         return f"{text}: {why}"
 

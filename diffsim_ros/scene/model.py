@@ -11,6 +11,7 @@ from diffsim_ros.parameter import Parameter
 from diffsim_ros.scene import build
 from diffsim_ros.scene.bodies import BodyInfo
 from diffsim_ros.scene.crossing import crossings, report, warn_of_start
+from diffsim_ros.scene.joint_start import warn_of_far_welds
 from diffsim_ros.scene.mesh_report import MeshReport
 from diffsim_ros.scene.parameters import read_parameters
 from diffsim_ros.scene.parts import Parts
@@ -93,6 +94,7 @@ def load_scene(
     engine, surfaces = build.engine_scene(parts)
     engine.options = build.engine_options(parts.world)
     build.check_start(parts, surfaces, engine)
+    warn_of_far_welds(parts)
     warn_of_start(parts, surfaces, engine)
     reports = {name: body.mesh.report for name, body in parts.bodies.items() if body.SOFT}
     return SceneModel(
