@@ -11,7 +11,6 @@ import numpy as np
 
 from diffsim_ros import __version__
 from diffsim_ros.output import yaml_text
-from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, report_tables, style
 from diffsim_ros.viz.html import rendered, write_page
@@ -19,7 +18,7 @@ from diffsim_ros.viz.iso import zero_set
 from diffsim_ros.viz.scene_markers import POINT_SIZE, TARGET_SIZE, pose_at
 
 PLOTTED = 8  # bodies with a figure of their own
-SOFT_FRAMES = 120  # recorded frames that a page with soft bodies or meshes plays
+SOFT_FRAMES = 120  # recorded frames that a page with soft bodies plays
 GREY = "#9AA5B1"  # colour of the surroundings
 STATE = {
     "position": "m",
@@ -101,12 +100,11 @@ def scene_motion(
 ) -> dict[str, Any]:
     """Return the playable motion of every body among the scene's surfaces (player.playable).
 
-    With soft bodies, meshes and compounds at most SOFT_FRAMES of the recorded frames, or the page
-    would be too large.
+    With soft bodies at most SOFT_FRAMES of the recorded frames, or the page would be too large.
     """
-    many = any(info.kind in ("soft", "mesh", "compound") for info in scene.bodies.values())
+    soft = any(info.kind == "soft" for info in scene.bodies.values())
     last = len(rollout.time) - 1
-    count = min(last + 1, SOFT_FRAMES) if many else last + 1
+    count = min(last + 1, SOFT_FRAMES) if soft else last + 1
     frames = np.unique(np.linspace(0, last, count).round().astype(int))
     bodies = []
     for i, (body, info) in enumerate(scene.bodies.items()):
@@ -120,9 +118,8 @@ def scene_motion(
             pose = rollout.position[frames, row], rollout.orientation[frames, row]
             size = [edge or POINT_SIZE for edge in info.size]
             if len(info.triangles):
-                turned = np.einsum("fij,nj->fni", quat_matrix(pose[1]), info.vertices)
-                data = turned + pose[0][:, None], info.triangles, np.zeros((0, 2), int)
-                bodies.append(player.mesh_data(body, colour, *data))
+                mesh = info.vertices, info.triangles
+                bodies.append(player.rigid_mesh_data(body, colour, *mesh, *pose))
             else:
                 bodies.append(player.body_data(body, info.kind, size, colour, *pose))
     bodies += [_surface(scene, rollout, sdf, frames) for sdf in scene.sdfs if sdf.kind != "plane"]
@@ -161,10 +158,8 @@ def _surface(scene: Any, rollout: Any, sdf: Any, frames: np.ndarray) -> dict[str
     if sdf.kind == "implicit":
         faces = zero_set(sdf.sdf.evaluate, sdf.size)
         corners, index = np.unique(np.round(faces.reshape(-1, 3), 6), axis=0, return_inverse=True)
-        turn = quat_matrix(orientation)
-        vertices = position[:, None] + np.einsum("fij,nj->fni", turn, corners)
-        lines = np.zeros((0, 2), int)
-        data = player.mesh_data(sdf.name, GREY, vertices, index.reshape(-1, 3), lines)
+        mesh = corners, index.reshape(-1, 3)
+        data = player.rigid_mesh_data(sdf.name, GREY, *mesh, position, orientation)
     else:
         data = player.body_data(sdf.name, sdf.kind, sdf.size, GREY, position, orientation)
     return {**data, "still": True}

@@ -14,6 +14,7 @@ from diffsim_ros.scene.body_surface import body_surface
 from diffsim_ros.scene.mesh_mass import insets, moments, winding
 from diffsim_ros.scene.shapes import symmetric
 from diffsim_ros.viz.scene_markers import body_markers, surroundings
+from diffsim_ros.viz.scene_report import scene_motion
 from tests.native.gradients import check_gradients
 from tests.scene.mesh_writing import box_surface, write_obj
 
@@ -225,6 +226,9 @@ def test_pictures_have_the_mesh(box):
     assert np.abs(marker.points).max(axis=0) == pytest.approx(SIZE / 2)
     assert model.bodies["a"].reach == pytest.approx(np.linalg.norm(SIZE) / 2)
     assert len(surroundings(model, run(model))) == 1
+    (body,) = scene_motion(model, run(model))["bodies"]
+    assert body["kind"] == "mesh" and len(body["p"]) == model.steps + 1
+    assert np.ptp(body["local"], axis=0) == pytest.approx(SIZE)
 
 
 def test_spheres_are_inset_to_touch_the_planes_at_a_vertex():

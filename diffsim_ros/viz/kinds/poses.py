@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from diffsim_ros.rotation import quat_matrix
 from diffsim_ros.viz import curves, player, plots, render, style
 from diffsim_ros.viz.estimation_page import Sections, picked
 from diffsim_ros.viz.html import Block, Table
@@ -201,9 +200,8 @@ def _motion(prediction: Any, word: str) -> dict[str, Any]:
             pose = getattr(motion, f"{who}_position"), getattr(motion, f"{who}_orientation")
             title, ghost = f"{name} {who}", who == "measured"
             if len(triangles):
-                moved = np.einsum("fij,nj->fni", quat_matrix(pose[1]), vertices)
-                data = moved + pose[0][:, None], triangles, np.zeros((0, 2), int)
-                bodies.append({**player.mesh_data(title, colour, *data), "ghost": ghost})
+                mesh = vertices, triangles
+                bodies.append(player.rigid_mesh_data(title, colour, *mesh, *pose, ghost))
                 continue
             look = title, prediction.kinds[k], motion.size, colour
             bodies.append(player.body_data(*look, *pose, ghost))
