@@ -93,7 +93,7 @@ class Piece:
 
     def surface(self) -> dict:
         """As `sdfs` of a file have it, own frame."""
-        return {self.kind: dict(self.values)}
+        return {self.kind: {k: v for k, v in self.values.items() if k != "centre"}}
 
     def samples(self) -> Array:
         """Points on its surface, own frame [m]  (n, 3)."""
@@ -177,9 +177,17 @@ class RigidShape:
         mass = np.array([piece.moments[0] * (piece.density or 1.0) for piece in self.pieces])
         return mass / mass.sum()
 
+    @property
+    def given_centre(self) -> Array | None:
+        """Centre of mass that the file gives for a mesh, shape's frame [m]  (3,)."""
+        given = self.pieces[0].values.get("centre") if self.single else None
+        return None if given is None else np.array(given)
+
     @cached_property
     def centre(self) -> Array:
         """Centre of mass, shape's frame [m]  (3,)."""
+        if self.given_centre is not None:
+            return self.given_centre
         at = [piece.placed(piece.moments[1]) for piece in self.pieces]
         return self._shares @ np.array(at)
 
@@ -276,16 +284,18 @@ class RigidShape:
 
     def figures(self) -> dict[str, Any]:
         """For result files: volume [m^3], centre of mass in the shape's frame [m], principal
-        moments per mass [m^2] and the axes that belong to them (columns), triangles."""
-        least, axes = self.principal()
+        moments per mass [m^2] of uniform density and their axes (columns), triangles."""
+        least, axes = (a.tolist() for a in self.principal())
+        if self.given_centre is not None:  # then of no uniform body
+            least, axes = None, None
         return {
             "kind": self.kind,
             "pieces": len(self.pieces),
             "triangles": sum(len(p.mesh[1]) for p in self.pieces if p.kind == "mesh"),
             "volume": self.volume,
             "centre_of_mass": self.centre.tolist(),
-            "principal_inertia_per_mass": least.tolist(),
-            "principal_axes": axes.tolist(),
+            "principal_inertia_per_mass": least,
+            "principal_axes": axes,
         }
 
 

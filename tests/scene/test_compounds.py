@@ -191,6 +191,25 @@ def test_derivatives_of_a_hammer_that_falls_on_a_ball():
     assert force[:-1].max() > 1 and force[-1] > 1  # floor, and ball
 
 
+def test_paths_of_a_compound_are_parameters():
+    motion = scene(HAMMER, mass=None)
+    high = {"position": [0, 0, 1]}
+    motion["bodies"]["ball"] = {"shape": {"sphere": {"radius": 0.03}}, "mass": 0.3, "pose": high}
+    motion["contact"].append({"pairs": [["ball", "a"]], "k_n": 5e3})
+    paths = {
+        "bodies.a.mass": ("a.mass", "a.inertia.xx", "a.inertia.yy", "a.inertia.zz"),
+        "bodies.a.contact_spheres.members.radius": ("a_contact_spheres.radius",),
+        "contact.ball_a.against.union.of[1].transform.of.box.size.x":
+            ("ball_a.surface.of[1].of.size.x",),
+    }  # fmt: skip
+    motion["parameters"] = {path: {"bounds": [1e-4, 10]} for path in paths}
+    model = load_scene(motion)
+    for found, (path, names) in zip(model.parameters, paths.items(), strict=True):
+        assert found.name == path and set(found.sets) == set(names)
+    inertia = model.parts.bodies["a"].form.inertia[0]
+    assert model.parameters[0].sets["a.inertia.xx"][0] == pytest.approx(inertia, rel=1e-12)
+
+
 def test_exports_have_all_members(tmp_path):
     """MuJoCo's mass and inertia of the exported geoms alone; the mesh lies where the shape is."""
     mujoco = pytest.importorskip("mujoco")

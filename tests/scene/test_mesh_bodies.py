@@ -84,6 +84,26 @@ def test_centre_and_axes_are_told(box):
     assert diagonal == pytest.approx(np.diag(figures["principal_inertia_per_mass"]), abs=1e-15)
 
 
+def test_a_given_centre_of_mass(box):
+    """The body's origin is there; the box lies about it. With numbers for the inertia only."""
+    off = np.array([0.01, -0.02, 0.03])
+    shape = {"mesh": {**box["mesh"], "centre": (AWAY + off).tolist()}}
+    body = load_scene(scene(shape, inertia=[1e-3, 2e-3, 2.5e-3])).parts.bodies["a"]
+    vertices, _ = body.form.mesh
+    assert vertices.mean(axis=0) == pytest.approx(-off, abs=1e-12)
+    assert body.form.reach == pytest.approx(np.linalg.norm(SIZE / 2 + np.abs(off)))
+    assert body.total_inertia()[:3] == pytest.approx([1e-3, 2e-3, 2.5e-3])
+    assert body.surface()["transform"]["position"] == pytest.approx(-(AWAY + off))
+    with pytest.raises(InputError, match=r"a\.inertia: got 'uniform'; accepted: numbers"):
+        load_scene(scene(shape))
+    with pytest.raises(InputError, match=r"shape\[0\]\.mesh\.centre.*give the members densities"):
+        load_scene(scene([shape]))
+    still = {"type": "kinematic", "shape": shape, "pose": {}}
+    motion = scene({"sphere": {"radius": 0.02}})
+    with pytest.raises(InputError, match=r"block\.shape\.mesh\.centre.*remove it"):
+        load_scene({**motion, "bodies": {**motion["bodies"], "block": still}})
+
+
 def test_moments_of_a_turned_and_shifted_mesh():
     """A ball's and a turned box's, against closed forms of the polyhedra by their tets."""
     vertices, tets = meshes.ball(3, 0.1)

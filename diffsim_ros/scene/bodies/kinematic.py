@@ -53,6 +53,11 @@ class KinematicBody(Body):
         """Keys from `pose`, `keys` or `waypoints`."""
         reader = parts.reader
         values["shape"] = read_shape(reader, values["shape"], join(key, "shape"))
+        form = rigid_shape(values["shape"], about_mass=False)
+        if form and form.given_centre is not None:
+            rule = "no centre of mass of a kinematic body"
+            place = join(key, "shape.mesh.centre")
+            raise reader.error(place, values["shape"]["mesh"]["centre"], rule, "remove it")
         words = [name for name in ("pose", "keys", "waypoints") if values[name] is not None]
         if len(words) != 1:
             raise reader.error(key, words, "one of pose, keys and waypoints", "give exactly one")

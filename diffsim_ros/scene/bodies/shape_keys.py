@@ -25,12 +25,17 @@ LENGTH = Field("number", "between the centres of its ends, along body z", "m", R
 SCALE = Field("number", "factor on the nominal shape", "1", 1.0, minimum=0, strict=True)
 VOXEL = Field("number", "of the level set that others touch; absent: a 64th of the longest extent",
               "m", minimum=0, strict=True)  # fmt: skip
+CENTRE = Field(
+    "vector3",
+    "centre of mass, frame of the file, with an `inertia` in numbers; absent: of uniform density",
+    "m",
+)
 PRIMITIVES: dict[str, Section] = {
     "box": {"size": SIZE, "half_extents": HALF},
     "sphere": {"radius": RADIUS},
     "cylinder": {"height": HEIGHT, "radius": RADIUS},
     "capsule": {"length": LENGTH, "radius": RADIUS},
-    "mesh": {"file": FILE, "scale": UNIT, "voxel": VOXEL},
+    "mesh": {"file": FILE, "scale": UNIT, "voxel": VOXEL, "centre": CENTRE},
 }
 MEMBER: Section = {
     **{kind: Field("mapping", "its keys, as of a shape; one kind") for kind in PRIMITIVES},
@@ -138,6 +143,10 @@ def _member(reader: Reader, value: object, key: str) -> dict:
         raise reader.error(key, kinds, "one of " + ", ".join(PRIMITIVES), "give exactly one")
     (kind,) = kinds
     shape = reader.section(PRIMITIVES[kind], read[kind], join(key, kind))
+    if shape.get("centre") is not None:
+        rule = "no centre of mass of a single member"
+        where = join(join(key, kind), "centre")
+        raise reader.error(where, shape["centre"], rule, "give the members densities")
     turn = orientation(reader, read, key)
     placed = {"position": read["position"], "orientation": turn, "density": read["density"]}
     return present({kind: _values(reader, kind, shape, join(key, kind)), **placed})
