@@ -19,8 +19,12 @@ def run(options: argparse.Namespace) -> int:
     if not (data.rigid() or data.solid()):
         rule = "a scene with a rigid body or a solid"
         raise InputError(options.scene, "bodies", sorted(model.bodies), rule)
-    with OutputFolder(options.out, FILES, command="export") as folder, folder.staging() as stage:
+    meshes = data.files()
+    names = (*FILES, *meshes)
+    with OutputFolder(options.out, names, command="export") as folder, folder.staging() as stage:
         for name, write in zip(FILES, (export.mjcf, export.urdf, export.sdf), strict=True):
             (stage / name).write_text(write(data), encoding="utf-8")
+        for name, content in meshes.items():
+            (stage / name).write_text(content, encoding="utf-8")
     print(f"results in {folder.path}")
     return 0

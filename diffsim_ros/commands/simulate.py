@@ -223,6 +223,7 @@ def document(model: Any, rollout: Any, energy: dict[str, np.ndarray]) -> dict:
         "message": rollout.message,
         "warnings": [*rollout.warnings, *model.crossings(rollout)],
         "meshes": {name: report.plain() for name, report in model.meshes.items()},
+        "shapes": model.shapes,
         "steps": {"wanted": model.steps, "done": len(iterations), "step": model.options.step},
         "newton": {
             "iterations_mean": float(iterations.mean()) if len(iterations) else None,

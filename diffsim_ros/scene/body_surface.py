@@ -14,7 +14,6 @@ import numpy as np
 
 from diffsim_ros import meshes
 from diffsim_ros.errors import InputError
-from diffsim_ros.scene import shapes
 from diffsim_ros.scene.bodies.soft import SoftBody, SoftShape
 
 if TYPE_CHECKING:
@@ -60,9 +59,8 @@ def body_surface(
         vertices, tets = meshes.box(info.size, (1, 1, 1))
     elif info.kind == "sphere":
         vertices, tets = meshes.ball(SPHERE, info.size[0] / 2)
-    elif info.kind in ("cylinder", "capsule"):
-        vertices, triangles = shapes.surface_mesh(info.kind, np.array(info.size))
-        return BodySurface(triangles.astype(np.int32), vertices)
+    elif len(info.triangles):
+        return BodySurface(info.triangles.astype(np.int32), info.vertices)
     else:
         raise InputError(place, "shape", info.kind, "a body with a shape")
     triangles, vertices = _compact(meshes.surface(tets), vertices)

@@ -51,7 +51,8 @@ class Crossing:
             pair = f"`{{points: {self.body}, against: {self.other}}}`"
         why = f"nothing keeps it out; `contact` has no {pair}"
         if self.touches:
-            why = "in spite of their contact; a larger k_n, more contact_spheres or a smaller step"
+            more = "more contact_spheres (boxes: face_grid)"
+            why = f"in spite of their contact; a larger k_n, {more} or a smaller step"
         text = f"{self.body} is {self.depth:.3g} m inside {self.other} at {self.time:.3g} s"
         return f"{text}: {why}"
 
@@ -90,7 +91,7 @@ def crossings(
         if other in poses:
             where, turn = poses[other]
             at = np.einsum("fni,fij->fnj", at - where[:, None], turn)
-        reach = np.linalg.norm(parts.bodies[other].outline()[1]) / 2 if other in poses else np.inf
+        reach = parts.bodies[other].form.reach if other in poses else np.inf
         near = np.flatnonzero(np.linalg.norm(at, axis=2).min(axis=1) < reach)
         if not len(near):
             continue

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as xml
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 
 from diffsim_ros.scene.model import SceneModel
+from diffsim_ros.scene.rigid_shape import RigidShape
 
 IMPACT = 1.0
 """Speed [m/s] at which a linear dashpot gets the restitution of the continuous one."""
@@ -75,14 +78,24 @@ class Exported:
         return None
 
     def rigid(self) -> dict[str, dict[str, Any]]:
-        """Mass [kg], inertia (6,) [kg m^2], kind and size [m] of every rigid body."""
+        """Mass [kg], inertia (6,) [kg m^2] and `geoms`, the pieces of its shape, of every rigid
+        body; one without a shape has none."""
         found = {}
         for name, body in self.model.parts.bodies.items():
             if body.WORD == "rigid":
-                kind, size = body.outline()
                 inertia = [self.entries[f"{name}.inertia.{k}"] for k in AXES]
                 mass = self.entries[f"{name}.mass"]
-                found[name] = {"mass": mass, "inertia": inertia, "kind": kind, "size": size}
+                found[name] = {"mass": mass, "inertia": inertia, "geoms": geoms(name, body.form)}
+        return found
+
+    def files(self) -> dict[str, str]:
+        """Name -> content (.obj) of the meshes of rigid bodies, metres, frame of the file."""
+        found = {}
+        for name, body in self.rigid().items():
+            pieces = self.model.parts.bodies[name].form
+            for k, geom in enumerate(body["geoms"]):
+                if geom.file:
+                    found[geom.file] = _obj(*pieces.pieces[k].mesh)
         return found
 
     def solid(self) -> dict[str, dict[str, float]]:
@@ -100,23 +113,73 @@ class Exported:
         return float(np.mean(field)) if field else 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Geom:
+    """A piece of a body's shape in the body's frame.
+
+    kind  box, sphere, cylinder, capsule or mesh;  size  bounding edges [m] (3,)
+    position [m] (3,);  orientation  x, y, z, w (4,);  file  of a mesh
+    """
+
+    name: str
+    kind: str
+    size: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray
+    file: str = ""
+
+    @property
+    def along(self) -> float:
+        """Height of a cylinder; of a capsule between the centres of its ends [m]."""
+        return float(self.size[2] - (self.size[0] if self.kind == "capsule" else 0.0))
+
+    @property
+    def euler(self) -> np.ndarray:
+        """Roll, pitch, yaw about the fixed axes x, y, z [rad]  (3,)."""
+        return Rotation.from_quat(self.orientation).as_euler("xyz")
+
+    @property
+    def moved(self) -> bool:
+        """Whether it is not at the body's own pose."""
+        return bool(self.position.any() or self.orientation[:3].any())
+
+
+def geoms(name: str, shape: RigidShape | None) -> list[Geom]:
+    """Pieces of a body's shape."""
+    found = []
+    for k, piece in enumerate(shape.pieces if shape else ()):
+        own = name if len(shape.pieces) == 1 else f"{name}_{k}"
+        file = f"{own}.obj" if piece.kind == "mesh" else ""
+        at = piece.position - shape.origin
+        found.append(Geom(own, piece.kind, piece.size, at, piece.orientation, file))
+    return found
+
+
+def _obj(vertices: np.ndarray, triangles: np.ndarray) -> str:
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in vertices.tolist()]
+    lines += [f"f {a} {b} {c}" for a, b, c in (triangles + 1).tolist()]
+    return "\n".join(lines) + "\n"
+
+
 AXES = ("xx", "yy", "zz", "xy", "xz", "yz")
 
 
 def mjcf(data: Exported) -> str:
     """MuJoCo: bodies with inertial and geom; flexes' elasticity as children of a deformable."""
     root = xml.Element("mujoco", model=data.model.description["name"] or "diffsim")
-    world = xml.SubElement(root, "worldbody")
+    assets, world = xml.Element("asset"), xml.SubElement(root, "worldbody")
     for name, body in data.rigid().items():
         node = xml.SubElement(world, "body", name=name)
         xml.SubElement(node, "freejoint")
         xml.SubElement(node, "inertial", pos="0 0 0", mass=_text(body["mass"]),
                        fullinertia=_text(*body["inertia"]))  # fmt: skip
-        geom = _geom(body)
         contact = data.contact(name, body["mass"])
-        if contact is not None:
-            geom.update(_mujoco_contact(contact, body["mass"]))
-        xml.SubElement(node, "geom", name=f"{name}_geom", **geom)
+        law = {} if contact is None else _mujoco_contact(contact, body["mass"])
+        for geom in body["geoms"] or [NO_SHAPE]:
+            own = f"{geom.name or name}_geom"
+            xml.SubElement(node, "geom", name=own, **_geom(geom), **law)
+            if geom.file:
+                xml.SubElement(assets, "mesh", name=geom.name, file=geom.file)
     for name, solid in data.solid().items():
         shear = solid["young"] / (2 * (1 + solid["poisson"]))
         comment = f" {name}: child of its flexcomp, whose mass is {_text(solid['mass'])} kg "
@@ -125,6 +188,8 @@ def mjcf(data: Exported) -> str:
                            poisson=_text(solid["poisson"]),
                            damping=_text(solid["viscosity"] / shear if shear else 0.0))  # fmt: skip
         root.append(xml.Comment(" " + xml.tostring(text, encoding="unicode") + " "))
+    if len(assets):
+        root.insert(0, assets)
     return _document(root)
 
 
@@ -140,14 +205,21 @@ def _mujoco_contact(contact: Mapping[str, float], mass: float) -> dict[str, str]
     }
 
 
-def _geom(body: Mapping[str, Any]) -> dict[str, str]:
-    """Type and size of a MuJoCo geom; a body without shape becomes a ball of 1 cm."""
-    if body["kind"] == "box":
-        return {"type": "box", "size": _text(*(0.5 * body["size"]))}
-    if body["kind"] in ("cylinder", "capsule"):
-        return {"type": body["kind"], "size": _text(0.5 * body["size"][0], 0.5 * _along(body))}
-    radius = 0.5 * body["size"][0] if body["kind"] == "sphere" else 0.01
-    return {"type": "sphere", "size": _text(radius)}
+NO_SHAPE = Geom("", "sphere", np.full(3, 0.02), np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+"""A body without shape becomes a ball of 1 cm."""
+
+
+def _geom(geom: Geom) -> dict[str, str]:
+    """Type, size and pose of a MuJoCo geom."""
+    place = {}
+    if geom.moved:
+        turn = geom.orientation[[3, 0, 1, 2]]
+        place = {"pos": _text(*geom.position), "quat": _text(*turn)}
+    if geom.kind == "mesh":
+        return {"type": "mesh", "mesh": geom.name, **place}
+    half = 0.5 * geom.size
+    size = {"box": half, "sphere": half[:1]}.get(geom.kind, (half[0], 0.5 * geom.along))
+    return {"type": geom.kind, "size": _text(*size), **place}
 
 
 def urdf(data: Exported) -> str:
@@ -157,19 +229,19 @@ def urdf(data: Exported) -> str:
     for name, body in data.rigid().items():
         link = xml.SubElement(root, "link", name=name)
         _inertial(link, body)
-        collision = xml.SubElement(link, "collision", name=f"{name}_collision")
-        _shape(xml.SubElement(collision, "geometry"), body, sdf=False)
+        collisions = _collisions(link, name, body, sdf=False)
         contact = data.contact(name, body["mass"])
         if contact is None:
             continue
-        drake = xml.SubElement(collision, "drake:proximity_properties")
-        for tag, value in (
-            ("point_contact_stiffness", contact["k_n"]),
-            ("hunt_crossley_dissipation", contact["c_n"]),
-            ("mu_static", contact["c_f"]),
-            ("mu_dynamic", contact["c_f"]),
-        ):
-            xml.SubElement(drake, f"drake:{tag}", value=_text(value))
+        for collision in collisions:
+            drake = xml.SubElement(collision, "drake:proximity_properties")
+            for tag, value in (
+                ("point_contact_stiffness", contact["k_n"]),
+                ("hunt_crossley_dissipation", contact["c_n"]),
+                ("mu_static", contact["c_f"]),
+                ("mu_dynamic", contact["c_f"]),
+            ):
+                xml.SubElement(drake, f"drake:{tag}", value=_text(value))
         gazebo = xml.SubElement(root, "gazebo", reference=name)
         kp, kd = _linear(contact, body["mass"])
         for tag, value in (
@@ -193,11 +265,10 @@ def sdf(data: Exported) -> str:
         inertia = xml.SubElement(inertial, "inertia")
         for axis, value in zip(AXES, body["inertia"], strict=True):
             xml.SubElement(inertia, f"i{axis}").text = _text(value)
-        collision = xml.SubElement(link, "collision", name=f"{name}_collision")
-        _shape(xml.SubElement(collision, "geometry"), body, sdf=True)
         contact = data.contact(name, body["mass"])
-        if contact is not None:
-            _surface(xml.SubElement(collision, "surface"), contact, body["mass"])
+        for collision in _collisions(link, name, body, sdf=True):
+            if contact is not None:
+                _surface(xml.SubElement(collision, "surface"), contact, body["mass"])
     return _document(root)
 
 
@@ -226,25 +297,33 @@ def _inertial(link: xml.Element, body: Mapping[str, Any]) -> None:
     xml.SubElement(inertial, "inertia", dict(zip(names, values, strict=True)))
 
 
-def _shape(geometry: xml.Element, body: Mapping[str, Any], *, sdf: bool) -> None:
-    """The body's shape, a capsule as URDF 1.2 has it; without one it is a ball of 1 cm."""
-    kind, size = body["kind"], body["size"]
-    values = {"radius": _text(0.5 * size[0] if kind else 0.01)}
-    if kind == "box":
-        values = {"size": _text(*size)}
-    elif kind in ("cylinder", "capsule"):
-        values["length"] = _text(_along(body))
-    node = xml.SubElement(geometry, kind or "sphere")
-    for key, value in values.items():
-        if sdf:
-            xml.SubElement(node, key).text = value
-        else:
-            node.set(key, value)
+def _collisions(link: xml.Element, name: str, body: Mapping[str, Any], *, sdf: bool) -> list:
+    """A collision element for each piece of the shape, a capsule as URDF 1.2 has it."""
+    found = []
+    for geom in body["geoms"] or [NO_SHAPE]:
+        node = xml.SubElement(link, "collision", name=f"{geom.name or name}_collision")
+        if geom.moved and sdf:
+            xml.SubElement(node, "pose").text = _text(*geom.position, *geom.euler)
+        elif geom.moved:
+            place = {"xyz": _text(*geom.position), "rpy": _text(*geom.euler)}
+            xml.SubElement(node, "origin", place)
+        shape = xml.SubElement(xml.SubElement(node, "geometry"), geom.kind)
+        for key, value in _sizes(geom, "uri" if sdf else "filename").items():
+            if sdf:
+                xml.SubElement(shape, key).text = value
+            else:
+                shape.set(key, value)
+        found.append(node)
+    return found
 
 
-def _along(body: Mapping[str, Any]) -> float:
-    """Height of a cylinder; of a capsule between the centres of its ends [m]."""
-    return float(body["size"][2] - (body["size"][0] if body["kind"] == "capsule" else 0.0))
+def _sizes(geom: Geom, file: str) -> dict[str, str]:
+    if geom.kind == "mesh":
+        return {file: geom.file}
+    if geom.kind == "box":
+        return {"size": _text(*geom.size)}
+    values = {"radius": _text(0.5 * geom.size[0])}
+    return values if geom.kind == "sphere" else {**values, "length": _text(geom.along)}
 
 
 def _text(*numbers: float) -> str:

@@ -7,6 +7,7 @@ may move a body or an end away, and the joint's stiff spring would throw the bod
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -23,6 +24,8 @@ TILTED = 0.1
 """Angle [rad] between what a joint holds parallel that is accepted."""
 LOADS = 10.0
 """Weights of the heavier body by which a joint may be opened, as at rest."""
+FAR = 5.0
+"""Of a body's bounding radius: how far from its surface a weld is expected to be at most."""
 WORLD = (np.zeros(3), np.eye(3))
 
 
@@ -55,6 +58,30 @@ def check_joints(
                 rule,
                 f"move {' and '.join(bodies)} there in `pose`, from which a joint has its ends",
             )
+
+
+def warn_of_far_welds(parts: Parts) -> None:
+    """Warn of welds whose point is far from a body that it holds; InputError if `strict`.
+
+    Far: more than FAR bounding radii from the surface. Other joints have arms, as pendulums.
+    """
+    for i, link in enumerate(parts.links):
+        if not isinstance(link, JointLink) or link.kind != "weld":
+            continue
+        for name in (link.body_a, link.body_b):
+            form = parts.bodies[name].form if name else None
+            if form is None:
+                continue
+            away = math.dist(link.position, parts.bodies[name].start_pose()[0]) - form.reach
+            if away > FAR * form.reach:
+                text = f"weld {link.name!r} is {away:.3g} m away from {name}"
+                remedy = f"nothing is between them; is its position or the pose of {name} right?"
+                key = f"links[{i}].position"
+                if parts.strict:
+                    rule = f"at most {FAR * form.reach:.3g} m, because the scene is strict"
+                    raise parts.reader.error(key, text, rule, remedy)
+                place = parts.reader.place
+                warnings.warn(f"{place}: {key}: {text}: {remedy}", UserWarning, stacklevel=3)
 
 
 def _opening(

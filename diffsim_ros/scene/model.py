@@ -11,6 +11,7 @@ from diffsim_ros.parameter import Parameter
 from diffsim_ros.scene import build
 from diffsim_ros.scene.bodies import BodyInfo
 from diffsim_ros.scene.crossing import crossings, report, warn_of_start
+from diffsim_ros.scene.joint_start import warn_of_far_welds
 from diffsim_ros.scene.mesh_report import MeshReport
 from diffsim_ros.scene.parameters import read_parameters
 from diffsim_ros.scene.parts import Parts
@@ -37,6 +38,7 @@ class SceneModel:
     description   the resolved scene, plain data
     path          file it came from, None for a mapping
     meshes        name -> MeshReport of every solid
+    shapes        name -> figures of every rigid or kinematic body that is a mesh or compound
     """
 
     engine: _engine.Scene
@@ -51,6 +53,7 @@ class SceneModel:
     place: str = "scene"
     surfaces: dict[str, Any] = field(default_factory=dict, repr=False)
     meshes: dict[str, MeshReport] = field(default_factory=dict, repr=False)
+    shapes: dict[str, dict] = field(default_factory=dict, repr=False)
 
     def crossings(self, rollout: _engine.Rollout) -> list[str]:
         """What a motion has inside what, in words (scene/crossing.py).
@@ -91,6 +94,7 @@ def load_scene(
     engine, surfaces = build.engine_scene(parts)
     engine.options = build.engine_options(parts.world)
     build.check_start(parts, surfaces, engine)
+    warn_of_far_welds(parts)
     warn_of_start(parts, surfaces, engine)
     reports = {name: body.mesh.report for name, body in parts.bodies.items() if body.SOFT}
     return SceneModel(
@@ -99,11 +103,16 @@ def load_scene(
         steps=parts.steps,
         parts=parts,
         bodies={name: parts.bodies[name].info() for name in engine.body_names},
-        sdfs=sdf_infos(parts.sdfs, parts.contacts),
+        sdfs=sdf_infos(parts.sdfs, [one for one in parts.contacts if not one.shaped(parts)]),
         parameters=read_parameters(parts.parameters, targets(parts, engine), place),
         description=parts.description(),
         path=None if isinstance(source, Mapping) else Path(place),
         place=place,
         surfaces=surfaces,
         meshes={name: report for name, report in reports.items() if report is not None},
+        shapes={
+            name: body.form.figures()
+            for name, body in parts.bodies.items()
+            if body.form and body.form.kind in ("mesh", "compound")
+        },
     )

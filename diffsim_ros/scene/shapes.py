@@ -1,4 +1,4 @@
-"""Volumes, uniform inertias, contact spheres and surfaces of shapes (body frame, SI units).
+"""Volumes, uniform inertias, contact spheres and surfaces of primitives (own frame, SI units).
 
 A box, sphere, cylinder or capsule about z is known by its kind and its bounding edges.
 """
@@ -110,19 +110,19 @@ def fibonacci_sphere(count: int) -> Array:
     return np.stack([rim * np.cos(turn), rim * np.sin(turn), z], axis=1)
 
 
-def torque_radius(kind: str | None, size: Array, inertia: Array, mass: float) -> float:
-    """Length [m] by which torques are divided in the residual norm.
-
-    Bounding radius of the shape; without a shape, radius of the uniform sphere with this inertia.
-    """
+def bounding_radius(kind: str, size: Array) -> float:
+    """About the origin [m]."""
     if kind == "sphere":
         return float(size[0]) / 2
     if kind == "capsule":
         return float(size[2]) / 2
     if kind == "cylinder":
         return math.hypot(size[0], size[2]) / 2
-    if kind == "box":
-        return float(np.linalg.norm(size)) / 2
+    return float(np.linalg.norm(size)) / 2
+
+
+def torque_radius(inertia: Array, mass: float) -> float:
+    """Radius [m] of the uniform sphere with this inertia (6,) [kg m^2], of a body without shape."""
     return math.sqrt(float(np.sum(inertia[:3])) / (1.2 * mass))
 
 

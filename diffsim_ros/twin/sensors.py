@@ -32,7 +32,7 @@ from .surfaces import surroundings, vertices_at
 MOST_RATE = 1000.0
 """Of a sensor [Hz]."""
 TOPIC_NAME = re.compile(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
-VISIBLE = ("box", "sphere", "soft")
+VISIBLE = ("box", "sphere", "cylinder", "capsule", "mesh", "compound", "soft")
 NOISE = {
     "constant": Field("number", "along the ray", "m", KINECT.constant, minimum=0),
     "quadratic": Field("number", "times (r - reference)^2", "1/m", KINECT.quadratic, minimum=0),

@@ -82,6 +82,26 @@ def mesh_data(
     }
 
 
+def rigid_mesh_data(
+    name: str,
+    colour: str,
+    vertices: np.ndarray,
+    faces: np.ndarray,
+    position: np.ndarray,
+    orientation: np.ndarray,
+    ghost: bool = False,
+) -> dict[str, Any]:
+    """Return one rigid body: vertices (m, 3) [m] in its frame, faces (k, 3), poses as above."""
+    extent = np.ptp(vertices, axis=0)
+    return {
+        **body_data(name, "mesh", extent, colour, position, orientation, ghost),
+        "local": rounded(vertices, 5),
+        "f": faces.tolist(),
+        "l": [],
+        "sheet": False,
+    }
+
+
 def force_data(point: np.ndarray, force: np.ndarray) -> list[list[list[float]]]:
     """Return, per frame, [px, py, pz, fx, fy, fz] of the contacts that carry a force."""
     active = np.linalg.norm(force, axis=-1) > LEAST_FORCE

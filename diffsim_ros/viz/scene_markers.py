@@ -9,7 +9,6 @@ import numpy as np
 
 from diffsim_ros.rotation import quat_matrix, quat_multiply
 from diffsim_ros.scene.links.link import End
-from diffsim_ros.scene.shapes import surface_mesh
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import style
 from diffsim_ros.viz.field_colours import FieldColours
@@ -29,9 +28,11 @@ TARGET_SIZE = 0.02  # diameter of the ball at a target [m]
 GREY = (0.90, 0.91, 0.93, 1.0)
 
 
-def solid(kind: str, size: Sequence[float]) -> dict[str, Any]:
-    """Kind, scale and points of a Marker of a rigid body's shape with bounding edges `size`."""
-    vertices, triangles = surface_mesh(kind, np.asarray(size))
+def solid(
+    kind: str, size: Sequence[float], vertices: np.ndarray, triangles: np.ndarray
+) -> dict[str, Any]:
+    """Kind, scale and points of a Marker of a rigid body: its triangles (k, 3) if it has some, else
+    a box or a ball with bounding edges `size`."""
     if len(triangles):
         points = vertices[triangles].reshape(-1, 3)
         return {"kind": MarkerKind.TRIANGLE_LIST, "scale": (1.0, 1.0, 1.0), "points": points}
@@ -64,7 +65,8 @@ def body_markers(
     if info.kind == "frame":
         return []
     row = scene.engine.nodes_of(name)[0]
-    look = solid(info.kind, info.size if info.kind != "point" else (POINT_SIZE,) * 3)
+    size = info.size if info.kind != "point" else (POINT_SIZE,) * 3
+    look = solid(info.kind, size, info.vertices, info.triangles)
     return [
         Marker(
             f"body/{name}",

@@ -11,8 +11,6 @@ import numpy as np
 
 from diffsim_ros import __version__
 from diffsim_ros.output import yaml_text
-from diffsim_ros.rotation import quat_matrix
-from diffsim_ros.scene.shapes import surface_mesh
 from diffsim_ros.scene.vertices import centre_of, vertex_positions
 from diffsim_ros.viz import player, plots, report_tables, style
 from diffsim_ros.viz.html import rendered, write_page
@@ -119,11 +117,9 @@ def scene_motion(
             row = scene.engine.nodes_of(body)[0]
             pose = rollout.position[frames, row], rollout.orientation[frames, row]
             size = [edge or POINT_SIZE for edge in info.size]
-            corners, faces = surface_mesh(info.kind, np.array(size))
-            if len(faces):
-                placed = np.einsum("fij,nj->fni", quat_matrix(pose[1]), corners) + pose[0][:, None]
-                data = placed, faces, np.zeros((0, 2), int)
-                bodies.append(player.mesh_data(body, colour, *data))
+            if len(info.triangles):
+                mesh = info.vertices, info.triangles
+                bodies.append(player.rigid_mesh_data(body, colour, *mesh, *pose))
             else:
                 bodies.append(player.body_data(body, info.kind, size, colour, *pose))
     bodies += [_surface(scene, rollout, sdf, frames) for sdf in scene.sdfs if sdf.kind != "plane"]
@@ -162,10 +158,8 @@ def _surface(scene: Any, rollout: Any, sdf: Any, frames: np.ndarray) -> dict[str
     if sdf.kind == "implicit":
         faces = zero_set(sdf.sdf.evaluate, sdf.size)
         corners, index = np.unique(np.round(faces.reshape(-1, 3), 6), axis=0, return_inverse=True)
-        turn = quat_matrix(orientation)
-        vertices = position[:, None] + np.einsum("fij,nj->fni", turn, corners)
-        lines = np.zeros((0, 2), int)
-        data = player.mesh_data(sdf.name, GREY, vertices, index.reshape(-1, 3), lines)
+        mesh = corners, index.reshape(-1, 3)
+        data = player.rigid_mesh_data(sdf.name, GREY, *mesh, position, orientation)
     else:
         data = player.body_data(sdf.name, sdf.kind, sdf.size, GREY, position, orientation)
     return {**data, "still": True}
@@ -217,9 +211,10 @@ def _final(scene: Any, rollout: Any) -> dict[str, Any]:
 
 
 def _model(scene: Any) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The world, and the figures of the solids' meshes."""
+    """The world, and the figures of meshes and compounds."""
     world = scene.description.get("world")
     found = [("World", report_tables.flat(world))] if world else []
     for name, report in scene.meshes.items():
         found.append((f"Mesh of {name}", report_tables.flat(report.plain())))
+    found += [(f"Shape of {name}", report_tables.flat(one)) for name, one in scene.shapes.items()]
     return found

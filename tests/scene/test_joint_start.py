@@ -1,6 +1,7 @@
 """Joints that are open at the start are refused; those that hang far from a body are not."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -35,6 +36,23 @@ def with_values(kind="hinge", **values):
 def test_a_joint_far_from_its_body_is_a_massless_arm():
     load_scene(SCENE)
     load_scene(replaced(SCENE, "bodies/arm/pose/position", [1.5, 0, 1]))
+
+
+def test_a_weld_far_from_its_body_is_warned_of():
+    """Also one to the world; a hinge is not, it may be a pendulum's."""
+    weld = replaced(replaced(SCENE, "links/1/kind", "weld"), "bodies/arm/pose/rotation", [0.0] * 3)
+    far = replaced(weld, "bodies/arm/pose/position", [1.2, 0, 1])
+    told = r"links\[1\]\.position: weld 'elbow' is 0\.913 m away from arm: nothing is between"
+    with pytest.warns(UserWarning, match=told):
+        load_scene(far)
+    with pytest.raises(InputError, match=r"0\.913 m away from arm.*at most 0\.433 m, because"):
+        load_scene({**far, "strict": True})
+    with pytest.warns(UserWarning, match=r"weld 'fixed' is 0\.913 m away from base"):
+        load_scene(replaced(SCENE, "links/0/position", [0, 0, 2]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_scene(replaced(weld, "bodies/arm/pose/position", [0.4, 0, 1]))
+        load_scene(replaced(SCENE, "bodies/arm/pose/position", [1.5, 0, 1]))
 
 
 @pytest.mark.parametrize("kind", ["ball", "hinge", "slider", "weld", "planar"])

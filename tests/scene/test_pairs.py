@@ -55,7 +55,7 @@ def test_a_sphere_touches_with_the_whole():
     scene = replaced(scene, "bodies/upper/mass", 0.5)
     pair = {"pairs": [["upper", "ball"]], "damping": "ramped", "k_d": 3}
     one = resolve(replaced(scene, "contact/2", pair), "x.yaml")["contact"][2]
-    assert one["k_n"] == pytest.approx(0.5 * 9.81 / (0.005 * 0.06))
+    assert one["k_n"] == pytest.approx(0.5 * 9.81 / (0.001 * 0.06))  # it lies on one sphere
     assert (one["c_f"], one["k_d"]) == (0, 3)
 
 
@@ -78,6 +78,54 @@ def test_a_stack_stands_with_one_line():
     gap = height[upper] - height[lower] - 0.1
     assert gap == pytest.approx(-weight / (0.5 * 20000), rel=0.02)
     assert np.abs(run.velocity[-1, [upper, lower]]).max() < 2e-3
+
+
+def three_boxes(poses, **more):
+    """Boxes of 0.6 kg on the table, by one line for the two pairs, with the pairs' own k_n."""
+    box = {"shape": {"box": {"size": [0.1, 0.1, 0.1]}}, "mass": 0.6, **more}
+    table = {"name": "table", "points": "a", "against": {"plane": {}}, "k_n": 60000}
+    return load_scene({
+        "world": {"step": "2 ms", "duration": 2},
+        "bodies": {name: {**box, "pose": pose} for name, pose in zip("abc", poses, strict=True)},
+        "contact": [{**table, "c_n": 2, "c_f": 0.6},
+                    {"pairs": [["a", "b"], ["b", "c"]], "c_n": 2, "c_f": 0.6}],
+        "strict": True,
+    })  # fmt: skip
+
+
+def test_three_boxes_stand_and_each_contact_carries_what_is_above_it_once():
+    model = three_boxes([{"position": [0, 0, z]} for z in (0.05, 0.15, 0.25)])
+    run = _engine.rollout(model.engine, model.engine.values, model.steps)
+    assert run.ok and model.crossings(run) == [] and not run.warnings
+    assert np.abs(run.velocity[-1]).max() < 1e-4
+    weight, force, first = 0.6 * 9.81, {}, 0
+    for contact in model.parts.contacts:  # of each: on the body whose points these are
+        force[contact.name] = run.contact_force[-1, first : first + 8].sum(axis=0)
+        first += 8
+    assert force["table"] == pytest.approx([0, 0, 3 * weight], abs=1e-2)
+    assert force["b_a"] == pytest.approx([0, 0, weight], abs=1e-2)  # half of what lies on a
+    assert force["b_a"] == pytest.approx(-force["a_b"], abs=1e-3)
+    assert force["c_b"] == pytest.approx([0, 0, weight / 2], abs=1e-2)
+    k = 2 * model.engine.values[model.engine.index("b_a.k_n")]
+    gap = run.position[-1, 1, 2] - run.position[-1, 0, 2]
+    assert gap == pytest.approx(0.1 - 2 * weight / (k / 2), abs=1e-7)  # as on the floor: k/2
+    energy = model.engine.energies(run)["total"]
+    settled = energy[len(energy) // 2 :]
+    assert np.ptp(settled) < 1e-5 and energy[-1] < energy[0]
+    sunk = 3 * weight / 3e4  # of all, on half of the table's k_n
+    assert run.position[-1, 0, 2] == pytest.approx(0.05 - sunk, abs=1e-6)
+
+
+def test_a_crooked_stack_stands_on_face_grids():
+    """Edges cross: of the corners none is in the other box."""
+    poses = [{"position": [0, 0, 0.05]}, {"position": [0.01, 0, 0.15]},
+             {"position": [0, 0.01, 0.25], "rotation": [0, 0, 0.4]}]  # fmt: skip
+    model = three_boxes(poses, contact_spheres={"face_grid": {"per_edge": 5}})
+    run = _engine.rollout(model.engine, model.engine.values, model.steps)
+    assert run.ok and model.crossings(run) == []
+    assert np.abs(run.velocity[-1]).max() < 5e-3
+    moved = run.position[-1] - run.position[0]
+    assert np.abs(moved[:, :2]).max() < 5e-3 and np.abs(moved[:, 2]).max() < 2e-3
 
 
 def test_gradients_of_a_stack():

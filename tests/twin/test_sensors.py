@@ -7,7 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from diffsim_ros.errors import InputError
-from diffsim_ros.twin.sensors import generator
+from diffsim_ros.fields import Reader
+from diffsim_ros.scene import load_scene
+from diffsim_ros.twin.sensors import generator, read_sensor
 from diffsim_ros.twin.twin import Twin
 from tests.twin.conftest import ROOT, ball_twin
 
@@ -88,6 +90,25 @@ def test_a_camera_sees_the_ball_where_it_is_and_the_table(swing):
         assert ball.sum() > 10
         np.testing.assert_allclose(apart[ball], 0.04, atol=6e-4)
         assert np.abs(points[~ball, 2]).max() < 1e-5  # single precision
+
+
+def test_a_camera_sees_bodies_of_every_shape():
+    pair = [{"sphere": {"radius": 0.02}, "position": [x, 0, 0]} for x in (0, 0.1)]
+    shapes = {
+        "rod": {"capsule": {"radius": 0.01, "length": 0.1}},
+        "can": {"cylinder": {"radius": 0.03, "height": 0.1}},
+        "pair": pair,
+    }
+    bodies = {name: {"shape": shape, "mass": 1} for name, shape in shapes.items()}
+    for k, body in enumerate(bodies.values()):
+        body["pose"] = {"position": [0, k, 0]}
+    scene = load_scene({"world": {"step": 0.01, "duration": 0.1}, "bodies": bodies})
+    camera = {"eye": [-1, 0, 1], "target": [0, 0, 0], "size": [8, 6], "rate": 30}
+    sensor = read_sensor(Reader("x"), "camera", {"depth_camera": camera}, scene)
+    assert set(sensor.bodies) == set(shapes)
+    assert np.ptp(sensor.bodies["pair"].fixed, axis=0) == pytest.approx(
+        [0.14, 0.04, 0.04], rel=0.05
+    )
 
 
 def test_truth_is_saved_whole(record, tmp_path):

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from diffsim_ros.viz.kinds.poses import drawn
+from diffsim_ros import meshes
+from diffsim_ros.viz.kinds.poses import _motion, drawn
 from diffsim_ros.viz.markers import (
     LONGEST_ARROW,
     Action,
@@ -61,6 +62,21 @@ def test_a_frame_shows_both_cubes_where_they_are(prediction):
     assert measured.position == pytest.approx(prediction.measured[30, 0, :3])
     assert simulated.orientation == pytest.approx(prediction.simulated[30, 0, 3:])
     assert measured.colour[3] < 0.5 and simulated.colour[3] == 1.0  # a ghost, and a solid
+
+
+def test_a_recorded_mesh_is_shown_by_its_triangles(prediction):
+    """In playback and on the page, where the box was."""
+    vertices, tets = meshes.box((0.1, 0.2, 0.3), (1, 1, 1))
+    surface = vertices, meshes.surface(tets)
+    mesh = dataclasses.replace(prediction, kinds=("mesh",), surfaces=(surface,))
+    found = by_namespace(drawn(mesh, 3))["simulated/cube"]
+    assert found.kind is MarkerKind.TRIANGLE_LIST
+    assert found.points.shape == (36, 3)
+    assert found.position == pytest.approx(prediction.simulated[3, 0, :3])
+    (one, other) = _motion(mesh, "best")["bodies"]
+    assert one["kind"] == other["kind"] == "mesh" and other["ghost"] and not one["ghost"]
+    assert np.ptp(one["local"], axis=0) == pytest.approx([0.1, 0.2, 0.3])
+    assert np.array(one["p"]) == pytest.approx(prediction.simulated[:, 0, :3], abs=1e-5)
 
 
 def test_forces_are_arrows_and_vanish_with_the_contact(prediction):

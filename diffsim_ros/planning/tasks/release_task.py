@@ -91,8 +91,7 @@ class ReleaseTask:
         """A ball about what the arm throws."""
         info, frame = scene.bodies[self.release.body], self.arm.robot.frame(self.arm.tool)
         centre = (frame.pose @ self.release.in_tool)[:3, 3]
-        size = max(info.size) if info.kind == "sphere" else float(np.linalg.norm(info.size))
-        return [Capsule(self.release.body, frame.carrier, np.stack([centre, centre]), 0.5 * size)]
+        return [Capsule(self.release.body, frame.carrier, np.stack([centre, centre]), info.reach)]
 
     def carried(self, config: PlanConfig, controls: Mapping[str, float]) -> Carried:
         """Through the release at constant rates; the gripper is commanded `lead` before."""

@@ -14,6 +14,7 @@ from diffsim_ros.scene.materials import NO_MATERIAL, Material
 from diffsim_ros.scene.part import Part, key, part, shared
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placing import resolve_pose
+from diffsim_ros.scene.rigid_shape import RigidShape
 from diffsim_ros.scene.shapes import ContactSpheres
 from diffsim_ros.scene.targets import AXES, Entries, Target
 
@@ -34,12 +35,13 @@ def contact_spheres_name(body: str) -> str:
 class BodyInfo:
     """A body for pictures.
 
-    kind       box, sphere, cylinder or capsule (about z), point, frame (a kinematic body without
-               shape), or soft: drawn by its vertices
+    kind       box, sphere, cylinder or capsule (about z), mesh, compound, point, frame (a kinematic
+               body without shape), or soft: drawn by its vertices
     size       edges of the box about it, extent of a soft body, zero for a point;
                body frame [m]  (3,)
     colour     red, green, blue, opacity [0..1]  (4,)
-    triangles  of a soft body's vertices (k, 3); both sides are visible if `sheet`
+    vertices   of a cylinder, capsule, mesh or compound, body frame [m]  (n, 3)
+    triangles  of these, or of a soft body's vertices (k, 3); both sides are visible if `sheet`
     lines      of a string's (s, 2)
     """
 
@@ -47,9 +49,18 @@ class BodyInfo:
     kind: str
     size: tuple[float, float, float]
     colour: tuple[float, float, float, float]
+    vertices: Array = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
     triangles: Array = field(default_factory=lambda: np.zeros((0, 3), int), repr=False)
     lines: Array = field(default_factory=lambda: np.zeros((0, 2), int), repr=False)
     sheet: bool = False
+
+    @property
+    def reach(self) -> float:
+        """Bounding radius about its origin [m]."""
+        if len(self.vertices):
+            return float(np.linalg.norm(self.vertices, axis=1).max())
+        longest = max(self.size) if self.kind == "sphere" else np.linalg.norm(self.size)
+        return float(longest) / 2
 
 
 @part
@@ -99,9 +110,14 @@ class Body(Part):
         turn = self.pose.get("orientation", [0.0, 0.0, 0.0, 1.0])
         return np.array(self.pose["position"]), quat_matrix(turn)
 
+    @property
+    def form(self) -> RigidShape | None:
+        """The shape of a body that has a frame, if there is one."""
+        return None
+
     def outline(self) -> tuple[str | None, Array]:
-        """Kind (box, sphere, soft or None) and bounding edges [m] (3,)."""
-        return None, np.zeros(3)
+        """Kind (box, sphere, mesh, soft ... or None) and edges of the box about it [m] (3,)."""
+        return (self.form.kind, self.form.size) if self.form else (None, np.zeros(3))
 
     def surface(self) -> dict | None:
         """The surface that it carries, as `sdfs` of a file have it; None without a shape."""
@@ -114,7 +130,11 @@ class Body(Part):
     def info(self) -> BodyInfo:
         """For pictures."""
         kind, size = self.outline()
-        return BodyInfo(self.name, kind or self.POINT, tuple(size.tolist()), tuple(self.colour))
+        drawn = {}
+        if self.form and kind not in ("box", "sphere"):
+            drawn = dict(zip(("vertices", "triangles"), self.form.mesh, strict=True))
+        place = self.name, kind or self.POINT, tuple(size.tolist()), tuple(self.colour)
+        return BodyInfo(*place, **drawn)
 
     @property
     def touches(self) -> bool:

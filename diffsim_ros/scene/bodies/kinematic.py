@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join
 from diffsim_ros.rotation import quat_exp, quat_log, quat_matrix
-from diffsim_ros.scene import shapes
 from diffsim_ros.scene.bodies.body import COLOUR, Body
-from diffsim_ros.scene.bodies.lumped import outline_of, read_shape
+from diffsim_ros.scene.bodies.shape_keys import WORDS, read_shape
 from diffsim_ros.scene.part import key, part, shared
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placing import resolve_pose
+from diffsim_ros.scene.rigid_shape import RigidShape, rigid_shape
 from diffsim_ros.scene.targets import AXES, Entries, Target
 
 LONGEST_TURN = 6.2  # rotation vectors of keys must be shorter [rad]
@@ -44,9 +45,7 @@ class KinematicBody(Body):
     pose: None = key("mapping", "where it rests; or give keys, or waypoints")
     keys: dict = key("mapping", "poses at equal intervals: {interval, positions, rotations}")
     waypoints: None = key("list", "poses at times: {time, position, rotation or orientation}")
-    shape: dict | None = key(
-        "any", "one of `box`, `sphere`, `cylinder`, `capsule`, for pictures and contact `pairs`"
-    )
+    shape: dict | list | None = key("any", f"{WORDS}; for pictures and contact `pairs`")
     colour: list[float] = shared(COLOUR)
 
     @classmethod
@@ -54,6 +53,11 @@ class KinematicBody(Body):
         """Keys from `pose`, `keys` or `waypoints`."""
         reader = parts.reader
         values["shape"] = read_shape(reader, values["shape"], join(key, "shape"))
+        form = rigid_shape(values["shape"], about_mass=False)
+        if form and form.given_centre is not None:
+            rule = "no centre of mass of a kinematic body"
+            place = join(key, "shape.mesh.centre")
+            raise reader.error(place, values["shape"]["mesh"]["centre"], rule, "remove it")
         words = [name for name in ("pose", "keys", "waypoints") if values[name] is not None]
         if len(words) != 1:
             raise reader.error(key, words, "one of pose, keys and waypoints", "give exactly one")
@@ -84,14 +88,16 @@ class KinematicBody(Body):
         keys = self.keys
         return np.array(keys["positions"][0]), quat_matrix(quat_exp(keys["rotations"][0]))
 
-    def outline(self):
-        return outline_of(self.shape)
+    @cached_property
+    def form(self) -> RigidShape | None:
+        """Its shape, whose frame is its own."""
+        return rigid_shape(self.shape, about_mass=False)
 
     def samples(self):
-        return shapes.samples(*self.outline())
+        return self.form.samples() if self.form else super().samples()
 
     def surface(self):
-        return self.shape
+        return self.form and self.form.surface()
 
     def targets(self, entries: Entries) -> dict[str, Target]:
         """Every key: keys.positions[k].x, .rotations[k].x."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join
+from diffsim_ros.fields import Reader, join
 from diffsim_ros.scene import shapes
 from diffsim_ros.scene.bodies.body import (
     COLOUR,
@@ -19,76 +20,30 @@ from diffsim_ros.scene.bodies.body import (
     material_and_pose,
     per_amount,
 )
+from diffsim_ros.scene.bodies.shape_keys import (
+    CONTACT_SPHERES,
+    DEFAULTS,
+    TABLES,
+    WORDS,
+    read_contact_spheres,
+    read_shape,
+)
 from diffsim_ros.scene.materials import DENSITY
 from diffsim_ros.scene.part import key, part, shared
 from diffsim_ros.scene.parts import Parts
-from diffsim_ros.scene.placing import box_size
+from diffsim_ros.scene.rigid_shape import RigidShape, rigid_shape
 from diffsim_ros.scene.targets import Entries, Target
-
-CORNER_SHARE = 0.05  # default corner radius as a share of the smallest half edge
-SIZE = Field("vector3", "edge lengths along body x, y, z", "m", minimum=0, strict=True)
-HALF = Field("vector3", "instead of size: half of it", "m", minimum=0, strict=True)
-RADIUS = Field("number", "radius", "m", REQUIRED, minimum=0, strict=True)
-HEIGHT = Field("number", "along body z, about its origin", "m", REQUIRED, minimum=0, strict=True)
-LENGTH = Field("number", "between the centres of its ends, along body z", "m", REQUIRED,
-               minimum=0, strict=True)  # fmt: skip
-SCALE = Field("number", "factor on the nominal shape", "1", 1.0, minimum=0, strict=True)
-SHAPES: dict[str, Section] = {
-    "box": {"size": SIZE, "half_extents": HALF},
-    "sphere": {"radius": RADIUS},
-    "cylinder": {"height": HEIGHT, "radius": RADIUS},
-    "capsule": {"length": LENGTH, "radius": RADIUS},
-}
-CONTACT_SPHERES: dict[str, Section] = {
-    "corners": {
-        "radius": Field(
-            "number",
-            "radius of the 8 inset spheres; absent: 5 % of the smallest half edge",
-            "m",
-            minimum=0,
-        ),
-        "scale": SCALE,
-    },
-    "face_grid": {
-        "per_edge": Field("integer", "points along each edge", default=5, minimum=2),
-        "radius": Field("number", "radius of the inset spheres", "m", 0.0, minimum=0),
-        "scale": SCALE,
-    },
-    "sphere": {"radius": Field("number", "absent: the shape's radius", "m", minimum=0)},
-    "rims": {
-        "count": Field("integer", "spheres along either rim of a cylinder", default=32, minimum=3),
-        "radius": Field(
-            "number", "of the inset spheres; absent: 5 % of the smaller half extent", "m", minimum=0
-        ),
-        "scale": SCALE,
-    },
-    "axis": {
-        "count": Field("integer", "spheres along the axis of a capsule", default=2, minimum=2),
-        "radius": Field("number", "absent: the shape's radius", "m", minimum=0),
-        "scale": SCALE,
-    },
-    "points": {
-        "positions": Field("points", "points in the body frame", "m", REQUIRED),
-        "radius": Field("number", "radius of a sphere around each", "m", 0.0, minimum=0),
-        "scale": SCALE,
-    },
-    "point": {},
-}
-
-
-OF_SHAPE = {"corners": "box", "face_grid": "box", "rims": "cylinder", "axis": "capsule"}
-"""Contact spheres that a shape alone has."""
 
 
 @part
 class LumpedBody(Body):
     """A mass with a shape."""
 
-    SHAPES = SHAPES
     MORE: ClassVar = {
+        **TABLES,
         **{f".contact_spheres.{kind}": section for kind, section in CONTACT_SPHERES.items()},
     }
-    shape: dict | None = key("any", "one of `box`, `sphere`, `cylinder`, `capsule`")
+    shape: dict | list | None = key("any", WORDS)
     mass: float | None = key("number", "mass; or give a density", "kg", minimum=0, strict=True)
     density: float | None = shared(DENSITY)
     inertia: Any = key(
@@ -103,7 +58,7 @@ class LumpedBody(Body):
     angular_velocity: list[float] | None = shared(SPIN)
     contact_spheres: dict | None = key(
         "any",
-        "contact points: `corners`, `face_grid`, `sphere`, `rims`, `axis`, `points`, `point`",
+        "contact points: " + ", ".join(f"`{kind}`" for kind in CONTACT_SPHERES),
         formerly="proxies",
     )
     colour: list[float] = shared(COLOUR)
@@ -114,6 +69,7 @@ class LumpedBody(Body):
         material = material_and_pose(parts, values, key)
         values["shape"] = read_shape(reader, values["shape"], join(key, "shape"))
         cls.check_own(reader, values, given, key)
+        _member_densities(reader, values, key)
         _mass(reader, values, material.density, key)
         cls.check_inertia(reader, values, join(key, "inertia"))
         place = join(key, "contact_spheres")
@@ -130,56 +86,50 @@ class LumpedBody(Body):
     @classmethod
     def read_contact_spheres(cls, reader: Reader, values: dict, key: str) -> dict | None:
         """The contact spheres given, or the default ones of the shape, with their radius."""
-        shape = next(iter(values["shape"].items())) if values["shape"] else (None, None)
-        given = values["contact_spheres"] or cls.default_contact_spheres(shape[0])
-        if given is None:
-            return None
-        kind, found = reader.variant(CONTACT_SPHERES, given, key)
-        key = join(key, kind)
-        if kind in OF_SHAPE and shape[0] != OF_SHAPE[kind]:
-            rule = f"a {OF_SHAPE[kind]} as shape"
-            raise reader.error(key, shape[0] or "no shape", rule)
-        half = float(min(outline_of(values["shape"])[1])) / 2
-        if kind in ("sphere", "axis") and found["radius"] is None:
-            if kind == "sphere" and shape[0] != "sphere":
-                rule = CONTACT_SPHERES[kind]["radius"].rule()
-                raise reader.error(join(key, "radius"), None, rule)
-            found["radius"] = shape[1]["radius"]
-        if kind in ("corners", "rims") and found["radius"] is None:
-            found["radius"] = CORNER_SHARE * half
-        if kind in OF_SHAPE:
-            limit = found["scale"] * half
-            if found["radius"] > limit:
-                rule = f"at most the smallest half {'edge' if shape[0] == 'box' else 'extent'}"
-                rule += f", {limit:g} m"
-                raise reader.error(join(key, "radius"), found["radius"], rule)
-        return {kind: found}
+        form = rigid_shape(values["shape"], about_mass=True)
+        given = values["contact_spheres"] or cls.default_contact_spheres(form.kind if form else "")
+        return given and read_contact_spheres(reader, given, values["shape"], key)
 
     @classmethod
-    def default_contact_spheres(cls, shape: str | None) -> str | None:
+    def default_contact_spheres(cls, shape: str) -> str | None:
         """Those of a body of this shape."""
-        return {"box": "corners", "sphere": "sphere", "cylinder": "rims", "capsule": "axis"}.get(
-            shape or ""
-        )
+        return DEFAULTS.get(shape)
 
     @property
     def touches(self) -> bool:
         return self.contact_spheres is not None
 
-    def outline(self):
-        return outline_of(self.shape)
+    @cached_property
+    def form(self) -> RigidShape | None:
+        """Its shape, about the centre of mass."""
+        return rigid_shape(self.shape, about_mass=True)
 
     def samples(self):
-        if self.shape is None and self.touches:
-            return self.contact_spheres_at_start().centres()
-        return shapes.samples(*self.outline())
+        if self.form is not None:
+            return self.form.samples()
+        return self.contact_spheres_at_start().centres() if self.touches else super().samples()
 
     def total_mass(self) -> float:
-        return self.mass if self.mass is not None else self.density * shapes.volume(*self.outline())
+        return self.mass if self.mass is not None else self.density * self.form.volume
 
     def contact_spheres_at_start(self) -> shapes.ContactSpheres:
+        return self._spheres[0]
+
+    @cached_property
+    def _spheres(self) -> tuple[shapes.ContactSpheres, np.ndarray | None]:
+        """Contact spheres, and to which member of a compound each belongs."""
         ((kind, values),) = self.contact_spheres.items()
-        return shapes.contact_spheres(kind, values, self.outline()[1])
+        if kind in ("vertices", "members"):
+            return self.form.spheres(values["radius"], values["count"], values["scale"])
+        return shapes.contact_spheres(kind, values, self.outline()[1]), None
+
+    def contact_weights(self):
+        """Of a compound: every member that touches has the same share."""
+        of = self._spheres[1]
+        if of is None or not of.any():
+            return None
+        _, number, count = np.unique(of, return_inverse=True, return_counts=True)
+        return 1 / (len(count) * count[number])
 
     def add_contact_spheres(self, scene: Any) -> None:
         """Add them to the engine's scene."""
@@ -208,24 +158,16 @@ class LumpedBody(Body):
         return found | self.contact_sphere_targets(entries)
 
 
-def read_shape(reader: Reader, value: object, key: str) -> dict | None:
-    """{kind: values} of a shape, if there is one."""
-    if value is None:
-        return None
-    kind, shape = reader.variant(SHAPES, value, key)
-    return {kind: box_size(reader, shape, join(key, kind)) if kind == "box" else shape}
-
-
-def outline_of(shape: dict | None) -> tuple[str | None, np.ndarray]:
-    """Kind and bounding edges [m] (3,) of a shape that was read."""
-    if not shape:
-        return None, np.zeros(3)
-    ((kind, values),) = shape.items()
-    if kind == "box":
-        return kind, np.array(values["size"])
-    across = 2 * values["radius"]
-    along = {"cylinder": values.get("height"), "capsule": values.get("length", 0.0) + across}
-    return kind, np.array([across, across, along.get(kind, across)])
+def _member_densities(reader: Reader, values: dict, key: str) -> None:
+    """The mass that a compound has by its members' densities, where none is given."""
+    form = rigid_shape(values["shape"], about_mass=True)
+    if form is None or form.mass is None:
+        return
+    if values["density"] is not None:
+        rule = "the members' densities alone"
+        raise reader.error(join(key, "density"), values["density"], rule, "remove one of them")
+    if values["mass"] is None:
+        values["mass"] = form.mass
 
 
 def _mass(reader: Reader, values: dict, density: float | None, key: str) -> None:

@@ -11,6 +11,7 @@ from diffsim_ros.scene import shapes
 from diffsim_ros.scene.bodies.lumped import LumpedBody
 from diffsim_ros.scene.part import part
 from diffsim_ros.scene.parts import Parts
+from diffsim_ros.scene.rigid_shape import rigid_shape
 from diffsim_ros.scene.shapes import six_of, symmetric
 from diffsim_ros.scene.targets import INERTIA, Entries, Target
 
@@ -28,6 +29,10 @@ class RigidBody(LumpedBody):
         values["inertia"] = inertia
         if inertia == "uniform" and values["shape"] is None:
             raise reader.error(key, None, cls.section()["inertia"].rule(), "or give a shape")
+        form = rigid_shape(values["shape"], about_mass=True)
+        if inertia == "uniform" and form.given_centre is not None:
+            rule = "numbers, because the mesh's centre of mass is given"
+            raise reader.error(key, inertia, rule, "give them about that centre, or remove it")
         if isinstance(inertia, list):
             moments = np.linalg.eigvalsh(symmetric(six_of(inertia)))
             if moments[0] <= 0 or moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
@@ -39,12 +44,12 @@ class RigidBody(LumpedBody):
                 )
 
     def surface(self):
-        return self.shape
+        return self.form and self.form.surface()
 
     def total_inertia(self) -> np.ndarray:
         """xx, yy, zz, xy, xz, yz about the centre of mass, body frame [kg m^2]  (6,)."""
         if self.inertia == "uniform":
-            return self.total_mass() * shapes.uniform_inertia(*self.outline())
+            return self.total_mass() * self.form.inertia
         return np.array(six_of(self.inertia))
 
     def add(self, scene: Any, parts: Parts) -> None:
@@ -57,7 +62,7 @@ class RigidBody(LumpedBody):
             orientation=self.pose["orientation"],
             velocity=self.velocity,
             angular_velocity=self.angular_velocity,
-            radius=shapes.torque_radius(*self.outline(), inertia, mass),
+            radius=self.form.reach if self.form else shapes.torque_radius(inertia, mass),
         )
         self.add_contact_spheres(scene)
 

@@ -41,8 +41,8 @@ EDGE = Field("number", "instead: about this edge length", "m", minimum=0, strict
 FILE = Field("text", "file, relative to this one", default=REQUIRED)
 UNIT = Field(
     "number",
-    "factor on the file's coordinates; absent: 1, and odd sizes are refused",
-    "1",
+    "what 1 in the file stands for, as `1 mm`; absent: 1 m, and odd sizes are refused",
+    "m",
     minimum=0,
     strict=True,
 )
@@ -243,8 +243,8 @@ class SoftBody(Body):
     def info(self) -> BodyInfo:
         kind, size = self.outline()
         return BodyInfo(
-            self.name, kind, tuple(size.tolist()), tuple(self.colour), self.mesh.triangles,
-            self.lines(), self.SHEET,
+            self.name, kind, tuple(size.tolist()), tuple(self.colour),
+            triangles=self.mesh.triangles, lines=self.lines(), sheet=self.SHEET,
         )  # fmt: skip
 
     def loaded_areas(self, chosen: Array) -> Array:

@@ -11,7 +11,7 @@ from diffsim_ros import meshes
 from diffsim_ros.errors import InputError
 from diffsim_ros.fields import REQUIRED, Field, Reader, Section, join, present
 from diffsim_ros.scene import mesh_files, tets
-from diffsim_ros.scene.bodies.lumped import HALF, RADIUS, SIZE
+from diffsim_ros.scene.bodies.shape_keys import HALF, RADIUS, SIZE
 from diffsim_ros.scene.bodies.soft import EDGE, FILE, UNIT, SoftBody, SoftShape, check_cells
 from diffsim_ros.scene.materials import DENSITY, POISSON, VISCOSITY, YOUNG, Material
 from diffsim_ros.scene.mesh_report import MeshReport, check_tets

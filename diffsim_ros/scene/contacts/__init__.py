@@ -83,6 +83,14 @@ class Contact(ContactValues):
             found[path] = target.joined(found.get(path))
         return found
 
+    def shaped(self, parts: Parts) -> bool:
+        """Whether its surface is that of the shape of the body that carries it, as of `pairs`."""
+        shape = parts.bodies[self.carrier].surface() if self.carrier else None
+        if shape is None or isinstance(self.against, str):
+            return False
+        own = resolve_surface(parts.reader, {}, shape, f"bodies.{self.carrier}.shape")
+        return own.plain() == self.against.plain()
+
     def stands(self, parts: Parts) -> tuple[np.ndarray, np.ndarray] | None:
         """Position (3,) and rotation (3, 3) of a surface that stands, as in the world or on a
         kinematic body at its start; None of one that a free body carries."""

@@ -19,8 +19,10 @@ from diffsim_ros.scene.contacts import Contact
 from diffsim_ros.scene.materials import NO_MATERIAL, ContactValues, Material
 from diffsim_ros.scene.parts import Parts
 
-SINKS = 0.005
+SINKS = 0.001
 """Of the smaller extent: how deep the heavier body's weight presses where no material has a k_n."""
+CARRY = 4
+"""Contact spheres that carry it then; k_n is of all of them."""
 GRAVITY = 9.81
 OF_CONTACT = Contact.section()
 LIST = Field("list", "pairs of bodies")
@@ -129,7 +131,12 @@ def _material(parts: Parts, body: Body) -> Material:
 
 
 def _by_masses(a: Body, b: Body) -> float:
-    """k_n [N/m] at which the heavier body's weight presses SINKS of the smaller extent deep."""
+    """k_n [N/m] at which the heavier body's weight presses SINKS of the smaller extent deep, where
+    it lies on CARRY of a rigid body's contact spheres, or on all if there are fewer."""
+    spheres = [
+        len(body.contact_spheres_at_start().local) for body, _ in _ways(a, b) if not body.SOFT
+    ]
+    share = max(1.0, max(spheres, default=0) / CARRY)
     mass = max(body.total_mass() for body in (a, b) if body.MOVES)
     extents = [float(min(body.outline()[1])) for body in (a, b)]
-    return mass * GRAVITY / (SINKS * min(extent for extent in extents if extent > 0))
+    return share * mass * GRAVITY / (SINKS * min(extent for extent in extents if extent > 0))

@@ -28,8 +28,8 @@ class MeshSdf(LevelSetFile):
     )
     scale: float | None = key(
         "number",
-        "factor on the file's coordinates; absent: 1, and odd sizes are refused",
-        "1",
+        "what 1 in the file stands for, as `1 mm`; absent: 1 m, and odd sizes are refused",
+        "m",
         **LENGTH,
     )
     voxel: float = key(

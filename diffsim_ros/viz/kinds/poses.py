@@ -180,6 +180,13 @@ def motions_of(prediction: Any) -> list[Motion]:
     ]
 
 
+def drawn_surface(prediction: Any, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (n, 3), body frame, and triangles (k, 3) by which a body is drawn; or none."""
+    if not prediction.surfaces:
+        return np.zeros((0, 3)), np.zeros((0, 3), int)
+    return prediction.surfaces[number]
+
+
 def box_of(prediction: Any) -> Motion | None:
     """The Motion of a recording of one box; None of other bodies."""
     return motions_of(prediction)[0] if prediction.kinds == ("box",) else None
@@ -187,11 +194,17 @@ def box_of(prediction: Any) -> Motion | None:
 
 def _motion(prediction: Any, word: str) -> dict[str, Any]:
     motions, bodies = motions_of(prediction), []
-    for motion, kind, name in zip(motions, prediction.kinds, prediction.bodies, strict=True):
+    for k, (motion, name) in enumerate(zip(motions, prediction.bodies, strict=True)):
+        vertices, triangles = drawn_surface(prediction, k)
         for who, colour in (("simulated", style.SIMULATED), ("measured", style.MEASURED)):
             pose = getattr(motion, f"{who}_position"), getattr(motion, f"{who}_orientation")
-            look = f"{name} {who}", kind, motion.size, colour
-            bodies.append(player.body_data(*look, *pose, who == "measured"))
+            title, ghost = f"{name} {who}", who == "measured"
+            if len(triangles):
+                mesh = vertices, triangles
+                bodies.append(player.rigid_mesh_data(title, colour, *mesh, *pose, ghost))
+                continue
+            look = title, prediction.kinds[k], motion.size, colour
+            bodies.append(player.body_data(*look, *pose, ghost))
     distance = np.mean([motion.position_error() for motion in motions], axis=0)
     errors = {"distance [mm]": 1e3 * distance}
     if "rotation_error_deg" in prediction.errors:
@@ -220,7 +233,7 @@ def drawn(prediction: Any, row: int) -> list[Marker]:
             found.append(
                 Marker(
                     f"{who}/{body}", 0, position=poses[k, :3], orientation=poses[k, 3:],
-                    colour=rgba(colour, alpha), **solid(kind, size),
+                    colour=rgba(colour, alpha), **solid(kind, size, *drawn_surface(prediction, k)),
                 )
             )  # fmt: skip
     places = prediction.measured[row, :, :3]

@@ -147,7 +147,8 @@
       }
     }
   }
-  function vertices(body) { // of a soft body, between two frames
+  function vertices(body) { // in the world, of a soft body between two frames
+    if (body.local) { const at = pose(body); return body.local.map((x) => add(at.p, turn(at.q, x))); }
     const [a, b, s] = frame(time), flat = mix(body.v[a], body.v[b], s), found = [];
     for (let i = 0; i < flat.length; i += 3) found.push(flat.slice(i, i + 3));
     return found;
@@ -164,9 +165,10 @@
     }
     faces.sort((a, b) => b[0] - a[0]);
     for (const [, f, normal] of faces) {
-      const paint = tint(body.colour, 0.62 + 0.42 * Math.max(0, dot(normal, LIGHT)) + 0.1 * normal[2]);
+      const level = 0.62 + 0.42 * Math.max(0, dot(normal, LIGHT)) + 0.1 * normal[2];
+      const paint = tint(body.colour, level, body.ghost ? 0.3 : 1);
       fill(pen, f.map((i) => pixels[i]), paint);
-      pen.strokeStyle = paint; pen.lineWidth = 0.7; pen.stroke(); // no gaps between faces
+      if (!body.ghost) { pen.strokeStyle = paint; pen.lineWidth = 0.7; pen.stroke(); } // no gaps between faces
     }
     for (const [a, b] of body.l) line(pen, [x[a], x[b]], tint(body.colour, 0.9), 2.4);
   }

@@ -30,7 +30,9 @@ class PosePrediction:
     """One recording, measured and simulated at the same frames from its start on (world frame).
 
     t                    time since the start [s]; the samples from `contact` on count     (n,)
-    bodies, kinds, sizes their names, "box", "sphere" or "point", and edges [m]
+    bodies, kinds, sizes their names, "box", "sphere", "mesh", "point" ..., and edges [m]
+    surfaces             vertices (k, 3) [m], body frame, and triangles (m, 3) of each body that
+                         is drawn by them; () where none is
     measured, simulated  poses: position [m], quaternion x, y, z, w               (n, bodies, 7)
                          (orientations that were not observed are the simulated ones)
     contact_point, _force  points that may touch [m], force on them [N]      (n, contacts, 3)
@@ -50,6 +52,7 @@ class PosePrediction:
     contact_point: np.ndarray
     contact_force: np.ndarray
     errors: Mapping[str, float] = field(default_factory=dict)
+    surfaces: tuple[tuple[np.ndarray, np.ndarray], ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
@@ -248,6 +251,7 @@ class PoseExperiment(Experiment):
             trial.id, role, trial.source, frames * trial.dt, begun, trial.bodies,
             tuple(shape.kind for shape in shapes), tuple(shape.size for shape in shapes),
             measured, simulated, run.contact_point[frames], run.contact_force[frames], errors,
+            tuple((shape.vertices, shape.triangles) for shape in shapes),
         )  # fmt: skip
 
 
