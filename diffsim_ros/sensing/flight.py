@@ -472,3 +472,14 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
         remedy = f"the recording is {up}-up: turn it, or set the world's gravity"
         raise InputError(place, key, got, f"parallel to the world's gravity {world}", remedy)
     return flight
+
+
+def by_source(trials: Sequence[PoseTrial]) -> list[list[PoseTrial]]:
+    """Tosses whose free flight is judged together: those of a source, and those of all sources
+    that have one alone, as a single toss may begin in contact."""
+    sources: dict[str, list[PoseTrial]] = {}
+    for trial in trials:
+        sources.setdefault(trial.source, []).append(trial)
+    single = [own[0] for own in sources.values() if len(own) == 1]
+    several = [own for own in sources.values() if len(own) > 1]
+    return several + ([single] if single else [])

@@ -10,8 +10,9 @@ from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.first_guess import filled
 from diffsim_ros.rotation import quat_exp, quat_multiply
 from diffsim_ros.sensing.check import examine
-from diffsim_ros.sensing.flight import gravity_of
+from diffsim_ros.sensing.flight import GRAVITY, by_source, check_gravity, gravity_of
 from diffsim_ros.sensing.read import read
+from diffsim_ros.sensing.tosses import read_tosses
 from diffsim_ros.yaml_file import parse_yaml
 from tests.real2sim import synthetic
 from tests.sensing.test_recordings import ROOT, about, bounces, marker_table, saved
@@ -245,6 +246,39 @@ def test_a_table_of_no_known_columns_is_told_of_all_formats(tmp_path):
         path.write_text(f"{header}\n0,0,0\n", "utf-8")
         with pytest.raises(InputError, match=r"JOINT.position \[rad\]"):
             read(path)
+
+
+def test_what_is_no_recording_is_refused_with_the_way_on(tmp_path):
+    """A folder of recordings, a mesh, markers in a plane, tosses stacked, another npz."""
+    arrays = thrown(120.0, 2e-4)
+    stacked = {"toss_id": arrays["toss_id"], "state": arrays["state"].reshape(4, 120, 7)}
+    saved(tmp_path, stacked | {"dt": arrays["dt"]}, "stacked.npz")
+    saved(tmp_path, {"traj_id": arrays["toss_id"], "state": arrays["state"]}, "other.npz")
+    (tmp_path / "flat.csv").write_text("t,m1_x,m1_y\n0,0,0\n", "utf-8")
+    (tmp_path / "bob.obj").write_text("", "utf-8")
+    for name, words in (
+        ("", r"a folder of flat.csv, other.npz, stacked.npz'; .* by name: .*flat.csv"),
+        ("stacked.npz", r"state as \(480, 7\), start = 120 \* arange\(4\)"),
+        ("other.npz", "pack the recording as one of these"),
+        ("flat.csv", "lacks m1_z.*give the other coordinate as a column of zeros"),
+        ("bob.obj", "a mesh is a body's shape"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read(tmp_path / name)
+
+
+def test_single_tosses_in_files_of_their_own_are_judged_together(tmp_path):
+    """One of them begins in contact, as some of any recorded tosses do."""
+    arrays, files = thrown(120.0, 2e-4, throws=3), []
+    for k in range(3):
+        rows = arrays["state"][120 * k : 120 * (k + 1)][60 if k == 1 else 0 :]
+        whole = {"toss_id": [k], "start": [0], "length": [len(rows)], "state": rows}
+        files.append(saved(tmp_path, whole | {"dt": arrays["dt"]}, f"toss_{k}.npz"))
+    trials = [trial for path in files for trial in read_tosses(path)]
+    assert [len(own) for own in by_source(trials)] == [3]
+    check_gravity(by_source(trials)[0], GRAVITY)
+    with pytest.raises(InputError, match="do not begin in free flight"):
+        check_gravity([trials[1]], GRAVITY)
 
 
 def test_a_swing_that_grows_or_is_none_gives_no_stiffness(tmp_path, capsys):

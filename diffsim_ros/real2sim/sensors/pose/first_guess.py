@@ -12,7 +12,7 @@ import numpy as np
 from ....errors import InputError
 from ....sensing import findings
 from ....sensing.check import UP, Examined
-from ....sensing.flight import GRAVITY, WINDOW, G, check_gravity
+from ....sensing.flight import GRAVITY, WINDOW, G, by_source, check_gravity
 from ....sensing.observation import PoseTrial
 from ....sensing.poses import TOSSES
 from ....sensing.quaternion_order import swapped
@@ -67,6 +67,8 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
         tosses[name] = _converted(one, turn, ground, notes)
         files.append(name)
         count, dt = count + len(tosses[name]), min(dt, tosses[name][0].dt)
+    for own in by_source([trial for trials in tosses.values() for trial in trials]):
+        check_gravity(own, GRAVITY)
     mass = given.mass or DENSITY * float(np.prod(edges))
     if given.mass is None:
         notes.append(f"the mass is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
@@ -154,7 +156,6 @@ def _converted(one: Examined, turn: np.ndarray, ground: float, notes: list[str])
     if before > WINDOW * len(one.clock.trials):  # a hand, in most of them
         trials = listed(flying)
         notes.append(f"{one.stream.place}: every trial begins at its first free flight")
-    check_gravity(trials, GRAVITY)
     return trials
 
 
