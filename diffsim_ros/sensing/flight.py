@@ -447,9 +447,12 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
         return flight
     size, slack = float(np.linalg.norm(flight.median)), _reach(flight)
     if slack > NOISY * g:
-        # whole flights say more, unless these are bounces: the tosses begin otherwise
+        # Whole flights say more, and where a hand comes first.  Of metres, they may be bounces:
+        # then the tosses begin otherwise.
         found = gravity_of(*_joined(trials), strict=True)
-        if found is not None and np.linalg.norm(found.acceleration - flight.median) < slack:
+        if found is not None and (
+            found.unit != "m" or np.linalg.norm(found.acceleration - flight.median) < slack
+        ):
             flight = Flight(flight.per_trial, found.acceleration, found.sigma, flight.samples)
             size, slack = found.size, _reach(flight)
     worst = int(np.argmin(np.linalg.norm(flight.per_trial - flight.median, axis=1)))

@@ -9,13 +9,14 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.first_guess import filled
 from diffsim_ros.rotation import quat_exp, quat_multiply
-from diffsim_ros.sensing.check import examine
+from diffsim_ros.sensing.check import check, examine
 from diffsim_ros.sensing.flight import GRAVITY, by_source, check_gravity, gravity_of
 from diffsim_ros.sensing.read import read
 from diffsim_ros.sensing.tosses import read_tosses
 from diffsim_ros.yaml_file import parse_yaml
 from tests.real2sim import synthetic
 from tests.sensing.test_recordings import ROOT, about, bounces, marker_table, saved
+from validation.first_recordings import drawn, write
 
 
 def thrown(rate, noise, seed=0, throws=4, size=0.1):
@@ -265,6 +266,12 @@ def test_what_is_no_recording_is_refused_with_the_way_on(tmp_path):
     ):
         with pytest.raises(InputError, match=words):
             read(tmp_path / name)
+
+
+def test_throws_from_a_hand_in_millimetres_are_refused(tmp_path):
+    """Their first samples are a hand's, of any acceleration; their flights tell the unit."""
+    (one,), _ = check([write(drawn(118), tmp_path)])
+    assert one.gravity.unit == "mm" and "millimetres" in str(one.refusal)
 
 
 def test_single_tosses_in_files_of_their_own_are_judged_together(tmp_path):
