@@ -106,7 +106,7 @@ def read(
 def _refuse_several(path: Path) -> None:
     """Refuse a folder that is no recording itself but has some."""
     inside = [one for one in sorted(path.iterdir()) if bags.is_bag(one)]
-    inside += [one for one in sorted(path.iterdir()) if one.suffix.lower() in (".npz", ".csv")]
+    inside += sorted(path.glob("*.npz")) + sorted(path.glob("*.csv"))
     clouds = any(one.suffix.lower() in (".pcd", ".ply") for one in path.iterdir())
     if inside and not clouds:
         got = "a folder of " + ", ".join(one.name for one in inside[:5])

@@ -258,7 +258,7 @@ def test_what_is_no_recording_is_refused_with_the_way_on(tmp_path):
     (tmp_path / "flat.csv").write_text("t,m1_x,m1_y\n0,0,0\n", "utf-8")
     (tmp_path / "bob.obj").write_text("", "utf-8")
     for name, words in (
-        ("", r"a folder of flat.csv, other.npz, stacked.npz'; .* by name: .*flat.csv"),
+        ("", r"a folder of other.npz, stacked.npz, flat.csv'; .* by name: .*other.npz"),
         ("stacked.npz", r"state as \(480, 7\), start = 120 \* arange\(4\)"),
         ("other.npz", "pack the recording as one of these"),
         ("flat.csv", "lacks m1_z.*give the other coordinate as a column of zeros"),
@@ -274,7 +274,7 @@ def test_throws_from_a_hand_in_millimetres_are_refused(tmp_path):
     assert one.gravity.unit == "mm" and "millimetres" in str(one.refusal)
 
 
-def test_single_tosses_in_files_of_their_own_are_judged_together(tmp_path):
+def test_single_tosses_in_files_of_their_own_are_judged_together(tmp_path, capsys):
     """One of them begins in contact, as some of any recorded tosses do."""
     arrays, files = thrown(120.0, 2e-4, throws=3), []
     for k in range(3):
@@ -286,6 +286,11 @@ def test_single_tosses_in_files_of_their_own_are_judged_together(tmp_path):
     check_gravity(by_source(trials)[0], GRAVITY)
     with pytest.raises(InputError, match="do not begin in free flight"):
         check_gravity([trials[1]], GRAVITY)
+    out, start = tmp_path / "out", ["init", "--size", "0.1", "--from"]
+    assert main([*start, *map(str, files), "--out", str(out)]) == 0
+    assert "toss_1.npz is left out: no free flight is seen" in capsys.readouterr().out
+    assert "toss_1" not in (out / "estimation.yaml").read_text("utf-8")
+    assert main([*start, str(files[1]), "--out", str(tmp_path / "none")]) == 2
 
 
 def test_a_swing_that_grows_or_is_none_gives_no_stiffness(tmp_path, capsys):
@@ -334,3 +339,17 @@ def test_every_trial_may_have_its_own_release_time():
     ):
         with pytest.raises(InputError, match=words):
             after(value, "arm_2")
+
+
+def test_of_files_of_single_tosses_those_that_begin_in_contact_are_left_out(tmp_path, capsys):
+    files = [str(ROOT / "data" / "cube_toss" / f"example_toss_00{k}.csv") for k in (1, 3, 4)]
+    out, found = tmp_path / "out", ["init", "--size", "0.1048", "--from"]
+    assert main([*found, *files, "--out", str(out)]) == 0
+    assert "example_toss_004.csv is left out: the tosses do not begin" in capsys.readouterr().out
+    assert sorted(one.name for one in out.glob("*.npz")) == [
+        "example_toss_001.npz", "example_toss_003.npz"
+    ]  # fmt: skip
+    # 9.82 and 9.26 m/s^2 by two short flights each show no scale
+    assert "length_scale" not in load_estimation(out / "estimation.yaml").parameters
+    assert main([*found, files[2], "--out", str(tmp_path / "none")]) == 2
+    assert "do not begin in free flight" in capsys.readouterr().err
