@@ -111,7 +111,7 @@ def outcome(case: Case, *, run: bool = True) -> dict:
         word, why = _checked(case, examined)
         if word is None:
             word, why = _estimated(case, path, folder, run)
-    return {"recording": case.words, "outcome": word, "why": why}
+    return {"recording": case.words, "outcome": word, "why": _without(why, f"{folder}/")}
 
 
 def _checked(case: Case, one: Examined) -> tuple[str | None, str]:
@@ -197,10 +197,18 @@ def _shipped(name: str, wanted: str) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder) / "i")
         code, text = called("init", "--from", str(ROOT / "data" / name), *urdf, "--out", out)
+    text = _without(text, f"{folder}/", f"{ROOT}/")
     if wanted == "init":
         return {"recording": name, "outcome": "wrong" if code else "usable", "why": text}
     right = code == 2 and WORDS[wanted] in text
     return {"recording": name, "outcome": "refused" if right else "wrong", "why": text}
+
+
+def _without(text: str, *folders: str) -> str:
+    """Results name no folder of this machine."""
+    for folder in folders:
+        text = text.replace(folder, "")
+    return text
 
 
 def called(*arguments: str) -> tuple[int, str]:
