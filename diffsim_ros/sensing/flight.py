@@ -202,7 +202,7 @@ def gravity_of(
     noise = noise_of(t, p, trial, dt)
     known = np.isfinite(p).all(axis=1)
     extent = float(np.linalg.norm(np.ptp(p[known], axis=0))) if known.any() else 0.0
-    other = None
+    best = other = None
     for span in SPANS:
         found = windows(t, p, trial, dt, span, noise)
         size = np.linalg.norm(found.acceleration, axis=1)
@@ -217,10 +217,17 @@ def gravity_of(
         if result is not None and result.unit:
             longest = max(float(t[b] - t[a]) for a, b in result.spans)
             if not strict or (longest > FLIGHT and not _swings(p, found, result.up)):
-                return result
-        if other is None and not strict:
+                if best is None or result.seconds > best.seconds:
+                    best = result
+                # where windows are hardly precise, only those that exceed gravity by chance count:
+                # longer ones may show more flights
+                if np.median(found.sigma[like]) < 0.5 * PRECISE * result.size:
+                    return best
+        if best is None and other is None and not strict:
             precise = found.sigma < 0.5 * PRECISE * size  # noise alone makes some of any size
             other = _shared(t, p, trial, found, fits & precise)
+    if best is not None:
+        return best
     return None if other is None or other.flights < 3 else other
 
 

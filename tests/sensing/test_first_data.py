@@ -274,6 +274,14 @@ def test_throws_from_a_hand_in_millimetres_are_refused(tmp_path):
     assert one.gravity.unit == "mm" and "millimetres" in str(one.refusal)
 
 
+def test_windows_that_are_hardly_precise_leave_no_flights_out(tmp_path):
+    """Only those that exceed gravity by chance were counted: 3 flights, 10.3 m/s^2, 4 deg off."""
+    (one,), _ = check([write(drawn(28), tmp_path)])
+    assert one.gravity.flights >= 8 and one.gravity.size == pytest.approx(9.81, abs=0.1)
+    assert "axis" not in {finding.about for finding in one.found}
+    assert np.ptp(one.heights) < 0.002
+
+
 def test_single_tosses_in_files_of_their_own_are_judged_together(tmp_path, capsys):
     """One of them begins in contact, as some of any recorded tosses do."""
     arrays, files = thrown(120.0, 2e-4, throws=3), []
