@@ -192,7 +192,9 @@ def of_order(order: Order, *, first: bool) -> list[Finding]:
     """Which order of quaternions was taken, and what shows it."""
     read, other = ("first", "last") if first else ("last", "first")
     if order.right is None:
-        text = f"w is taken to be {read}, as the format has it: {order.why}"
+        # other formats name the components; that they are named right is not seen either
+        said = f"to be {read}, as the format has it" if first else "where the recording names it"
+        text = f"w is taken {said}: {order.why}"
         return [Finding("note", "quaternions", text)]
     if order.right:
         return [Finding("good", "quaternions", f"w is {read}: {order.why}")]

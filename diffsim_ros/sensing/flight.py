@@ -202,7 +202,7 @@ def gravity_of(
     noise = noise_of(t, p, trial, dt)
     known = np.isfinite(p).all(axis=1)
     extent = float(np.linalg.norm(np.ptp(p[known], axis=0))) if known.any() else 0.0
-    other = None
+    best = other = None
     for span in SPANS:
         found = windows(t, p, trial, dt, span, noise)
         size = np.linalg.norm(found.acceleration, axis=1)
@@ -217,10 +217,17 @@ def gravity_of(
         if result is not None and result.unit:
             longest = max(float(t[b] - t[a]) for a, b in result.spans)
             if not strict or (longest > FLIGHT and not _swings(p, found, result.up)):
-                return result
-        if other is None and not strict:
+                if best is None or result.seconds > best.seconds:
+                    best = result
+                # where windows are hardly precise, only those that exceed gravity by chance count:
+                # longer ones may show more flights
+                if np.median(found.sigma[like]) < 0.5 * PRECISE * result.size:
+                    return best
+        if best is None and other is None and not strict:
             precise = found.sigma < 0.5 * PRECISE * size  # noise alone makes some of any size
             other = _shared(t, p, trial, found, fits & precise)
+    if best is not None:
+        return best
     return None if other is None or other.flights < 3 else other
 
 
@@ -447,9 +454,12 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
         return flight
     size, slack = float(np.linalg.norm(flight.median)), _reach(flight)
     if slack > NOISY * g:
-        # whole flights say more, unless these are bounces: the tosses begin otherwise
+        # Whole flights say more, and where a hand comes first.  Of metres, they may be bounces:
+        # then the tosses begin otherwise.
         found = gravity_of(*_joined(trials), strict=True)
-        if found is not None and np.linalg.norm(found.acceleration - flight.median) < slack:
+        if found is not None and (
+            found.unit != "m" or np.linalg.norm(found.acceleration - flight.median) < slack
+        ):
             flight = Flight(flight.per_trial, found.acceleration, found.sigma, flight.samples)
             size, slack = found.size, _reach(flight)
     worst = int(np.argmin(np.linalg.norm(flight.per_trial - flight.median, axis=1)))
@@ -472,3 +482,14 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
         remedy = f"the recording is {up}-up: turn it, or set the world's gravity"
         raise InputError(place, key, got, f"parallel to the world's gravity {world}", remedy)
     return flight
+
+
+def by_source(trials: Sequence[PoseTrial]) -> list[list[PoseTrial]]:
+    """Tosses whose free flight is judged together: those of a source, and those of all sources
+    that have one alone, as a single toss may begin in contact."""
+    sources: dict[str, list[PoseTrial]] = {}
+    for trial in trials:
+        sources.setdefault(trial.source, []).append(trial)
+    single = [own[0] for own in sources.values() if len(own) == 1]
+    several = [own for own in sources.values() if len(own) > 1]
+    return several + ([single] if single else [])

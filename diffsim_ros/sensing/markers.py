@@ -51,7 +51,9 @@ def read_table(path: Path) -> list[Observation]:
     if missing or twice or not names:
         rule = "t and, per marker, NAME_x, NAME_y, NAME_z (and NAME_res), each once"
         what = f"lacks {missing[0]}" if missing else f"{twice[0]} twice" if twice else header
-        raise InputError(path, "header", what, rule)
+        flat = missing and missing[0][-2:] in AXES and missing[0][:-2] in names
+        remedy = "of markers seen in a plane, give the other coordinate as a column of zeros"
+        raise InputError(path, "header", what, rule, remedy if flat else "")
     table = np.array([_numbers(path, k, row, header) for k, row in enumerate(rows, start=2)])
     table = table.reshape(-1, len(header))
     column = {name: i for i, name in enumerate(header)}

@@ -34,6 +34,11 @@ ACCEPTED = (
     "fx fy fz tx ty tz), outputs (.csv with t and `name [unit]`), a rosbag2 (.mcap, .db3, folder), "
     "clouds (.pcd, .ply, a folder of them, .npz)"
 )
+PACK = (
+    "pack the recording as one of these, with numpy.savez (docs/how-to/poses.md, joints.md, "
+    "pointclouds.md)"
+)
+MESHES = (".obj", ".stl", ".dae", ".msh")
 
 
 @cache
@@ -77,6 +82,8 @@ def read(
     on_progress(f"reading {path}")
     if bags.is_bag(path):
         return _bag(path, on_progress, refuse)
+    if path.is_dir():
+        _refuse_several(path)
     suffix, names = "" if path.is_dir() else path.suffix.lower(), set()
     if suffix == ".npz":
         names = npz_names(path, ACCEPTED)
@@ -88,9 +95,23 @@ def read(
                 return _read(form, path)
     if suffix == ".npz":
         rule = f"arrays {', '.join(REQUIRED)}; or points, count, t; or t, q"
-        raise InputError(path, "arrays", sorted(names), rule)
+        raise InputError(path, "arrays", sorted(names), rule, PACK)
     got = sorted(names)[:12] if suffix == ".csv" else suffix or "no extension"
-    raise InputError(path, "header" if suffix == ".csv" else "", got, ACCEPTED)
+    key, remedy = "header" if suffix == ".csv" else "", ""
+    if suffix in MESHES:
+        remedy = "a mesh is a body's shape: name it in the scene (docs/reference/scene.md)"
+    raise InputError(path, key, got, ACCEPTED, remedy)
+
+
+def _refuse_several(path: Path) -> None:
+    """Refuse a folder that is no recording itself but has some."""
+    inside = [one for one in sorted(path.iterdir()) if bags.is_bag(one)]
+    inside += sorted(path.glob("*.npz")) + sorted(path.glob("*.csv"))
+    clouds = any(one.suffix.lower() in (".pcd", ".ply") for one in path.iterdir())
+    if inside and not clouds:
+        got = "a folder of " + ", ".join(one.name for one in inside[:5])
+        got += f" and {len(inside) - 5} more" if len(inside) > 5 else ""
+        raise InputError(path, "", got, "one recording", f"give it by name: {inside[0]}")
 
 
 def _read(form: Format, path: Path) -> list[Observation]:

@@ -45,7 +45,15 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     for name in REQUIRED:
         if name not in arrays:
             found = sorted(arrays)
-            raise InputError(path, name, found, f"an array named {name!r}", "the array is missing")
+            rule, remedy = f"an array named {name!r}", "the array is missing"
+            shape = arrays["state"].shape if "state" in arrays else ()
+            if name in ("start", "length") and len(shape) == 3:
+                count, rows = shape[:2]
+                remedy = (
+                    f"of {count} tosses of {rows} rows: state as ({count * rows}, {shape[2]}), "
+                    f"start = {rows} * arange({count}), length = full({count}, {rows})"
+                )
+            raise InputError(path, name, found, rule, remedy)
     return arrays
 
 

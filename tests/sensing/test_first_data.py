@@ -9,12 +9,14 @@ from diffsim_ros.errors import InputError
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.first_guess import filled
 from diffsim_ros.rotation import quat_exp, quat_multiply
-from diffsim_ros.sensing.check import examine
-from diffsim_ros.sensing.flight import gravity_of
+from diffsim_ros.sensing.check import check, examine
+from diffsim_ros.sensing.flight import GRAVITY, by_source, check_gravity, gravity_of
 from diffsim_ros.sensing.read import read
+from diffsim_ros.sensing.tosses import read_tosses
 from diffsim_ros.yaml_file import parse_yaml
 from tests.real2sim import synthetic
 from tests.sensing.test_recordings import ROOT, about, bounces, marker_table, saved
+from validation.first_recordings import drawn, write
 
 
 def thrown(rate, noise, seed=0, throws=4, size=0.1):
@@ -247,6 +249,58 @@ def test_a_table_of_no_known_columns_is_told_of_all_formats(tmp_path):
             read(path)
 
 
+def test_what_is_no_recording_is_refused_with_the_way_on(tmp_path):
+    """A folder of recordings, a mesh, markers in a plane, tosses stacked, another npz."""
+    arrays = thrown(120.0, 2e-4)
+    stacked = {"toss_id": arrays["toss_id"], "state": arrays["state"].reshape(4, 120, 7)}
+    saved(tmp_path, stacked | {"dt": arrays["dt"]}, "stacked.npz")
+    saved(tmp_path, {"traj_id": arrays["toss_id"], "state": arrays["state"]}, "other.npz")
+    (tmp_path / "flat.csv").write_text("t,m1_x,m1_y\n0,0,0\n", "utf-8")
+    (tmp_path / "bob.obj").write_text("", "utf-8")
+    for name, words in (
+        ("", r"a folder of other.npz, stacked.npz, flat.csv'; .* by name: .*other.npz"),
+        ("stacked.npz", r"state as \(480, 7\), start = 120 \* arange\(4\)"),
+        ("other.npz", "pack the recording as one of these"),
+        ("flat.csv", "lacks m1_z.*give the other coordinate as a column of zeros"),
+        ("bob.obj", "a mesh is a body's shape"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read(tmp_path / name)
+
+
+def test_throws_from_a_hand_in_millimetres_are_refused(tmp_path):
+    """Their first samples are a hand's, of any acceleration; their flights tell the unit."""
+    (one,), _ = check([write(drawn(118), tmp_path)])
+    assert one.gravity.unit == "mm" and "millimetres" in str(one.refusal)
+
+
+def test_windows_that_are_hardly_precise_leave_no_flights_out(tmp_path):
+    """Only those that exceed gravity by chance were counted: 3 flights, 10.3 m/s^2, 4 deg off."""
+    (one,), _ = check([write(drawn(28), tmp_path)])
+    assert one.gravity.flights >= 8 and one.gravity.size == pytest.approx(9.81, abs=0.1)
+    assert "axis" not in {finding.about for finding in one.found}
+    assert np.ptp(one.heights) < 0.002
+
+
+def test_single_tosses_in_files_of_their_own_are_judged_together(tmp_path, capsys):
+    """One of them begins in contact, as some of any recorded tosses do."""
+    arrays, files = thrown(120.0, 2e-4, throws=3), []
+    for k in range(3):
+        rows = arrays["state"][120 * k : 120 * (k + 1)][60 if k == 1 else 0 :]
+        whole = {"toss_id": [k], "start": [0], "length": [len(rows)], "state": rows}
+        files.append(saved(tmp_path, whole | {"dt": arrays["dt"]}, f"toss_{k}.npz"))
+    trials = [trial for path in files for trial in read_tosses(path)]
+    assert [len(own) for own in by_source(trials)] == [3]
+    check_gravity(by_source(trials)[0], GRAVITY)
+    with pytest.raises(InputError, match="do not begin in free flight"):
+        check_gravity([trials[1]], GRAVITY)
+    out, start = tmp_path / "out", ["init", "--size", "0.1", "--from"]
+    assert main([*start, *map(str, files), "--out", str(out)]) == 0
+    assert "toss_1.npz is left out: no free flight is seen" in capsys.readouterr().out
+    assert "toss_1" not in (out / "estimation.yaml").read_text("utf-8")
+    assert main([*start, str(files[1]), "--out", str(tmp_path / "none")]) == 2
+
+
 def test_a_swing_that_grows_or_is_none_gives_no_stiffness(tmp_path, capsys):
     def loaded(p):  # bent after 0.5 s and let go 2 s later: no free swing
         s = np.clip((np.arange(250) / 100.0 - 0.5) / 1.9, 0.0, 1.0)
@@ -293,3 +347,17 @@ def test_every_trial_may_have_its_own_release_time():
     ):
         with pytest.raises(InputError, match=words):
             after(value, "arm_2")
+
+
+def test_of_files_of_single_tosses_those_that_begin_in_contact_are_left_out(tmp_path, capsys):
+    files = [str(ROOT / "data" / "cube_toss" / f"example_toss_00{k}.csv") for k in (1, 3, 4)]
+    out, found = tmp_path / "out", ["init", "--size", "0.1048", "--from"]
+    assert main([*found, *files, "--out", str(out)]) == 0
+    assert "example_toss_004.csv is left out: the tosses do not begin" in capsys.readouterr().out
+    assert sorted(one.name for one in out.glob("*.npz")) == [
+        "example_toss_001.npz", "example_toss_003.npz"
+    ]  # fmt: skip
+    # 9.82 and 9.26 m/s^2 by two short flights each show no scale
+    assert "length_scale" not in load_estimation(out / "estimation.yaml").parameters
+    assert main([*found, files[2], "--out", str(tmp_path / "none")]) == 2
+    assert "do not begin in free flight" in capsys.readouterr().err

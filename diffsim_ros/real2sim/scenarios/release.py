@@ -25,7 +25,11 @@ def release_frame(place: str, position: np.ndarray, distance: float) -> int:
         raise InputError(place, "release", "none", rule, "is the right marker named?")
     if moved[0] < BEFORE:
         rule = f"at least {BEFORE} frames at rest before the release"
-        raise InputError(place, "release", f"frame {moved[0]}", rule)
+        remedy = (
+            "record it at rest first; what is driven, pushed or thrown needs a scene of its own "
+            "(docs/how-to/markers.md)"
+        )
+        raise InputError(place, "release", f"frame {moved[0]}", rule, remedy)
     return int(moved[0])
 
 

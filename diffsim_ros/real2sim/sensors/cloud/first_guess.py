@@ -17,6 +17,7 @@ from ....errors import InputError
 from ....rotation import quat_between, quat_matrix
 from ....sensing.check import Examined
 from ....sensing.clouds.cloud import Cloud
+from ....sensing.findings import FEW_POINTS
 from ....sensing.flight import G
 from ....sensing.observation import Observation
 from ...first_guess import First, Given, filled, last_apart
@@ -107,8 +108,10 @@ def view_of(stream: Observation) -> View:
     if len(detected) < LEAST:
         rule = f"at least {LEAST} in which {ENOUGH} points or more move above the floor"
         got = f"{len(detected)} of {len(moving)}, at most {max(map(len, moving))} points"
-        raise InputError(stream.place, "frames that show a moving body", got, rule,
-                         "record the whole throw, the body not at rest in most frames")  # fmt: skip
+        remedy = "record the whole throw, the body not at rest in most frames"
+        if max(map(len, clouds)) <= FEW_POINTS:
+            remedy = "markers? Record them with labels: CSV, C3D, Markers (docs/how-to/markers.md)"
+        raise InputError(stream.place, "frames that show a moving body", got, rule, remedy)
     middles = np.array([np.median(part, axis=0) for part in detected])
     low, high = middles.min(axis=0) - 2.0 * MARGIN, middles.max(axis=0) + 2.0 * MARGIN
     radius = float(np.median([_ball(part) for part in detected]))

@@ -12,7 +12,7 @@ from ....errors import InputError
 from ....fields import Reader
 from ....inverse.simulation_problem import SimulationProblem, body_slots
 from ....rotation import quat_angle, quat_matrix
-from ....sensing.flight import WINDOW, check_gravity
+from ....sensing.flight import WINDOW, by_source, check_gravity
 from ....sensing.observation import MIN_SAMPLES, PoseTrial
 from ....sensing.quaternion_order import check_order
 from ...bootstrap import interval
@@ -151,8 +151,7 @@ class PoseExperiment(Experiment):
     def _check_gravity(self, trials: list[PoseTrial]) -> None:
         """Refuse recordings in which the common centre of mass does not fall as the world says."""
         falling = trials if self.model.by_height else self._falling(trials)
-        for source in dict.fromkeys(trial.source for trial in falling):
-            own = [trial for trial in falling if trial.source == source]
+        for own in by_source(falling):
             gravity = self.model.gravity(self.model.map.start)
             check_gravity(own, gravity)
             check_order(own, -gravity / np.linalg.norm(gravity))

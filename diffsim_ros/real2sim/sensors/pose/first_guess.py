@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,7 +43,7 @@ VALIDATE = """
 def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     """See first.first."""
     notes: list[str] = []
-    examined = [_ordered(one, notes) for one in examined]
+    examined = [_ordered(one, notes) for one in _flying(examined, notes)]
     turns = [_turn(one, notes) for one in examined]
     rest = _rest(examined)
     edges = _edges(given, rest, examined[0].stream.place, notes)
@@ -67,12 +67,25 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
         tosses[name] = _converted(one, turn, ground, notes)
         files.append(name)
         count, dt = count + len(tosses[name]), min(dt, tosses[name][0].dt)
+    for name in _not_begun(tosses, len(files), notes):
+        files.remove(name)
+        del tosses[name]
+        count -= 1
     mass = given.mass or DENSITY * float(np.prod(edges))
     if given.mass is None:
         notes.append(f"the mass is a guess, {DENSITY:g} kg/m^3: weigh the body (--mass)")
     scale = _scale(examined)
     scene = _scene(edges, mass, dt)
     return First(scene, _estimation(files, count, edges, mass, scale, dt), tosses, tuple(notes))
+
+
+def _flying(examined: Sequence[Examined], notes: list[str]) -> Sequence[Examined]:
+    """Those in which a flight is seen, or all if none is."""
+    flying = [one for one in examined if one.gravity is not None]
+    if flying:
+        without = [one.stream.place for one in examined if one.gravity is None]
+        notes.extend(f"{place} is left out: no free flight is seen" for place in without)
+    return flying or examined
 
 
 def _name(one: Examined, k: int, known: dict) -> str:
@@ -154,19 +167,42 @@ def _converted(one: Examined, turn: np.ndarray, ground: float, notes: list[str])
     if before > WINDOW * len(one.clock.trials):  # a hand, in most of them
         trials = listed(flying)
         notes.append(f"{one.stream.place}: every trial begins at its first free flight")
-    check_gravity(trials, GRAVITY)
     return trials
 
 
+def _not_begun(
+    tosses: Mapping[str, Sequence[PoseTrial]], files: int, notes: list[str]
+) -> list[str]:
+    """Files of a single toss that does not begin in free flight, where others of `files` do.
+
+    Raises InputError for a file of several, or where none is left.
+    """
+    left: list[str] = []
+    for name, trials in tosses.items():
+        try:
+            check_gravity(trials, GRAVITY)
+        except InputError as error:
+            if len(trials) > 1 or len(left) + 1 == files:
+                raise
+            left.append(name)
+            notes.append(f"{trials[0].source} is left out: {error.remedy}")
+    return left
+
+
 def _scale(examined: Sequence[Examined]) -> float | None:
-    """True length over recorded length, where free flight shows it beyond its noise."""
-    for one in examined:
-        if one.gravity is not None and one.gravity.unit:
-            size = one.gravity.size / one.metre
-            sigma = float(np.linalg.norm(one.gravity.sigma)) / one.metre
-            if abs(size - G) > findings.SIZE_OFF * G and abs(size - G) > 3.0 * sigma:
-                return G / size
-    return None
+    """True length over recorded length, where free flight shows it beyond its noise: that of the
+    recordings together, which may differ by more than each one's."""
+    seen = [(one.gravity, one.metre) for one in examined if one.gravity and one.gravity.unit]
+    if not seen:
+        return None
+    sizes = np.array([gravity.size / metre for gravity, metre in seen])
+    sigmas = np.array([np.linalg.norm(gravity.sigma) / metre for gravity, metre in seen])
+    weights = 1.0 / np.maximum(sigmas, 1e-3 * G) ** 2
+    size = float(weights @ sizes / weights.sum())
+    scatter = np.std(sizes, ddof=1) / np.sqrt(len(sizes)) if len(sizes) > 1 else 0.0
+    sigma = max(float(1.0 / np.sqrt(weights.sum())), float(scatter))
+    off = abs(size - G)
+    return G / size if off > findings.SIZE_OFF * G and off > 3.0 * sigma else None
 
 
 def _scene(edges: Sequence[float], mass: float, dt: float) -> str:
