@@ -3,7 +3,8 @@
 Halves a and b of K trials are fitted apart, as the whole was: from the first guess, with draws of
 their own.  Begun at the end of the whole fit, or on the surface of its search, both would stay in
 its valley.  If the covariance C of the whole fit holds, z_a - z_b has covariance
-K (1/K_a + 1/K_b) C, about 4 C; std_dev is enlarged by what they differ more [Eq. 24].
+K (1/K_a + 1/K_b) C, about 4 C, and their mean is the whole's end.  What chance kinks and valleys
+move ends by, however many trials there are, shows in both; std_dev is enlarged by it [Eq. 24].
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from .surface import Surface
 
 FEWEST = 4
 """Trials of which halves say something."""
+OFF = 3.0**0.5
+"""Ends that chance moves by t have (z_a - z_b)^2 / 4 of t^2 / 2 in the mean, and mean - z of
+3 t^2 / 2: a third of its square is what the former lacks."""
 LEVEL = 0.95
 """Quantile of the normal distribution, divided among the parameters, beyond which one is named."""
 
@@ -30,7 +34,7 @@ LEVEL = 0.95
 class Halves:
     """Two halves of the trials.
 
-    z       name -> difference of the halves over its standard deviation
+    z       name -> how far apart the ends are over what std_dev allows, about 1 if it is right
     rms     of these;  factor  by which standard deviations are enlarged for them (1: none)
     """
 
@@ -81,7 +85,9 @@ def halves_of(
         return None
     sigma = np.sqrt(np.diagonal(found.covariance_z)[free])
     spread = np.sqrt(K * sum(1.0 / len(half) for half in chosen))
-    z = (ends[0] - ends[1])[free] / (spread * sigma)
+    mean = sum(len(half) * end for half, end in zip(chosen, ends, strict=True)) / K
+    difference, off = (ends[0] - ends[1]) / spread, (mean - fit.z) / OFF
+    z = np.hypot(difference, off)[free] / sigma
     names = {found.names[i]: float(value) for i, value in zip(free, z, strict=True)}
     return Halves(names, float(np.sqrt(np.mean(z**2))))
 

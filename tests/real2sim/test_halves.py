@@ -24,7 +24,9 @@ def compared(monkeypatch, *ends, trials=8):
     """Halves of eight trials whose fits end there."""
     given = iter(ends)
     monkeypatch.setattr(halves, "_fitted", lambda *rest: next(given))
-    return halves_of(None, SimpleNamespace(kept=list(range(trials))), uncertainty(), seed=0)
+    return halves_of(
+        None, SimpleNamespace(kept=list(range(trials)), z=np.zeros(2)), uncertainty(), seed=0
+    )
 
 
 def test_standard_deviations_are_enlarged_where_halves_disagree(monkeypatch):
@@ -57,6 +59,20 @@ def test_a_parameter_that_halves_put_far_apart_is_named(monkeypatch):
     wide = enlarged(uncertainty(), apart)
     assert not wide.notes[0] and wide.notes[1].startswith("stiff; ")
     assert "4 times as far apart" in wide.notes[1]
+
+
+def test_ends_that_chance_moves_are_counted_once():
+    """Two halves and the whole end by chance, whatever their trials: the mean square is right."""
+    rng, chance = np.random.default_rng(1), 5.0
+    found = []
+    for _ in range(4000):
+        whole, *ends = chance * SIGMA * rng.standard_normal((3, 2))
+        fit = SimpleNamespace(kept=list(range(8)), z=whole)
+        with pytest.MonkeyPatch.context() as patch:
+            given = iter(ends)
+            patch.setattr(halves, "_fitted", lambda *rest, given=given: next(given))
+            found.append(halves_of(None, fit, uncertainty(), seed=0).rms ** 2)
+    assert np.mean(found) == pytest.approx(chance**2, rel=0.05)
 
 
 @pytest.mark.parametrize("surface", [None, "of a search"])
