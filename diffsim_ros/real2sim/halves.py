@@ -35,17 +35,18 @@ class Halves:
     """Two halves of the trials.
 
     z       name -> how far apart the ends are over what std_dev allows, about 1 if it is right
-    rms     of these;  factor  by which standard deviations are enlarged for them (1: none)
+    rms     of these
     """
 
     z: dict[str, float]
     rms: float
 
     @property
-    def factor(self) -> float:
-        """rms where it is above 1.  One draw is an uncertain estimate, but it costs intervals that
-        were right one point of coverage and gains wrong ones up to twenty."""
-        return max(self.rms, 1.0)
+    def factors(self) -> dict[str, float]:
+        """name -> by which its standard deviation is enlarged (1: not): root of the mean of its own
+        z^2 and that of all.  One alone is too uncertain, and all together blame those that agree.
+        """
+        return {n: float(max(1.0, np.hypot(z, self.rms) * 0.5**0.5)) for n, z in self.z.items()}
 
     @property
     def apart(self) -> tuple[str, ...]:
@@ -53,20 +54,22 @@ class Halves:
         from scipy.stats import norm
 
         most = norm.ppf(1.0 - 0.5 * (1.0 - LEVEL) / len(self.z))
-        found = [name for name, z in self.z.items() if abs(z) > most]
-        return tuple(sorted(found, key=lambda name: -abs(self.z[name])))
+        found = [name for name, z in self.z.items() if z > most]
+        return tuple(sorted(found, key=lambda name: -self.z[name]))
 
     def metrics(self) -> dict:
         """Section `halves` of metrics.json."""
-        return {"rms": self.rms, "factor": self.factor, "z": self.z, "apart": list(self.apart)}
+        found = {"rms": self.rms, "z": self.z, "factors": self.factors}
+        return found | {"apart": list(self.apart)}
 
     def __str__(self) -> str:
         """What the note on std_dev says of them."""
-        if self.factor == 1.0:
+        least, most = min(self.factors.values()), max(self.factors.values())
+        if most == 1.0:
             return f"; two halves of the trials agree with it (rms {self.rms:.2g} of it)"
-        return (
-            f", times {self.factor:.3g}: so far apart are the fits of two halves of the trials"
-            + (f", most of all in {', '.join(self.apart)}" if self.apart else "")
+        times = f"{least:.3g} to {most:.3g}" if f"{least:.3g}" != f"{most:.3g}" else f"{most:.3g}"
+        return f", times {times}: so far apart are the fits of two halves of the trials" + (
+            f", most of all in {', '.join(self.apart)}" if self.apart else ""
         )
 
 
@@ -110,16 +113,18 @@ def _fitted(model: Model, fit: Fit, chosen: np.ndarray, k: int, cancel: Any) -> 
 
 def enlarged(found: Uncertainty, halves: Halves) -> Uncertainty:
     """The same with standard deviations that halves agree with, and notes on parameters apart."""
-    factor, notes = halves.factor, list(found.notes)
-    for name in halves.apart:
+    factors, notes = np.ones(len(found.names)), list(found.notes)
+    for name, factor in halves.factors.items():
         i = found.names.index(name)
-        apart = f"halves of the trials lie {abs(halves.z[name]):.2g} times as far apart as they may"
-        notes[i] = "; ".join(filter(None, [notes[i], apart]))
-    samples = None if found.samples is None else found.z + factor * (found.samples - found.z)
+        factors[i] = factor
+        if name in halves.apart:
+            apart = f"halves of the trials lie {halves.z[name]:.2g} times as far apart as they may"
+            notes[i] = "; ".join(filter(None, [notes[i], apart]))
+    samples = None if found.samples is None else found.z + factors * (found.samples - found.z)
     return replace(
         found,
-        covariance_z=factor**2 * found.covariance_z,
-        std_dev=factor * found.std_dev,
+        covariance_z=np.outer(factors, factors) * found.covariance_z,
+        std_dev=factors * found.std_dev,
         samples=samples,
         notes=tuple(notes),
     )

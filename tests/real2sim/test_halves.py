@@ -32,7 +32,7 @@ def compared(monkeypatch, *ends, trials=8):
 def test_standard_deviations_are_enlarged_where_halves_disagree(monkeypatch):
     """Halves that lie four standard deviations apart."""
     apart = compared(monkeypatch, 4.0 * SIGMA, -4.0 * SIGMA)
-    assert apart.rms == pytest.approx(4.0) and apart.factor == pytest.approx(4.0)
+    assert apart.rms == pytest.approx(4.0) and apart.factors == pytest.approx({"a": 4.0, "b": 4.0})
     assert apart.z == pytest.approx({"a": 4.0, "b": 4.0})
     found = uncertainty()
     wide = enlarged(found, apart)
@@ -45,18 +45,23 @@ def test_standard_deviations_are_enlarged_where_halves_disagree(monkeypatch):
 def test_the_difference_of_halves_is_an_estimate_not_a_test(monkeypatch):
     """1.5 standard deviations are within chance, and count all the same; 0.5 take nothing away."""
     some = compared(monkeypatch, 1.5 * SIGMA, -1.5 * SIGMA)
-    assert some.factor == pytest.approx(1.5) and not some.apart
+    assert some.factors == pytest.approx({"a": 1.5, "b": 1.5}) and not some.apart
     assert "times 1.5" in str(some)
     none = compared(monkeypatch, 0.5 * SIGMA, -0.5 * SIGMA)
-    assert none.factor == 1.0 and "agree" in str(none)
+    assert set(none.factors.values()) == {1.0} and "agree" in str(none)
     np.testing.assert_allclose(enlarged(uncertainty(), none).std_dev, SIGMA)
 
 
 def test_a_parameter_that_halves_put_far_apart_is_named(monkeypatch):
-    apart = compared(monkeypatch, np.array([0.05, 0.8]), np.array([0.0, -0.8]))
+    apart = compared(monkeypatch, np.array([0.025, 0.8]), np.array([-0.025, -0.8]))
     assert apart.apart == ("b",) and "most of all in b" in str(apart)
     assert apart.metrics()["apart"] == ["b"]
+    own, all_ = 4.0**2, 0.5 * (4.0**2 + 0.25**2)
+    factors = np.sqrt(0.5 * (np.array([0.25**2, own]) + all_))
     wide = enlarged(uncertainty(), apart)
+    np.testing.assert_allclose(wide.std_dev / SIGMA, factors, rtol=1e-3)
+    np.testing.assert_allclose(np.sqrt(np.diagonal(wide.covariance_z)), wide.std_dev)
+    assert "times 2.01 to 3.47" in str(apart)
     assert not wide.notes[0] and wide.notes[1].startswith("stiff; ")
     assert "4 times as far apart" in wide.notes[1]
 
@@ -99,7 +104,7 @@ def test_halves_are_fitted_apart_as_the_whole_was(monkeypatch, surface):
     monkeypatch.setattr(halves, "fit_trials", fit_trials)
     fit = SimpleNamespace(kept=list(range(9)), surface=surface, z=np.zeros(2))
     options = FitOptions(search_evaluations=40, seed=3)  # two parameters: nine draws are enough
-    assert halves_of(Model(Config(options)), fit, uncertainty(), seed=0).factor == 1.0
+    assert halves_of(Model(Config(options)), fit, uncertainty(), seed=0).rms == 0.0
     (one, first), (other, second) = calls
     assert one.search_evaluations == other.search_evaluations == 20
     assert len({one.seed, other.seed, options.seed}) == 3
@@ -113,7 +118,8 @@ def test_right_intervals_stay_right_and_narrow_ones_cover_more(n):
     quantile = norm.ppf(0.975)
     for true, low, high in ((1.0, 0.955, 0.97), (2.0, 0.80, 0.95)):
         estimates, apart = true * rng.standard_normal((2, count, n))
-        factor = np.array([Halves(dict(enumerate(z)), np.sqrt(z @ z / n)).factor for z in apart])
+        both = [Halves({"a": abs(z[0])}, np.sqrt(z @ z / n)) for z in apart]
+        factor = np.array([one.factors["a"] for one in both])
         covered = np.mean(np.abs(estimates[:, 0]) <= quantile * factor)
         plain = np.mean(np.abs(estimates[:, 0]) <= quantile)
         assert low <= covered <= high and covered > plain, (n, true, covered, plain)
