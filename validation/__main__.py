@@ -53,6 +53,7 @@ ITEMS = {
     "first_data": "check, init and estimate on recordings not seen before, as they come",
     "calibration": "coverage of 95 % intervals on synthetic tosses",
     "demo": "./run demo with hidden truths drawn at random, also on a busy machine",
+    "halves": "real recordings: estimates from disjoint sets agree within std_dev",
     "verdicts": "right and wrong models of synthetic tosses, told apart",
 }
 

@@ -151,17 +151,15 @@ class _Estimation:
     ) -> tuple[Uncertainty | None, str]:
         """Uncertainty that halves of the trials agree with, and what to add to its sentence."""
         options = self.config.uncertainty
-        if found is None or not options.halves:
-            return found, ""
+        if found is None:
+            return None, ""
+        if not options.halves:
+            return found, "; not compared with halves of the trials"
         halves = halves_of(model, fit, found, options.seed, self.cancel)
         if halves is None:
             return found, ""
         metrics["halves"] = halves.metrics()
-        if halves.factor == 1.0:
-            return found, f"; two halves of the trials agree with it (rms {halves.rms:.2g} of it)"
-        return enlarged(found, halves.factor), (
-            f", times {halves.factor:.3g}: so far apart are the fits of two halves of the trials"
-        )
+        return enlarged(found, halves), str(halves)
 
     def _verdict(
         self, experiment: Experiment, fit: Fit, found: Uncertainty | None, noise: Adequacy | None,
@@ -228,16 +226,18 @@ class _Estimation:
 
 def _plan(config: EstimationConfig) -> list[tuple[str, float]]:
     """Expected effort of every phase, in evaluations of the training set."""
-    fit = config.fit
+    fit, uncertainty = config.fit, config.uncertainty
     held = max((len(values) for values in fit.continuation.values()), default=0)
     stages = len(fit.horizons) + held
     starts = fit.starts + sum(max(1, fit.starts >> k) for k in range(1, stages))
+    descents, search = 4.0 * starts * fit.iterations, float(fit.search_evaluations)
+    halves = descents + 0.5 * search if uncertainty.halves and uncertainty.method != "none" else 0.0
     return [
         ("read", 0.5),
-        ("fit", 4.0 * starts * fit.iterations),
-        ("search", float(fit.search_evaluations)),
-        ("uncertainty", 2.0 + 0.05 * config.uncertainty.samples),
-        ("profile", 30.0 * len(config.uncertainty.profile)),
+        ("fit", descents),
+        ("search", search),
+        ("uncertainty", 2.0 + 0.05 * uncertainty.samples + halves),
+        ("profile", 30.0 * len(uncertainty.profile)),
         ("validate", 5.0),
     ]
 

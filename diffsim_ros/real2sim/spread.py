@@ -70,9 +70,7 @@ def uncertainty_of(
         found = _over_surface(fit, fit.surface, options)
         return found, (
             f"bootstrap of {options.samples} resampled sets of {trials} trials, each "
-            "minimised on the surface through the last draws of the search; other "
-            "training sets can differ by more along flat directions "
-            "(docs/explanation/estimation.md)"
+            "minimised on the surface through the last draws of the search"
         )
     why = ""
     if method in ("bootstrap", "sandwich") and trials < FEW:

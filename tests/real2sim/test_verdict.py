@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from diffsim_ros.inverse.score_test import Score
-from diffsim_ros.inverse.uncertainty import Uncertainty
-from diffsim_ros.real2sim import halves, verdict
+from diffsim_ros.real2sim import verdict
 from diffsim_ros.real2sim.estimate import estimate
 from diffsim_ros.real2sim.experiment import Experiment
 from diffsim_ros.real2sim.results import write_results
@@ -44,7 +43,7 @@ def test_a_right_model_is_good(right):
     assert right.converged and right.verdict.grade == "good", str(right.verdict)
     figures = right.metrics["verdict"]
     assert figures["level"] == pytest.approx(1.0, abs=0.1) and figures["probability"] > 0.01
-    assert right.metrics["halves"]["factor"] == 1.0
+    assert right.metrics["halves"]["rms"] < 1.5 and not right.metrics["halves"]["apart"]
     assert any("covariance from the sensor's noise, which is what" in n for n in right.notes)
     document = right.document()
     assert list(document)[2] == "verdict" and document["verdict"]["grade"] == "good"
@@ -122,28 +121,6 @@ def test_a_bound_and_an_optimum_that_was_not_found_are_no_good_fit(tmp_path):
     hurried = fitted(tmp_path, tosses=3, fit={"initial_state": "nuisance", "iterations": 1})
     assert "the optimum was not found" in hurried.verdict.reason
     assert {found.verdict.grade, hurried.verdict.grade} <= {"usable", "misleading"}
-
-
-def test_standard_deviations_are_enlarged_where_halves_disagree(monkeypatch, right):
-    """Halves that lie four standard deviations apart, of eight trials."""
-    sigma = np.array([0.1, 0.2])
-    found = Uncertainty(
-        "sandwich", ("a", "b"), np.zeros(2), np.diag(sigma**2), sigma, np.eye(2), (True, True),
-        {}, ("", ""), (), samples=np.array([[0.1, 0.2], [-0.1, -0.2]]),
-    )  # fmt: skip
-    ends = iter([4.0 * sigma, -4.0 * sigma])
-    monkeypatch.setattr(halves, "_fitted", lambda *given: next(ends))
-    fit = SimpleNamespace(kept=list(range(8)))
-    apart = halves.halves_of(None, fit, found, seed=0)
-    assert apart.rms == pytest.approx(4.0) and apart.factor == pytest.approx(4.0)
-    assert apart.z == pytest.approx({"a": 4.0, "b": 4.0})
-    wide = halves.enlarged(found, apart.factor)
-    np.testing.assert_allclose(wide.std_dev, 4.0 * sigma)
-    np.testing.assert_allclose(np.diagonal(wide.covariance_z), 16.0 * sigma**2)
-    np.testing.assert_allclose(wide.samples, 4.0 * found.samples)
-    ends = iter([sigma, -sigma])
-    assert halves.halves_of(None, fit, found, seed=0).factor == 1.0
-    assert halves.halves_of(None, SimpleNamespace(kept=[1, 2, 3]), found, seed=0) is None
 
 
 def test_parabolas_describe_a_flight_but_no_swing():
