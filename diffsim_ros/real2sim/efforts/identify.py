@@ -37,6 +37,8 @@ LEAST_ROWS = 20
 """Samples of a joint that moves in a half that counts."""
 BLOCKS = 8
 """Contiguous parts of the trials, every other one of which makes a half."""
+HALF, MANY = 0.5, 0.02
+"""Weight below which a sample is an outlier, and share of them that a note tells of."""
 LEVEL = 0.95
 """Quantile of the chi-square distribution beyond which standard deviations are enlarged."""
 GoOn = Callable[[float], bool]
@@ -198,7 +200,7 @@ def identify(
     found, regression, kinds, notes = _fitted(
         samples, laws, phi0, sigma, gains, stuck & np.isnan(gains), options, go_on
     )
-    notes += _late(logs, robot, bandwidth)
+    notes += [*_outlying(samples), *_late(logs, robot, bandwidth)]
     covariance = regression.covariance(found)
     return EffortModel(
         robot, options, bandwidth, samples.fast, laws, found, covariance, baseline, mean, sigma,
@@ -376,7 +378,7 @@ def _gamma(regression: Regression, gammas: Sequence[float], go_on: GoOn) -> floa
     loaded, parts = regression.gains != 0.0, folds(regression)
     if not loaded.any():
         return order[0]
-    errors = []
+    errors: list[np.ndarray] = []
     for k, g in enumerate(order):
         if errors and not go_on(LAWS_SHARE + (1.0 - LAWS_SHARE) * k / len(order)):
             break
@@ -385,6 +387,19 @@ def _gamma(regression: Regression, gammas: Sequence[float], go_on: GoOn) -> floa
     worse = scores - scores[np.argmin(scores.mean(axis=1))]
     allowed = worse.std(axis=1, ddof=1) / np.sqrt(len(parts)) if len(parts) > 1 else 0.0
     return order[int(np.argmax(worse.mean(axis=1) <= allowed))]
+
+
+def _outlying(samples: Samples) -> list[str]:
+    """Sentences on joints of whose samples many count less."""
+    found = []
+    for j, name in enumerate(samples.robot.joint_names):
+        share = float(np.mean(samples.weights[samples.moving[:, j], j] < HALF))
+        if share > MANY:
+            found.append(
+                f"{100 * share:.2g} % of the samples of {name} count less than half: an end stop, "
+                "a push?"
+            )
+    return found
 
 
 def _late(logs: Sequence[Observation], robot: Robot, bandwidth: float) -> list[str]:

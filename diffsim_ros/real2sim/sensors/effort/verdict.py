@@ -88,10 +88,11 @@ class Evidence:
             for run in _runs(seen):
                 fast = np.diff(measured[run], DIFFERENCES)
                 into[1] += fast @ fast / SPREAD / WIDTH, len(fast) / WIDTH
-            off = (samples.effort - predicted)[samples.moving[:, j], j]
+            on = samples.moving[:, j]
+            off, weight = (samples.effort - predicted)[on, j], samples.weights[on, j]
             # as many independent numbers as the band has, and their part of white noise
             dof = len(off) * kept * rate * (motion.t[taken[1]] - motion.t[taken[0]])
-            into[0] += np.mean(off**2) * dof / kept if len(off) else 0.0, dof
+            into[0] += np.average(off**2, weights=weight) * dof / kept if len(off) else 0.0, dof
 
     def coloured(self) -> dict[str, tuple[float, float]]:
         """Joint -> mean square of what is left over that of noise, and the probability that noise
