@@ -144,20 +144,21 @@ def test_gains_with_sign_and_friction_are_within_their_std_dev(robot):
 
 
 def test_the_verdict_names_what_is_wrong(robot):
-    inertias = inertial_parameters(robot)
+    inertias, held = inertial_parameters(robot), {"inertias": "held"}
     currents = [made(robot, seed, inertias=inertias) for seed in (1, 2, 3)]
     roles = {"train": currents[:2], "validate": currents[2:]}
-    wrong = estimate(content(measurement={"gains": 1}), observations=roles)
+    wrong = estimate(content(measurement={"gains": 1}, fit=held), observations=roles)
     assert wrong.verdict.grade == "misleading"
     assert any("take measurement.gains out" in text for text in wrong.verdict.advice)
-    by_load = [made(robot, seed, law="load") for seed in (1, 2, 3)]
+    by_load = [made(robot, seed, law="load", inertias=inertias) for seed in (1, 2, 3)]
     roles = {"train": by_load[:2], "validate": by_load[2:]}
-    plain = estimate(content(fit={"friction": ["coulomb_viscous"]}), observations=roles)
+    fit = {"friction": ["coulomb_viscous"], **held}
+    plain = estimate(content(fit=fit), observations=roles)
     assert plain.verdict.grade == "usable"
     assert "what is left is not noise" in plain.verdict.reason
     assert any("load" in text for text in plain.verdict.advice)
-    torques = [made(robot, seed, gains=np.ones(6)) for seed in (1, 2)]
-    alone = estimate(content(), observations={"train": torques})
+    torques = [made(robot, seed, gains=np.ones(6), inertias=inertias) for seed in (1, 2)]
+    alone = estimate(content(fit=held), observations={"train": torques})
     assert "nothing was held out" in alone.verdict.reason
     assert any("set measurement.gains to 1" in text for text in alone.verdict.advice)
     assert alone.metrics["validate"] is None
@@ -171,7 +172,8 @@ def test_joints_whose_efforts_say_nothing_are_named(robot):
         effort = log.values["effort"].copy()
         effort[:, 2] = np.where(np.abs(effort[:, 2]) > np.percentile(abs(effort[:, 2]), 80), 0.1, 0)
         logs.append(replace(log, values={**log.values, "effort": effort}))
-    result = estimate(content(), observations={"train": logs[:2], "validate": logs[2:]})
+    own = content(fit={"inertias": "held"})
+    result = estimate(own, observations={"train": logs[:2], "validate": logs[2:]})
     assert f"efforts of {JOINTS[2]} say nothing" in result.verdict.reason
     assert result.verdict.grade == "usable"
     by_name = {p.name: p for p in result.parameters}
@@ -181,7 +183,7 @@ def test_joints_whose_efforts_say_nothing_are_named(robot):
     stuck = [f for f in examine(logs[0]).found if f.about == "efforts"]
     assert len(stuck) == 1 and JOINTS[2] in stuck[0].text
     dead = [replace(log, values={**log.values, "effort": 0 * effort}) for log in logs]
-    none = estimate(content(), observations={"train": dead[:2], "validate": dead[2:]})
+    none = estimate(own, observations={"train": dead[:2], "validate": dead[2:]})
     assert none.verdict.grade == "misleading"
     assert "no joint's efforts are measurements" in none.verdict.reason
 
