@@ -31,12 +31,12 @@ FOLDS = (  # what is trained on, and what is predicted [s]
     (((0, 19), (29, END)), (19, 29)),
     (((0, 38),), (38, END)),
 )
-LOADED = ("arm_2_joint", "arm_3_joint", "arm_4_joint")
-"""Joints whose currents show what they carry: arm_1 turns about the vertical, the torso's load is
-constant, those of the wrist are mostly 0."""
+BETTER = ("torso_lift_joint", "arm_2_joint", "arm_3_joint", "arm_4_joint")
+"""arm_2 to arm_4 show what they carry; the torso runs against its end stop before 8.5 s, where
+efforts count less.  arm_1 turns about the vertical: there is next to nothing but friction, and of
+what five coefficients leave there 0.61 is noise.  Currents of the wrist are mostly 0."""
 BAR, NO_WORSE = 0.8, 1.05
-"""Errors over those of five coefficients, geometric means over FOLDS: of LOADED, and of arm_1 and
-the torso, where there is next to nothing but friction."""
+"""Errors over those of five coefficients, geometric means over FOLDS: of BETTER, and of arm_1."""
 
 
 def tiago_urdf() -> Path:
@@ -80,7 +80,7 @@ def study(fraction: float = 1.0) -> dict:
         for name in robot.joint_names
     }
     found["ratio_to_five_coefficients"] = means
-    bars = dict.fromkeys(LOADED, BAR) | dict.fromkeys(("arm_1_joint", "torso_lift_joint"), NO_WORSE)
+    bars = dict.fromkeys(BETTER, BAR) | {"arm_1_joint": NO_WORSE}
     if fraction < 1:  # the bars are of all folds
         return found
     missed = [

@@ -10,7 +10,8 @@ from diffsim_ros.output import OutputFolder, write_text
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write scene.yaml, estimation.yaml and, where they had to be converted, recordings; 0."""
+    """Write scene.yaml, estimation.yaml and, where they had to be converted, recordings; of a robot
+    without commands no scene, and its URDF where that had to be mended; 0."""
     from diffsim_ros.real2sim.first_guess import YAMLS, Given, first, streams_of
     from diffsim_ros.sensing.toss_file import write_tosses
 
@@ -21,15 +22,17 @@ def run(options: argparse.Namespace) -> int:
         streams = streams_of(options.data, lambda text: line.show(text, text), **wanted)
         line.show("examining", "examining")
         made = first(streams, Path(folder.path), given)
-        folder.refuse_existing(made.tosses)
+        texts = {YAMLS[0]: made.scene} if made.scene else {}
+        texts |= {YAMLS[1]: made.estimation, **made.files}
+        folder.refuse_existing([*made.tosses, *made.files])
         with folder.staging() as stage:
-            write_text(stage / YAMLS[0], made.scene)
-            write_text(stage / YAMLS[1], made.estimation)
+            for name, text in texts.items():
+                write_text(stage / name, text)
             for name, trials in made.tosses.items():
                 write_tosses(stage / name, trials)
     for note in made.notes:
         print(f"assumed: {note}")
-    print(f"written: {', '.join(str(folder / name) for name in (*YAMLS, *made.tosses))}")
+    print(f"written: {', '.join(str(folder / name) for name in (*texts, *made.tosses))}")
     for place in made.missing:
         print(f"fill in: {place}")
     first_of_all = "fill in what is named above, then " if made.missing else ""

@@ -21,7 +21,7 @@ from ..errors import InputError
 from ..scene.contacts import Contact
 from ..scene.model import SceneModel, load_scene
 from .config import load_estimation
-from .experiment import experiment_of
+from .experiment import experiment_of, simulated
 from .options import EstimationConfig
 from .results import Verdict
 
@@ -46,6 +46,8 @@ def alternatives(
 
     verdict  on a fit of `config`, whose advice is tried too
     """
+    if not simulated(config):
+        return {}, ("the laws of friction were compared already, joint by joint",)
     scene = load_scene(config.scene, base=config.base)
     offered = [*_freed(config, verdict), *(c for law in LAWS for c in law(config.source, scene))]
     found, left_out = {}, []

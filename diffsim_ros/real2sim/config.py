@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError, nearest
 from ..fields import Reader, deprecated
@@ -19,6 +20,7 @@ from .options import (
     ParameterOptions,
     TopOptions,
     UncertaintyOptions,
+    fields_of,
     is_number,
     read_options,
 )
@@ -50,19 +52,19 @@ def load_estimation(
     content, place, folder = read_content(source, set)
     base = folder if base is None else base
     reader = Reader(place)
-    top = read_options(TopOptions, reader, _with_present_kind(reader, content), "")
+    present = _with_present_kind(reader, content)
+    named = reader.value(fields_of(TopOptions)["kind"], present.get("kind", "poses"), "kind")
+    kind = kind_of(str(named))
+    if kind.top is not TopOptions:
+        return _without_scene(reader, kind, content, base, (train, validate, parameters))
+    top = read_options(TopOptions, reader, present, "")
     grouped = inertia_parameters(reader, top.inertias)
     chosen = _parameters(reader, top.parameters, grouped, parameters)
-    kind = kind_of(top.kind)
     bodies = _bodies(reader, kind, top.body)
     statics = None
     if top.statics is not None or top.kind == ALONE:
         statics = read_statics(reader, top.statics, base, bodies[0])
-    own, other = kind.recordings.roles(reader, top.data, base)
-    if train:
-        own, content["data"]["train"] = own.others("--train", train)
-    if validate:
-        other, content["data"]["validate"] = (other or own).others("--validate", validate)
+    own, other = _roles(reader, kind, content, top.data, base, train, validate)
     return EstimationConfig(
         place=place,
         base=base,
@@ -81,6 +83,50 @@ def load_estimation(
         inertias=tuple(top.inertias),
         statics=statics,
     )
+
+
+def _without_scene(
+    reader: Reader, kind: type[Experiment], content: dict, base: Path, others: tuple
+) -> EstimationConfig:
+    """An estimation of a kind that has a robot and no scene; `others`: files that replace those of
+    training and validation, and names of parameters, which it has not."""
+    train, validate, parameters = others
+    if parameters:
+        rule = "none: a regression estimates all of its own (fit, measurement.gains)"
+        raise reader.error("parameters", list(parameters), rule)
+    top: Any = read_options(kind.top, reader, content, "")
+    own, other = _roles(reader, kind, content, top.data, base, train, validate)
+    return EstimationConfig(
+        place=reader.place,
+        base=base,
+        name=top.name,
+        kind=top.kind,
+        scene={},
+        bodies=(),
+        train=own,
+        validate=other,
+        measurement=read_options(kind.measurement, reader, top.measurement, "measurement"),
+        simulation=None,
+        parameters={},
+        fit=read_options(kind.fit, reader, top.fit, "fit"),
+        uncertainty=UncertaintyOptions(),
+        source=content,
+        robot=kind.robot_of(reader, top.robot, base),
+    )
+
+
+def _roles(
+    reader: Reader, kind: type[Experiment], content: dict, data: object, base: Path,
+    train: Sequence | None, validate: Sequence | None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Recordings to train on and to validate on, those of the command line in place of the
+    YAML's."""
+    own, other = kind.recordings.roles(reader, data, base)
+    if train:
+        own, content["data"]["train"] = own.others("--train", train)
+    if validate:
+        other, content["data"]["validate"] = (other or own).others("--validate", validate)
+    return own, other
 
 
 def _with_present_kind(reader: Reader, content: Mapping) -> dict:

@@ -17,7 +17,7 @@ from ..inverse.solution import bounds_reached
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
 from .config import load_estimation
-from .experiment import Data, Experiment, experiment_of
+from .experiment import Data, Experiment, experiment_of, kind_of
 from .fit import Fit, fit_trials
 from .halves import enlarged, halves_of
 from .inertias import read_back
@@ -66,8 +66,11 @@ def estimate(
     folder = None
     if out is not None:
         folder = out if isinstance(out, OutputFolder) else open_folder(out, report=report)
+    given = observations or {}
+    roles = given if isinstance(given, Mapping) else {"train": given}
+    run = kind_of(config.kind).estimation(config, progress, cancel)
     try:
-        result = _Estimation(config, progress, cancel).run(observations)
+        result = (run or _Estimation(config, progress, cancel).run)(roles)
     except BaseException:
         if folder is not None:
             folder.discard_if_empty()
@@ -90,11 +93,10 @@ class _Estimation:
     def cancelled(self) -> bool:
         return bool(getattr(self.cancel, "cancelled", False))
 
-    def run(self, observations: Observations | None) -> EstimationResult:
+    def run(self, observations: Mapping[str, Sequence[Any]]) -> EstimationResult:
         self.reporter.begin("read")
-        given = observations or {}
         experiment = experiment_of(self.config)
-        data = experiment.read(given if isinstance(given, Mapping) else {"train": given})
+        data = experiment.read(observations)
         before = preflight(experiment.model, data.train, self.cancel)
         fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel, before.problem)
         notes = [*data.notes, *before.notes]

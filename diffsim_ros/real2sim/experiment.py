@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import InputError
 from ..fields import Reader
 from .fit import Fit
-from .options import KINDS, EstimationConfig, FitOptions, SimulationOptions
+from .options import KINDS, EstimationConfig, FitOptions, SimulationOptions, TopOptions
 from .progress import Reporter
 from .recordings import Recordings
 
@@ -73,6 +73,8 @@ class Experiment:
     measurement, simulation, fit  options of these sections of the YAML
     recordings  what section `data` names
     several     several bodies may be tracked at once
+    top         options of the YAML's top level; of kinds without a scene their own
+    robot_of    of those: (reader, section robot, base folder) -> EstimationConfig.robot
     what        the trials' name in figures and notes;  named  what lists them there
     model_of    (config) -> Model
     """
@@ -82,6 +84,8 @@ class Experiment:
     fit: ClassVar[type[FitOptions]] = FitOptions
     recordings: ClassVar[type[Recordings]]
     several: ClassVar[bool] = False
+    top: ClassVar[type] = TopOptions
+    robot_of: ClassVar[Any] = None
     what: str = "recordings"
     named: str = "names"
 
@@ -90,6 +94,11 @@ class Experiment:
     def __init__(self, config: EstimationConfig) -> None:
         self.config = config
         self.model = type(self).model_of(config)
+
+    @classmethod
+    def estimation(cls, config: EstimationConfig, progress: Any, cancel: Any) -> Any:
+        """(observations) -> EstimationResult of kinds whose fit has no rollouts; None: it has."""
+        return None
 
     @classmethod
     def check_fit(cls, reader: Reader, fit: Any) -> None:
@@ -191,12 +200,24 @@ class Experiment:
 
 
 def experiment_of(config: EstimationConfig) -> Experiment:
-    """The experiment of a configuration: of its kind, with what it has of the scene at rest."""
+    """The experiment of a configuration: of its kind, with what it has of the scene at rest.
+
+    InputError of a kind without a scene.
+    """
+    if not simulated(config):
+        rule = "a kind whose scene is simulated"
+        remedy = "it is fitted by regression, which compares its laws itself (diffsim estimate)"
+        raise config.error("kind", config.kind, rule, remedy)
     found = kind_of(config.kind)(config)
     if config.statics is None or config.kind == ALONE:
         return found
     still: Any = kind_of(ALONE)
     return still.beside(found)
+
+
+def simulated(config: EstimationConfig) -> bool:
+    """Whether an estimation has a scene."""
+    return kind_of(config.kind).top is TopOptions
 
 
 def kind_of(name: str) -> type[Experiment]:

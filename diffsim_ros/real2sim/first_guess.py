@@ -22,7 +22,7 @@ KINDS = {
     "poses": "a tossed rigid body",
     "markers": "a body released from rest, with markers",
     "clouds": "a soft body thrown onto a floor before a depth camera",
-    "joints": "a robot that was commanded, of known URDF",
+    "joints": "a robot of known URDF, commanded or with efforts",
     "wrench": "a block that is pressed onto a force-torque sensor",
 }
 ALWAYS_THERE = ("wrench", "joints")
@@ -49,14 +49,16 @@ class Given:
 
 @dataclass(frozen=True)
 class First:
-    """Texts of the YAMLs, recordings that were converted (name -> trials), what was assumed, and
-    what the user has to fill in: file, key and what it is."""
+    """Texts of the YAMLs ("" of a scene: there is none), recordings that were converted (name ->
+    trials), what was assumed, what the user has to fill in: file, key and what it is, and further
+    texts (name -> text)."""
 
     scene: str
     estimation: str
     tosses: dict[str, list[PoseTrial]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
 
 
 def streams_of(

@@ -24,6 +24,7 @@ KINDS = {
     "clouds": ".sensors.cloud.experiment.CloudExperiment",
     "sensors": ".sensors.cloud.experiment.CloudExperiment",
     "joints": ".sensors.joint.experiment.JointExperiment",
+    "efforts": ".sensors.effort.experiment.EffortExperiment",
     "wrenches": ".sensors.wrench.experiment.WrenchExperiment",
     "outputs": ".sensors.output.OutputExperiment",
     "statics": ".sensors.statics.experiment.StaticsExperiment",
@@ -243,6 +244,8 @@ class EstimationConfig:
     parameters    name -> ParameterOptions, in the order of the YAML, those of inertias behind
     inertias      payloads whose ten parameters are among them
     statics       what was measured of the scene at rest (sensors/statics/loads.py), or None
+    robot         of kind efforts (sensors/effort/options.py), which has no scene, body, simulation
+                  or parameters of its own; else None
     source        the mapping as read, with every --set, --train and --validate in it (provenance)
     """
 
@@ -262,6 +265,7 @@ class EstimationConfig:
     source: Mapping
     inertias: tuple[str, ...] = ()
     statics: Any = None
+    robot: Any = None
 
     def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
         """An InputError that names this estimation's file."""

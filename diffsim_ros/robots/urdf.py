@@ -126,9 +126,15 @@ def _counting(path: Path) -> tuple[Callable[..., None], Callable[..., None]]:
     return begin, end
 
 
-def _parsed(path: Path, content: bytes) -> ElementTree.Element:
+def tree_of(path: Path, *, comments: bool = False) -> ElementTree.Element:
+    """A URDF's elements; InputError for a file that cannot be one."""
+    return _parsed(path, _content(path), comments)
+
+
+def _parsed(path: Path, content: bytes, comments: bool = False) -> ElementTree.Element:
+    builder = ElementTree.TreeBuilder(insert_comments=comments)
     try:
-        root = ElementTree.fromstring(content)
+        root = ElementTree.fromstring(content, ElementTree.XMLParser(target=builder))
     except (ElementTree.ParseError, ValueError) as error:
         raise InputError(path, "", str(error), "well-formed XML") from error
     if root.tag != "robot":

@@ -24,6 +24,9 @@ SIZE_OFF = 0.01
 PLANE_FRAMES, PLANE_POINTS = 3, 1000
 """Frames in which planes are searched, and the fewest points for that."""
 DEGREES = 180.0 / np.pi
+STUCK = 0.5
+"""An effort with one value at more than this share of the samples in which its joint moves is no
+measurement."""
 TURNS = 4.0 * np.pi
 """A joint beyond two turns is a wheel's, or in degrees."""
 FEW_POINTS = 64
@@ -269,6 +272,7 @@ def of_joints(stream: Observation) -> list[Finding]:
             text = f"{len(bad)} {key} values are no numbers, the first {name} at sample {bad[0][0]}"
             found.append(Finding("warning", "columns", text))
     found += _of_angles(stream)
+    found += _of_efforts(stream)
     position = stream.values.get("position")
     if position is not None:
         still = [n for n, span in zip(stream.names, np.ptp(position, axis=0), strict=True)
@@ -276,6 +280,34 @@ def of_joints(stream: Observation) -> list[Finding]:
         if still:
             text = f"hardly move: {', '.join(still)}"
             found.append(Finding("note", "excitation", text, "their friction cannot be estimated"))
+    return found
+
+
+def _of_efforts(stream: Observation) -> list[Finding]:
+    """What a log can give, by its commands and efforts; efforts that have one value."""
+    effort, found = stream.measured.get("effort"), []
+    if not stream.command and effort is None:
+        advice = "log efforts (torques or motor currents), or what the drives were commanded"
+        text = "neither efforts nor commands: positions alone tell of no force"
+        found.append(Finding("warning", "estimation", text, advice))
+    elif not stream.command:
+        text = (
+            "efforts without commands: gains with their sign, friction and inertias by inverse "
+            "dynamics (kind efforts)"
+        )
+        found.append(Finding("note", "estimation", text, "diffsim init --from LOG --urdf URDF"))
+    if effort is None:
+        return found
+    moved = np.abs(np.diff(stream.values["position"], axis=0)) > 1e-9
+    stuck = []
+    for j, name in enumerate(stream.names):
+        own = effort[1:, j][moved[:, j] & np.isfinite(effort[1:, j])]
+        if len(own) and np.unique(own, return_counts=True)[1].max() > STUCK * len(own):
+            stuck.append(name)
+    if stuck:
+        text = f"efforts of {', '.join(stuck)} have one value at most samples"
+        advice = "currents within a dead band say nothing of these joints"
+        found.append(Finding("note", "efforts", text, advice))
     return found
 
 

@@ -29,10 +29,12 @@ class Sections:
     rest     blocks on what was measured at rest, and their figures (kinds/statics.py)
     rows     fit_plots.ParameterRow of the estimated parameters;  held  of the others
     titles   of the sections on what was predicted, and on single recordings
+    plays    whether there is something to play back
     seen, choice  sentences above and below the playable motion;  intro  about the errors
     """
 
     titles = "Errors", "Recordings"
+    plays = True
     seen = intro = ""
     choice = "Every recording to choose from."
 

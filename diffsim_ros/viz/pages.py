@@ -15,6 +15,7 @@ KINDS = {
     "clouds": "clouds.CloudSections",
     "sensors": "clouds.CloudSections",
     "joints": "joints.JointSections",
+    "efforts": "efforts.EffortSections",
     "wrenches": "wrenches.WrenchSections",
     "outputs": "outputs.OutputSections",
     "statics": "statics.StaticsSections",
@@ -29,10 +30,11 @@ def sections_of(result: Any) -> Sections:
 
 
 def write_pages(result: Any, folder: Path) -> None:
-    """Write report.html, its pictures and motion.mcap of an EstimationResult into a folder."""
+    """Write report.html, its pictures and, of what moves, motion.mcap of an EstimationResult into a
+    folder."""
     sections = sections_of(result)
     statics = import_module("diffsim_ros.viz.kinds.statics")
     sections.rest = statics.blocks(result.at_rest), statics.figures(result.at_rest)
     write_page(sections, folder / "report.html")
-    if result.predictions:
+    if result.predictions and sections.plays:
         write_playback(folder / "motion.mcap", sections.play)

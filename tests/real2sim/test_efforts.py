@@ -16,7 +16,6 @@ from diffsim_ros.real2sim.efforts import (
 )
 from diffsim_ros.real2sim.efforts.physical import (
     Divergence,
-    from_pseudo_inertia,
     is_physical,
     pseudo_inertia,
     thickened,
@@ -25,48 +24,23 @@ from diffsim_ros.real2sim.efforts.signals import band_of, low_passed, motion_of,
 from diffsim_ros.robots.dynamics import inertial_parameters, regressor
 from diffsim_ros.robots.urdf import load_robot
 from diffsim_ros.sensing.joints import read_arrays, trials
-from diffsim_ros.sensing.observation import Observation
+from tests.real2sim.arm_synthetic import (
+    DRY,
+    GAINS,
+    OFFSETS,
+    VISCOUS,
+    recording,
+    true_inertias,
+)
 
 pytest.importorskip("urchin")
 ROOT = Path(__file__).resolve().parents[2]
 UR5 = ROOT / "urdf" / "ur5.urdf"
-GAINS = np.array([0.1, -0.08, 0.12, 0.5, -0.4, 0.3])  # motors on either side of their gears
-OFFSETS = np.array([0.02, 0.0, -0.03, 0.01, 0.02, 0.0])
-VISCOUS, DRY, BY_LOAD = 0.5, 0.8, 0.1  # [N m s], [N m], N m per N m
 
 
 @pytest.fixture(scope="module")
 def ur5():
     return load_robot(UR5)
-
-
-def true_inertias(robot):
-    """Inertial parameters of an arm that is like the URDF's, but not quite."""
-    rng, rows = np.random.default_rng(8), []
-    for phi in inertial_parameters(robot):
-        L = np.linalg.cholesky(pseudo_inertia(phi))
-        turn = np.eye(4) + 0.15 * rng.normal(size=(4, 4))
-        rows.append(from_pseudo_inertia(L @ turn @ turn.T @ L.T))
-    return np.array(rows)
-
-
-def recording(robot, seed, noise=0.002, law="coulomb_viscous", seconds=30.0):
-    """Observation of a random smooth motion, its efforts in amperes, say."""
-    rng, t = np.random.default_rng(seed), np.arange(0, seconds, 0.01)
-    n = len(robot.joints)
-    q, qd, qdd = np.zeros((3, len(t), n))
-    for k in range(1, 6):
-        w, a, p = 2 * np.pi * 0.1 * k, 0.5 * rng.normal(size=n) / k, rng.uniform(0, 6, n)
-        q += a * np.sin(w * t[:, None] + p)
-        qd += a * w * np.cos(w * t[:, None] + p)
-        qdd -= a * w * w * np.sin(w * t[:, None] + p)
-    load = np.einsum("njp,p->nj", regressor(robot, q, qd, qdd), true_inertias(robot).ravel())
-    dry = DRY + (BY_LOAD * np.abs(load) if law == "load" else 0.0)
-    effort = (load + VISCOUS * qd + dry * np.sign(qd)) * GAINS + OFFSETS
-    values = {"position": q, "effort": effort + noise * rng.normal(size=effort.shape)}
-    return Observation(
-        kind="joints", t=t, names=robot.joint_names, values=values, source=f"log{seed}"
-    )
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +104,23 @@ def test_a_log_without_commands_or_velocities_tells_a_ur5s_tool():
     sigma = np.sqrt(np.diag(model.covariance)[51:53])
     assert moment == pytest.approx([1.8 * 0.025, -1.8 * 0.015], abs=0.004)
     assert np.all(sigma < 0.004)
+
+
+def test_a_joint_at_its_end_stop_counts_less(ur5):
+    """0.6 s of an effort that is no friction, as a torso's at its lower end."""
+    robot = load_robot(UR5, joints=ur5.joint_names[:2])
+    options = EffortOptions(friction=("coulomb_viscous",), gammas=(np.inf,))
+    log, found = recording(robot, 1, seconds=20.0, inertias=inertial_parameters(robot)), []
+    effort = log.values["effort"].copy()
+    effort[500:560, 0] -= 3.0
+    for values in (log.values["effort"], effort):
+        found.append(identify(robot, [replace(log, values={**log.values, "effort": values})],
+                              options))  # fmt: skip
+    truth = np.array([VISCOUS * GAINS[0], DRY * GAINS[0]])
+    assert found[0].coefficients.friction[0][2:] == pytest.approx(truth, rel=0.05)
+    off = found[1].coefficients.friction[0][2:] - truth
+    plain = found[1].baseline[0][1:3] - truth  # least squares
+    assert np.linalg.norm(off) < 0.25 * np.linalg.norm(plain), (off, plain)
 
 
 # ---------------------------------------------------------------------------- parts

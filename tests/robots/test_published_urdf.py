@@ -7,6 +7,7 @@ import pytest
 
 from diffsim_ros.errors import InputError
 from diffsim_ros.robots.kinematics import link_pose
+from diffsim_ros.robots.published import joints_of, mended_urdf
 from diffsim_ros.robots.urdf import load_robot
 
 pytest.importorskip("urchin")
@@ -102,3 +103,35 @@ def test_a_sound_robot_is_read_without_a_warning(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load_robot(published(tmp_path), joints=["shoulder"], held={"finger": 1})
+
+
+def test_the_mended_text_is_read_without_a_warning(tmp_path):
+    path = published(tmp_path, hand={"xx": 0.0205, "yy": 0.012, "zz": 0.008})  # 2.5 % too much
+    text = path.read_text().replace(
+        '<link name="base"/>',
+        '<link name="base"><visual><geometry><mesh filename="a/b.stl"/></geometry></visual></link>',
+    )
+    path.write_text("<?xml version='1.0'?>\n<!-- a licence -->\n" + text)
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    mended = folder / "mended.urdf"
+    mended.write_text(mended_urdf(path, folder))
+    assert "<!-- a licence -->" in mended.read_text()
+    assert 'filename="../a/b.stl"' in mended.read_text()
+    joints = ["lift", "shoulder", "elbow"]
+    with pytest.warns(UserWarning, match="link hand"):
+        one = load_robot(path, meshes="ignore", joints=joints, held={"finger": 0.7})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = load_robot(mended, meshes="ignore", joints=joints, held={"finger": 0.7})
+    for a, b in zip(one.joints, other.joints, strict=True):
+        assert a.inertial.inertia == pytest.approx(b.inertial.inertia, rel=1e-7, abs=1e-12)
+    assert mended_urdf(mended, folder) is None
+
+
+def test_joints_of_a_urdf_before_any_is_chosen(tmp_path):
+    found = joints_of(published(tmp_path))
+    assert list(found) == ["drive", "lift", "shoulder", "elbow", "finger"]  # none that is fixed
+    assert (found["lift"].lower, found["lift"].upper) == (-2.0, 2.0)
+    assert [name for name, joint in found.items() if not joint.free] == ["drive", "finger"]
+    assert found["drive"].upper == np.inf

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import chdtri
 
 from ...errors import InputError, nearest
 from ...robots.dynamics import GRAVITY
@@ -14,8 +15,8 @@ from ...sensing.observation import Observation
 from .friction import COMPARED, LAWS, FrictionLaw
 from .physical import thickened
 from .regression import Coefficients, Regression
-from .samples import FIVE, Samples, fast_speeds
-from .signals import LATE, band_of, motion_of, velocity_lag
+from .samples import FIVE, ROWS, STILL, Samples, fast_speeds
+from .signals import LATE, FilteredMotion, band_of, motion_of, velocity_lag
 
 FOLDS = 5
 """Contiguous parts of the trials, each predicted from the others, that choices are made by."""
@@ -27,6 +28,21 @@ BETTER = 0.05
 """Share by which errors have to be lower for another law of friction than the first one."""
 OWN = ("armature", "offset")
 """Coefficients of every joint beside its friction: effort per acceleration, and a constant."""
+STUCK = 0.5
+"""An effort that has one value at more than this share of the samples in which its joint moves is
+no measurement: a current within the dead band of its driver."""
+LAWS_SHARE = 0.3
+"""Of the work that is done once friction's laws are compared."""
+LEAST_ROWS = 20
+"""Samples of a joint that moves in a half that counts."""
+BLOCKS = 8
+"""Contiguous parts of the trials, every other one of which makes a half."""
+HALF, MANY = 0.5, 0.02
+"""Weight below which a sample is an outlier, and share of them that a note tells of."""
+LEVEL = 0.95
+"""Quantile of the chi-square distribution beyond which standard deviations are enlarged."""
+GoOn = Callable[[float], bool]
+"""Told the share that is done; False: stop, with the best so far."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,10 @@ class EffortModel:
     baseline    (n, 5) coefficients of the five-coefficient regression (samples.FIVE)
     mean        (n,) effort of the training samples
     sigma       (n,) spread of the baseline's residuals [effort];  notes  sentences for reports
+    kinds       of the gains: estimated, given, reference (held at its value with the URDF's
+                inertias), unseen (efforts do not tell it) or stuck (no measurement)
+    settled     whether the descent ended by its own rule
+    halves      differences of two halves' coefficients over their standard deviations (k,)
     """
 
     robot: Robot
@@ -70,13 +90,24 @@ class EffortModel:
     baseline: np.ndarray
     mean: np.ndarray
     sigma: np.ndarray
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+    kinds: tuple[str, ...]
+    settled: bool
+    halves: np.ndarray
 
-    def samples(self, logs: Sequence[Observation]) -> Samples:
-        """Samples of other trials of the same robot, by the same filter."""
+    def samples(self, logs: Sequence[Observation], rows: float = ROWS) -> Samples:
+        """Samples of other trials of the same robot, by the same filter, `rows` a period of it."""
         names = self.robot.joint_names
         motions = tuple(motion_of(log, names, self.bandwidth) for log in logs)
-        return Samples(self.robot, motions, self.fast, self.options.gravity)
+        return Samples(self.robot, motions, self.fast, self.options.gravity, rows)
+
+    @property
+    def enlargement(self) -> float:
+        """Factor on standard deviations by which the halves agree; 1: they do as it is."""
+        square, count = float(self.halves @ self.halves), len(self.halves)
+        if not count or square <= chdtri(count, 1.0 - LEVEL):
+            return 1.0
+        return float(np.sqrt(square / count))
 
     def predicted(self, samples: Samples) -> np.ndarray:
         """Efforts (N, n) of samples, in the log's unit."""
@@ -95,6 +126,7 @@ class JointError:
     rms, five, constant  root mean squares of the model's, the five coefficients' and the mean's
     ratio, ratio_sigma   rms over five; its standard deviation by leaving out stretches of time
     samples              how many there are, a quarter of a period of the bandwidth apart
+    NaN where efforts do not change at all.
     """
 
     joint: str
@@ -105,6 +137,11 @@ class JointError:
     ratio: float
     ratio_sigma: float
     samples: int
+
+    @property
+    def share(self) -> float:
+        """rms over constant."""
+        return self.rms / self.constant if self.constant > 0 else np.nan
 
 
 def errors_of(model: EffortModel, samples: Samples) -> list[JointError]:
@@ -123,20 +160,21 @@ def errors_of(model: EffortModel, samples: Samples) -> list[JointError]:
         rms, five, constant = np.sqrt(off.mean(axis=1))
         parts = np.unique(where)
         left = [off[:2, where != s].mean(axis=1) for s in parts] if len(parts) > 1 else []
-        ratios = np.sqrt([a / b for a, b in left])
+        ratios = np.sqrt([a / b if b > 0 else np.nan for a, b in left])
         spread = np.sqrt((len(parts) - 1) * np.var(ratios)) if left else np.nan
         found.append(
             JointError(
                 name, model.laws[j].name, float(rms), float(five), float(constant),
-                float(rms / five), float(spread), int(on.sum()),
+                float(rms / five) if five > 0 else np.nan, float(spread), int(on.sum()),
             )
         )  # fmt: skip
     return found
 
 
 def identify(
-    robot: Robot, logs: Sequence[Observation], options: EffortOptions | None = None
-) -> EffortModel:
+    robot: Robot, logs: Sequence[Observation], options: EffortOptions | None = None,
+    go_on: GoOn = lambda share: True,
+) -> EffortModel:  # fmt: skip
     """Fit the efforts of all joints of a robot in trials of its log (`sensing.joints.trials`).
 
     The law of friction of each joint, then the weight of the URDF's inertias, are those that best
@@ -156,14 +194,37 @@ def identify(
             raise InputError(logs[0].place, f"joint {name}", int(count), rule, remedy)
     baseline, mean, sigma = _baseline(samples)
     gains = np.array([options.gains.get(name, np.nan) for name in names])
+    stuck = stuck_shares(logs, motions, samples.fast, names) > STUCK
     phi0 = thickened(samples.inertias)
-    laws = _laws(samples, options.friction, phi0, sigma, gains)
-    found, regression, notes = _fitted(samples, laws, phi0, sigma, gains, options)
-    notes += _late(logs, robot, bandwidth)
+    laws = _laws(samples, options.friction, phi0, sigma, gains, stuck, go_on)
+    found, regression, kinds, notes = _fitted(
+        samples, laws, phi0, sigma, gains, stuck & np.isnan(gains), options, go_on
+    )
+    notes += [*_outlying(samples), *_late(logs, robot, bandwidth)]
+    covariance = regression.covariance(found)
     return EffortModel(
-        robot, options, bandwidth, samples.fast, laws, found, regression.covariance(found),
-        baseline, mean, sigma, tuple(notes),
+        robot, options, bandwidth, samples.fast, laws, found, covariance, baseline, mean, sigma,
+        tuple(notes), kinds, found.settled, _halves(regression, found, covariance, stuck),
     )  # fmt: skip
+
+
+def stuck_shares(
+    logs: Sequence[Observation], motions: Sequence[FilteredMotion], fast: np.ndarray,
+    names: Sequence[str],
+) -> np.ndarray:  # fmt: skip
+    """Of every joint the share (n,) of the samples in which it moves that have its commonest
+    effort."""
+    found = np.zeros(len(names))
+    for j, name in enumerate(names):
+        values = []
+        for log, motion in zip(logs, motions, strict=True):
+            speed = np.interp(log.t - log.t[0], motion.t, np.abs(motion.qd[:, j]))
+            own = log.column(log.measured["effort"], name)
+            values.append(own[np.isfinite(own) & (speed > STILL * fast[j])])
+        every = np.concatenate(values)
+        if len(every):
+            found[j] = np.unique(every, return_counts=True)[1].max() / len(every)
+    return found
 
 
 def _checked(robot: Robot, logs: Sequence[Observation], options: EffortOptions) -> float:
@@ -197,8 +258,12 @@ def _baseline(samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         scale = np.maximum(np.abs(columns).max(axis=0), 1e-12)
         found[j] = np.linalg.lstsq(columns / scale, effort, rcond=1e-10)[0] / scale
         mean[j] = effort.mean()
-        sigma[j] = max(float((effort - columns @ found[j]).std()), 1e-6 * float(abs(effort).max()))
-    return found, mean, np.maximum(sigma, 1e-12)
+        # without outliers: one joint at its end stop is to weigh no less than the others
+        root = np.sqrt(samples.weights[on, j])
+        scaled = root[:, None] * columns / scale
+        own = root * effort - scaled @ np.linalg.lstsq(scaled, root * effort, rcond=1e-10)[0]
+        sigma[j] = max(float(own.std()), 1e-6 * float(abs(effort).max()))
+    return found, mean, np.where(sigma > 1e-12, sigma, 1.0)  # 1: efforts that are all 0
 
 
 def folds(regression: Regression) -> list[np.ndarray]:
@@ -209,25 +274,32 @@ def folds(regression: Regression) -> list[np.ndarray]:
 
 
 def _laws(
-    samples: Samples, wanted: Sequence[str], phi0: np.ndarray, sigma: np.ndarray, gains: np.ndarray
-) -> tuple[FrictionLaw, ...]:
+    samples: Samples, wanted: Sequence[str], phi0: np.ndarray, sigma: np.ndarray,
+    gains: np.ndarray, stuck: np.ndarray, go_on: GoOn,
+) -> tuple[FrictionLaw, ...]:  # fmt: skip
     """For every joint the law that best predicts what is left out, with the URDF's inertias, by the
-    geometric mean of the errors; the first unless another is better by BETTER."""
+    geometric mean of the errors; the first unless another is better by BETTER, or efforts are
+    stuck."""
     scores = []
-    for name in wanted:
+    for k, name in enumerate(wanted):
+        if not go_on(LAWS_SHARE * k / len(wanted)):
+            break
         rows = samples.rows([LAWS[name]] * len(sigma))
         regression = Regression(rows, phi0, sigma, gains)
-        errors = 0.5 * np.log(regression.left_out(np.inf, folds(regression)))
+        with np.errstate(divide="ignore"):
+            errors = 0.5 * np.log(regression.left_out(np.inf, folds(regression)))
         scores.append(np.nanmean(errors, axis=0))
-    scores[0] = scores[0] + np.log(1.0 - BETTER)
+    if len(scores) < 2:
+        return tuple(LAWS[wanted[0]] for _ in sigma)
+    scores[0] = np.where(stuck, -np.inf, scores[0] + np.log(1.0 - BETTER))
     return tuple(LAWS[wanted[k]] for k in np.argmin(scores, axis=0))
 
 
 def _fitted(
     samples: Samples, laws: Sequence[FrictionLaw], phi0: np.ndarray, sigma: np.ndarray,
-    gains: np.ndarray, options: EffortOptions,
-) -> tuple[Coefficients, Regression, list[str]]:  # fmt: skip
-    """Coefficients at the best weight of the URDF's inertias, and sentences on gains.
+    gains: np.ndarray, stuck: np.ndarray, options: EffortOptions, go_on: GoOn,
+) -> tuple[Coefficients, Regression, tuple[str, ...], list[str]]:  # fmt: skip
+    """Coefficients at the best weight of the URDF's inertias, kinds of gains, sentences on them.
 
     Gains that the efforts do not determine are 0: with a body that nothing else shows, one would
     grow and the other vanish.  What is determined is judged at the URDF's inertias, then at those
@@ -236,42 +308,98 @@ def _fitted(
     names, rows = samples.robot.joint_names, samples.rows(laws)
     n, unseen = len(names), np.zeros(len(names), bool)
     while True:
-        held, notes = np.where(unseen, 0.0, gains), []
+        held, notes = np.where(unseen | stuck, 0.0, gains), []
+        kinds = np.where(np.isnan(gains), "estimated", "given").astype("<U9")
+        kinds[unseen], kinds[stuck] = "unseen", "stuck"
+        if stuck.any():
+            listed = ", ".join(np.array(names)[stuck])
+            notes.append(
+                f"efforts of {listed} have one value at most samples in which the joint moves: "
+                "they say nothing of it"
+            )
         if unseen.any():
             listed = ", ".join(np.array(names)[unseen])
             notes.append(
                 f"efforts do not tell the gain of {listed}: friction and rotor alone there"
             )
-        if np.isnan(gains).all() and not unseen.all():
+        if np.isnan(gains).all() and not (unseen | stuck).all():
             # efforts alone do not tell heavier bodies from larger gains
             regression = Regression(rows, phi0, sigma, held)
-            best = regression.heaviest(~unseen)
+            best = regression.heaviest(~(unseen | stuck))
             held[best] = regression.gain_at(best, phi0)
+            kinds[best] = "reference"
             notes.append(
                 f"no gain is given: that of {names[best]} is held at {held[best]:.6g}, its value "
                 "with the URDF's inertias, to which those found are relative"
             )
         regression = Regression(rows, phi0, sigma, held)
-        found = regression.fitted(_gamma(regression, options.gammas))
+        found = regression.fitted(_gamma(regression, options.gammas, go_on))
         spread = np.sqrt(np.diagonal(regression.covariance(found))[phi0.size : phi0.size + n])
         more = np.isnan(held) & (np.abs(found.gain) < CLEAR * spread)
         if not more.any():
-            return found, regression, notes
+            return found, regression, tuple(kinds), notes
         unseen |= more
 
 
-def _gamma(regression: Regression, gammas: Sequence[float]) -> float:
+def _halves(
+    regression: Regression, c: Coefficients, covariance: np.ndarray, stuck: np.ndarray
+) -> np.ndarray:
+    """Differences of gains and friction of two halves of the trials over their standard deviations
+    by the covariance (k,); of joints that move in both and whose efforts are measurements."""
+    total = np.cumsum(regression.counts.sum(axis=0))
+    block = np.minimum((BLOCKS * (total - 0.5) / total[-1]).astype(int), BLOCKS - 1)
+    odd = block % 2 == 1
+    if odd.all() or not odd.any():
+        return np.zeros(0)
+    ends = [regression.fitted(c.gamma, without) for without in (odd, ~odd)]
+    starts = regression.slots(c)[1]
+    apart = np.concatenate([
+        ends[0].gain - ends[1].gain,
+        *(a - b for a, b in zip(ends[0].friction, ends[1].friction, strict=True)),
+    ])  # fmt: skip
+    shares = np.array([[counts[~odd].sum(), counts[odd].sum()] for counts in regression.counts])
+    seen, weight = (shares.min(axis=1) >= LEAST_ROWS) & ~stuck, np.zeros(len(apart))
+    n = len(c.gain)
+    ranges = [[j, *range(starts[j] - c.phi.size, starts[j] - c.phi.size + len(c.friction[j]))]
+              for j in range(n)]  # fmt: skip
+    for j in np.flatnonzero(seen):
+        a, b = shares[j] / shares[j].sum()
+        weight[ranges[j]] = 1.0 / a + 1.0 / b
+    spread = np.sqrt(weight * np.diagonal(covariance)[c.phi.size :])
+    return apart[spread > 0] / spread[spread > 0]
+
+
+def _gamma(regression: Regression, gammas: Sequence[float], go_on: GoOn) -> float:
     """The largest weight that predicts what is left out no worse than the best does, within the
     standard error of their difference over the parts; of joints that have a gain."""
     order = sorted(gammas, reverse=True)
     if len(order) == 1:
         return order[0]
     loaded, parts = regression.gains != 0.0, folds(regression)
-    errors = [regression.left_out(g, parts)[:, loaded] for g in order]
+    if not loaded.any():
+        return order[0]
+    errors: list[np.ndarray] = []
+    for k, g in enumerate(order):
+        if errors and not go_on(LAWS_SHARE + (1.0 - LAWS_SHARE) * k / len(order)):
+            break
+        errors.append(regression.left_out(g, parts)[:, loaded])
     scores = np.array([np.nanmean(0.5 * np.log(table), axis=1) for table in errors])
     worse = scores - scores[np.argmin(scores.mean(axis=1))]
     allowed = worse.std(axis=1, ddof=1) / np.sqrt(len(parts)) if len(parts) > 1 else 0.0
     return order[int(np.argmax(worse.mean(axis=1) <= allowed))]
+
+
+def _outlying(samples: Samples) -> list[str]:
+    """Sentences on joints of whose samples many count less."""
+    found = []
+    for j, name in enumerate(samples.robot.joint_names):
+        share = float(np.mean(samples.weights[samples.moving[:, j], j] < HALF))
+        if share > MANY:
+            found.append(
+                f"{100 * share:.2g} % of the samples of {name} count less than half: an end stop, "
+                "a push?"
+            )
+    return found
 
 
 def _late(logs: Sequence[Observation], robot: Robot, bandwidth: float) -> list[str]:

@@ -14,7 +14,7 @@ solved by Gauss-Newton steps with a line search, from phi0 on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,12 +45,14 @@ class Coefficients:
 
     phi   (n, 10) of the bodies;  gain (n,) effort per N m or N;  friction: of every joint (k_j,)
     gamma weight of the URDF's inertias; inf: they were held
+    settled  False: STEPS were not enough
     """
 
     phi: np.ndarray
     gain: np.ndarray
     friction: tuple[np.ndarray, ...]
     gamma: float
+    settled: bool = True
 
     def predicted(self, j: int, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         """Efforts (n,) of joint j by its regressor (n, 10 n) and columns (n, k_j)."""
@@ -146,8 +148,8 @@ class Regression:
                 return c
             c, done, value = there, value - lower <= DECREASE * abs(value), lower
             if done:
-                break
-        return c
+                return c
+        return replace(c, settled=False)
 
     def _moved(self, c: Coefficients, step: np.ndarray) -> Coefficients:
         p, n = c.phi.size, len(c.gain)

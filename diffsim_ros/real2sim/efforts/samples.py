@@ -23,6 +23,10 @@ ROWS = 4.0
 """Samples that count per period of the bandwidth."""
 STRETCH = 2.0
 """Length [s] of the stretches of time over which noise is taken to be correlated."""
+OUTLYING = 3.0
+"""Robust standard deviations beyond which an effort counts less: at an end stop, in a collision."""
+ROUNDS = 30
+"""Of weights and coefficients in turn."""
 FIVE = ("gravity", "viscous", "coulomb", "acceleration", "offset")
 """Coefficients of the regression that everything is compared with."""
 
@@ -38,22 +42,26 @@ class Samples:
     """Of several trials of a robot with n joints; arrays are one after the other (N, ...).
 
     fast     (n,) of the trials that were trained on;  gravity (3,) [m/s^2], axes of the base
+    rows_of_period  samples per period of the bandwidth
     """
 
     robot: Robot
     motions: tuple[FilteredMotion, ...]
     fast: np.ndarray
     gravity: tuple[float, float, float]
+    rows_of_period: float = ROWS
 
     def _every(self, of: Sequence[np.ndarray]) -> np.ndarray:
-        return np.concatenate([table[m] for table, m in zip(of, self._taken, strict=True)])
+        return np.concatenate([table[m] for table, m in zip(of, self.taken, strict=True)])
 
     @cached_property
-    def _taken(self) -> list[np.ndarray]:
-        """Indices of the samples of every trial: ROWS a period of the bandwidth."""
+    def taken(self) -> list[np.ndarray]:
+        """Indices of the samples of every trial."""
         found = []
         for motion in self.motions:
-            step = max(1, int(1.0 / (ROWS * motion.bandwidth * (motion.t[1] - motion.t[0]))))
+            step = max(
+                1, int(1.0 / (self.rows_of_period * motion.bandwidth * (motion.t[1] - motion.t[0])))
+            )
             found.append(np.flatnonzero(motion.inside)[::step])
         return found
 
@@ -71,7 +79,7 @@ class Samples:
     def stretch(self) -> np.ndarray:
         """Number of the stretch of time that a sample lies in (N,)."""
         found, first = [], 0
-        for motion, taken in zip(self.motions, self._taken, strict=True):
+        for motion, taken in zip(self.motions, self.taken, strict=True):
             length = max(STRETCH, 2.0 / motion.bandwidth)
             own = first + (motion.t[taken] / length).astype(int)
             found.append(own)
@@ -110,13 +118,37 @@ class Samples:
             found.append(np.column_stack([m.qdd[:, j], np.ones(len(m.t)), rubs]))
         return self._every(found)
 
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """How much every effort counts (N, n): 1, less where five coefficients, fitted so, leave
+        more than OUTLYING robust standard deviations (Huber)."""
+        found = np.ones(self.effort.shape)
+        for j in range(len(self.robot.joints)):
+            on = self.moving[:, j]
+            columns, effort = self.five[on, j], self.effort[on, j]
+            columns = columns / np.maximum(np.abs(columns).max(axis=0, initial=0.0), 1e-12)
+            own = found[on, j]
+            for _ in range(ROUNDS):
+                root = np.sqrt(own)
+                b = np.linalg.lstsq(root[:, None] * columns, root * effort, rcond=1e-10)[0]
+                off = np.abs(effort - columns @ b)
+                scale = OUTLYING * 1.4826 * float(np.median(off)) if len(off) else 0.0
+                before, own = own, np.minimum(1.0, scale / np.maximum(off, 1e-300))
+                if scale == 0.0:
+                    own = np.ones_like(own)
+                if np.allclose(before, own, atol=1e-6):
+                    break
+            found[on, j] = own
+        return found
+
     def rows(self, laws: Sequence[FrictionLaw]) -> list[JointRows]:
-        """Samples of every joint that moves, by a law each."""
+        """Samples of every joint that moves, by a law each, times the roots of their weights."""
         found = []
         for j, law in enumerate(laws):
             on = self.moving[:, j]
-            F = self.columns(j, law)[on]
-            found.append(JointRows(self.Y[on, j], F, self.effort[on, j], self.stretch[on]))
+            root = np.sqrt(self.weights[on, j])
+            Y, F = root[:, None] * self.Y[on, j], root[:, None] * self.columns(j, law)[on]
+            found.append(JointRows(Y, F, root * self.effort[on, j], self.stretch[on]))
         return found
 
     @property

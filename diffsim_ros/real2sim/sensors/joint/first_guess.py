@@ -7,7 +7,7 @@ limits, and a drive's gains are those that the logged efforts follow.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from ....sensing.check import Examined
 from ....sensing.observation import Observation
 from ....sensing.read import read_trials
 from ...first_guess import First, Given, filled, listing
+from ..effort.first_guess import without_commands
+from .angles import check_angles
+from .effort_gains import EffortGain, effort_gains
 
 STILL = 0.1
 """A log begins at rest for so long [s], as the kind's default: its spread there is the noise."""
@@ -33,8 +36,6 @@ PAYLOAD = 0.5, 0.05, 1e-3
 """First guess of what the last link carries: mass [kg], distance [m], moments [kg m^2]."""
 RANGE = 30.0
 """Bounds are so many times off a first guess."""
-DEGREES, BEYOND = 180.0 / np.pi, 2.0
-"""A joint so many times beyond its limits is logged in degrees, if it is within them then."""
 STEP = 2e-3
 """Longest time step [s]."""
 LEAST = {"position": 1e-5, "velocity": 1e-4, "effort": 1e-3}
@@ -43,11 +44,13 @@ LEAST = {"position": 1e-5, "velocity": 1e-4, "effort": 1e-3}
 
 @dataclass(frozen=True)
 class FirstJoint:
-    """First guesses of one joint; gains None: its drive is given torques."""
+    """First guesses of one joint; gains None: its drive is given torques; reading: gain of its
+    logged efforts, None: there are none."""
 
     name: str
     limit: float
     gains: tuple[float, float] | None
+    reading: EffortGain | None = None
 
 
 def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
@@ -55,17 +58,25 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     if given.urdf is None:
         rule = "the URDF of the robot that the log is of"
         raise InputError("diffsim init", "--urdf", None, rule)
-    robot = load_robot(given.urdf, meshes="ignore")
     files = list(dict.fromkeys(one.stream.path for one in examined))
     logs = [log for file in files for log in read_trials(file, "joints")]
+    if not any(log.command for log in logs):  # nothing can be simulated
+        return without_commands(logs, files, folder, given)
+    robot = load_robot(given.urdf, meshes="ignore")
     follows = _commanded(logs)
     for log in logs:
         for name in robot.joint_names:
             if name not in log.names:
                 rule, near = "columns of all joints of the URDF", nearest(name, log.names)
                 raise InputError(log.place, "joints", name, rule, near)
-    _check_angles(robot, logs)
-    joints = [_joint(robot, i, name, logs, follows) for i, name in enumerate(robot.joint_names)]
+    check_angles(robot, logs)
+    readings: Mapping[str, EffortGain] = {}
+    if "effort" in logs[0].measured:
+        readings = effort_gains(given.urdf, robot.joint_names, logs)
+    joints = [
+        _joint(robot, i, logs, follows, readings.get(name))
+        for i, name in enumerate(robot.joint_names)
+    ]
     urdf, *paths = (
         os.path.relpath(Path(path).resolve(), folder.resolve()) for path in (given.urdf, *files)
     )
@@ -76,21 +87,14 @@ def make(examined: Sequence[Examined], folder: Path, given: Given) -> First:
     ]
     if follows and "effort" not in logs[0].measured:
         notes.append("efforts are not logged: gains of the drives are guesses")
+    notes += [
+        f"efforts of {j.name} do not tell their gain: that of {j.reading.of} is taken"
+        for j in joints
+        if j.reading and j.reading.of != j.name
+    ]
     steps = max(1, int(np.ceil(logs[0].interval / STEP)))
     scene = _scene(urdf, robot.joints[-1].body, joints, logs[0].interval / steps)
     return First(scene, _estimation(robot, joints, logs, paths), {}, tuple(notes))
-
-
-def _check_angles(robot: Robot, logs: Sequence[Observation]) -> None:
-    """Refuse logs in degrees: angles far beyond a joint's limits, and within them as degrees."""
-    for joint, name in zip(robot.joints, robot.joint_names, strict=True):
-        low, high = (float(x) if x is not None else np.inf for x in (joint.lower, joint.upper))
-        limit = max(abs(low), abs(high))
-        for log in logs:
-            most = float(np.nanmax(np.abs(log.column(log.measured["position"], name))))
-            if np.isfinite(limit) and DEGREES * limit > most > BEYOND * limit:
-                got, rule = f"{name} at {most:.4g}", f"within its limits, {limit:.4g} rad"
-                raise InputError(log.place, "position", got, rule, "is the log in degrees?")
 
 
 def _commanded(logs: Sequence[Observation]) -> bool:
@@ -98,39 +102,40 @@ def _commanded(logs: Sequence[Observation]) -> bool:
     for log in logs:
         if not log.command:
             rule = "commands (q_command or effort_command; JOINT.command_position)"
-            remedy = (
-                "readings alone cannot be simulated; positions and efforts tell inertias, gains "
-                "and friction by diffsim_ros.real2sim.efforts.identify (docs/how-to/joints.md)"
-            )
+            remedy = "name apart the logs that have some: others are of kind efforts"
             raise InputError(log.place, "commands", "none", rule, remedy)
     return all("position" in log.command for log in logs)
 
 
 def _joint(
-    robot: Robot, i: int, name: str, logs: Sequence[Observation], follows: bool
+    robot: Robot, i: int, logs: Sequence[Observation], follows: bool, reading: EffortGain | None
 ) -> FirstJoint:
+    name, gain = robot.joint_names[i], reading.value if reading else 1.0
     limit = float(robot.joints[i].effort or 0.0)
     efforts = [log.column(log.measured["effort"], name) for log in logs if "effort" in log.measured]
     if not (limit > 0 and np.isfinite(limit)):
-        limit = 1.5 * float(np.nanmax(np.abs(np.concatenate(efforts)))) if efforts else UNKNOWN
+        most = float(np.nanmax(np.abs(np.concatenate(efforts)))) if efforts else 0.0
+        limit = 1.5 * most / abs(gain) if efforts else UNKNOWN
     limit = limit if limit > 0 else UNKNOWN
     gains = None
     if follows:
         stiffness = STIFFNESS * limit
         gains = (stiffness, RATIO * stiffness)
         if efforts:
-            gains = _gains(name, logs) or gains
-    return FirstJoint(name, limit, gains)
+            gains = _gains(name, logs, gain) or gains
+    return FirstJoint(name, limit, gains, reading)
 
 
-def _gains(name: str, logs: Sequence[Observation]) -> tuple[float, float] | None:
-    """Stiffness and damping that efforts follow by least squares; None: not both positive."""
+def _gains(name: str, logs: Sequence[Observation], gain: float) -> tuple[float, float] | None:
+    """Stiffness and damping that efforts over their gain follow by least squares; None: not both
+    positive."""
     rows = []
     for log in logs:
         q, sent = (log.column(t["position"], name) for t in (log.measured, log.command))
         error = sent - q
         columns = [error, np.gradient(error, log.t), np.ones_like(error)]
-        rows.append(np.stack([*columns, log.column(log.measured["effort"], name)], axis=1))
+        torque = log.column(log.measured["effort"], name) / gain
+        rows.append(np.stack([*columns, torque], axis=1))
     table = np.concatenate(rows)
     table = table[np.isfinite(table).all(axis=1)]
     if len(table) < 4:
@@ -194,17 +199,26 @@ def _estimation(
         if signal in logs[0].measured:
             noise = ", ".join(f"{j.name}: {_noise(logs, signal, j.name):.3g}" for j in joints)
             late = "delay" if signal != "effort" else "delay_effort"
-            gain = ", gain: effort_gain" if signal == "effort" else ""
+            named = ", ".join(f"{j.name}: effort_gain_{j.reading.of}" for j in joints if j.reading)
+            gain = f",\n    gain: {{{named}}}" if signal == "effort" else ""
             signals.append(f"  {signal}: {{sigma: {{{noise}}}, delay: {late}{gain}}}")
     if "effort" in logs[0].measured:
         extra.append("  delay_effort: {unit: s, value: 0.002, bounds: [0, 0.03], sets: {}}")
-        extra.append("  effort_gain: {value: 1, bounds: [0.5, 2], sets: {}}")
+        extra += [_reading(j.reading) for j in joints if j.reading and j.reading.of == j.name]
     parameters = "\n".join(text for joint in joints for text in _parameters(joint))
     return filled(
         __file__, "first_estimation.yaml", body=body, train=train, validate=validate,
         signals="\n".join(signals), parameters=parameters, extra="\n".join(extra),
         payload=_payload(),
     )  # fmt: skip
+
+
+def _reading(gain: EffortGain) -> str:
+    """The gain of a joint's logged efforts, with its sign."""
+    low, high = gain.bounds
+    held = ", fixed: true" if gain.held else ""
+    ends = f"bounds: [{low:.4g}, {high:.4g}]{held}"
+    return f"  effort_gain_{gain.of}: {{value: {gain.value:.4g}, {ends}, sets: {{}}}}"
 
 
 def _parameters(joint: FirstJoint) -> Iterator[str]:

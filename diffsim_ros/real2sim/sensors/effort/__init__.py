@@ -1,0 +1,1 @@
+"""Joint logs fitted by inverse dynamics: positions and efforts alone, of real arms."""
