@@ -16,6 +16,7 @@ from ..inverse.settling_note import unsettled
 from ..inverse.solution import bounds_reached
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
+from .choice import Choice, choose
 from .config import load_estimation
 from .experiment import Data, Experiment, experiment_of
 from .fit import Fit, fit_trials
@@ -92,18 +93,18 @@ class _Estimation:
 
     def run(self, observations: Observations | None) -> EstimationResult:
         self.reporter.begin("read")
-        given = observations or {}
-        experiment = experiment_of(self.config)
-        data = experiment.read(given if isinstance(given, Mapping) else {"train": given})
+        experiment, data, choice = self._chosen(observations or {})
         before = preflight(experiment.model, data.train, self.cancel)
         fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel, before.problem)
-        notes = [*data.notes, *before.notes]
+        notes = [*data.notes, *choice.notes, *before.notes]
         notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
         uncertainty: Uncertainty | None = None
         profiles: tuple[Profile, ...] = ()
         bands: tuple[TrialBand, ...] = ()
         metrics: dict = {"train": self._training(experiment, fit, data)}
         metrics["preflight"] = before.figures
+        if choice.figures is not None:
+            metrics["choice"] = choice.figures
         predictions: Sequence[Any] = ()
         at_rest: Sequence[Any] = ()
         verdict: Verdict | None = None
@@ -145,6 +146,17 @@ class _Estimation:
         return replace(
             result, profiles=profiles, bands=bands, at_rest=tuple(at_rest), verdict=verdict
         )
+
+    def _chosen(self, given: Observations) -> tuple[Experiment, Data, Choice]:
+        """Experiment, recordings and what was chosen, from here on the configuration."""
+        given = given if isinstance(given, Mapping) else {"train": given}
+        experiment = experiment_of(self.config)
+        data = experiment.read(given)
+        choice = choose(self.config, experiment.model, data.train, self.reporter, self.cancel)
+        if choice.config is not self.config:
+            self.config = choice.config
+            experiment = experiment_of(self.config)
+        return experiment, experiment.read(given) if choice.changed else data, choice
 
     def _compared_halves(
         self, model: Model, fit: Fit, found: Uncertainty | None, metrics: dict
@@ -230,10 +242,13 @@ def _plan(config: EstimationConfig) -> list[tuple[str, float]]:
     """Expected effort of every phase, in evaluations of the training set."""
     fit = config.fit
     held = max((len(values) for values in fit.continuation.values()), default=0)
+    choice = config.choice
+    laws = 0 if choice is None else (1 + len(choice.laws)) * choice.starts
     stages = len(fit.horizons) + held
     starts = fit.starts + sum(max(1, fit.starts >> k) for k in range(1, stages))
     return [
         ("read", 0.5),
+        ("choose", 0.0 if choice is None else float(laws * choice.iterations)),
         ("fit", 4.0 * starts * fit.iterations),
         ("search", float(fit.search_evaluations)),
         ("uncertainty", 2.0 + 0.05 * config.uncertainty.samples),
