@@ -54,6 +54,7 @@ ITEMS = {
     "calibration": "coverage of 95 % intervals on synthetic tosses",
     "demo": "./run demo with hidden truths drawn at random, also on a busy machine",
     "verdicts": "right and wrong models of synthetic tosses, told apart",
+    "one_sided": "friction of bodies that stick: answers with one side, of known truth",
 }
 
 

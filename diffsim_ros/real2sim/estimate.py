@@ -11,6 +11,7 @@ import numpy as np
 
 from ..inverse.adequacy import Adequacy
 from ..inverse.bands import TrialBand
+from ..inverse.one_sided import Bound
 from ..inverse.profile import Profile
 from ..inverse.settling_note import unsettled
 from ..inverse.solution import bounds_reached
@@ -23,6 +24,7 @@ from .fit import Fit, fit_trials
 from .halves import enlarged, halves_of
 from .inertias import read_back
 from .model import Model
+from .one_side import bounds_of
 from .options import EstimationConfig
 from .preflight import preflight
 from .progress import ProgressCallback, Reporter
@@ -37,6 +39,8 @@ from .results import (
 from .spread import band_figures, bands_of, noise_of, profiles_of, uncertainty_of
 from .verdict import verdict_of
 
+Known = tuple[Uncertainty | None, Mapping[str, Bound]]
+"""Standard deviations, and bounds where these are of no use."""
 Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
 """Trials as the kind of the estimation has them: observation.PoseTrial of tosses, for example."""
 
@@ -99,6 +103,7 @@ class _Estimation:
         notes = [*data.notes, *choice.notes, *before.notes]
         notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
         uncertainty: Uncertainty | None = None
+        bounds: dict[str, Bound] = {}
         profiles: tuple[Profile, ...] = ()
         bands: tuple[TrialBand, ...] = ()
         metrics: dict = {"train": self._training(experiment, fit, data)}
@@ -114,6 +119,8 @@ class _Estimation:
             uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty, noise)
             uncertainty, more = self._compared_halves(experiment.model, fit, uncertainty, metrics)
             notes.append(f"std_dev: {sentence}{more}")
+            if self.config.uncertainty.one_sided:
+                bounds = bounds_of(fit, uncertainty, self.cancel)
             if self.config.fit.check_settling:
                 rollouts = fit.evaluations * len(fit.kept)
                 loose = unsettled(fit.problem, fit.z, fit.y, rollouts, self.cancel)
@@ -133,7 +140,7 @@ class _Estimation:
                 metrics["bands"] = band_figures(bands)
             predictions, at_rest = assessed.predictions, assessed.at_rest
             notes += assessed.notes
-            verdict = self._verdict(experiment, fit, uncertainty, noise, predictions)
+            verdict = self._verdict(experiment, fit, (uncertainty, bounds), noise, predictions)
         status = "cancelled" if self.cancelled else fit.status
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())
@@ -141,7 +148,7 @@ class _Estimation:
         if verdict is not None:
             metrics["verdict"] = verdict.metrics()
         result = self._result(
-            experiment, data, fit, uncertainty, metrics, predictions, notes, status
+            experiment, data, fit, (uncertainty, bounds), metrics, predictions, notes, status
         )
         return replace(
             result, profiles=profiles, bands=bands, at_rest=tuple(at_rest), verdict=verdict
@@ -176,12 +183,12 @@ class _Estimation:
         )
 
     def _verdict(
-        self, experiment: Experiment, fit: Fit, found: Uncertainty | None, noise: Adequacy | None,
+        self, experiment: Experiment, fit: Fit, known: Known, noise: Adequacy | None,
         shown: Sequence[Any],
     ) -> Verdict | None:  # fmt: skip
         """Verdict by the recordings that were not fitted, if there are any."""
-        new = [p for p in shown if p.role == "validate"]
-        verdict = verdict_of(experiment, fit, found, noise, new or shown, self.cancel)
+        new, (found, bounds) = [p for p in shown if p.role == "validate"], known
+        verdict = verdict_of(experiment, fit, found, noise, new or shown, self.cancel, bounds)
         return None if self.cancelled else verdict
 
     def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:
@@ -200,13 +207,13 @@ class _Estimation:
         experiment: Experiment,
         data: Data,
         fit: Fit,
-        uncertainty: Uncertainty | None,
+        known: Known,
         metrics: Mapping,
         predictions: Sequence[Any],
         notes: Sequence[str],
         status: str,
     ) -> EstimationResult:
-        model, kind = experiment.model, self.config.kind
+        model, kind, (uncertainty, bounds) = experiment.model, self.config.kind, known
         names = model.map.names
         correlation = np.eye(len(names)) if uncertainty is None else uncertainty.correlation
         sources = [
@@ -219,7 +226,7 @@ class _Estimation:
             kind=kind,
             status=status,
             message=fit.message,
-            parameters=tuple(_parameters(model, fit, uncertainty)),
+            parameters=tuple(_parameters(model, fit, uncertainty, bounds)),
             correlated=names,
             correlation=correlation,
             metrics=metrics,
@@ -265,7 +272,7 @@ def _derived(model: Model, fit: Fit, uncertainty: Uncertainty | None) -> Iterato
 
 
 def _parameters(
-    model: Model, fit: Fit, uncertainty: Uncertainty | None
+    model: Model, fit: Fit, uncertainty: Uncertainty | None, bounds: Mapping[str, Bound]
 ) -> Iterator[ParameterResult]:
     """One ParameterResult per parameter, fixed ones included, in the order of the YAML."""
     named = model.map.named(fit.z)
@@ -285,6 +292,9 @@ def _parameters(
             identifiable, note = bool(uncertainty.identifiable[i]), uncertainty.notes[i]
         elif name in at_bound:
             note = f"stopped at its {at_bound[name]} bound"
+        bound = bounds.get(name)
+        if bound is not None:
+            note = "; ".join(filter(None, [str(bound), note]))
         yield ParameterResult(
             name,
             options.unit,
@@ -296,4 +306,5 @@ def _parameters(
             name in at_bound,
             note,
             start=options.value,
+            bound=bound,
         )

@@ -158,6 +158,9 @@ class UncertaintyOptions:
     halves: bool = option(
         "flag", "fit two halves of the trials too, and enlarge std_dev where they disagree", True
     )
+    one_sided: bool = option(
+        "flag", "where std_dev is of no use, look for a bound: at least, or at most", True
+    )
     profile: tuple = option(
         "list", "parameters whose profile likelihood, and interval by it, is wanted", ()
     )
