@@ -55,6 +55,7 @@ ITEMS = {
     "demo": "./run demo with hidden truths drawn at random, also on a busy machine",
     "verdicts": "right and wrong models of synthetic tosses, told apart",
     "one_sided": "friction of bodies that stick: answers with one side, of known truth",
+    "soft_body": "a soft ball found where a rigid one cannot explain the clouds",
 }
 
 

@@ -4,6 +4,7 @@
     damping    `ramped` (k_d) for `continuous` (c_n), and the reverse;  friction  `hybrid` or not
     rolling    rolling friction, where a contact has none
     viscosity  of solids: `linear` or `invariant`;  element  `p2_p0` in place of linear tets
+    soft       a solid in place of a rigid ball or box, in recordings that see its surface
 
 A new law is a function in LAWS.
 """
@@ -25,6 +26,7 @@ from .config import load_estimation
 from .experiment import experiment_of
 from .options import EstimationConfig
 from .results import Verdict
+from .soft_body import soft_body
 
 REACH = 10.0
 """Bounds of a freed parameter: so many times as far from its value as the score test leads."""
@@ -178,7 +180,7 @@ def _element(source: Mapping, scene: SceneModel) -> Iterator[Change]:
 
 LAWS: Mapping[str, Callable[[Mapping, SceneModel], Iterator[Change]]] = {
     "damping": _damping, "friction": _friction, "rolling": _rolling,
-    "viscosity": _viscosity, "element": _element,
+    "viscosity": _viscosity, "element": _element, "soft": soft_body,
 }  # fmt: skip
 
 

@@ -28,9 +28,10 @@ def bounds_of(fit: Fit, found: Uncertainty | None, cancel: Any = None) -> dict[s
     """Name -> bound, of parameters that the data leave open towards one side.
 
     Asked about are those at a bound, those that are not identifiable, and those whose standard
-    deviation exceeds half of their value.  A search's rugged cost has no such sides.
+    deviation exceeds half of their value.  A search's rugged cost has no such sides, and where the
+    optimum was not found there is nothing to rise from.
     """
-    if found is None or fit.surface is not None:
+    if found is None or fit.surface is not None or fit.status != "converged":
         return {}
     values = fit.problem.values(fit.z)
     asked = [i for i in range(len(found.names)) if _useless(found, i, values[i])][:MOST]

@@ -175,7 +175,7 @@ class ChoiceOptions:
 
     laws: tuple = option(
         "list", "laws of the scene whose others are tried too: damping, friction, rolling, "
-        "viscosity, element", (),
+        "viscosity, element, soft", (),
     )  # fmt: skip
     starts: int = option(
         "integer", "starting points of every law: the YAML's, then seeded draws", 1, minimum=1
