@@ -9,6 +9,7 @@ import pytest
 
 from diffsim_ros.commands.estimate import summary
 from diffsim_ros.real2sim.estimate import estimate
+from diffsim_ros.viz import report_tables
 from tests.real2sim.synthetic import SCENE, estimation, recorded
 
 NOISE = (5e-4, 2e-3)
@@ -53,3 +54,8 @@ def test_result_and_console_say_so(result):
     assert entry["bound"] == {"side": "lower", "value": entry["bound"]["value"], "level": 0.95}
     assert "bound" not in result.document()["parameters"]["stiffness"]
     assert "at least" in summary(result)
+    rows, held = report_tables.parameter_rows(result)
+    table = {row["name"]: row["verdict"] for row in report_tables.parameter_table(rows, held)}
+    assert table == {"friction": "one side", "stiffness": "identified", "damping": "identified"}
+    (warning,) = report_tables.warnings(result, rows)
+    assert warning.startswith("friction is known from one side only: at least 0.")
