@@ -121,7 +121,7 @@ def _tried(
     short = replace(noisy, config=replace(noisy.config, fit=fit))
     try:
         found = fit_trials(short, trials, Reporter(None, []), cancel)
-    except (NotConverged, InputError):
+    except (NotConverged, InputError, np.linalg.LinAlgError):
         return _Tried(name, config, None, np.full(len(trials), math.nan))
     costs = np.full(len(trials), math.nan)
     if len(found.kept) == len(trials):

@@ -202,7 +202,10 @@ def _information(
     that were evaluated."""
     if not evaluation.ok:
         return [], None
-    H = evaluation.equations.eliminated()[1].sum(axis=0) * share
+    try:
+        H = evaluation.equations.eliminated()[1].sum(axis=0) * share
+    except np.linalg.LinAlgError:
+        return ["derivatives at the first guess are too large to say what the data determine"], None
     H = 0.5 * (H + H.T)
     names = problem.names
     identified = identifiability(
