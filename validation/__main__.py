@@ -56,6 +56,8 @@ ITEMS = {
     "demo": "./run demo with hidden truths drawn at random, also on a busy machine",
     "halves": "real recordings: estimates from disjoint sets agree within std_dev",
     "verdicts": "right and wrong models of synthetic tosses, told apart",
+    "one_sided": "friction of bodies that stick: answers with one side, of known truth",
+    "soft_body": "a soft ball found where a rigid one cannot explain the clouds",
 }
 
 

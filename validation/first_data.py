@@ -186,7 +186,9 @@ def _judged(case: Case, result: dict) -> tuple[str, str]:
     why = f"friction {value:.4g} +- {sigma:.2g}, truth {truth:.4g}; {result['status'][:60]}"
     if off <= NEAR * truth:
         return "usable", why
-    said = off <= SIGMAS * sigma or not str(result["status"]).startswith("converged")
+    bound = found.get("bound") or {"side": "lower", "value": np.inf}
+    within = (truth >= bound["value"]) == (bound["side"] == "lower")
+    said = within or off <= SIGMAS * sigma or not str(result["status"]).startswith("converged")
     grade = (result.get("verdict") or {}).get("grade", "good")
     return ("vague" if said or grade != "good" else "wrong"), why
 

@@ -27,6 +27,8 @@ POINTS = 12  # of one side at most
 SPACING = 0.4  # of the root of the rise between points, in units of the threshold's root
 BEYOND = 1.0  # root of the rise at which a side ends
 HALVINGS = 3  # of a step whose simulation fails
+SECANTS = 4  # that close in on a side's end, where the last step went far beyond it
+CLOSE = 1.5  # root of the rise that is near the threshold's, in units of that
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def profile(
     if not (np.isfinite(sigma) and sigma > 0 and factor > 0):
         rule = "a finite standard deviation > 0 and a factor > 0"
         raise InputError("profile", name, (sigma, factor), rule)
-    walk = _Walk(problem, solution, problem.names.index(name), factor, threshold, options, cancel)
+    walk = Walk(problem, solution, problem.names.index(name), factor, threshold, options, cancel)
     report = on_progress or (lambda share: None)
     sides = []
     for k, sign in enumerate((-1.0, 1.0)):
@@ -99,7 +101,7 @@ class _Side:
     end: str
 
 
-class _Walk:
+class Walk:
     """Re-optimised points along one variable, each started from the one before."""
 
     def __init__(
@@ -127,7 +129,39 @@ class _Walk:
         )
         return found, pinned.whole(found.z)
 
-    def side(self, sign: float, sigma: float, report: Callable[[float], None]) -> _Side:
+    def flat(self, z: float) -> bool:
+        """Whether the cost with the variable at z is below the threshold."""
+        found, _ = self._solved(z, self.solution, self.solution.z)
+        return bool(np.isfinite(found.value)) and self._root(found.value) ** 2 < self.threshold
+
+    def end(self, sign: float, sigma: float, points: int) -> float | None:
+        """Value at which the rise passes the threshold on one side, closed in on by secants; None
+        where it does not, in so many points."""
+        side = self.side(sign, sigma, lambda share: None, points)
+        if side.end:
+            return None
+        start = (float(self.solution.z[self.index]), float(self.solution.value))
+        known = [start, *side.points]
+        best, self.least = min(known, key=lambda p: p[1])
+        goal, whole, last = float(np.sqrt(self.threshold)), self.solution.z, self.solution
+        for _ in range(SECANTS):
+            below = max((p for p in known if self._root(p[1]) < goal), key=lambda p: sign * p[0])
+            above = min((p for p in known if self._root(p[1]) >= goal), key=lambda p: sign * p[0])
+            roots = self._root(below[1]), self._root(above[1])
+            if roots[1] < CLOSE * goal:
+                break
+            share = float(np.clip((goal - roots[0]) / (roots[1] - roots[0]), 0.2, 0.8))
+            z = below[0] + share * (above[0] - below[0])
+            found, _ = self._solved(z, last, whole)
+            if not np.isfinite(found.value):
+                break
+            known.append((z, found.value))
+        crossed = self._crossing(sign, best, sorted(known))
+        return None if crossed is None else self._value(crossed)
+
+    def side(
+        self, sign: float, sigma: float, report: Callable[[float], None], most: int = POINTS
+    ) -> _Side:
         """Step until the threshold is passed, a bound is reached, or a simulation fails."""
         low, high = self.problem.lower[self.index], self.problem.upper[self.index]
         bound, goal = (low if sign < 0 else high), float(np.sqrt(self.threshold))
@@ -135,7 +169,7 @@ class _Walk:
         at, root, step, failed = whole[self.index], 0.0, SPACING * goal * sigma, 0
         points: list[tuple[float, float]] = []
         step *= np.sqrt(self.factor)
-        while len(points) < POINTS:
+        while len(points) < most:
             if sign * (bound - at) <= 1e-9:
                 return _Side(points, f"its {'lower' if sign < 0 else 'upper'} bound")
             z = float(np.clip(at + sign * step, low, high))
@@ -157,7 +191,7 @@ class _Walk:
                 return _Side(points, "")
             wanted = SPACING * goal / gained if gained > 0 else 2.5 * step
             step = float(np.clip(wanted, step / 3.0, 2.5 * step))
-        return _Side(points, f"{POINTS} points")
+        return _Side(points, f"{most} points")
 
     def profile(self, name: str, unit: str, below: _Side, above: _Side) -> Profile:
         """Both sides together, their crossings with the threshold found."""

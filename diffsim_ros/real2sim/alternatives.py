@@ -4,6 +4,7 @@
     damping    `ramped` (k_d) for `continuous` (c_n), and the reverse;  friction  `hybrid` or not
     rolling    rolling friction, where a contact has none
     viscosity  of solids: `linear` or `invariant`;  element  `p2_p0` in place of linear tets
+    soft       a solid in place of a rigid ball or box, in recordings that see its surface
 
 A new law is a function in LAWS.
 """
@@ -11,7 +12,8 @@ A new law is a function in LAWS.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from .config import load_estimation
 from .experiment import experiment_of, simulated
 from .options import EstimationConfig
 from .results import Verdict
+from .soft_body import soft_body
 
 REACH = 10.0
 """Bounds of a freed parameter: so many times as far from its value as the score test leads."""
@@ -49,24 +52,38 @@ def alternatives(
     if not simulated(config):
         return {}, ("the laws of friction were compared already, joint by joint",)
     scene = load_scene(config.scene, base=config.base)
-    offered = [*_freed(config, verdict), *(c for law in LAWS for c in law(config.source, scene))]
+    others = (c for law in LAWS.values() for c in law(config.source, scene))
+    found, left_out = _built(config, scene, [*_freed(config, verdict), *others])
+    read = {key: _absolute(config.source[key], config.base)
+            for key in ("data", "statics") if key in config.source}  # fmt: skip
+    return {
+        name: replace(one, source={**one.source, **read}) for name, one in found.items()
+    }, left_out
+
+
+def by_law(
+    config: EstimationConfig, law: str
+) -> tuple[dict[str, EstimationConfig], tuple[str, ...]]:
+    """Estimations by the other laws of one kind, a name of LAWS, and what was left out."""
+    scene = load_scene(config.scene, base=config.base)
+    return _built(config, scene, LAWS[law](config.source, scene))
+
+
+def _built(
+    config: EstimationConfig, scene: SceneModel, changes: Iterable[Change]
+) -> tuple[dict[str, EstimationConfig], tuple[str, ...]]:
+    """Estimations with these sections in place of the own, and the scene in them."""
     found, left_out = {}, []
-    for name, changed in offered:
+    for name, changed in changes:
+        source = {**config.source, "scene": scene.description, **changed}
         try:
-            one = load_estimation(_whole(config, scene, changed), base=config.base)
+            one = replace(load_estimation(source, base=config.base), place=config.place)
             experiment_of(one)
         except InputError as error:
             left_out.append(f"{name} cannot be tried: {error}")
         else:
             found[name] = one
     return found, tuple(left_out)
-
-
-def _whole(config: EstimationConfig, scene: SceneModel, changed: Mapping) -> dict:
-    """The estimation with these sections in place of its own, and its scene in it."""
-    read = {key: _absolute(config.source[key], config.base)
-            for key in ("data", "statics") if key in config.source}  # fmt: skip
-    return {**config.source, **read, "scene": scene.description, **changed}
 
 
 def _absolute(value: Any, base: Path) -> Any:
@@ -87,7 +104,7 @@ def _freed(config: EstimationConfig, verdict: Verdict | None) -> Iterator[Change
     for name, towards in named.items():
         own = config.source["parameters"].get(name)
         info = infos.get(name)
-        if own is None and info is None or towards is None:
+        if (own is None and info is None) or towards is None:
             continue
         value = float(own["value"]) if own else float(engine.values[engine.index(name)])
         low, high = (-math.inf, math.inf) if info is None else (info.lower, info.upper)
@@ -117,7 +134,12 @@ def _damping(source: Mapping, scene: SceneModel) -> Iterator[Change]:
     if contacts[0].damping == law:
         law, old, new, unit = "ramped", "c_n", "k_d", "1"
         factors = [2.0 * math.sqrt(one.k_n * _mass(scene, one)) for one in contacts]
-    one = {"doc": new if law == "continuous" else "k_d over 2 sqrt(k_n m)", "unit": unit, "scale": "log", **DAMPING}
+    one = {
+        "doc": new if law == "continuous" else "k_d over 2 sqrt(k_n m)",
+        "unit": unit,
+        "scale": "log",
+        **DAMPING,
+    }
     changes = [{"damping": law, new: DAMPING["value"] * factor} for factor in factors]
     changed = _contacts(scene, changes, without=(old, "d_0"))
     kept = _without(source, {f"{contact.name}.{old}" for contact in contacts})
@@ -158,9 +180,10 @@ def _element(source: Mapping, scene: SceneModel) -> Iterator[Change]:
             yield f"quadratic elements of {name}", _body(scene, name, {"element": "p2_p0"})
 
 
-LAWS: tuple[Callable[[Mapping, SceneModel], Iterator[Change]], ...] = (
-    _damping, _friction, _rolling, _viscosity, _element,
-)  # fmt: skip
+LAWS: Mapping[str, Callable[[Mapping, SceneModel], Iterator[Change]]] = {
+    "damping": _damping, "friction": _friction, "rolling": _rolling,
+    "viscosity": _viscosity, "element": _element, "soft": soft_body,
+}  # fmt: skip
 
 
 def _mass(scene: SceneModel, contact: Contact) -> float:
@@ -194,7 +217,7 @@ def _without(source: Mapping, targets: set[str]) -> dict:
     for name, entry in source["parameters"].items():
         sets = entry.get("sets") or {}
         rest = {target: power for target, power in sets.items() if target not in targets}
-        if rest or not sets and name not in targets:
+        if rest or (not sets and name not in targets):
             kept[name] = {**entry, "sets": rest} if sets else entry
     fit = dict(source.get("fit") or {})
     if "continuation" in fit:

@@ -15,6 +15,7 @@ from ..yaml_file import parse_yaml, read_yaml
 from .experiment import ALONE, Experiment, kind_of
 from .inertias import inertia_parameters
 from .options import (
+    ChoiceOptions,
     EstimationConfig,
     FitOptions,
     ParameterOptions,
@@ -82,6 +83,9 @@ def load_estimation(
         source=content,
         inertias=tuple(top.inertias),
         statics=statics,
+        choice=None
+        if top.choice is None
+        else read_options(ChoiceOptions, reader, top.choice, "choice"),
     )
 
 
@@ -231,6 +235,11 @@ def _fit(
     if len({len(values) for values in fit.continuation.values()}) > 1:
         raise reader.error("fit.continuation", fit.continuation, "lists of one length")
     return fit
+
+
+def _choice(reader: Reader, value: object) -> ChoiceOptions | None:
+    """Section choice, None without one."""
+    return None if value is None else read_options(ChoiceOptions, reader, value, "choice")
 
 
 def _uncertainty(

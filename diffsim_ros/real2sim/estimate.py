@@ -11,17 +11,20 @@ import numpy as np
 
 from ..inverse.adequacy import Adequacy
 from ..inverse.bands import TrialBand
+from ..inverse.one_sided import Bound
 from ..inverse.profile import Profile
 from ..inverse.settling_note import unsettled
 from ..inverse.solution import bounds_reached
 from ..inverse.uncertainty import Uncertainty
 from ..output import OutputFolder
+from .choice import Choice, choose
 from .config import load_estimation
 from .experiment import Data, Experiment, experiment_of, kind_of
 from .fit import Fit, fit_trials
 from .halves import enlarged, halves_of
 from .inertias import read_back
 from .model import Model
+from .one_side import bounds_of
 from .options import EstimationConfig
 from .preflight import preflight
 from .progress import ProgressCallback, Reporter
@@ -36,6 +39,8 @@ from .results import (
 from .spread import band_figures, bands_of, noise_of, profiles_of, uncertainty_of
 from .verdict import verdict_of
 
+Known = tuple[Uncertainty | None, Mapping[str, Bound]]
+"""Standard deviations, and bounds where these are of no use."""
 Observations = Sequence[Any] | Mapping[str, Sequence[Any]]
 """Trials as the kind of the estimation has them: observation.PoseTrial of tosses, for example."""
 
@@ -95,17 +100,19 @@ class _Estimation:
 
     def run(self, observations: Mapping[str, Sequence[Any]]) -> EstimationResult:
         self.reporter.begin("read")
-        experiment = experiment_of(self.config)
-        data = experiment.read(observations)
+        experiment, data, choice = self._chosen(observations)
         before = preflight(experiment.model, data.train, self.cancel)
         fit = fit_trials(experiment.model, data.train, self.reporter, self.cancel, before.problem)
-        notes = [*data.notes, *before.notes]
+        notes = [*data.notes, *choice.notes, *before.notes]
         notes += [f"not fitted: {sentence}" for sentence in fit.dropped]
         uncertainty: Uncertainty | None = None
+        bounds: dict[str, Bound] = {}
         profiles: tuple[Profile, ...] = ()
         bands: tuple[TrialBand, ...] = ()
         metrics: dict = {"train": self._training(experiment, fit, data)}
         metrics["preflight"] = before.figures
+        if choice.figures is not None:
+            metrics["choice"] = choice.figures
         predictions: Sequence[Any] = ()
         at_rest: Sequence[Any] = ()
         verdict: Verdict | None = None
@@ -115,6 +122,8 @@ class _Estimation:
             uncertainty, sentence = uncertainty_of(fit, self.config.uncertainty, noise)
             uncertainty, more = self._compared_halves(experiment.model, fit, uncertainty, metrics)
             notes.append(f"std_dev: {sentence}{more}")
+            if self.config.uncertainty.one_sided:
+                bounds = bounds_of(fit, uncertainty, self.cancel)
             if self.config.fit.check_settling:
                 rollouts = fit.evaluations * len(fit.kept)
                 loose = unsettled(fit.problem, fit.z, fit.y, rollouts, self.cancel)
@@ -134,7 +143,7 @@ class _Estimation:
                 metrics["bands"] = band_figures(bands)
             predictions, at_rest = assessed.predictions, assessed.at_rest
             notes += assessed.notes
-            verdict = self._verdict(experiment, fit, uncertainty, noise, predictions)
+            verdict = self._verdict(experiment, fit, (uncertainty, bounds), noise, predictions)
         status = "cancelled" if self.cancelled else fit.status
         metrics["timing"] = self.reporter.end()
         metrics["timing"]["total"] = sum(metrics["timing"].values())
@@ -142,11 +151,21 @@ class _Estimation:
         if verdict is not None:
             metrics["verdict"] = verdict.metrics()
         result = self._result(
-            experiment, data, fit, uncertainty, metrics, predictions, notes, status
+            experiment, data, fit, (uncertainty, bounds), metrics, predictions, notes, status
         )
         return replace(
             result, profiles=profiles, bands=bands, at_rest=tuple(at_rest), verdict=verdict
         )
+
+    def _chosen(self, given: Mapping[str, Sequence[Any]]) -> tuple[Experiment, Data, Choice]:
+        """Experiment, recordings and what was chosen, from here on the configuration."""
+        experiment = experiment_of(self.config)
+        data = experiment.read(given)
+        choice = choose(self.config, experiment.model, data.train, self.reporter, self.cancel)
+        if choice.config is not self.config:
+            self.config = choice.config
+            experiment = experiment_of(self.config)
+        return experiment, experiment.read(given) if choice.changed else data, choice
 
     def _compared_halves(
         self, model: Model, fit: Fit, found: Uncertainty | None, metrics: dict
@@ -164,12 +183,12 @@ class _Estimation:
         return enlarged(found, halves), str(halves)
 
     def _verdict(
-        self, experiment: Experiment, fit: Fit, found: Uncertainty | None, noise: Adequacy | None,
+        self, experiment: Experiment, fit: Fit, known: Known, noise: Adequacy | None,
         shown: Sequence[Any],
     ) -> Verdict | None:  # fmt: skip
         """Verdict by the recordings that were not fitted, if there are any."""
-        new = [p for p in shown if p.role == "validate"]
-        verdict = verdict_of(experiment, fit, found, noise, new or shown, self.cancel)
+        new, (found, bounds) = [p for p in shown if p.role == "validate"], known
+        verdict = verdict_of(experiment, fit, found, noise, new or shown, self.cancel, bounds)
         return None if self.cancelled else verdict
 
     def _training(self, experiment: Experiment, fit: Fit, data: Data) -> dict:
@@ -188,13 +207,13 @@ class _Estimation:
         experiment: Experiment,
         data: Data,
         fit: Fit,
-        uncertainty: Uncertainty | None,
+        known: Known,
         metrics: Mapping,
         predictions: Sequence[Any],
         notes: Sequence[str],
         status: str,
     ) -> EstimationResult:
-        model, kind = experiment.model, self.config.kind
+        model, kind, (uncertainty, bounds) = experiment.model, self.config.kind, known
         names = model.map.names
         correlation = np.eye(len(names)) if uncertainty is None else uncertainty.correlation
         sources = [
@@ -207,7 +226,7 @@ class _Estimation:
             kind=kind,
             status=status,
             message=fit.message,
-            parameters=tuple(_parameters(model, fit, uncertainty)),
+            parameters=tuple(_parameters(model, fit, uncertainty, bounds)),
             correlated=names,
             correlation=correlation,
             metrics=metrics,
@@ -230,12 +249,15 @@ def _plan(config: EstimationConfig) -> list[tuple[str, float]]:
     """Expected effort of every phase, in evaluations of the training set."""
     fit, uncertainty = config.fit, config.uncertainty
     held = max((len(values) for values in fit.continuation.values()), default=0)
+    choice = config.choice
+    laws = 0 if choice is None else (1 + len(choice.laws)) * choice.starts
     stages = len(fit.horizons) + held
     starts = fit.starts + sum(max(1, fit.starts >> k) for k in range(1, stages))
     descents, search = 4.0 * starts * fit.iterations, float(fit.search_evaluations)
     halves = descents + 0.5 * search if uncertainty.halves and uncertainty.method != "none" else 0.0
     return [
         ("read", 0.5),
+        ("choose", 0.0 if choice is None else float(laws * choice.iterations)),
         ("fit", descents),
         ("search", search),
         ("uncertainty", 2.0 + 0.05 * uncertainty.samples + halves),
@@ -252,7 +274,7 @@ def _derived(model: Model, fit: Fit, uncertainty: Uncertainty | None) -> Iterato
 
 
 def _parameters(
-    model: Model, fit: Fit, uncertainty: Uncertainty | None
+    model: Model, fit: Fit, uncertainty: Uncertainty | None, bounds: Mapping[str, Bound]
 ) -> Iterator[ParameterResult]:
     """One ParameterResult per parameter, fixed ones included, in the order of the YAML."""
     named = model.map.named(fit.z)
@@ -272,6 +294,9 @@ def _parameters(
             identifiable, note = bool(uncertainty.identifiable[i]), uncertainty.notes[i]
         elif name in at_bound:
             note = f"stopped at its {at_bound[name]} bound"
+        bound = bounds.get(name)
+        if bound is not None:
+            note = "; ".join(filter(None, [str(bound), note]))
         yield ParameterResult(
             name,
             options.unit,
@@ -283,4 +308,5 @@ def _parameters(
             name in at_bound,
             note,
             start=options.value,
+            bound=bound,
         )

@@ -31,11 +31,13 @@ SEARCH_SPREAD = 0.03
 """Standard deviation of the draws of a search, likewise."""
 SEARCH_ROUNDS = 4
 """Rounds of draws; after each the centre moves to the smooth minimum of all so far."""
+FURTHER_ROUNDS = 4
+"""Rounds at most that follow while the smoothed cost still falls."""
 ENOUGH_DRAWS = 1.5
 """Draws that a surface needs, as a multiple of its coefficients."""
 SETTLED = 0.02
-"""A search has converged when its last round gained less than this share of the cost, or less than
-two standard errors of the gain over the tosses."""
+"""A search has converged when its last round gained less than this share of the cost, however much
+tosses differ."""
 BATCH = 16
 """Points whose rollouts go to the engine at once."""
 
@@ -246,8 +248,10 @@ class _Training:
         weights = np.ones(len(start.kept))
         count = -(-self.options.search_evaluations // SEARCH_ROUNDS)
         centre, surface, gain = start.z, None, (np.inf, 0.0)
-        z, costs = np.zeros((0, n)), np.zeros((0, len(weights)))
-        for k in range(SEARCH_ROUNDS):
+        z, costs, rounds = np.zeros((0, n)), np.zeros((0, len(weights))), 0
+        for k in range(SEARCH_ROUNDS + FURTHER_ROUNDS):
+            if k >= SEARCH_ROUNDS and (surface is None or gain[0] <= SETTLED):
+                break
             draws = centre + spread * rng.standard_normal((count, n))
             found = self._drawn_costs(problem, np.clip(draws, low, high), k)
             if self.cancelled:
@@ -271,21 +275,26 @@ class _Training:
                 self.model.map.named(centre),
                 (k + 1) / SEARCH_ROUNDS,
             )
-        return self._searched(start, problem, centre, surface, gain)
+            rounds = k + 1
+        return self._searched(start, problem, centre, surface, (rounds, *gain))
 
     def _searched(
         self, start: Fit, problem: SimulationProblem, z: np.ndarray, surface: Surface | None,
-        gain: tuple[float, float],
+        ended: tuple[int, float, float],
     ) -> Fit:  # fmt: skip
-        """The end of a search as a Fit; it has converged when the last round gained little."""
+        """The end of a search as a Fit; it has converged when the last round gained little.
+
+        ended  rounds, gain of the last one and its standard error over the tosses
+        """
         if self.cancelled:
             return replace(start, z=z, status="cancelled", message="cancelled; the best so far")
         value = float(self._costs(problem, z[None])[0].sum())
-        settled = gain[0] <= max(SETTLED, 2.0 * gain[1])
+        rounds, gain, error = ended
+        settled = gain <= SETTLED
         message = (
-            f"the last of {SEARCH_ROUNDS} rounds of the search "
-            f"lowered the smoothed cost by {100 * gain[0]:.2g} %, with a standard error over the "
-            f"tosses of {100 * gain[1]:.2g} %"
+            f"the last of {rounds} rounds of the search "
+            f"lowered the smoothed cost by {100 * gain:.2g} %, with a standard error over the "
+            f"tosses of {100 * error:.2g} %"
             if surface is not None
             else "the search had too few draws for a surface; raise fit.search_evaluations"
         )

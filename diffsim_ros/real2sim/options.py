@@ -159,12 +159,35 @@ class UncertaintyOptions:
     halves: bool = option(
         "flag", "fit two halves of the trials too, and enlarge std_dev where they disagree", True
     )
+    one_sided: bool = option(
+        "flag", "where std_dev is of no use, look for a bound: at least, or at most", True
+    )
     profile: tuple = option(
         "list", "parameters whose profile likelihood, and interval by it, is wanted", ()
     )
     bands: int = option(
         "integer", "validated trials whose prediction bands are wanted", 0, minimum=0
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceOptions:
+    """Section `choice`: law and start, chosen by short fits of a few trials before the fit."""
+
+    laws: tuple = option(
+        "list", "laws of the scene whose others are tried too: damping, friction, rolling, "
+        "viscosity, element, soft", (),
+    )  # fmt: skip
+    starts: int = option(
+        "integer", "starting points of every law: the YAML's, then seeded draws", 1, minimum=1
+    )
+    seed: int = option("integer", "seed of the draws", 0, minimum=0)
+    trials: int = option("integer", "trials that are fitted, spread evenly", 8, minimum=1)
+    horizon: int = option(
+        "integer", "frames after the start that are fitted, after half as many (0: all)", 0,
+        minimum=0,
+    )  # fmt: skip
+    iterations: int = option("integer", "iterations of every short fit at most", 10, minimum=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,6 +250,7 @@ class TopOptions:
     simulation: dict = option("mapping", "time steps", None)
     parameters: dict = option("mapping", "what is estimated, and derived from it", REQUIRED)
     inertias: dict = option("mapping", "payload of the scene -> its whole inertia is estimated", {})
+    choice: dict = option("mapping", "law and start, chosen by short fits before the fit", None)
     fit: dict = option("mapping", "objective and optimiser", None)
     uncertainty: dict = option("mapping", "standard deviations", None)
 
@@ -242,6 +266,7 @@ class EstimationConfig:
     kind          what was recorded; train, validate, measurement and simulation are its
     train         recordings that are fitted;  validate: those that are predicted (None: none)
     parameters    name -> ParameterOptions, in the order of the YAML, those of inertias behind
+    choice        how law and start are chosen before the fit, None: they are as written
     inertias      payloads whose ten parameters are among them
     statics       what was measured of the scene at rest (sensors/statics/loads.py), or None
     robot         of kind efforts (sensors/effort/options.py), which has no scene, body, simulation
@@ -266,6 +291,7 @@ class EstimationConfig:
     inertias: tuple[str, ...] = ()
     statics: Any = None
     robot: Any = None
+    choice: ChoiceOptions | None = None
 
     def error(self, key: str, value: object, accepted: str, remedy: str = "") -> InputError:
         """An InputError that names this estimation's file."""

@@ -56,7 +56,7 @@ def preflight(model: Model, trials: Sequence, cancel: Any = None) -> Preflight:
     chosen = [trials[i] for i in np.unique(np.linspace(0, len(trials) - 1, MOST).astype(int))]
     notes, figures = _data(model, trials)
     notes += _locking(model)
-    noisy, z = _noise_model(model), np.clip(model.map.start, model.map.lower, model.map.upper)
+    noisy, z = noise_model(model), np.clip(model.map.start, model.map.lower, model.map.upper)
     problem = noisy.problem(chosen, z)
     evaluation = problem.evaluate(z, want="equations", cancel=cancel)
     if evaluation.cancelled:
@@ -88,7 +88,7 @@ def preflight(model: Model, trials: Sequence, cancel: Any = None) -> Preflight:
     return Preflight(texts, figures, problem if same else None)
 
 
-def _noise_model(model: Model) -> Model:
+def noise_model(model: Model) -> Model:
     """The model whose residuals are in the sensor's sigmas, starts unknown where it has any."""
     if getattr(model.config.fit, "initial_state", "nuisance") == "nuisance":
         return model
@@ -202,7 +202,10 @@ def _information(
     that were evaluated."""
     if not evaluation.ok:
         return [], None
-    H = evaluation.equations.eliminated()[1].sum(axis=0) * share
+    try:
+        H = evaluation.equations.eliminated()[1].sum(axis=0) * share
+    except np.linalg.LinAlgError:
+        return ["derivatives at the first guess are too large to say what the data determine"], None
     H = 0.5 * (H + H.T)
     names = problem.names
     identified = identifiability(

@@ -17,6 +17,7 @@ import scipy
 from .. import __version__
 from ..errors import InputError
 from ..inverse.bands import TrialBand
+from ..inverse.one_sided import Bound
 from ..inverse.profile import Profile
 from ..output import OutputFolder, write_json, write_yaml
 
@@ -33,6 +34,7 @@ class ParameterResult:
     at_bound      it ended at a bound
     note          one sentence, "" if all is well
     start         first guess
+    bound         where the data leave one side open: the other side's
     """
 
     name: str
@@ -46,6 +48,7 @@ class ParameterResult:
     note: str = ""
     fixed: bool = False
     start: float | None = None
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,8 @@ class EstimationResult:
         for p in self.parameters:
             entry = asdict(p)
             entry.pop("name")
+            if p.bound is None:
+                entry.pop("bound")
             entry["bounds"] = [entry.pop("lower"), entry.pop("upper")]
             parameters[p.name] = {key: finite(value) for key, value in entry.items()}
         matrix = {

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..inverse.adequacy import ALPHA, LEVEL, Adequacy
+from ..inverse.one_sided import Bound
 from ..inverse.parameters import ParameterMap
 from ..inverse.score_test import Score, score_test
 from ..inverse.solution import bounds_reached
@@ -50,13 +51,15 @@ def verdict_of(
     noise: Adequacy | None,
     predictions: Sequence[Any],
     cancel: Any = None,
+    bounds: Mapping[str, Bound] | None = None,
 ) -> Verdict:
     """Judge a finished fit.
 
     noise        what it left beside white noise, None: it could not be evaluated
     predictions  of recordings that were not fitted if there are any, else of those that were
+    bounds       of parameters that the data leave open towards one side
     """
-    found = _Evidence(experiment, fit, uncertainty)
+    found = _Evidence(experiment, fit, uncertainty, bounds or {})
     found.hold_against_parabolas(predictions)
     try:
         if noise is None:
@@ -72,7 +75,10 @@ class _Evidence:
     """What speaks against a fit: `doubts` make it usable at best, and misleading where besides
     predictions are `poor`."""
 
-    def __init__(self, experiment: Experiment, fit: Fit, uncertainty: Uncertainty | None) -> None:
+    def __init__(
+        self, experiment: Experiment, fit: Fit, uncertainty: Uncertainty | None,
+        bounds: Mapping[str, Bound],
+    ) -> None:  # fmt: skip
         self.experiment, self.fit, self.uncertainty = experiment, fit, uncertainty
         self.poor: list[str] = []
         self.doubts: list[str] = []
@@ -82,7 +88,8 @@ class _Evidence:
             self.doubts.append("the optimum was not found")
             self.advice.append("raise fit.iterations, or begin elsewhere")
         for name, side in bounds_reached(fit.problem, fit.z).items():
-            self.doubts.append(f"{name} stopped at its {side} bound")
+            if name not in bounds or bounds[name].side == side:  # else any value up to it is right
+                self.doubts.append(f"{name} stopped at its {side} bound")
 
     def hold_against_parabolas(self, predictions: Sequence[Any]) -> None:
         """Quantities that a parabola describes nearly as well."""

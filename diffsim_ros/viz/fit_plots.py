@@ -18,7 +18,8 @@ WORTH_A_NUMBER = 0.3  # correlations below this are shown by colour alone
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """A parameter as shown: value and standard deviation in `unit`, NaN or None where undefined."""
+    """A parameter as shown: value and standard deviation in `unit`, NaN or None where undefined;
+    bound: of an answer with one side."""
 
     name: str
     unit: str
@@ -32,6 +33,7 @@ class ParameterRow:
     identifiable: bool = True
     at_bound: bool = False
     note: str = ""
+    bound: str = ""
 
 
 @in_style

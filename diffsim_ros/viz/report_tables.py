@@ -31,6 +31,7 @@ def parameter_rows(result: Any) -> tuple[Rows, Rows]:
             p.name, p.unit, float(p.value), p.std_dev, p.lower, p.upper,
             option.get("prior_mean"), option.get("prior_sigma"), option.get("value", p.start),
             p.identifiable, p.at_bound, p.note or str(option.get("doc", "") or ""),
+            str(getattr(p, "bound", None) or ""),
         )  # fmt: skip
         found[p.fixed].append(row)
     return found
@@ -45,6 +46,9 @@ def warnings(result: Any, rows: Rows) -> list[str]:
             "the parameters are the best so far."
         )
     for row in rows:
+        if row.bound:
+            found.append(f"{row.name} is known from one side only: {row.bound}.")
+            continue
         if row.at_bound:
             found.append(f"{row.name} ended at a bound; its true value may lie beyond.")
         if not row.identifiable:
@@ -105,6 +109,8 @@ def _covariance_cell(covariance: float, correlation: float, above: int) -> dict[
 
 
 def _verdict(row: ParameterRow) -> tuple[str, str]:
+    if row.bound:
+        return "", "one side"
     if row.at_bound:
         return "bad", "at bound"
     if not row.identifiable:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from diffsim_ros.rotation import quat_exp
@@ -59,12 +61,25 @@ SCENE = {
 RATE = 100.0
 
 
+def tossed(rng: np.random.Generator) -> dict:
+    """Start of a toss: part -> three numbers."""
+    from diffsim_ros.rotation import quat_log
+
+    return {
+        "position": [0.0, 0.0, rng.uniform(0.16, 0.2)],
+        "rotation": quat_log(quat_exp(rng.normal(0.0, 1.0, 3))),
+        "velocity": [*rng.normal(0.0, 0.8, 2), rng.uniform(-0.6, -0.2)],
+        "angular_velocity": rng.normal(0.0, 3.0, 3),
+    }
+
+
 def recorded(
-    tosses: int, seed: int, noise: tuple[float, float], seconds: float = 0.5, scene: dict = SCENE
-) -> dict:
+    tosses: int, seed: int, noise: tuple[float, float], seconds: float = 0.5, scene: dict = SCENE,
+    start: Callable[[np.random.Generator], dict] = tossed,
+) -> dict:  # fmt: skip
     """Simulated tosses of the cube with noise [m], [rad], as arrays of a toss file (poses)."""
     from diffsim_ros import _engine
-    from diffsim_ros.rotation import quat_exp, quat_log, quat_multiply
+    from diffsim_ros.rotation import quat_multiply
     from diffsim_ros.scene.model import load_scene
 
     rng = np.random.default_rng(seed)
@@ -74,13 +89,8 @@ def recorded(
     rows = []
     for _ in range(tosses):
         p = engine.values
-        start = {
-            "position": [0.0, 0.0, rng.uniform(0.16, 0.2)],
-            "rotation": quat_log(quat_exp(rng.normal(0.0, 1.0, 3))),
-            "velocity": [*rng.normal(0.0, 0.8, 2), rng.uniform(-0.6, -0.2)],
-            "angular_velocity": rng.normal(0.0, 3.0, 3),
-        }
-        for kind, values in start.items():
+        begun = start(rng)
+        for kind, values in begun.items():
             for axis, value in zip("xyz", values, strict=True):
                 p[engine.index(f"cube.{kind}.{axis}")] = value
         run = _engine.rollout(engine, p, frames * steps_per_frame, options)

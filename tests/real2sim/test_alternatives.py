@@ -91,7 +91,12 @@ def test_the_right_law_is_found(file):
 
 def test_the_command_tries_others_where_the_verdict_asks_for_it(file, tmp_path, capsys):
     out = tmp_path / "out"
-    short = ["fit.iterations=2", "fit.continuation={}", "fit.horizons=[12]", "data.train.trials=[3, 4]"]
+    short = [
+        "fit.iterations=2",
+        "fit.continuation={}",
+        "fit.horizons=[12]",
+        "data.train.trials=[3, 4]",
+    ]
     code = main(["estimate", str(file), "--try", "--out", str(out), "--set", *short])
     printed = capsys.readouterr()
     assert code in (0, 3), printed.err

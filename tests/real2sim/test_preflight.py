@@ -8,7 +8,7 @@ import pytest
 
 from diffsim_ros.real2sim.config import load_estimation
 from diffsim_ros.real2sim.experiment import kind_of
-from diffsim_ros.real2sim.preflight import _locking, preflight
+from diffsim_ros.real2sim.preflight import _information, _locking, preflight
 from diffsim_ros.scene.model import load_scene
 from tests.real2sim import markers_synthetic
 from tests.real2sim.synthetic import arrays, estimation, recorded
@@ -139,3 +139,12 @@ def test_an_evaluation_is_kept_for_its_very_point_alone(tosses):
     assert moved is not found and moved.value != found.value
     half = problem.weighted(np.full(len(problem.trials), 0.5)).evaluate(z + 1e-3, want="equations")
     assert half.value == pytest.approx(0.5 * moved.value)
+
+
+def test_derivatives_that_cannot_be_inverted_are_a_note_and_no_crash():
+    def singular():
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    evaluation = SimpleNamespace(ok=True, equations=SimpleNamespace(eliminated=singular))
+    (note,), figures = _information(None, np.zeros(1), evaluation, 1.0)
+    assert "too large to say what the data determine" in note and figures is None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
+from diffsim_ros.real2sim.fit import Fit, _Training
+from diffsim_ros.real2sim.options import FitOptions
 from diffsim_ros.real2sim.surface import Surface, better_half
 
 
@@ -48,3 +52,15 @@ def test_better_half_moves_downhill():
     z = rng.normal(0.0, 1.0, (200, 3))
     moved = better_half(z, ((z - 2.0) ** 2).sum(axis=1))
     assert (moved > 0.2).all()
+
+
+def test_a_search_that_still_gains_has_not_converged_however_much_tosses_differ():
+    """A tenth of the cost, within two standard errors of that gain: formerly converged."""
+    model = SimpleNamespace(config=SimpleNamespace(fit=FitOptions()))
+    training = _Training(model, None, None)
+    training._costs = lambda problem, z: np.ones((1, 3))
+    surface, _ = noisy_tosses()
+    start = Fit(np.zeros(2), np.zeros((3, 0)), 3.0, "converged", "", None, [], [])
+    for ended, status in (((8, 0.1, 0.2), "not_converged"), ((5, 0.01, 0.2), "converged")):
+        found = training._searched(start, None, np.zeros(2), surface, ended)
+        assert found.status == status and f"of {ended[0]} rounds" in found.message

@@ -31,6 +31,11 @@ LOW = 5.0
 """Percentile of the rests' heights that counts as the lowest."""
 FEW = 3
 """Fewer tosses are all trained on."""
+CORNER, REACH = 0.03, 0.03
+"""First guess of the corners' radius, and how far the ground may lie from z = 0, over the smallest
+edge."""
+HORIZONS = (0.2, 0.4)
+"""Of the fit [s], after the start: the first impacts, and a few more."""
 MOST = 60
 """Tosses trained on, and predicted, at most: a first look should not take an hour."""
 VALIDATE = """
@@ -212,7 +217,7 @@ def _scene(edges: Sequence[float], mass: float, dt: float) -> str:
     steps = _steps(dt)
     return filled(
         __file__, "first_scene.yaml", step=dt / steps, steps=steps, size=size, mass=mass,
-        height=3 * max(edges), radius=0.03 * min(edges), k_n=k_n, k_t=0.002 * k_n, k_d=k_d,
+        height=3 * max(edges), radius=CORNER * min(edges), k_n=k_n, k_t=0.002 * k_n, k_d=k_d,
     )  # fmt: skip
 
 
@@ -234,14 +239,14 @@ def _estimation(
     rest = "all" if count - trained <= MOST else f"{{random: {MOST}, seed: 2}}"
     validate = "" if count < FEW else VALIDATE.format(files=listing(files), rest=rest)
     gravity = GRAVITY[2] if scale is None else GRAVITY[2] / scale
-    soft = ", ".join(f"{share * STIFFNESS * mass:.6g}" for share in (0.2, 0.6, 1.8))
-    uncertainty = "bootstrap" if count >= 8 else "auto"
+    short, long = (int(np.ceil(span / dt)) for span in HORIZONS)
     k_n = STIFFNESS * mass
     return filled(
         __file__, "first_estimation.yaml", count=count, files=listing(files), train=train,
         validate=validate, half=half, gravity=abs(gravity), steps=_steps(dt), k_n=k_n,
         low=0.1 * k_n, high=20 * k_n, damping=2.0 * np.sqrt(mass),
-        further=_inertia(edges, mass) + _length_scale(scale), soft=soft, uncertainty=uncertainty,
+        further=_inertia(edges, mass) + _length_scale(scale), short=short, long=long,
+        radius=CORNER * min(edges), round=0.1 * min(edges), reach=REACH * min(edges),
     )  # fmt: skip
 
 
