@@ -16,6 +16,9 @@ from .profile import Walk
 from .solution import Solution
 
 LEVEL = 0.95
+FLAT = 0.1
+"""Of the threshold: rise a quarter of the way from a bound at which the parameter stopped to the
+crossing; where the cost falls evenly towards the bound it is a quarter."""
 POINTS = 8
 """Of the side that is walked, at most."""
 
@@ -43,7 +46,7 @@ def one_sided(
     cancel: Any = None,
 ) -> Bound | None:  # fmt: skip
     """The bound of a parameter whose other side the data leave open; None where both sides rise, or
-    neither does.
+    neither does, or the cost still falls at a bound at which the parameter stopped.
 
     sigma      guess of its standard deviation in z: the first step
     factor     as in `profile`;  threshold  of the rise, of a one-sided test at `level`
@@ -51,9 +54,16 @@ def one_sided(
     index = problem.names.index(name)
     walk = Walk(problem, solution, index, factor, threshold, options, cancel)
     low, high = float(problem.lower[index]), float(problem.upper[index])
-    open_ = [side for side, end in (("upper", low), ("lower", high)) if walk.flat(end)]
+    open_ = [
+        (side, end) for side, end in (("upper", low), ("lower", high)) if walk.rise(end) < threshold
+    ]
     if len(open_) != 1 or getattr(cancel, "cancelled", False):
         return None
-    side = open_[0]
+    ((side, end),) = open_
     found = walk.end(-1.0 if side == "lower" else 1.0, sigma, POINTS)
-    return None if found is None else Bound(side, found, level)
+    if found is None:
+        return None
+    at_bound = abs(float(solution.z[index]) - end) <= 1e-9
+    if at_bound and walk.rise(end + 0.25 * (found - end)) > FLAT * threshold:
+        return None  # the data push beyond the bound, it is not flat there
+    return Bound(side, walk.value(found), level)

@@ -129,14 +129,14 @@ class Walk:
         )
         return found, pinned.whole(found.z)
 
-    def flat(self, z: float) -> bool:
-        """Whether the cost with the variable at z is below the threshold."""
+    def rise(self, z: float) -> float:
+        """Rise of the cost with the variable at z; inf where it cannot be simulated."""
         found, _ = self._solved(z, self.solution, self.solution.z)
-        return bool(np.isfinite(found.value)) and self._root(found.value) ** 2 < self.threshold
+        return self._root(found.value) ** 2 if np.isfinite(found.value) else np.inf
 
     def end(self, sign: float, sigma: float, points: int) -> float | None:
-        """Value at which the rise passes the threshold on one side, closed in on by secants; None
-        where it does not, in so many points."""
+        """z at which the rise passes the threshold on one side, closed in on by secants; None where
+        it does not, in so many points."""
         side = self.side(sign, sigma, lambda share: None, points)
         if side.end:
             return None
@@ -156,8 +156,7 @@ class Walk:
             if not np.isfinite(found.value):
                 break
             known.append((z, found.value))
-        crossed = self._crossing(sign, best, sorted(known))
-        return None if crossed is None else self._value(crossed)
+        return self._crossing(sign, best, sorted(known))
 
     def side(
         self, sign: float, sigma: float, report: Callable[[float], None], most: int = POINTS
@@ -210,9 +209,9 @@ class Walk:
                 notes.append(f"open {word}: the threshold is not reached before {side.end}")
         z = np.array([p[0] for p in points])
         rise = np.array([self._root(p[1]) ** 2 for p in points])
-        low, high = (None if e is None else self._value(e) for e in ends)
+        low, high = (None if e is None else self.value(e) for e in ends)
         return Profile(
-            name, unit, self._value(best), np.array([self._value(v) for v in z]), rise, low, high,
+            name, unit, self.value(best), np.array([self.value(v) for v in z]), rise, low, high,
             self.threshold, self.factor, bool(self.problem.logarithmic[self.index]),
             "; ".join(notes),
         )  # fmt: skip
@@ -232,7 +231,8 @@ class Walk:
 
         return float(PchipInterpolator(roots, z)(goal))
 
-    def _value(self, z: float) -> float:
+    def value(self, z: float) -> float:
+        """Natural value of the variable at z."""
         whole = self.solution.z.copy()
         whole[self.index] = z
         return float(self.problem.values(whole)[self.index])

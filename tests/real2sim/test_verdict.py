@@ -118,6 +118,8 @@ def test_a_bound_and_an_optimum_that_was_not_found_are_no_good_fit(tmp_path):
     parameters["friction"] |= {"value": 0.1, "bounds": [0.05, 0.2]}
     found = fitted(tmp_path, tosses=3, parameters=parameters)
     assert "friction stopped at its upper bound" in found.verdict.reason
+    # the data push beyond the bound: no side is open
+    assert all(p.bound is None for p in found.parameters)
     hurried = fitted(tmp_path, tosses=3, fit={"initial_state": "nuisance", "iterations": 1})
     assert "the optimum was not found" in hurried.verdict.reason
     assert {found.verdict.grade, hurried.verdict.grade} <= {"usable", "misleading"}
