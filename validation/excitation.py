@@ -48,7 +48,7 @@ OWN = ("armature", "offset", "viscous", "coulomb")
 MOST, COVERED = 0.5, (0.93, 0.97)
 """Bars of least squares: sigma over that of the throw; share of intervals that hold the truth."""
 NORMAL = 1.96
-QUICK = {"starts": 1, "iterations": 25}
+QUICK = {"starts": 1, "iterations": 15}
 """Of the search in a part of the study."""
 UNTOLD = 1e-10
 """Singular values below this share of the largest: a joint that only went one way does not tell

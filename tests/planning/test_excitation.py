@@ -119,7 +119,7 @@ def test_every_coefficient_gives_a_motion_within_limits():
 
 def test_chosen_parameters_are_told_better(designed):
     names = ["wrist_3_joint.viscous", "wrist_3_joint.coulomb"]
-    chosen = design(config({"iterations": 25}, parameters=names, criterion="chosen"))
+    chosen = design(config({"iterations": 15}, parameters=names, criterion="chosen"))
     ratio = [chosen.sigmas[name] / designed.sigmas[name] for name in names]
     assert np.prod(ratio) < 0.9
 
