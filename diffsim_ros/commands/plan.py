@@ -21,8 +21,12 @@ LISTED = 8
 
 def run(options: argparse.Namespace) -> int:
     """Plan, write the results, print the candidates; 0 if every goal is reached, else 3."""
+    from diffsim_ros.commands import plan_excitation
     from diffsim_ros.planning import load_plan, plan
+    from diffsim_ros.planning.excitation import is_excitation
 
+    if is_excitation(options.plan):
+        return plan_excitation.run(options)
     config = load_plan(options.plan, estimated=options.estimated)
 
     def report(start: int, starts: int, iteration: int, objective: float) -> None:
@@ -42,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
 def summary(result: Any) -> str:
     """Candidates, best first, the controls of the best, and the notes."""
     from diffsim_ros.planning import results
+    from diffsim_ros.planning.arm_motion import arm_line
 
     head, rows = candidate_rows(result)
     lines = [table([head, *rows[:LISTED]])]
@@ -59,24 +64,9 @@ def summary(result: Any) -> str:
     return "\n".join(lines)
 
 
-def arm_line(carried: Any) -> str:
-    """One sentence about the arm's motion."""
-    f = carried.figures
-    let_go = "" if "release" not in f else (
-        f", releases at {f['release']:.3f} s at {f['release_speed']:.2f} m/s"
-    )  # fmt: skip
-    lag = "" if "anticipated" not in f else (
-        f"; what is sent leads by up to {1e3 * f['anticipated']:.2g} mrad or mm"
-    )  # fmt: skip
-    return (
-        f"arm: {f['duration']:.2f} s{let_go}; {100 * f['velocity_share']:.0f} % of the velocity "
-        f"limit ({f['velocity_joint']}), {100 * f['acceleration_share']:.0f} % of the acceleration "
-        f"limit ({f['acceleration_joint']}){lag}"
-    )
-
-
 def pictures(result: Any) -> list[tuple[str, str, bytes]]:
     """(title, caption, PNG) of the arm's motion and of distances over samples."""
+    from diffsim_ros.planning.arm_motion import arm_line
     from diffsim_ros.viz import style
     from diffsim_ros.viz.trajectory_plots import distances_over_samples, joint_motion
 

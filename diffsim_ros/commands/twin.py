@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diffsim_ros.errors import InputError
 from diffsim_ros.output import OutputFolder, write_yaml
 from diffsim_ros.yaml_file import read_mapping
 
@@ -40,6 +41,11 @@ def twin_at(path: str | Path) -> Twin:
     from diffsim_ros.twin.twin import Twin
 
     content, place = read_mapping(path, None)
+    if isinstance(content, Mapping) and "excitation" in content:
+        if not isinstance(content.get("twin"), str):
+            rule, remedy = "a TWIN.yaml with `efforts`", "config/twin/ur5_efforts.yaml is one"
+            raise InputError(place, "twin", content.get("twin"), rule, remedy)
+        return Twin(Path(place).parent / content["twin"])
     if not (isinstance(content, Mapping) and "goals" in content):
         return Twin(path)
     from diffsim_ros.planning.as_twin import twin_of  # a TWIN.yaml is read sooner without

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.task import Future
@@ -59,6 +60,7 @@ class ControllerServer:
     """Serves `controller` and `gripper` at a node; all calls from the executor's thread.
 
     on_gripper  called with (stamp [ns], is open) when the gripper has opened or closed
+    efforts     -> (n,) of the joints now, for joint states; None: they have none
     offer, controller and gripper may be replaced at any time, while no goal runs (`close`).
     """
 
@@ -69,7 +71,9 @@ class ControllerServer:
         gripper: Gripper,
         offer: Offer | None = None,
         on_gripper: Callable[[int, bool], None] = lambda stamp, is_open: None,
+        efforts: Callable[[], np.ndarray | None] = lambda: None,
     ) -> None:
+        self._efforts = efforts
         self.node, self.controller, self.gripper = node, controller, gripper
         self.offer, self._on_gripper = offer or Offer(), on_gripper
         self._goal, self._done, self._due = None, None, {}
@@ -136,7 +140,9 @@ class ControllerServer:
         mock, offer = self.controller, self.offer
         if self._is_due("states", offer.state_rate, stamp):
             self._states.publish(
-                convert.joint_state_message(mock.names, mock.position, mock.velocity, stamp)
+                convert.joint_state_message(
+                    mock.names, mock.position, mock.velocity, stamp, self._efforts()
+                )
             )
         changed = mock.scaling != self._published_scaling
         if self._is_due("scaling", offer.scaling_rate, stamp) or changed:

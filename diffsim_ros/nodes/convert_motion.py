@@ -82,10 +82,13 @@ def joint_sample(message: JointState, age: float = 0.0) -> JointSample:
 
 
 def joint_state_message(
-    names: Sequence[str], position: np.ndarray, velocity: np.ndarray, stamp: int
-) -> JointState:
+    names: Sequence[str], position: np.ndarray, velocity: np.ndarray, stamp: int,
+    effort: np.ndarray | None = None,
+) -> JointState:  # fmt: skip
     """Joint states (n,) at a stamp [ns]."""
     message = JointState(name=list(names), position=_numbers(position), velocity=_numbers(velocity))
+    if effort is not None:
+        message.effort = _numbers(effort)
     message.header.stamp = time_message(stamp)
     return message
 

@@ -27,6 +27,7 @@ from diffsim_ros.commands.running import seconds
 from diffsim_ros.commands.table import table
 from diffsim_ros.commands.twin import twin_at
 from diffsim_ros.errors import InputError
+from diffsim_ros.nodes import excitation_run
 from diffsim_ros.nodes.bag_recorder import BagRecorder
 from diffsim_ros.nodes.commander import Commander
 from diffsim_ros.nodes.common import DRIVER, LATCHED, STATIC_TF, STREAM, experiments, plan_file
@@ -38,6 +39,7 @@ from diffsim_ros.nodes.rehearsal import DryRun, Rehearsal
 from diffsim_ros.nodes.session import session
 from diffsim_ros.output import write_bytes, write_json
 from diffsim_ros.planning.evaluation import places, tolerances
+from diffsim_ros.planning.excitation import is_excitation
 from diffsim_ros.planning.executed import distances
 from diffsim_ros.planning.load import load_plan
 from diffsim_ros.robots.command import NANO
@@ -245,13 +247,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--here", action="store_true", help="the nodes run already, in this domain (a launch file)"
     )
-    parser.add_argument("--rate", type=float, help="simulated seconds per second [0.25 or 1]")
+    parser.add_argument("--rate", type=float, help="simulated seconds per second [0.25 to 1]")
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = parser.parse_args(remove_ros_args(given))
 
     def work(path: Path, processes: NodeProcesses | None, commander: Commander) -> int:
-        twin = plan_file(options.twin) if options.twin else None
-        loop = ExperimentRun(path, processes, commander, plan_file(options.name), twin)
+        twin, task = plan_file(options.twin) if options.twin else None, plan_file(options.name)
+        if is_excitation(task):
+            excited = excitation_run.ExcitationRun(path, processes, commander, task, twin)
+            return excitation_run.run(excited, options.set, options.rate)
+        loop = ExperimentRun(path, processes, commander, task, twin)
         return run(loop, options.set, options.rate)
 
     files = [name for name in FILES if not (options.here and name == "truth")]

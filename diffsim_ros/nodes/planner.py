@@ -13,6 +13,7 @@ works is answered BUSY at once.  Nothing is sent to a robot: the driver does tha
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from visualization_msgs.msg import MarkerArray
 
 from diffsim_ros._engine import CancelToken
 from diffsim_ros.commands import plan as command
+from diffsim_ros.commands import plan_excitation
 from diffsim_ros.errors import InputError, NotConverged
 from diffsim_ros.nodes import convert
 from diffsim_ros.nodes.common import LATCHED, STREAM, Declared, run_node
@@ -43,6 +45,8 @@ from diffsim_ros.nodes.jobs import (
 )
 from diffsim_ros.output import OutputFolder
 from diffsim_ros.planning import PlanConfig, load_plan, plan, results
+from diffsim_ros.planning.excitation import design, load_excitation
+from diffsim_ros.planning.excitation.result import figures as excitation_figures
 from diffsim_ros.planning.replan import replan, retargeted
 from diffsim_ros.planning.result import PlanResult
 from diffsim_ros.real2sim.config import read_content
@@ -74,6 +78,10 @@ def solve(goal: Plan.Goal, last: Last, progress: Any, cancel: CancelToken | None
         task = (goal.task, goal.parameters, tuple(goal.set))
         warm = goal.warm_start and last.result is not None and last.task == task
         target = tuple(goal.target) or None
+        content, place, base = read_content(goal.task, tuple(goal.set))
+        if isinstance(content, Mapping) and "excitation" in content:
+            base = Path(place) if Path(place).is_file() else base
+            return _excitation(goal, content, base, progress, cancel)
         if goal.out or not warm:  # pages take seconds: no quick answer waits for them
             folder = OutputFolder(goal.out or None, command.FILES, command="plan")
         if warm:
@@ -93,6 +101,25 @@ def solve(goal: Plan.Goal, last: Last, progress: Any, cancel: CancelToken | None
         if folder is not None:
             folder.discard_if_empty()
     return _answer(result, "" if folder is None else str((folder / "report.html").absolute()))
+
+
+def _excitation(
+    goal: Plan.Goal, content: Mapping, base: Any, progress: Any, cancel: CancelToken | None
+) -> PlanAnswer:
+    """A motion that tells most of an arm; there is nothing that moves but the arm."""
+    if goal.parameters or len(goal.target):
+        rule = "empty: an excitation has no scene that is estimated, and no target"
+        raise InputError("request", "parameters, target", [goal.parameters, *goal.target], rule)
+    config = load_excitation(content, base=base)
+    with OutputFolder(goal.out or None, plan_excitation.FILES, command="plan") as folder:
+        result = design(config, progress=progress, cancel=cancel)
+        with folder.staging() as stage:
+            plan_excitation.write_all(stage, result)
+    code = "SUCCESS" if result.status == "designed" else "CANCELED"
+    notes = "" if code == "SUCCESS" else "; ".join(result.notes)
+    told = excitation_figures(result)
+    motion, best = result.carried.trajectory, result.objective[0]
+    return PlanAnswer(code, notes, motion, objective=best, metrics=told)
 
 
 def _configured(goal: Plan.Goal) -> PlanConfig:
@@ -172,7 +199,7 @@ class Planner(JobNode):
             return PlanAnswer("INVALID_CONFIGURATION", str(error))
         self.get_logger().info(f"planning {shown(goal.task)} for {name}")
         answer, markers = await self._job.run(name, partial(self._solved, goal, feedback))
-        if markers is not None:
+        if answer.trajectory is not None or markers is not None:
             self._publish(answer, markers)
         self.get_logger().info(f"{name}: {answer.code} {answer.message}".rstrip())
         return answer
@@ -186,12 +213,13 @@ class Planner(JobNode):
             return answer, None
         return answer, convert.marker_array(drawn(self._last.result, self["world_frame"]), 0)
 
-    def _publish(self, answer: PlanAnswer, markers: MarkerArray) -> None:
-        """Latch the plan, and begin to play it."""
+    def _publish(self, answer: PlanAnswer, markers: MarkerArray | None) -> None:
+        """Latch the plan, and begin to play it; None: nothing but the arm moves."""
         message = plan_result(answer, self["world_frame"])
         self._trajectories.publish(message.trajectory)
         self._predicted.publish(message.predicted)
-        self._markers.publish(markers)
+        if markers is not None:
+            self._markers.publish(markers)
         self._trajectory, self._begun = answer.trajectory, time.monotonic()
 
     def _tick(self) -> None:

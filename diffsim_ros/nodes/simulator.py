@@ -106,7 +106,12 @@ class Simulator(BaseNode):
         self.world = World(self.twin, self._start)
         self._opened: list[int] = []
         self.server = ControllerServer(
-            self, self.world.controller, self.world.gripper, offer_of(self), self._on_gripper
+            self,
+            self.world.controller,
+            self.world.gripper,
+            offer_of(self),
+            self._on_gripper,
+            self.world.efforts,
         )
         self._advertise()
         self._counts = dict.fromkeys(self.twin.config.sensors, 0)

@@ -94,3 +94,19 @@ def shares(arm: Arm, trajectory: JointTrajectory) -> dict[str, Any]:
         out[f"{name}_share"] = float(share.max())
         out[f"{name}_joint"] = trajectory.names[int(share.argmax())]
     return out
+
+
+def arm_line(carried: Carried) -> str:
+    """One sentence about the arm's motion."""
+    f = carried.figures
+    let_go = "" if "release" not in f else (
+        f", releases at {f['release']:.3f} s at {f['release_speed']:.2f} m/s"
+    )  # fmt: skip
+    lag = "" if "anticipated" not in f else (
+        f"; what is sent leads by up to {1e3 * f['anticipated']:.2g} mrad or mm"
+    )  # fmt: skip
+    return (
+        f"arm: {f['duration']:.2f} s{let_go}; {100 * f['velocity_share']:.0f} % of the velocity "
+        f"limit ({f['velocity_joint']}), {100 * f['acceleration_share']:.0f} % of the acceleration "
+        f"limit ({f['acceleration_joint']}){lag}"
+    )

@@ -37,6 +37,9 @@ def load_plan(
     content, place = read_mapping(source, base)
     reader = Reader(place)
     raw = reader.mapping(content, "")
+    if "excitation" in raw:
+        rule, remedy = "`scene`, `controls` and `goals`", "this is a plan of an excitation"
+        raise reader.error("excitation", raw["excitation"], rule, remedy)
     top = reader.section(schema.PLAN, raw)
     if not isinstance(top["scene"], (str, Mapping)):
         raise reader.error("scene", top["scene"], "a path or a mapping")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from diffsim_ros.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.planning import tasks
 from diffsim_ros.planning.controls import CONTROL
+from diffsim_ros.planning.excitation import schema as excitation
 from diffsim_ros.planning.goals import GOAL
 from diffsim_ros.planning.robust import ROBUST
 
@@ -118,6 +119,7 @@ SECTIONS = {
     "search": SEARCH,
     **tasks.SECTIONS,
     "search.robust": ROBUST,
+    **excitation.SECTIONS,
 }
 
 

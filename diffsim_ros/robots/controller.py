@@ -22,6 +22,7 @@ that were read, of 2.x and 4.x, do:
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -159,6 +160,12 @@ class Controller:
     def velocity(self) -> np.ndarray:
         """(n,) [rad/s or m/s]."""
         return self._joints.velocity
+
+    def soon(self, span: int) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity (n,) a time [ns] from now, by the commands given so far."""
+        joints = copy.deepcopy(self._joints)
+        joints.advance(self.time + span)
+        return joints.position, joints.velocity
 
     @property
     def error(self) -> np.ndarray:

@@ -20,6 +20,7 @@ from ..scene.model import SceneModel, load_scene
 from ..scene.placing import absolute, resolve_pose
 from ..yaml_file import read_mapping
 from . import schema
+from .efforts import JointEfforts, read_efforts
 from .sensors import TwinSensor, read_sensor
 
 WORLD = "world"
@@ -68,6 +69,7 @@ class TwinConfig:
     spread      body -> sigmas of position (3,) [m] and rotation (3,) [rad]
     latency     of the gripper and its sigma [s]
     controller  of the robot
+    efforts     of the joints, None: joint states have none
     sensors     name -> sensor
     source      the mapping as read
     """
@@ -83,6 +85,7 @@ class TwinConfig:
     spread: Mapping[str, tuple[np.ndarray, np.ndarray]]
     latency: tuple[float, float]
     controller: Settings
+    efforts: JointEfforts | None
     sensors: Mapping[str, TwinSensor]
     seed: int
     source: Mapping
@@ -114,7 +117,7 @@ def load_twin(source: str | Path | Mapping, *, base: str | Path | None = None) -
     return TwinConfig(
         place, top["name"], scene, _before(reader, scene, grasp), arm, start, grasp, drives,
         _spread(reader, top["spread"], scene), (gripper["latency"], gripper["jitter"]),
-        _controller(reader, top["controller"], arm),
+        _controller(reader, top["controller"], arm), read_efforts(reader, top["efforts"], arm),
         _sensors(reader, top["sensors"], scene),
         top["seed"], raw,
     )  # fmt: skip

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from ..errors import InputError
 from ..robots import controlled
+from ..robots.command import NANO, JointCommand
 from ..robots.controlled import Executed
+from ..robots.controller import rejection
 from ..robots.trajectory import JointTrajectory
+from ..sensing.observation import Observation
 from .config import TwinConfig
 from .record import TwinRecord
 from .twin import Twin, Variation
+from .world import TICK, World
 
 
 def executed(config: TwinConfig, trajectory: JointTrajectory) -> Executed:
@@ -41,6 +47,51 @@ def limit_shares(config: TwinConfig, motion: JointTrajectory) -> dict[str, float
         "velocity_share": float(np.abs(motion.velocities / bound.velocity).max()),
         "acceleration_share": float(push.max()),
     }
+
+
+def joint_log(
+    twin: Twin,
+    trajectory: JointTrajectory,
+    *,
+    rate: float = 500.0,
+    after: float = 0.1,
+    number: int = 0,
+) -> Observation:
+    """What joint states have while the twin's controller runs a trajectory from its first point.
+
+    rate    [Hz] of readings: a whole share of the twin's 500 Hz;  after  [s] beyond the end
+    number  of the episode: another number, other noise
+    InputError: another rate, a twin without `efforts`, a trajectory that the controller refuses.
+    """
+    every = round(NANO / rate) // TICK
+    if every < 1 or abs(every * TICK * rate / NANO - 1) > 1e-6:
+        rule = f"a whole share of {NANO / TICK:g} Hz"
+        raise InputError(twin.config.place, "rate", rate, rule)
+    efforts = twin.config.efforts
+    if efforts is None:
+        raise InputError(twin.config.place, "efforts", None, "the efforts of the twin's joints")
+    command, names = JointCommand.of(trajectory), twin.config.arm.robot.joint_names
+    reason = rejection(command, names, 0)
+    if reason:
+        rule = "a trajectory that the controller accepts"
+        raise InputError("trajectory", "", reason, rule)
+    first = command.trajectory(names).positions[0]
+    world, rows = World(Twin(replace(twin.config, start=first))), []
+    world.controller.start(command)
+    for k in range(1, round((trajectory.duration + after) * NANO) // TICK + 1):
+        world.controller.advance(k * TICK)
+        if k % every == 0:
+            joints = world.controller
+            rows.append((joints.position.copy(), joints.velocity.copy(), *world.rates()))
+        world.follow()
+    q, qd, *rates = np.swapaxes(np.array(rows), 0, 1)
+    seed, t = twin.config.seed, every * TICK / NANO * np.arange(len(q))
+    effort = efforts.at(q, *rates)
+    effort += [efforts.noise(seed, number, k + 1) for k in range(len(q))]
+    values = {"position": q, "velocity": qd, "effort": effort}
+    return Observation(
+        kind="joints", t=t, names=names, values=values, source=twin.config.place, format="twin"
+    )
 
 
 def simulate_execution(

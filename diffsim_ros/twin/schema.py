@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section, tables
 from diffsim_ros.scene.controllers import FOLLOWING
+from diffsim_ros.scene.schema_robots import CARRIED, PER_JOINT, UNITS
 
 TWIN: Section = {
     "name": Field("text", "title", default="twin"),
@@ -24,6 +25,7 @@ TWIN: Section = {
     "spread": Field("mapping", "body -> how differently it is placed each time", default={}),
     "gripper": Field("mapping", "how it opens", default={}),
     "controller": Field("mapping", "how the robot follows", default={}),
+    "efforts": Field("mapping", "of its joints, as joint states have them; absent: none"),
     "sensors": Field("mapping", "name -> sensor", default={}),
     "seed": Field("integer", "of all that is drawn", default=0, minimum=0),
 }
@@ -67,6 +69,21 @@ CONTROLLER: Section = {
                        minimum=0),
     "deceleration": Field("number", "when it holds; absent: left to the drives",
                           "rad/s^2 or m/s^2", minimum=0, strict=True),
+}  # fmt: skip
+
+EFFORT = "N m or N"
+EFFORTS: Section = {
+    "damping": Field("any", f"viscous [{UNITS['damping']}]; absent: the URDF's; {PER_JOINT}"),
+    "friction": Field("any", f"Coulomb [{UNITS['friction']}]; absent: the URDF's; {PER_JOINT}"),
+    "slip_rate": Field(
+        "number", "at which it is at 71 % of its level", "rad/s or m/s", 0.002, minimum=0,
+        strict=True,
+    ),
+    "armature": Field("any", f"geared rotors [{UNITS['armature']}]; absent: none; {PER_JOINT}"),
+    "payload": Field("mapping", "what a link carries, as of a scene's robot (scene.md)"),
+    "gain": Field("any", f"what is read per {EFFORT}: {PER_JOINT}", default=1.0),
+    "offset": Field("any", f"added to it [{EFFORT}]: {PER_JOINT}", default=0.0),
+    "sigma": Field("any", f"noise of a reading [{EFFORT}]: {PER_JOINT}", default=0.0),
 }  # fmt: skip
 
 RATE = Field("number", "samples per second", "Hz", REQUIRED, minimum=0, strict=True)
@@ -143,6 +160,8 @@ SECTIONS = {
     "spread.BODY": SPREAD,
     "gripper": GRIPPER,
     "controller": CONTROLLER,
+    "efforts": EFFORTS,
+    "efforts.payload": CARRIED,
     **{f"sensors.NAME.{kind}": section for kind, section in SENSORS.items()},
 }
 

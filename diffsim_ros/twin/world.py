@@ -7,6 +7,7 @@ after a reset: until then bodies are as the scene has them at its start.
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,6 +59,8 @@ class World:
         self.release: float | None = None
         self.begins: list[int] = []
         self._samples = [_Sample(0.0, *_joints(self.controller))]
+        self._past = deque([_joints(self.controller)], maxlen=RECENT)
+        self._readings = 0
         self._foreseen: list[_Sample] = []
         self._record: TwinRecord | None = None
 
@@ -81,6 +84,7 @@ class World:
         if begun is not None and begun not in self.begins[-1:]:
             self.begins.append(begun)
         sample = _Sample(self.elapsed, *_joints(self.controller))
+        self._past.append((sample.position, sample.velocity))
         if not self.moved:
             self.origin, self.moved = before, bool(opened) or sample.moves
             sample = replace(sample, time=self.elapsed)
@@ -103,6 +107,28 @@ class World:
         if sample.time - last.time > 1.5 * TICK / NANO:
             self._samples.append(replace(last, time=sample.time - TICK / NANO))
         self._samples.append(sample)
+
+    def efforts(self) -> np.ndarray | None:
+        """A reading (n,) of the joints' efforts when the controller is a tick ahead (before
+        `follow`), None where the twin has none.
+
+        Velocity and acceleration are means over a cycle before and after: the drives' currents are
+        filtered, and a joint's loop answers each command with more at its beginning.
+        """
+        found = self.config.efforts
+        if found is None:
+            return None
+        self._readings += 1
+        clean = found.at(self.controller.position, *self.rates())
+        return clean + found.noise(self.config.seed, self.number, self._readings)
+
+    def rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """Velocity and acceleration (n,) of `efforts`."""
+        ticks = max(1, round(NANO / self.config.controller.rate / TICK))
+        ticks = min(ticks, len(self._past))
+        (q0, v0), (q1, v1) = self._past[-ticks], self.controller.soon(ticks * TICK)
+        span = 2 * ticks * TICK / NANO
+        return (q1 - q0) / span, (v1 - v0) / span
 
     def motion(self) -> JointTrajectory:
         """The joints' motion since the attempt began."""

@@ -171,7 +171,7 @@ def test_an_experiment_is_run_and_its_poses_are_shown(monkeypatch):
     arguments = {e.arguments[0]: e.options for e in entities if e.arguments and e.options}
     shown = yaml.safe_load(arguments["pose_topics"]["default_value"])
     for file in (ROOT / "config" / "planning").glob("ur5_*.yaml"):
-        for goal in yaml.safe_load(file.read_text())["goals"]:
+        for goal in yaml.safe_load(file.read_text()).get("goals", ()):
             assert f"{goal['body']}/pose" in shown, f"{file.name}: {goal['body']}"
 
 

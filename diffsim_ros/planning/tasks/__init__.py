@@ -19,9 +19,8 @@ from . import end_effector_task, release_task, strike_task
 from .parts import POSE
 
 KINDS = (release_task, end_effector_task, strike_task)
-ROBOT: Section = {
+ARM: Section = {
     "arm": Field("any", "robots/*.yaml of the arm (relative to this file)", default=REQUIRED),
-    **{key: field for kind in KINDS for key, field in kind.KEYS.items()},
     "margin": Field(
         "number",
         "share of the limits of velocity, acceleration and jerk that a plan may use, at most 1",
@@ -30,6 +29,12 @@ ROBOT: Section = {
         minimum=0,
         strict=True,
     ),
+}
+"""Of every plan with an arm."""
+ROBOT: Section = {
+    "arm": ARM["arm"],
+    **{key: field for kind in KINDS for key, field in kind.KEYS.items()},
+    "margin": ARM["margin"],
     "tracking": Field(
         "mapping",
         "how joints follow the controller, which is anticipated in what is sent; absent: not",
@@ -48,9 +53,7 @@ def read_task(reader: Reader, value: object, scene: SceneModel) -> Task | None:
     if value is None:
         return None
     robot = reader.section(ROBOT, value, "robot")
-    arm = _arm(reader, robot["arm"])
-    if robot["margin"] > 1:
-        raise reader.error("robot.margin", robot["margin"], "greater than 0, at most 1")
+    arm = read_arm(reader, robot)
     asked = [kind for kind in KINDS if robot[kind.ASKED] is not None]
     if len(asked) != 1:
         rule = "either " + " or ".join(f"`{kind.ASKED}`" for kind in KINDS)
@@ -64,7 +67,9 @@ def read_task(reader: Reader, value: object, scene: SceneModel) -> Task | None:
     return kind.read(reader, robot, arm, scene)
 
 
-def _arm(reader: Reader, value: object) -> Arm:
+def read_arm(reader: Reader, robot: Mapping) -> Arm:
+    """Keys `arm` and `margin` of section `robot`: an arm whose base is known."""
+    value = robot["arm"]
     if not isinstance(value, (str, Mapping)):
         raise reader.error("robot.arm", value, "path of a robot's YAML, or its mapping")
     place = Path(reader.place)
@@ -73,4 +78,6 @@ def _arm(reader: Reader, value: object) -> Arm:
     if arm.base is None:
         remedy = "calibrate, and write `base:` into the arm's YAML"
         raise reader.error("robot.arm.base", None, "the pose of its base in the world", remedy)
+    if robot["margin"] > 1:
+        raise reader.error("robot.margin", robot["margin"], "greater than 0, at most 1")
     return arm
