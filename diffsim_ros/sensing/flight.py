@@ -480,6 +480,8 @@ def check_gravity(trials: Sequence[PoseTrial], gravity: Sequence[float] | np.nda
         axis = int(np.argmax(np.abs(flight.median)))
         up = ("-" if flight.median[axis] > 0 else "") + "XYZ"[axis]
         remedy = f"the recording is {up}-up: turn it, or set the world's gravity"
+        if len(trials) == 1:
+            remedy += "; or it does not begin in free flight"
         raise InputError(place, key, got, f"parallel to the world's gravity {world}", remedy)
     return flight
 
