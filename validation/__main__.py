@@ -19,6 +19,7 @@ ITEMS = {
     "onset_gain": "plans and fits with contact integrated within steps, and sampled",
     "physics": "closed forms, orders of convergence, conservation",
     "cube_toss": "estimation and prediction of the real cube tosses",
+    "cube_laws": "laws of contact that the engine lacks, on pieces of the cube tosses",
     "robustness": "random drops: steps that converge as asked",
     "physics_solids": "the soft cantilever by every kind of solid",
     "physics_blocks": "Cook's membrane and a pressed block, with derivatives",
