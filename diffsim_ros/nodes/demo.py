@@ -65,6 +65,8 @@ AFTER = 0.3
 """Seconds that a throw is watched after the time of its goal."""
 SHOWN = 0.1
 """Seconds of that in the picture."""
+BEYOND = 2.0
+"""Standard deviations from the truth from which on the summary says why."""
 ATTEMPTS = 3
 """At a throw: a busy machine may keep a controller from answering in time."""
 
@@ -293,8 +295,12 @@ def _truth_line(loop: Loop) -> str:
     )
     if "friction" not in found:
         return text
-    estimate = with_sigma(found["friction"].value, found["friction"].std_dev)
-    return f"{text}; friction was estimated as {estimate}"
+    value, sigma = found["friction"].value, found["friction"].std_dev
+    text += f"; friction was estimated as {with_sigma(value, sigma)}"
+    off = abs(value - hidden["friction"]) / sigma if sigma > 0.0 else 0.0
+    if off > BEYOND:
+        text += f", {off:.1f} sigma off: sigma does not include that the model's ball is rigid"
+    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -78,6 +78,16 @@ def test_a_stage_that_failed_leaves_what_was_done_before_it():
     assert demo.figures(loop([]), "plan: no")["miss_error_m"] is None
 
 
+@pytest.mark.parametrize("sigma, said", [(0.01, True), (0.2, False), (float("nan"), False)])
+def test_an_estimate_far_from_what_was_hidden_is_said_to_be(sigma, said):
+    friction = SimpleNamespace(name="friction", value=0.1, std_dev=sigma)
+    hidden = {"friction": 0.2, "young": 3e4, "viscosity": 8.5, "density": 120.0}
+    text = demo._truth_line(
+        SimpleNamespace(answer=SimpleNamespace(parameters=[friction]), hidden=hidden)
+    )
+    assert ("10.0 sigma off" in text) == said and "friction was estimated as 0.1" in text
+
+
 class Stopped(demo.Loop):
     """A loop whose second stage fails."""
 
