@@ -15,6 +15,7 @@ from diffsim_ros.scene import load_scene
 from diffsim_ros.scene.mesh_mass import moments
 from diffsim_ros.scene.shapes import symmetric
 from tests.native.gradients import check_gradients
+from tests.scene.body_on_floor import run, scene
 from tests.scene.edits import resolve
 from tests.scene.mesh_writing import box_surface, write_obj
 
@@ -31,23 +32,6 @@ HAMMER = [
 ]
 R, AWAY = 0.03, 0.1
 DUMBBELL = [{"sphere": {"radius": R}, "position": [x, 0, 0]} for x in (-AWAY, AWAY)]
-
-
-def scene(shape, *, step=1 / 480, duration=0.8, law=None, gravity=(0, 0, -G), **body):
-    """A body `a` over the plane z = 0."""
-    body = {"mass": 0.5, "pose": {"position": [0, 0, 0.35]}, **body}
-    law = {"k_n": 2500, "c_n": 0.4, "c_f": 0.2, **(law or {})}
-    return {
-        "world": {"step": step, "duration": duration, "gravity": list(gravity)},
-        "bodies": {"a": {"shape": shape, **body}},
-        "contact": [{"name": "floor", "points": "a", "against": {"plane": {}}, **law}],
-    }
-
-
-def run(model):
-    motion = _engine.rollout(model.engine, model.engine.values, model.steps)
-    assert motion.ok, motion.message
-    return motion
 
 
 def body_of(shape, **more):

@@ -16,6 +16,7 @@ from diffsim_ros.scene.shapes import symmetric
 from diffsim_ros.viz.scene_markers import body_markers, surroundings
 from diffsim_ros.viz.scene_report import scene_motion
 from tests.native.gradients import check_gradients
+from tests.scene.body_on_floor import run, scene
 from tests.scene.mesh_writing import box_surface, write_obj
 
 pytest.importorskip("trimesh", reason="pip install diffsim_ros[mesh]")
@@ -23,23 +24,6 @@ BOB = Path(__file__).parents[2] / "data" / "bob" / "bob.obj"
 SIZE = np.array([0.1, 0.2, 0.3])
 AWAY = np.array([1.0, 2.0, 3.0])  # of the file's origin
 G = 9.81
-
-
-def scene(shape, *, step=1 / 480, duration=0.5, gravity=(0, 0, -G), law=None, **body):
-    """A body `a` over the plane z = 0."""
-    body = {"mass": 0.5, "pose": {"position": [0, 0, 0.3]}, **body}
-    law = {"k_n": 2500, "c_n": 0.4, "c_f": 0.2, **(law or {})}
-    return {
-        "world": {"step": step, "duration": duration, "gravity": list(gravity)},
-        "bodies": {"a": {"shape": shape, **body}},
-        "contact": [{"name": "floor", "points": "a", "against": {"plane": {}}, **law}],
-    }
-
-
-def run(model):
-    motion = _engine.rollout(model.engine, model.engine.values, model.steps)
-    assert motion.ok, motion.message
-    return motion
 
 
 @pytest.fixture
