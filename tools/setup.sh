@@ -1,4 +1,5 @@
 # Sourced by `run`, which gives ROOT and YES: set_up and claim_ros_domain.
+# `set_up tools` installs what tests, benchmarks and linters need beside what the package needs.
 #
 # The set-up is a row of stages. Each has a key, a digest of all that its result depends on, kept in
 # .venv/.stages; a stage whose key has not changed is skipped, so that a second run costs a few
@@ -50,6 +51,8 @@ set_up() {
     stage "$package" "$key" "ROS interfaces $package" build_interfaces "$folder" &
     beside+=($!)
   done
+  [[ ${1-} != tools ]] || stage tools "$venv_key" "tools of tests, benchmarks and linters" \
+    install_tools
   for process in "${beside[@]}"; do wait "$process" || exit 2; done
   key=$(digest "$ROOT"/{pyproject.toml,setup.py,package.xml} <<< "$venv_key")
   stage package "$key" "diffsim_ros, editable" install_package
@@ -111,12 +114,17 @@ make_venv() {
 install_packages() {
   local options=()
   [[ $ROS_MODE != wheels ]] || options=(-r "$REQUIREMENTS/ros_wheels.txt")
-  pip_install -r "$REQUIREMENTS/base.txt" -r "$REQUIREMENTS/dev.txt" "${options[@]}"
+  pip_install -r "$REQUIREMENTS/base.txt" "${options[@]}"
   [[ $ROS_MODE != wheels ]] || "$ROOT/tools/mk_local_setup.sh" "$VENV"
 }
 
-pip_install() {  # of the versions that make_venv chose
+install_tools() { pip_install -r "$REQUIREMENTS/dev.txt"; }
+
+# Of the versions that make_venv chose. Python compiles a module when it is first imported: most of
+# the 13 000 never are.
+pip_install() {
   "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off \
+    --no-compile \
     -c "$BUILD/constraints.txt" "$@"
 }
 

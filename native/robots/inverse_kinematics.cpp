@@ -133,16 +133,24 @@ std::pair<double, double> singular_values(const Chain& chain, const PoseTask& ta
   Vector6 e;
   PoseTask::Slopes J;
   task.error(chain, q, chain.pose(q), e, J);
-  // Through the smaller of J J^T and J^T J: arms with fewer joints than rows have no zero values.
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, most_joints, most_joints> A;
-  if (task.rows() <= J.cols()) {
-    A = J.topRows(task.rows()) * J.topRows(task.rows()).transpose();
+  // Of the smaller of J J^T and J^T J: arms with fewer joints than rows have no zero values. It fills
+  // a corner of A; the rest of the diagonal repeats a number between its least and largest one.
+  const Eigen::Index rows = task.rows(), columns = J.cols();
+  Matrix6 A = Matrix6::Zero();
+  if (rows <= columns) {
+    for (Eigen::Index i = 0; i < columns; ++i) {
+      const Vector6 column = J.col(i);
+      A.noalias() += column * column.transpose();
+    }
   } else {
-    A = J.transpose() * J;
+    for (Eigen::Index i = 0; i < columns; ++i) {
+      for (Eigen::Index j = 0; j < columns; ++j) A(i, j) = J.col(i).dot(J.col(j));
+    }
   }
-  Eigen::SelfAdjointEigenSolver<decltype(A)> eigen(A, Eigen::EigenvaluesOnly);
+  for (Eigen::Index i = std::min(rows, columns); i < 6; ++i) A(i, i) = A(0, 0);
+  const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(A, Eigen::EigenvaluesOnly);
   const auto& values = eigen.eigenvalues();
-  return {std::sqrt(std::max(values[0], 0.)), std::sqrt(std::max(values[values.size() - 1], 0.))};
+  return {std::sqrt(std::max(values[0], 0.)), std::sqrt(std::max(values[5], 0.))};
 }
 
 }  // namespace diffsim
