@@ -100,13 +100,38 @@ def test_what_was_held_wrongly_is_named(tmp_path):
     assert any("table.k_t" in one for one in found.verdict.advice), str(found.verdict)
 
 
+def _rolling(scene):
+    scene["contact"][0]["c_roll"] = 0.004
+
+
+def test_rolling_friction_that_the_scene_lacks_is_found(tmp_path):
+    """Damping in the normal imitates it, and no other number that is held has a part in it."""
+    found = fitted(tmp_path, _rolling)
+    assert found.verdict.grade != "good", str(found.verdict)
+    assert found.metrics["verdict"]["held"]["table.c_roll"] > 12.0
+    assert found.verdict.advice[:2] == (
+        "free one of these, the first explains most: table.c_roll",
+        "write c_roll: 0 into contact table: then it is a parameter",
+    )
+
+
+def test_rolling_friction_given_as_zero_is_held_like_any_number(tmp_path):
+    """And the estimation that the advice leads to is good, with a value above 0."""
+    scene = copy.deepcopy(SCENE)
+    scene["contact"][0]["c_roll"] = 0.0
+    held = fitted(tmp_path, _rolling, scene=scene)
+    assert any(one.endswith("table.c_roll") for one in held.verdict.advice), str(held.verdict)
+    assert not any("write" in one for one in held.verdict.advice)
+
+
 def test_a_quantity_with_two_names_is_named_once(monkeypatch):
     """A plane's offset and what its contact adds to it."""
     scores = (Score("a", 99.0, 50.0, 1.0), Score("same", 99.0 + 1e-9, 50.0, 1.0),
               Score("b", 40.0, 20.0, 2.0))  # fmt: skip
     monkeypatch.setattr(verdict, "held_scores", lambda *_: (scores, 60.0))
+    model = SimpleNamespace(scene=SimpleNamespace(parts=SimpleNamespace(contacts=[])))
     evidence = SimpleNamespace(
-        experiment=SimpleNamespace(model=None), fit=None, figures={}, advice=[], doubts=[]
+        experiment=SimpleNamespace(model=model), fit=None, figures={}, advice=[], doubts=[]
     )
     verdict._Evidence.try_held(evidence, None, None)
     assert evidence.figures["free"] == {"a": 1.0, "b": 2.0}
