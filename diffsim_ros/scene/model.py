@@ -89,9 +89,7 @@ class SceneModel:
         engine, surfaces = build.engine_scene(parts)
         engine.options = self.options
         description = parts.description()
-        return replace(
-            self, engine=engine, parts=parts, surfaces=surfaces, description=description
-        )
+        return replace(self, engine=engine, parts=parts, surfaces=surfaces, description=description)
 
 
 def load_scene(

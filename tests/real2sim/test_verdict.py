@@ -115,13 +115,20 @@ def test_rolling_friction_that_the_scene_lacks_is_found(tmp_path):
     )
 
 
-def test_rolling_friction_given_as_zero_is_held_like_any_number(tmp_path):
-    """And the estimation that the advice leads to is good, with a value above 0."""
-    scene = copy.deepcopy(SCENE)
+def test_what_the_advice_on_rolling_friction_leads_to_is_good(tmp_path):
+    """Its value is open above: the slope k_roll limits these torques, and c_roll does not."""
+    scene, parameters = copy.deepcopy(SCENE), estimation("x")["parameters"]
     scene["contact"][0]["c_roll"] = 0.0
-    held = fitted(tmp_path, _rolling, scene=scene)
-    assert any(one.endswith("table.c_roll") for one in held.verdict.advice), str(held.verdict)
-    assert not any("write" in one for one in held.verdict.advice)
+    parameters["rolling"] = {
+        "value": 0.0, "unit": "m", "bounds": [0.0, 0.02], "sets": {"table.c_roll": 1},
+    }  # fmt: skip
+    found = fitted(tmp_path, _rolling, scene=scene, parameters=parameters)
+    assert found.verdict.grade == "good", str(found.verdict)
+    values = {p.name: p for p in found.parameters}
+    for name, truth in TRUTH.items():
+        assert abs(values[name].value - truth) < 3.0 * values[name].std_dev
+    bound = values["rolling"].bound
+    assert bound.side == "lower" and 0.001 < bound.value < 0.02
 
 
 def test_a_quantity_with_two_names_is_named_once(monkeypatch):
