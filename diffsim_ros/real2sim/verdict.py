@@ -151,11 +151,11 @@ class _Evidence:
         for score in (s for s in worth if s.gain > WORTH * left):
             named.setdefault(float(f"{score.statistic:.6g}"), score)
         free = list(named.values())[:MOST_NAMED]
-        self.figures["free"] = {score.name: finite(score.value) for score in free}
+        values = {score.name: finite(score.value) for score in free}
+        self.figures["free"] = values
         if named:
-            names = ", ".join(self.figures["free"])
+            names = ", ".join(values) + _lacking(self.experiment.model, values)
             self.advice.append(f"free one of these, the first explains most: {names}")
-            self.advice += _lacking(self.experiment.model, self.figures["free"])
 
     def verdict(self) -> Verdict:
         """The grade that the evidence leaves."""
@@ -208,15 +208,14 @@ def _rolling(model: Model) -> Model:
     return replace(model, scene=scene, map=own)
 
 
-def _lacking(model: Model, names: Collection[str]) -> list[str]:
-    """Advice on laws that a contact must have before these parameters of it can be freed."""
+def _lacking(model: Model, names: Collection[str]) -> str:
+    """What a scene must be given before these parameters of it can be freed, in brackets."""
     found = []
     for contact in model.scene.parts.contacts:
-        keys = [w for w in ("c_roll", "c_spin") if f"{contact.name}.{w}" in names]
+        keys = [key for key in ("c_roll", "c_spin") if f"{contact.name}.{key}" in names]
         if keys and not contact.rolls:
-            given = " and ".join(f"{key}: 0" for key in keys)
-            found.append(f"write {given} into contact {contact.name}: then it is a parameter")
-    return found
+            found.append(f"{' and '.join(f'{key}: 0' for key in keys)} into contact {contact.name}")
+    return f" (first write {', '.join(found)})" if found else ""
 
 
 def _freed(model: Model, named: Mapping[str, float]) -> tuple[Model, dict[str, float]]:
