@@ -7,7 +7,7 @@ Residuals are held against white noise (inverse/adequacy.py), parameters that we
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -151,9 +151,10 @@ class _Evidence:
         for score in (s for s in worth if s.gain > WORTH * left):
             named.setdefault(float(f"{score.statistic:.6g}"), score)
         free = list(named.values())[:MOST_NAMED]
-        self.figures["free"] = {score.name: finite(score.value) for score in free}
+        values = {score.name: finite(score.value) for score in free}
+        self.figures["free"] = values
         if named:
-            names = ", ".join(self.figures["free"])
+            names = ", ".join(values) + _lacking(self.experiment.model, values)
             self.advice.append(f"free one of these, the first explains most: {names}")
 
     def verdict(self) -> Verdict:
@@ -179,11 +180,12 @@ def held_scores(
     """Scores of parameters that were held, and what noise does not explain of the cost.
 
     Tried are those that the estimation holds, then the scene's laws (masses, stiffnesses, friction,
-    sizes), MOST_HELD at most, in MOST_TRIALS trials.
+    sizes; rolling and spinning friction that the scene has not, at 0), MOST_HELD at most, in
+    MOST_TRIALS trials.
     """
     at_bound = bounds_reached(fit.problem, fit.z)
     named = dict(zip(fit.problem.names, fit.problem.values(fit.z).tolist(), strict=True))
-    wider, values = _freed(model, named)
+    wider, values = _freed(_rolling(model), named)
     if not values or fit.surface is not None:
         return (), 0.0
     chosen = np.unique(np.linspace(0, len(fit.kept) - 1, MOST_TRIALS).astype(int))
@@ -195,6 +197,25 @@ def held_scores(
     scores = score_test(problem, z, y, fitted, size, cancel=cancel)
     left = 0.5 * max(noise.level**2 - size**2, 0.0) * noise.dof * len(chosen) / len(fit.kept)
     return tuple(s for s in scores if s.name in values), left
+
+
+def _rolling(model: Model) -> Model:
+    """The model with rolling and spinning friction at 0 in contacts that have none."""
+    scene = model.scene.with_rolling()
+    if scene is model.scene:
+        return model
+    own = ParameterMap(model.map.parameters, scene.engine, model.map.groups)
+    return replace(model, scene=scene, map=own)
+
+
+def _lacking(model: Model, names: Collection[str]) -> str:
+    """What a scene must be given before these parameters of it can be freed, in brackets."""
+    found = []
+    for contact in model.scene.parts.contacts:
+        keys = [key for key in ("c_roll", "c_spin") if f"{contact.name}.{key}" in names]
+        if keys and not contact.rolls:
+            found.append(f"{' and '.join(f'{key}: 0' for key in keys)} into contact {contact.name}")
+    return f" (first write {', '.join(found)})" if found else ""
 
 
 def _freed(model: Model, named: Mapping[str, float]) -> tuple[Model, dict[str, float]]:
@@ -213,7 +234,7 @@ def _freed(model: Model, named: Mapping[str, float]) -> tuple[Model, dict[str, f
         if full or info.name in taken or info.name in free or START.search(info.name):
             continue
         value = float(present[engine.index(info.name)])
-        further.append(Parameter(info.name, info.unit, value))
+        further.append(Parameter(info.name, info.unit, value, info.lower, info.upper))
     own = [free.get(p.name, p) for p in map_.parameters]
     values = {p.name: p.value for p in (*free.values(), *further)}
     return replace(model, map=ParameterMap([*own, *further], engine, map_.groups)), values

@@ -74,6 +74,23 @@ class SceneModel:
             self, parts=parts, options=options, steps=parts.steps, description=parts.description()
         )
 
+    def with_rolling(self) -> SceneModel:
+        """The scene with rolling and spinning friction as parameters of contacts that have none, 0,
+        where contact spheres can turn; itself where nothing is to be added."""
+        bodies = self.parts.bodies
+        lacking = [not (c.rolls or bodies[c.points].SOFT) for c in self.parts.contacts]
+        if not any(lacking):
+            return self
+        contacts = [
+            replace(contact, c_roll=0.0, c_spin=0.0) if lacks else contact
+            for contact, lacks in zip(self.parts.contacts, lacking, strict=True)
+        ]
+        parts = replace(self.parts, contacts=contacts)
+        engine, surfaces = build.engine_scene(parts)
+        engine.options = self.options
+        description = parts.description()
+        return replace(self, engine=engine, parts=parts, surfaces=surfaces, description=description)
+
 
 def load_scene(
     source: str | Path | Mapping,

@@ -33,6 +33,7 @@ E choice(Text key, const py::handle& value, const std::vector<std::pair<std::str
 /// The law of add_contact's keywords: its parameters by name, friction and damping.
 ContactLaw law_of(const py::kwargs& given) {
   ContactLaw law;
+  law.rolls = given.contains("c_roll") || given.contains("c_spin");
   py::dict rest(given);
   const auto take = [&](Text key) {
     return rest.contains(key) ? rest.attr("pop")(key) : py::object();

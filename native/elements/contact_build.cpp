@@ -49,21 +49,24 @@ VectorXd weights_of(const std::string& place, const VectorXd& given, int count) 
   return given;
 }
 
-/// The slope of rolling friction, 0 where there is none.
+/// The slope of rolling friction, 0 where there is none. Limits that are given as 0 are parameters
+/// too, with the torque's derivative by them; where no sphere could have that torque they are none.
 double rolling_slope_of(const std::string& place, const ContactLaw& law, const PointSet& points,
                         const VectorXd& p) {
-  if (law.c_roll == 0 && law.c_spin == 0) {
+  const bool zero = law.c_roll == 0 && law.c_spin == 0;
+  if (!law.rolls) {
     if (law.k_roll == 0) return 0;
     refuse(place + ": k_roll", "goes with c_roll or c_spin only", law.k_roll);
   }
   for (int i = 0; i < points.size(); ++i) {
     if (points.on_frame(i)) continue;
+    if (zero) return 0;
     refuse(place + ": c_roll, c_spin", "need points on rigid bodies or kinematic bodies",
            "point " + std::to_string(i) + " of " + quoted(points.name) + ", which cannot turn");
   }
   const double radius = points.radius(p);
   const double slope = law.k_roll != 0 ? law.k_roll : law.k_t * radius * radius;
-  if (slope > 0) return slope;
+  if (slope > 0 || zero) return slope;
   refuse(place + ": k_roll", "must be > 0 [N m s] where k_t radius^2 is 0", slope);
 }
 

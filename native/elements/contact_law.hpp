@@ -42,6 +42,7 @@ struct LawParameters {
   Friction friction = Friction::linear;
   Damping damping = Damping::continuous;
   Onset onset = Onset::integrated;
+  bool rolls = false;  // c_roll or c_spin was given: both are parameters, 0 or not
 };
 using ContactLaw = LawParameters<double>;
 using ContactParameters = LawParameters<int>;

@@ -104,6 +104,36 @@ def test_a_held_parameter_is_named_with_what_it_would_explain():
     assert noisier[0].statistic == pytest.approx(found[0].statistic / 4.0)
 
 
+def test_a_parameter_held_at_its_bound_can_go_one_way_only():
+    """Half of what noise alone gives lies beyond the bound, and speaks for nothing."""
+    J, t = swing(), np.arange(300) / 100.0
+    held = np.concatenate([J, (t[:, None] * np.ones(4))[..., None]], 2)
+
+    def score(slope, **bounds):
+        data = held @ [1.0, 2.0, 0.5, slope] + np.random.default_rng(8).normal(size=(300, 4))
+
+        def problem(names, part, **given):
+            start = np.zeros(len(names))
+            return LeastSquaresProblem(
+                names, start, lambda z: [part @ z - data], lambda z: [part], **given
+            )
+
+        narrow, whole = problem(tuple("abc"), J), problem(tuple("abcd"), held, **bounds)
+        end = levenberg_marquardt(narrow)
+        return score_test(whole, np.append(end.z, 0.0), end.y, tuple("abc"))[0]
+
+    lower, upper = np.array([-np.inf] * 3 + [0.0]), np.array([np.inf] * 3 + [0.0])
+    for sign, inside, outside in ((1.0, "lower", "upper"), (-1.0, "upper", "lower")):
+        free = score(0.1 * sign)
+        bounds = {"lower": lower, "upper": upper}
+        towards = score(0.1 * sign, **{inside: bounds[inside]})
+        assert towards.statistic == free.statistic > 1.0 and towards.value == free.value
+        assert towards.probability == pytest.approx(0.5 * free.probability)
+        beyond = score(0.1 * sign, **{outside: bounds[outside]})
+        assert (beyond.statistic, beyond.gain, beyond.value) == (0.0, 0.0, 0.0)
+        assert beyond.probability == 1.0
+
+
 def test_a_point_that_cannot_be_simulated_is_refused():
     bad = LeastSquaresProblem(
         ("a",), [0.0], lambda z: [np.full((3, 1), np.nan)], lambda z: [np.ones((3, 1, 1))]

@@ -39,7 +39,7 @@ def test_battery_of_contact_with_rolling_friction(carried, kind, friction):
     assert codes >= {0, 24}  # neither and both at their limits
 
 
-def ball(friction="linear", **start):
+def ball(friction="linear", limits=(0.002, 0.003), **start):
     """A ball in equilibrium on the plane."""
     s = _engine.Scene()
     s.set_gravity([0, 0, -G])
@@ -48,7 +48,8 @@ def ball(friction="linear", **start):
                      position=[0, 0, RADIUS - MASS * G / k_n], radius=RADIUS, **start)  # fmt: skip
     s.add_points("centre", bodies=["ball"], local=np.zeros((1, 3)), radius=RADIUS)
     s.add_contact("ground", points="centre", sdf=_engine.Plane([0, 0, 1], 0), k_n=k_n, k_t=1e3,
-                  c_f=0.8, c_roll=0.002, c_spin=0.003, k_roll=0.05, friction=friction)  # fmt: skip
+                  c_f=0.8, c_roll=limits[0], c_spin=limits[1], k_roll=0.05,
+                  friction=friction)  # fmt: skip
     return s
 
 
@@ -82,6 +83,40 @@ def test_gradients_through_rolling_friction(friction, order):
              "ball.inertia.xz"]  # fmt: skip
     options = _engine.Options(step=1 / 300, order=order, stagnate=True, record_modes=True)
     check_gradients(s, 200, options, names)
+
+
+@pytest.mark.parametrize("friction", ["linear", "tanh"])
+def test_limits_of_zero_are_parameters_with_a_derivative_towards_more(friction):
+    """At 0 nothing is felt yet, and the slope is that of a small limit (one-sided difference)."""
+    start = {"velocity": [0.3, 0.1, 0.2], "angular_velocity": [1, 8, 12]}
+    options = _engine.Options(step=1 / 300)
+    s = ball(friction, (0.0, 0.0), **start)
+    names = ["ground.c_roll", "ground.c_spin"]
+    active = [s.index(name) for name in names]
+    r = _engine.rollout(s, s.values, 40, options, active=active, mode="sensitivity")
+    assert r.ok, r.message
+    spin = s.dof_offset("ball") + 3
+    for k, i in enumerate(active):
+        p = s.values
+        p[i] = 1e-8
+        more = _engine.rollout(s, p, 40, options)
+        difference = (more.angular_velocity[-1, 0] - r.angular_velocity[-1, 0]) / p[i]
+        assert np.linalg.norm(difference) > 100.0, "it brakes"
+        exact = r.dv[-1, spin : spin + 3, k]
+        assert exact == pytest.approx(difference, rel=1e-4, abs=1e-4 * np.abs(difference).max())
+
+
+def test_a_limit_of_zero_where_points_cannot_turn_is_no_parameter():
+    law = {"sdf": _engine.Plane([0, 0, 1], 0), "k_n": 1.0, "k_t": 1.0, "c_f": 0.5}
+    s = ball()
+    s.add_particle("p", mass=1.0)
+    s.add_points("point", bodies=["p"], local=np.zeros((1, 3)), radius=0.02)
+    s.add_points("sharp", bodies=["ball"], local=np.zeros((1, 3)))
+    known = [info.name for info in s.parameters]
+    for points in ("point", "sharp"):
+        s.add_contact(points, points=points, c_roll=0.0, c_spin=0.0, **law)
+        added = [info.name for info in s.parameters if info.name not in known]
+        assert f"{points}.k_n" in added and f"{points}.c_roll" not in added
 
 
 def test_rolling_friction_without_a_slope_or_on_particles_is_refused():

@@ -100,13 +100,45 @@ def test_what_was_held_wrongly_is_named(tmp_path):
     assert any("table.k_t" in one for one in found.verdict.advice), str(found.verdict)
 
 
+def _rolling(scene):
+    scene["contact"][0]["c_roll"] = 0.004
+
+
+def test_rolling_friction_that_the_scene_lacks_is_found(tmp_path):
+    """Damping in the normal imitates it, and no other number that is held has a part in it."""
+    found = fitted(tmp_path, _rolling)
+    assert found.verdict.grade != "good", str(found.verdict)
+    assert found.metrics["verdict"]["held"]["table.c_roll"] > 12.0
+    assert found.verdict.advice[0] == (
+        "free one of these, the first explains most: table.c_roll "
+        "(first write c_roll: 0 into contact table)"
+    )
+
+
+def test_what_the_advice_on_rolling_friction_leads_to_is_good(tmp_path):
+    """Its value is open above: the slope k_roll limits these torques, and c_roll does not."""
+    scene, parameters = copy.deepcopy(SCENE), estimation("x")["parameters"]
+    scene["contact"][0]["c_roll"] = 0.0
+    parameters["rolling"] = {
+        "value": 0.0, "unit": "m", "bounds": [0.0, 0.02], "sets": {"table.c_roll": 1},
+    }  # fmt: skip
+    found = fitted(tmp_path, _rolling, scene=scene, parameters=parameters)
+    assert found.verdict.grade == "good", str(found.verdict)
+    values = {p.name: p for p in found.parameters}
+    for name, truth in TRUTH.items():
+        assert abs(values[name].value - truth) < 3.0 * values[name].std_dev
+    bound = values["rolling"].bound
+    assert bound.side == "lower" and 0.001 < bound.value < 0.02
+
+
 def test_a_quantity_with_two_names_is_named_once(monkeypatch):
     """A plane's offset and what its contact adds to it."""
     scores = (Score("a", 99.0, 50.0, 1.0), Score("same", 99.0 + 1e-9, 50.0, 1.0),
               Score("b", 40.0, 20.0, 2.0))  # fmt: skip
     monkeypatch.setattr(verdict, "held_scores", lambda *_: (scores, 60.0))
+    model = SimpleNamespace(scene=SimpleNamespace(parts=SimpleNamespace(contacts=[])))
     evidence = SimpleNamespace(
-        experiment=SimpleNamespace(model=None), fit=None, figures={}, advice=[], doubts=[]
+        experiment=SimpleNamespace(model=model), fit=None, figures={}, advice=[], doubts=[]
     )
     verdict._Evidence.try_held(evidence, None, None)
     assert evidence.figures["free"] == {"a": 1.0, "b": 2.0}

@@ -125,6 +125,30 @@ def test_units_of_the_tables_are_those_of_the_engine():
     assert len(tried) > 25
 
 
+def test_rolling_friction_at_zero_is_added_where_spheres_can_turn():
+    """And changes no motion; a scene that has it all is itself."""
+    scene = {
+        "world": {"step": 0.002, "duration": 0.4},
+        "materials": {"felt": {"k_n": 4000.0, "c_f": 0.5}},
+        "bodies": {
+            "ball": {"shape": {"sphere": {"radius": 0.05}}, "mass": 0.2, "material": "felt",
+                     "pose": {"position": [0, 0, 0.1]}, "velocity": [1, 0, 0]},
+            "dot": {"type": "particle", "mass": 0.1, "pose": {"position": [1, 0, 0.1]},
+                    "contact_spheres": {"points": {"positions": [[0, 0, 0]]}}},
+        },
+        "contact": [{"name": f"{name}_floor", "points": name, "against": {"plane": {}},
+                     "k_n": 4000.0} for name in ("ball", "dot")],
+    }  # fmt: skip
+    plain = load_scene(scene)
+    wider = plain.with_rolling()
+    added = {i.name for i in wider.engine.parameters} - {i.name for i in plain.engine.parameters}
+    assert added == {f"ball_floor.{word}" for word in ("c_roll", "c_spin", "k_roll")}
+    assert wider.engine.values[wider.engine.index("ball_floor.c_roll")] == 0.0
+    runs = [_engine.rollout(m.engine, m.engine.values, m.steps, m.options) for m in (plain, wider)]
+    assert np.array_equal(runs[0].position, runs[1].position)
+    assert not plain.parts.contacts[0].rolls and wider.with_rolling() is wider
+
+
 def test_gravity_as_a_parameter_keeps_its_direction():
     model = load_scene(SCENE)
     target = targets(model.parts, model.engine)["world.gravity"]

@@ -83,6 +83,11 @@ class Contact(ContactValues):
             found[path] = target.joined(found.get(path))
         return found
 
+    @property
+    def rolls(self) -> bool:
+        """Whether rolling and spinning friction are parameters of it, 0 or not."""
+        return self.c_roll is not None or self.c_spin is not None
+
     def shaped(self, parts: Parts) -> bool:
         """Whether its surface is that of the shape of the body that carries it, as of `pairs`."""
         shape = parts.bodies[self.carrier].surface() if self.carrier else None

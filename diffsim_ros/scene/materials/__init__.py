@@ -56,10 +56,16 @@ class ContactValues(Part):
         strict=True,
     )
     c_roll: float | None = key(
-        "number", "rolling friction torque per normal force; absent: 0", "m", minimum=0
+        "number",
+        "rolling friction torque per normal force; absent: 0; given as 0 it can be a parameter",
+        "m",
+        minimum=0,
     )
     c_spin: float | None = key(
-        "number", "torque about the normal per normal force; absent: 0", "m", minimum=0
+        "number",
+        "torque about the normal per normal force; absent: 0; given as 0 it can be a parameter",
+        "m",
+        minimum=0,
     )
     k_roll: float | None = key(
         "number",

@@ -195,7 +195,7 @@ class BesideModel(Model):
         still = StaticsModel(self.config, self.scene, self.map)
         if not moving:
             return still.problem(loads, z)
-        model = replace(self.moving, config=self.config, map=self.map)
+        model = replace(self.moving, config=self.config, scene=self.scene, map=self.map)
         problem = model.problem(moving, z, horizon=horizon)
         return at_rest_beside(problem, [still.trial(load) for load in loads]) if loads else problem
 
