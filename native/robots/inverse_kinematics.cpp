@@ -133,8 +133,9 @@ std::pair<double, double> singular_values(const Chain& chain, const PoseTask& ta
   Vector6 e;
   PoseTask::Slopes J;
   task.error(chain, q, chain.pose(q), e, J);
-  // Of the smaller of J J^T and J^T J: arms with fewer joints than rows have no zero values. It fills
-  // a corner of A; the rest of the diagonal repeats a number between its least and largest one.
+  // Of the smaller of J J^T and J^T J: arms with fewer joints than rows have no zero values. It
+  // fills a corner of A; the rest of the diagonal repeats a number between its least and largest
+  // one.
   const Eigen::Index rows = task.rows(), columns = J.cols();
   Matrix6 A = Matrix6::Zero();
   if (rows <= columns) {

@@ -39,6 +39,17 @@ def test_poses_and_jacobians_are_those_of_pinocchio(name):
     assert jacobian(arm.robot, q, arm.tool)[:, :, index] == pytest.approx(slopes, abs=1e-13)
 
 
+@pytest.mark.parametrize("link", ["forearm_link", "wrist_3_link"])  # three joints, and six
+def test_singular_values_are_those_of_the_task(link):
+    arm, index = chain(UR5.robot, link)
+    q = np.random.default_rng(5).uniform(-2, 2, (4, len(index)))
+    J = arm.poses(q)[1] * np.repeat([1.0, 0.3], 3)[:, None]  # lengths: angles times 0.3 m
+    for orientation, rows in (("full", 6), ("free", 3)):
+        task = _engine.PoseTask(orientation, (0, 0, 1), 0.3)
+        wanted = [np.linalg.svd(one[:rows], compute_uv=False)[[-1, 0]] for one in J]
+        assert arm.singular_values(task, q) == pytest.approx(np.array(wanted), abs=1e-8)
+
+
 def path(arm, seed, orientation="full", keys=60):
     """A motion's times, the tool's poses in the world, and the motion."""
     motion = random_motion(arm, np.random.default_rng(seed))
