@@ -20,6 +20,8 @@ ITEMS = {
     "physics": "closed forms, orders of convergence, conservation",
     "cube_toss": "estimation and prediction of the real cube tosses",
     "cube_laws": "laws of contact that the engine lacks, on pieces of the cube tosses",
+    "cube_ensemble": "the cube tosses by the middle of many random motions",
+    "cube_peers": "the cube tosses by MuJoCo, Drake and Bullet, fitted to the same folds",
     "robustness": "random drops: steps that converge as asked",
     "physics_solids": "the soft cantilever by every kind of solid",
     "physics_blocks": "Cook's membrane and a pressed block, with derivatives",
