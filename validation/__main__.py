@@ -21,6 +21,7 @@ ITEMS = {
     "cube_toss": "estimation and prediction of the real cube tosses",
     "cube_laws": "laws of contact that the engine lacks, on pieces of the cube tosses",
     "cube_ensemble": "the cube tosses by the middle of many random motions",
+    "cube_kicked": "the same by the engine and its law",
     "cube_peers": "the cube tosses by MuJoCo, Drake and Bullet, fitted to the same folds",
     "robustness": "random drops: steps that converge as asked",
     "physics_solids": "the soft cantilever by every kind of solid",
