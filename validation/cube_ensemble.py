@@ -86,13 +86,15 @@ UNITS = np.array([0.012, np.radians(14.0)])
 """What scores of position [m] and orientation [rad] are divided by."""
 
 
-def kick_of(law: Law, fold: Fold, members: int = FEW) -> float:
+def kick_of(law: Law, fold: Fold, members: int = FEW, kicks: Sequence[float] = KICKS) -> float:
     """The random part with the least energy score on the tosses that the law was fitted to."""
-    scores = [fold.score(fold.ensemble(law, kick, members, 0)) for kick in KICKS]
-    best = int(np.clip(np.argmin(scores), 1, len(KICKS) - 2))
+    scores = [fold.score(fold.ensemble(law, kick, members, 0)) for kick in kicks]
+    best = int(np.clip(np.argmin(scores), 1, len(kicks) - 2))
     near = slice(best - 1, best + 2)
-    curved, sloped, _ = np.polyfit(np.log(KICKS[near]), scores[near], 2)
-    return float(np.exp(np.clip(-sloped / (2 * curved), *np.log([KICKS[0], KICKS[-1]]))))
+    curved, sloped, _ = np.polyfit(np.log(kicks[near]), scores[near], 2)
+    if curved <= 0:  # noise of few members hides the least
+        return float(kicks[int(np.argmin(scores))])
+    return float(np.exp(np.clip(-sloped / (2 * curved), *np.log([kicks[0], kicks[-1]]))))
 
 
 def face(q: np.ndarray) -> np.ndarray:
@@ -152,12 +154,16 @@ def pairs(count: int) -> list[tuple[str, int, list[int]]]:
     return halves + [("other_half", k, [0, 1]) for k in range(2, count)]
 
 
-def predicted(parts: Sequence[Fold], members: int, few: int) -> tuple[dict, dict]:
+def predicted(
+    parts: Sequence[Fold], every: Mapping[str, Sequence[Law]], members: int, few: int,
+    kicks_tried: Sequence[float],
+) -> tuple[dict, dict]:  # fmt: skip
     """Half -> law and prediction -> errors (n, 3), means of the folds' laws; and the rest."""
     table: dict[str, dict[str, list[np.ndarray]]] = {}
     more: dict = {"kick": {}, "calibration": {}}
-    for name, laws in WHOLE.items():
-        kicks = more["kick"][name] = [kick_of(laws[k], parts[k], few) for k in (0, 1)]
+    for name, laws in every.items():
+        kicks = [kick_of(laws[k], parts[k], few, kicks_tried) for k in (0, 1)]
+        more["kick"][name] = kicks
         seen: dict[str, list[dict]] = {}
         for half, k, others in pairs(len(parts)):
             fold, rows = parts[k], table.setdefault(half, {})
@@ -180,12 +186,15 @@ def predicted(parts: Sequence[Fold], members: int, few: int) -> tuple[dict, dict
 
 
 def study(fraction: float = 1.0, seed: int = 0) -> dict:
-    """The whole item; a tenth has the development half alone, and few members."""
+    """The whole item; a tenth has one half, one law and few members."""
     whole = fraction >= 1
     parts = [Fold.of(read_tosses(FILE, ids)) for ids in folds(fraction)]
     parts = parts if whole else parts[:2]
-    members, few = (MEMBERS, FEW) if whole else (8, 4)
-    ours, more = predicted(parts, members, few)
+    if whole:
+        members, (ours, more) = MEMBERS, predicted(parts, WHOLE, MEMBERS, FEW, KICKS)
+    else:
+        members, present = 8, {"present": WHOLE["present"]}
+        ours, more = predicted(parts, present, members, 4, KICKS[1:4])
     figures: dict = {"tosses": [len(f.ids) for f in parts], "members": members, **more}
     for half, rows in ours.items():
         reference = rows["present, one motion"]

@@ -117,7 +117,8 @@ class Drake:
             plant.SetPositions(context, [*np.roll(row[3:7], 1), *row[:3]])
             plant.SetVelocities(context, [*row[10:], *row[7:10]])
             simulator.Initialize()
-            for frame in range(frames):
+            out[k, 0] = row[:7]
+            for frame in range(1, frames):
                 simulator.AdvanceTo(frame / RATE)
                 q = plant.GetPositions(context)
                 out[k, frame] = [*q[4:], *q[1:4], q[0]]
