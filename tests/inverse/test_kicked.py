@@ -57,6 +57,28 @@ def test_until_the_first_touch_all_are_the_same_and_then_differ_as_the_kick_says
     assert np.sqrt((turned**2).mean()) == pytest.approx(np.sqrt(2) * KICK * speed * 1e-3, rel=0.2)
 
 
+def test_a_touch_that_its_kick_puts_off_is_not_kicked_again():
+    class Counting:
+        def __init__(self):
+            self.rng, self.drawn = np.random.default_rng(0), 0
+
+        def standard_normal(self, size):
+            self.drawn += 1
+            return self.rng.standard_normal(size)
+
+    whole = model(duration=0.12, record_every=1)
+    run_of = _engine.rollout(
+        whole.engine, whole.engine.values, whole.steps,
+        _engine.Options(step=0.001, record_modes=True),
+    )  # fmt: skip
+    first = int(np.argmax((np.asarray(run_of.modes) & 3).any(axis=1)))
+    rng, P = Counting(), np.tile(whole.engine.values, (60, 1))
+    # touches begin at any part of a step
+    P[:, whole.engine.index("cube.position.z")] += np.linspace(0, 1.2e-3, 60)
+    Kicked(whole, 8.0).run(P, np.full(60, first + 4), rng)
+    assert rng.drawn == 60
+
+
 def test_the_seed_decides_and_threads_do_not():
     scene = model()
     one, two, other = (run(scene, KICK, 3, s, threads=t)[0] for s, t in ((1, 1), (1, 2), (2, 1)))
