@@ -66,6 +66,11 @@ def _arguments_of_simulate(command: argparse.ArgumentParser) -> None:
     command.add_argument("--fields", action="store_true", help=text)
     text = "colour solids in motion.mcap and motion.png by von_mises, stress.xx, strain.zz"
     command.add_argument("--colour", metavar="FIELD", help=text)
+    text = "also simulate N motions that differ as the estimate leaves open, and by --kick"
+    command.add_argument("--ensemble", type=int, metavar="N", help=text)
+    text = "random spin of every impact of a rigid body, rad/s by m/s of approach [0]"
+    command.add_argument("--kick", type=float, metavar="K", help=text)
+    command.add_argument("--seed", type=int, default=0, help="of the ensemble [0]")
     text = "values of the colours' two ends [smallest and largest of the motion]"
     command.add_argument("--colour-range", nargs=2, type=float, metavar=("LOW", "HIGH"),
                          help=text)  # fmt: skip

@@ -20,11 +20,12 @@ from diffsim_ros.units import read_number
 from diffsim_ros.viz.field_colours import FieldColours, field_colours, fields_of
 
 if TYPE_CHECKING:
+    from diffsim_ros.commands.simulate_ensemble import Ensemble
     from diffsim_ros.inverse.step_error import StepErrors
 
 FILES = (
     "result.yaml", "metrics.json", "scene.yaml", "report.html", "motion.png", "energy.png",
-    "motion.mcap", "outputs.csv", "outputs.npz",
+    "motion.mcap", "outputs.csv", "outputs.npz", "ensemble.csv",
 )  # fmt: skip
 
 
@@ -34,9 +35,13 @@ MARKER_RATE = 30.0  # of soft bodies in motion.mcap [Hz]
 
 def run(options: argparse.Namespace) -> int:
     """Simulate, write the results; 0 if every step converged, else 3 (results marked so)."""
+    from diffsim_ros.commands import simulate_ensemble
     from diffsim_ros.scene import load_scene
 
+    simulate_ensemble.check(options)
     model = load_scene(options.scene, estimated=options.estimated)
+    if options.ensemble is not None:
+        simulate_ensemble.check_scene(model, options)
     limit = None if options.tolerance is None else length(options.tolerance)
     coloured = colour_fields(model, options.colour, options.colour_range)
     with OutputFolder(options.out, FILES, command="simulate") as folder, ProgressLine() as line:
@@ -48,12 +53,18 @@ def run(options: argparse.Namespace) -> int:
         errors = None
         if rollout.ok and (options.error or limit is not None):
             errors = run_cancellable(lambda token: errors_of(model, token, line), line=line)
+        members = None
+        if options.ensemble is not None:
+            line.show(f"simulating {options.ensemble} members", "ensemble")
+            members = run_cancellable(
+                lambda token: simulate_ensemble.ensemble_of(model, options, token), line=line
+            )
         line.show("writing the results", "writing")
         field = None
         if coloured:
             field = field_colours(model, rollout, options.colour, options.colour_range)
         with folder.staging() as stage:
-            result = write_all(stage, model, rollout, elapsed, errors, field)
+            result = write_all(stage, model, rollout, elapsed, errors, field, members)
     for text in result["warnings"]:
         print(f"warning: {text}")
     if limit is not None:
@@ -155,7 +166,7 @@ def roll_out(
 
 def write_all(
     stage: Path, model: Any, rollout: Any, elapsed: float, errors: StepErrors | None = None,
-    field: FieldColours | None = None,
+    field: FieldColours | None = None, members: Ensemble | None = None,
 ) -> dict:  # fmt: skip
     """Write the files of FILES into `stage`; return the content of result.yaml."""
     from diffsim_ros.commands import simulate_outputs, simulate_report
@@ -167,6 +178,9 @@ def write_all(
         result["errors"] = errors.document()
     if field is not None:
         result["colour"] = field.document()
+    if members is not None:
+        result["ensemble"] = members.document()
+        members.write(stage)
     write_yaml(stage / "scene.yaml", model.description)
     write_yaml(stage / "result.yaml", result)
     write_json(stage / "metrics.json", figures(model, rollout, energy, elapsed))

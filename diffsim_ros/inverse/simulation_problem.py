@@ -220,8 +220,11 @@ class SimulationProblem:
         self, z: np.ndarray, y: np.ndarray | None = None, *, mode: str = "none", cancel: Any = None
     ) -> list[Any]:
         """Rollouts of all trials at (z, y), failed ones included."""
-        P = np.array([self._vector(k, z, self._rows(y)[k]) for k in range(len(self.trials))])
-        return self._run(P, range(len(self.trials)), mode, cancel)
+        return self._run(self.vectors(z, y), range(len(self.trials)), mode, cancel)
+
+    def vectors(self, z: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
+        """Parameters of the scene of all trials at (z, y)  (trials, np)."""
+        return np.array([self._vector(k, z, self._rows(y)[k]) for k in range(len(self.trials))])
 
     def evaluate(
         self, z: np.ndarray, y: np.ndarray | None = None, *, want: str = "value",
