@@ -3,7 +3,7 @@
 An irregular corner, a grain of dust: the impulse acts beside the point of contact.  So each new
 touch adds to the angular velocity, about the two axes at right angles to its force, a random
 part of standard deviation `kick` times the speed of approach.  A rollout is begun again before
-every touch with the state it has there; contact has no memory but the state, so nothing is lost.
+every touch with the state it has there; its first step is of first order.
 """
 
 from __future__ import annotations
