@@ -47,7 +47,7 @@ set_up() {
   for package in $absent diffsim_interfaces; do
     folder=$ROOT/ros_overlay/$package
     [[ $package != diffsim_interfaces ]] || folder=$ROOT/interfaces
-    key=$(digest "$folder" <<< "$venv_key")
+    key=$(digest "$folder" "$ROOT/tools/wheels_fix.cmake" <<< "$venv_key")
     stage "$package" "$key" "ROS interfaces $package" build_interfaces "$folder" &
     beside+=($!)
   done
