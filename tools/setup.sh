@@ -44,6 +44,8 @@ set_up() {
   beside+=($!)
   stage packages "$venv_key" "Python packages, 1-2 min" install_packages
   enter_environment
+  stage bytecode "$venv_key" "bytecode of what the nodes import" compile_imports &
+  beside+=($!)
   for package in $absent diffsim_interfaces; do
     folder=$ROOT/ros_overlay/$package
     [[ $package != diffsim_interfaces ]] || folder=$ROOT/interfaces
@@ -118,10 +120,26 @@ install_packages() {
   [[ $ROS_MODE != wheels ]] || "$ROOT/tools/mk_local_setup.sh" "$VENV"
 }
 
+# Once here, or else in each of the processes that a launch starts together.
+compile_imports() {
+  "$VENV/bin/python" - <<'EOF'
+import importlib
+
+for name in (
+    "matplotlib.pyplot", "meshio", "open3d", "rclpy", "rosbags.highlevel", "scipy.optimize",
+    "scipy.sparse.linalg", "scipy.spatial.transform", "scipy.stats", "trimesh", "urchin",
+):
+    try:
+        importlib.import_module(name)
+    except ImportError as error:  # an optional one whose system library is missing
+        print(error)
+EOF
+}
+
 install_tools() { pip_install -r "$REQUIREMENTS/dev.txt"; }
 
-# Of the versions that make_venv chose. Python compiles a module when it is first imported: most of
-# the 13 000 never are.
+# Of the versions that make_venv chose. Most of the 13 000 modules are never imported: pip is not to
+# compile them.
 pip_install() {
   "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off \
     --no-compile \
