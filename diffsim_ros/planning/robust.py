@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.stats import norm, qmc
 
 from ..errors import nearest
 from ..fields import Field, Reader, Section
+from ..inverse.estimated import read_estimated
 from ..inverse.parameters import ParameterMap
 from ..inverse.trial import Trial
 from ..parameter import read_sets
 from ..scene.model import SceneModel
-from ..yaml_file import read_yaml
 from .release import DELAY, SHIFT
 
 ROBUST: Section = {
@@ -160,30 +160,22 @@ def _distribution(
     if file is None:
         rule = "false where there is no `estimated`"
         raise reader.error("search.robust.estimated", True, rule)
-    content: Any = read_yaml(file)
-    try:
-        rows, config = content["correlation"], content["config"]["parameters"]
-        found = {n: content["parameters"][n] for n in rows}
-        known = [n for n in rows if found[n]["std_dev"] and found[n]["value"]]
-        matrix = np.array([[rows[a][b] or 0.0 for b in known] for a in known], float)
-        scale = {n: config[n].get("scale") == "log" for n in known}
-        sets = {n: dict(config[n].get("sets") or {n: 1}) for n in known}
-    except (KeyError, TypeError, AttributeError) as error:
-        rule = "a result.yaml of diffsim estimate with standard deviations"
-        raise reader.error("estimated", str(file), rule, f"missing: {error}") from error
-    values = np.array([found[n]["value"] for n in known], float)
-    sigma = np.array([found[n]["std_dev"] for n in known], float)
-    log = np.array([scale[n] for n in known], bool)
+    entries, rows = read_estimated(file, groups=False)
+    found = {one.name: one for one in entries if one.std_dev and one.value}
+    matrix = np.array([[rows[a][b] for b in found] for a in found], float)
+    values = np.array([one.value for one in found.values()], float)
+    sigma = np.array([one.std_dev for one in found.values()], float)
+    log = np.array([one.scale == "log" for one in found.values()], bool)
     sigma = np.where(log, sigma / np.abs(values), sigma)
-    at, turned = np.linalg.eigh(matrix + 1e-12 * np.eye(len(known)))
+    at, turned = np.linalg.eigh(matrix + 1e-12 * np.eye(len(found)))
     factor = sigma[:, None] * turned * np.sqrt(np.maximum(at, 0.0))
     powers: dict[str, np.ndarray] = {}
-    for i, name in enumerate(known):
+    for i, (name, one) in enumerate(found.items()):
         key = f"config.parameters.{name}.sets"
-        given = Reader(file).present_names(sets[name], key)
+        given = Reader(file).present_names(one.sets or {name: 1}, key)
         here = {target: power for target, power in given.items() if target in names}
         for target, (_, power) in read_sets(Reader(file), here, key, names).items():
-            powers.setdefault(target, np.zeros(len(known)))[i] = power
+            powers.setdefault(target, np.zeros(len(found)))[i] = power
     if not powers:
         raise reader.error("estimated", str(file), "parameters with sigmas that the scene has")
     return ParameterDistribution(values, log, factor, powers)

@@ -51,6 +51,21 @@ def test_draws_stay_within_bounds(tmp_path):
     assert p["c_f"].min() == pytest.approx(0.25) and p["c_f"].max() == pytest.approx(0.35)
 
 
+def test_a_parameter_without_sets_is_the_scenes_own_and_groups_keep_their_values(tmp_path):
+    content = copy.deepcopy(RESULT)
+    names = {"friction": "table.c_f", "stiffness": "stiffness", "damping": "damping"}
+    for part in (content["parameters"], content["config"]["parameters"], content["correlation"]):
+        part[names["friction"]] = part.pop("friction")
+    for row in content["correlation"].values():
+        row[names["friction"]] = row.pop("friction")
+    del content["config"]["parameters"]["table.c_f"]["sets"]
+    mass = {"value": 1.0, "std_dev": 0.1, "unit": "kg", "bounds": [0.0, None]}
+    content["parameters"]["cube.mass"] = mass  # of a group of inertias: not in config.parameters
+    rows, p, engine = draw(tmp_path, content)
+    assert np.log(p["c_f"]).std() == pytest.approx(0.1, rel=0.05)
+    assert (rows[:, engine.index("cube.mass")] == engine.values[engine.index("cube.mass")]).all()
+
+
 @pytest.mark.parametrize("missing", ["parameters", "config"])
 def test_what_is_no_result_is_refused(tmp_path, missing):
     content = {k: v for k, v in RESULT.items() if k != missing}
