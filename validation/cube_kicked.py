@@ -19,13 +19,12 @@ from diffsim_ros.real2sim.sensors.pose.model import PoseModel
 from diffsim_ros.sensing.observation import PoseTrial
 from diffsim_ros.sensing.tosses import read_tosses
 
-from .cube_ensemble import CENTRES, Fold, beside, calibration, forecasts, kick_of
+from .cube_ensemble import FEW, KICKS, MEMBERS, Fold, beside, predicted
 from .cube_laws import FILE, benchmark, folds
 from .cube_prototype import Law
 from .cube_toss import configured
 from .cube_whole import WHOLE
 
-MEMBERS, FEW = 32, 6
 NAMES = {
     "friction": "friction", "friction_unloaded": "friction_unloaded",
     "normal_stiffness": "stiffness", "damping_ratio": "damping_ratio",
@@ -78,23 +77,13 @@ def study(fraction: float = 1.0, seed: int = 0) -> dict:
     """The whole item; a tenth has few members."""
     whole = fraction >= 1
     members, few = (MEMBERS, FEW) if whole else (8, 2)
-    laws = WHOLE["present"]
     parts = [EngineFold.read(ids) for ids in folds(fraction)[:2]]
-    kicks = [kick_of(laws[k], parts[k], few) for k in (0, 1)]
-    single, seen = [], []
-    every: dict[str, list[np.ndarray]] = {name: [] for name in CENTRES}
-    for k, other in ((0, 1), (1, 0)):
-        poses = parts[k].ensemble(laws[other], kicks[other], members, 1 + other)
-        single.append(parts[k].single(laws[other]))
-        seen.append(forecasts(parts[k], poses))
-        for name, errors in parts[k].centres(poses).items():
-            every[name].append(errors)
-    reference = np.concatenate(single)
-    rows = {"one motion": reference} | {n: np.concatenate(e) for n, e in every.items()}
+    table, more = predicted(parts, {"present": WHOLE["present"]}, members, few, KICKS)
+    rows = {name.removeprefix("present, "): e for name, e in table["development"].items()}
     return {
         "tosses": [len(f.ids) for f in parts],
         "members": members,
-        "kick": kicks,
-        **{name: beside(errors, reference) for name, errors in rows.items()},
-        "calibration": calibration({n: np.concatenate([s[n] for s in seen]) for n in seen[0]}),
+        "kick": more["kick"]["present"],
+        **{name: beside(errors, rows["one motion"]) for name, errors in rows.items()},
+        "calibration": more["calibration"]["present"]["development"],
     }

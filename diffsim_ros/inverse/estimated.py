@@ -19,7 +19,7 @@ RULE = "a result.yaml of diffsim estimate with standard deviations"
 class Estimated:
     """One parameter of an estimation; std_dev None: held, or not known.
 
-    sets  as the estimation's file has it (parameter.read_sets); empty: the parameter of its own name
+    sets  as the estimation's file has it (parameter.read_sets); empty: its own name
     """
 
     name: str

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..rotation import quat_log
+from .engine_options import options_like
 
 Array = np.ndarray
 WINDOW = 64
@@ -37,7 +38,7 @@ class Kicked:
         self.engine, self.kick = scene.engine, kick
         given = options or scene.options
         self.every = given.record_every
-        self.options = _with(given, record_every=1, record_modes=True)
+        self.options = options_like(given, record_every=1, record_modes=True)
         (body,) = self.engine.body_names
         names = [f"{body}.{kind}.{axis}" for kind in KINDS for axis in "xyz"]
         self.start = np.array([self.engine.index(name) for name in names])
@@ -130,14 +131,3 @@ def check_kick(scene: Any, kick: float) -> None:
     if list(kinds.values()) != ["rigid"] or scene.parts.links or not scene.parts.contacts:
         rule = "one rigid body with contact and nothing else, for random impacts"
         raise InputError(scene.place, "bodies", kinds, rule)
-
-
-def _with(options: Any, **changed: Any) -> Any:
-    """Engine options like these but for some."""
-    from diffsim_ros import _engine
-
-    names = (
-        "step", "order", "spectral_radius", "record_every", "tolerance", "max_iterations",
-        "max_halvings",
-    )  # fmt: skip
-    return _engine.Options(**{name: getattr(options, name) for name in names} | changed)

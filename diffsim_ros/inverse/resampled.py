@@ -17,6 +17,7 @@ import numpy as np
 from diffsim_ros.errors import InputError
 
 from ..rotation import left_jacobian_inverse, quat_conjugate, quat_exp, quat_log, quat_multiply
+from .engine_options import options_like
 from .simulation_problem import body_slots, engine_rollouts
 
 APART = 16
@@ -106,20 +107,10 @@ class Refined:
         if mode == "sensitivity" and size > LARGEST:
             rule = f"at most {LARGEST / 1e9:.0f} GB; fewer parameters, or a larger record_every"
             raise InputError("sensitivities of all steps", "size", f"{size / 1e9:.0f} GB", rule)
-        settings = {
-            key: getattr(options, key)
-            for key in (
-                "order",
-                "spectral_radius",
-                "tolerance",
-                "max_iterations",
-                "max_halvings",
-                "stagnate",
-            )
-        }
-        finer = type(options)(
-            **settings, step=plan.step, record_every=plan.stride, record_modes=True
-        )
+        finer = options_like(
+            options, step=plan.step, record_every=plan.stride, stagnate=options.stagnate,
+            record_modes=True,
+        )  # fmt: skip
         run = engine_rollouts(
             scene, P, np.array([plan.count]), finer, active, mode, threads, cancel, directions,
             outputs,

@@ -18,6 +18,7 @@ import numpy as np
 from diffsim_ros.errors import InputError, nearest
 
 from .assembly import Assembly, TrialModel
+from .engine_options import options_like
 from .objectives import BodySlot
 from .output_term import outputs_of
 from .parameters import ParameterMap
@@ -175,18 +176,8 @@ class SimulationProblem:
         return other
 
     def _recording(self, *, stagnate: bool) -> SimulationProblem:
-        other, o = self._copy(), self.options
-        kept = (
-            "step",
-            "order",
-            "spectral_radius",
-            "record_every",
-            "tolerance",
-            "max_iterations",
-            "max_halvings",
-        )
-        settings = {key: getattr(o, key) for key in kept}
-        other.options = type(o)(**settings, stagnate=stagnate, record_modes=True)
+        other = self._copy()
+        other.options = options_like(self.options, stagnate=stagnate, record_modes=True)
         return other
 
     def _copy(self) -> SimulationProblem:

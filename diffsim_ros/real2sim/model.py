@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import nearest
 from ..fields import Reader
+from ..inverse.engine_options import options_like
 from ..inverse.joint_track import Scaled
 from ..inverse.losses import Cauchy, Loss, SoftL1
 from ..inverse.parameters import ParameterMap
@@ -135,18 +136,7 @@ class Model:
 
     def engine_options(self, dt: float, spf: int) -> Any:
         """Engine options with `spf` steps per frame of dt seconds."""
-        from diffsim_ros import _engine
-
-        own = self.scene.options
-        return _engine.Options(
-            step=dt / spf,
-            order=own.order,
-            spectral_radius=own.spectral_radius,
-            record_every=spf,
-            tolerance=own.tolerance,
-            max_iterations=own.max_iterations,
-            max_halvings=own.max_halvings,
-        )
+        return options_like(self.scene.options, step=dt / spf, record_every=spf)
 
 
 def scene_and_map(

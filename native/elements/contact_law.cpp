@@ -103,8 +103,8 @@ FrictionSlope friction_slope(double k_t, Friction law, double speed, double limi
     return {s, -s / (speed * speed), 1 / speed, 0, true};
   }
   if (!(limit > 0)) return {0, 0, speed > 0 ? 1 / speed : 0, 0, true};  // tanh is at its limit
-  const double a = k_t * speed / limit;  // argument of tanh
-  if (a < 1e-4) {                        // s = k_t (1 - a^2/3): avoids 0/0 at rest
+  const double a = k_t * speed / limit;                                 // argument of tanh
+  if (a < 1e-4) {  // s = k_t (1 - a^2/3): avoids 0/0 at rest
     const double slope = k_t / limit;
     return {k_t * (1 - a * a / 3), -2. / 3 * k_t * slope * slope, 2. / 3 * slope * a * a, 1 - a * a,
             false};

@@ -15,13 +15,19 @@ LinkPose between(const LinkPose& a, const LinkPose& b, double share) {
           a.at + share * (b.at - a.at)};
 }
 
-// J^T (J J^T + damping)^-1 e
-JointValues least_step(const PoseTask::Slopes& J, const Vector6& e, double damping) {
+// J J^T, by columns: a product of matrices of any size takes seconds to compile.
+Matrix6 outer_square(const PoseTask::Slopes& J) {
   Matrix6 A = Matrix6::Zero();
   for (Eigen::Index i = 0; i < J.cols(); ++i) {
     const Vector6 column = J.col(i);
     A.noalias() += column * column.transpose();
   }
+  return A;
+}
+
+// J^T (J J^T + damping)^-1 e
+JointValues least_step(const PoseTask::Slopes& J, const Vector6& e, double damping) {
+  Matrix6 A = outer_square(J);
   A.diagonal().array() += damping;
   const Vector6 pull = A.ldlt().solve(e);
   return J.transpose() * pull;
@@ -139,10 +145,7 @@ std::pair<double, double> singular_values(const Chain& chain, const PoseTask& ta
   const Eigen::Index rows = task.rows(), columns = J.cols();
   Matrix6 A = Matrix6::Zero();
   if (rows <= columns) {
-    for (Eigen::Index i = 0; i < columns; ++i) {
-      const Vector6 column = J.col(i);
-      A.noalias() += column * column.transpose();
-    }
+    A = outer_square(J);
   } else {
     for (Eigen::Index i = 0; i < columns; ++i) {
       for (Eigen::Index j = 0; j < columns; ++j) A(i, j) = J.col(i).dot(J.col(j));
