@@ -156,7 +156,14 @@ VectorXd Rollout::gradient(const MatrixXd& gx, const MatrixXd& gv, const MatrixX
     if (i == 0) break;
     LinearizedStep& step = backward.at(i);
     to.pull_force(step.d, held);
-    const MatrixXd lam = multiplier(step, to.x[0], to.v[0], multipliers);
+    if (scene_->articulation()) {
+      const VectorXd places = step.d.articulation.pull(step.d.places, to.x[0], to.v[0]);
+      for (std::size_t t = 0; t < step.d.places.size(); ++t) {
+        explicit_part(step.d.places[t].column, 0) += places[static_cast<Eigen::Index>(t)];
+      }
+    }
+    MatrixXd lam = multiplier(step, to.x[0], to.v[0], multipliers);
+    if (scene_->articulation()) step.d.articulation.spread(lam);
     Cotangents::add(step.d, step.d.dr_dp, lam, held);
     to.pull(step.d, lam, scene_->points_only());
   }

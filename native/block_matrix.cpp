@@ -95,8 +95,10 @@ bool invert(const double* block, int n, double* inverse) {
 
 }  // namespace
 
-BlockPattern::BlockPattern(std::vector<int> sizes, const std::vector<std::pair<int, int>>& pairs)
-    : size(std::move(sizes)) {
+BlockPattern::BlockPattern(std::vector<int> sizes, const std::vector<std::pair<int, int>>& pairs,
+                           std::vector<int> dofs)
+    : size(std::move(sizes)), dof(std::move(dofs)) {
+  const bool given = !dof.empty();
   auto add = [&](int i, int j) {
     if (!lookup_.emplace(std::make_pair(i, j), blocks()).second) return;
     row.push_back(i);
@@ -105,8 +107,8 @@ BlockPattern::BlockPattern(std::vector<int> sizes, const std::vector<std::pair<i
     values += size[i] * size[j];
   };
   for (int i = 0; i < nodes(); ++i) {
-    dof.push_back(ndof);
-    ndof += size[i];
+    if (!given) dof.push_back(ndof);
+    ndof = std::max(ndof, dof[i] + size[i]);
     add(i, i);
   }
   for (auto [i, j] : pairs) {
@@ -161,6 +163,7 @@ bool BlockSymbolic::analyse(const BlockPattern& pattern, long most) {
   while (!queue.empty()) {
     const int k = queue.begin()->second;
     queue.erase(queue.begin());
+    if (size_[k] == 0) continue;  // couples nothing
     Pivot pivot{k, place(k, k), inverses_, {}, {}};
     inverses_ += size_[k] * size_[k];
     const std::vector<int> rest(neighbours[k].begin(), neighbours[k].end());
@@ -184,8 +187,8 @@ bool BlockSymbolic::analyse(const BlockPattern& pattern, long most) {
     pivots_.push_back(std::move(pivot));
   }
   for (int b = 0; b < pattern.blocks(); ++b) {
-    scatter_.push_back(at.at({pattern.row[b], pattern.col[b]}));
     lengths_.push_back(size_[pattern.row[b]] * size_[pattern.col[b]]);
+    scatter_.push_back(lengths_[b] == 0 ? 0 : at.at({pattern.row[b], pattern.col[b]}));
   }
   return true;
 }

@@ -15,7 +15,9 @@ class BlockPattern {
  public:
   BlockPattern() = default;
   /// sizes: degrees of freedom per node; pairs: coupled nodes (either order, repeats allowed).
-  BlockPattern(std::vector<int> sizes, const std::vector<std::pair<int, int>>& pairs);
+  /// dofs: the first of each; empty: one node after the other.
+  BlockPattern(std::vector<int> sizes, const std::vector<std::pair<int, int>>& pairs,
+               std::vector<int> dofs = {});
 
   int nodes() const { return static_cast<int>(size.size()); }
   int blocks() const { return static_cast<int>(row.size()); }

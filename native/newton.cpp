@@ -151,6 +151,11 @@ void Newton::note_smooth(double alpha) {
   smooth_symmetric_ = symmetric_;
 }
 
+void Newton::move(const Window& window, const VectorXd& p, const VectorXd& u, State& now) const {
+  advance(scene_->nodes(), window, u, now);
+  if (scene_->articulation()) scene_->articulation()->place(p, now);
+}
+
 double Newton::evaluate(const Window& window, const VectorXd& p, Blocks blocks) {
   const bool with_jacobian = blocks != Blocks::none;
   const Stopwatch watch(timing_, with_jacobian ? &Timing::jacobian : &Timing::residual);
@@ -199,6 +204,15 @@ double Newton::evaluate(const Window& window, const VectorXd& p, Blocks blocks) 
     if (window.scheme.lag[k] != 0) r_ -= window.scheme.lag[k] * window.at[k]->force;
   }
   out.r = &r_;
+  if (scene_->articulation()) {
+    map_.evaluate(*scene_->articulation(), scene_->nodes(), p, window.now());
+    if (with_jacobian) {
+      scene_->reduced().reduce(map_, r_, K_, B_, reduced_K_, reduced_B_);
+      out.K = &reduced_K_;
+      out.B = &reduced_B_;
+    }
+    map_.reduce(r_);
+  }
   scene_->drive(window, p, out);
   return r_.cwiseProduct(scene_->residual_scale()).norm();
 }
@@ -213,7 +227,7 @@ bool Newton::limit_step(const Window& window, const VectorXd& p, VectorXd& u) {
 
 void Newton::combine(const Window& window) {
   if (blocks_ == Blocks::apart) {
-    StepMap(scene_->nodes(), window).combine(K_, B_, A_);
+    StepMap(scene_->nodes(), window).combine(K(), B(), A_);
     smooth_alpha_ = 0;  // what A_ held is gone
     return;
   }
@@ -226,10 +240,10 @@ bool Newton::try_step(const Window& window, const VectorXd& p, const VectorXd& u
                       double& reached) {
   for (int k = 0; k <= kMaxBacktracks; ++k, t *= 0.5) {
     u = u0 - t * du_.col(0);
-    advance(scene_->nodes(), window, u, now);
+    move(window, p, u, now);
     if (!usable(now)) continue;
     if (t == 1 && !must_fall && limit_step(window, p, u)) {
-      advance(scene_->nodes(), window, u, now);
+      move(window, p, u, now);
     }
     reached = evaluate(window, p, blocks);
     if (!std::isfinite(reached)) continue;
@@ -266,6 +280,7 @@ double Newton::rounding(const Window& window, const VectorXd& p, double norm) {
   }
   for (int i = 0; i < K_.pattern->nodes(); ++i) {
     const Node& n = scene_->nodes()[i];
+    if (!n.has_place()) continue;
     if (n.kind == NodeKind::point) {
       sum += effect<3>(K_.block(i), Vector3d::Ones(), s.c.col(i)) +
              effect<3>(B_.block(i), Vector3d::Ones(), s.v.col(i));
@@ -338,11 +353,11 @@ bool Newton::search(const Window& window, const VectorXd& p, const VectorXd& u0,
   double t = 1, near = 0, far = 0, near_work = work, far_work = 0;  // far 0: not known yet
   for (int k = 1;; ++k) {
     u = u0 - t * du_.col(0);
-    advance(scene_->nodes(), window, u, now);
+    move(window, p, u, now);
     double left = -std::numeric_limits<double>::infinity();
     if (usable(now)) {
       if (k == 1 && full && limit_step(window, p, u)) {
-        advance(scene_->nodes(), window, u, now);
+        move(window, p, u, now);
       }
       norm = evaluate(window, p, Blocks::none);
       if (norm <= 0.5 * start) return true;
@@ -386,7 +401,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
                            VectorXd& u, State& now) {
   NewtonReport report;
   Lag lag = begin(p, options);
-  advance(scene_->nodes(), window, u, now);
+  move(window, p, u, now);
   // Small scenes: residual and Jacobian together. Large ones: each state is first judged by its
   // residual alone, and a Jacobian that serves well serves again.
   const bool small = scene_->linear_pattern()->tree_like();
@@ -416,7 +431,7 @@ NewtonReport Newton::solve(const Window& window, const VectorXd& p, const Newton
     if (converged && options.stagnate && !(norm < 0.5 * steps.previous)) {
       if (norm > steps.previous) {  // the state before was better: go back to it
         u = previous;
-        advance(scene_->nodes(), window, u, now);
+        move(window, p, u, now);
         report.residual = evaluate(window, p, Blocks::none);
         apart = false;
       }

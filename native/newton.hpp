@@ -66,14 +66,19 @@ class Newton {
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options,
                      VectorXd& u, State& now);
   /// Jacobian blocks at the converged state (keep_jacobian).
-  const BlockMatrix& K() const { return K_; }
-  const BlockMatrix& B() const { return B_; }
+  const BlockMatrix& K() const { return scene_->articulation() ? reduced_K_ : K_; }
+  const BlockMatrix& B() const { return scene_->articulation() ? reduced_B_ : B_; }
+  /// As elements write them, by the poses and velocities of all nodes.
+  const BlockMatrix& written_K() const { return K_; }
+  const BlockMatrix& written_B() const { return B_; }
   bool symmetric() const { return symmetric_; }  // whether they are, nearly
 
  private:
   /// Which blocks to make: none, K_ and B_, or A_ at once (of K_ and B_ what is on the diagonal and
   /// of elements that do not join them), or in that of contacts alone beside noted ones.
   enum class Blocks { none, apart, joined, contacts };
+  /// The state that u leads to.
+  void move(const Window& window, const VectorXd& p, const VectorXd& u, State& now) const;
   /// Scaled ||r||; fills r_ and the blocks.
   double evaluate(const Window& window, const VectorXd& p, Blocks blocks);
   /// A_ of K_ and B_.
@@ -120,6 +125,8 @@ class Newton {
   std::vector<double> part_norm_;
   double reference_ = 0, floor_ = 0;
   BlockMatrix K_, B_;
+  ArticulationMap map_;
+  BlockMatrix reduced_K_, reduced_B_;  // where there is an articulation
   BlockMatrix A_;
   std::vector<const Element*> order_;  // elements, contacts last
   std::vector<int> rank_;              // their places among the scene's

@@ -30,9 +30,12 @@ class ParameterColumns {
   void add(int row, int column, const Vector3d& value) { entries_.push_back({row, column, value}); }
   /// A whole column (ndof).
   void add(int column, const VectorXd& values) {
+    const int last = static_cast<int>(values.size()) - 3;
     for (int row = 0; row < values.size(); row += 3) {
-      const Vector3d value = values.segment<3>(row);
-      if (!value.isZero(0)) add(row, column, value);
+      const int shift = std::max(0, row - last);  // of the last three rows, what is new
+      Vector3d value = values.segment<3>(row - shift);
+      value.head(shift).setZero();
+      if (!value.isZero(0)) add(row - shift, column, value);
     }
   }
   /// Forgets what `size` rows from `row` on have got.

@@ -111,6 +111,8 @@ class Rollout {
   TimeScheme scheme(double h, bool halved) const;
   void forget_increments();
   void start_sensitivity(MatrixXd& X, MatrixXd& V) const;
+  /// Rows of dependent frames in derivatives of what a step led to.
+  void expand(const StepDerivatives& d, MatrixXd& X, MatrixXd& V) const;
   /// Adds dr/dp of a step to S's columns.
   void add_columns(const StepDerivatives& d, const std::vector<ParameterColumns::Entry>& entries,
                    MatrixXd& to) const;

@@ -41,6 +41,7 @@ void Scene::add_body(std::unique_ptr<Body> body) {
     ndof_ += nodes_.back().size();
   }
   for (const NodeMass& m : body->masses()) masses_.push_back(m);
+  body_nodes_ = next_node();
   if (body->driven()) driven_.push_back(body.get());
   bodies_.push_back(std::move(body));
 }
@@ -58,6 +59,11 @@ void Scene::add_element(std::unique_ptr<Element> element) {
 void Scene::add_contact(std::unique_ptr<ContactElement> contact) {
   contacts_.push_back(contact.get());
   add_element(std::move(contact));
+}
+
+void Scene::add_reduced(const Joint* joint) {
+  nodes_[joint->nodes().node(1)].dependent = true;
+  reduced_joints_.push_back(joint);
 }
 
 const Body& Scene::body(const std::string& name) const {
@@ -90,6 +96,7 @@ const PointSet& Scene::point_set(const std::string& name) const {
 void Scene::finalize() {
   if (final_) return;
   if (nodes_.empty()) refuse("scene", "must hold at least one body", "none");
+  add_coordinates();
   elements_.insert(elements_.begin(), std::make_unique<Gravity>(nodes_, masses_, p_gravity_));
   elements_.insert(elements_.begin(), std::make_unique<Inertia>(nodes_, masses_));
 
@@ -115,16 +122,24 @@ void Scene::finalize() {
     contact->set_first_point(points);
     points += contact->contact_count();
   }
-  linear_ = std::make_shared<const LinearPattern>(pattern_, stick_count_ > 0);
+  if (articulation_) reduced_ = ReducedPattern(*articulation_, nodes_, pattern_);
+  linear_ = std::make_shared<const LinearPattern>(solved_pattern(), stick_count_ > 0);
   scale_.setOnes(ndof_);
   for (const auto& b : bodies_) {
     if (b->kind() == NodeKind::frame) {
       scale_.segment<3>(nodes_[b->node()].dof + 3).setConstant(1 / b->radius());
     }
   }
-  driven_blocks_ = driven_blocks(pattern_);
+  if (articulation_) articulation_->set_scale(*this, scale_);
+  driven_blocks_ = driven_blocks(solved_pattern());
   driven_past_ = driven_blocks(past_pattern_);
   final_ = true;
+}
+
+void Scene::add_coordinates() {
+  if (reduced_joints_.empty()) return;
+  articulation_ = std::make_unique<Articulation>(reduced_joints_, nodes_, ndof_, frames_);
+  masses_.resize(nodes_.size());
 }
 
 std::vector<std::vector<int>> Scene::driven_blocks(const BlockPattern& pattern) const {
@@ -148,13 +163,14 @@ void Scene::drive_history(BlockMatrix& past) const {
 }
 
 void Scene::release(const Assembly& out) const {
+  const BlockPattern& pattern = solved_pattern();
   for (std::size_t d = 0; d < driven_.size(); ++d) {
     const Node& n = nodes_[driven_[d]->node()];
     out.r->segment(n.dof, n.size()).setZero();
     for (BlockMatrix* M : {out.K, out.B}) {
       if (!M) continue;
       for (int b : driven_blocks_[d]) {
-        VectorXd::Map(M->block(b), n.size() * pattern_.size[pattern_.col[b]]).setZero();
+        VectorXd::Map(M->block(b), n.size() * pattern.size[pattern.col[b]]).setZero();
       }
     }
     if (out.columns) out.columns->clear(n.dof, n.size());
@@ -197,7 +213,26 @@ double Scene::total_mass(const VectorXd& p) const {
 State Scene::start(const VectorXd& p) const {
   State s = make_state(nodes_);
   for (const auto& b : bodies_) b->start(p, nodes_, s);
+  if (articulation_) articulation_->start(p, s);
   return s;
+}
+
+void Scene::start_sensitivity(const VectorXd& p, const std::vector<int>& column_of, MatrixXd& X,
+                              MatrixXd& V) const {
+  for (const auto& b : bodies_) b->start_sensitivity(p, nodes_, column_of, X, V);
+  if (!articulation_) return;
+  State free = make_state(nodes_);
+  for (const auto& b : bodies_) b->start(p, nodes_, free);
+  articulation_->start_sensitivity(p, free, nodes_, column_of, X, V);
+  const State s = start(p);
+  ArticulationMap map;
+  map.evaluate(*articulation_, nodes_, p, s);
+  const auto twists = map.place_twists(p, s, column_of);
+  MatrixXd place = MatrixXd::Zero(static_cast<Eigen::Index>(twists.size()), X.cols());
+  for (std::size_t t = 0; t < twists.size(); ++t) {
+    place(static_cast<Eigen::Index>(t), twists[t].column) = 1;
+  }
+  map.expand(twists, place, X, V);
 }
 
 std::string Scene::dof_name(int dof) const {
@@ -210,7 +245,7 @@ std::string Scene::dof_name(int dof) const {
       return b->name() + (b->count() > 1 ? "[" + std::to_string(i) + "]" : "") + part[dof - n.dof];
     }
   }
-  return "none";
+  return articulation_ ? articulation_->name_of(dof) : "none";
 }
 
 }  // namespace diffsim

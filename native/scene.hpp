@@ -13,6 +13,7 @@
 #include "bodies/point_set.hpp"
 #include "elements/contact_element.hpp"
 #include "linear_solver/linear_solver.hpp"
+#include "reduced/reduced_pattern.hpp"
 
 namespace diffsim {
 
@@ -31,6 +32,8 @@ class Scene {
   const PointSet* add_point_set(PointSet set);
   void add_element(std::unique_ptr<Element> element);
   void add_contact(std::unique_ptr<ContactElement> contact);
+  /// Lets a joint in reduced coordinates, an element of the scene, carry its body b.
+  void add_reduced(const Joint* joint);
 
   /// Makes sparsity; called by every rollout, does nothing the second time.
   void finalize();
@@ -45,7 +48,16 @@ class Scene {
   const std::vector<const Body*>& driven() const { return driven_; }
   const std::vector<std::unique_ptr<Element>>& elements() const { return elements_; }
   const std::vector<ContactElement*>& contacts() const { return contacts_; }  // of elements()
-  const BlockPattern& pattern() const { return pattern_; }
+  const BlockPattern& pattern() const { return pattern_; }  // of what elements write
+  /// Of what is solved for: the same, but where joints are in reduced coordinates.
+  const BlockPattern& solved_pattern() const {
+    return articulation_ ? reduced_.pattern() : pattern_;
+  }
+  /// Null where no joint is in reduced coordinates.
+  const Articulation* articulation() const { return articulation_.get(); }
+  const ReducedPattern& reduced() const { return reduced_; }
+  /// Number of nodes that are bodies'; those of joint coordinates come behind.
+  int body_nodes() const { return body_nodes_; }
   const BlockPattern& past_pattern() const { return past_pattern_; }  // of dr/d(past states)
   const std::shared_ptr<const LinearPattern>& linear_pattern() const { return linear_; }
   const VectorXd& residual_scale() const { return scale_; }  // 1, or 1/radius for torques
@@ -61,6 +73,9 @@ class Scene {
   const PointSet& point_set(const std::string& name) const;  // refuses an unknown name
   double total_mass(const VectorXd& p) const;
   State start(const VectorXd& p) const;
+  /// d(start pose)/dp and d(start velocity)/dp, (ndof, active). column_of: parameter -> column.
+  void start_sensitivity(const VectorXd& p, const std::vector<int>& column_of, MatrixXd& X,
+                         MatrixXd& V) const;
   std::string dof_name(int dof) const;
 
   /// Puts the rows of driven bodies in place of what elements wrote there.
@@ -72,6 +87,7 @@ class Scene {
 
  private:
   std::vector<std::vector<int>> driven_blocks(const BlockPattern& pattern) const;
+  void add_coordinates();
 
   ParameterTable table_;
   std::vector<Node> nodes_;
@@ -81,11 +97,14 @@ class Scene {
   std::deque<PointSet> sets_;                                  // stable addresses
   std::vector<std::unique_ptr<Element>> elements_;
   std::vector<ContactElement*> contacts_;
+  std::vector<const Joint*> reduced_joints_;
+  std::unique_ptr<Articulation> articulation_;
   BlockPattern pattern_, past_pattern_;
+  ReducedPattern reduced_;
   std::shared_ptr<const LinearPattern> linear_;
   VectorXd scale_;
   std::vector<NodeMass> masses_;  // per node
-  int ndof_ = 0, frames_ = 0, p_gravity_ = 0, stick_count_ = 0;
+  int ndof_ = 0, frames_ = 0, body_nodes_ = 0, p_gravity_ = 0, stick_count_ = 0;
   bool joins_ = false, final_ = false;
 };
 

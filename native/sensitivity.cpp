@@ -44,9 +44,7 @@ void Rollout::add_columns(const StepDerivatives& d,
 
 void Rollout::start_sensitivity(MatrixXd& X, MatrixXd& V) const {
   MatrixXd x = MatrixXd::Zero(scene_->ndof(), active_.size()), v = x;
-  for (const auto& b : scene_->bodies()) {
-    b->start_sensitivity(p_, scene_->nodes(), active_.all(), x, v);
-  }
+  scene_->start_sensitivity(p_, active_.all(), x, v);
   if (directions_) {
     X = x * *directions_;
     V = v * *directions_;
@@ -59,6 +57,20 @@ void Rollout::start_sensitivity(MatrixXd& X, MatrixXd& V) const {
     X.col(place) = x.col(active_.order()[place]);
     V.col(place) = v.col(active_.order()[place]);
   }
+}
+
+void Rollout::expand(const StepDerivatives& d, MatrixXd& X, MatrixXd& V) const {
+  MatrixXd place = MatrixXd::Zero(static_cast<Eigen::Index>(d.places.size()), X.cols());
+  for (std::size_t t = 0; t < d.places.size(); ++t) {
+    const auto row = static_cast<Eigen::Index>(t);
+    if (directions_) {
+      place.row(row) = directions_->row(d.places[t].column);
+    } else {
+      const auto& order = active_.order();
+      for (Eigen::Index c = 0; c < X.cols(); ++c) place(row, c) = order[c] == d.places[t].column;
+    }
+  }
+  d.articulation.expand(d.places, place, X, V);
 }
 
 bool Rollout::derive(Stepper& stepper) {
@@ -117,10 +129,12 @@ bool Rollout::advance_sensitivity(double t) {
     d.past_B[k - 1].multiply_add(f.v[k], rhs);
     if (d.scheme.lags()) rhs -= d.scheme.lag[k] * f.f[k];
   }
+  if (scene_->articulation()) d.articulation.reduce(rhs);
   rhs = -rhs;
   const Stopwatch watch(profile(), &Timing::derivative);
   if (!f.step.solver.solve(f.step.A, rhs, options_.gradient_tolerance).reached) return false;
   d.map.add_rates(rhs, f.x[0], f.v[0]);
+  if (scene_->articulation()) expand(d, f.x[0], f.v[0]);
   if (!d.scheme.keeps_force) return true;
   f.f[0].setZero(scene_->ndof(), begun);
   add_columns(d, d.momentum.by_p, f.f[0]);

@@ -1,7 +1,9 @@
 // One instant of the motion, and the window of instants a time scheme looks at.
 //
-// A node is a block of degrees of freedom: a point (3: c) or a frame (6: c and a rotation R).
-// Bodies own nodes; elements and the solver see nodes and points only, never bodies.
+// A node is a block of degrees of freedom: a point (3: c), a frame (6: c and a rotation R), or, of
+// joints in reduced coordinates, some coordinates q or one rotation R (3).  A frame that such
+// joints carry depends on them (bodies/articulation.hpp). Bodies own nodes; elements and the solver
+// see nodes and points only, never bodies.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +14,30 @@
 
 namespace diffsim {
 
-enum class NodeKind : unsigned char { point = 3, frame = 6 };
+enum class NodeKind : unsigned char { point, frame, rotation, coordinates };
 
 struct Node {
   NodeKind kind;
-  int dof;              // first degree of freedom
-  int frame;            // index among frames, -1 for a point
-  bool driven = false;  // its motion is prescribed
-  int size() const { return static_cast<int>(kind); }
+  int dof;                 // first degree of freedom
+  int frame;               // index among rotations, -1 where it has none
+  bool driven = false;     // its motion is prescribed
+  bool dependent = false;  // its motion follows from joints in reduced coordinates
+  int first = 0;           // of coordinates: index in State::q
+  int count = 0;           // of coordinates
+  int size() const {
+    return kind == NodeKind::coordinates ? count : kind == NodeKind::frame ? 6 : 3;
+  }
+  bool has_place() const { return kind == NodeKind::point || kind == NodeKind::frame; }
+  bool turns() const { return kind == NodeKind::frame || kind == NodeKind::rotation; }
+  /// First of the three degrees of freedom of its rotation.
+  int turn() const { return kind == NodeKind::frame ? dof + 3 : dof; }
 };
 
 struct State {
   Matrix3X c, v;                          // positions [m], velocities [m/s], world (3, nodes)
-  std::vector<Matrix3d> R;                // body to world (frames)
-  std::vector<Vector3d> w;                // angular velocity omega, world [rad/s] (frames)
+  std::vector<Matrix3d> R;                // body to world (frames); of a joint, b's axes in a's
+  std::vector<Vector3d> w;                // angular velocity omega [rad/s], in the same axes
+  VectorXd q, qdot, dq;                   // joint coordinates, their rates, increments as dc
   Matrix3X dc;                            // increment of c in the step that led here [m]
   std::vector<Vector3d> theta, thetadot;  // that step's theta (chart centred at its start), rate
   std::vector<std::uint8_t> stick;  // StickState per point of hybrid friction in the last step

@@ -138,14 +138,16 @@ void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColum
   out.symmetric = &step.symmetric;
   out.r = &residual_;
   out.columns = &columns;
+  const Articulation* articulation = scene_->articulation();
+  BlockMatrix &K = articulation ? written_K_ : step.K, &B = articulation ? written_B_ : step.B;
   if (fresh) {
-    step.K = newton_.K();
-    step.B = newton_.B();
+    K = newton_.written_K();
+    B = newton_.written_B();
   } else {
-    step.K.reset(scene_->pattern());
-    step.B.reset(scene_->pattern());
-    out.K = &step.K;
-    out.B = &step.B;
+    K.reset(scene_->pattern());
+    B.reset(scene_->pattern());
+    out.K = &K;
+    out.B = &B;
   }
   for (int k = 1; k <= window.depth(); ++k) {
     step.past_K[k - 1].reset(scene_->past_pattern());
@@ -162,9 +164,32 @@ void Stepper::differentiate(const Window& window, const VectorXd& p, ActiveColum
     scene_->drive_history(step.past_K[k - 1]);
     scene_->drive_history(step.past_B[k - 1]);
   }
+  if (articulation) {
+    step.articulation.evaluate(*articulation, scene_->nodes(), p, window.now());
+    step.places = step.articulation.place_twists(p, window.now(), active.all());
+    reduce(window, p, fresh, active, step, columns);
+    out.K = &step.K;
+    out.B = &step.B;
+  }
   scene_->drive(window, p, out);
   step.dr_dp = columns.take();
   if (window.scheme.keeps_force) step.momentum.evaluate(*scene_, window, p, active.column_of());
+}
+
+void Stepper::reduce(const Window& window, const VectorXd& p, bool fresh,
+                     const ActiveColumns& active, StepDerivatives& step,
+                     ParameterColumns& columns) {
+  const ArticulationMap& map = step.articulation;
+  if (fresh) {
+    step.K = newton_.K();
+    step.B = newton_.B();
+  } else {
+    scene_->reduced().reduce(map, residual_, written_K_, written_B_, step.K, step.B);
+  }
+  for (const auto& twist : map.place_twists(p, window.now(), active.column_of())) {
+    columns.add(twist.column, map.place_column(twist, residual_, written_K_, written_B_));
+  }
+  map.reduce(residual_);
 }
 
 void Stepper::modes(const Window& window, const VectorXd& p,

@@ -12,10 +12,14 @@ namespace diffsim {
 struct StepDerivatives {
   StepMap map;
   TimeScheme scheme;
-  BlockMatrix K, B;                            // dr/dx_n, dr/dv_n
+  BlockMatrix K, B;                            // dr/dx_n, dr/dv_n of what is solved for
   BlockMatrix past_K[2], past_B[2];            // dr/dx_{n-k}, dr/dv_{n-k}, k = 1, 2
   std::vector<ParameterColumns::Entry> dr_dp;  // by parameters that act in this step
   std::vector<int> columns;                    // column of dr_dp -> place in S (support.hpp)
+  // How dependent frames follow, and places of joints, whose `column` is the caller's; without an
+  // articulation there are none.
+  ArticulationMap articulation;
+  ArticulationMap::PlaceTwists places;
   // Of the momentum's sum_k gamma_k m_{n-k}, where the scheme keeps forces (momentum_rate.hpp).
   MomentumRate momentum;
   bool symmetric = false;  // K and B are, nearly
@@ -77,13 +81,18 @@ class Stepper {
   /// until no stick state changes: what is found then does not depend on where the search began.
   NewtonReport solve(const Window& window, const VectorXd& p, const NewtonOptions& options);
 
+  /// Of a step: K, B and the columns of joints' places, from residual_ and what elements wrote.
+  void reduce(const Window& window, const VectorXd& p, bool fresh, const ActiveColumns& active,
+              StepDerivatives& step, ParameterColumns& columns);
+
   static constexpr int kDegrees = 3;  // of extrapolation: states end at Newton's tolerance
 
   const Scene* scene_;
   Timing* timing_;
   Newton newton_;
   VectorXd u_, residual_;
-  Extrapolation past_;  // rates at the ends of the last steps of one size
+  BlockMatrix written_K_, written_B_;  // where there is an articulation
+  Extrapolation past_;                 // rates at the ends of the last steps of one size
   State next_;
 };
 

@@ -59,10 +59,10 @@ void make_joint(Scene& scene, const std::string& name, const std::string& kind,
                 const std::optional<double>& stiffness, const std::optional<double>& damping,
                 const std::optional<double>& rotational_stiffness,
                 const std::optional<double>& rotational_damping, double friction_damping,
-                double coordinate) {
+                double coordinate, bool reduced) {
   add_joint(scene, name,
             {kind, a, b, position, axis, second_axis, stiffness, damping, rotational_stiffness,
-             rotational_damping, friction_damping, coordinate});
+             rotational_damping, friction_damping, coordinate, reduced});
 }
 
 }  // namespace
@@ -75,12 +75,13 @@ void bind_joint(py::class_<Scene>& scene) {
           py::arg("axis") = Vector3d(0, 0, 1), py::arg("second_axis") = py::none(),
           py::arg("stiffness") = py::none(), py::arg("damping") = py::none(),
           py::arg("rotational_stiffness") = py::none(), py::arg("rotational_damping") = py::none(),
-          py::arg("friction_damping") = 0., py::arg("coordinate") = 0.,
+          py::arg("friction_damping") = 0., py::arg("coordinate") = 0., py::arg("reduced") = false,
           "ball, hinge, slider, weld, planar or universal by penalty, between two bodies or one "
           "and the world \"\"; position and axes in the world, at the scene's start pose. Defaults "
           "of stiffness and damping follow from the bodies' masses (engine.md). coordinate: "
           "the "
-          "angle or displacement [rad or m] that the start pose has.")
+          "angle or displacement [rad or m] that the start pose has. reduced: body_b is carried by "
+          "the joint's coordinates, exactly; such joints form trees.")
       .def(
           "add_motor",
           [](Scene& s, const std::string& name, const std::string& joint, const std::string& kind,

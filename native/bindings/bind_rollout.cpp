@@ -38,7 +38,7 @@ struct PyRollout {
   std::unique_ptr<Rollout> rollout;
   py::object scene;
   const Scene& model() const { return scene.cast<const Scene&>(); }
-  Index nodes() const { return static_cast<Index>(model().nodes().size()); }
+  Index nodes() const { return static_cast<Index>(model().body_nodes()); }
 };
 
 Doubles orientations(const PyRollout& r) {

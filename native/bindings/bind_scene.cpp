@@ -220,7 +220,11 @@ void bind_scene(py::module_& m) {
                                for (const auto& e : s.elements()) names.push_back(e->name());
                                return names;
                              })
-      .def_property_readonly("ndof", &Scene::ndof)
+      .def_property_readonly("ndof",
+                             [](Scene& s) {
+                               if (!s.nodes().empty()) s.finalize();
+                               return s.ndof();
+                             })
       .def(
           "dof_offset",
           [](const Scene& s, const std::string& body) {

@@ -27,6 +27,9 @@ void check_rows(const Scene& scene, const char* key, Eigen::Index rows) {
 void prepare(Scene& scene, const VectorXd& p) {
   scene.finalize();
   scene.check(p);
+  if (scene.articulation()) {
+    refuse("statics: joints", "must be in maximal coordinates", "some in reduced ones");
+  }
   for (const ContactElement* contact : scene.contacts()) {
     if (contact->stick_count() == 0) continue;
     refuse("contact '" + contact->name() + "': friction",

@@ -19,7 +19,7 @@ struct Joint::Pair {
 
 Joint::Values Joint::values(const VectorXd& p) const {
   auto value = [&](int i) { return i < 0 ? 0. : p[i]; };
-  return {p[params_.stiffness], p[params_.damping], value(params_.rotational_stiffness),
+  return {value(params_.stiffness), value(params_.damping), value(params_.rotational_stiffness),
           value(params_.rotational_damping), value(params_.friction_damping)};
 }
 

@@ -44,7 +44,8 @@ struct JointKind {
 };
 
 struct JointParameters {
-  int stiffness, damping;                                  // [N/m], [N s/m]
+  // In reduced coordinates there are none of the first four: what is held is held exactly.
+  int stiffness = -1, damping = -1;                        // [N/m], [N s/m]
   int rotational_stiffness = -1, rotational_damping = -1;  // [N m/rad], [N m s/rad]
   int friction_damping = -1;                               // [N s/m] or [N m s/rad]
   // First of x, y, z; -1: a particle's place, or a kind whose axes do not matter.
@@ -84,11 +85,16 @@ class Joint : public Element {
   void list_outputs(const Scene& scene, OutputList& to) const override;
 
   const JointKind& kind() const { return kind_; }
+  bool reduced() const { return params_.stiffness < 0; }
   const NodePair& nodes() const { return nodes_; }
   /// Angle or displacement, where the kind has one.
   JointCoordinate coordinate(const State& s, const VectorXd& p) const;
   /// Where the joint is in both bodies: its parameters' twelve numbers are the file's position,
   /// moved in both bodies alike, an anchor in each, and a rotation vector of the axes in both.
+  std::array<JointPlace, 2> place(const VectorXd& p) const;
+  int place_parameter(int k) const;  // of the twelve; -1: none
+  /// The twelve directions of joint_pose.hpp by those numbers.
+  Matrix12 place_by_parameters(const State& s, const VectorXd& p) const;
   bool place_is_active(const ParameterColumns& out) const;
   CoordinateSlopes coordinate_by_place(const State& s, const VectorXd& p) const;
   /// df: derivatives of the generalized force by those numbers.
@@ -105,9 +111,6 @@ class Joint : public Element {
   struct Values;
   Values values(const VectorXd& p) const;
   int pairs(const JointPose& j, const Values& v, Pair out[3]) const;
-  std::array<JointPlace, 2> place(const VectorXd& p) const;
-  int place_parameter(int k) const;  // of the twelve; -1: none
-  Matrix12 place_by_parameters(const State& s, const VectorXd& p) const;
   Matrix12 force_change(const JointPose& j, const Values& v, const Pair* pair, int count,
                         const Matrix3x12& d_x, const Matrix3x12& e_x,
                         const Matrix12& spread_x) const;
@@ -128,6 +131,7 @@ struct JointSpec {
   std::optional<double> stiffness, damping, rotational_stiffness, rotational_damping;
   double friction_damping = 0;
   double coordinate = 0;  // angle or displacement that the start pose has
+  bool reduced = false;   // body b is carried by the joint's coordinates (reduced/articulation.hpp)
 };
 
 /// Defaults, evaluated once and written as parameters (m: the larger of the two masses, m_r the

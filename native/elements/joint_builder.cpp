@@ -99,6 +99,34 @@ std::pair<Matrix3d, Vector3d> start_of_b(const std::string& place, const JointKi
   return {exp_rotation(q * axes.col(2)) * axes, spec.position};
 }
 
+void add_friction(ParameterTable& table, const std::string& name, const std::string& place,
+                  const JointKind& kind, const JointSpec& spec, JointParameters& params) {
+  if (kind.has_friction()) {
+    const bool slides = kind.free_slide.beta != 0;
+    params.friction_damping = table.add(name + ".friction_damping", slides ? "N s/m" : "N m s/rad",
+                                        spec.friction_damping, 0, kInfinity);
+  } else if (spec.friction_damping != 0) {
+    refuse(place + ": friction_damping", "a weld moves in no direction", spec.friction_damping);
+  }
+}
+
+// Body b must be a rigid body of its own that nothing else carries.
+void check_reduced(const Scene& scene, const std::string& place, const JointSpec& spec) {
+  const std::string key = place + ": coordinates";
+  const bool frame = !spec.body_b.empty() && scene.body(spec.body_b).kind() == NodeKind::frame;
+  if (!frame || scene.body(spec.body_b).driven()) {
+    refuse(key, "reduced ones carry body_b, which must be a rigid body", "'" + spec.body_b + "'",
+           "exchange body_a and body_b");
+  }
+  if (scene.nodes()[scene.node_of(spec.body_b)].dependent) {
+    refuse(key, "a body is carried by one joint", "'" + spec.body_b + "', which another carries",
+           "leave one of its joints in maximal coordinates");
+  }
+  if (!spec.body_a.empty() && scene.body(spec.body_a).kind() != NodeKind::frame) {
+    refuse(key, "reduced ones are between rigid bodies", "particle '" + spec.body_a + "'");
+  }
+}
+
 JointParameters parameters(ParameterTable& table, const std::string& name, const std::string& place,
                            const JointKind& kind, const JointSpec& spec, const JointEnd end[2],
                            double arm) {
@@ -107,6 +135,13 @@ JointParameters parameters(ParameterTable& table, const std::string& name, const
   const double k = spec.stiffness.value_or(kReserve * kLoads * kGravity / kOpening * m);
   const double c = spec.damping.value_or(2 * std::sqrt(std::max(k, 0.) * reduced));
   JointParameters params;
+  if (spec.reduced) {
+    if (spec.stiffness || spec.damping || spec.rotational_stiffness || spec.rotational_damping) {
+      refuse(place + ": stiffness, damping", "are of joints in maximal coordinates", "a value");
+    }
+    add_friction(table, name, place, kind, spec, params);
+    return params;
+  }
   params.stiffness = table.add(name + ".stiffness", "N/m", k, 0, kInfinity);
   params.damping = table.add(name + ".damping", "N s/m", c, 0, kInfinity);
   if (kind.pairs != Pairs::none) {
@@ -120,13 +155,7 @@ JointParameters parameters(ParameterTable& table, const std::string& name, const
     refuse(place + ": rotational_stiffness, rotational_damping", "a ball holds no rotation",
            "a value");
   }
-  if (kind.has_friction()) {
-    const bool slides = kind.free_slide.beta != 0;
-    params.friction_damping = table.add(name + ".friction_damping", slides ? "N s/m" : "N m s/rad",
-                                        spec.friction_damping, 0, kInfinity);
-  } else if (spec.friction_damping != 0) {
-    refuse(place + ": friction_damping", "a weld moves in no direction", spec.friction_damping);
-  }
+  add_friction(table, name, place, kind, spec, params);
   return params;
 }
 
@@ -147,6 +176,7 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
            "'" + spec.body_a + "' and '" + spec.body_b + "'",
            "drive a kinematic body by its keys instead");
   }
+  if (spec.reduced) check_reduced(scene, place, spec);
   if (!spec.position.allFinite()) {
     refuse(place + ": position", "must be finite [m]", spec.position.transpose());
   }
@@ -184,7 +214,9 @@ void add_joint(Scene& scene, const std::string& name, const JointSpec& spec) {
     params.axis_rotation =
         scene.table().add3(name + ".axis_rotation", "rad", Vector3d::Zero(), false);
   }
-  scene.add_element(std::make_unique<Joint>(name, kind, nodes, start, params));
+  auto joint = std::make_unique<Joint>(name, kind, nodes, start, params);
+  if (spec.reduced) scene.add_reduced(joint.get());
+  scene.add_element(std::move(joint));
 }
 
 const Joint& joint_named(const Scene& scene, const std::string& place, const std::string& name) {

@@ -123,8 +123,8 @@ JointCoordinate joint_angle(const JointPose& j) {
           n_x.transpose() * j.w};
 }
 
-JointCoordinate joint_displacement(const JointPose& j) {
-  const Vector3d a = j.A.col(2);
+JointCoordinate joint_displacement(const JointPose& j, int column) {
+  const Vector3d a = j.A.col(column);
   const Matrix3x12 a_x = JointPose::fixed_in_a_x(a);
   const Matrix3x12 e_v = j.e_v();
   return {a.dot(j.d), a.dot(j.e), j.spread(a),
@@ -137,8 +137,8 @@ CoordinateSlopes joint_angle_place(const JointCoordinate& at) {
   return {at.g, at.rate_x, at.g_x};
 }
 
-CoordinateSlopes joint_displacement_place(const JointPose& j) {
-  const Vector3d a = j.A.col(2);
+CoordinateSlopes joint_displacement_place(const JointPose& j, int column) {
+  const Vector3d a = j.A.col(column);
   const Matrix3x12 a_y = JointPose::fixed_in_a_x(a);
   return {j.d_place().transpose() * a + a_y.transpose() * j.d,
           j.e_place().transpose() * a + a_y.transpose() * j.e,

@@ -58,8 +58,8 @@ struct JointCoordinate {
 /// Angle of b against a about the axis: q = atan2(a_2.b_1 - a_1.b_2, a_1.b_1 + a_2.b_2), in
 /// (-pi, pi]: the twist of the relative rotation, smooth but for that branch cut.
 JointCoordinate joint_angle(const JointPose& j);
-/// Displacement q = a_3 . d of b along the axis, which is fixed in a.
-JointCoordinate joint_displacement(const JointPose& j);
+/// Displacement q = a . d of b along the axis, or another column of A; a is fixed in body a.
+JointCoordinate joint_displacement(const JointPose& j, int column = 2);
 
 /// Derivatives of a coordinate, its rate and g by some twelve directions or numbers.
 struct CoordinateSlopes {
@@ -68,7 +68,7 @@ struct CoordinateSlopes {
 };
 /// By the joint's place (see JointPose).
 CoordinateSlopes joint_angle_place(const JointCoordinate& at);
-CoordinateSlopes joint_displacement_place(const JointPose& j);
+CoordinateSlopes joint_displacement_place(const JointPose& j, int column = 2);
 
 /// Adds a generalized force phi with derivatives by q and its rate to r and, when asked, K and B.
 void add_coordinate_force(const NodePair& nodes, const JointCoordinate& at, double phi, double by_q,

@@ -33,9 +33,17 @@ bool at_rounding(const BlockMatrix& A, const MatrixXd& x, const MatrixXd& b, boo
 
 }  // namespace
 
+LinearPattern::LinearPattern(const BlockPattern& pattern, bool stiff)
+    : pattern_(&pattern), stiff_(stiff) {
+  for (const int size : pattern.size) {
+    count_ += size > 0;
+    general_ = general_ || (size != 3 && size != 6);
+  }
+}
+
 bool LinearPattern::tree_like() const {
   const int couplings = (pattern_->blocks() - pattern_->nodes()) / 2;
-  return pattern_->nodes() <= kHandful || 2 * couplings <= 3 * pattern_->nodes();
+  return count_ <= kHandful || 2 * couplings <= 3 * count_;
 }
 
 const BlockSymbolic& LinearPattern::block() const {
@@ -56,7 +64,8 @@ std::shared_ptr<const FrontalPattern> LinearPattern::frontal() const {
 
 LinearSolver::LinearSolver(std::shared_ptr<const LinearPattern> pattern, Method method)
     : pattern_(std::move(pattern)), method_(method) {
-  if (method_ == Method::automatic && pattern_->tree_like()) method_ = Method::direct;
+  const bool direct = pattern_->tree_like() || pattern_->general();
+  if (method_ == Method::automatic && direct) method_ = Method::direct;
   if (method_ == Method::automatic || method_ == Method::krylov) {
     make_krylov();
   }

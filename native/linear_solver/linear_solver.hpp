@@ -14,9 +14,10 @@ class LinearPattern {
  public:
   /// `pattern` must outlive this. stiff: entries may span so many decades (held friction) that
   /// eliminations by blocks are worth refining.
-  explicit LinearPattern(const BlockPattern& pattern, bool stiff = false)
-      : pattern_(&pattern), stiff_(stiff) {}
+  explicit LinearPattern(const BlockPattern& pattern, bool stiff = false);
   bool stiff() const { return stiff_; }
+  /// Whether some nodes have other sizes than 3 and 6, which eliminations alone take.
+  bool general() const { return general_; }
 
   /// Chains, trees and a handful of nodes: BlockLU has hardly any fill there and the least
   /// overhead.
@@ -27,7 +28,8 @@ class LinearPattern {
 
  private:
   const BlockPattern* pattern_;
-  bool stiff_;
+  bool stiff_, general_ = false;
+  int count_ = 0;  // of nodes with degrees of freedom
   mutable std::once_flag block_made_, sweep_made_, frontal_made_;
   mutable BlockSymbolic block_;
   mutable std::shared_ptr<const SweepPattern> sweep_;
