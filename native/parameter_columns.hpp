@@ -40,7 +40,12 @@ class ParameterColumns {
   }
   /// Forgets what `size` rows from `row` on have got.
   void clear(int row, int size) {
-    const auto gone = [&](const Entry& e) { return row <= e.row && e.row < row + size; };
+    const auto gone = [&](Entry& e) {
+      for (int i = 0; i < 3; ++i) {
+        if (row <= e.row + i && e.row + i < row + size) e.value[i] = 0;
+      }
+      return e.value.isZero(0);
+    };
     entries_.erase(std::remove_if(entries_.begin(), entries_.end(), gone), entries_.end());
   }
 

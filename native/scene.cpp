@@ -61,7 +61,7 @@ void Scene::add_contact(std::unique_ptr<ContactElement> contact) {
   add_element(std::move(contact));
 }
 
-void Scene::add_reduced(const Joint* joint) {
+void Scene::add_reduced(Joint* joint) {
   nodes_[joint->nodes().node(1)].dependent = true;
   reduced_joints_.push_back(joint);
 }
@@ -138,7 +138,9 @@ void Scene::finalize() {
 
 void Scene::add_coordinates() {
   if (reduced_joints_.empty()) return;
-  articulation_ = std::make_unique<Articulation>(reduced_joints_, nodes_, ndof_, frames_);
+  const std::vector<const Joint*> joints(reduced_joints_.begin(), reduced_joints_.end());
+  articulation_ = std::make_unique<Articulation>(joints, nodes_, ndof_, frames_);
+  for (Joint* joint : reduced_joints_) joint->set_freedom(articulation_->freedom(*joint, nodes_));
   masses_.resize(nodes_.size());
 }
 
@@ -210,9 +212,14 @@ double Scene::total_mass(const VectorXd& p) const {
   return total > 0 ? total : 1;  // nothing but kinematic bodies: 1 kg stands for the scale
 }
 
-State Scene::start(const VectorXd& p) const {
+State Scene::free_start(const VectorXd& p) const {
   State s = make_state(nodes_);
   for (const auto& b : bodies_) b->start(p, nodes_, s);
+  return s;
+}
+
+State Scene::start(const VectorXd& p) const {
+  State s = free_start(p);
   if (articulation_) articulation_->start(p, s);
   return s;
 }
@@ -221,9 +228,7 @@ void Scene::start_sensitivity(const VectorXd& p, const std::vector<int>& column_
                               MatrixXd& V) const {
   for (const auto& b : bodies_) b->start_sensitivity(p, nodes_, column_of, X, V);
   if (!articulation_) return;
-  State free = make_state(nodes_);
-  for (const auto& b : bodies_) b->start(p, nodes_, free);
-  articulation_->start_sensitivity(p, free, nodes_, column_of, X, V);
+  articulation_->start_sensitivity(p, free_start(p), nodes_, column_of, X, V);
   const State s = start(p);
   ArticulationMap map;
   map.evaluate(*articulation_, nodes_, p, s);

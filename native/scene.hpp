@@ -33,7 +33,7 @@ class Scene {
   void add_element(std::unique_ptr<Element> element);
   void add_contact(std::unique_ptr<ContactElement> contact);
   /// Lets a joint in reduced coordinates, an element of the scene, carry its body b.
-  void add_reduced(const Joint* joint);
+  void add_reduced(Joint* joint);
 
   /// Makes sparsity; called by every rollout, does nothing the second time.
   void finalize();
@@ -73,6 +73,8 @@ class Scene {
   const PointSet& point_set(const std::string& name) const;  // refuses an unknown name
   double total_mass(const VectorXd& p) const;
   State start(const VectorXd& p) const;
+  /// Where bodies start by themselves, before joints in reduced coordinates place those they carry.
+  State free_start(const VectorXd& p) const;
   /// d(start pose)/dp and d(start velocity)/dp, (ndof, active). column_of: parameter -> column.
   void start_sensitivity(const VectorXd& p, const std::vector<int>& column_of, MatrixXd& X,
                          MatrixXd& V) const;
@@ -97,7 +99,7 @@ class Scene {
   std::deque<PointSet> sets_;                                  // stable addresses
   std::vector<std::unique_ptr<Element>> elements_;
   std::vector<ContactElement*> contacts_;
-  std::vector<const Joint*> reduced_joints_;
+  std::vector<Joint*> reduced_joints_;
   std::unique_ptr<Articulation> articulation_;
   BlockPattern pattern_, past_pattern_;
   ReducedPattern reduced_;

@@ -10,7 +10,7 @@ import numpy as np
 
 from diffsim_ros.errors import InputError, nearest
 from diffsim_ros.rotation import quat_matrix
-from diffsim_ros.scene.joint_start import check_joints
+from diffsim_ros.scene.joint_start import check_joints, check_reduced
 from diffsim_ros.scene.parts import Parts
 from diffsim_ros.scene.placement import vertices_at
 from diffsim_ros.scene.sdfs import surface_of
@@ -93,6 +93,7 @@ def check_start(parts: Parts, surfaces: dict[str, Any], engine: Any) -> None:
 
     names = [info.name for info in engine.parameters]
     check_joints(parts, dict(zip(names, engine.values.tolist(), strict=True)), pose)
+    check_reduced(parts, engine.start_moved(engine.values))
     for contact in parts.contacts:
         body = parts.bodies[contact.points]
         points = body.contact_spheres_at_start()

@@ -26,6 +26,8 @@ LOADS = 10.0
 """Weights of the heavier body by which a joint may be opened, as at rest."""
 FAR = 5.0
 """Of a body's bounding radius: how far from its surface a weld is expected to be at most."""
+MOVED = (1e-6, 1e-6, 1e-6, 1e-6)
+"""[m, rad, m/s, rad/s]: how far a body may start from where joints in reduced coordinates let it."""
 WORLD = (np.zeros(3), np.eye(3))
 
 
@@ -39,7 +41,7 @@ def check_joints(
     """
     gravity = math.hypot(*parts.world["gravity"])
     for i, link in enumerate(parts.links):
-        if not isinstance(link, JointLink):
+        if not isinstance(link, JointLink) or link.reduced:
             continue
         bodies = [n for n in (link.body_a, link.body_b) if n is not None]
         distance, angle, arm = _opening(parts, link, values, pose)
@@ -58,6 +60,27 @@ def check_joints(
                 rule,
                 f"move {' and '.join(bodies)} there in `pose`, from which a joint has its ends",
             )
+
+
+def check_reduced(parts: Parts, moved: Mapping[str, tuple[float, float, float, float]]) -> None:
+    """InputError for a body that a joint in reduced coordinates would start elsewhere.
+
+    moved  joint -> distance, angle, velocity, angular velocity by which it does (SI)
+    """
+    for i, link in enumerate(parts.links):
+        if not isinstance(link, JointLink) or link.name not in moved:
+            continue
+        words = ("position", "orientation", "velocity", "angular_velocity")
+        units = ("m", "rad", "m/s", "rad/s")
+        for word, amount, most, unit in zip(words, moved[link.name], MOVED, units, strict=True):
+            if amount > most:
+                raise parts.reader.error(
+                    f"links[{i}]",
+                    f"{link.kind} {link.name!r} leaves {link.body_b} no such {word} at the start: "
+                    f"{amount:.3g} {unit} apart",
+                    f"at most {most:g} {unit}",
+                    f"give {link.body_b} the {word} that the joint allows it",
+                )
 
 
 def warn_of_far_welds(parts: Parts) -> None:

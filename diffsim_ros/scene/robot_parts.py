@@ -87,6 +87,7 @@ def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
         "armature": _values(reader, robot, options, key, "armature"),
     }
     motions = _motions(reader, robot, options, key)
+    coordinates = _coordinates(reader, options, key)
     for i, (joint, (turn, position, *_)) in enumerate(zip(robot.joints, motions, strict=True)):
         # the point of a slider is where body_a has it: at a displacement of 0
         slid = 0.0 if joint.turns else q[i]
@@ -99,6 +100,7 @@ def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
             "position": (position - slid * axis).tolist(),
             "axis": axis.tolist(),
             "coordinate": float(q[i]),
+            "coordinates": coordinates,
         }
         if joint.parent >= 0:
             link["body_a"] = prefix + robot.joints[joint.parent].body
@@ -113,6 +115,15 @@ def _links(reader: Reader, robot: Robot, options: dict, key: str) -> list[dict]:
     if options["payload"] is not None:
         links.append(_payload(reader, robot, options, join(key, "payload")))
     return links
+
+
+def _coordinates(reader: Reader, options: dict, key: str) -> str:
+    stiffness = options["joint_stiffness"]
+    chosen = options["coordinates"] or ("reduced" if stiffness is None else "maximal")
+    if chosen == "reduced" and stiffness is not None:
+        rule = "none: reduced coordinates hold exactly"
+        raise reader.error(join(key, "joint_stiffness"), stiffness, rule)
+    return str(chosen)
 
 
 def _given(reader: Reader, robot: Robot, options: dict, key: str, name: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diffsim_ros.fields import REQUIRED, Field, Section
+from diffsim_ros.scene.links.joint import COORDINATES
 from diffsim_ros.scene.links.payload import PayloadLink
 
 UNITS = {
@@ -29,9 +30,14 @@ ROBOT: Section = {
         "number", "of the Coulomb friction", "rad/s or m/s", 0.01, minimum=0, strict=True
     ),
     "armature": Field("any", f"geared rotors [{UNITS['armature']}]; absent: none; {PER_JOINT}"),
+    "coordinates": Field(
+        "choice",
+        "of its joints, see links of type joint; absent: reduced, with joint_stiffness maximal",
+        choices=COORDINATES,
+    ),
     "joint_stiffness": Field(
         "number",
-        "of what joints hold; absent: by the masses, as of links",
+        "of what joints in maximal coordinates hold; absent: by the masses, as of links",
         "N/m",
         minimum=0,
         strict=True,

@@ -14,7 +14,7 @@ Frames::Frames(const Scene& scene, const std::string& place, const py::object& r
       v_(rollout.attr("velocity")),
       w_(rollout.attr("angular_velocity")),
       count_(x_.ndim() == 3 ? x_.shape(0) : 0) {
-  const auto nodes = static_cast<py::ssize_t>(scene.nodes().size());
+  const auto nodes = static_cast<py::ssize_t>(scene.body_nodes());
   for (const auto& [array, columns] : {std::pair{&x_, 3}, {&q_, 4}, {&v_, 3}, {&w_, 3}}) {
     if (array->ndim() == 3 && array->shape(0) == count_ && array->shape(1) == nodes &&
         array->shape(2) == columns) {
@@ -26,7 +26,7 @@ Frames::Frames(const Scene& scene, const std::string& place, const py::object& r
 
 State Frames::at(py::ssize_t frame) const {
   State s = make_state(scene_.nodes());
-  for (py::ssize_t i = 0; i < static_cast<py::ssize_t>(scene_.nodes().size()); ++i) {
+  for (py::ssize_t i = 0; i < static_cast<py::ssize_t>(scene_.body_nodes()); ++i) {
     s.c.col(i) = Vector3d::Map(x_.data(frame, i));
     s.v.col(i) = Vector3d::Map(v_.data(frame, i));
     const int f = scene_.nodes()[i].frame;

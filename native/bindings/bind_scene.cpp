@@ -12,7 +12,7 @@ namespace {
 State make(const Scene& scene, const MatrixXd& c, const MatrixXd& theta, const MatrixXd& v,
            const MatrixXd& w) {
   State s = make_state(scene.nodes());
-  for (int i = 0; i < static_cast<int>(scene.nodes().size()); ++i) {
+  for (int i = 0; i < scene.body_nodes(); ++i) {
     s.c.col(i) = c.row(i);
     s.v.col(i) = v.row(i);
     const int f = scene.nodes()[i].frame;
@@ -27,7 +27,7 @@ void check_instant(const Scene& scene, const std::vector<MatrixXd>& instant) {
   if (instant.size() != 4) {
     refuse("evaluate_element: instants", "must be (c, theta, v, omega)", instant.size());
   }
-  const auto nodes = static_cast<Eigen::Index>(scene.nodes().size());
+  const auto nodes = static_cast<Eigen::Index>(scene.body_nodes());
   for (const MatrixXd& part : instant) {
     if (part.rows() == nodes && part.cols() == 3) continue;
     refuse("evaluate_element: instants", "must be (" + std::to_string(nodes) + ", 3) each",
@@ -127,7 +127,7 @@ py::dict evaluate_element(Scene& scene, const std::string& name, const VectorXd&
 /// Lumped mass of every node; what is driven has none.
 VectorXd node_masses(const Scene& scene, const VectorXd& p) {
   scene.check(p);
-  VectorXd m = VectorXd::Zero(static_cast<Eigen::Index>(scene.nodes().size()));
+  VectorXd m = VectorXd::Zero(static_cast<Eigen::Index>(scene.body_nodes()));
   for (const auto& body : scene.bodies()) {
     if (body->driven()) continue;
     int node = body->node();

@@ -3,6 +3,7 @@
 #include <Eigen/Geometry>
 
 #include "../bodies/kinematics.hpp"
+#include "../rotation.hpp"
 #include "../scene.hpp"
 #include "bindings.hpp"
 
@@ -197,7 +198,7 @@ py::tuple start_pose(Scene& scene, const VectorXd& p, const std::vector<int>& ac
   std::vector<int> column_of(scene.parameters().size(), -1);
   for (std::size_t j = 0; j < active.size(); ++j) column_of.at(active[j]) = static_cast<int>(j);
   const State s = scene.start(p);
-  const auto nodes = static_cast<Eigen::Index>(scene.nodes().size());
+  const auto nodes = static_cast<Eigen::Index>(scene.body_nodes());
   Points position(nodes, 3);
   Quaternions orientation(nodes, 4);
   for (Eigen::Index i = 0; i < nodes; ++i) {
@@ -208,10 +209,25 @@ py::tuple start_pose(Scene& scene, const VectorXd& p, const std::vector<int>& ac
     orientation.row(i) = q.coeffs();
   }
   MatrixXd X = MatrixXd::Zero(scene.ndof(), static_cast<Eigen::Index>(active.size())), V = X;
-  for (const auto& body : scene.bodies()) {
-    body->start_sensitivity(p, scene.nodes(), column_of, X, V);
-  }
+  scene.start_sensitivity(p, column_of, X, V);
   return py::make_tuple(position, orientation, X);
+}
+
+/// What joints in reduced coordinates change of the start of the bodies that they carry.
+py::dict start_moved(Scene& scene, const VectorXd& p) {
+  scene.finalize();
+  scene.check(p);
+  py::dict moved;
+  if (!scene.articulation()) return moved;
+  const State s = scene.start(p), free = scene.free_start(p);
+  for (const Articulation::Link& link : scene.articulation()->links()) {
+    const int i = link.node, f = link.frame;
+    const Vector3d turn = log_rotation(s.R[f] * free.R[f].transpose());
+    moved[py::str(link.joint->name())] =
+        py::make_tuple((s.c.col(i) - free.c.col(i)).norm(), turn.norm(),
+                       (s.v.col(i) - free.v.col(i)).norm(), (s.w[f] - free.w[f]).norm());
+  }
+  return moved;
 }
 
 /// First degree of freedom of every node, and one more: ndof.
@@ -247,6 +263,9 @@ void bind_statics(py::class_<Scene>& scene) {
       .def("momentum_derivatives", &momentum_derivatives, py::arg("p"), py::arg("position"),
            py::arg("orientation"), py::arg("rate"),
            "d(M rate)/dx and d(M rate)/dp for a fixed rate (ndof,), as (row, column, value).")
+      .def("start_moved", &start_moved, py::arg("p"),
+           "Joint in reduced coordinates -> (distance [m], angle [rad], velocity [m/s], angular "
+           "velocity [rad/s]) by which the body it carries starts elsewhere than by itself.")
       .def("start_pose", &start_pose, py::arg("p"), py::arg("active"),
            "(position (nodes, 3), orientation (nodes, 4), d(c, psi)/dp (ndof, active)) of the "
            "start.")

@@ -4,7 +4,22 @@
 
 namespace diffsim {
 
+double Armature::rate(const State& s, const VectorXd& p) const {
+  return joint_->reduced() ? s.qdot[joint_->freedom().first] : joint_->coordinate(s, p).rate;
+}
+
 void Armature::add(const Window& window, const VectorXd& p, const Assembly& out) const {
+  if (joint_->reduced()) {
+    double acceleration = 0;
+    for (int k = 0; k <= window.depth(); ++k) {
+      acceleration += window.scheme.rate[k] * rate(*window.at[k], p);
+    }
+    const CoordinateFreedom& at = joint_->freedom();
+    add_freedom_force(at, -p[inertia_] * acceleration, 0, -p[inertia_] * window.scheme.rate[0],
+                      out);
+    if (out.columns) add_freedom_column(at, -acceleration, inertia_, *out.columns);
+    return;
+  }
   const JointCoordinate at = joint_->coordinate(window.now(), p);
   const double inertia = p[inertia_];
   double acceleration = window.scheme.rate[0] * at.rate;
@@ -28,11 +43,18 @@ void Armature::add(const Window& window, const VectorXd& p, const Assembly& out)
 }
 
 void Armature::add_energy(const State& s, const VectorXd& p, Energy& to) const {
-  const double rate = joint_->coordinate(s, p).rate;
+  const double rate = this->rate(s, p);
   to.kinetic += p[inertia_] * rate * rate / 2;
 }
 
 void Armature::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const {
+  if (joint_->reduced()) {
+    const double rate = this->rate(s, p);
+    by.add_v(Energy::kKinetic, joint_->freedom().dof,
+             Eigen::Matrix<double, 1, 1>(p[inertia_] * rate));
+    by.add_p(Energy::kKinetic, inertia_, rate * rate / 2);
+    return;
+  }
   const JointCoordinate at = joint_->coordinate(s, p);
   const double momentum = p[inertia_] * at.rate;
   const NodePair& nodes = joint_->nodes();
@@ -47,6 +69,11 @@ void Armature::add_energy_slopes(const State& s, const VectorXd& p, OutputJacobi
 
 void Armature::add_history(const Window& window, int k, const VectorXd& p, BlockMatrix& K,
                            BlockMatrix& B) const {
+  if (joint_->reduced()) {
+    const CoordinateFreedom& at = joint_->freedom();
+    B.block(at.node)[at.offset * (at.size + 1)] += p[inertia_] * window.scheme.rate[k];
+    return;
+  }
   const JointCoordinate now = joint_->coordinate(window.now(), p);
   const JointCoordinate then = joint_->coordinate(*window.at[k], p);
   const double weight = p[inertia_] * window.scheme.rate[k];

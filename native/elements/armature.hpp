@@ -14,10 +14,10 @@ class Armature : public Element {
   /// inertia: parameter index.
   Armature(std::string name, const Joint* joint, int inertia)
       : Element(std::move(name)), joint_(joint), past_(joint->nodes()), inertia_(inertia) {}
-  std::vector<std::pair<int, int>> couplings() const override {
-    return joint_->nodes().couplings();
+  std::vector<std::pair<int, int>> couplings() const override { return joint_->couplings(); }
+  void bind(const BlockPattern&, const BlockPattern& past) override {
+    if (!joint_->acts_on_freedom()) past_.bind(past);
   }
-  void bind(const BlockPattern&, const BlockPattern& past) override { past_.bind(past); }
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
   void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
@@ -27,6 +27,8 @@ class Armature : public Element {
                    BlockMatrix& B) const override;
 
  private:
+  double rate(const State& s, const VectorXd& p) const;
+
   const Joint* joint_;
   NodePair past_;  // with the blocks of the history
   int inertia_;

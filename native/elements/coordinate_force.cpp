@@ -3,6 +3,7 @@
 namespace diffsim {
 
 void CoordinateForce::add(const Window& window, const VectorXd& p, const Assembly& out) const {
+  if (joint_->reduced()) return add_on_freedom(window, p, out);
   const JointCoordinate at = joint_->coordinate(window.now(), p);
   ByParameter by;
   const Phi f = phi(window, p, at, out.columns ? &by : nullptr);
@@ -13,6 +14,24 @@ void CoordinateForce::add(const Window& window, const VectorXd& p, const Assembl
   }
 }
 
+JointCoordinate CoordinateForce::coordinate(const State& s, const VectorXd& p) const {
+  if (!joint_->reduced()) return joint_->coordinate(s, p);
+  JointCoordinate at;
+  at.q = s.q[joint_->freedom().first];
+  at.rate = s.qdot[joint_->freedom().first];
+  return at;
+}
+
+void CoordinateForce::add_on_freedom(const Window& window, const VectorXd& p,
+                                     const Assembly& out) const {
+  ByParameter by;
+  const Phi f = phi(window, p, coordinate(window.now(), p), out.columns ? &by : nullptr);
+  add_freedom_force(joint_->freedom(), f.value, f.by_q, f.by_rate, out);
+  for (const auto& [parameter, slope] : by) {
+    add_freedom_column(joint_->freedom(), slope, parameter, *out.columns);
+  }
+}
+
 void CoordinateForce::list_outputs(const Scene&, OutputList& to) const {
   to.push_back(
       {name() + (turns() ? ".torque" : ".force"),
@@ -20,11 +39,18 @@ void CoordinateForce::list_outputs(const Scene&, OutputList& to) const {
        {},
        0,
        [this](const Window& window, const VectorXd& p, double* y, OutputJacobian* by) {
-         const JointCoordinate at = joint_->coordinate(window.now(), p);
+         const JointCoordinate at = coordinate(window.now(), p);
          ByParameter of;
          const Phi f = phi(window, p, at, by ? &of : nullptr);
          *y = f.value;
          if (!by) return;
+         if (joint_->reduced()) {
+           const int dof = joint_->freedom().dof;
+           by->add_x(0, dof, Eigen::Matrix<double, 1, 1>(f.by_q));
+           by->add_v(0, dof, Eigen::Matrix<double, 1, 1>(f.by_rate));
+           for (const auto& [parameter, slope] : of) by->add_p(0, parameter, slope);
+           return;
+         }
          const auto add = [&](const Vector12& row, auto&& to_place) {
            joint_->nodes().each_part(row, to_place);
          };

@@ -11,7 +11,7 @@ class CoordinateForce : public Element {
  public:
   CoordinateForce(std::string name, const Joint* joint) : Element(std::move(name)), joint_(joint) {}
   std::vector<std::pair<int, int>> couplings() const override {
-    return joint_->nodes().couplings();
+    return joint_->couplings();
   }
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   /// NAME.torque, or NAME.force of a slider: phi.
@@ -24,9 +24,14 @@ class CoordinateForce : public Element {
   };
   virtual Phi phi(const Window& window, const VectorXd& p, const JointCoordinate& at,
                   ByParameter* by) const = 0;
+  /// The joint's coordinate; in reduced coordinates its value and rate alone.
+  JointCoordinate coordinate(const State& s, const VectorXd& p) const;
   bool turns() const { return joint_->kind().coordinate == JointKind::Coordinate::angle; }
 
   const Joint* joint_;
+
+ private:
+  void add_on_freedom(const Window& window, const VectorXd& p, const Assembly& out) const;
 };
 
 }  // namespace diffsim

@@ -76,8 +76,12 @@ class Joint : public Element {
         nodes_(std::move(nodes)),
         start_(std::move(start)),
         params_(params) {}
-  std::vector<std::pair<int, int>> couplings() const override { return nodes_.couplings(); }
-  void bind(const BlockPattern& pattern, const BlockPattern&) override { nodes_.bind(pattern); }
+  std::vector<std::pair<int, int>> couplings() const override {
+    return acts_on_freedom() ? std::vector<std::pair<int, int>>() : nodes_.couplings();
+  }
+  void bind(const BlockPattern& pattern, const BlockPattern&) override {
+    if (!acts_on_freedom()) nodes_.bind(pattern);
+  }
   void add(const Window& window, const VectorXd& p, const Assembly& out) const override;
   void add_energy(const State& s, const VectorXd& p, Energy& to) const override;
   void add_energy_slopes(const State& s, const VectorXd& p, OutputJacobian& by) const override;
@@ -87,8 +91,14 @@ class Joint : public Element {
   const JointKind& kind() const { return kind_; }
   bool reduced() const { return params_.stiffness < 0; }
   const NodePair& nodes() const { return nodes_; }
-  /// Angle or displacement, where the kind has one.
+  /// Angle or displacement, where the kind has one, by the poses of both bodies.
   JointCoordinate coordinate(const State& s, const VectorXd& p) const;
+  /// In reduced coordinates, once the scene is complete: that coordinate itself.
+  bool acts_on_freedom() const {
+    return reduced() && kind_.coordinate != JointKind::Coordinate::none;
+  }
+  const CoordinateFreedom& freedom() const { return freedom_; }
+  void set_freedom(const CoordinateFreedom& freedom) { freedom_ = freedom; }
   /// Where the joint is in both bodies: its parameters' twelve numbers are the file's position,
   /// moved in both bodies alike, an anchor in each, and a rotation vector of the axes in both.
   std::array<JointPlace, 2> place(const VectorXd& p) const;
@@ -122,6 +132,7 @@ class Joint : public Element {
   NodePair nodes_;
   JointStart start_;
   JointParameters params_;
+  CoordinateFreedom freedom_;
 };
 
 struct JointSpec {

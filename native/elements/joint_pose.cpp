@@ -145,6 +145,22 @@ CoordinateSlopes joint_displacement_place(const JointPose& j, int column) {
           j.spread_place(a) + Matrix12(j.e_v().transpose().lazyProduct(a_y))};
 }
 
+void add_freedom_force(const CoordinateFreedom& at, double phi, double by_q, double by_rate,
+                       const Assembly& out) {
+  (*out.r)[at.dof] -= phi;
+  if (!out.K) return;
+  const int diagonal = at.offset * (at.size + 1);
+  out.K->block(at.node)[diagonal] -= by_q;
+  out.B->block(at.node)[diagonal] -= by_rate;
+}
+
+void add_freedom_column(const CoordinateFreedom& at, double dphi, int parameter,
+                        ParameterColumns& out) {
+  // Entries have three rows, of which here the last one counts.
+  const int column = out.column(parameter);
+  if (column >= 0) out.add(at.dof - 2, column, Vector3d(0, 0, -dphi));
+}
+
 void add_coordinate_force(const NodePair& nodes, const JointCoordinate& at, double phi, double by_q,
                           double by_rate, const Assembly& out) {
   nodes.add(phi * at.g, *out.r);

@@ -70,6 +70,19 @@ struct CoordinateSlopes {
 CoordinateSlopes joint_angle_place(const JointCoordinate& at);
 CoordinateSlopes joint_displacement_place(const JointPose& j, int column = 2);
 
+/// Where a coordinate stands that is a degree of freedom itself (reduced/articulation.hpp).
+struct CoordinateFreedom {
+  int node = -1, size = 0, offset = 0;  // node -1: it follows from the poses of both bodies
+  int dof = 0, first = 0;               // in the motion, in State::q
+};
+
+/// Adds a generalized force phi on such a coordinate to r and, when asked, K and B.
+void add_freedom_force(const CoordinateFreedom& at, double phi, double by_q, double by_rate,
+                       const Assembly& out);
+/// Adds dphi/dp of a parameter to its column, where it has one.
+void add_freedom_column(const CoordinateFreedom& at, double dphi, int parameter,
+                        ParameterColumns& out);
+
 /// Adds a generalized force phi with derivatives by q and its rate to r and, when asked, K and B.
 void add_coordinate_force(const NodePair& nodes, const JointCoordinate& at, double phi, double by_q,
                           double by_rate, const Assembly& out);

@@ -6,6 +6,7 @@
 namespace diffsim {
 
 void Joint::list_outputs(const Scene& scene, OutputList& to) const {
+  if (reduced()) return;  // what holds exactly has no force of its own
   const int end = nodes_.node(1) >= 0 ? 1 : 0;
   WrenchSpec spec{{this}, {nodes_.node(end)}, end == 1 ? 1. : -1.};
   spec.point = [this, end](const VectorXd& p) { return place(p)[end].point; };

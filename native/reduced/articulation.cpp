@@ -247,6 +247,17 @@ void Articulation::start_sensitivity(const VectorXd& p, const State& free,
   }
 }
 
+CoordinateFreedom Articulation::freedom(const Joint& joint, const std::vector<Node>& nodes) const {
+  if (joint.kind().coordinate == JointKind::Coordinate::none) return {};
+  for (const Link& link : links_) {
+    if (link.joint != &joint) continue;
+    const int k = link.last - 1;  // of a planar joint, its angle
+    const Step& step = steps_[k];
+    return {step.node, nodes[step.node].count, step.offset, step.dof, first_[k]};
+  }
+  return {};
+}
+
 void Articulation::set_scale(const Scene& scene, VectorXd& scale) const {
   for (const Link& link : links_) {
     const double per_radius = scale[scene.nodes()[link.node].dof + 3];

@@ -64,6 +64,8 @@ class Articulation {
   /// column.
   void start_sensitivity(const VectorXd& p, const State& free, const std::vector<Node>& nodes,
                          const std::vector<int>& column_of, MatrixXd& X, MatrixXd& V) const;
+  /// Where the coordinate stands that motors and limits of a joint act on, if it has one.
+  CoordinateFreedom freedom(const Joint& joint, const std::vector<Node>& nodes) const;
   /// Residual scale of the coordinates (Scene::residual_scale).
   void set_scale(const Scene& scene, VectorXd& scale) const;
   /// Name of a coordinate: joint and number.

@@ -12,6 +12,7 @@ from diffsim_ros.scene.placing import unit
 from diffsim_ros.scene.targets import AXES, Entries, Target
 
 KINDS = ("ball", "hinge", "slider", "weld", "planar", "universal")
+COORDINATES = ("maximal", "reduced")
 LIMITS: Section = {
     "lower": Field("number", "absent: none", "rad or m"),
     "upper": Field("number", "absent: none", "rad or m"),
@@ -48,8 +49,18 @@ class JointLink(SceneLink):
     second_axis: list[float] | None = key(
         "vector3", "of a universal joint, fixed in body_b, across `axis`", "1"
     )
+    coordinates: str = key(
+        "choice",
+        "maximal: held by stiff springs; reduced: exactly, body_b is carried by the joint, whose "
+        "coordinates are degrees of freedom; such joints form trees",
+        default="maximal",
+        choices=COORDINATES,
+    )
     stiffness: float | None = key(
-        "number", "absent: by the masses, see docs/explanation/engine.md", "N/m", minimum=0
+        "number",
+        "of maximal coordinates; absent: by the masses, see docs/explanation/engine.md",
+        "N/m",
+        minimum=0,
     )
     damping: float | None = key("number", "absent: critical", "N s/m", minimum=0)
     rotational_stiffness: float | None = key(
@@ -105,6 +116,11 @@ class JointLink(SceneLink):
             raise reader.error(join(key, "second_axis"), second, rule)
         if second is not None:
             values["second_axis"] = unit(reader, second, join(key, "second_axis"))
+        if values["coordinates"] == "reduced":
+            for name in cls.CHOSEN:
+                if values[name] is not None:
+                    rule = "none: reduced coordinates hold exactly"
+                    raise reader.error(join(key, name), values[name], rule)
         for name in ("coulomb_friction", "armature"):
             if values[name] is not None:
                 check_moving(parts, values["kind"], join(key, name))
@@ -124,6 +140,7 @@ class JointLink(SceneLink):
             body_b=self.body_b,
             position=self.position,
             axis=self.axis,
+            reduced=self.reduced,
             **self.given(*more),
         )
         if self.limits is not None:
@@ -133,6 +150,11 @@ class JointLink(SceneLink):
             scene.add_joint_friction(self.part_name(FRICTION), joint=name, **values)
         if self.armature is not None:
             scene.add_armature(self.part_name(ARMATURE), joint=name, inertia=self.armature)
+
+    @property
+    def reduced(self) -> bool:
+        """Whether body_b is carried by the joint's coordinates."""
+        return self.coordinates == "reduced"
 
     def part_name(self, which: str) -> str:
         """Name in the engine of its limits, its friction or its armature."""
